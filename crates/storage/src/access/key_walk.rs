@@ -1,12 +1,12 @@
-//! `KeyWalk`: the rows under many keys of a range index, some at a time: for joins, whose left rows each
-//! find several.
+//! `KeyWalk`: finds the rows under many keys of a range index, a batch at a time: for joins whose
+//! left rows each match several rows.
 //!
 //! ```text
 //! keys    k0  k1  k2  k3 ..           a key is a whole one, or the first columns of one
-//!             └── place, after: behind that entry of k1 the walk goes on
+//!             └── place, after: the walk continues behind that entry of k1
 //! ```
-//! As in `lookup.rs`, what a key at a time pays for each is paid once for many, and the versions of some rows
-//! are asked for before the first is looked at. A walk holds no borrow between two calls.
+//! As in `lookup.rs`, the cost of preparing a lookup is paid once for many keys, and the versions
+//! of some rows are prefetched before the first is read. A walk borrows nothing between two calls.
 
 use smallvec::SmallVec;
 use types::Bytes;
@@ -27,27 +27,27 @@ use crate::version::head::{RowHead, prefetch_version};
 use crate::version::layout::Version;
 use crate::version::visibility::{Sight, View, visible_fast};
 
-/// How far the search for the rows under the keys of a list has come.
+/// The progress of a walk over the keys of a list.
 #[derive(Debug)]
 pub struct KeyWalk {
-    /// The key that is next, or under way.
+    /// The index of the current key in the list.
     place: usize,
-    /// The keys before this one are walked.
+    /// The index behind the last key of this walk.
     end: usize,
-    /// The entry of the key under way behind which it goes on.
+    /// The entry of the current key behind which the walk continues.
     after: Option<(Bytes, RowId)>,
-    /// Entries of the key under way that were read.
+    /// Entries of the current key that were read.
     read: usize,
-    /// Entries of one key that are read at most.
+    /// The largest number of entries to read of one key.
     each_max: usize,
-    /// The keys that had more entries, and where they go on.
+    /// The keys that had more entries, and the entry behind which each continues.
     unfinished: Vec<(usize, Bytes, RowId)>,
-    /// Whether a transaction that has to has noted what it reads.
+    /// Whether the transaction, if it validates its reads, has recorded this one.
     is_noted: bool,
 }
 
 impl KeyWalk {
-    /// Begins a walk over all keys of a list that leaves a key when it has read so many of its entries.
+    /// Starts a walk over all keys of a list. Of each key it reads at most `each_max` entries.
     pub fn new(keys: &KeyList, each_max: usize) -> Self {
         Self {
             place: 0,
@@ -60,12 +60,12 @@ impl KeyWalk {
         }
     }
 
-    /// Tells whether it has come to the end.
+    /// Tells whether all keys have been walked.
     pub const fn is_done(&self) -> bool {
         self.place >= self.end
     }
 
-    /// Returns, by the places of their keys, walks over what this one has left of them.
+    /// Returns walks over the entries that were left out, each with the place of its key.
     pub fn unfinished(self) -> impl Iterator<Item = (usize, Self)> {
         self.unfinished.into_iter().map(|(place, key, id)| {
             let rest = Self {
@@ -88,19 +88,19 @@ impl KeyWalk {
     }
 }
 
-/// Entries found before the first of them is looked at.
+/// Entries that are found before the first of them is read.
 const AHEAD: usize = if cfg!(test) { 5 } else { 64 };
-/// Rows whose versions are on their way from memory while one is looked at.
+/// Rows whose versions are being prefetched while one is read.
 const PREFETCHED: usize = 12;
 
-/// An entry whose row has not been looked at.
+/// An entry whose row has not been read yet.
 struct Entry<'t, 'g> {
     place: usize,
     key: &'g [u8],
     head: &'t RowHead,
 }
 
-/// The same, kept while no epoch is pinned.
+/// An entry that is kept while no epoch is pinned.
 type Kept<'t> = (usize, Bytes, &'t RowHead);
 
 impl<'t> Entry<'t, '_> {
@@ -110,15 +110,15 @@ impl<'t> Entry<'t, '_> {
 }
 
 impl Transaction {
-    /// Appends rows under the keys of a list, each with its key's place, in the order of the keys and under
-    /// each in that of the index: a batch of them and a few more, or what there is up to the end of the
-    /// walk. The images are valid as long as the borrow.
+    /// Appends rows under the keys of a list, each with its key's place, in the order of the keys
+    /// and under each key in index order. Appends a batch of them and a few more, or all up to the
+    /// end of the walk. The images are valid as long as the borrow.
     ///
     /// # Errors
-    /// As [`crate::access::scan::Scan::next`]; the rows before are in `found`.
+    /// As [`crate::Scan::next`]; the rows before the failing one are in `found`.
     ///
     /// # Panics
-    /// If the index is none by range.
+    /// If the index is not a range index.
     pub fn walk_images<'t>(
         &'t self,
         (table, id): (&'t Table, IndexId),
@@ -151,7 +151,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Looks at some rows without waiting; from the first one that is undecided on they go to `rest`.
+    /// Reads some rows without waiting. From the first one on whose visibility is undecided, they
+    /// go to `rest`.
     fn walk_some<'t>(
         &'t self,
         (index, view): (&'t Index, View),
@@ -175,7 +176,8 @@ impl Transaction {
                     // held, or the transaction's own, so it stays as long as the borrow.
                     let version: &'t Version = unsafe { &*std::ptr::from_ref(version) };
                     let image = version.image();
-                    // The note is read after the version: see `Transaction::look`.
+                    // The mark is read after the version: see `is_under` in
+                    // `transaction/read_row.rs`.
                     let verified = index.is_verified_by_reader(entry.head);
                     if !verified || has_key(index, image, entry.key) {
                         found.push((number(entry.place), image));
@@ -190,7 +192,7 @@ impl Transaction {
     }
 }
 
-/// Shows the next entries of a walk, [`AHEAD`] of them and those of a leaf more, and moves it behind them.
+/// Shows the next entries of a walk, at least [`AHEAD`] of them, and advances it behind them.
 fn read_ahead<'t, 'g>(
     index: &'t Index,
     keys: &KeyList,
@@ -206,7 +208,7 @@ fn read_ahead<'t, 'g>(
         let place = walk.place;
         let room = walk.each_max - walk.read;
         let from = walk.after.as_ref().map(|(key, id)| (&**key, *id));
-        // The last entry for which there was room, if there was one more.
+        // The last entry that fits, if there is one more.
         let mut cut: Option<(&'g [u8], RowId)> = None;
         let (mut taken, mut last) = (0, None);
         let rest = index.find_under((keys.get(place), from), guard, &mut finger, |key, head| {

@@ -1,8 +1,9 @@
-//! Looking many keys of a unique index up at once: for joins, which have a batch of them.
+//! Looking up rows by key: one, or a batch of keys of a unique index for joins.
 //!
-//! A key at a time costs a look at the snapshot, the set of indexes and the epoch, and a descent from the
-//! root. Here the first three are paid once for many keys, and a key that lies in the leaf of the one
-//! before is looked for there. The versions of a few rows are asked for before the first is read.
+//! A single lookup costs a check of the snapshot, the set of indexes and the epoch, and a descent
+//! from the root. For a batch the first three are paid once, and a key that is in the same leaf as
+//! the one before is searched there. The versions of a few rows are prefetched before the first is
+//! read.
 
 use std::ops::ControlFlow;
 
@@ -22,38 +23,38 @@ use crate::transaction::row_ref::RowRef;
 use crate::version::head::{RowHead, prefetch_version};
 use crate::version::visibility::{Sight, View, visible_fast};
 
-/// Keys one behind the other.
+/// Keys in one buffer, one behind the other.
 #[derive(Debug, Default)]
 pub struct KeyList {
     bytes: Vec<u8>,
-    /// Where each ends.
+    /// The end of each key in `bytes`.
     ends: Vec<usize>,
 }
 
 impl KeyList {
-    /// Drops all keys; keeps the memory.
+    /// Drops all keys and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
     }
 
-    /// Returns the number of keys.
+    /// Returns the number of keys in the list.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Tells whether there is none.
+    /// Tells whether the list has no keys.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Adds the key that `write` appends.
+    /// Adds the key that `write` appends to the buffer.
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.bytes);
         self.ends.push(self.bytes.len());
     }
 
-    /// Returns a key.
+    /// Returns the key at a place of the list.
     ///
     /// # Panics
     /// If there is no such key.
@@ -66,7 +67,7 @@ impl KeyList {
 /// Keys whose rows are found before the first of these is read.
 const AHEAD: usize = if cfg!(test) { 3 } else { 16 };
 
-/// What is looked in, and from where.
+/// The index, and the view of the transaction.
 #[derive(Clone, Copy)]
 struct Source<'t> {
     index: &'t Index,
@@ -74,11 +75,11 @@ struct Source<'t> {
 }
 
 impl Transaction {
-    /// Appends the row of each key that has one, with the key's place, in the order of the keys.
-    /// `index` must be unique, the keys whole. The images are valid as long as the borrow.
+    /// Appends the visible row of each key, with the key's place, in the order of the keys. `index`
+    /// must be unique and the keys whole. The images are valid as long as the borrow.
     ///
     /// # Errors
-    /// As [`Transaction::get`]; the rows of the keys before are in `found`.
+    /// As [`Transaction::get`]; the rows of the keys before the failing one are in `found`.
     pub fn get_images<'t>(
         &'t self,
         (table, id): (&'t Table, IndexId),
@@ -100,7 +101,8 @@ impl Transaction {
             while next < end {
                 next = self.get_some(&source, keys, next..end, found);
                 if next < end {
-                    // It needs another transaction's outcome: it takes the way that waits.
+                    // Its visibility depends on another transaction's outcome: `get_one` waits for
+                    // that.
                     self.get_one((table, id), keys, next, read, found)?;
                     next += 1;
                 }
@@ -124,7 +126,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Looks a few keys up without waiting; returns the place of the first that is undecided, or the end.
+    /// Looks up a few keys without waiting; returns the place of the first that is undecided, or
+    /// the end.
     fn get_some<'t>(
         &'t self,
         source: &Source<'t>,
@@ -157,7 +160,8 @@ impl Transaction {
                         unsafe { &*std::ptr::from_ref(version) };
                     let image = version.image();
                     let key = keys.get(place);
-                    // The note is read after the version: see `Transaction::look`.
+                    // The mark is read after the version: see `is_under` in
+                    // `transaction/read_row.rs`.
                     let verified = source.index.is_verified_by_reader(head);
                     if !verified || has_key(source.index, image, key) {
                         found.push((number(place), image));
@@ -178,8 +182,7 @@ fn number(place: usize) -> u32 {
 }
 
 impl Transaction {
-    /// Returns the row with this whole key that the transaction sees; the first one if the index is
-    /// not unique.
+    /// Returns the visible row with this whole key; the first one if the index is not unique.
     pub fn get<'t>(
         &'t self,
         table: &'t Table,
@@ -192,7 +195,7 @@ impl Transaction {
         self.note_range(table, Some(index), Bounds::prefix(key), read.isolation);
         let index = self.index_of(table, index)?;
         let mut heads: SmallVec<[&'t RowHead; 4]> = SmallVec::new();
-        // Looking may wait, and must not do so pinned.
+        // Reading a row may wait, which is not allowed while pinned.
         index.find(key, &pin(), |head| {
             heads.push(head);
             ControlFlow::Continue(())

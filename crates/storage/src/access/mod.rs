@@ -1,12 +1,12 @@
-//! The ways to rows: scans, lookups by key, and autocommit statements on one row.
+//! The ways to find rows: scans, lookups by key, and autocommit statements on one row.
 //!
 //! A scan or a lookup finds heads, in a heap or through an index, and asks the transaction for the
-//! version that it sees. This folder decides in which order and how many at a time; it does not know
+//! visible version. This folder decides in which order and how many at a time; it does not know
 //! which version is visible (`version/visibility.rs`) or what a lock hint means
 //! (`transaction/read_row.rs`).
 //!
-//! Start with `scan/mod.rs`. `point.rs` is the fast path of one-row statements: it commits on the row
-//! itself, without a transaction.
+//! Start with `scan/mod.rs`. `point.rs` is the fast path of one-row statements: it commits on the
+//! row itself, without a transaction.
 
 pub mod key_walk;
 pub mod lookup;

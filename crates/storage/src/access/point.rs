@@ -1,7 +1,7 @@
 //! One row by a unique key: the autocommit statements that commit on the row itself.
 //!
-//! A version is linked with the mark COMMITTING, and only then is its timestamp taken and put in. A
-//! reader that meets the mark does that itself, so that neither waits for the other.
+//! A version is linked with the mark COMMITTING, and only then is its timestamp taken and stored. A
+//! reader that meets the mark takes the timestamp itself, so neither waits for the other.
 
 use std::ops::ControlFlow;
 
@@ -40,22 +40,22 @@ struct Found<'g> {
     holder: Option<&'g TxState>,
 }
 
-/// What became of one try to change a row.
+/// The result of one attempt to change a row.
 enum Attempt {
     Done(bool),
     Raced,
     Owned(Blocker),
     KeysChange,
-    /// Somebody may hold the row: it takes a transaction to find out.
+    /// The row may be locked: only a transaction can find out.
     Held,
-    /// There is no memory for the new row.
+    /// Memory for the new row is short.
     Short,
 }
 
 impl Table {
-    /// Shows the newest committed row with this key to `show`. `index` must be unique, `key` whole.
-    /// Writes nothing shared and never waits. `show` should copy what it needs and return at once,
-    /// because no memory is reclaimed while it runs.
+    /// Calls `show` with the newest committed row with this key. `index` must be unique, `key`
+    /// whole. Writes nothing shared and never waits. `show` should copy what it needs and return at
+    /// once, because no memory is reclaimed while it runs.
     pub fn read_point<R>(
         &self,
         index: IndexId,
@@ -69,13 +69,13 @@ impl Table {
         Ok(Some(show(found.version.image())))
     }
 
-    /// Changes the row with this key, as an autocommit statement of its own.
+    /// Changes the row with this key, as an autocommit statement.
     ///
-    /// `change` sees the newest committed row and decides; for [`Decision::Update`] it leaves the new
-    /// row in `buffer` (which it receives cleared). It is called again whenever another writer got in
-    /// between, so it must have no effect but on what it captured and will overwrite. Waits, holding
-    /// nothing, while an active transaction owns the row. Returns `false` if there is no such row or
-    /// the decision was to keep it.
+    /// `change` sees the newest committed row and decides; for [`Decision::Update`] it leaves the
+    /// new row in `buffer` (which it receives cleared). It is called again if another writer
+    /// changed the row since, so its only effects must be on captured variables that it overwrites.
+    /// While an active transaction owns the row, this waits and owns nothing itself. Returns
+    /// `false` if there is no such row or the decision was to keep it.
     pub fn change_point<E: From<Error>>(
         &self,
         index: IndexId,
@@ -158,14 +158,14 @@ impl Table {
         let linked = match moved {
             None => found.head.replace_latest(found.top, version.as_ptr()),
             Some(index) => {
-                // SAFETY: made just now, and nobody else has it until it is linked.
+                // SAFETY: made just now, and no other thread has it until it is linked.
                 let made = unsafe { version.as_ref() };
                 link_moved(index, found.head, (found.top, made), &guard)
             }
         };
         label(Label::Commit);
         if !linked {
-            // Nobody has seen it.
+            // No other thread has seen it.
             self.release_version(version, &guard);
             return Ok(Attempt::Raced);
         }
@@ -179,7 +179,7 @@ impl Table {
         Ok(Attempt::Done(true))
     }
 
-    /// The same through a transaction, for a change that moves the row in a unique index, in a hash
+    /// Makes the change through a transaction: for a change of the key in a unique index, in a hash
     /// index or in several.
     fn change_keys<E: From<Error>>(
         &self,
@@ -211,7 +211,7 @@ impl Table {
         Ok(true)
     }
 
-    /// The same through a transaction that claims the row first, and waits for who holds it.
+    /// Makes the change through a transaction that claims the row first and waits for its locks.
     fn change_held<E: From<Error>>(
         &self,
         at: (IndexId, &[u8]),
@@ -256,7 +256,7 @@ impl Table {
         Ok(true)
     }
 
-    /// Inserts a row, as an autocommit statement of its own.
+    /// Inserts a row, as an autocommit statement.
     pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
         if is_memory_short() {
             wait_for_memory(&options.patience())?;
@@ -282,14 +282,15 @@ impl Table {
                 }
             }
         }
-        // The row must appear in several indexes at once, or somebody may hold where it goes.
+        // The row must appear in several indexes at once, or a key range where it goes may be
+        // locked.
         let transaction = Store::of(&self.shared).begin(options.clone());
         let id = transaction.insert(self, row)?.id();
         transaction.commit()?;
         Ok(id)
     }
 
-    /// Inserts a row into a table of one index or none: entering the index is what decides.
+    /// Inserts a row into a table with at most one index: entering that index makes it visible.
     fn try_insert(
         &self,
         set: &IndexSet,
@@ -302,8 +303,8 @@ impl Table {
         let head = self.heap.allocate();
         let linked = head.replace_latest(null, place.as_ptr());
         assert!(linked, "a fresh head is empty");
-        // SAFETY: linked just now; nobody supersedes a version that is not committed, and then the
-        // guard keeps it alive.
+        // SAFETY: linked just now; a version that is not committed cannot be superseded, and
+        // afterwards the guard keeps it alive.
         let version = unsafe { place.as_ref() };
         let publish = || version.set_begin(Begin::Committing);
         let entered = set.list.first().map_or_else(
@@ -335,7 +336,7 @@ impl Table {
         Ok(Ok(head.id()))
     }
 
-    /// Takes the time of an autocommit write that has been linked.
+    /// Takes the timestamp of an autocommit write that has been linked.
     fn commit_version(
         &self,
         version: &Version,
@@ -344,7 +345,8 @@ impl Table {
         guard: &Guard,
     ) -> Timestamp {
         if !std::ptr::eq(set, self.index_set(guard)) {
-            // An index was added since the keys were looked at, and may have passed this row already.
+            // An index was added since the keys were compared, and may have passed this row
+            // already.
             head.note_keys_changed();
             add_new_keys(self, head, version, guard);
         }

@@ -1,8 +1,10 @@
-//! `Reader`: a transaction's eyes for another thread, so that several look at one statement's rows at once.
+//! `Reader`: a transaction's view for another thread, so that several threads read the rows of one
+//! statement.
 //!
-//! It sees what the transaction sees in its present statement: the same snapshots, and what earlier statements of
-//! the transaction wrote. It writes nothing, takes no row and notes nothing that commit would have to check. The
-//! borrow keeps the transaction where it is: neither its next statement nor its end may come before.
+//! It sees what the transaction sees in its current statement: the same snapshots, and what earlier
+//! statements of the transaction wrote. It writes nothing, locks no row and records nothing that
+//! commit would have to validate. The borrow keeps the transaction from beginning its next
+//! statement or ending before the reader.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -11,7 +13,7 @@ use crate::spec::options::Isolation;
 use crate::store::table::Table;
 use crate::transaction::Transaction;
 
-/// What another thread reads in the place of a transaction.
+/// Reads on another thread on behalf of a transaction.
 pub struct Reader<'t> {
     eyes: Transaction,
     _of: PhantomData<&'t ()>,
@@ -27,19 +29,20 @@ impl Deref for Reader<'_> {
 
 impl Drop for Reader<'_> {
     fn drop(&mut self) {
-        // The slot and the state are the transaction's.
+        // The slot and the state belong to the transaction.
         self.eyes.forget();
     }
 }
 
 impl Transaction {
-    /// Takes the snapshot by which an access looks at a table, if that has not been done: so that readers have it.
+    /// Takes the snapshot that an access to a table reads by, unless it is taken already, so that
+    /// readers have it.
     pub fn fix_snapshot(&self, table: &Table, isolation: Isolation) {
         self.view(table, isolation);
     }
 
-    /// Makes a reader, which sees by the snapshots that have been taken, and from columnstore indexes what views the
-    /// transaction has of them ([`Transaction::column_view`]).
+    /// Makes a reader. It reads by the snapshots that have been taken, and columnstore indexes by
+    /// the views that the transaction has of them ([`Transaction::column_view`]).
     pub fn reader(&self) -> Reader<'_> {
         Reader { eyes: self.lend(), _of: PhantomData }
     }

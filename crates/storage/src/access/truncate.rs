@@ -9,8 +9,8 @@ use crate::transaction::Transaction;
 use crate::transaction::row_ref::Claim;
 
 impl Transaction {
-    /// Deletes all rows the transaction sees and returns how many (TRUNCATE TABLE). Of a table with columns the
-    /// row groups count as one each.
+    /// Deletes all rows that the transaction sees and returns how many (TRUNCATE TABLE). In a table
+    /// with a clustered columnstore each row group counts as one.
     pub fn truncate(&self, table: &Table) -> Result<u64> {
         table.parts().map(|part| self.truncate_part(part)).sum()
     }

@@ -1,11 +1,11 @@
 //! Columnstores as transactions see them: reading and adding row groups, the tuple mover, and
 //! nonclustered columnstore indexes.
 //!
-//! It does not know how segments are encoded (`encoding/`) or how the groups of a table are kept
-//! (`row_group/`, `store/row_groups.rs`); it re-exports what callers need of both.
+//! This folder does not know how segments are encoded (`encoding/`) or how the groups of a table
+//! are kept (`row_group/`, `store/row_groups.rs`); it re-exports what callers need of both.
 //!
-//! Start with `read.rs`; `moving.rs` is the tuple mover, `settle.rs` cleans up after a move that was given
-//! up, `secondary.rs` is the nonclustered index.
+//! Start with `read.rs`; `moving.rs` is the tuple mover, `settle.rs` cleans up after an interrupted
+//! move, `secondary.rs` is the nonclustered index.
 
 mod moving;
 mod read;

@@ -15,11 +15,11 @@ use crate::store::row_groups::{BY_KEY, ColumnStore};
 use crate::store::table::Table;
 use crate::transaction::Transaction;
 
-/// Rows that are read at once.
+/// Rows that are read per call.
 const BATCH: usize = 1_024;
 
 impl ColumnStore {
-    /// Returns the number of committed rows in groups, without those that are deleted.
+    /// Returns the number of committed rows in groups, without deleted ones.
     pub(crate) fn row_count(&self) -> u64 {
         let reader = Store::of(&self.groups.shared).begin(TransactionOptions::STATEMENT);
         let groups = groups_of(&reader, self, Read::COMMITTED).unwrap_or_default();
@@ -30,7 +30,7 @@ impl ColumnStore {
     /// Returns the number of rows of a group, without those that are not shown yet.
     fn shown_rows(&self, reader: &Transaction, group: RowGroup<'_>) -> usize {
         let mut hidden = Vec::new();
-        // A count that can't be read counts nothing.
+        // A group that cannot be read counts as empty.
         let read = reader.add_hidden_rows(self, group, Read::COMMITTED, &mut hidden);
         if read.is_ok() { group.rows() - hidden.len() } else { 0 }
     }
@@ -54,7 +54,8 @@ fn groups_of<'t>(
 }
 
 impl Transaction {
-    /// Returns the row groups of a table that the transaction sees, by number; none if it has no columns.
+    /// Returns the row groups that the transaction sees, by number; none if the table has no
+    /// clustered columnstore.
     ///
     /// # Errors
     /// As [`Transaction::scan`].
@@ -62,8 +63,8 @@ impl Transaction {
         table.columnstore().map_or(Ok(Vec::new()), |store| groups_of(self, store, read))
     }
 
-    /// Returns the rows of a group that the transaction does not see, in order: those that are deleted, and
-    /// those that lie in the delta store still.
+    /// Returns, in order, the rows of a group that the transaction does not see: deleted ones, and
+    /// ones that are still in the delta store.
     ///
     /// # Errors
     /// As [`Transaction::scan`].
@@ -88,18 +89,18 @@ impl Transaction {
         Ok(rows)
     }
 
-    /// Publishes a row group: its segments, one per column.
+    /// Publishes a row group, one segment per column.
     ///
     /// # Errors
     /// As [`Transaction::insert`].
     ///
     /// # Panics
-    /// If the table has no columns, or not so many.
+    /// If the table has no clustered columnstore, or another number of columns.
     pub fn add_row_group(&self, table: &Table, segments: &[Bytes], trim: Trim) -> Result<()> {
         self.add_group(table, segments, [trim as u8, 0]).map(|_| ())
     }
 
-    /// Publishes a row group none of whose rows is shown; returns its number.
+    /// Publishes a row group whose rows are all hidden; returns its number.
     pub(super) fn add_hidden_group(
         &self,
         table: &Table,
@@ -114,7 +115,7 @@ impl Transaction {
         assert_eq!(segments.len(), store.columns.len(), "a group has a segment per column");
         let rows = segments.iter().map(|bytes| Segment::open(bytes).rows());
         assert!(rows.clone().min() == rows.max(), "the segments of a group are equally long");
-        // Relaxed: only uniqueness is asked for.
+        // Relaxed: the number need only be unique.
         let id = store.next.fetch_add(1, Ordering::Relaxed);
         let bytes = [&group_key(id)[..], &note[..]].concat();
         self.insert(&store.groups, RowImage { bytes: &bytes, blobs: segments }).map(|_| id)
@@ -122,7 +123,7 @@ impl Transaction {
 }
 
 impl Table {
-    /// Returns the number of committed rows, folded from shards, those of row groups included.
+    /// Returns the number of committed rows, including those of row groups.
     pub fn row_count(&self) -> u64 {
         self.delta_rows() + self.columnstore().map_or(0, ColumnStore::row_count)
     }

@@ -1,7 +1,8 @@
-//! Making and reading a nonclustered columnstore index: groups of rows that stay in the heap.
+//! Building and reading a nonclustered columnstore index: groups of rows that stay in the heap.
 //!
-//! `row_group/column_index.rs` has the picture and says why a reader sees the same rows with and without the
-//! index. Here rows that no group covers are gathered, a group of them is published, and worn groups go.
+//! `row_group/column_index.rs` has the picture and says why a reader sees the same rows with and
+//! without the index. Here rows that no group covers are gathered, a group of them is published,
+//! and groups with few clean rows are dropped.
 
 use std::sync::Arc;
 
@@ -25,10 +26,10 @@ use crate::version::head::RowHead;
 use crate::version::heap::HeapPosition;
 use crate::version::layout::{Version, VersionKind};
 
-/// Heads that are looked at under one pin.
+/// Heads that are read under one pin.
 const BATCH: usize = 256;
 
-/// Rows that no group covers, as one group is to have them: place by place of the heap.
+/// Rows that no group covers, in heap order, as one group will have them.
 pub struct LooseRows<'t> {
     id: ColumnIndexId,
     rows: Vec<(&'t RowHead, Option<&'t Version>)>,
@@ -37,7 +38,7 @@ pub struct LooseRows<'t> {
 }
 
 impl<'t> LooseRows<'t> {
-    /// Returns the rows; none where there is no row, or one that is being changed.
+    /// Iterates over the rows; `None` for a head without a row, or with one that is being changed.
     pub fn images(&self) -> impl Iterator<Item = Option<RowImage<'t>>> {
         self.rows.iter().map(|(_, version)| version.map(Version::image))
     }
@@ -49,24 +50,24 @@ impl<'t> LooseRows<'t> {
     }
 }
 
-/// The row groups of an index, for who shows them.
+/// A row group of a nonclustered columnstore index, for views.
 #[derive(Clone, Debug)]
 pub struct ColumnGroupRow {
-    /// Its number.
+    /// The number of the group.
     pub id: u64,
-    /// Rows, those that have changed since included.
+    /// Rows, including those that have changed since.
     pub rows: usize,
-    /// Rows that are read from it.
+    /// Clean rows, which are read from the group.
     pub clean: usize,
-    /// Bytes of its segments.
+    /// The size of its segments in bytes.
     pub bytes: usize,
-    /// Why it was closed.
+    /// Why the group was closed.
     pub trim: Trim,
 }
 
 impl Transaction {
-    /// Returns what the statement sees of a table's columnstore index; none if that has nothing for it, or is of
-    /// another definition.
+    /// Returns the statement's view of a table's columnstore index; `None` if no group can be used,
+    /// or the index has another definition.
     pub fn column_view<'t>(
         &'t self,
         table: &'t Table,
@@ -74,7 +75,8 @@ impl Transaction {
         isolation: Isolation,
     ) -> Option<&'t ColumnView> {
         let known = self.known_view((table.id(), index));
-        // Readers share what the transaction's own thread has decided: else a row might be read twice, or by nobody.
+        // Readers share the view that the transaction's own thread has fixed: else a row might be
+        // read twice or not at all.
         let view = known.or_else(|| {
             if self.is_lent() {
                 return None;
@@ -83,12 +85,12 @@ impl Transaction {
             let found = table.column_index().filter(|found| found.id == index)?;
             Some(self.keep_view((table.id(), index), ColumnView::new(&found, from.snapshot)))
         });
-        // What had nothing for the statement at first has nothing for all of it.
+        // A view that was empty at first stays empty for the whole statement.
         view.filter(|view| !view.groups.is_empty())
     }
 
-    /// Takes rows that no group of a table's index covers, as many as go into one; none if there are fewer than
-    /// `rows_min`.
+    /// Gathers rows that no group of a table's index covers, at most as many as fit one group;
+    /// `None` if there are fewer than `rows_min`.
     ///
     /// # Errors
     /// [`Error::Closed`] if there is no such index.
@@ -135,15 +137,15 @@ impl Transaction {
 }
 
 impl Table {
-    /// Gives the table a columnstore index without groups: all its rows are loose. Whatever groups there were are
-    /// gone.
+    /// Gives the table a columnstore index without groups, so all its rows are read from the heap.
+    /// Groups of an earlier index are dropped.
     pub fn add_column_index(&self, id: ColumnIndexId) {
         self.change_columns(|index| {
             Some(ColumnIndex::of(id, Vec::new(), index.map_or(0, |index| index.next)))
         });
     }
 
-    /// Takes the columnstore index away.
+    /// Removes the columnstore index of the table.
     pub fn drop_column_index(&self) {
         self.change_columns(|_| None);
     }
@@ -153,15 +155,15 @@ impl Table {
         self.column_index().is_some_and(|index| index.id == id)
     }
 
-    /// Adds a group of these rows; `segments` hold them in their order, each a place of the heap, with any value
-    /// where there is no row. `false` if another group has some of them by now, or the index is of another
-    /// definition.
+    /// Adds a group of these rows; `segments` have them in their order, with an arbitrary value
+    /// where there is no row. Returns `false` if another group has some of them by now, or the
+    /// index has another definition.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] if the wait for writers was.
+    /// [`Error::Cancelled`] if the wait for writers was cancelled.
     ///
     /// # Panics
-    /// If the segments are not of these rows.
+    /// If the segments have another number of rows.
     pub fn add_column_group(
         &self,
         rows: &LooseRows<'_>,
@@ -203,7 +205,7 @@ impl Table {
         Ok(true)
     }
 
-    /// Drops the groups of which less than half is clean: their rows are loose then.
+    /// Drops the groups of which less than half is clean; their rows are read from the heap then.
     pub fn shed_column_groups(&self) {
         let is_worn = |group: &Arc<Group>| group.clean_rows() * 2 < group.rows;
         let any = self.column_index().is_some_and(|index| index.groups.iter().any(is_worn));

@@ -3,23 +3,23 @@
 //! ```text
 //!  value i ──► lane i % 16, position i / 16        word k of lane l is the (k * 16 + l)-th of the block
 //! ```
-//! The sixteen lanes are packed side by side in one way, so that a compiler makes vector instructions of the
-//! loops over them (`simd.rs`): the layout of "The FastLanes Compression Layout" (Afroozeh, Boncz; VLDB 2023),
-//! without its reordering of tiles.
+//! Sixteen lanes are packed side by side in the same way, so that the compiler vectorizes the loops
+//! over them (`simd.rs`). This is the layout of "The FastLanes Compression Layout" (Afroozeh,
+//! Boncz; VLDB 2023), without its reordering of tiles.
 
 use super::{BLOCK_ROWS, simd};
 
-/// Numbers that are packed side by side.
+/// Lanes: numbers that are packed side by side.
 pub(super) const LANES: usize = 16;
-/// Bits of a word.
+/// Bits of a packed word.
 pub(super) const WORD_BITS: usize = 64;
 
-/// The bytes of a packed block.
+/// Returns the bytes of a block packed with `width` bits per number.
 pub(super) const fn packed_bytes(width: usize) -> usize {
     width * BLOCK_ROWS / 8
 }
 
-/// Appends a block. Each value has no more than `width` bits.
+/// Appends a packed block. Each value has at most `width` bits.
 pub(super) fn pack(values: &[u64; BLOCK_ROWS], width: usize, out: &mut Vec<u8>) {
     let mut packed = [0_u64; BLOCK_ROWS];
     simd::pack(values, width, &mut packed);
@@ -28,7 +28,7 @@ pub(super) fn pack(values: &[u64; BLOCK_ROWS], width: usize, out: &mut Vec<u8>) 
     }
 }
 
-/// Reads a block, and adds `base` to each number.
+/// Unpacks a block and adds `base` to each number.
 pub(super) fn unpack(packed: &[u8], width: usize, base: i64, out: &mut [i64; BLOCK_ROWS]) {
     if width == 0 {
         out.fill(base);
@@ -37,7 +37,7 @@ pub(super) fn unpack(packed: &[u8], width: usize, base: i64, out: &mut [i64; BLO
     simd::unpack(packed, width, base, out);
 }
 
-/// Adds up the numbers of a block; none if the sum may have more than 64 bits.
+/// Returns the sum of the numbers of a block; `None` if it may exceed 64 bits.
 pub(super) fn sum(packed: &[u8], width: usize) -> Option<u64> {
     match width {
         0 => Some(0),
@@ -46,7 +46,7 @@ pub(super) fn sum(packed: &[u8], width: usize) -> Option<u64> {
     }
 }
 
-/// The bits that a number takes.
+/// Returns the bits that a number up to `largest` takes.
 pub(super) const fn bits(largest: u64) -> usize {
     (u64::BITS - largest.leading_zeros()) as usize
 }

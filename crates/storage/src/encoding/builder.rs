@@ -1,14 +1,15 @@
-//! `GroupBuilder`: the rows of a row group while it is being made, one writer's own.
+//! `GroupBuilder`: collects the rows of a row group and encodes them. Used by one thread.
 
-use super::memory;
-use super::segment::{Room, encode};
 use types::batch::{Selection, Vector};
 use types::{Bytes, ColumnType, Value};
 
-/// Rows of a full row group.
+use super::memory;
+use super::segment::{Room, encode};
+
+/// Rows of a full row group: 1,048,576.
 pub const GROUP_ROWS_MAX: usize = if cfg!(test) { 5_000 } else { 1 << 20 };
 
-/// Gathers rows and makes segments of them. Its memory is taken once, and serves one group after the other.
+/// Collects rows and encodes them as segments. Its memory is reused from group to group.
 pub struct GroupBuilder {
     columns: Vec<Vector>,
     rows: usize,
@@ -16,33 +17,33 @@ pub struct GroupBuilder {
 }
 
 impl GroupBuilder {
-    /// Makes an empty one for columns of these types.
+    /// Makes an empty builder for columns of these types.
     pub fn new(columns: &[ColumnType]) -> Self {
         let columns = columns.iter().map(Vector::with_capacity_for).collect();
         Self { columns, rows: 0, room: Room::default() }
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of rows collected so far.
     pub const fn len(&self) -> usize {
         self.rows
     }
 
-    /// Tells whether there is no row.
+    /// Tells whether it has no rows.
     pub const fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Tells whether no row more goes into this group.
+    /// Tells whether the group has its maximum number of rows.
     pub const fn is_full(&self) -> bool {
         self.rows >= GROUP_ROWS_MAX
     }
 
-    /// Returns the rows as they are.
+    /// Returns the rows collected so far, one vector per column.
     pub fn columns(&self) -> &[Vector] {
         &self.columns
     }
 
-    /// Adds a row: a value of its type for each column.
+    /// Adds a row: one value per column, of the column's type.
     pub fn push(&mut self, row: &[Value]) {
         assert_eq!(row.len(), self.columns.len(), "a row has a value for each column");
         let columns = &mut self.columns;
@@ -51,7 +52,7 @@ impl GroupBuilder {
         self.rows += 1;
     }
 
-    /// Adds the selected rows of vectors, one per column.
+    /// Adds the selected rows of vectors, one vector per column.
     pub fn append<'v>(&mut self, columns: impl Iterator<Item = &'v Vector>, rows: &Selection) {
         memory::booked(|| {
             self.columns.iter_mut().zip(columns).for_each(|(own, more)| own.append(more, rows));
@@ -60,8 +61,8 @@ impl GroupBuilder {
         assert!(self.columns.iter().all(|c| c.len() == self.rows), "columns are equally long");
     }
 
-    /// Makes a segment of each column, and is empty again; none, and nothing is done, if a column's type is
-    /// one that no segment holds.
+    /// Encodes each column as a segment and empties the builder. Returns `None`, and changes
+    /// nothing, if a column has a type that segments do not support.
     pub fn finish(&mut self) -> Option<Vec<Bytes>> {
         let segments = memory::booked(|| {
             let room = &mut self.room;
@@ -84,19 +85,19 @@ impl GroupBuilder {
         Some(segments)
     }
 
-    /// Returns the bytes that the rows take, without what long values hold.
+    /// Returns the bytes of the collected rows, without the memory of long values.
     pub fn memory(&self) -> usize {
         self.columns.iter().map(|column| column.memory()).sum()
     }
 
-    /// Gives up the memory that it has kept for more rows. There are none in it.
+    /// Frees the memory that was kept for more rows. The builder is empty.
     pub fn shrink(&mut self) {
         assert!(self.is_empty(), "rows would be lost");
         self.columns = self.columns.iter().map(|c| Vector::of_type(c.data_type())).collect();
         self.room = Room::default();
     }
 
-    /// Drops all rows; keeps the memory.
+    /// Drops all rows and keeps the memory.
     pub fn clear(&mut self) {
         self.columns.iter_mut().for_each(Vector::clear);
         self.rows = 0;

@@ -1,10 +1,11 @@
-//! From vectors to words or bytes, and back: which types are numbers here, and how.
+//! Conversion between vectors and what segments store: 64-bit words for numbers, bytes for all
+//! else.
 
 use types::batch::{ByteKind, Data, Vector};
 use types::{Bytes, ColumnType, DataType, Decimal, Value};
 
-/// Writes the values of a vector as words; `false`, and nothing is done, if they are no numbers. NULL rows
-/// have any.
+/// Appends the values of a vector as words; returns `false`, and appends nothing, if they are no
+/// numbers. The word of a NULL row is arbitrary.
 pub(super) fn words_of(data: &Data, out: &mut Vec<i64>) -> bool {
     macro_rules! all {
         ($rows:expr, $word:expr) => {
@@ -23,7 +24,7 @@ pub(super) fn words_of(data: &Data, out: &mut Vec<i64>) -> bool {
         | Data::DateTime(rows)
         | Data::DateTime2(rows)
         | Data::ShortDecimal { digits: rows, .. } => out.extend_from_slice(rows),
-        // The bits as they are: a value comes back to the last of them, -0.0 too.
+        // The bit pattern, so that a value is restored exactly, including -0.0.
         Data::Real(rows) => all!(rows, |v| i64::from(v.to_bits())),
         Data::Float(rows) => all!(rows, |v| v.to_bits().cast_signed()),
         Data::Decimal { .. } | Data::Bytes(_) | Data::Values(_) | Data::Constant(..) => {
@@ -33,7 +34,7 @@ pub(super) fn words_of(data: &Data, out: &mut Vec<i64>) -> bool {
     true
 }
 
-/// Returns the word of a value of a type whose words order as the values do.
+/// Returns the word of a value, if words of its type order like its values and it is not NULL.
 pub fn word_of(of: &ColumnType, value: &Value) -> Option<i64> {
     let mut one = Vector::with_capacity_for(of);
     one.push(value);
@@ -42,7 +43,7 @@ pub fn word_of(of: &ColumnType, value: &Value) -> Option<i64> {
     words.first().copied().filter(|_| is_word)
 }
 
-/// Tells whether words order as the values do.
+/// Tells whether words of this type order like its values.
 pub(super) const fn is_ordered(data: &Data) -> bool {
     !matches!(data, Data::Real(_) | Data::Float(_))
 }
@@ -79,8 +80,8 @@ pub(super) fn push_words(words: &[i64], data: &mut Data) {
     }
 }
 
-/// Appends the bytes that stand for a value of a type that is no number; `false` for a type that no
-/// segment holds.
+/// Appends the bytes of a value whose type is no number; returns `false` for a type that segments
+/// do not support.
 pub(super) fn bytes_of(value: &Value, out: &mut Vec<u8>) -> bool {
     match value {
         Value::Null => {}
@@ -99,7 +100,7 @@ pub(super) fn bytes_of(value: &Value, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Appends the value of bytes to a vector of the type that they were made from.
+/// Appends the value of these bytes to a vector of the type that they were made from.
 pub(super) fn push_bytes(bytes: &[u8], out: &mut Vector) {
     if let Some(rows) = out.byte_rows_mut() {
         rows.push(bytes);
@@ -125,7 +126,7 @@ fn value_of(of: &DataType, bytes: &[u8]) -> Option<Value> {
     })
 }
 
-/// Which strings a type of unlimited length has.
+/// Returns the kind of byte string of a type of unlimited length.
 const fn kind_of(of: &DataType) -> Option<ByteKind> {
     Some(match of {
         DataType::VarChar(_) | DataType::Char(_) => ByteKind::VarChar,

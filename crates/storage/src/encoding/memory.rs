@@ -1,6 +1,7 @@
-//! What columnstores ask of the machine's memory. A model checker has none.
+//! How encoding uses memory: its clerk, and an experiment that gives memory back. A model checker
+//! has neither.
 
-/// Books what is allocated meanwhile on the clerk of columnstores.
+/// Runs `work` with its memory charged to the clerk of columnstores.
 #[cfg(not(any(loom, shuttle)))]
 pub(super) fn booked<R>(work: impl FnOnce() -> R) -> R {
     sos::memory::with_clerk(sos::memory::MemoryClerk::ColumnStore, work)
@@ -12,7 +13,7 @@ pub(super) fn gives_back() -> bool {
     sos::memory::experiment::Experiment::DecommitPerSegment.is_on()
 }
 
-/// Gives memory back, for that experiment.
+/// Gives free memory back to the system, for that experiment.
 #[cfg(not(any(loom, shuttle)))]
 pub(super) fn give_back() {
     sos::memory::experiment::after_segment();

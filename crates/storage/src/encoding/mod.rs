@@ -29,23 +29,23 @@ pub use builder::{GROUP_ROWS_MAX, GroupBuilder};
 pub use convert::word_of;
 pub use segment::{Encoding, Segment, Zone};
 
-/// Rows of a block.
+/// Rows per block.
 pub const BLOCK_ROWS: usize = types::batch::BATCH_ROWS;
 
-/// Appends a 32-bit number.
+/// Appends a 32-bit number, little-endian.
 fn put_u32(number: usize, out: &mut Vec<u8>) {
     let number = u32::try_from(number).expect("a segment is smaller than 4 GB");
     out.extend_from_slice(&number.to_le_bytes());
 }
 
-/// Reads the `place`-th 32-bit number.
+/// Reads the 32-bit number at index `place`.
 #[inline]
 fn u32_at(bytes: &[u8], place: usize) -> usize {
     let word = bytes[place * 4..].first_chunk().expect("a segment ends where its header says");
     u32::from_le_bytes(*word) as usize
 }
 
-/// Reads the `place`-th 64-bit number.
+/// Reads the 64-bit number at index `place`.
 #[inline]
 fn i64_at(bytes: &[u8], place: usize) -> i64 {
     let word = bytes[place * 8..].first_chunk().expect("a segment ends where its header says");

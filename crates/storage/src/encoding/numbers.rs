@@ -1,11 +1,11 @@
-//! Numbers of 64 bits, encoded in the way that a sample says is the smallest.
+//! 64-bit numbers, in the encoding that a sample says is the smallest.
 //!
-//! | form | when | bytes |
+//! | encoding | when | bytes |
 //! |---|---|---|
 //! | constant | all are equal | 16 |
-//! | runs | few runs of equal ones | 12 a run |
+//! | run-length | few runs of equal ones | 12 a run |
 //! | dictionary | few different ones, far apart | 8 each, and a packed code a row |
-//! | packed | else | what lies between the least and each, packed: frame of reference |
+//! | bit-packed | else | the difference of each to the minimum, packed: frame of reference |
 //!
 //! ```text
 //!  form u8 | width u8 | 0 u16 | rows u32 | base i64 | runs: count u32, ends u32.., values i64..
@@ -13,11 +13,12 @@
 //!                                                   | packed: blocks
 //! ```
 
-use super::bit_pack::{self, bits, pack, packed_bytes, unpack};
-use super::{BLOCK_ROWS, i64_at, put_u32, simd, u32_at};
 use std::collections::HashMap;
 
-/// How numbers lie.
+use super::bit_pack::{self, bits, pack, packed_bytes, unpack};
+use super::{BLOCK_ROWS, i64_at, put_u32, simd, u32_at};
+
+/// The encoding of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordForm {
     Constant = 0,
@@ -27,14 +28,14 @@ pub(super) enum WordForm {
 }
 
 const HEADER_BYTES: usize = 16;
-/// Bytes of a run.
+/// Bytes per run: its end and its value.
 const RUN_BYTES: usize = 12;
-/// Different numbers that a dictionary has at most.
+/// The largest number of dictionary entries.
 const ENTRIES_MAX: usize = if cfg!(test) { 50 } else { 1 << 14 };
-/// One row in so many is in the sample.
+/// The sample has one row in `SAMPLE_STEP`.
 const SAMPLE_STEP: usize = if cfg!(test) { 4 } else { 64 };
 
-/// What is known of some numbers.
+/// Statistics of a segment's numbers.
 struct Facts {
     least: i64,
     largest: i64,
@@ -50,7 +51,7 @@ impl Facts {
         Self { least, largest, runs: changes + 1 }
     }
 
-    /// The bits of what lies between the least and the largest.
+    /// Returns the bits of the difference between minimum and maximum.
     fn width(&self) -> usize {
         bits(distance(self.least, self.largest))
     }
@@ -60,7 +61,7 @@ fn distance(base: i64, value: i64) -> u64 {
     value.wrapping_sub(base).cast_unsigned()
 }
 
-/// Appends numbers in the form that suits them.
+/// Appends the numbers in the smallest encoding.
 pub(super) fn encode(values: &[i64], out: &mut Vec<u8>) {
     let facts = Facts::of(values);
     if facts.runs <= 1 {
@@ -96,13 +97,14 @@ fn header(form: WordForm, width: usize, rows: usize, base: i64, out: &mut Vec<u8
     out.extend_from_slice(&base.to_le_bytes());
 }
 
-/// Returns the different numbers in order, if a sample promises few and there are few.
+/// Returns the distinct numbers in ascending order; `None` if the sample or the numbers have too
+/// many for a dictionary.
 fn dictionary_of(values: &[i64], width: usize) -> Option<Vec<i64>> {
     let mut sample: Vec<i64> = values.iter().copied().step_by(SAMPLE_STEP).collect();
     let looked_at = sample.len();
     sample.sort_unstable();
     sample.dedup();
-    // Where most of a sample differ, so do most of all; and codes must be narrower than the numbers.
+    // If most of a sample differ, so do most of all; and codes must be narrower than the numbers.
     if sample.len() * 2 > looked_at || code_width(&sample) >= width || sample.len() > ENTRIES_MAX {
         return None;
     }
@@ -153,7 +155,7 @@ fn encode_codes(values: &[i64], entries: &[i64], out: &mut Vec<u8>) {
 
 type Block = [u64; BLOCK_ROWS];
 
-/// Packs what `fill` makes of each block of numbers.
+/// Packs block by block: `fill` turns the numbers of a block into what is packed.
 fn pack_all(
     values: &[i64],
     width: usize,
@@ -168,7 +170,7 @@ fn pack_all(
     }
 }
 
-/// Encoded numbers.
+/// Encoded numbers, opened for reading.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
     pub(super) form: WordForm,
@@ -191,12 +193,12 @@ impl<'a> Words<'a> {
         Self { form, width, rows, base, rest: &bytes[HEADER_BYTES..] }
     }
 
-    /// The different numbers that a dictionary has; 0 without one.
+    /// Returns the number of dictionary entries; 0 without a dictionary.
     pub(super) fn entries(&self) -> usize {
         if self.form == WordForm::Dictionary { u32_at(self.rest, 0) } else { 0 }
     }
 
-    /// Reads a block; returns how many rows it has. What lies behind them is of no meaning.
+    /// Decodes a block and returns its number of rows. Values of `out` behind them are arbitrary.
     pub(super) fn block(&self, block: usize, out: &mut [i64; BLOCK_ROWS]) -> usize {
         let first = block * BLOCK_ROWS;
         let rows = self.rows.saturating_sub(first).min(BLOCK_ROWS);
@@ -219,7 +221,7 @@ impl<'a> Words<'a> {
         rows
     }
 
-    /// Adds up a block, without reading each number where their form allows it.
+    /// Returns the sum of a block, without decoding each number where the encoding allows it.
     pub(super) fn sum(&self, block: usize) -> i128 {
         let first = block * BLOCK_ROWS;
         let rows = self.rows.saturating_sub(first).min(BLOCK_ROWS);
@@ -227,7 +229,7 @@ impl<'a> Words<'a> {
         match self.form {
             WordForm::Constant => return all,
             WordForm::Packed => {
-                // What fills the last block up is 0.
+                // The padding of the last block is 0, so it does not change the sum.
                 if let Some(sum) = bit_pack::sum(self.packed(0, block), self.width) {
                     return all + i128::from(sum);
                 }
@@ -244,7 +246,7 @@ impl<'a> Words<'a> {
         &self.rest[start + block * bytes..][..bytes]
     }
 
-    /// Reads the rows from `first` on.
+    /// Decodes run-length encoded rows from `first` on.
     fn runs(&self, first: usize, mut out: &mut [i64]) {
         let count = u32_at(self.rest, 0);
         let ends = &self.rest[4..][..count * 4];

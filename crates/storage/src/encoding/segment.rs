@@ -1,51 +1,51 @@
-//! `Segment`: the values of one column of a row group.
+//! `Segment`: the encoded values of one column of a row group.
 //!
 //! ```text
 //!  kind u8 | ordered u8 | 0 u16 | rows u32 | NULLs u32 | data u32 | least i64 | largest i64
 //!  NULLs: 128 bytes a block, if there are any | zones: least and largest of each block, if ordered | data
 //! ```
 
+use types::batch::Vector;
+
 use super::convert::{bytes_of, is_ordered, push_bytes, push_words, words_of};
 use super::numbers::{self, WordForm, Words};
 use super::strings::{self, StringForm, Strings};
 use super::{BLOCK_ROWS, i64_at, put_u32, simd, u32_at};
-use types::batch::Vector;
 
 const HEADER_BYTES: usize = 32;
-/// Bytes of the NULLs of a block.
+/// Bytes of the NULL bitmap of a block.
 const NULL_BYTES: usize = BLOCK_ROWS / 8;
-/// Bytes of a zone.
+/// Bytes of a zone: minimum and maximum.
 const ZONE_BYTES: usize = 16;
 
-/// How a segment is encoded, by what SQL Server calls it where it has a name:
-/// `sys.column_store_segments.encoding_type`.
+/// How a segment is encoded: what `sys.column_store_segments.encoding_type` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// One value for all rows.
+    /// All rows have one value.
     Constant,
     /// Runs of equal numbers.
     RunLength,
-    /// Codes of a dictionary of numbers.
+    /// Codes into a dictionary of numbers.
     NumberDictionary,
-    /// Packed differences to the least number.
+    /// Bit-packed differences to the minimum.
     Packed,
-    /// Codes of a dictionary of strings.
+    /// Codes into a dictionary of strings.
     StringDictionary,
-    /// Strings as they are.
+    /// The strings one after the other, without a dictionary.
     Strings,
 }
 
-/// The least and the largest number of some rows that are not NULL.
+/// The minimum and maximum of some rows, as words, without NULLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zone {
-    /// The least.
+    /// The minimum, as a word.
     pub least: i64,
-    /// The largest.
+    /// The maximum, as a word.
     pub largest: i64,
 }
 
 impl Zone {
-    /// No row: nothing lies between.
+    /// The zone of no row: it contains no word.
     const NONE: Self = Self { least: i64::MAX, largest: i64::MIN };
 
     fn see(&mut self, word: i64) {
@@ -58,14 +58,14 @@ impl Zone {
     }
 }
 
-/// Room that serves one segment after the other.
+/// Buffers that are reused from segment to segment.
 #[derive(Default)]
 pub(super) struct Room {
     words: Vec<i64>,
     bytes: Vec<u8>,
 }
 
-/// Encodes a column; none if no segment holds values of its type.
+/// Encodes a column; `None` if segments do not support its type.
 pub(super) fn encode<'r>(column: &Vector, room: &'r mut Room) -> Option<&'r [u8]> {
     let Room { words, bytes: out } = room;
     words.clear();
@@ -105,7 +105,8 @@ pub(super) fn encode<'r>(column: &Vector, room: &'r mut Room) -> Option<&'r [u8]
     encode_bytes(column, out).then_some(out)
 }
 
-/// Finds the zone of each block, and gives NULL rows the number before them, which costs the least.
+/// Computes the zone of each block, and gives NULL rows the number before them, which encodes
+/// smallest.
 fn zones_of(column: &Vector, words: &mut [i64], has_nulls: bool) -> Vec<Zone> {
     let mut zones = Vec::with_capacity(words.len().div_ceil(BLOCK_ROWS));
     let first = (0..words.len()).find(|row| !column.is_null(*row));
@@ -128,7 +129,7 @@ fn zones_of(column: &Vector, words: &mut [i64], has_nulls: bool) -> Vec<Zone> {
 fn encode_bytes(column: &Vector, out: &mut Vec<u8>) -> bool {
     let rows = column.len();
     if let Some(strings) = column.byte_rows() {
-        // What lies in a NULL row's place is of no meaning, and need not be kept.
+        // The content of a NULL row is arbitrary and is not kept.
         let get = |row| if column.is_null(row) { &[][..] } else { strings.get(row) };
         strings::encode(rows, get, out);
         return true;
@@ -145,40 +146,40 @@ fn encode_bytes(column: &Vector, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// An encoded column.
+/// An encoded column, opened for reading.
 #[derive(Clone, Copy)]
 pub struct Segment<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Segment<'a> {
-    /// Opens what [`super::GroupBuilder::finish`] made.
+    /// Opens the bytes that [`super::GroupBuilder::finish`] made.
     pub fn open(bytes: &'a [u8]) -> Self {
         assert!(bytes.len() >= HEADER_BYTES, "a segment has a header");
         Self { bytes }
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of rows, including NULLs.
     pub fn rows(&self) -> usize {
         u32_at(self.bytes, 1)
     }
 
-    /// Returns the number of NULLs.
+    /// Returns the number of NULL rows.
     pub fn nulls(&self) -> usize {
         u32_at(self.bytes, 2)
     }
 
-    /// Returns the number of blocks.
+    /// Returns the number of blocks of 1,024 rows.
     pub fn blocks(&self) -> usize {
         self.rows().div_ceil(BLOCK_ROWS)
     }
 
-    /// Returns the bytes that it takes.
+    /// Returns the size of the segment in bytes.
     pub const fn memory(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Returns how it is encoded.
+    /// Returns the encoding of the segment's values.
     pub fn encoding(&self) -> Encoding {
         if self.is_words() {
             return match Words::open(self.data()).form {
@@ -202,28 +203,28 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Returns the least and the largest value as words, if those order as the values do and some row is
-    /// not NULL.
+    /// Returns the minimum and maximum as words; `None` if words do not order like the values, or
+    /// all rows are NULL.
     pub fn zone(&self) -> Option<Zone> {
         self.zone_at(2).filter(|zone| zone.least <= zone.largest)
     }
 
-    /// As [`Self::zone`], of a block.
+    /// Returns the minimum and maximum of one block, like [`Self::zone`].
     pub fn block_zone(&self, block: usize) -> Option<Zone> {
         let nulls = if self.nulls() > 0 { self.blocks() * NULL_BYTES } else { 0 };
         self.zone_at((HEADER_BYTES + nulls + block * ZONE_BYTES) / 8)
             .filter(|zone| zone.least <= zone.largest)
     }
 
-    /// Returns the number of NULLs of a block.
+    /// Returns the number of NULL rows of a block.
     pub fn block_nulls(&self, block: usize) -> usize {
         let mut nulls = 0;
         self.nulls_of(block, |_| nulls += 1);
         nulls
     }
 
-    /// Adds up the words of a block's rows that are not NULL; none if its values are no words that order as
-    /// they do. Numbers that are packed are added as they lie.
+    /// Returns the sum of the words of a block's rows that are not NULL; `None` if words do not
+    /// order like the values. Bit-packed numbers are added without unpacking.
     pub fn block_sum(&self, block: usize) -> Option<i128> {
         if !self.is_words() || self.bytes[1] == 0 {
             return None;
@@ -234,12 +235,12 @@ impl<'a> Segment<'a> {
         }
         let mut all = [0; BLOCK_ROWS];
         let rows = words.block(block, &mut all);
-        // In the place of a NULL lies any number.
+        // The word of a NULL row is arbitrary.
         self.nulls_of(block, |row| all[row] = 0);
         Some(simd::sum_words(&all[..rows]))
     }
 
-    /// Becomes the rows of a block: `out` is of the column's type.
+    /// Decodes a block into `out`, a vector of the column's type.
     pub fn block(&self, block: usize, out: &mut Vector) {
         out.clear();
         if self.is_words() {

@@ -1,20 +1,20 @@
-//! The loops over whole blocks, each compiled twice: for any CPU, and for one with AVX2.
+//! SIMD: the loops over whole blocks, each compiled twice: for any CPU, and for one with AVX2.
 //!
-//! What is chosen when a loop begins is a relaxed load of what the CPU said when it was first asked, for 1,024
-//! rows. The loops themselves are plain Rust that a compiler makes vector instructions of.
+//! The choice is a relaxed load of the CPU's features per loop over 1,024 rows. The loops are plain
+//! Rust that the compiler vectorizes.
 
 use super::BLOCK_ROWS;
 use super::bit_pack::{LANES, WORD_BITS};
 
-/// Bits of packed numbers of which a block's sum fits 64 bits.
+/// The largest width whose block sum fits 64 bits.
 pub(super) const SUM_WIDTH_MAX: usize = WORD_BITS - BLOCK_ROWS.ilog2() as usize;
 
-/// Defines a function whose body is compiled a second time for AVX2, and run so where the CPU has it.
+/// Defines a function whose body is compiled a second time for AVX2, and run so if the CPU has it.
 macro_rules! wide {
     ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*
         $vis fn $name($($arg: $ty),*) $(-> $result)? {
-            // It is compiled as part of either caller.
+            // Inlined into either caller, so that it is compiled for the caller's CPU features.
             #[inline(always)]
             fn body($($arg: $ty),*) $(-> $result)? $body
 
@@ -35,7 +35,7 @@ macro_rules! wide {
 }
 
 wide! {
-    /// Packs numbers of no more than `width` bits side by side: the first `width` * 16 words of `packed`, which
+    /// Packs numbers of at most `width` bits into the first `width` * 16 words of `packed`, which
     /// are zero before.
     pub(super) fn pack(values: &[u64; BLOCK_ROWS], width: usize, packed: &mut [u64; BLOCK_ROWS]) {
         for (position, values) in values.as_chunks::<LANES>().0.iter().enumerate() {
@@ -54,7 +54,7 @@ wide! {
 }
 
 wide! {
-    /// Reads a packed block of `width` bits, which are some, and adds `base` to each number.
+    /// Unpacks a block of `width` bits, at least 1, and adds `base` to each number.
     pub(super) fn unpack(packed: &[u8], width: usize, base: i64, out: &mut [i64; BLOCK_ROWS]) {
         let mask = u64::MAX >> (WORD_BITS - width);
         let (words, _) = packed.as_chunks::<8>();
@@ -68,7 +68,7 @@ wide! {
 }
 
 wide! {
-    /// Adds up the numbers of a packed block of 1 to [`SUM_WIDTH_MAX`] bits.
+    /// Returns the sum of the numbers of a packed block of 1 to [`SUM_WIDTH_MAX`] bits.
     pub(super) fn sum_packed(packed: &[u8], width: usize) -> u64 {
         let mask = u64::MAX >> (WORD_BITS - width);
         let (words, _) = packed.as_chunks::<8>();
@@ -84,9 +84,9 @@ wide! {
 }
 
 wide! {
-    /// Adds up no more than 2^31 numbers.
+    /// Returns the sum of at most 2^31 numbers.
     pub(super) fn sum_words(words: &[i64]) -> i128 {
-        // Moved up by 2^63 none is negative; the halves of so many fit 64 bits each.
+        // Shifted up by 2^63 none is negative; the sums of the 32-bit halves fit 64 bits each.
         let (mut low, mut high) = (0_u64, 0_u64);
         for word in words {
             let moved = word.cast_unsigned() ^ (1 << 63);
@@ -98,8 +98,8 @@ wide! {
 }
 
 wide! {
-    /// Returns the least and the largest number, and how many differ from the one before them. Of no numbers:
-    /// the ends of their range.
+    /// Returns the minimum, the maximum, and how many numbers differ from the one before. Without
+    /// numbers, minimum and maximum are the opposite ends of their range.
     pub(super) fn extent(words: &[i64]) -> (i64, i64, usize) {
         let (mut least, mut largest, mut changes) = (i64::MAX, i64::MIN, 0_u64);
         for word in words {
@@ -114,7 +114,7 @@ wide! {
 }
 
 wide! {
-    /// Writes how far each number lies above `base`.
+    /// Writes the difference of each number to `base`.
     pub(super) fn distances(words: &[i64], base: i64, out: &mut [u64; BLOCK_ROWS]) {
         for (out, word) in out.iter_mut().zip(words) {
             *out = word.wrapping_sub(base).cast_unsigned();
@@ -122,7 +122,7 @@ wide! {
     }
 }
 
-/// The numbers of a position, side by side.
+/// Returns the numbers at one position of all lanes.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it is compiled as part of its callers")]
 fn lanes(words: &[[u8; 8]], bit: usize, width: usize, mask: u64) -> [u64; LANES] {

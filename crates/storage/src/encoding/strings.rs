@@ -1,16 +1,17 @@
-//! Runs of bytes, by dictionary where a sample says that there are few different ones.
+//! Byte strings, with a dictionary if a sample says that there are few distinct ones.
 //!
 //! ```text
 //!  form u8 | 0 u8 | 0 u16 | rows u32 | dictionary: count u32, arena u32, ends u32.., arena, codes (words)
 //!                                    | plain: blocks u32, words u32, starts u32.., lengths (words), arena
 //! ```
-//! A plain block begins where `starts` says in the arena.
+//! Each plain block begins in the arena at its offset in `starts`.
+
+use std::collections::HashMap;
 
 use super::numbers::{self, Words};
 use super::{BLOCK_ROWS, put_u32, u32_at};
-use std::collections::HashMap;
 
-/// How strings lie.
+/// The encoding of the strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StringForm {
     Dictionary = 0,
@@ -18,9 +19,9 @@ pub(super) enum StringForm {
 }
 
 const HEADER_BYTES: usize = 8;
-/// Different strings that a dictionary has at most.
+/// The largest number of dictionary entries.
 const ENTRIES_MAX: usize = if cfg!(test) { 40 } else { 1 << 16 };
-/// One row in so many is in the sample.
+/// The sample has one row in `SAMPLE_STEP`.
 const SAMPLE_STEP: usize = if cfg!(test) { 4 } else { 64 };
 
 /// The dictionary of some strings, and the code of each row.
@@ -29,7 +30,7 @@ struct Coded<'a> {
     codes: Vec<i64>,
 }
 
-/// Appends `rows` strings in the form that suits them.
+/// Appends `rows` strings in the smaller encoding.
 pub(super) fn encode<'a>(rows: usize, get: impl Fn(usize) -> &'a [u8], out: &mut Vec<u8>) {
     let coded = coded(rows, &get);
     let form = if coded.is_some() { StringForm::Dictionary } else { StringForm::Plain };
@@ -41,7 +42,7 @@ pub(super) fn encode<'a>(rows: usize, get: impl Fn(usize) -> &'a [u8], out: &mut
     }
 }
 
-/// Gives each row the number of its string; none if there are too many different ones.
+/// Gives each row the code of its string; `None` if there are too many distinct strings.
 fn coded<'a>(rows: usize, get: &impl Fn(usize) -> &'a [u8]) -> Option<Coded<'a>> {
     let mut sample: Vec<&[u8]> = (0..rows).step_by(SAMPLE_STEP).map(get).collect();
     let looked_at = sample.len();
@@ -97,7 +98,7 @@ fn encode_plain<'a>(rows: usize, get: &impl Fn(usize) -> &'a [u8], out: &mut Vec
     (0..rows).for_each(|row| out.extend_from_slice(get(row)));
 }
 
-/// Encoded strings.
+/// Encoded strings, opened for reading.
 #[derive(Clone, Copy)]
 pub(super) struct Strings<'a> {
     pub(super) form: StringForm,
@@ -111,12 +112,12 @@ impl<'a> Strings<'a> {
         Self { form, rows: u32_at(bytes, 1), rest: &bytes[HEADER_BYTES..] }
     }
 
-    /// The different strings that a dictionary has; 0 without one.
+    /// Returns the number of dictionary entries; 0 without a dictionary.
     pub(super) fn entries(&self) -> usize {
         if self.form == StringForm::Dictionary { u32_at(self.rest, 0) } else { 0 }
     }
 
-    /// Calls `see` with each string of a block.
+    /// Calls `see` with each string of a block, in row order.
     pub(super) fn block(&self, block: usize, see: impl FnMut(&'a [u8])) {
         let rows = self.rows.saturating_sub(block * BLOCK_ROWS).min(BLOCK_ROWS);
         if rows == 0 {

@@ -1,11 +1,12 @@
 //! Every encoding gives back what it was given: extremes, NULLs, all equal, random.
 
-use super::numbers::{self, WordForm, Words};
-use super::{BLOCK_ROWS, Encoding, GroupBuilder, Segment, Zone, word_of};
 use proptest::prelude::*;
 use types::batch::{Data, Selection, Vector};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Decimal, Length, Value};
+
+use super::numbers::{self, WordForm, Words};
+use super::{BLOCK_ROWS, Encoding, GroupBuilder, Segment, Zone, word_of};
 
 fn words_back(bytes: &[u8], rows: usize) -> Vec<i64> {
     let words = Words::open(bytes);
@@ -19,7 +20,7 @@ fn words_back(bytes: &[u8], rows: usize) -> Vec<i64> {
     all
 }
 
-/// Encodes numbers, reads them back, and says in which form they were.
+/// Encodes numbers, reads them back, and returns the encoding that was chosen.
 fn check_words(values: &[i64]) -> WordForm {
     let mut bytes = vec![9, 9];
     numbers::encode(values, &mut bytes);
@@ -80,7 +81,7 @@ fn of(data_type: DataType) -> ColumnType {
     ColumnType::nullable(data_type)
 }
 
-/// Every type that a segment holds, with its extremes.
+/// Returns every type that a segment supports, with its extreme values.
 fn samples() -> Vec<(DataType, Vec<Value>)> {
     let decimal = |m, p, s| Value::Decimal(Decimal::new(m, p, s));
     let text = |t: &str| Value::varchar(t, Collation::default());
@@ -147,10 +148,10 @@ fn samples() -> Vec<(DataType, Vec<Value>)> {
     ]
 }
 
-/// Makes a segment of rows and reads it back.
+/// Encodes rows as a segment and reads them back.
 fn check_rows(data_type: DataType, rows: &[Value]) {
     let mut builder = GroupBuilder::new(&[of(data_type)]);
-    // The second group is made in what the first has left.
+    // The second group is built in the buffers that the first has left.
     for _ in 0..2 {
         rows.iter().for_each(|row| builder.push(std::slice::from_ref(row)));
         let segments = builder.finish().expect("a segment holds this type");

@@ -1,4 +1,4 @@
-//! The key that an index has for a row: extracted into a buffer that is kept, and compared.
+//! The key of a row in an index: extracted into a reused buffer, and compared.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ thread_local! {
     static SCRATCH: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `body` with an empty buffer that is kept for the next call, so that no key allocates.
+/// Runs `body` with an empty buffer that is reused by later calls, so no key allocates.
 pub(crate) fn with_buffer<R>(body: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let mut buffer = SCRATCH.with(|pool| pool.borrow_mut().pop()).unwrap_or_default();
     buffer.clear();

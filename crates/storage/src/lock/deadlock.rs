@@ -1,9 +1,10 @@
-//! Finding deadlocks: who begins to wait follows who waits for whom, and whoever closes a circle finds
-//! it. Nobody watches, and nobody who does not wait pays.
+//! Deadlock detection. A session that is about to block walks the wait-for graph; the one whose
+//! wait closes a cycle finds it. There is no monitor thread, so sessions that do not block pay
+//! nothing.
 //!
-//! A circle needs its last wait, and that one's session searches after it has said what it waits for;
-//! so no circle goes unseen. What a search reads changes meanwhile, so a circle is followed a second
-//! time: waits that are the same ones at both times were in progress together in between.
+//! A cycle is closed by its last wait, and that session searches after it has published what it
+//! waits for, so no cycle is missed. The graph may change during a search, so a cycle is walked a
+//! second time: waits that are the same in both walks existed at the same time in between.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -15,7 +16,7 @@ use crate::lock::resource::Request;
 use crate::lock::{LockKey, LockManager};
 use crate::primitives::mutant::{Mutant, is_mutant};
 
-/// A session of a circle, and its wait.
+/// A session of a cycle, and its wait.
 #[derive(Clone)]
 struct Link {
     owner: Arc<LockOwner>,
@@ -23,28 +24,28 @@ struct Link {
     priority: i8,
 }
 
-/// A deadlock that was found, as whoever watches is told.
+/// A deadlock that was found, as it is reported.
 #[derive(Clone, Debug)]
 pub struct Deadlock {
-    /// The session that was chosen to end it.
+    /// The session that was chosen as the victim.
     pub victim: u32,
-    /// The sessions of the circle: each waits for the next one, and the last one for the first.
+    /// The sessions of the cycle: each waits for the next one, and the last one for the first.
     pub members: Vec<DeadlockMember>,
 }
 
-/// A session of a deadlock.
+/// A session in a deadlock.
 #[derive(Clone, Debug)]
 pub struct DeadlockMember {
-    /// Which.
+    /// The session id.
     pub session: u32,
-    /// Its deadlock priority.
+    /// Its SET DEADLOCK_PRIORITY value.
     pub priority: i8,
-    /// The lock that it waits for, and the mode; none if it waits for a row.
+    /// The lock that it waits for, and the mode; `None` if it waits for a row.
     pub waits_for: Option<(LockKey, LockMode)>,
 }
 
 impl Deadlock {
-    /// Each session with the one that it waits for.
+    /// Iterates over the cycle: each session with the one that it waits for.
     pub fn edges(&self) -> impl Iterator<Item = (&DeadlockMember, &DeadlockMember)> {
         self.members.iter().zip(self.members.iter().cycle().skip(1))
     }
@@ -62,12 +63,12 @@ impl Deadlock {
     }
 }
 
-/// What leads on from a waiting session.
+/// The edges of the wait-for graph from a waiting session.
 struct Edges {
     link: Link,
-    /// Sessions that wait for the same thing before it.
+    /// Sessions that wait for the same lock ahead of it.
     waiters: Vec<u32>,
-    /// Sessions that have what it needs.
+    /// Sessions that hold what it needs.
     holders: Vec<Arc<LockOwner>>,
 }
 
@@ -78,16 +79,16 @@ impl Edges {
     }
 }
 
-/// Waits that a search follows at most.
+/// The largest number of waits that a search follows.
 const LINKS_MAX: usize = 10_000;
 
 impl LockManager {
-    /// Ends the deadlocks that the wait which `owner` has just begun closes: each costs one of its
-    /// members its wait.
+    /// Ends the deadlocks that the wait of `owner`, which has just begun, closes: each by ending
+    /// the wait of one of its sessions, the victim.
     pub(super) fn end_deadlocks(&self, owner: &Arc<LockOwner>) {
         while let Some(circle) = self.find_circle(owner) {
-            // The lowest priority gives up; of equals, the last to wait. Whoever searches must choose
-            // the same one.
+            // The victim has the lowest priority; of equals, it is the last to wait. Every session
+            // that finds this cycle must choose the same victim.
             let mut victim = circle.iter().min_by_key(|link| (link.priority, Reverse(link.number)));
             if is_mutant(Mutant::LockVictimIsWhoSearches) {
                 victim = circle.first();
@@ -101,7 +102,7 @@ impl LockManager {
         }
     }
 
-    /// Tells whoever watches of a deadlock that nobody has begun to end.
+    /// Reports a deadlock, unless its victim has been chosen already.
     fn tell(&self, circle: &[Link], victim: &Link) {
         if let Some(watch) = self.watch.get()
             && !victim.owner.is_victim()
@@ -110,8 +111,9 @@ impl LockManager {
         }
     }
 
-    /// Calls `watch` for each deadlock that is found from now on, on the thread that finds it, before it
-    /// is ended; tells whether nobody watched before. Two that find one at once may both tell.
+    /// Registers `watch`, which is called for each deadlock found from now on, on the thread that
+    /// finds it, before it is ended. Returns `false` if one was registered before. If two threads
+    /// find a deadlock at once, both may report it.
     pub fn watch_deadlocks(&self, watch: Box<dyn Fn(&Deadlock) + Send + Sync>) -> bool {
         self.watch.set(watch).is_ok()
     }
@@ -136,7 +138,7 @@ impl LockManager {
         None
     }
 
-    /// Follows a circle again: it is one if every wait is still the same.
+    /// Walks a cycle again: it is a deadlock if every wait is still the same.
     fn is_closed(&self, path: &[Link]) -> bool {
         let next = path.iter().cycle().skip(1);
         path.iter().zip(next).all(|(link, next)| {
@@ -146,7 +148,7 @@ impl LockManager {
         })
     }
 
-    /// What a session's wait leads to; none if it does not wait.
+    /// Returns the edges from a session; `None` if it does not wait.
     fn edges(&self, owner: &Arc<LockOwner>) -> Option<Edges> {
         enum Seen {
             Row(u32),
@@ -179,7 +181,7 @@ impl LockManager {
         })
     }
 
-    /// Ends the wait of a victim, if it is still the one that closed the circle.
+    /// Ends the wait of the victim, if it is still the one that closed the cycle.
     fn choose(&self, victim: &Link) {
         let key = victim.owner.with_wait(|wait| {
             if wait.number != victim.number {
@@ -194,7 +196,7 @@ impl LockManager {
         });
         match key {
             None => {}
-            // Whoever waits for the same transaction looks again, and waits on.
+            // Other sessions that wait for the same transaction wake too, and wait on.
             Some(Err(address)) => crate::lock::wake(self, address),
             Some(Ok((key, request))) => {
                 self.refuse(&key, &request);

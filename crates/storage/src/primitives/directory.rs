@@ -1,26 +1,27 @@
-//! `Directory`: values by number, found in a few steps however many there are, while others are added.
+//! `Directory`: values by number, found in constant time without a lock, while others are added.
 //!
 //! ```text
 //! number   0 .. 15  | 16 .. 271 | 272 .. 4367 | ..
 //! level    levels[0]| levels[1] | levels[2]   |      each sixteen times as long as the one before
 //! ```
-//! A level comes with the first value in it and never moves; so a value is found without a lock, and its address
-//! holds as long as the directory.
+//! A level is allocated with the first value in it and never moves. So a value is found without a
+//! lock, and its address is valid as long as the directory.
 
 use std::marker::PhantomData;
 
 use crate::primitives::mutant::{Mutant, is_mutant};
 use crate::primitives::sync::{AtomicPtr, Ordering};
 
-/// Bits of the number of places of the first level; each next one has as many more.
+/// log2 of the places of the first level; each next level has this many bits more.
 const LEVEL_BITS: usize = if cfg!(test) { 1 } else { 4 };
-/// Levels: together places for 17,895,696 values, of a heap's segments 73 billion rows.
+/// Levels. Together they have places for 17,895,696 values; as segments of a heap, for 73 billion
+/// rows.
 const LEVELS: usize = if cfg!(test) { 14 } else { 6 };
 
-/// Values by number.
+/// Values by number, from 0 on.
 pub(crate) struct Directory<T> {
     levels: [AtomicPtr<AtomicPtr<T>>; LEVELS],
-    /// It owns them: it may be where they may be.
+    /// The directory owns its values, so it is `Send` and `Sync` only where they are.
     values: PhantomData<T>,
 }
 
@@ -31,12 +32,12 @@ impl<T> Default for Directory<T> {
     }
 }
 
-/// Places of a level.
+/// Returns the number of places of a level.
 const fn len_of(level: usize) -> usize {
     1 << (LEVEL_BITS * (level + 1))
 }
 
-/// The level of a number, and the place there; none beyond the last one.
+/// Returns the level of a number and the place within it; `None` beyond the last level.
 fn place_of(number: usize) -> Option<(usize, usize)> {
     let mut place = number;
     for level in 0..LEVELS {
@@ -49,7 +50,7 @@ fn place_of(number: usize) -> Option<(usize, usize)> {
 }
 
 impl<T: Send + Sync> Directory<T> {
-    /// Returns the value of a number.
+    /// Returns the value of a number; `None` if it has not been set.
     #[inline]
     pub(crate) fn get(&self, number: usize) -> Option<&T> {
         let (level, place) = place_of(number)?;
@@ -59,10 +60,10 @@ impl<T: Send + Sync> Directory<T> {
         unsafe { value.as_ref() }
     }
 
-    /// Sets the value of a number.
+    /// Sets the value of a number, once.
     ///
     /// # Panics
-    /// If it has one, or if there is no such place.
+    /// If the number has a value already, or is beyond the last level.
     pub(crate) fn set(&self, number: usize, value: Box<T>) -> &T {
         let (level, place) = place_of(number).expect("a directory has fewer values than places");
         let places = self.places(level).unwrap_or_else(|| self.add(level));
@@ -75,7 +76,7 @@ impl<T: Send + Sync> Directory<T> {
         unsafe { &*value }
     }
 
-    /// Returns the bytes of its levels, without those of the values.
+    /// Returns the bytes of the levels, without those of the values.
     pub(crate) fn memory(&self) -> usize {
         let lens = (0..LEVELS).filter_map(|level| self.places(level)).map(<[_]>::len);
         lens.sum::<usize>() * size_of::<AtomicPtr<T>>()
@@ -94,7 +95,8 @@ impl<T: Send + Sync> Directory<T> {
         let raced =
             self.levels[level].compare_exchange(std::ptr::null_mut(), new, order.0, order.1);
         if raced.is_err() && !is_mutant(Mutant::LevelReplaced) {
-            // SAFETY: nobody else has seen it, and it has as many places.
+            // SAFETY: this thread lost the race, so no other has seen `new`; it has the places of
+            // this level.
             drop(unsafe { boxed(new, level) });
         }
         self.places(level).expect("a level that was just added")
@@ -106,7 +108,7 @@ impl<T: Send + Sync> Directory<T> {
         if places.is_null() {
             return None;
         }
-        // SAFETY: `add` made so many, which live as long as the directory.
+        // SAFETY: `add` made `len_of(level)` places, which live as long as the directory.
         Some(unsafe { std::slice::from_raw_parts(places, len_of(level)) })
     }
 }
@@ -131,10 +133,10 @@ impl<T> Drop for Directory<T> {
     }
 }
 
-/// Takes the places of a level back.
+/// Takes back the ownership of a level's places.
 ///
 /// # Safety
-/// They are from `Directory::add` for this level, and nobody has them any more.
+/// `places` came from `Directory::add` for this level, and no other thread can reach it.
 unsafe fn boxed<T>(places: *mut AtomicPtr<T>, level: usize) -> Box<[AtomicPtr<T>]> {
     let places = std::ptr::slice_from_raw_parts_mut(places, len_of(level));
     // SAFETY: made by `Box::into_raw`, as the caller says.
@@ -161,7 +163,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map: whatever numbers are set in whatever order, each has its value and no other has one.
+        /// Against a map: whatever numbers are set in whatever order, each has its value and no
+        /// other number has one.
         #[test]
         fn numbers_have_the_values_that_were_set(numbers in prop::collection::btree_set(0..5_000_usize, 0..60),
                                                  seed in any::<u64>()) {

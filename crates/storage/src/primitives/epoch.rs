@@ -1,5 +1,5 @@
-//! Deferred freeing through `sos::epoch`: what is unlinked is freed when no thread can still be
-//! looking at it. Under a model checker nothing is freed.
+//! Deferred freeing through `sos::epoch`: memory that has been unlinked is freed when no thread can
+//! still be reading it. Under a model checker nothing is freed.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ pub(crate) use model::{Guard, Published, pin};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use sos::epoch::{Pin as Guard, Snapshot as Published, pin};
 
-/// Frees a box that has just been made unreachable.
+/// Frees a box that has just been made unreachable, once no thread can still be reading it.
 ///
 /// # Safety
-/// `pointer` came from `Box::into_raw`, no one can reach it who pins after this call, and it is
+/// `pointer` came from `Box::into_raw`, no thread that pins after this call can reach it, and it is
 /// retired once.
 pub(crate) unsafe fn retire_box<T: Send + 'static>(guard: &Guard, pointer: NonNull<T>) {
     #[cfg(not(any(loom, shuttle)))]
@@ -28,7 +28,7 @@ pub(crate) unsafe fn retire_box<T: Send + 'static>(guard: &Guard, pointer: NonNu
     let _ = (guard, pointer);
 }
 
-/// Gives back a count on something that other threads may have found without counting.
+/// Drops a reference count later: other threads may have found the value without counting.
 pub(crate) fn retire_arc<T: Send + Sync + 'static>(guard: &Guard, counted: Arc<T>) {
     #[cfg(not(any(loom, shuttle)))]
     {
@@ -44,18 +44,18 @@ pub(crate) fn retire_arc<T: Send + Sync + 'static>(guard: &Guard, counted: Arc<T
     let _ = (guard, Arc::into_raw(counted));
 }
 
-/// Lets the calling thread free some of what it has retired.
+/// Lets the calling thread free part of what it has retired.
 pub(crate) fn breathe() {
     #[cfg(not(any(loom, shuttle)))]
     sos::epoch::breathe();
 }
 
-/// Pause between two looks at who is still pinned.
+/// The pause between two checks whether older pins are still held.
 #[cfg(not(any(loom, shuttle)))]
 const LOOK_PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
 
-/// Waits until all pins that are held now have been dropped; `false` if the client gave up. The caller
-/// holds none.
+/// Waits until all pins that are held now have been dropped; returns `false` if `cancel` was set
+/// first. The caller holds no pin.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn wait_for_pins(cancel: Option<&Cancel>) -> bool {
     use sos::park::{Wake, sleep};
@@ -65,7 +65,7 @@ pub(crate) fn wait_for_pins(cancel: Option<&Cancel>) -> bool {
     })
 }
 
-/// The model's threads hold pins that end by themselves: it waits for a turn of each.
+/// The model's threads hold pins that end without help, so this spins until none is held.
 #[cfg(any(loom, shuttle))]
 pub(crate) fn wait_for_pins(_: Option<&Cancel>) -> bool {
     model::wait()
@@ -78,9 +78,10 @@ mod model {
     use crate::primitives::sync::{AtomicPtr, Ordering};
 
     thread_local! {
-        /// The model's run that is under way, and its pins that are held. A thread of the process runs
-        /// one model with all its threads, so models that run side by side do not see each other's.
-        /// Nothing of `sos::sync`: counting is nothing to explore.
+        /// The current run of a model and the number of its pins that are held. One thread of the
+        /// process runs a model with all its threads, so models that run at the same time do not
+        /// see each other's pins. Not an atomic of `sos::sync`: the checker has nothing to explore
+        /// in a count.
         static PINS: Cell<Pins> = const { Cell::new(Pins { run: 0, held: 0 }) };
     }
 
@@ -90,7 +91,7 @@ mod model {
         held: usize,
     }
 
-    /// A pin of this run.
+    /// A pin of the run with this number.
     pub(crate) struct Guard(u64);
 
     impl Drop for Guard {

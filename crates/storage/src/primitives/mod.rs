@@ -1,8 +1,8 @@
 //! What the rest of the crate is built from: atomics and latches, deferred freeing, a place per
 //! thread, the commit clock, the memory clerk.
 //!
-//! It knows no rows, tables or transactions. Most of it comes from `sos`; each file says what stands in
-//! for it under a model checker (loom, shuttle), which has no clocks, clerks or epochs.
+//! It knows no rows, tables or transactions. Most of it comes from `sos`; each file says what
+//! replaces it under a model checker (loom, shuttle), which has no clocks, clerks or epochs.
 //!
 //! Start with `epoch.rs`: what is unlinked from a shared structure is freed only when no thread can
 //! still reach it, and every read of a version happens under such a pin.

@@ -9,48 +9,50 @@ pub(crate) enum Mutant {
     ClearBeforeReady,
     /// A reader of the range index does not check the leaf's version.
     LeafUnchecked,
-    /// Who gives a lock back does not look for who waits for it.
+    /// A session that releases a lock does not grant it to the requests that wait.
     LockQueueForgotten,
-    /// Who gives up a request for a lock does not look whether it has just been granted.
+    /// A session that gives up a lock request does not check whether it has just been granted.
     LockGrantOverlooked,
-    /// Who finds a deadlock gives up itself, whoever else finds it too.
+    /// Deadlock: the session that finds the cycle becomes the victim, even if another finds it too.
     LockVictimIsWhoSearches,
-    /// Who closes the gate of a table does not wait for the writers who found it open.
+    /// Closing the gate of a table does not wait for the writers that found it open.
     GateWithoutWait,
     /// A row that was changed while the tuple mover compressed it is not deleted in the row group.
     ChangedRowShown,
     /// Rows leave the delta store before their part of the row group is shown.
     PartNotShown,
-    /// Who settles a group whose move was given up shows all its rows.
+    /// Settling a row group after an interrupted move shows all its rows.
     HiddenRowsShown,
-    /// Who wants to change a row that has moved takes it for one that is gone.
+    /// A writer takes a row that has moved to a row group for one that is deleted.
     MovedIsGone,
-    /// Who changes a row does not tell the columnstore index.
+    /// A writer does not clear the row's bit in the columnstore index.
     ColumnsNotTold,
-    /// A group of a columnstore index counts before the writers who have not met it have ended.
+    /// A group of a columnstore index is used before the writers that did not see it have ended.
     ColumnsWithoutWait,
-    /// Who collects a row of a table that another one forgets meanwhile leaves a note about it.
+    /// Collecting a row leaves a note about its table while another thread purges the table's
+    /// notes.
     ForgottenIsNoted,
-    /// Who passes over changed rows minds only those who have not ended.
+    /// READPAST skips only rows whose changing transaction has not ended.
     PassesOverOwnedOnly,
-    /// Who opens the book of a table's holds does not wait for the writers who found it closed.
+    /// Opening the lock book of a table does not wait for the writers that found it closed.
     BookWithoutWait,
-    /// Who enters a hold does not look for who is changing what is held.
+    /// A reader that enters a row lock does not look for transactions that are changing the row.
     HoldWithoutLook,
-    /// A writer looks for holds before it links its version.
+    /// A writer looks for row locks before it links its version.
     HoldsSeenBeforeLink,
-    /// A statement reads without a mark that keeps what it sees.
+    /// A statement reads without publishing its snapshot, so the versions it sees may be freed.
     SnapshotUnmarked,
-    /// A transaction that rests keeps no table that it has written to.
+    /// A transaction that is idle between statements does not keep the tables that it has written
+    /// to.
     WrittenTableFreed,
-    /// Who adds a level to a directory does not look whether another has.
+    /// Adding a level to a directory replaces a level that another thread has just added.
     LevelReplaced,
 }
 
 #[cfg(all(test, shuttle))]
 pub(crate) use crate::models::is_mutant;
 
-/// Whether the code shall make a mistake: never, but in a model that says so.
+/// Tells whether the code shall make this mistake: only in a model that asked for it.
 #[cfg(not(all(test, shuttle)))]
 pub(crate) const fn is_mutant(_mutant: Mutant) -> bool {
     false

@@ -1,9 +1,9 @@
-//! `Shards`: what each thread has a place of its own for, on cache lines of its own; and the numbers by
-//! which threads find theirs.
+//! `Shards`: one value per thread, each on cache lines of its own; and the numbers by which threads
+//! find theirs.
 //!
-//! A thread takes the lowest number that is free and gives it back at its end: so there are as many
-//! numbers in use as there are threads, and long-lived ones never share. The first places are there
-//! from the start, more come with the threads that need them:
+//! A thread takes the lowest free number and returns it when it ends, so as many numbers are in use
+//! as there are threads, and no two live threads share one. The first places exist from the start;
+//! more are allocated when threads with higher numbers need them:
 //!
 //! ```text
 //! number   0 .. 15 | 16 .. 31 | 32 .. 63 | .. | 512 .. 1023
@@ -15,17 +15,17 @@ use std::sync::atomic::{AtomicU64 as Bits, AtomicUsize};
 
 use crate::primitives::sync::{AtomicI64, AtomicPtr, CachePadded, Ordering};
 
-/// Places that are there from the start.
+/// Places that exist from the start.
 const FIRST: usize = 16;
-/// Doublings of that.
+/// How often the number of places can double.
 const LEVELS: usize = 6;
-/// Threads beyond these share places.
+/// The number of places. With more threads than this, some share a place.
 const NUMBERS: usize = FIRST << LEVELS;
 
 /// One `T` for each thread.
 pub(crate) struct Shards<T> {
     first: [CachePadded<T>; FIRST],
-    /// Places of the numbers from `FIRST << level` to twice that.
+    /// The places of the numbers from `FIRST << level` to twice that, by level.
     more: [AtomicPtr<CachePadded<T>>; LEVELS],
 }
 
@@ -37,13 +37,13 @@ impl<T: Default> Default for Shards<T> {
 }
 
 impl<T: Default> Shards<T> {
-    /// The calling thread's own.
+    /// Returns the calling thread's value.
     #[inline]
     pub(crate) fn own(&self) -> &T {
         self.of(own_number())
     }
 
-    /// That of the thread of this number.
+    /// Returns the value of the thread with this number.
     #[inline]
     pub(crate) fn of(&self, number: usize) -> &T {
         match self.first.get(number) {
@@ -68,7 +68,7 @@ impl<T: Default> Shards<T> {
         let order = (Ordering::SeqCst, Ordering::Acquire);
         let raced = self.more[level].compare_exchange(std::ptr::null_mut(), new, order.0, order.1);
         if raced.is_err() {
-            // SAFETY: nobody else has seen it.
+            // SAFETY: this thread lost the race, so no other has seen `new`.
             unsafe { free(new, level) };
         }
         self.places(level).expect("places were just added")
@@ -76,13 +76,13 @@ impl<T: Default> Shards<T> {
 }
 
 impl<T> Shards<T> {
-    /// All of them, in the order of their numbers.
+    /// Iterates over all values, in the order of their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         let more = (0..LEVELS).filter_map(|level| self.places(level)).flatten();
         self.first.iter().chain(more).map(|place| &place.0)
     }
 
-    /// The first one whose number is not less than `number`, and its number.
+    /// Returns the first value whose number is at least `number`, with that number.
     pub(crate) fn from(&self, number: usize) -> Option<(usize, &T)> {
         if let Some(place) = self.first.get(number) {
             return Some((number, place));
@@ -99,13 +99,14 @@ impl<T> Shards<T> {
     }
 
     fn places(&self, level: usize) -> Option<&[CachePadded<T>]> {
-        // SeqCst: pairs with the exchange in `add`. Who misses places has looked before they were
-        // added, in the one order in which snapshots are taken too; a plain load on most machines.
+        // SeqCst: pairs with the exchange in `add`. A reader that misses places has looked before
+        // they were added, in the single order in which snapshots are taken too. It is a plain load
+        // on most machines.
         let places = self.more[level].load(Ordering::SeqCst);
         if places.is_null() {
             return None;
         }
-        // SAFETY: `add` made so many, which live as long as `self`.
+        // SAFETY: `add` made `FIRST << level` places, which live as long as `self`.
         Some(unsafe { std::slice::from_raw_parts(places, FIRST << level) })
     }
 }
@@ -125,35 +126,35 @@ impl<T> Drop for Shards<T> {
 /// Frees the places of a level.
 ///
 /// # Safety
-/// `places` is from `Shards::add` for this level, and nobody has it any more.
+/// `places` came from `Shards::add` for this level, and no other thread can reach it.
 unsafe fn free<T>(places: *mut CachePadded<T>, level: usize) {
     let places = std::ptr::slice_from_raw_parts_mut(places, FIRST << level);
     // SAFETY: made by `Box::into_raw`, as the caller says.
     drop(unsafe { Box::from_raw(places) });
 }
 
-/// The level of a number that is not among the first.
+/// Returns the level of a number that is not among the first.
 fn level_of(number: usize) -> usize {
     usize::try_from((number / FIRST).ilog2()).unwrap_or(0).min(LEVELS - 1)
 }
 
-/// The numbers in use, a bit for each. Not of `sos::sync`: which number a thread has is nothing to
-/// explore.
+/// The numbers in use, one bit each. Not atomics of `sos::sync`: which number a thread has is
+/// nothing for the model checker to explore.
 static TAKEN: [Bits; NUMBERS / 64] = [const { Bits::new(0) }; NUMBERS / 64];
 
-/// A thread's number, given back at its end.
+/// Holds a thread's number and returns it when the thread ends.
 struct Held(Cell<Option<usize>>);
 
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some(number) = self.0.get() {
-            // Relaxed: what is in the thread's places orders itself.
+            // Relaxed: a place's content is ordered by its own atomics.
             TAKEN[number / 64].fetch_and(!(1 << (number % 64)), Ordering::Relaxed);
         }
     }
 }
 
-/// The calling thread's number.
+/// Returns the calling thread's number, taking one at the first call.
 #[inline]
 pub(crate) fn own_number() -> usize {
     thread_local! {
@@ -175,8 +176,8 @@ fn take() -> usize {
         static HELD: Held = const { Held(Cell::new(None)) };
     }
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    // While the thread ends there is no place to hold one; and then, or when all are in use, threads
-    // take turns.
+    // While the thread ends, its thread-local holder is gone; then, or when all numbers are in use,
+    // numbers are handed out in turn and shared.
     let held = HELD.try_with(|held| {
         held.0.set(take_lowest());
         held.0.get()
@@ -200,20 +201,21 @@ fn take_lowest() -> Option<usize> {
     })
 }
 
-/// A counter that each thread writes in a place of its own, and readers fold.
+/// A counter with one cell per thread; a reader adds the cells up.
 #[derive(Default)]
 pub(crate) struct ShardedCounter {
     shards: Shards<AtomicI64>,
 }
 
 impl ShardedCounter {
-    /// Adds to this thread's shard.
+    /// Adds to the calling thread's cell.
     #[inline]
     pub(crate) fn add(&self, amount: i64) {
         self.shards.own().fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// Folds the shards. A reader that races with a writer may see a partial sum; never below zero.
+    /// Returns the sum of the cells. A read that races with writers may miss some of them; it is
+    /// never below zero.
     pub(crate) fn sum(&self) -> u64 {
         let sum: i64 = self.shards.iter().map(|shard| shard.load(Ordering::Relaxed)).sum();
         u64::try_from(sum).unwrap_or(0)
@@ -226,7 +228,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers of so many threads that live at the same time.
+    /// Returns the numbers of `threads` threads that live at the same time.
     fn numbers(threads: usize) -> Vec<usize> {
         let all_here = Barrier::new(threads);
         let number = || {
@@ -242,7 +244,7 @@ mod tests {
 
     #[test]
     fn threads_that_live_at_the_same_time_have_numbers_of_their_own() {
-        // Those that have ended leave theirs to the next, so that these never run out.
+        // Threads that have ended return their numbers, so these never run out.
         for _ in 0..20 {
             let mut numbers = numbers(80);
             numbers.sort_unstable();

@@ -1,4 +1,4 @@
-//! The atomics, latches and labels of `sos`.
+//! Atomics, latches and ledger labels, all from `sos`: the model checkers replace them there.
 
 #[cfg(shuttle)]
 pub(crate) use no_ledger::{Label, label, labelled};
@@ -9,7 +9,7 @@ pub(crate) use sos::sync::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Ordering,
 };
 
-/// Asks for the cache line of an address, which may be none of ours: nothing is read or written.
+/// Prefetches the cache line of an address, which need not be valid: nothing is read or written.
 #[inline]
 pub(crate) fn prefetch(place: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -22,7 +22,7 @@ pub(crate) fn prefetch(place: *const u8) {
     let _ = place;
 }
 
-/// The ledger's labels, where there is a ledger.
+/// Stand-ins for the ledger's labels, which a model checker does not have.
 #[cfg(shuttle)]
 mod no_ledger {
     #[derive(Clone, Copy)]

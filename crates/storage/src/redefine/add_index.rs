@@ -1,8 +1,9 @@
-//! Adding and dropping an index of a table that others read and write.
+//! Adding and dropping an index of a table that other sessions read and write.
 //!
-//! The new index joins the set first, so that whoever links a version from then on adds its keys:
-//! writers read the set after they have linked. Then the versions there are get their entries; adding
-//! one that is there changes nothing. Nobody looks anything up in the index before `add_index` returns.
+//! The new index joins the set first, so a writer that links a version from then on adds its keys:
+//! writers read the set after they have linked. Then the existing versions get their entries;
+//! adding an entry that exists changes nothing. No statement uses the index before `add_index`
+//! returns.
 
 use std::sync::Arc;
 
@@ -21,12 +22,12 @@ use crate::version::head::RowHead;
 use crate::version::heap::HeapPosition;
 use crate::version::layout::VersionKind;
 
-/// Rows that are indexed between two looks at the heap.
+/// Rows that are indexed per step of the walk over the heap.
 const BATCH: usize = 64;
 
 impl Table {
-    /// Builds an index over the rows there are, while others read and write.
-    /// Fails with [`Error::Unique`] if two live rows have one key; then there is no index.
+    /// Builds an index over the existing rows, while other sessions read and write. Fails with
+    /// [`Error::Unique`] if two live rows have the same key; then there is no index.
     pub fn add_index(&self, spec: IndexSpec) -> Result<()> {
         let index = Arc::new(Index::new(spec));
         let mut position = HeapPosition::default();
@@ -66,7 +67,7 @@ impl Table {
         }
     }
 
-    /// Adds the entries of a row's versions. The newest one's key must be free.
+    /// Adds the entries of a row's versions. The key of the newest one must be free.
     fn index_row(&self, index: &Index, head: &RowHead) -> Result<(), KeyTaken> {
         let guard = pin();
         let clock = &self.shared.clock;
@@ -86,7 +87,8 @@ impl Table {
                         head,
                         &guard,
                         |other| match is_newest {
-                            // Not even an own version of another transaction is its own to `head`.
+                            // Asked as a statement without a transaction, so that no version counts
+                            // as its own.
                             true => {
                                 check_free((index, key), other, Asker::STATEMENT, clock, &guard)
                             }
@@ -97,14 +99,14 @@ impl Table {
                 })?;
                 newer = Some(image);
             }
-            // Below the newest committed state lies history.
+            // Versions below the newest committed one are history: their keys need not be free.
             let is_state = version.kind != VersionKind::Lock;
             is_newest = is_newest && !(is_state && matches!(whose, Owner::Committed(_)));
         }
         Ok(())
     }
 
-    /// Removes an index; returns `false` if there is none with this id.
+    /// Removes an index; returns `false` if the table has none with this id.
     pub fn drop_index(&self, index: IndexId) -> bool {
         let guard = pin();
         let found = self.indexes(&guard).iter().find(|other| other.id == index);
@@ -113,7 +115,7 @@ impl Table {
 
     fn remove_index(&self, index: &Arc<Index>) {
         self.change_indexes(|set| set.without(index));
-        // Transactions that began before may scan it still.
+        // Transactions that began before may still scan it.
         self.shared.garbage.note_index(&self.shared, Arc::clone(index));
     }
 }

@@ -9,12 +9,12 @@ use crate::version::blocker::Blocker;
 use crate::version::chain::{Holder, newest};
 use crate::version::heap::HeapPosition;
 
-/// Rows that are looked at between two pins.
+/// Rows that are read under one pin.
 const BATCH: usize = 64;
 
 impl Transaction {
-    /// Keeps all sessions but that of this transaction from writing to a table, and waits until nobody
-    /// else has written who has not ended. Fails as waiting for a row does; then the gate is open.
+    /// Keeps all other sessions from writing to a table, and waits until no other transaction that
+    /// has written to it is active. Fails like a wait for a row; then the gate is open again.
     pub fn close_for_alone(&self, table: &Table) -> Result<()> {
         let session = self.session().number;
         table.change_gate(|gate| gate.for_session(session));
@@ -27,8 +27,8 @@ impl Transaction {
         closed.inspect_err(|_| table.reopen())
     }
 
-    /// Waits until no other transaction that has not ended has written to a table whose gate is closed
-    /// for this one.
+    /// Waits until no other active transaction has written to a table whose gate is closed for this
+    /// session.
     fn wait_for_writers(&self, table: &Table) -> Result<()> {
         for part in table.parts() {
             while let Some(writer) = self.find_writer(part) {

@@ -1,4 +1,5 @@
-//! `ColumnIndex`: columns of rows that stay where they are, a nonclustered columnstore index.
+//! `ColumnIndex`: a nonclustered columnstore index. Its groups are column copies of rows that stay
+//! in the heap.
 //!
 //! ```text
 //!  heads   0 1 2 3 4 5 6 7 | 8 9 .. of a shard, in the order of their ids
@@ -7,14 +8,15 @@
 //!  clean   1 1 0 1 1 1 1 1   head 2 has changed since: it is read as a row
 //! ```
 //!
-//! A group says of some heads what their newest version was when it was made. A bit for each says that this is so
-//! still; who links a newer version takes the bit away before. So there is nothing to maintain but a bit, once; a
-//! snapshot that is not older than the group reads clean rows from segments and the others from their versions,
-//! each row in one place, and sees what it would have seen without the index.
+//! A group has the newest versions, at the time it was made, of a set of heads. A clean bit per
+//! head says that this is still its newest version; a writer clears the bit before it links a newer
+//! one. So maintenance is one bit per changed row, once. A snapshot that is not older than the
+//! group reads clean rows from segments and the others from their versions: each row from one
+//! place, with the same result as without the index.
 //!
-//! A group is published before it counts: writers clear its bits from then on. Those who were under way and have not
-//! met it have ended when all pins of that time have; only then it is looked at once more which heads are as they were,
-//! and readers may use it.
+//! A group is published before readers may use it: from then on writers clear its bits. Writers
+//! that began earlier and did not see the group have ended when all pins of that time have ended.
+//! Only then are the heads compared once more with what the group has, and readers may use it.
 
 use std::sync::Arc;
 
@@ -28,13 +30,13 @@ use crate::spec::definition::TableId;
 use crate::spec::row::{RowId, RowImage};
 use crate::version::head::RowHead;
 
-/// Bits of a word.
+/// Bits per word of clean bits.
 pub(crate) const WORD: usize = 64;
 
 /// `Group::since` of a group that no reader may use yet.
 const NOT_YET: u64 = u64::MAX;
 
-/// Heads with ids that follow each other, and the number of the first one's row in a group.
+/// Heads with consecutive ids, and the row number of the first one in its group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     first: u64,
@@ -44,7 +46,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Adds the head of row `row` of a group to the runs of that group, whose ids ascend.
+    /// Adds a head, which is row `row` of a group, to the runs of that group. Ids ascend from call
+    /// to call.
     pub(crate) fn push(runs: &mut Vec<Self>, id: u64, row: usize) {
         match runs.last_mut().filter(|run| run.end() == id) {
             Some(run) => run.len += 1,
@@ -57,20 +60,21 @@ impl Run {
     }
 }
 
-/// A row group of an index.
+/// One row group of a columnstore index.
 pub(crate) struct Group {
-    /// Number and reason, as those of a [`RowGroup`].
+    /// The number and trim reason, as the bytes of a [`RowGroup`].
     pub(crate) bytes: [u8; GROUP_BYTES + 2],
     pub(crate) segments: Vec<Bytes>,
     runs: Vec<Run>,
     pub(crate) rows: usize,
     clean: Box<[AtomicU64]>,
-    /// The oldest snapshot that may use it.
+    /// The oldest snapshot that may use the group.
     since: AtomicU64,
 }
 
 impl Group {
-    /// Makes a group that no reader may use before [`Self::open_for`]. `clean` has a bit for each row, 64 to a word.
+    /// Makes a group that no reader may use before [`Self::open_for`]. `clean` has one bit per row,
+    /// 64 to a word.
     pub(crate) fn new(
         bytes: [u8; GROUP_BYTES + 2],
         segments: Vec<Bytes>,
@@ -91,7 +95,8 @@ impl Group {
     pub(crate) fn clear(&self, row: usize) {
         let (word, bit) = (&self.clean[row / WORD], 1_u64 << (row % WORD));
         if word.load(Ordering::Relaxed) & bit != 0 {
-            // SeqCst: gone before the new version is linked, and so before that has a time.
+            // SeqCst: the bit is cleared before the new version is linked, and so before that
+            // version has a time.
             word.fetch_and(!bit, Ordering::SeqCst);
         }
     }
@@ -102,15 +107,15 @@ impl Group {
     }
 }
 
-/// Which definition of an index groups were made for: another one may have other columns.
+/// The definition of an index that groups were made for: another definition may have other columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnIndexId(pub u32);
 
-/// The groups of an index at one time; replaced as a whole.
+/// The groups of an index at one moment; replaced as a whole.
 pub(crate) struct ColumnIndex {
     pub(crate) id: ColumnIndexId,
     pub(crate) groups: Vec<Arc<Group>>,
-    /// Those of all groups, by id.
+    /// The runs of all groups, sorted by head id.
     pub(crate) runs: Vec<Run>,
     pub(crate) next: u64,
 }
@@ -125,7 +130,7 @@ impl ColumnIndex {
         Self { id, groups, runs, next }
     }
 
-    /// Tells whether some of the heads of a new group are in one already.
+    /// Tells whether a group has some of these heads already.
     pub(crate) fn overlaps(&self, runs: &[Run]) -> bool {
         runs.iter().any(|new| {
             let before = self.runs.partition_point(|run| run.end() <= new.first);
@@ -143,7 +148,7 @@ impl ColumnIndex {
         Self::of(self.id, left, self.next)
     }
 
-    /// Notes that a row is about to get another version.
+    /// Clears the clean bit of a row that is about to get another version.
     #[inline]
     pub(crate) fn note_change(&self, head: &RowHead) {
         if is_mutant(Mutant::ColumnsNotTold) {
@@ -155,14 +160,14 @@ impl ColumnIndex {
         }
     }
 
-    /// Returns the bytes of all segments.
+    /// Returns the bytes of all segments of all groups.
     pub(crate) fn memory(&self) -> u64 {
         let bytes = self.groups.iter().flat_map(|group| &group.segments).map(|bytes| bytes.len());
         u64::try_from(bytes.sum::<usize>()).unwrap_or(u64::MAX)
     }
 }
 
-/// Finds the run that an id lies in.
+/// Finds the run that contains a head id.
 pub(crate) fn run_of(runs: &[Run], id: u64) -> Option<&Run> {
     let after = runs.partition_point(|run| run.first <= id);
     runs[..after].last().filter(|run| id < run.end())
@@ -172,7 +177,7 @@ fn place_in(run: &Run, id: u64) -> usize {
     usize::try_from(id - run.first).expect("a run is not longer than a group")
 }
 
-/// What one statement sees of an index: which rows it reads from which place is decided once.
+/// What one statement sees of an index. It is fixed once, so every row is read from one place.
 pub struct ColumnView {
     pub(crate) groups: Vec<(Arc<Group>, Box<[u64]>)>,
     runs: Vec<Run>,
@@ -184,21 +189,22 @@ impl ColumnView {
         let is_ready = |group: &&Arc<Group>| group.since.load(Ordering::Acquire) <= snapshot.0;
         let groups: Vec<_> = index.groups.iter().filter(is_ready).cloned().collect();
         let runs = ColumnIndex::of(index.id, groups.clone(), 0).runs;
-        // SeqCst: a bit that is seen was there when the snapshot was taken; see `clear`.
+        // SeqCst: a bit that is set here was set when the snapshot was taken; see `clear`.
         let bits =
             |group: &Arc<Group>| group.clean.iter().map(|w| w.load(Ordering::SeqCst)).collect();
         let groups = groups.into_iter().map(|group| (Arc::clone(&group), bits(&group))).collect();
         Self { groups, runs }
     }
 
-    /// Returns the row groups.
+    /// Iterates over the row groups that the statement reads.
     pub fn groups(&self) -> impl Iterator<Item = RowGroup<'_>> {
         self.groups.iter().map(|(group, _)| {
             RowGroup::of(RowImage { bytes: &group.bytes, blobs: &group.segments })
         })
     }
 
-    /// Returns the rows of the group of this place that are to be read elsewhere, in order.
+    /// Returns, in order, the rows of the `place`-th group that are to be read from the heap
+    /// instead.
     pub fn changed_rows(&self, place: usize) -> Vec<u32> {
         let (group, clean) = &self.groups[place];
         let mut changed = Vec::new();
@@ -215,7 +221,7 @@ impl ColumnView {
         changed
     }
 
-    /// Tells whether a head's row is read from a group.
+    /// Tells whether the row of a head is read from a group.
     pub(crate) fn covers(&self, id: RowId) -> bool {
         run_of(&self.runs, id.0).is_some_and(|run| {
             let row = run.row + place_in(run, id.0);
@@ -223,7 +229,8 @@ impl ColumnView {
         })
     }
 
-    /// Returns the first ids from `first` on, before `end`, whose rows are read as rows, up to the next that is not.
+    /// Returns the first range of ids from `first` on and below `end` whose rows are read from the
+    /// heap.
     pub(crate) fn loose(&self, first: u64, end: u64) -> Option<std::ops::Range<u64>> {
         let mut start = first;
         while start < end && self.covers(RowId(start)) {
@@ -239,7 +246,7 @@ impl ColumnView {
         Some(start..stop)
     }
 
-    /// Returns an id up to which all are clean, from one that is.
+    /// Returns an id up to which all heads are clean, starting from a clean one.
     fn clean_until(&self, id: u64) -> u64 {
         let Some(run) = run_of(&self.runs, id) else { return id };
         let row = run.row + place_in(run, id);
@@ -249,5 +256,5 @@ impl ColumnView {
     }
 }
 
-/// The views that a transaction keeps for its statement.
+/// The views that a transaction keeps until its statement ends.
 pub(crate) type KeptViews = Vec<((TableId, ColumnIndexId), Arc<ColumnView>)>;

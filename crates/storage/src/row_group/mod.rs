@@ -1,8 +1,10 @@
-//! Row groups: the encoded segments of up to 1,048,576 rows, their number, and which of their rows count.
+//! Row groups: the encoded segments of up to 1,048,576 rows, their number, and which of their rows
+//! count.
 //!
-//! A row group of a clustered columnstore is a row of a table of storage's own (`store/row_groups.rs`); one
-//! of a nonclustered columnstore index stands beside rows that stay where they are (`column_index.rs`).
-//! This folder knows neither tables nor transactions: those read and add groups in `columnstore/`.
+//! A row group of a clustered columnstore is a row of an internal table (`store/row_groups.rs`). A
+//! group of a nonclustered columnstore index is a copy of rows that stay in the heap
+//! (`column_index.rs`). This folder knows neither tables nor transactions: those read and add
+//! groups in `columnstore/`.
 //!
 //! Start with [`RowGroup`].
 
@@ -11,27 +13,28 @@ pub(crate) mod column_index;
 use crate::encoding::Segment;
 use crate::spec::row::RowImage;
 
-/// Bytes of a group's number, and of its key; behind it lie why it was closed and whether it is `MOVING`.
+/// Bytes of a group's number, which is its key. Behind it are a byte for the trim reason and a byte
+/// for `MOVING`.
 pub(crate) const GROUP_BYTES: usize = 8;
-/// Bytes of the key of a deleted row.
+/// Bytes of the key of a deleted row: group number and row number.
 pub(crate) const PLACE_BYTES: usize = GROUP_BYTES + 4;
-/// What the last byte of a group says while its rows come from the delta store.
+/// The last byte of a group while its rows are still moving from the delta store.
 pub(crate) const MOVING: u8 = 1;
 
 /// Why a row group was closed: `trim_reason` of `sys.dm_db_column_store_row_group_physical_stats`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trim {
-    /// It is full.
+    /// NO_TRIM: the group is full.
     None,
-    /// The load had no more rows.
+    /// BULKLOAD: the load had no more rows.
     BulkLoad,
-    /// REBUILD, or the index was made, and there were no more rows.
+    /// REBUILD, or CREATE INDEX, had no more rows.
     Rebuild,
-    /// It was full, and the tuple mover compressed it.
+    /// The tuple mover compressed a full delta store.
     Moved,
-    /// It was full, and REORGANIZE compressed it.
+    /// REORGANIZE compressed a full delta store.
     Reorganize,
-    /// Memory was short.
+    /// MEMORY_LIMITATION: the memory for the load was short.
     Memory,
 }
 
@@ -40,12 +43,12 @@ impl Trim {
         [Self::None, Self::BulkLoad, Self::Rebuild, Self::Moved, Self::Reorganize, Self::Memory];
 }
 
-/// A compressed row.
+/// The place of a compressed row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
-    /// Its group.
+    /// The number of its row group.
     pub group: u64,
-    /// Its number within.
+    /// The number of the row within its group.
     pub row: u32,
 }
 
@@ -63,7 +66,7 @@ impl Place {
     }
 }
 
-/// The key of a group, and the beginning of those of its rows.
+/// Returns the key of a group, which is also the prefix of its rows' keys.
 pub(crate) fn group_key(group: u64) -> [u8; GROUP_BYTES] {
     group.to_be_bytes()
 }
@@ -79,27 +82,27 @@ pub struct RowGroup<'t> {
 }
 
 impl<'t> RowGroup<'t> {
-    /// The group that an image is of.
+    /// Makes the group from its row image.
     pub(crate) const fn of(image: RowImage<'t>) -> Self {
         Self { image }
     }
 
-    /// Returns its number: unique in its table, given out once.
+    /// Returns the number of the group, unique in its table and never reused.
     pub fn id(&self) -> u64 {
         group_of(self.image.bytes)
     }
 
-    /// Returns the number of rows, deleted ones included.
+    /// Returns the number of rows, including deleted ones.
     pub fn rows(&self) -> usize {
         self.image.blobs.first().map_or(0, |bytes| Segment::open(bytes).rows())
     }
 
-    /// Returns why it was closed.
+    /// Returns why the group was closed.
     pub fn trim(&self) -> Trim {
         Trim::ALL[usize::from(self.image.bytes[GROUP_BYTES])]
     }
 
-    /// Tells whether its rows are still on their way from the delta store.
+    /// Tells whether its rows are still moving from the delta store.
     pub fn is_moving(&self) -> bool {
         self.image.bytes[GROUP_BYTES + 1] == MOVING
     }

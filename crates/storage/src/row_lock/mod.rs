@@ -1,5 +1,6 @@
-//! `LockBook`: the holds on rows and ranges of keys of one table, by which REPEATABLE READ, SERIALIZABLE and table
-//! locks keep writers out.
+//! Row locks: shared, update and exclusive locks on rows, key ranges and whole tables, by which
+//! REPEATABLE READ, SERIALIZABLE and table hints keep writers out. Such a lock is called a *hold*
+//! here, to tell it from the named locks of `lock/`.
 //!
 //! ```text
 //!            first transaction that holds something          no holder for a while
@@ -7,14 +8,19 @@
 //!   writers do not look       until the pins of      writers link, then look here,
 //!                             its time have ended    and take back what is in a hold
 //! ```
-//! A row that is written belongs to who wrote it (`write.rs`); what is here is what the chain of versions cannot
-//! say: who *reads*. A reader enters its hold first and then looks for versions that are not committed; a writer
-//! links its version first and then looks for holds. Both look under the book's lock, so one of them sees the
-//! other. A writer that began before the book was opened does not look: the opener waits for the pins of that
-//! time, as for a gate (`gate.rs`). So a table on which nobody holds anything costs a writer one branch on a word
-//! that it reads anyway, and a reader nothing.
+//! A row that is written belongs to the transaction that wrote it (`transaction/write.rs`). The
+//! book of a table has what the chain of versions cannot say: which transactions *read*. A reader
+//! enters its hold first and then looks for versions that are not committed; a writer links its
+//! version first and then looks for holds. Both look under the book's lock, so one of them sees the
+//! other. A writer that began before the book was opened does not look: the transaction that opens
+//! it waits for the pins of that time, as for a gate (`store/gate.rs`). So a table without holds
+//! costs a writer one branch on a word that it reads anyway, and a reader nothing.
 //!
-//! Who waits for a hold waits for the end of the transaction that has it, as for a row.
+//! A transaction that waits for a hold waits for the end of the transaction that has it, as for a
+//! row.
+//!
+//! This folder does not know transactions, isolation levels or waiting: `transaction/row_locks.rs`
+//! takes the holds. Start with [`LockBook`]; `range.rs` finds the key ranges that contain a key.
 
 mod range;
 mod show;
@@ -37,19 +43,19 @@ use crate::version::state::TxState;
 pub(crate) use range::KeyRange;
 pub use show::{HeldThing, HoldRow};
 
-/// What a hold keeps others from.
+/// The mode of a hold: what it prevents other transactions from doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hold {
-    /// Changing what is held: S, RangeS-S.
+    /// S, RangeS-S: no other transaction may change what is held.
     Shared,
-    /// Also from holding it so: U, RangeS-U.
+    /// U, RangeS-U: as `Shared`, and no other may hold it in this mode.
     Update,
-    /// Also from holding it at all: X, RangeX-X.
+    /// X, RangeX-X: as `Shared`, and no other may hold it in any mode.
     Exclusive,
 }
 
 impl Hold {
-    /// Tells whether two transactions may hold the same thing so.
+    /// Tells whether two transactions may hold the same thing in these modes.
     const fn goes_with(self, other: Self) -> bool {
         matches!((self, other), (Self::Shared, Self::Shared | Self::Update))
             || matches!((self, other), (Self::Update, Self::Shared))
@@ -64,10 +70,10 @@ pub(crate) enum Place {
     Table,
 }
 
-/// A hold.
+/// A hold of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// Of the transaction, which gives the hold back before it gives up its state.
+    /// The state of the transaction, which removes the hold before it releases the state.
     pub(crate) state: *const TxState,
     pub(crate) hold: Hold,
 }
@@ -78,20 +84,21 @@ impl Held {
     }
 }
 
-/// What a writer does to a row.
+/// A change of a row, as a writer looks it up in the book.
 #[derive(Clone, Copy)]
 pub(crate) struct Change<'a> {
-    /// The row, unless it is new.
+    /// The row; `None` for a new one.
     pub(crate) row: Option<RowId>,
-    /// What it was.
+    /// The row before the change; `None` for a new one.
     pub(crate) before: Option<RowImage<'a>>,
-    /// What it will be.
+    /// The row after the change; `None` if it is deleted or only claimed.
     pub(crate) after: Option<RowImage<'a>>,
-    /// Holds that are in the way of it: a claim minds those that are no readers'.
+    /// The weakest mode that conflicts with the change. A claim conflicts with `Update` and
+    /// `Exclusive` only.
     pub(crate) minds: Hold,
 }
 
-/// A writer that waits for a hold: new readers let it go first.
+/// A writer that waits for a hold. New readers wait behind it.
 struct Queued {
     state: *const TxState,
     row: Option<RowId>,
@@ -106,7 +113,7 @@ enum Stage {
     Open,
 }
 
-/// Looks of writers at a book that nobody uses after which it is closed.
+/// The book is closed after so many checks by writers while no transaction uses it.
 const IDLE_LOOKS_MAX: u32 = if cfg!(test) { 4 } else { 1024 };
 
 #[derive(Default)]
@@ -121,12 +128,12 @@ struct Book {
     queued: Vec<Queued>,
 }
 
-// SAFETY: the pointers are to states whose owners take them out before they give the states up.
+// SAFETY: the pointers are to states whose owners remove them before they release the states.
 unsafe impl Send for Book {}
 
-/// The holds on a table.
+/// The holds on the rows and key ranges of one table.
 pub(crate) struct LockBook {
-    /// Made when it is opened first.
+    /// Allocated when the book is first opened.
     book: SpinLock<Option<Box<Book>>>,
 }
 
@@ -136,18 +143,18 @@ impl Default for LockBook {
     }
 }
 
-/// What became of a request for a hold.
+/// The result of a request for a hold.
 pub(crate) enum Asked {
-    /// The transaction has it already, or more.
+    /// The transaction has this hold already, or a stronger one.
     Had,
-    /// It is entered.
+    /// The hold is entered in the book.
     Entered,
-    /// Somebody is in the way.
+    /// Another transaction's hold conflicts, or it waits first.
     Behind(Blocker),
 }
 
 impl Book {
-    /// Returns the holds on a place that may be in the way of another.
+    /// Calls `each` with the holds on a place that may conflict with another.
     fn holds_on(&self, place: &Place, each: &mut dyn FnMut(&Held)) {
         self.whole.iter().for_each(&mut *each);
         match place {
@@ -178,7 +185,7 @@ impl Book {
             other = waits.map(|queued| queued.state);
         }
         if let Some(state) = other {
-            // SAFETY: whoever is in the book is alive, and this is under its lock.
+            // SAFETY: a transaction in the book is alive, and this is under its lock.
             let state = unsafe { &*state };
             return Asked::Behind(Blocker::of_hold(state, wait_for(place, mine.hold)));
         }
@@ -215,7 +222,7 @@ impl Book {
         }
     }
 
-    /// Finds a hold that a change is in.
+    /// Finds a hold that conflicts with a change.
     fn in_the_way(
         &self,
         me: *const TxState,
@@ -240,13 +247,13 @@ impl Book {
     }
 }
 
-/// Runs `each` on the keys that a change takes or gives.
+/// Runs `each` on the keys that a change adds or removes.
 fn each_key(indexes: &[Arc<Index>], change: Change<'_>, each: &mut dyn FnMut(IndexId, &[u8])) {
     for index in indexes {
         for image in change.before.into_iter().chain(change.after) {
             with_buffer(|key| {
                 index.extractor.key(image, key);
-                // A row that the index leaves out has no key there.
+                // A row that a filtered index does not contain has no key there.
                 if !key.is_empty() {
                     each(index.id, key);
                 }
@@ -268,7 +275,7 @@ impl Queued {
     }
 }
 
-/// How a wait for a hold is booked.
+/// The wait type of a wait for a hold.
 const fn wait_for(place: &Place, hold: Hold) -> LockWait {
     match (place, hold) {
         (Place::Range(_), Hold::Shared) => LockWait::RangeShared,
@@ -281,13 +288,14 @@ const fn wait_for(place: &Place, hold: Hold) -> LockWait {
 }
 
 fn is_live(state: *const TxState) -> bool {
-    // SAFETY: whoever is in the book is alive; the callers have its lock.
+    // SAFETY: a transaction in the book is alive; the callers hold the book's lock.
     !unsafe { &*state }.status().is_final()
 }
 
 impl LockBook {
-    /// Notes one more transaction that uses the book of a table, and opens it; tells whether the caller must wait for
-    /// the pins of this time, and then call [`Self::settle`]. `open` makes writers look here from now on.
+    /// Counts one more transaction that uses the book, and opens it if it is closed. Returns
+    /// whether the caller must wait for the pins of this time and then call [`Self::settle`].
+    /// `open` makes writers look here from now on.
     pub(crate) fn enter(&self, open: impl FnOnce()) -> bool {
         let mut book = self.book.lock();
         let book = book.get_or_insert_with(|| booked(Box::default));
@@ -295,7 +303,7 @@ impl LockBook {
         book.idle_looks = 0;
         if book.stage == Stage::Closed {
             book.stage = Stage::Opening;
-            // Under the lock, so that who closes it does not come in between.
+            // Under the lock, so that closing the book cannot come in between.
             open();
         }
         book.stage != Stage::Open
@@ -319,7 +327,7 @@ impl LockBook {
         }
     }
 
-    /// Takes out all that a transaction that ends holds.
+    /// Removes all holds of a transaction that ends.
     pub(crate) fn leave<'a>(&self, state: *const TxState, places: impl Iterator<Item = &'a Place>) {
         if let Some(book) = self.book.lock().as_mut() {
             places.for_each(|place| book.remove(place, state));
@@ -327,9 +335,10 @@ impl LockBook {
         }
     }
 
-    /// Finds who holds what a change that has just been linked is in; then the writer is queued, and readers that
-    /// come later let it go first. `indexes` are those of the writer's pin; `close` makes later writers not look, as
-    /// `open` of [`Self::enter`] made them look.
+    /// Finds a transaction whose hold conflicts with a change that has just been linked. The writer
+    /// is then queued, and readers that come later wait behind it. `indexes` are those of the
+    /// writer's pin; `close` makes later writers stop looking here, the reverse of `open` in
+    /// [`Self::enter`].
     #[cold]
     pub(crate) fn in_the_way(
         &self,
@@ -356,7 +365,7 @@ impl LockBook {
         let mut keys = Vec::new();
         each_key(indexes, change, &mut |index, key| keys.push((index, Box::from(key))));
         booked(|| book.queued.push(Queued { state: me, row: change.row, keys }));
-        // SAFETY: whoever is in the book is alive, and this is under its lock.
+        // SAFETY: a transaction in the book is alive, and this is under its lock.
         Some(Blocker::of_hold(unsafe { &*state }, wait))
     }
 

@@ -1,7 +1,7 @@
-//! `Ranges`: holds on ranges of keys, found by a key that a writer takes or gives.
+//! `Ranges`: holds on key ranges, found by a key that a writer adds or removes.
 //!
-//! Most ranges are those of a look-up: all keys that begin with some bytes. They are found by those bytes, whatever
-//! their number; the others are looked through.
+//! Most ranges come from lookups: all keys that start with some bytes. They are found by hashing
+//! those bytes, however many there are; other ranges are searched one by one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -13,7 +13,7 @@ use crate::spec::bounds::Bounds;
 use crate::spec::definition::IndexId;
 use crate::version::state::TxState;
 
-/// A range of keys of an index.
+/// A range of keys of one index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyRange {
     pub(crate) index: IndexId,
@@ -33,7 +33,7 @@ impl KeyRange {
         }
     }
 
-    /// The bytes with which all its keys begin, and all that do are in it.
+    /// Returns the prefix whose keys are exactly this range, if there is one.
     fn prefix(&self) -> Option<&[u8]> {
         prefix_of(self.bounds())
     }
@@ -48,12 +48,12 @@ fn prefix_of(bounds: Bounds<'_>) -> Option<&[u8]> {
 
 type Holders = SmallVec<[Held; 1]>;
 
-/// Holds on ranges.
+/// The holds on the key ranges of a table.
 #[derive(Default)]
 pub(super) struct Ranges {
-    /// By what all keys begin with.
+    /// Holds on prefix ranges, by index and prefix.
     points: HashMap<(IndexId, Box<[u8]>), Holders, foldhash::fast::FixedState>,
-    /// How many points have so many bytes.
+    /// The number of prefix ranges of each length, so that only lengths in use are looked up.
     lengths: BTreeMap<(IndexId, usize), usize>,
     spans: Vec<(KeyRange, Holders)>,
 }
@@ -101,7 +101,7 @@ impl Ranges {
         }
     }
 
-    /// The holds on exactly this range.
+    /// Returns the holds on exactly this range.
     pub(super) fn at(&self, range: &KeyRange) -> &[Held] {
         match range.prefix() {
             Some(prefix) => {
@@ -130,7 +130,7 @@ impl Ranges {
         }
     }
 
-    /// Runs `each` on the holds of ranges that may have a key in common with `bounds`.
+    /// Runs `each` on the holds of ranges that may share a key with `bounds`.
     pub(super) fn overlapping(
         &self,
         index: IndexId,
@@ -169,8 +169,8 @@ fn are_apart(one: Bounds<'_>, other: Bounds<'_>) -> bool {
     is_below(one.upper, other.lower) || is_below(other.upper, one.lower)
 }
 
-/// Tells whether every key up to `upper` is below every key from `lower`. Bounds are compared with the first bytes of
-/// keys, as many as they have.
+/// Tells whether every key up to `upper` is below every key from `lower`. A bound is compared with
+/// as many leading bytes of a key as it has.
 fn is_below(upper: Bound<&[u8]>, lower: Bound<&[u8]>) -> bool {
     let (u, l) = match (upper, lower) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => return false,
@@ -183,7 +183,8 @@ fn is_below(upper: Bound<&[u8]>, lower: Bound<&[u8]>) -> bool {
         std::cmp::Ordering::Less => true,
         std::cmp::Ordering::Greater => false,
         std::cmp::Ordering::Equal => {
-            // One begins with the other. All keys that begin with the shorter one are left out, if it says so.
+            // One is a prefix of the other: they share keys, unless the shorter one excludes all
+            // keys with that prefix.
             let upper_excludes = matches!(upper, Bound::Excluded(_)) && u.len() <= l.len();
             let lower_excludes = matches!(lower, Bound::Excluded(_)) && l.len() <= u.len();
             upper_excludes || lower_excludes
@@ -200,7 +201,7 @@ mod tests {
         Bounds { lower, upper }
     }
 
-    /// Every pair of ranges over short keys: they are apart only if no key is in both.
+    /// For every pair of ranges over short keys: they are apart only if no key is in both.
     #[test]
     fn ranges_that_are_apart_have_no_key_in_common_and_points_are_found() {
         let keys: Vec<Vec<u8>> = (0..27).map(|n| vec![n / 9, n / 3 % 3, n % 3]).collect();

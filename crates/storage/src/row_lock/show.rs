@@ -1,4 +1,4 @@
-//! The holds of all tables, for those who ask.
+//! The holds on all tables, as rows for `sys.dm_tran_locks`.
 
 use crate::row_lock::range::KeyRange;
 use crate::row_lock::{Book, Held, Hold, LockBook, Queued};
@@ -8,30 +8,30 @@ use crate::spec::row::RowId;
 /// A hold, or a writer that waits for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HoldRow {
-    /// The table.
+    /// The id of the table.
     pub table: TableId,
-    /// The session; 0 for none.
+    /// The session id; 0 for none.
     pub session: u32,
-    /// What is held.
+    /// The thing that is held or waited for.
     pub what: HeldThing,
-    /// How; for a writer that waits, [`Hold::Exclusive`].
+    /// The mode; [`Hold::Exclusive`] for a writer that waits.
     pub hold: Hold,
-    /// Whether it is a writer that waits.
+    /// Whether this is a writer that waits.
     pub is_waiting: bool,
-    /// The address under which others wait for its transaction.
+    /// The address under which waiters for its transaction park.
     pub address: usize,
 }
 
-/// What a hold is on.
+/// The thing that a hold is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldThing {
-    /// The table.
+    /// The whole table.
     Table,
-    /// A row.
+    /// A row of the table.
     Row(RowId),
-    /// A range of keys of an index, told apart from others by a number.
+    /// A key range of an index. The number identifies the range among those of the index.
     Range(IndexId, u64),
-    /// The place of a new row.
+    /// The place where a new row is to be inserted.
     Place,
 }
 
@@ -67,13 +67,13 @@ impl Queued {
 }
 
 fn row_of(table: TableId, what: HeldThing, held: &Held) -> HoldRow {
-    // SAFETY: whoever is in the book is alive; the caller has its lock.
+    // SAFETY: a transaction in the book is alive; the caller holds the book's lock.
     let state = unsafe { &*held.state };
     let (session, hold, address) = (state.session, held.hold, state.key());
     HoldRow { table, session, what, hold, is_waiting: false, address }
 }
 
-/// FNV-1a of the bounds.
+/// Returns the FNV-1a hash of the bounds.
 fn number_of(range: &KeyRange) -> u64 {
     let bounds = range.bounds();
     let mut number = 0xcbf2_9ce4_8422_2325_u64;

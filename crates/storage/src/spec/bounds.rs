@@ -5,28 +5,28 @@ use std::ops::Bound;
 /// The direction of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Smallest key first.
+    /// Ascending: smallest key first.
     Forward,
-    /// Largest key first.
+    /// Descending: largest key first.
     Backward,
 }
 
-/// A range of keys. A bound is compared with the first bytes of a key, as many as the bound has: so
+/// A range of keys. A bound is compared with as many leading bytes of a key as the bound has. So
 /// the key of the first n columns bounds a range of whole keys, and `Included(p)..=Included(p)` is
 /// every key that starts with `p`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds<'a> {
-    /// The smallest keys.
+    /// Where the range begins.
     pub lower: Bound<&'a [u8]>,
-    /// The largest keys.
+    /// Where the range ends.
     pub upper: Bound<&'a [u8]>,
 }
 
 impl<'a> Bounds<'a> {
-    /// Every key.
+    /// The range of every key.
     pub const ALL: Self = Self { lower: Bound::Unbounded, upper: Bound::Unbounded };
 
-    /// Tells whether `key` lies within.
+    /// Tells whether `key` is in the range.
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
         let lower = match self.lower {
             Bound::Unbounded => true,
@@ -41,7 +41,7 @@ impl<'a> Bounds<'a> {
             }
     }
 
-    /// Every key that starts with `prefix`; for a whole key, that key.
+    /// The range of every key that starts with `prefix`; for a whole key, that key.
     pub const fn prefix(prefix: &'a [u8]) -> Self {
         Self { lower: Bound::Included(prefix), upper: Bound::Included(prefix) }
     }

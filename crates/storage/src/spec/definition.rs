@@ -4,15 +4,15 @@ use types::row::Likeness;
 
 use crate::spec::row::RowImage;
 
-/// A table, by the id that the catalog gave it.
+/// The id of a table, given by the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableId(pub u32);
 
-/// An index of a table, by the id that the catalog gave it (`sys.indexes.index_id`).
+/// The id of an index within its table, given by the catalog (`sys.indexes.index_id`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IndexId(pub u32);
 
-/// Decides how conflicts with explicit transactions are handled.
+/// The kind of a table: how its write conflicts are resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableKind {
     /// `MEMORY_OPTIMIZED = ON`: optimistic; the first writer wins, the other gets 41302.
@@ -24,33 +24,35 @@ pub enum TableKind {
 /// The structure of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexKind {
-    /// Equality on the whole key.
+    /// A hash index: equality on the whole key.
     Hash {
         /// BUCKET_COUNT: a hint that costs no memory until there are rows.
         bucket_count: u64,
     },
-    /// Ranges and prefixes, in both directions.
+    /// A range index: ranges and prefixes, in both directions.
     Range,
 }
 
 /// Whether two live rows may have one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uniqueness {
-    /// They may not: [`crate::Error::Unique`].
+    /// They may not; an insert of a second fails with [`crate::Error::Unique`].
     Unique,
-    /// They may.
+    /// They may: an index that is not unique.
     NotUnique,
 }
 
-/// Writes the key of a row for one index; the engine makes it of `types::row` and `types::key`.
+/// Extracts the key of a row for one index; the engine builds it with `types::row` and
+/// `types::key`.
 ///
-/// The key must be a function of the row alone, and keys must end themselves (no key is a proper
-/// prefix of another), as those of `types::key` do. A row that the index leaves out has the empty key.
+/// The key must be a function of the row alone, and keys must be self-delimiting (no key is a
+/// proper prefix of another), as those of `types::key` are. A row that a filtered index does not
+/// contain has the empty key.
 pub trait KeyExtractor: Send + Sync {
     /// Appends the key of `row` to `key`.
     fn key(&self, row: RowImage<'_>, key: &mut Vec<u8>);
 
-    /// Tells what can be known of two rows' keys without making them.
+    /// Tells whether two rows' keys are equal, if that can be known without extracting them.
     fn likeness(&self, _one: RowImage<'_>, _other: RowImage<'_>) -> Likeness {
         Likeness::Unknown
     }
@@ -62,28 +64,28 @@ impl<F: Fn(RowImage<'_>, &mut Vec<u8>) + Send + Sync> KeyExtractor for F {
     }
 }
 
-/// What an index shall be.
+/// The definition of an index.
 pub struct IndexSpec {
-    /// Its id, unique within the table.
+    /// The id of the index, unique within its table.
     pub id: IndexId,
-    /// Its structure.
+    /// The structure of the index.
     pub kind: IndexKind,
-    /// Whether it refuses duplicates.
+    /// Whether the index refuses duplicate keys.
     pub uniqueness: Uniqueness,
-    /// Its key.
+    /// Extracts the key of a row.
     pub extractor: Box<dyn KeyExtractor>,
 }
 
-/// What a table shall be.
+/// The definition of a table.
 pub struct TableSpec {
-    /// Its id, unique within the store.
+    /// The id of the table, unique within the store.
     pub id: TableId,
-    /// Its kind.
+    /// The kind of the table.
     pub kind: TableKind,
-    /// Its indexes, the primary one first; none makes a heap.
+    /// The indexes, the primary one first; a table without any is a heap.
     pub indexes: Vec<IndexSpec>,
-    /// The types of its columns, if its rows are compressed by column; what lies in the heap then is the
-    /// delta store.
+    /// The column types of a table with a clustered columnstore; its heap is then the delta store.
+    /// `None` for a table of rows.
     pub columns: Option<Vec<types::ColumnType>>,
 }
 
@@ -100,15 +102,15 @@ pub struct TableMemory {
     pub allocated_indexes_bytes: u64,
 }
 
-/// The figures of a hash index, for `sys.dm_db_xtp_hash_index_stats`; found by walking it.
+/// The statistics of an index, for `sys.dm_db_xtp_hash_index_stats`; computed by walking it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexStatistics {
-    /// Buckets allocated.
+    /// Buckets allocated: of a range index, its leaves.
     pub buckets: u64,
     /// Buckets without an entry.
     pub buckets_empty: u64,
     /// The longest chain, in entries.
     pub chain_max: u64,
-    /// Entries, those of versions not yet collected included.
+    /// Entries, including those of versions that are not collected yet.
     pub entries: u64,
 }

@@ -1,38 +1,39 @@
-//! What can go wrong in storage, as the engine needs it to word SQL Server's message.
+//! Storage errors, with what the engine needs to word SQL Server's messages.
 //!
-//! Storage knows no names, so a unique violation carries the table, index and key; the engine, which
-//! knows what they are called, makes the text. `From<Error> for types::Error` words the others.
+//! Storage knows no names, so a unique violation carries table id, index id and key, and the engine
+//! writes the text. [`Error::into_message`] words the errors that need no names.
 
 use types::Msg;
 
 use crate::spec::definition::{IndexId, TableId};
 
-/// The result of a storage operation.
+/// The result of a storage operation, with [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a storage operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Another live row has this key: 2627 for a constraint, 2601 for an index. The statement has not
-    /// changed anything by this call; the transaction goes on.
+    /// Another live row has this key: 2627 for a constraint, 2601 for an index. The call has
+    /// changed nothing; the transaction can go on.
     Unique {
-        /// The table.
+        /// The id of the table.
         table: TableId,
-        /// The unique index.
+        /// The id of the unique index.
         index: IndexId,
         /// The key, as the index's extractor wrote it.
         key: Box<[u8]>,
     },
     /// 41302: another transaction changed the row since this one began. The transaction is doomed.
     UpdateConflict,
-    /// 3960: the same, of a row of an ordinary table under SNAPSHOT. The transaction is doomed.
+    /// 3960: another transaction changed a row of an ordinary table since the SNAPSHOT transaction
+    /// began. The transaction is doomed.
     SnapshotConflict(TableId),
     /// 41305: a row that was read has changed. The transaction is rolled back.
     RepeatableReadFailure,
     /// 41325: a range that was read has a new row, or two transactions insert one key. The transaction
     /// is doomed or rolled back.
     SerializableFailure,
-    /// 1205: waiting would never end. The transaction is doomed.
+    /// 1205: the wait would close a cycle of waits. The transaction is doomed.
     Deadlock,
     /// 1222: the row stayed owned by another transaction for longer than the lock timeout. The
     /// statement fails, the transaction goes on.
@@ -41,11 +42,11 @@ pub enum Error {
     Cancelled,
     /// 701: over the memory limit.
     OutOfMemory,
-    /// The statement met a conflict that it can absorb: call [`crate::transaction::Transaction::restart`] and run it
-    /// again. Only in [`crate::spec::options::Scope::Statement`].
+    /// The statement met a conflict that it can absorb: call [`crate::Transaction::restart`] and
+    /// run it again. Only in [`crate::Scope::Statement`].
     Restart,
-    /// The table is being redefined, or has been since the statement was planned: nothing has been
-    /// done. Wait for who does it, plan the statement again, and run it again.
+    /// The table is being redefined, or has been since the statement was planned; nothing has been
+    /// done. Wait for the redefinition, plan the statement again, and run it.
     Closed(TableId),
     /// A write or commit in a transaction that an earlier error has doomed (3930).
     Doomed,
@@ -95,9 +96,9 @@ impl std::fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// Words the error for `session`, where storage knows enough to; `Err(self)` for
-    /// [`Error::Unique`], [`Error::SnapshotConflict`], [`Error::Cancelled`], [`Error::Restart`] and [`Error::Closed`], which are the
-    /// engine's to handle.
+    /// Converts the error to SQL Server's message for `session`. Returns `Err(self)` for
+    /// [`Error::Unique`], [`Error::SnapshotConflict`], [`Error::Cancelled`], [`Error::Restart`] and
+    /// [`Error::Closed`], which the engine handles.
     pub fn into_message(self, session: i32) -> std::result::Result<types::Error, Self> {
         let msg = match self {
             Self::UpdateConflict => Msg::UpdateConflict,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::primitives::park::Cancel;
 
-/// What the transaction spans.
+/// What a transaction spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// One autocommit statement: conflicts are absorbed by [`crate::Transaction::restart`].
@@ -13,94 +13,98 @@ pub enum Scope {
     Explicit,
 }
 
-/// What a read promises.
+/// The isolation level of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isolation {
-    /// What was committed when the statement began (also for READ UNCOMMITTED).
+    /// READ COMMITTED, also for READ UNCOMMITTED: what was committed when the statement began.
     ReadCommitted,
-    /// What was committed when the transaction began.
+    /// SNAPSHOT: what was committed when the transaction began.
     Snapshot,
-    /// As `Snapshot`, and rows read are unchanged at commit. On an ordinary table: the newest committed ones, held
-    /// until the end, so that others may read and not change them.
+    /// REPEATABLE READ. On a memory-optimized table: as `Snapshot`, and the rows read are validated
+    /// to be unchanged at commit. On an ordinary table: the newest committed rows, locked until the
+    /// end, so other transactions may read but not change them.
     RepeatableRead,
-    /// As `RepeatableRead`, and ranges read have no new rows at commit. On an ordinary table: ranges read are held
-    /// until the end.
+    /// SERIALIZABLE: as `RepeatableRead`, and the ranges read get no new rows: validated at commit
+    /// on a memory-optimized table, locked until the end on an ordinary one.
     Serializable,
 }
 
-/// Whether a read takes ownership of the rows it returns.
+/// Whether a read takes ownership of the rows that it returns, and what it does about uncommitted
+/// changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowLock {
-    /// It does not.
+    /// No lock: the read uses row versions.
     None,
-    /// It does not, and leaves out rows that others have changed since the snapshot, committed or not: READPAST.
+    /// READPAST: no lock; rows that other transactions have changed since the snapshot, committed
+    /// or not, are left out.
     Past,
-    /// It does not, but waits for who is changing a row: READ COMMITTED without row versions. The row returned is
-    /// then the newest committed one.
+    /// READ COMMITTED without row versions: no lock, but the read waits for a transaction that is
+    /// changing a row, and returns its newest committed version.
     Committed(WhenOwned),
-    /// It does not, and returns the newest version of a row, committed or not: READ UNCOMMITTED.
+    /// READ UNCOMMITTED: no lock; the newest version of a row, committed or not.
     Dirty,
-    /// UPDLOCK: owned until the end of the transaction; others may hold it as readers. The row returned is then the
-    /// newest committed one.
+    /// UPDLOCK: the row is owned until the end of the transaction; other transactions may still
+    /// hold shared locks on it. The newest committed version is returned.
     Update(WhenOwned),
-    /// XLOCK: as `Update`, and nobody else may hold it.
+    /// XLOCK: as `Update`, and no other transaction may hold any lock on the row.
     Exclusive(WhenOwned),
 }
 
 /// What to do about a row that another transaction owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenOwned {
-    /// Wait for the other to end; on a memory-optimized table, fail with 41302.
+    /// Wait for that transaction to end; on a memory-optimized table, fail with 41302.
     Wait,
-    /// READPAST: act as if the row were not there.
+    /// READPAST: skip the row.
     Skip,
     /// NOWAIT: fail with 1222.
     Fail,
 }
 
-/// How one access reads: the table hints, after the engine has resolved them.
+/// How one access reads a table: its hints, after the engine has resolved them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// The isolation of this access.
+    /// The isolation level of this access.
     pub isolation: Isolation,
-    /// The lock it takes.
+    /// The row lock that it takes.
     pub lock: RowLock,
 }
 
 impl Read {
-    /// READ COMMITTED without a lock.
+    /// READ COMMITTED from row versions, without a lock.
     pub const COMMITTED: Self = Self { isolation: Isolation::ReadCommitted, lock: RowLock::None };
-    /// SNAPSHOT without a lock.
+    /// SNAPSHOT from row versions, without a lock.
     pub const SNAPSHOT: Self = Self { isolation: Isolation::Snapshot, lock: RowLock::None };
 }
 
-/// How a transaction behaves.
+/// The options of a transaction.
 #[derive(Clone, Debug)]
 pub struct TransactionOptions {
-    /// What it spans.
+    /// One autocommit statement, or an explicit transaction.
     pub scope: Scope,
     /// SET LOCK_TIMEOUT: the longest wait for a row, in milliseconds; `None` waits for ever.
     pub lock_timeout_ms: Option<u32>,
     /// The flag that ends a wait early, with [`crate::Error::Cancelled`].
     pub cancel: Option<Arc<Cancel>>,
-    /// Whose it is.
+    /// The session that runs the transaction.
     pub session: SessionTag,
 }
 
-/// The session that a transaction belongs to, as [`crate::lock::LockManager`] knows it.
+/// The session of a transaction, as [`crate::lock::LockManager`] knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionTag {
-    /// Its number; 0 for none: then nobody can tell whom it blocks, and its deadlocks are those of
-    /// rows alone.
+    /// The session id; 0 for none. Without one, no view shows whom the transaction blocks, and only
+    /// deadlocks among transactions without a session are detected.
     pub number: u32,
-    /// Of several in a deadlock, the lowest gives up.
+    /// SET DEADLOCK_PRIORITY: the session with the lowest becomes the victim.
     pub deadlock_priority: i8,
-    /// The version of the catalog that its statement was planned for; see [`crate::Table::open_for`].
+    /// The version of the catalog that the statement was planned for; see
+    /// [`crate::Table::open_for`].
     pub plan: u64,
 }
 
 impl SessionTag {
-    /// No session, and a plan for any version.
+    /// No session, and a plan for every version of the catalog.
     pub const NONE: Self = Self { number: 0, deadlock_priority: 0, plan: u64::MAX };
 }
 

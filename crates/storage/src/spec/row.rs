@@ -5,12 +5,13 @@ use types::row::RowBuffer;
 
 use crate::spec::definition::IndexId;
 
-/// The encoded row: its bytes (`types::row` lays them out) and the big values beside them.
+/// An encoded row: its bytes (laid out by `types::row`) and the large values beside them.
 #[derive(Clone, Copy, Debug)]
 pub struct RowImage<'a> {
-    /// The row's bytes.
+    /// The bytes of the row.
     pub bytes: &'a [u8],
-    /// Big values. A version shares them with the image they came from; none is copied.
+    /// Large values. A version shares them with the image that it was made from; they are not
+    /// copied.
     pub blobs: &'a [Bytes],
 }
 
@@ -25,23 +26,24 @@ impl<'a> From<&'a RowBuffer> for RowImage<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowId(pub u64);
 
-/// Whether an update may change the key of some index.
+/// Which index keys an update may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// No column of any index key is assigned (known from the plan): no index is looked at.
+    /// None: by the plan, no column of an index key is assigned, so no index is looked at.
     Same,
-    /// Columns of the keys of these indexes are assigned, of no others: storage compares those.
+    /// Columns of the keys of these indexes are assigned and of no others: storage compares those
+    /// keys.
     In(IndexMask),
     /// Some key may differ: storage extracts both keys of every index and compares.
     MayDiffer,
 }
 
-/// Some of a table's indexes. Those whose ids are too high for it count as in it.
+/// A set of a table's indexes. An id too high for its 64 bits counts as a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexMask(u64);
 
 impl IndexMask {
-    /// Adds an index.
+    /// Adds an index to the set.
     #[inline]
     pub fn insert(&mut self, index: IndexId) {
         self.0 |= 1_u64.checked_shl(index.0).unwrap_or(0);
@@ -52,13 +54,13 @@ impl IndexMask {
     }
 }
 
-/// What [`crate::Table::change_point`] shall do with the row it showed.
+/// What [`crate::Table::change_point`] does with the row that it showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Nothing: the row does not qualify after all.
+    /// Leave the row: it does not qualify.
     Keep,
-    /// Replace it by what the closure left in the buffer.
+    /// Replace it by the row that the closure left in the buffer.
     Update(Keys),
-    /// Delete it.
+    /// Delete the row.
     Delete,
 }

@@ -1,8 +1,8 @@
-//! Garbage: versions, rows and tables that no snapshot needs any more.
+//! Garbage collection: frees versions, rows and tables that no snapshot needs any more.
 //!
-//! Every write leaves a note in its thread's queue: at time `ts` this row got a new version, so what
-//! lies below is garbage once the horizon has passed `ts`. Each writer works off a little of its own
-//! queue; [`crate::store::Store::collect`] works off all of them.
+//! Every write leaves a note in its thread's queue: at time `ts` this row got a new version, so the
+//! older ones are garbage once the horizon has passed `ts`. Each writer processes a few notes of
+//! its own queue; [`crate::Store::collect`] processes all queues.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -25,20 +25,21 @@ use crate::version::chain::{Owner, owner, versions};
 use crate::version::head::RowHead;
 use crate::version::layout::{Version, VersionKind};
 
-/// A note about what can go, and when.
+/// A note of what can be freed; its queue has the time from which on.
 enum Note {
-    /// The row got a new version at this time.
+    /// The row got a new version at the note's time.
     Row { table: *const Table, head: *const RowHead },
-    /// The head has left all indexes.
+    /// No index has an entry for the head any more.
     Head { table: *const Table, head: *const RowHead },
-    /// The table was dropped.
+    /// The table was dropped at the note's time.
     Table(Arc<Table>),
-    /// The index was dropped.
+    /// The index was dropped at the note's time.
     Index(Arc<Index>),
 }
 
-// SAFETY: heads live as long as their table, and a table outlives the notes about it: they are purged
-// from all queues before the store gives up its count on the table, and none is left after that.
+// SAFETY: heads live as long as their table, and a table outlives the notes about it: they are
+// purged from all queues before the store drops its reference to the table, and none is left after
+// that.
 unsafe impl Send for Note {}
 
 #[derive(Default)]
@@ -47,10 +48,10 @@ struct Queue {
     since_horizon: u32,
 }
 
-/// Notes in their order, in pieces: a queue that grows never needs twice its memory at once.
+/// A queue of notes in pieces, so that growing never needs twice its memory at once.
 #[derive(Default)]
 struct Notes {
-    /// None of them is empty but the only one, which stays: the next note goes there.
+    /// No piece is empty, unless it is the only one, which stays for the next note.
     pieces: VecDeque<VecDeque<(Timestamp, Note)>>,
     len: usize,
 }
@@ -86,14 +87,14 @@ impl Notes {
 }
 
 impl Queue {
-    /// Adds a note about a table, unless that is forgotten.
+    /// Adds a note about a table, unless the table's notes have been purged.
     fn push(&mut self, table: &Table, ts: Timestamp, note: Note) {
         if !table.is_forgotten() || is_mutant(Mutant::ForgottenIsNoted) {
             self.notes.push((ts, note));
         }
     }
 
-    /// As [`Self::push`]; returns whether the horizon should be computed afresh.
+    /// Like [`Self::push`]; returns whether the horizon should be recomputed.
     fn add(&mut self, table: &Table, ts: Timestamp, note: Note) -> bool {
         self.push(table, ts, note);
         self.since_horizon += 1;
@@ -113,16 +114,16 @@ impl Queue {
     }
 }
 
-/// Notes that lie together.
+/// Notes per piece of a queue.
 const NOTES_PER_PIECE: usize = 1_024;
-/// Notes after which a thread computes the horizon afresh.
+/// Notes after which a thread recomputes the horizon.
 const NOTES_PER_HORIZON: u32 = if cfg!(test) { 2 } else { 64 };
-/// Notes that a writer works off for each one it leaves.
+/// Notes that a writer processes for each one it leaves.
 const NOTES_PER_WRITE: usize = 2;
 
 struct GarbageShard {
     queue: SpinLock<Queue>,
-    /// The horizon as this shard last computed it.
+    /// The horizon that was last computed for this shard.
     horizon: AtomicU64,
 }
 
@@ -133,13 +134,14 @@ impl Default for GarbageShard {
     }
 }
 
-/// The garbage of a store.
+/// The garbage queues of a store, one per thread.
 pub(crate) struct Garbage {
     shards: Shards<GarbageShard>,
-    /// Whether the collector sleeps because there is none. Read with every note, and written only
-    /// when the collector falls asleep or is woken: a line that everybody may share.
+    /// Whether the collector sleeps because there is no garbage. Read with every note, and written
+    /// only when the collector falls asleep or is woken, so its cache line can be shared by all
+    /// threads.
     is_unwatched: CachePadded<AtomicBool>,
-    /// Whether somebody had a dropped table in hand when no transaction could see it any more.
+    /// Whether a dropped table was still referenced when no transaction could see it any more.
     has_held: AtomicBool,
 }
 
@@ -152,13 +154,13 @@ impl Garbage {
         }
     }
 
-    /// Tells whether that was so since the last call.
+    /// Returns whether a dropped table could not be freed since the last call.
     pub(crate) fn take_held(&self) -> bool {
-        // Relaxed: a hint to look.
+        // Relaxed: only a hint.
         self.has_held.swap(false, Ordering::Relaxed)
     }
 
-    /// Sleeps until there is garbage, or the flag ends the wait.
+    /// Sleeps until there is garbage, or `cancel` is set.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn wait(&self, cancel: &Cancel) {
         use std::time::Duration;
@@ -169,7 +171,8 @@ impl Garbage {
 
         self.is_unwatched.store(true, Ordering::Relaxed);
         let must_wait = || self.is_unwatched.load(Ordering::Relaxed) && !memory::is_relief_wanted();
-        // The queues' locks order this: who leaves a note after this look at its queue sees the flag.
+        // Ordered by the queues' locks: a thread that leaves a note after this check of its queue
+        // sees the flag.
         if self.count() > 0 {
             self.is_unwatched.store(false, Ordering::Relaxed);
             return;
@@ -183,7 +186,7 @@ impl Garbage {
         }
     }
 
-    /// Wakes the collector if it sleeps; called after a note was left, that is, after its queue's lock
+    /// Wakes the collector if it sleeps. Called after a note was left, so after its queue's lock
     /// was held.
     #[inline]
     fn announce(&self) {
@@ -204,7 +207,7 @@ impl Garbage {
         self.shards.iter().map(|shard| shard.queue.lock().notes.len).sum()
     }
 
-    /// Notes that `head` got a new version at `ts`, and works off a little.
+    /// Notes that `head` got a new version at `ts`, and processes a few notes.
     pub(crate) fn note_row(&self, shared: &Shared, table: &Table, head: &RowHead, ts: Timestamp) {
         self.note(shared, table, ts, Note::Row { table, head });
     }
@@ -247,14 +250,14 @@ impl Garbage {
         }
     }
 
-    /// Works off all queues as far as the horizon allows.
+    /// Processes all queues as far as the horizon allows.
     pub(crate) fn collect(&self, shared: &Shared) -> Collected {
         let _label = labelled(Label::Collect);
         let mut done = Collected::default();
         if let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
             for shard in self.shards.iter() {
                 shard.horizon.fetch_max(horizon.0, Ordering::Relaxed);
-                // Bounded by what is there now: working off may leave new notes.
+                // Bounded by the notes that exist now: processing may leave new ones.
                 let count = shard.queue.lock().notes.len;
                 for _ in 0..count {
                     if !shard.work_off(shared, horizon, &mut done) {
@@ -267,9 +270,9 @@ impl Garbage {
         done
     }
 
-    /// Forgets every note about a table, for good. Who works off one of them meanwhile, taken before,
-    /// may want to leave another: it looks at the table under its queue's lock, and so either comes before
-    /// this has been there, or sees that the table is forgotten.
+    /// Removes every note about a table, for good. A thread that is processing such a note may want
+    /// to leave another one. It checks the table under its queue's lock, so it either leaves the
+    /// note before this removes it, or sees that the table's notes are purged.
     fn purge(&self, purged: &Table) {
         purged.forget();
         for shard in self.shards.iter() {
@@ -281,7 +284,7 @@ impl Garbage {
         }
     }
 
-    /// Whether there is a note about a table.
+    /// Tells whether there is a note about a table.
     #[cfg(all(test, shuttle))]
     pub(crate) fn knows(&self, wanted: &Table) -> bool {
         self.shards.iter().any(|shard| {
@@ -292,7 +295,7 @@ impl Garbage {
         })
     }
 
-    /// Forgets everything; for a store that goes.
+    /// Removes all notes; called when the store is dropped.
     pub(crate) fn clear(&self) {
         for shard in self.shards.iter() {
             let notes = std::mem::take(&mut shard.queue.lock().notes);
@@ -302,9 +305,9 @@ impl Garbage {
 }
 
 impl GarbageShard {
-    /// Works off the oldest note if it is due.
+    /// Processes the oldest note if it is due.
     fn work_off(&self, shared: &Shared, horizon: Timestamp, done: &mut Collected) -> bool {
-        // Pinned before the note is taken: a table dropped meanwhile is freed after this.
+        // Pinned before the note is taken: a table that is dropped from now on is freed after this.
         let guard = pin();
         let Some(note) = self.queue.lock().take_due(horizon) else { return false };
         match note {
@@ -325,7 +328,7 @@ impl GarbageShard {
             }
             Note::Index(index) => retire_arc(&guard, index),
             Note::Table(table) => {
-                // Whoever wrote to the table began before it was dropped, and has ended.
+                // A transaction that wrote to the table began before it was dropped, and has ended.
                 table.parts().for_each(|part| shared.garbage.purge(part));
                 if Arc::strong_count(&table) > 1 {
                     shared.garbage.has_held.store(true, Ordering::Relaxed);
@@ -337,7 +340,8 @@ impl GarbageShard {
     }
 }
 
-/// Frees the versions below the newest one that every snapshot sees, and the row if that is deleted.
+/// Frees the versions older than the newest one that every snapshot sees; if that one is a
+/// deletion, frees the row too.
 fn trim(table: &Table, head: &RowHead, horizon: Timestamp, guard: &Guard, done: &mut Collected) {
     let shared = &table.shared;
     for version in versions(head.latest(), guard) {
@@ -354,7 +358,8 @@ fn trim(table: &Table, head: &RowHead, horizon: Timestamp, guard: &Guard, done: 
                 free_below(table, head, version, keys_changed, guard, done);
             }
             VersionKind::Tombstone | VersionKind::Moved => {
-                // Nothing is ever linked above a committed tombstone. Who wins here owns the rest.
+                // No version is ever linked above a committed tombstone. The thread that wins here
+                // frees the row.
                 let tombstone = std::ptr::from_ref(version).cast_mut();
                 if head.replace_latest(tombstone, std::ptr::null_mut()) {
                     free_below(table, head, version, true, guard, done);
@@ -376,7 +381,8 @@ fn free_below(
     guard: &Guard,
     done: &mut Collected,
 ) {
-    // Each swap decides who frees what lies below, if two trim one chain at different versions.
+    // Each swap decides which thread frees the older versions, if two trim one chain at different
+    // versions.
     let mut next = NonNull::new(version.next.swap(std::ptr::null_mut(), Ordering::AcqRel));
     while let Some(old) = next {
         // SAFETY: cut off by this thread, which alone retires it below.

@@ -1,32 +1,33 @@
-//! The gate of a table: who may write to it while it is redefined, and with which plans after that.
+//! The gate of a table: which sessions may write while it is redefined, and with which plans
+//! afterwards.
 //!
 //! ```text
 //!                close_for_alone                                open_for(version)
 //!  open ─────────► one session ──────────────────────────► alone ────────────────────► open
-//!                   waits until no write that saw it open         or retire(): nobody any more
-//!                   is under way, then for the transactions       or reopen(): as it was
+//!                   waits until no write that saw it open         or retire(): no session any more
+//!                   is under way, then for the transactions       or reopen(): as before
 //!                   that have written
 //! ```
 //!
-//! A writer looks at the gate in the set of indexes, which it reads anyway, under the pin that spans its
-//! write. So the fast path writes nothing, and `close_for_alone` need only wait until the pins of its time have
-//! ended. A transaction that wrote before the gate was closed may go on writing: the redefinition waits
-//! for its end.
+//! A writer checks the gate in the set of indexes, which it reads anyway, under the pin that spans
+//! its write. So the fast path writes nothing, and `close_for_alone` need only wait until the pins
+//! of its time have ended. A transaction that wrote before the gate was closed may go on writing:
+//! the redefinition waits for its end.
 
 use crate::spec::options::SessionTag;
 use crate::store::table::Table;
 
-/// Who may write.
+/// Which sessions may write to a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gate {
-    /// The one session that may; 0 for all.
+    /// The only session that may write; 0 if all may.
     session: u32,
     /// The oldest version of the catalog that a statement may be planned for.
     since: u64,
 }
 
 impl Gate {
-    /// Everybody, with any plan.
+    /// Open to all sessions, with plans for any version of the catalog.
     pub(crate) const OPEN: Self = Self { session: 0, since: 0 };
 
     /// The same gate, open to one session only; to all for session 0.
@@ -42,17 +43,17 @@ impl Gate {
 }
 
 impl Table {
-    /// Lets all write again, as if nothing had been.
+    /// Lets all sessions write again, with the plans that they have.
     pub fn reopen(&self) {
         self.change_gate(|gate| gate.for_session(0));
     }
 
-    /// Lets all write whose statements are planned for this version of the catalog or a later one.
+    /// Lets all sessions write with plans for this version of the catalog or a later one.
     pub fn open_for(&self, version: u64) {
         self.change_gate(|gate| Gate { session: 0, since: gate.since.max(version) });
     }
 
-    /// Lets nobody write any more: another table has taken its place, or none.
+    /// Closes the table to all sessions, for good: another table has replaced it, or none.
     pub fn retire(&self) {
         self.change_gate(|_| Gate { session: u32::MAX, since: u64::MAX });
     }

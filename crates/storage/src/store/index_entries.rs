@@ -1,5 +1,5 @@
-//! Keeping indexes true to the rows: which keys a change adds, which ones are free to take, and which
-//! ones no version has any more.
+//! Index maintenance: which keys a change adds, whether they are free in unique indexes, and which
+//! keys no version has any more.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -20,29 +20,30 @@ use crate::version::state::TxState;
 
 /// Why a key cannot be taken.
 pub(crate) enum KeyTaken {
-    /// A live row has it.
+    /// A live row has the key.
     Duplicate { index: IndexId, key: Box<[u8]> },
-    /// A transaction that has not ended is giving or taking it.
+    /// A transaction that has not ended is adding or removing the key.
     Busy { blocker: Blocker, change: KeyChange },
-    /// The asker's snapshot still sees a row with it, which others have changed since.
+    /// The asking transaction's snapshot sees a row with the key, which another transaction has
+    /// changed since.
     Stale,
 }
 
-/// Who wants a key.
+/// The transaction that wants to add a key.
 #[derive(Clone, Copy)]
 pub(crate) struct Asker {
-    /// The state of the asking transaction, or null.
+    /// The state of the transaction, or null.
     pub(crate) me: *const TxState,
-    /// The snapshot it keeps to, if it does.
+    /// Its snapshot, if it must not insert over changes after it.
     pub(crate) snapshot: Option<Timestamp>,
 }
 
 impl Asker {
-    /// An autocommit statement.
+    /// An autocommit statement, without a state or snapshot of its own.
     pub(crate) const STATEMENT: Self = Self { me: std::ptr::null(), snapshot: None };
 }
 
-/// What the busy transaction does with the key.
+/// What the blocking transaction does with the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyChange {
     /// It adds a row with the key.
@@ -51,17 +52,18 @@ pub(crate) enum KeyChange {
     Giving,
 }
 
-/// Where an update moves its row.
+/// In which indexes an update changes the row's key.
 pub(crate) enum Moves<'s> {
-    /// In no index.
+    /// In none.
     Nowhere,
-    /// In this one alone.
+    /// In this one only.
     In(&'s Index),
-    /// In several indexes.
+    /// In more than one index.
     InSeveral,
 }
 
-/// Finds the indexes in which an update moves its row, as far as they are known before it is linked.
+/// Finds the indexes in which an update changes the row's key, as far as they are known before it
+/// is linked.
 pub(crate) fn moves<'s>(
     keys: Keys,
     set: &'s IndexSet,
@@ -82,7 +84,7 @@ pub(crate) fn moves<'s>(
     moves
 }
 
-/// Tells whether, by the plan's word where that counts, an update may move its row in `index`.
+/// Tells whether an update may change the key in `index`: by the plan, if the plan can be trusted.
 fn may_move(keys: Keys, set: &IndexSet, index: &Index) -> bool {
     match (keys, set.trust) {
         (Keys::Same, Trust::Plan) => false,
@@ -91,13 +93,13 @@ fn may_move(keys: Keys, set: &IndexSet, index: &Index) -> bool {
     }
 }
 
-/// Links a version that moves its row in one range index that is not unique; returns whether `top`
-/// was still the newest link.
+/// Links a version whose key changes in one range index that is not unique; returns whether `top`
+/// was still the newest version.
 ///
-/// The version is linked under the latch of its entry's leaf. So nobody misses the row: the entry is
-/// there when the version can first be seen; and who removes the entry for an older version that had
-/// the key too looks at the chain under that latch, either before, and then the entry is added afresh,
-/// or after, and then finds the version.
+/// The version is linked under the latch of its entry's leaf, so no reader misses the row. The
+/// entry is there when the version can first be seen. And a thread that removes the entry for an
+/// older version with the same key checks the chain under that latch: either before, and then the
+/// entry is added again, or after, and then it finds the version.
 pub(crate) fn link_moved(
     index: &Index,
     head: &RowHead,
@@ -119,9 +121,9 @@ pub(crate) fn link_moved(
     })
 }
 
-/// Adds the entries that `image` needs and `before` did not have, knowing from `keys` in which indexes
-/// they may differ. `version` is in the chain already.
-/// On failure, removes what it has added, and the caller takes the version out first.
+/// Adds the entries that `image` needs and `before` did not have; `keys` says in which indexes they
+/// may differ. `version` is in the chain already. On failure the entries that were added stay: the
+/// caller unlinks the version, which removes them.
 pub(crate) fn add_keys(
     table: &Table,
     head: &RowHead,
@@ -148,10 +150,11 @@ pub(crate) fn add_keys(
     Ok(())
 }
 
-/// Looks, without adding anything, whether the keys are free that [`add_keys`] would add: for who has found one taken
-/// and tries again. It links nothing that others could meet, so it has nothing to take back and to announce:
-/// two transactions that each want a key of the other would wake each other by that for ever, and no circle of
-/// waits would stand long enough to be found.
+/// Checks, without adding anything, whether the keys are free that [`add_keys`] would add. Used
+/// when a key was taken and the write is tried again. It links nothing that other transactions
+/// could meet, so there is nothing to undo and announce: two transactions that each want a key of
+/// the other would otherwise wake each other for ever, and no cycle of waits would last long enough
+/// to be found.
 pub(crate) fn check_keys(
     table: &Table,
     set: &IndexSet,
@@ -183,8 +186,8 @@ pub(crate) fn check_keys(
     Ok(())
 }
 
-/// Adds whatever entries a committed version lacks, checking nothing: for indexes that were added while
-/// it was being linked.
+/// Adds the entries that a committed version lacks, without checks: for indexes that were added
+/// while it was being linked.
 pub(crate) fn add_new_keys(table: &Table, head: &RowHead, version: &Version, guard: &Guard) {
     if version.kind != VersionKind::Data {
         return;
@@ -197,7 +200,7 @@ pub(crate) fn add_new_keys(table: &Table, head: &RowHead, version: &Version, gua
     }
 }
 
-/// Checks, under the index's latch, that `other` does not stand in the way of a new row with `key`.
+/// Checks, under the index's latch, that `other` does not prevent a new row with `key`.
 pub(crate) fn check_free(
     (index, key): (&Index, &[u8]),
     other: &RowHead,
@@ -247,7 +250,7 @@ pub(crate) fn check_free(
     Ok(())
 }
 
-/// Returns the row among `chain` as it was at `snapshot`.
+/// Returns the version in `chain` that was the row's content at `snapshot`.
 fn committed_by<'g>(
     chain: impl Iterator<Item = &'g Version>,
     snapshot: Timestamp,
@@ -261,8 +264,8 @@ fn committed_by<'g>(
     seen.filter(|version| version.kind == VersionKind::Data)
 }
 
-/// Removes the entries for the keys of `gone`, a version cut off from the chain, that no version in
-/// the chain has.
+/// Removes the entries for the keys of `gone`, a version cut off from the chain, unless a version
+/// in the chain has the same key.
 pub(crate) fn remove_dead_keys(table: &Table, head: &RowHead, gone: &Version, guard: &Guard) {
     if gone.kind != VersionKind::Data {
         return;
@@ -278,15 +281,15 @@ pub(crate) fn remove_dead_keys(table: &Table, head: &RowHead, gone: &Version, gu
     }
 }
 
-/// Tells, without the index's latch, whether the newest version needs the entry that `gone` has: then
-/// the entry stays, and goes with that version.
+/// Tells, without the index's latch, whether the newest version has the key of `gone`. Then the
+/// entry stays, and is removed with that version.
 fn newest_has_key_of(index: &Index, gone: &Version, head: &RowHead, guard: &Guard) -> bool {
     versions(head.latest(), guard).next().is_some_and(|version| {
         version.kind == VersionKind::Data && !key_differs(index, version.image(), gone.image())
     })
 }
 
-/// Tells whether a version in the chain needs the entry that `key` has.
+/// Tells whether a version in the chain needs the entry of `key`.
 fn chain_has_key(index: &Index, key: &[u8], head: &RowHead, guard: &Guard) -> bool {
     versions(head.latest(), guard).any(|version| {
         version.kind == VersionKind::Data

@@ -1,4 +1,4 @@
-//! `IndexSet`: the indexes of a table, replaced as a whole when one is added or dropped.
+//! `IndexSet`: the indexes of a table and what else its writers must check, replaced as a whole.
 
 use std::sync::Arc;
 
@@ -7,30 +7,30 @@ use crate::row_group::column_index::ColumnIndex;
 use crate::store::gate::Gate;
 use crate::version::head::RowHead;
 
-/// Whose word counts that an update changes no key.
+/// Whether a plan can be trusted when it says that an update changes no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// The plan's.
+    /// Yes: every plan knows all indexes.
     Plan,
-    /// Nobody's: an index has been added while there were rows, and a statement that was planned
-    /// before may still run. Storage compares the keys itself.
+    /// No: an index has been added to a table with rows, and a statement that was planned before
+    /// may still run. Storage compares the keys itself.
     Nobody,
 }
 
-/// The indexes of a table at one time.
+/// The indexes of a table at one moment.
 pub(crate) struct IndexSet {
     pub(crate) list: Vec<Arc<Index>>,
     pub(crate) trust: Trust,
-    /// Who may write.
+    /// Which sessions may write.
     pub(crate) gate: Gate,
-    /// Whether writers look for holds (`hold/mod.rs`).
+    /// Whether writers must look for row locks (`row_lock/mod.rs`).
     pub(crate) has_holds: bool,
-    /// The columnstore index beside the rows, if there is one.
+    /// The nonclustered columnstore index, if there is one.
     pub(crate) columns: Option<Arc<ColumnIndex>>,
 }
 
 impl IndexSet {
-    /// Returns the set with one more.
+    /// Returns the set with one more index.
     pub(crate) fn with(&self, index: Arc<Index>, trust: Trust) -> Self {
         let mut list = self.list.clone();
         list.push(index);
@@ -38,23 +38,23 @@ impl IndexSet {
         Self { list, trust, ..self.copy() }
     }
 
-    /// Returns the set without one.
+    /// Returns the set without an index.
     pub(crate) fn without(&self, index: &Index) -> Self {
         let list = self.list.iter().filter(|other| !std::ptr::eq(&raw const ***other, index));
         Self { list: list.cloned().collect(), ..self.copy() }
     }
 
-    /// Returns the set behind another gate.
+    /// Returns the set with another gate.
     pub(crate) fn behind(&self, gate: Gate) -> Self {
         Self { gate, ..self.copy() }
     }
 
-    /// Returns the set beside another columnstore index.
+    /// Returns the set with another columnstore index.
     pub(crate) fn beside(&self, columns: Option<Arc<ColumnIndex>>) -> Self {
         Self { columns, ..self.copy() }
     }
 
-    /// Returns the set whose writers look for holds, or do not.
+    /// Returns the set with the flag that makes writers look for row locks.
     pub(crate) fn with_holds(&self, has_holds: bool) -> Self {
         Self { has_holds, ..self.copy() }
     }
@@ -65,8 +65,8 @@ impl IndexSet {
         Self { list, trust, gate, has_holds, columns }
     }
 
-    /// Notes that a row is about to get another version: before that is linked, and under the pin under which
-    /// the set was read.
+    /// Clears the clean bit of a row in the columnstore index, before its new version is linked and
+    /// under the pin under which the set was read.
     #[inline]
     pub(crate) fn note_change(&self, head: &RowHead) {
         if let Some(columns) = &self.columns {

@@ -39,14 +39,14 @@ use crate::store::garbage::Garbage;
 use crate::store::snapshots::Snapshots;
 use crate::store::table::Table;
 
-/// Options of a store.
+/// The options of a store; there are none yet.
 #[derive(Clone, Debug, Default)]
 pub struct StoreOptions {}
 
-/// What one pass of [`Store::collect`] did.
+/// The result of one pass of [`Store::collect`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// Versions freed.
+    /// Versions that were freed.
     pub versions: u64,
     /// Rows whose head and index entries were freed.
     pub rows: u64,
@@ -54,15 +54,15 @@ pub struct Collected {
     pub remaining: u64,
 }
 
-/// A mistake that a store is told to make, so that a test of histories can show that it would see it. Nothing that is
-/// released can be told so.
+/// A deliberate mistake for tests of transaction histories, which must detect it. Release builds
+/// make none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// SERIALIZABLE does not hold the ranges of keys that it reads.
+    /// SERIALIZABLE does not lock the key ranges that it reads.
     NoRangeHolds,
-    /// What a transaction read is not looked at again when it commits.
+    /// What a transaction read is not validated at commit.
     NoValidation,
-    /// Holds end with their statement.
+    /// Row locks are released at the end of their statement.
     EarlyRelease,
 }
 
@@ -73,14 +73,14 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) snapshots: Snapshots,
     pub(crate) garbage: Garbage,
-    /// A block of its own: together with the others it would be the only one of its size, for which a heap takes half a
-    /// megabyte.
+    /// In a block of its own: inside `Shared` it would make that the only block of its size class,
+    /// for which the allocator takes half a megabyte.
     pub(crate) locks: Box<LockManager>,
     tables: SpinLock<HashMap<TableId, Arc<Table>>>,
 }
 
 impl Shared {
-    /// Tells whether a test has asked for a mistake.
+    /// Tells whether a test has asked for this mistake.
     #[inline]
     pub(crate) fn makes(&self, mistake: Mistake) -> bool {
         #[cfg(debug_assertions)]
@@ -95,8 +95,8 @@ impl Shared {
 
 /// A handle to the data of one instance.
 ///
-/// [`Store::begin`] counts on the handle it is called on, so give each session a handle of its own
-/// ([`Store::fork`]): then beginning a transaction writes no line that other sessions write.
+/// [`Store::begin`] counts a reference on the handle, so give each session a handle of its own
+/// ([`Store::fork`]): then beginning a transaction writes no cache line that other sessions write.
 pub struct Store {
     shared: Arc<Shared>,
     owner: Ownership,
@@ -140,13 +140,13 @@ impl Store {
         &self.shared
     }
 
-    /// Makes a mistake from now on.
+    /// Makes this mistake from now on.
     #[cfg(debug_assertions)]
     pub fn make(&self, mistake: Mistake) {
         let _ = self.shared.mistake.set(mistake);
     }
 
-    /// Creates a table.
+    /// Creates an empty table with its indexes.
     pub fn create_table(&self, spec: TableSpec) -> Result<Arc<Table>> {
         let id = spec.id;
         let table = Arc::new(Table::new(spec, Arc::clone(&self.shared)));
@@ -155,37 +155,38 @@ impl Store {
         Ok(table)
     }
 
-    /// Drops a table. Its memory is freed when no running transaction can touch it any more and the
-    /// caller's handles are gone.
+    /// Drops a table. Its memory is freed when no active transaction can access it any more and the
+    /// caller has dropped its handles.
     pub fn drop_table(&self, table: TableId) {
         let removed = self.shared.tables.lock().remove(&table);
         let Some(table) = removed else { return };
         self.shared.garbage.note_table(&self.shared, table);
     }
 
-    /// Returns the tables that there are.
+    /// Returns the current tables.
     pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
         self.shared.tables.lock().values().cloned().collect()
     }
 
-    /// The locks that are asked for by name.
+    /// Returns the lock manager for named locks.
     pub fn locks(&self) -> &LockManager {
         &self.shared.locks
     }
 
-    /// Frees what no snapshot needs. Writers collect a little as they go; call this from a background
-    /// task every few milliseconds for what idle ones left behind.
+    /// Frees what no snapshot needs. Writers collect a little with every write; a background task
+    /// calls this every few milliseconds for what idle sessions left.
     pub fn collect(&self) -> Collected {
         self.shared.garbage.collect(&self.shared)
     }
 
-    /// Tells whether, since the last call, a dropped table could not be freed because of the caller's handles.
+    /// Returns whether, since the last call, a dropped table could not be freed because the caller
+    /// still had handles to it.
     pub fn take_held(&self) -> bool {
         self.shared.garbage.take_held()
     }
 
-    /// Sleeps until there is garbage to collect, or until `cancel` is set. For the collector, of which
-    /// there is one.
+    /// Sleeps until there is garbage to collect, or until `cancel` is set. Only the one collector
+    /// calls this.
     #[cfg(not(any(loom, shuttle)))]
     pub fn wait_for_garbage(&self, cancel: &crate::primitives::park::Cancel) {
         self.shared.garbage.wait(cancel);
@@ -199,7 +200,8 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // Tables and the shared part count on each other: the original handle unties them.
+        // Tables and the shared part refer to each other: dropping the original handle breaks that
+        // cycle.
         if self.owner == Ownership::Original {
             self.shared.garbage.clear();
             let tables = std::mem::take(&mut *self.shared.tables.lock());
@@ -209,7 +211,7 @@ impl Drop for Store {
 }
 
 impl Store {
-    /// Lists the holds on all tables.
+    /// Lists the locks on rows and key ranges of all tables.
     #[must_use]
     pub fn holds(&self) -> Vec<HoldRow> {
         let mut rows = Vec::new();

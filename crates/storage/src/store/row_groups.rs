@@ -20,10 +20,10 @@ use crate::spec::definition::{IndexId, IndexKind, IndexSpec, TableKind, TableSpe
 use crate::spec::row::RowImage;
 use crate::store::table::Table;
 
-/// The one index of each table.
+/// The only index of each of these tables.
 pub(crate) const BY_KEY: IndexId = IndexId(1);
 
-/// What a table has beside its delta store.
+/// The row groups of a table with a clustered columnstore.
 pub struct ColumnStore {
     pub(crate) columns: Vec<ColumnType>,
     pub(crate) groups: Table,
@@ -33,18 +33,18 @@ pub struct ColumnStore {
     mover: SpinLock<MoverState>,
 }
 
-/// What the tuple mover knows of a table.
+/// The tuple mover's state for one table.
 #[derive(Clone, Copy, Debug, Default)]
 struct MoverState {
-    /// Whether it is at work.
+    /// Whether a move is in progress.
     is_busy: bool,
-    /// Whether a move may have been given up: some group may hold rows that are not shown.
+    /// Whether a move may have been interrupted: some group may have rows that are not shown.
     is_unsettled: bool,
-    /// When it first saw that the delta store is full, in milliseconds of the machine's clock.
+    /// When the delta store was first seen full, in milliseconds of the machine's clock.
     full_since_ms: Option<u64>,
 }
 
-/// The right to move rows of a table, which one has at a time.
+/// The exclusive right to move rows of a table.
 pub struct Mover<'t>(&'t ColumnStore);
 
 impl Drop for Mover<'_> {
@@ -55,10 +55,10 @@ impl Drop for Mover<'_> {
 }
 
 impl ColumnStore {
-    /// Makes the tables; they are known by the same id as the table that they are part of.
+    /// Makes the tables; they have the same id as the table that they belong to.
     pub(crate) fn new(columns: Vec<ColumnType>, part: impl Fn(TableSpec) -> Table) -> Self {
         let by_first = |bytes: usize| TableSpec {
-            // The table that this is part of gives its own.
+            // Replaced by the id of the table that this belongs to.
             id: crate::spec::definition::TableId(0),
             kind: TableKind::Ordinary,
             indexes: vec![IndexSpec {
@@ -77,13 +77,13 @@ impl ColumnStore {
         Self { columns, groups: part(by_first(GROUP_BYTES)), deleted, shown, next, mover }
     }
 
-    /// Takes the right to move rows; none while another has it.
+    /// Takes the right to move rows; `None` while another thread has it.
     pub fn try_move(&self) -> Option<Mover<'_>> {
         let mut state = self.mover.lock();
         (!std::mem::replace(&mut state.is_busy, true)).then_some(Mover(self))
     }
 
-    /// Tells whether a move may have been given up half-way.
+    /// Tells whether a move may have been interrupted.
     pub(crate) fn is_unsettled(&self) -> bool {
         self.mover.lock().is_unsettled
     }
@@ -96,7 +96,7 @@ impl ColumnStore {
         self.mover.lock().is_unsettled = false;
     }
 
-    /// Notes whether the delta store is full; returns for how long it has been so, in milliseconds.
+    /// Records whether the delta store is full; returns for how long it has been, in milliseconds.
     pub fn note_full(&self, is_full: bool, now_ms: u64) -> Option<u64> {
         let mut state = self.mover.lock();
         let since = is_full.then(|| state.full_since_ms.unwrap_or(now_ms));
@@ -104,7 +104,7 @@ impl ColumnStore {
         since.map(|since| now_ms.saturating_sub(since))
     }
 
-    /// Returns the types of the columns.
+    /// Returns the types of the table's columns.
     pub fn columns(&self) -> &[ColumnType] {
         &self.columns
     }

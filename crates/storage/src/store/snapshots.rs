@@ -1,10 +1,12 @@
-//! The snapshots in use: one slot per transaction that reads, folded only when garbage is collected.
+//! The snapshots in use: one slot per transaction that reads. The slots are scanned only for
+//! garbage collection.
 //!
 //! ```text
 //! slot  0 free ──► 1 taking a snapshot ──► ts in use ──► 0
 //! ```
-//! A slot says 1 before the snapshot is taken, so whoever computes the horizon (which takes the time
-//! first and reads the slots then) either meets the 1 and gives up, or the snapshot is the later one.
+//! A slot says 1 before the snapshot is taken. A thread that computes the horizon takes the time
+//! first and reads the slots then. So it either meets the 1 and gives up, or the snapshot is later
+//! than its time.
 
 use crate::primitives::clock::{Clock, Timestamp};
 use crate::primitives::mutant::{Mutant, is_mutant};
@@ -15,19 +17,19 @@ const FREE: u64 = 0;
 const TAKING: u64 = 1;
 const SLOTS: usize = 15;
 
-/// Slots that one thread's transactions use first; more are chained on demand and kept.
+/// Slots that one thread's transactions use first; more blocks are chained on demand and kept.
 #[derive(Default)]
 struct Block {
     slots: [AtomicU64; SLOTS],
     next: AtomicPtr<CachePadded<Block>>,
 }
 
-/// The snapshots of a store.
+/// All snapshot slots of a store.
 pub(crate) struct Snapshots {
     shards: Shards<Block>,
 }
 
-/// A transaction's slot. Given back with [`Slot::release`].
+/// The slot of one transaction. Freed with [`Slot::release`].
 #[derive(Clone, Copy)]
 pub(crate) struct Slot(*const AtomicU64);
 
@@ -40,7 +42,7 @@ impl Slot {
         unsafe { &*self.0 }
     }
 
-    /// Takes a snapshot. What `pinned` needs stays collected-proof too, if it is older.
+    /// Takes a snapshot. Versions that the older snapshot `pinned` needs are kept too.
     pub(crate) fn take(&self, clock: &Clock, pinned: Option<Timestamp>) -> Timestamp {
         if is_mutant(Mutant::SnapshotUnmarked) {
             self.release();
@@ -54,7 +56,7 @@ impl Slot {
         snapshot
     }
 
-    /// Gives the slot back.
+    /// Frees the slot, so its snapshot no longer keeps versions.
     pub(crate) fn release(self) {
         // Release: the transaction's reads are over before its versions are freed.
         self.word().store(FREE, Ordering::SeqCst);
@@ -83,8 +85,8 @@ impl Snapshots {
         }
     }
 
-    /// Returns the time up to which history can be forgotten: every snapshot in use, and every one
-    /// taken from now on, is at least this. `None` while someone is taking a snapshot.
+    /// Returns the horizon: every snapshot in use, and every one taken from now on, is at least
+    /// this. `None` while a transaction is taking a snapshot.
     pub(crate) fn horizon(&self, clock: &Clock) -> Option<Timestamp> {
         let mut oldest = clock.snapshot().0;
         for word in self.words() {
@@ -134,7 +136,7 @@ impl Block {
             Ordering::Acquire,
         );
         if raced.is_err() {
-            // SAFETY: nobody else has seen it.
+            // SAFETY: this thread lost the race, so no other has seen `new`.
             drop(unsafe { Box::from_raw(new) });
         }
         self.next().expect("a block was just chained")

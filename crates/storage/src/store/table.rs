@@ -1,7 +1,7 @@
 //! `Table`: the heads of its rows, its indexes, its row locks, its row groups and its counters.
 //!
-//! What a writer must look at is in one set that is replaced as a whole (`index_set.rs`), so that one load
-//! under a pin gives indexes, gate and columnstore index as of one moment.
+//! What a writer must check is in one set that is replaced as a whole (`index_set.rs`), so one load
+//! under a pin gives indexes, gate and columnstore index of the same moment.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::store::row_groups::ColumnStore;
 use crate::version::heap::Heap;
 use crate::version::layout::{Begin, Version, VersionKind, retire_version};
 
-/// A table.
+/// A table: rows, indexes, locks and row groups.
 pub struct Table {
     id: TableId,
     kind: TableKind,
@@ -31,14 +31,15 @@ pub struct Table {
     indexes: Published<IndexSet>,
     /// Held while the set of indexes is replaced.
     definition: SpinLock<()>,
-    /// Who holds rows and ranges of keys without changing them.
+    /// The locks on rows and key ranges.
     pub(crate) book: LockBook,
     pub(crate) shared: Arc<Shared>,
     columnstore: Option<Box<ColumnStore>>,
-    /// Since when so many rows are in no group of the columnstore index that there could be another, in
-    /// milliseconds of the machine's clock; 0 for not at all.
+    /// Since when there have been enough rows outside the columnstore index for another group, in
+    /// milliseconds of the machine's clock; 0 if there are not enough.
     loose_since_ms: AtomicU64,
-    /// Whether it was dropped, and no snapshot needs it: notes about it are gone, and none may be left.
+    /// Whether the table was dropped and no snapshot needs it: its garbage notes are purged, and no
+    /// new one may be left.
     forgotten: AtomicBool,
     rows: ShardedCounter,
     row_bytes: ShardedCounter,
@@ -71,12 +72,12 @@ impl Table {
         }
     }
 
-    /// Returns the table's id.
+    /// Returns the id of the table.
     pub fn id(&self) -> TableId {
         self.id
     }
 
-    // Relaxed, here and below: the locks of the queues of notes order it.
+    // Relaxed, here and below: ordered by the locks of the garbage queues.
     pub(crate) fn is_forgotten(&self) -> bool {
         self.forgotten.load(Ordering::Relaxed)
     }
@@ -85,7 +86,7 @@ impl Table {
         self.forgotten.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the table's kind.
+    /// Returns the kind of the table.
     pub fn kind(&self) -> TableKind {
         self.kind
     }
@@ -105,14 +106,14 @@ impl Table {
         self.indexes.replace(change(self.indexes.load(&guard)));
     }
 
-    /// Finds an index. Fails with [`Error::Closed`] where it has been dropped since the statement was
+    /// Finds an index. Fails with [`Error::Closed`] if it has been dropped since the statement was
     /// planned.
     pub(crate) fn index<'g>(&'g self, id: IndexId, guard: &'g Guard) -> Result<&'g Arc<Index>> {
         let index = self.indexes(guard).iter().find(|index| index.id == id);
         index.ok_or(Error::Closed(self.id))
     }
 
-    /// Allocates a version and books its memory.
+    /// Allocates a version and adds its memory to the table's.
     pub(crate) fn new_version(
         &self,
         kind: VersionKind,
@@ -126,7 +127,7 @@ impl Table {
         Ok(version)
     }
 
-    /// Frees a version that has just been unlinked, when nobody can see it any more.
+    /// Frees a version that has just been unlinked, once no thread can see it any more.
     pub(crate) fn release_version(&self, version: NonNull<Version>, guard: &Guard) {
         // SAFETY: the caller has unlinked it and is alone in retiring it.
         self.row_bytes.add(-unsafe { version.as_ref() }.memory());
@@ -134,38 +135,38 @@ impl Table {
         unsafe { retire_version(guard, version) };
     }
 
-    /// Books a committed change of the number of rows.
+    /// Adds a committed change to the number of rows.
     pub(crate) fn count_rows(&self, change: i64) {
         self.rows.add(change);
     }
 
-    /// As [`Self::row_count`], without those of row groups.
+    /// Returns the number of committed rows outside row groups, like [`Self::row_count`].
     pub fn delta_rows(&self) -> u64 {
         self.rows.sum()
     }
 
-    /// Notes whether there are rows for another group of the columnstore index; returns for how long there have been,
-    /// in milliseconds.
+    /// Records whether there are enough rows for another group of the columnstore index; returns
+    /// for how long there have been, in milliseconds.
     pub fn note_loose(&self, are_enough: bool, now_ms: u64) -> Option<u64> {
-        // Relaxed: it says nothing of other memory, and one looks.
+        // Relaxed: it orders no other memory, and only one thread calls this.
         let before = self.loose_since_ms.load(Ordering::Relaxed);
         let since = if before == 0 { now_ms.max(1) } else { before };
         self.loose_since_ms.store(if are_enough { since } else { 0 }, Ordering::Relaxed);
         are_enough.then(|| now_ms.saturating_sub(since))
     }
 
-    /// Returns what the table has beside its delta store, if its rows are compressed by column.
+    /// Returns the row groups of a table with a clustered columnstore; `None` for a table of rows.
     pub fn columnstore(&self) -> Option<&ColumnStore> {
         self.columnstore.as_deref()
     }
 
-    /// Returns the tables that this one consists of, itself first.
+    /// Iterates over this table and the internal tables that belong to it.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Self> {
         let parts = self.columnstore().map(ColumnStore::parts);
         std::iter::once(self).chain(parts.into_iter().flatten())
     }
 
-    /// Returns the memory the table uses, folded from shards.
+    /// Returns the memory that the table uses.
     pub fn memory(&self) -> TableMemory {
         let guard = pin();
         let heap_bytes = self.heap.memory();
@@ -191,7 +192,7 @@ impl Table {
         sums
     }
 
-    /// Returns the memory of an index alone; `None` if there is no such index.
+    /// Returns the memory of one index; `None` if there is no such index.
     pub fn index_memory(&self, index: IndexId) -> Option<TableMemory> {
         let guard = pin();
         let index = self.indexes(&guard).iter().find(|i| i.id == index)?;
@@ -200,7 +201,7 @@ impl Table {
         Some(sums)
     }
 
-    /// Walks an index and returns its figures; `None` if there is no such index.
+    /// Computes the statistics of an index by walking it; `None` if there is no such index.
     pub fn index_statistics(&self, index: IndexId) -> Option<IndexStatistics> {
         let guard = pin();
         self.indexes(&guard).iter().find(|i| i.id == index).map(|index| index.statistics(&guard))

@@ -116,7 +116,7 @@ fn closes_circle(waiter: &TxState) -> bool {
     let mut current: *const TxState = waiter;
     for _ in 0..CIRCLE_MAX {
         // SAFETY: a waiter holds a count on whom it waits for, and counts are given back through
-        // `reclaim`, so under the guard each state read from `waiting_for` is alive.
+        // `epoch`, so under the guard each state read from `waiting_for` is alive.
         let state = unsafe { &*current };
         let next = state.waiting_for.load(Ordering::SeqCst);
         let undos = state.waiting_undos.load(Ordering::SeqCst);

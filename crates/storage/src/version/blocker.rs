@@ -1,8 +1,8 @@
-//! `Blocker`: a transaction that is in the way of another, as a value that can be kept and waited for.
+//! `Blocker`: a transaction that blocks another, as a value that can be kept and waited for.
 //!
-//! It counts on the transaction's state, so no pin is held while waiting. It notes how often that
-//! transaction had taken writes back, so a wait ends when the row is free again, not only when the
-//! transaction ends.
+//! It holds a reference count on that transaction's state, so no pin is held while waiting. It also
+//! records how often the transaction had taken writes back, so a wait ends when the row is free
+//! again, not only when the transaction ends.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::version::head::RowHead;
 use crate::version::layout::Version;
 use crate::version::state::{TxState, share};
 
-/// What is waited for, as the ledger books it.
+/// What a wait is for, which gives its wait type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LockWait {
     Shared,
@@ -22,7 +22,7 @@ pub(crate) enum LockWait {
     RangeShared,
     RangeUpdate,
     RangeExclusive,
-    /// A new row, where somebody holds the range.
+    /// A new row in a key range that another transaction has locked.
     RangeInsert,
 }
 
@@ -42,45 +42,46 @@ impl LockWait {
     }
 }
 
-/// A transaction that is in the way. Counts on its state.
+/// A transaction that blocks another. Holds a reference count on its state.
 pub(crate) struct Blocker {
     pub(crate) state: ManuallyDrop<Arc<TxState>>,
     pub(crate) undos: u32,
-    /// Whether it is a hold that is in the way, and no version.
+    /// Whether it blocks by a row lock, and not by a version that it wrote.
     pub(crate) is_hold: bool,
     pub(crate) wait: LockWait,
 }
 
 impl Blocker {
-    /// Notes that `state` owns the row whose newest version was `top`.
+    /// Records that `state` owns the row whose newest version was `top`.
     pub(crate) fn new(state: &TxState, head: &RowHead, top: *mut Version) -> Self {
         let undos = state.undos.load(Ordering::SeqCst);
-        // If the owner has taken its version back before `undos` was read, nobody would say so again:
-        // a number that has passed makes the wait end at once.
+        // If the owner took its version back before `undos` was read, no later undo will announce
+        // it: a count of the past makes the wait end at once.
         let undos = if head.latest() == top { undos } else { undos.wrapping_sub(1) };
         let state = ManuallyDrop::new(share(state));
         Self { state, undos, is_hold: false, wait: LockWait::Exclusive }
     }
 
-    /// Notes that `state`, which is in a book whose lock the caller has, holds something there or queues for it.
+    /// Records that `state` holds a row lock or queues for one, in a book whose lock the caller
+    /// holds.
     pub(crate) fn of_hold(state: &TxState, wait: LockWait) -> Self {
         let undos = state.taken_back(true);
         Self { state: ManuallyDrop::new(share(state)), undos, is_hold: true, wait }
     }
 
-    /// The same, booked as another wait.
+    /// Returns the same blocker, with another wait type.
     pub(crate) fn booked_as(self, wait: LockWait) -> Self {
         let mut blocker = self;
         blocker.wait = wait;
         blocker
     }
 
-    /// The session that it belongs to; 0 if to none.
+    /// Returns the session that it belongs to; 0 if to none.
     pub(crate) fn session(&self) -> u32 {
         self.state.session
     }
 
-    /// The address under which to wait for it.
+    /// Returns the address under which its waiters park.
     pub(crate) fn key(&self) -> usize {
         self.state.key()
     }

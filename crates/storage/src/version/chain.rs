@@ -8,19 +8,19 @@ use crate::version::head::RowHead;
 use crate::version::layout::{Begin, Version, VersionKind};
 use crate::version::state::{TxState, TxStatus};
 
-/// Whose a version is.
+/// Which transaction a version belongs to.
 pub(crate) enum Owner<'g> {
-    /// Committed at this time.
+    /// A transaction that committed at this time.
     Committed(Timestamp),
-    /// Written by the asking transaction.
+    /// The asking transaction itself.
     Own,
-    /// Written by another transaction that has not ended.
+    /// Another transaction, which has not ended.
     Other(&'g TxState),
-    /// Does not count: undone, or an insert that is not decided.
+    /// None: the version was undone, or is an insert that is not decided.
     Nobody,
 }
 
-/// Finds out whose a version is, and finishes a half-done commit on the way.
+/// Finds which transaction a version belongs to, and completes a half-done commit on the way.
 pub(crate) fn owner<'g>(
     version: &'g Version,
     me: *const TxState,
@@ -40,7 +40,7 @@ pub(crate) fn owner<'g>(
                 continue;
             }
         };
-        // SAFETY: a state is given back through `reclaim` after all its versions are stamped or
+        // SAFETY: a state is retired through `epoch` after all its versions are stamped or
         // unlinked, so one that is read from a version is alive under the guard.
         let state = unsafe { &*state };
         match state.help(clock) {
@@ -54,14 +54,14 @@ pub(crate) fn owner<'g>(
     }
 }
 
-/// Walks a chain from its newest version.
+/// Iterates over a chain, newest version first.
 pub(crate) fn versions<'g>(
     first: *mut Version,
     _guard: &'g Guard,
 ) -> impl Iterator<Item = &'g Version> {
     let mut next = first;
     std::iter::from_fn(move || {
-        // SAFETY: a linked version is freed only through `reclaim`, so it is alive under the guard.
+        // SAFETY: a linked version is freed only through `epoch`, so it is alive under the guard.
         let version = unsafe { next.as_ref::<'g>() }?;
         // Acquire: pairs with the Release that linked the older version.
         next = version.next.load(Ordering::Acquire);
@@ -69,7 +69,8 @@ pub(crate) fn versions<'g>(
     })
 }
 
-/// Finds the other transaction that is changing a row, not only owning it, and the newest link then.
+/// Finds another transaction that is changing a row, not only owning it, and the newest link of
+/// that moment.
 pub(crate) fn changer<'g>(
     head: &RowHead,
     me: *const TxState,
@@ -87,26 +88,27 @@ pub(crate) fn changer<'g>(
     None
 }
 
-/// The newest state of a row, for a writer.
+/// The newest state of a row, as a writer needs it.
 pub(crate) struct Newest<'g> {
-    /// The newest link, the one to replace.
+    /// The newest version, whose link a writer replaces.
     pub(crate) top: *mut Version,
-    /// Who owns the row now.
+    /// Which transaction owns the row.
     pub(crate) holder: Holder<'g>,
-    /// The newest version that counts for the asker: its own or the newest committed one.
+    /// The newest version that counts for the asking transaction: its own, or the newest committed
+    /// one.
     pub(crate) content: Option<&'g Version>,
-    /// The time of `content` if it is committed.
+    /// The commit time of `content`, if it is committed.
     pub(crate) content_ts: Option<Timestamp>,
 }
 
-/// Who may write a row.
+/// Which transaction may write a row: `Nobody` means that any may.
 pub(crate) enum Holder<'g> {
     Nobody,
     Own,
     Other(&'g TxState),
 }
 
-/// Looks at a row as a writer does.
+/// Reads the newest state of a row for a writer.
 pub(crate) fn newest<'g>(
     head: &RowHead,
     me: *const TxState,

@@ -1,12 +1,12 @@
-//! `RowHead`: the place of a row, which does not move while the row lives; its versions hang from it.
+//! `RowHead`: the root of a row's chain of versions. It does not move while the row lives.
 
 use crate::primitives::sync::{AtomicPtr, AtomicU64, Ordering, prefetch};
 use crate::spec::row::RowId;
 use crate::version::layout::Version;
 
-/// The head of a row's chain of versions.
+/// The root of a row's chain of versions.
 pub(crate) struct RowHead {
-    /// The newest version; null when the row is free.
+    /// The newest version; null when the head belongs to no row.
     pub(crate) latest: AtomicPtr<Version>,
     /// Row id in the low 63 bits, `KEYS_CHANGED` above.
     meta: AtomicU64,
@@ -15,12 +15,12 @@ pub(crate) struct RowHead {
 const KEYS_CHANGED: u64 = 1 << 63;
 
 impl RowHead {
-    /// Makes the head of no row.
+    /// Makes a head that belongs to no row.
     pub(crate) fn free() -> Self {
         Self { latest: AtomicPtr::new(std::ptr::null_mut()), meta: AtomicU64::new(0) }
     }
 
-    /// Gives a head that no thread can see yet its id, for good.
+    /// Sets the permanent id of a head that no other thread can see yet.
     #[inline]
     pub(crate) fn set_id(&self, id: RowId) {
         self.meta.store(id.0, Ordering::Relaxed);
@@ -30,13 +30,14 @@ impl RowHead {
         RowId(self.meta.load(Ordering::Relaxed) & !KEYS_CHANGED)
     }
 
-    /// Notes that the row's versions may have different keys, so that readers who came through an
-    /// index compare them. Set before the version is linked.
+    /// Records that the row's versions may have different keys, so readers that came through an
+    /// index compare them. Called before the version is linked.
     pub(crate) fn note_keys_changed(&self) {
-        // It stays for good, so that who finds it has nothing to write; and who sees the new version,
-        // which is published with Release, sees at least what was found here.
+        // The mark is permanent, so a writer that finds it set need not write; and a reader that
+        // sees the new version, which is published with Release, sees at least what this writer
+        // saw.
         if self.meta.load(Ordering::Relaxed) & KEYS_CHANGED == 0 {
-            // Release: whoever sees the new version or its index entry sees the note.
+            // Release: a reader that sees the new version or its index entry sees the mark.
             self.meta.fetch_or(KEYS_CHANGED, Ordering::Release);
         }
     }
@@ -59,10 +60,10 @@ impl RowHead {
     }
 }
 
-/// Bytes of a version that are read ahead: the header and the columns of fixed size of most tables.
+/// Bytes of a version that are prefetched: the header and the fixed-size columns of most tables.
 const AHEAD_BYTES: usize = 192;
 
-/// Asks for the newest version of a row to be brought into the cache.
+/// Prefetches the newest version of a row.
 #[inline]
 pub(crate) fn prefetch_version(head: &RowHead) {
     let version = head.latest().cast_const().cast::<u8>();

@@ -1,7 +1,8 @@
-//! `RowHead` and `Heap`: the fixed places of rows, in segments that never move.
+//! `Heap`: the heads of a table's rows, in segments that never move.
 //!
-//! Each thread appends to a shard of its own. A head is reused only after its row has been collected,
-//! and its memory stays a head until the table goes, so a stale pointer to one is never wild.
+//! Each thread appends to a shard of its own. A head is reused only after its row has been
+//! collected, and its memory remains a head until the table is freed, so a stale pointer to one is
+//! never invalid.
 
 use std::ptr::NonNull;
 
@@ -13,16 +14,17 @@ use crate::spec::row::RowId;
 use crate::version::head::RowHead;
 use crate::version::layout::Version;
 
-/// Heads in the first segment of a shard; each next one is twice as large, up to the maximum.
+/// Heads in the first segment of a shard; each next segment is twice as large, up to the maximum.
 const SEGMENT_HEADS_MIN: usize = if cfg!(test) { 4 } else { 16 };
 const SEGMENT_HEADS_MAX: usize = if cfg!(test) { 8 } else { 4096 };
-/// Heads up to which a segment spends a cache line on each. The rows of small tables are the ones that
-/// many threads write at once (counters, queues, limits), each its own: they must not share lines. In
-/// a large table two such rows are hardly ever neighbours, and 48 bytes for each are too much.
+/// The largest segment that spends a cache line on each head. The rows of small tables are often
+/// written by many threads at once, each its own (counters, queues, limits): they must not share
+/// cache lines. In a large table two such rows are rarely neighbours, and 48 bytes for each would
+/// be too much.
 const SPARSE_HEADS_MAX: usize = if cfg!(test) { 4 } else { 1024 };
 const SHARD_SHIFT: u32 = 48;
 
-/// Heads that fit on a cache line.
+/// Heads per cache line.
 const LINE_HEADS: usize = 4;
 
 /// A cache line of heads.
@@ -33,7 +35,7 @@ struct Line {
 
 struct Segment {
     lines: Box<[Line]>,
-    /// Heads used of each line, as a power of two.
+    /// log2 of the heads used in each line.
     line_shift: u32,
     used: AtomicU64,
 }
@@ -63,7 +65,7 @@ impl Default for HeapShard {
     }
 }
 
-/// Heads that lie one behind the other.
+/// Consecutive heads of one segment.
 #[derive(Clone, Copy)]
 pub(crate) struct HeadRun<'a> {
     segment: &'a Segment,
@@ -72,18 +74,18 @@ pub(crate) struct HeadRun<'a> {
 }
 
 impl<'a> HeadRun<'a> {
-    /// Returns how many they are.
+    /// Returns the number of heads.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns one of them.
+    /// Returns the head with this number within the run.
     #[inline]
     pub(crate) fn head(&self, number: usize) -> &'a RowHead {
         self.segment.head(self.start + number)
     }
 
-    /// Returns all of them.
+    /// Iterates over the heads of the run.
     pub(crate) fn heads(&self) -> impl Iterator<Item = &'a RowHead> + use<'a> {
         let run = *self;
         (0..run.len).map(move |number| run.head(number))
@@ -91,10 +93,10 @@ impl<'a> HeadRun<'a> {
 }
 
 impl HeapPosition {
-    /// In no segment.
+    /// A position in no segment.
     pub(crate) const BEYOND: Self = Self { shard: usize::MAX, segment: 0, slot: 0 };
 
-    /// Moves back over the last `count` heads of the batch just walked, which lie in one segment.
+    /// Moves back over the last `count` heads of the batch just walked, which are in one segment.
     pub(crate) fn step_back(&mut self, count: usize) {
         self.slot -= count;
     }
@@ -102,11 +104,11 @@ impl HeapPosition {
 
 /// The heads of a table.
 pub(crate) struct Heap {
-    /// Apart from the table, which is as often there for few rows as for many.
+    /// Boxed: most tables have few rows, and the shards are large.
     shards: Box<Shards<HeapShard>>,
 }
 
-/// Where a walk over the heap stands.
+/// The position of a walk over the heap.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeapPosition {
     shard: usize,
@@ -119,7 +121,7 @@ impl Heap {
         Self { shards: Box::default() }
     }
 
-    /// Takes a head that no thread can see yet; its chain is empty.
+    /// Takes a head that no other thread can see yet; its chain is empty.
     pub(crate) fn allocate(&self) -> &RowHead {
         let number = own_number();
         let shard = self.shards.of(number);
@@ -132,17 +134,17 @@ impl Heap {
         unsafe { head.as_ref() }
     }
 
-    /// Gives back a head that no thread can reach any more through an index or a snapshot.
+    /// Releases a head that no thread can reach any more through an index or a snapshot.
     pub(crate) fn release(&self, head: &RowHead) {
         debug_assert!(head.latest().is_null());
-        // KEYS_CHANGED stays: whoever still removes entries of old keys may be slow.
+        // KEYS_CHANGED stays set: a slow thread may still be removing entries of old keys.
         let number = usize::try_from(head.id().0 >> SHARD_SHIFT).expect("a shard number");
         let head = NonNull::from(head);
         let mut state = self.shards.of(number).state.lock();
         booked(|| state.free.push(head));
     }
 
-    /// Fills `batch` with the next heads in heap order, of one segment; leaves it empty at the end.
+    /// Appends the next heads in heap order to `batch`, all of one segment; none at the end.
     pub(crate) fn walk<'a>(
         &'a self,
         position: &mut HeapPosition,
@@ -175,7 +177,7 @@ impl Heap {
         None
     }
 
-    /// As [`Self::run`], and stops at the end of the segment that the position is in.
+    /// Like [`Self::run`], but stops at the end of the segment that the position is in.
     pub(crate) fn run_in_segment(
         &self,
         position: &mut HeapPosition,
@@ -188,7 +190,8 @@ impl Heap {
         (start < used).then_some(HeadRun { segment, start, len: position.slot - start })
     }
 
-    /// Moves on by a segment, and returns where the one begins that was passed; `None` at the end.
+    /// Advances the position by one segment, and returns the position where the skipped segment
+    /// begins; `None` at the end.
     pub(crate) fn take_segment(&self, next: &mut HeapPosition) -> Option<HeapPosition> {
         while let Some((number, shard)) = self.shards.from(next.shard) {
             *next = HeapPosition { shard: number, ..*next };
@@ -202,7 +205,7 @@ impl Heap {
         None
     }
 
-    /// Returns the bytes of all segments.
+    /// Returns the bytes of all segments of heads.
     pub(crate) fn memory(&self) -> u64 {
         let mut bytes = 0;
         for shard in self.shards.iter() {
@@ -293,7 +296,7 @@ fn free_chain(first: *mut Version) {
     while let Some(place) = NonNull::new(version) {
         // SAFETY: linked versions are allocated.
         version = unsafe { place.as_ref() }.next.load(Ordering::Acquire);
-        // SAFETY: the caller is the only one who can reach it, and each is met once.
+        // SAFETY: only the caller can reach the chain, and each version is met once.
         unsafe { Version::free(place) };
     }
 }

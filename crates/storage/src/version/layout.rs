@@ -1,18 +1,18 @@
-//! `Version`: one state of a row and the time from which it counts, in one allocation.
+//! `Version`: one state of a row and its commit time, in one allocation.
 //!
 //! ```text
 //! begin word           meaning
 //! ts << 2 | 0          committed at ts
 //! pointer | 1          written by the transaction whose state is there
 //! 2  (COMMITTING)      an autocommit write, decided, whose timestamp is being taken
-//! 3  (PENDING)         an autocommit insert, not decided yet: act as if it were not there
+//! 3  (PENDING)         an autocommit insert, not decided yet: readers skip it
 //!
 //! +--------+----------------+------------+
 //! | header | blobs: [Bytes] | bytes [u8] |
 //! +--------+----------------+------------+
 //! ```
-//! A version never changes but for its begin word (towards committed) and its link. The chain is
-//! linked newest to oldest; a `Lock` marks ownership without a change and is passed through.
+//! A version never changes except for its begin word (towards committed) and its link. The chain is
+//! linked newest to oldest; a `Lock` marks ownership without a change, and readers pass over it.
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -34,13 +34,14 @@ pub(crate) enum VersionKind {
     Data,
     /// The row is deleted.
     Tombstone,
-    /// The row lies in a row group from now on; the bytes say where (`columnstore/moving.rs`).
+    /// The row is in a row group from now on; the bytes say at which place
+    /// (`columnstore/moving.rs`).
     Moved,
-    /// The row is owned, not changed: look at the next version.
+    /// The row is owned but not changed: the next version has its content.
     Lock,
 }
 
-/// A begin word, decoded.
+/// The begin word, decoded: who wrote the version, or when it was committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begin {
     Committed(Timestamp),
@@ -78,13 +79,13 @@ impl Begin {
     }
 }
 
-/// A row version: the header; its blobs and bytes follow it in memory.
+/// A row version: this header, followed in memory by the blobs and the bytes.
 #[repr(C)]
 pub(crate) struct Version {
     begin: AtomicU64,
-    /// The next older version.
+    /// The next older version; null at the end of the chain.
     pub(crate) next: AtomicPtr<Version>,
-    /// The statement of the transaction that wrote it.
+    /// The number, within its transaction, of the statement that wrote it.
     pub(crate) command: u32,
     bytes_len: u32,
     blobs_len: u16,
@@ -92,7 +93,7 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// Allocates a version of a row, sharing the blobs.
+    /// Allocates a version of a row; the blobs are shared, not copied.
     pub(crate) fn allocate(
         kind: VersionKind,
         begin: Begin,
@@ -106,7 +107,7 @@ impl Version {
         if kind == VersionKind::Data {
             check_memory()?;
         } else {
-            // Deleting goes on when memory is short: that is what the reserve is for.
+            // Deleting still works when memory is short: the reserve is for this.
             check_reserve()?;
         }
         // SAFETY: the layout has a size of at least the header's.
@@ -137,7 +138,7 @@ impl Version {
         Ok(place)
     }
 
-    /// Frees a version and its share of the blobs.
+    /// Frees a version and its references to the blobs.
     ///
     /// # Safety
     /// `version` came from `allocate`, is freed once, and no thread can reach it any more.
@@ -147,10 +148,10 @@ impl Version {
             let header = version.as_ref();
             (header.bytes_len, header.blobs_len)
         };
-        // SAFETY: the blobs lie behind the header, written by `allocate`.
+        // SAFETY: the blobs are behind the header, written by `allocate`.
         let blobs =
             std::ptr::slice_from_raw_parts_mut(unsafe { blobs_start(version) }, blobs_len.into());
-        // SAFETY: they are initialised and nobody else can reach them.
+        // SAFETY: they are initialised and no other thread can reach them.
         unsafe { blobs.drop_in_place() };
         let layout = Self::layout(bytes_len, blobs_len);
         // SAFETY: the same layout as in `allocate`.
@@ -176,13 +177,13 @@ impl Version {
             + blobs.iter().map(|blob| blob.len()).sum::<usize>()
     }
 
-    /// Returns the content.
+    /// Returns the row image of the version.
     #[inline]
     pub(crate) fn image(&self) -> RowImage<'_> {
         let bytes_len = usize::try_from(self.bytes_len).expect("a usize holds a u32");
-        // SAFETY: only `allocate` makes versions, so the blobs lie behind the header.
+        // SAFETY: only `allocate` makes versions, so the blobs are behind the header.
         let blobs = unsafe { blobs_start(NonNull::from(self)) };
-        // SAFETY: the bytes lie behind the blobs.
+        // SAFETY: the bytes are behind the blobs.
         let bytes = unsafe { blobs.add(usize::from(self.blobs_len)) }.cast::<u8>();
         RowImage {
             // SAFETY: initialised by `allocate`, immutable since, and alive as long as `self`.
@@ -192,19 +193,19 @@ impl Version {
         }
     }
 
-    /// Returns the begin word.
+    /// Returns the decoded begin word.
     #[inline]
     pub(crate) fn begin(&self) -> Begin {
         // Acquire: pairs with the Release in `stamp` and `replace_begin`.
         Begin::decode(self.begin.load(Ordering::Acquire))
     }
 
-    /// Writes the time of commit; every writer of it writes the same.
+    /// Stamps the version with its commit time. Several threads may do so; all write the same time.
     pub(crate) fn stamp(&self, ts: Timestamp) {
         self.begin.store(Begin::Committed(ts).encode(), Ordering::Release);
     }
 
-    /// Sets a begin word that its writer alone may change.
+    /// Sets a begin word that only its writer may change.
     pub(crate) fn set_begin(&self, begin: Begin) {
         self.begin.store(begin.encode(), Ordering::Release);
     }
@@ -253,10 +254,10 @@ fn check_memory() -> Result<()> {
     Ok(())
 }
 
-/// Frees a version that has just been made unreachable.
+/// Frees a version that has just been made unreachable, once no thread can still be reading it.
 ///
 /// # Safety
-/// No one can reach `version` who pins after this call, and it is retired once.
+/// No thread that pins after this call can reach `version`, and it is retired once.
 pub(crate) unsafe fn retire_version(guard: &Guard, version: NonNull<Version>) {
     #[cfg(not(any(loom, shuttle)))]
     {

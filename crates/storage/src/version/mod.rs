@@ -7,16 +7,16 @@
 //!                    state: active, committing, committed at .., aborted; how many wait for it
 //! ```
 //!
-//! Transaction, wait, chain, head and version once imported each other in a circle. Here they are in an
-//! order: `layout` (one version in memory) and `state` (one transaction's outcome) are at the bottom,
-//! then `head`, `heap` and `blocker` (a transaction that is in the way, as a value that can be kept),
-//! then `chain` (who wrote each version), and `visibility` at the top. To *wait* for a blocker is the
-//! business of `transaction/wait.rs`: nothing in this folder blocks.
+//! The files are in an order, without import cycles: `layout` (one version in memory) and `state`
+//! (one transaction's outcome) are at the bottom, then `head`, `heap` and `blocker` (a blocking
+//! transaction as a value that can be kept), then `chain` (which transaction wrote each version),
+//! and `visibility` at the top. *Waiting* for a blocker is the business of `transaction/wait.rs`:
+//! nothing in this folder blocks.
 //!
-//! It does not know tables, indexes, snapshots in use, or what a statement is.
+//! This folder does not know tables, indexes, snapshots in use, or what a statement is.
 //!
-//! Start with `visibility.rs`; go to `layout.rs` for the bytes of a version and to `state.rs` for how a
-//! commit becomes visible at one moment.
+//! Start with `visibility.rs`; go to `layout.rs` for the bytes of a version and to `state.rs` for
+//! how a commit becomes visible at one moment.
 
 pub(crate) mod blocker;
 pub(crate) mod chain;

@@ -1,20 +1,22 @@
-//! `TxState`: the outcome of a transaction in one word, and who waits for it.
+//! `TxState`: the outcome of a transaction in one word, and how many other transactions wait for
+//! it.
 //!
 //! ```text
 //! Active ──► Committing ──────────────────────────► Committed(ts)
 //!   │  └───► Validating ──► Validating(ts) ──► Committed(ts)
 //!   └──────────────────────────────┴──────────────► Aborted
 //! ```
-//! A committer first publishes `Committing` and only then takes its timestamp. Whoever meets
-//! `Committing` (or `Validating` without a time) helps: it takes a fresh timestamp and puts it in. That
-//! time is above the helper's snapshot, so the helper need not wait and its snapshot stays stable.
+//! A committing transaction first publishes `Committing` and only then takes its timestamp. A
+//! reader that meets `Committing` (or `Validating` without a time) helps: it takes a fresh
+//! timestamp and stores it. That time is above the reader's snapshot, so the reader need not wait
+//! and its snapshot stays stable.
 
 use std::sync::Arc;
 
 use crate::primitives::clock::{Clock, Timestamp};
 use crate::primitives::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-/// Where a transaction stands.
+/// The status of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TxStatus {
     Active,
@@ -51,7 +53,7 @@ impl TxStatus {
         }
     }
 
-    /// Tells whether the outcome is known.
+    /// Tells whether the transaction has ended.
     pub(crate) fn is_final(self) -> bool {
         match self {
             Self::Committed(_) | Self::Aborted => true,
@@ -60,34 +62,38 @@ impl TxStatus {
     }
 }
 
-/// The shared part of a transaction that has written. Aligned so that versions can tag its address.
+/// The shared part of a transaction that has written. Aligned so that a version can hold its
+/// address and a tag in one word.
 #[repr(align(64))]
 pub(crate) struct TxState {
     word: AtomicU64,
-    /// The transaction that this one waits for, or null; read by the deadlock search.
+    /// The transaction that this one waits for, or null; followed by the deadlock search.
     pub(crate) waiting_for: AtomicPtr<TxState>,
-    /// Goes up when the transaction takes writes back before it ends.
+    /// Incremented when the transaction takes writes back before it ends.
     pub(crate) undos: AtomicU32,
-    /// Goes up when the transaction takes back a hold before it ends, or leaves a queue for one.
+    /// Incremented when the transaction releases a row lock before it ends, or leaves the queue for
+    /// one.
     pub(crate) withdrawals: AtomicU32,
-    /// The `undos` or `withdrawals` of whom `waiting_for` names, as they were when the wait began.
+    /// The `undos` or `withdrawals` of the transaction in `waiting_for`, as they were when the wait
+    /// began.
     pub(crate) waiting_undos: AtomicU32,
-    /// Whether it waits for a hold: then `withdrawals` count.
+    /// Whether the wait is for a row lock: then `withdrawals` are compared, else `undos`.
     pub(crate) waits_for_hold: AtomicBool,
-    /// How many wait for the end of this one.
+    /// The number of threads that wait for this transaction.
     pub(crate) waiters: AtomicU32,
-    /// The session it belongs to; 0 if to none.
+    /// The session that it belongs to; 0 if to none.
     pub(crate) session: u32,
-    /// How long it lasts.
+    /// Whether it may last long.
     pub(crate) pace: Pace,
 }
 
-/// How long a transaction lasts.
+/// Whether a transaction may last long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
     /// As long as its client likes.
     Any,
-    /// It waits for nobody and is over at once: who meets it waits for it, whatever he does about others.
+    /// It never waits and ends at once, so other transactions wait for it whatever their hints and
+    /// timeouts say.
     Brief,
 }
 
@@ -111,23 +117,24 @@ impl TxState {
         TxStatus::decode(self.word.load(Ordering::SeqCst))
     }
 
-    /// Sets the status; the owner's alone to call.
+    /// Sets the status. Only the owner may call this.
     pub(crate) fn set(&self, status: TxStatus) {
         self.word.store(status.encode(), Ordering::SeqCst);
     }
 
-    /// Returns how often the transaction has taken back what others may wait for: writes, or holds.
+    /// Returns how often the transaction has taken back writes, or row locks, before it ended.
     pub(crate) fn taken_back(&self, is_hold: bool) -> u32 {
         let count = if is_hold { &self.withdrawals } else { &self.undos };
         count.load(Ordering::SeqCst)
     }
 
-    /// Returns the address to park under.
+    /// Returns the address under which waiters park.
     pub(crate) fn key(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Puts a fresh timestamp where one is missing, whoever calls; returns the status then.
+    /// Takes a timestamp for a commit that has none yet; any thread may call this. Returns the new
+    /// status.
     pub(crate) fn help(&self, clock: &Clock) -> TxStatus {
         loop {
             let current = self.status();
@@ -139,7 +146,7 @@ impl TxState {
                 | TxStatus::Committed(_)
                 | TxStatus::Aborted => return current,
             };
-            // Losing means another helper's timestamp counts; read it.
+            // Losing means that another helper's timestamp counts: read it.
             let _ = self.word.compare_exchange(
                 current.encode(),
                 next.encode(),
@@ -150,7 +157,7 @@ impl TxState {
     }
 }
 
-/// Takes a count on a state that is known to be alive.
+/// Takes a reference count on a state that is known to be alive.
 pub(crate) fn share(state: &TxState) -> Arc<TxState> {
     let pointer = std::ptr::from_ref(state);
     // SAFETY: every state lives in an Arc, and this one is alive (counted through the guard).
@@ -159,22 +166,22 @@ pub(crate) fn share(state: &TxState) -> Arc<TxState> {
     unsafe { Arc::from_raw(pointer) }
 }
 
-/// Tells the waiters that `owner` has taken writes back, though it has not ended.
+/// Wakes the waiters after `owner` has taken writes back without ending.
 pub(crate) fn announce_undo(owner: &TxState) {
     owner.undos.fetch_add(1, Ordering::SeqCst);
     wake_waiters(owner);
 }
 
-/// Tells the waiters that `owner` has taken back a hold, or has left a queue, though it has not ended.
+/// Wakes the waiters after `owner` has released a row lock or left a queue without ending.
 pub(crate) fn announce_withdrawal(owner: &TxState) {
     owner.withdrawals.fetch_add(1, Ordering::SeqCst);
     wake_waiters(owner);
 }
 
-/// Wakes whoever waits for `ended`, which is final or has announced an undo.
+/// Wakes the threads that wait for `ended`, which has ended or has announced an undo.
 pub(crate) fn wake_waiters(ended: &TxState) {
-    // SeqCst: pairs with the increment in `block`. Either this sees the waiter, or the waiter sees the
-    // change that was stored before.
+    // SeqCst: pairs with the increment in `block` (`transaction/wait.rs`). Either this sees the
+    // waiter, or the waiter sees the change that was stored before.
     if ended.waiters.load(Ordering::SeqCst) != 0 {
         #[cfg(not(any(loom, shuttle)))]
         sos::park::unpark_all(ended.key());

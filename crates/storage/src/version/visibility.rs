@@ -1,8 +1,9 @@
 //! Visibility: which version of a row a transaction sees.
 //!
-//! The newest version whose commit time is not above the snapshot, or which an earlier statement of the
-//! transaction itself wrote. A version whose transaction has not committed is passed over. If that
-//! transaction is validating with a commit time within the snapshot, nobody can say yet: the reader waits.
+//! It sees the newest version whose commit time is not above its snapshot, or that an earlier
+//! statement of its own wrote. It passes over versions of transactions that have not committed. If
+//! such a transaction is validating with a commit time within the snapshot, visibility depends on
+//! its outcome, and the reader waits for it.
 
 use crate::primitives::clock::{Clock, Timestamp};
 use crate::primitives::epoch::Guard;
@@ -12,32 +13,33 @@ use crate::version::head::RowHead;
 use crate::version::layout::{Begin, Version, VersionKind};
 use crate::version::state::{TxState, TxStatus};
 
-/// What a snapshot sees of a row.
+/// What a transaction sees of a row.
 pub(crate) enum Sight<'g> {
-    /// This version.
+    /// This version of the row.
     Row(&'g Version),
-    /// No row.
+    /// No row: it is deleted, moved to a row group, or not there yet.
     Nothing,
-    /// It depends on a transaction that is validating with a time within the snapshot.
+    /// It depends on this transaction, which is validating with a commit time within the snapshot.
     Undecided(Blocker),
-    /// The newest version, whoever wrote it, for who reads that and can keep it.
+    /// A READ UNCOMMITTED read: the caller takes the newest version, whoever wrote it, and copies
+    /// it.
     Dirty,
 }
 
-/// From where a transaction looks.
+/// What decides visibility: the transaction, its statement and its snapshot.
 #[derive(Clone, Copy)]
 pub(crate) struct View {
-    /// The state of the looking transaction; null if it has written nothing.
+    /// The state of the reading transaction; null if it has written nothing.
     pub(crate) me: *const TxState,
-    /// Own versions of this statement and later ones are not seen.
+    /// The number of the statement. Own versions of this statement and later ones are not visible.
     pub(crate) command: u32,
-    /// Commits up to this time are seen.
+    /// Commits up to this time are visible.
     pub(crate) snapshot: Timestamp,
-    /// Whether what is not committed is seen too: READ UNCOMMITTED.
+    /// READ UNCOMMITTED: uncommitted versions are visible too.
     pub(crate) is_dirty: bool,
 }
 
-/// Finds the version that `view` sees.
+/// Finds the version that is visible to `view`.
 pub(crate) fn visible<'g>(
     head: &RowHead,
     view: View,
@@ -54,13 +56,13 @@ pub(crate) fn visible<'g>(
                 TxStatus::Validating(ts) if ts <= view.snapshot => {
                     return Sight::Undecided(Blocker::new(state, head, top));
                 }
-                // It can only commit above this snapshot: `owner` has just looked.
+                // It can only commit above this snapshot: `owner` has just helped it.
                 TxStatus::Active
                 | TxStatus::Committing
                 | TxStatus::ValidatingSoon
                 | TxStatus::Validating(_)
                 | TxStatus::Aborted => false,
-                // It ended between the two looks; its time decides.
+                // It ended after `owner` looked; its commit time decides.
                 TxStatus::Committed(ts) => ts <= view.snapshot,
             },
         };
@@ -75,7 +77,8 @@ pub(crate) fn visible<'g>(
     Sight::Nothing
 }
 
-/// [`visible`], with the usual case first: the newest version is committed and within the snapshot.
+/// Like [`visible`], with a fast path for the usual case: the newest version is committed and
+/// within the snapshot.
 #[inline]
 pub(crate) fn visible_fast<'g>(
     head: &RowHead,
@@ -84,7 +87,7 @@ pub(crate) fn visible_fast<'g>(
     guard: &'g Guard,
 ) -> Sight<'g> {
     let top = head.latest();
-    // SAFETY: a linked version is freed only through `reclaim`, so it is alive under the guard.
+    // SAFETY: a linked version is freed only through `epoch`, so it is alive under the guard.
     if let Some(version) = unsafe { top.as_ref::<'g>() }
         && version.kind == VersionKind::Data
         && let Begin::Committed(ts) = version.begin()

@@ -1,8 +1,8 @@
-//! Reading many rows per call: for who looks at whole tables and changes none of it.
+//! Reading many rows per call: for statements that read whole tables and change nothing.
 //!
-//! A row at a time costs a pin of the epoch, a borrow of the transaction and a call for each row.
-//! Here they are paid once for the heads read ahead, and the loads of one row's version do not wait
-//! for those of the row before.
+//! Row by row, each row costs a pin of the epoch, a borrow of the transaction and a call. Here they
+//! are paid once for the heads read ahead, and loading one row's version does not wait for the row
+//! before.
 
 use crate::access::scan::Scan;
 use crate::index::Index;
@@ -16,11 +16,11 @@ use crate::version::layout::Version;
 use crate::version::visibility::{Sight, View, visible_fast};
 
 impl<'t> Scan<'t> {
-    /// Appends the next rows to `images` until it holds `images_max` of them; appends nothing only at
+    /// Appends the next rows to `images` until it has `images_max` of them; appends nothing only at
     /// the end. The images are valid as long as the borrow of the transaction.
     ///
     /// # Errors
-    /// As [`Scan::next`]; the rows before the one that failed are in `images`.
+    /// As [`Scan::next`]; the rows before the failing one are in `images`.
     pub fn next_images(&mut self, images: &mut Vec<RowImage<'t>>, images_max: usize) -> Result<()> {
         if self.transaction.remembers(self.table, self.position.read) {
             while images.len() < images_max
@@ -41,7 +41,7 @@ impl<'t> Scan<'t> {
                 continue;
             }
             if self.see(images, images_max) {
-                // The next row needs another transaction's outcome: it takes the way that waits.
+                // Its visibility depends on another transaction's outcome: `next` waits for that.
                 let Some(row) = self.next()? else { return Ok(()) };
                 images.push(row.image());
             }
@@ -49,8 +49,8 @@ impl<'t> Scan<'t> {
         Ok(())
     }
 
-    /// Appends the next rows in heap order; `true` if it came to one that is undecided, which then is the
-    /// next to be read ahead.
+    /// Appends the next rows in heap order. Returns `true` at a row whose visibility is undecided;
+    /// that one is read next.
     fn see_heap(&mut self, images: &mut Vec<RowImage<'t>>, images_max: usize) -> bool {
         let Some(run) = self.next_run(images_max - images.len()) else {
             self.position.is_done = true;
@@ -72,7 +72,7 @@ impl<'t> Scan<'t> {
         false
     }
 
-    /// Appends the rows of a part of a run; as `see_heap`.
+    /// Appends the rows of a part of a run, like `see_heap`.
     fn see_run(
         &mut self,
         run: HeadRun<'t>,
@@ -103,8 +103,8 @@ impl<'t> Scan<'t> {
         false
     }
 
-    /// Appends those of the rows read ahead that the view shows; `true` if it came to one that is
-    /// undecided, which then is the next.
+    /// Appends the visible ones of the rows read ahead. Returns `true` at a row whose visibility is
+    /// undecided; that one is read next.
     fn see(&mut self, images: &mut Vec<RowImage<'t>>, images_max: usize) -> bool {
         let view = View { me: self.transaction.me(), ..self.view };
         let clock = self.transaction.clock();
@@ -146,11 +146,12 @@ impl<'t> Scan<'t> {
     }
 }
 
-/// Rows whose versions are on their way from memory while one is looked at.
+/// Rows whose versions are being prefetched while one is read.
 const AHEAD: usize = 12;
 
-/// Tells whether a row really has the key under which an index led to it.
+/// Tells whether a row has the key under which an index led to it.
 fn is_under(index: &Index, head: &RowHead, image: RowImage<'_>, key: &[u8]) -> bool {
-    // The note is read after the version: whoever links a version with another key notes it before.
+    // The mark is read after the version: a writer that links a version with another key sets it
+    // before.
     !index.is_verified_by_reader(head) || has_key(index, image, key)
 }

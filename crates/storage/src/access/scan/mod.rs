@@ -27,7 +27,7 @@ use crate::version::head::RowHead;
 use crate::version::heap::{HeadRun, HeapPosition};
 use crate::version::visibility::View;
 
-/// What to scan.
+/// The table access that a scan makes.
 #[derive(Clone, Copy, Debug)]
 pub struct ScanSpec<'a> {
     /// The index, or `None` for heap order. A hash index takes whole-key equality only
@@ -35,14 +35,14 @@ pub struct ScanSpec<'a> {
     pub index: Option<IndexId>,
     /// The range of keys; must be [`Bounds::ALL`] in heap order.
     pub bounds: Bounds<'a>,
-    /// The direction; a heap and a hash index know only [`Order::Forward`].
+    /// The direction; a heap and a hash index support only [`Order::Forward`].
     pub order: Order,
-    /// Isolation and locks.
+    /// The isolation level and the row lock.
     pub read: Read,
 }
 
-/// A scan under way. It sees the state as of the statement in which it was opened: neither rows
-/// that others commit later nor those its own statement writes.
+/// A scan in progress. It sees the state of the statement in which it was opened: neither rows that
+/// others commit later nor those that its own statement writes.
 pub struct Scan<'t> {
     table: &'t Table,
     transaction: &'t Transaction,
@@ -50,18 +50,19 @@ pub struct Scan<'t> {
     basis: Basis,
     index: Option<&'t Index>,
     position: ScanPosition,
-    /// Entries read ahead, last one next. Index keys are kept for the position behind a row.
+    /// Entries read ahead, the next one first. Index keys are kept, so that the scan can continue
+    /// behind a row.
     batch: VecDeque<(Option<Bytes>, &'t RowHead)>,
-    /// Where its parts of the heap come from, if others walk it too.
+    /// The parts of the heap that are left, if several scans share it.
     parts: Option<Arc<Parts>>,
-    /// Whether no entry comes behind those read ahead. Not of the position: who goes on from there looks
-    /// again.
+    /// Whether no entry follows those read ahead. Not part of the position: a scan that is resumed
+    /// looks again.
     is_last: bool,
-    /// What is read elsewhere, and passed over here.
+    /// Rows that are read from the columnstore index and skipped here.
     passed: Option<&'t ColumnView>,
 }
 
-/// Where a scan stands, without borrowing anything: for a cursor that outlives its request.
+/// The position of a scan, which borrows nothing: for a cursor that outlives its request.
 #[derive(Clone, Debug)]
 pub struct ScanPosition {
     index: Option<IndexId>,
@@ -135,16 +136,16 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Passes over the rows, in heap order, that a view of the table's columnstore index has.
+    /// Skips the rows that a view of the table's columnstore index has; in heap order only.
     ///
     /// # Panics
-    /// If it is a scan of an index.
+    /// If this is a scan of an index.
     pub fn pass_over(&mut self, view: &'t ColumnView) {
         assert!(self.index.is_none(), "rows are passed over in heap order");
         self.passed = Some(view);
     }
 
-    /// Moves to the next row.
+    /// Returns the next visible row; `None` at the end.
     #[expect(
         clippy::should_implement_trait,
         reason = "it fails, and iterating a Result hides that"
@@ -195,7 +196,7 @@ impl<'t> Scan<'t> {
         self.batch.extend(entries.into_iter().map(|entry| (Some(entry.key), entry.head)));
     }
 
-    /// Ends the borrow; [`Transaction::resume`] goes on behind the last row returned.
+    /// Ends the borrow; [`Transaction::resume`] continues behind the last row returned.
     pub fn suspend(mut self) -> ScanPosition {
         assert!(self.passed.is_none(), "a position counts all rows");
         if self.index.is_none() {
@@ -209,7 +210,7 @@ impl<'t> Scan<'t> {
 }
 
 impl Transaction {
-    /// Opens a scan.
+    /// Opens a scan of a table.
     pub fn scan<'t>(&'t self, table: &'t Table, spec: ScanSpec<'_>) -> Result<Scan<'t>> {
         self.hold_range(table, spec.index, spec.bounds, spec.read)?;
         self.note_range(table, spec.index, spec.bounds, spec.read.isolation);

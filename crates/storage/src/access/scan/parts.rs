@@ -1,7 +1,7 @@
-//! `Parts`: hands the heap of a table out in parts, each to one of several scans.
+//! `Parts`: distributes the parts of a table's heap among several scans.
 //!
-//! A part is a segment of heads: up to some thousands of rows. Who has walked one asks for the next, so that a
-//! scan that is held up holds nobody else up.
+//! A part is a segment of up to some thousands of heads. A scan that has read one takes the next,
+//! so a slow scan does not delay the others.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::access::scan::Scan;
 use crate::primitives::sync::{SpinClass, SpinLock};
 use crate::version::heap::{HeadRun, HeapPosition};
 
-/// What is left of a heap that several scans walk.
+/// The rest of a heap that several scans share.
 pub struct Parts {
     next: SpinLock<HeapPosition>,
 }
@@ -27,7 +27,8 @@ impl std::fmt::Debug for Parts {
 }
 
 impl<'t> Scan<'t> {
-    /// Walks only those parts of the heap that it gets. A scan in the order of an index has none.
+    /// Makes the scan read only those parts of the heap that it takes. No effect on a scan in index
+    /// order.
     pub fn share(&mut self, parts: &Arc<Parts>) {
         if self.index.is_none() {
             self.parts = Some(Arc::clone(parts));
@@ -35,7 +36,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Takes the next heads of the heap; `None` at the end.
+    /// Takes the next run of heads of the heap; `None` at the end.
     pub(super) fn next_run(&mut self, heads_max: usize) -> Option<HeadRun<'t>> {
         let heap = &self.table.heap;
         let Some(parts) = &self.parts else { return heap.run(&mut self.position.heap, heads_max) };
