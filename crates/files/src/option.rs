@@ -212,12 +212,12 @@ impl Options {
         Ok(())
     }
 
-    /// Tells whether the text is UTF-8.
+    /// Returns whether the text is UTF-8.
     pub fn is_utf8(&self) -> bool {
         self.encoding == Encoding::Page(CodePage::Utf8)
     }
 
-    /// Tells whether the text is UTF-16.
+    /// Returns whether the text is UTF-16.
     pub fn is_wide(&self) -> bool {
         self.encoding == Encoding::Wide
     }

@@ -60,7 +60,7 @@ impl KeyWalk {
         }
     }
 
-    /// Tells whether all keys have been walked.
+    /// Returns whether all keys have been walked.
     pub const fn is_done(&self) -> bool {
         self.place >= self.end
     }
@@ -172,8 +172,8 @@ impl Transaction {
             }
             match visible_fast(entry.head, view, self.clock(), &guard) {
                 Sight::Row(version) => {
-                    // SAFETY: as in `Transaction::see`: the version is visible to a snapshot whose slot is
-                    // held, or the transaction's own, so it stays as long as the borrow.
+                    // SAFETY: as in `Transaction::see`: the version is visible to a snapshot whose
+                    // slot is held, or the transaction's own, so it stays as long as the borrow.
                     let version: &'t Version = unsafe { &*std::ptr::from_ref(version) };
                     let image = version.image();
                     // The mark is read after the version: see `is_under` in

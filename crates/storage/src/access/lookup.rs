@@ -21,6 +21,7 @@ use crate::store::table::Table;
 use crate::transaction::Transaction;
 use crate::transaction::row_ref::RowRef;
 use crate::version::head::{RowHead, prefetch_version};
+use crate::version::layout::Version;
 use crate::version::visibility::{Sight, View, visible_fast};
 
 /// Keys in one buffer, one behind the other.
@@ -43,7 +44,7 @@ impl KeyList {
         self.ends.len()
     }
 
-    /// Tells whether the list has no keys.
+    /// Returns whether the list has no keys.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -154,10 +155,9 @@ impl Transaction {
             }
             match visible_fast(head, view, self.clock(), &guard) {
                 Sight::Row(version) => {
-                    // SAFETY: as in `Transaction::see`: the version is visible to a snapshot whose slot is
-                    // held, or the transaction's own, so it stays as long as the borrow.
-                    let version: &'t crate::version::layout::Version =
-                        unsafe { &*std::ptr::from_ref(version) };
+                    // SAFETY: as in `Transaction::see`: the version is visible to a snapshot whose
+                    // slot is held, or the transaction's own, so it stays as long as the borrow.
+                    let version: &'t Version = unsafe { &*std::ptr::from_ref(version) };
                     let image = version.image();
                     let key = keys.get(place);
                     // The mark is read after the version: see `is_under` in

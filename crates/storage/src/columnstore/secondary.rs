@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use types::Bytes;
 
-use crate::encoding::GROUP_ROWS_MAX;
+use crate::encoding::{GROUP_ROWS_MAX, Segment};
 use crate::primitives::clock::Timestamp;
 use crate::primitives::epoch::{pin, wait_for_pins};
 use crate::primitives::mutant::{Mutant, is_mutant};
@@ -150,7 +150,7 @@ impl Table {
         self.change_columns(|_| None);
     }
 
-    /// Tells whether the table has a columnstore index of this definition.
+    /// Returns whether the table has a columnstore index of this definition.
     pub fn has_column_index(&self, id: ColumnIndexId) -> bool {
         self.column_index().is_some_and(|index| index.id == id)
     }
@@ -170,9 +170,7 @@ impl Table {
         segments: Vec<Bytes>,
         trim: Trim,
     ) -> Result<bool> {
-        assert!(
-            segments.iter().all(|s| crate::encoding::Segment::open(s).rows() == rows.rows.len())
-        );
+        assert!(segments.iter().all(|s| Segment::open(s).rows() == rows.rows.len()));
         let mut words = vec![0_u64; rows.rows.len().div_ceil(WORD)];
         for (row, (_, version)) in rows.rows.iter().enumerate() {
             words[row / WORD] |= u64::from(version.is_some()) << (row % WORD);

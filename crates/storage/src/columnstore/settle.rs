@@ -25,7 +25,7 @@ use crate::transaction::Transaction;
 use crate::transaction::row_ref::Claim;
 
 impl Table {
-    /// Tells whether there may be groups whose move was interrupted.
+    /// Returns whether there may be groups whose move was interrupted.
     pub fn has_unsettled(&self) -> bool {
         self.columnstore().is_some_and(ColumnStore::is_unsettled)
     }

@@ -28,12 +28,12 @@ impl GroupBuilder {
         self.rows
     }
 
-    /// Tells whether it has no rows.
+    /// Returns whether it has no rows.
     pub const fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Tells whether the group has its maximum number of rows.
+    /// Returns whether the group has its maximum number of rows.
     pub const fn is_full(&self) -> bool {
         self.rows >= GROUP_ROWS_MAX
     }

@@ -43,7 +43,7 @@ pub fn word_of(of: &ColumnType, value: &Value) -> Option<i64> {
     words.first().copied().filter(|_| is_word)
 }
 
-/// Tells whether words of this type order like its values.
+/// Returns whether words of this type order like its values.
 pub(super) const fn is_ordered(data: &Data) -> bool {
     !matches!(data, Data::Real(_) | Data::Float(_))
 }

@@ -7,7 +7,7 @@ pub(super) fn booked<R>(work: impl FnOnce() -> R) -> R {
     sos::memory::with_clerk(sos::memory::MemoryClerk::ColumnStore, work)
 }
 
-/// Tells whether the experiment is on that gives memory back after each segment.
+/// Returns whether the experiment is on that gives memory back after each segment.
 #[cfg(not(any(loom, shuttle)))]
 pub(super) fn gives_back() -> bool {
     sos::memory::experiment::Experiment::DecommitPerSegment.is_on()

@@ -6,13 +6,14 @@
 //!              from group to group      strings.rs: the rest
 //! ```
 //!
-//! A segment is bytes and nothing else: what is published is a reference count, what is logged is the
-//! segment. Its rows are in blocks of 1,024, each of which is read on its own; a block of numbers has its
-//! minimum and maximum, so a scan for other values skips it. How a segment is encoded is decided from a
-//! sample of its values: constant, run-length, dictionary or bit-packed (`numbers.rs`, `strings.rs`).
+//! A segment is bytes and nothing else: what is published is a reference count, what is logged is
+//! the segment. Its rows are in blocks of 1,024, each of which is read on its own; a block of
+//! numbers has its minimum and maximum, so a scan for other values skips it. How a segment is
+//! encoded is decided from a sample of its values: constant, run-length, dictionary or bit-packed
+//! (`numbers.rs`, `strings.rs`).
 //!
-//! It does not know rows, versions, tables or transactions. Start with `segment.rs` for the layout and
-//! `numbers.rs` for the choice of an encoding.
+//! It does not know rows, versions, tables or transactions. Start with `segment.rs` for the layout
+//! and `numbers.rs` for the choice of an encoding.
 
 mod bit_pack;
 mod builder;
@@ -29,7 +30,7 @@ pub use builder::{GROUP_ROWS_MAX, GroupBuilder};
 pub use convert::word_of;
 pub use segment::{Encoding, Segment, Zone};
 
-/// Rows per block.
+/// Rows per block: 1,024.
 pub const BLOCK_ROWS: usize = types::batch::BATCH_ROWS;
 
 /// Appends a 32-bit number, little-endian.

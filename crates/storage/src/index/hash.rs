@@ -110,8 +110,8 @@ impl HashIndex {
         u32::try_from(self.hasher.hash_one(key) >> 32).expect("32 bits are left")
     }
 
-    /// Adds the entry unless it is there. Under the latch, `check` sees every other head whose key has
-    /// this hash and may refuse; `publish` runs when the entry is in.
+    /// Adds the entry unless it is there. Under the latch, `check` sees every other head whose key
+    /// has this hash and may refuse; `publish` runs when the entry is in.
     pub(crate) fn add<E>(
         &self,
         key: &[u8],
@@ -147,8 +147,8 @@ impl HashIndex {
         Ok(())
     }
 
-    /// Removes the entry if, under the latch, `is_dead` says that no version of the row has a key with
-    /// this hash.
+    /// Removes the entry if, under the latch, `is_dead` says that no version of the row has a key
+    /// with this hash.
     pub(crate) fn remove(&self, key: &[u8], head: &RowHead, is_dead: impl FnOnce() -> bool) {
         let hash = self.hash(key);
         let latched = self.latch(hash);
@@ -196,7 +196,7 @@ impl HashIndex {
         }
     }
 
-    /// Tells whether no entry of the place has been moved since it was found.
+    /// Returns whether no entry of the place has been moved since it was found.
     fn is_still_right(&self, place: &Place<'_>, level: u32) -> bool {
         // Acquire: a reader that misses an entry because `fill` has cleared it sees `ready` here,
         // which was set before.

@@ -20,7 +20,7 @@ pub(crate) fn with_buffer<R>(body: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     result
 }
 
-/// Tells whether `image` has `key` in `index`.
+/// Returns whether `image` has `key` in `index`.
 pub(crate) fn has_key(index: &Index, image: RowImage<'_>, key: &[u8]) -> bool {
     with_buffer(|buffer| {
         index.extractor.key(image, buffer);

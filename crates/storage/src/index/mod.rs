@@ -2,8 +2,8 @@
 //!
 //! An entry (key, head) exists as long as some version in the head's chain has that key. Several
 //! heads may have one key even in a unique index: at most one of them is live, the others are dead
-//! rows that old snapshots still need. Adding an entry to a unique index checks the other heads of its
-//! key under the latch that adding takes anyway.
+//! rows that old snapshots still need. Adding an entry to a unique index checks the other heads of
+//! its key under the latch that adding takes anyway.
 //!
 //! This folder does not know which head is live, or what the bytes of a key mean: callers pass key
 //! extractors, and closures that decide under the latch. Start with [`Index`]; `tree.rs` is the
@@ -63,8 +63,8 @@ impl Index {
         Self { id, uniqueness, extractor, entries }
     }
 
-    /// Tells whether two keys share the entry of a row: the same key or, in a hash index, the same
-    /// hash. The empty key has no entry.
+    /// Returns whether two keys share the entry of a row: the same key or, in a hash index, the
+    /// same hash. The empty key has no entry.
     pub(crate) fn is_same_entry(&self, key: &[u8], other: &[u8]) -> bool {
         if key.is_empty() || other.is_empty() {
             return false;
@@ -76,7 +76,7 @@ impl Index {
             }
     }
 
-    /// Tells whether this is a range index that is not unique.
+    /// Returns whether this is a range index that is not unique.
     pub(crate) fn is_plain_range(&self) -> bool {
         let is_range = match &self.entries {
             Entries::Range(_) => true,
@@ -210,7 +210,7 @@ impl Index {
         true
     }
 
-    /// Tells whether a reader that came to `head` through this index must compare the key itself.
+    /// Returns whether a reader that came to `head` through this index must compare the key itself.
     pub(crate) fn is_verified_by_reader(&self, head: &RowHead) -> bool {
         match &self.entries {
             Entries::Hash(_) => true,

@@ -77,9 +77,9 @@ pub(super) struct Node {
 
 /// Returns the start of a key as a number: of two keys, the smaller never has the larger number.
 ///
-/// Nearly all keys start with the byte 0 or 1, which tells NULL from a value. It takes two bits
-/// here, so the next eight bytes are included except for two bits: a whole `bigint` or `datetime`,
-/// whose last byte differs between neighbours.
+/// Nearly all keys start with the byte 0 or 1, which distinguishes NULL from a value. It takes two
+/// bits here, so the next eight bytes are included except for two bits: a whole `bigint` or
+/// `datetime`, whose last byte differs between neighbours.
 fn prefix(key: &[u8]) -> u64 {
     const OTHER: u64 = 2;
     let (class, rest) = match key {
@@ -251,7 +251,8 @@ impl Node {
         }
         right.set_count(count - middle);
         if self.is_leaf() {
-            // SAFETY: an item of the latched node is there; a leaf keeps it, so the separator copies.
+            // SAFETY: an item of the latched node is there; a leaf keeps it, so the separator
+            // copies.
             let separator = unsafe { &*separator };
             let separator = Box::into_raw(booked(|| Box::new(separator.copy())));
             self.set_count(middle);

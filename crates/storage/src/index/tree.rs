@@ -134,7 +134,8 @@ impl RangeIndex {
                 Some(home)
             }
         };
-        // Not the home leaf, which a descent would wait for: `spill` keeps the fence between the two.
+        // Not the home leaf, which a descent would wait for: `spill` keeps the fence between the
+        // two.
         let (place, latch) = self.latch_with_room(probe, guard);
         put(place.leaf, probe, head);
         publish();

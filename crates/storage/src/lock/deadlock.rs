@@ -36,7 +36,7 @@ pub struct Deadlock {
 /// A session in a deadlock.
 #[derive(Clone, Debug)]
 pub struct DeadlockMember {
-    /// The session id.
+    /// The id of the session.
     pub session: u32,
     /// Its SET DEADLOCK_PRIORITY value.
     pub priority: i8,
@@ -197,7 +197,7 @@ impl LockManager {
         match key {
             None => {}
             // Other sessions that wait for the same transaction wake too, and wait on.
-            Some(Err(address)) => crate::lock::wake(self, address),
+            Some(Err(address)) => super::wake(self, address),
             Some(Ok((key, request))) => {
                 self.refuse(&key, &request);
             }

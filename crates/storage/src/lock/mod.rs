@@ -1,5 +1,5 @@
-//! The lock manager: named locks of applications (`sp_getapplock`) and of table schemas, in a hash table
-//! of shards; and deadlock detection for sessions.
+//! The lock manager: named locks of applications (`sp_getapplock`) and of table schemas, in a hash
+//! table of shards; and deadlock detection for sessions.
 //!
 //! Rows need no locks here: the transaction that has written one owns it (`version/`), and readers'
 //! locks on rows are in `row_lock/`. So a request that asks for no named lock runs no code of this
@@ -7,8 +7,8 @@
 //! request that must wait queues under its shard's lock and parks under its own address; the
 //! session that grants it unparks it.
 //!
-//! It does not know tables or rows. Start with [`LockManager`] for the table, `resource.rs` for the queue
-//! of one lock, `deadlock.rs` for the search of cycles and the choice of the victim.
+//! It does not know tables or rows. Start with [`LockManager`] for the table, `resource.rs` for the
+//! queue of one lock, `deadlock.rs` for the search of cycles and the choice of the victim.
 
 mod deadlock;
 mod mode;
@@ -27,6 +27,7 @@ use crate::lock::owner::WaitsFor;
 use crate::lock::resource::{Asked, Resource};
 use crate::primitives::mutant::{Mutant, is_mutant};
 use crate::primitives::sync::{AtomicU64, CachePadded, Ordering, SpinClass, SpinLock};
+use crate::spec::definition::TableId;
 pub use deadlock::{Deadlock, DeadlockMember};
 pub use mode::LockMode;
 pub use owner::{LockOwner, TransactionRow};
@@ -52,16 +53,16 @@ impl LockKey {
     /// Returns the key of a table's schema lock: held while the table is redefined, requested by
     /// sessions that wait for that.
     #[must_use]
-    pub fn schema(table: crate::spec::definition::TableId) -> Self {
+    pub fn schema(table: TableId) -> Self {
         let name = booked(|| table.0.to_string().into());
         Self { database: 0, principal: Self::SCHEMA, name }
     }
 
     /// Returns the table whose schema this locks; `None` for an application's lock.
     #[must_use]
-    pub fn table(&self) -> Option<crate::spec::definition::TableId> {
+    pub fn table(&self) -> Option<TableId> {
         let is_schema = self.principal == Self::SCHEMA;
-        is_schema.then(|| self.name.parse().ok().map(crate::spec::definition::TableId)).flatten()
+        is_schema.then(|| self.name.parse().ok().map(TableId)).flatten()
     }
 
     /// Returns the name of a mode of this lock, as `sys.dm_tran_locks` shows it.
@@ -221,7 +222,7 @@ impl LockManager {
         rows
     }
 
-    /// Tells whether a session would get a lock without waiting.
+    /// Returns whether a session would get a lock without waiting.
     #[must_use]
     pub fn would_grant(
         &self,

@@ -7,13 +7,13 @@ use sos::wait::WaitType;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum LockMode {
-    /// IS: intent shared.
+    /// IS: intent shared, for reading parts.
     IntentShared = 0b00001,
     /// S: shared, for reading.
     Shared = 0b00011,
     /// U: update, a read that may become a write.
     Update = 0b00111,
-    /// IX: intent exclusive.
+    /// IX: intent exclusive, for writing parts.
     IntentExclusive = 0b01001,
     /// SIX: the combination of S and IX.
     SharedIntentExclusive = 0b01011,
@@ -35,7 +35,7 @@ impl LockMode {
         Self::Exclusive,
     ];
 
-    /// Tells whether two sessions may hold a lock in these modes at once.
+    /// Returns whether two sessions may hold a lock in these modes at once.
     #[must_use]
     pub const fn is_compatible_with(self, other: Self) -> bool {
         match self {

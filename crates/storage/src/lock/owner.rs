@@ -38,7 +38,7 @@ pub struct TransactionRow {
 #[derive(Debug)]
 pub(super) enum WaitsFor {
     Nothing,
-    /// A named lock.
+    /// A named lock, in a mode.
     Lock {
         key: LockKey,
         request: Arc<Request>,
@@ -128,7 +128,7 @@ impl LockOwner {
         self.is_victim()
     }
 
-    /// Tells whether the wait was chosen as a deadlock victim; takes no lock.
+    /// Returns whether the wait was chosen as a deadlock victim; takes no lock.
     pub(super) fn is_victim(&self) -> bool {
         // Acquire: pairs with the Release in `choose`.
         self.victim.load(Ordering::Acquire)

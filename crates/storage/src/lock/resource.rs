@@ -137,7 +137,7 @@ impl Resource {
         Asked::Queued(request)
     }
 
-    /// Tells whether a session would get the lock without waiting.
+    /// Returns whether a session would get the lock without waiting.
     pub(super) fn would_grant(&self, session: u32, scope: LockScope, asked: LockMode) -> bool {
         let is_holder = self.granted.iter().any(|granted| granted.request.is_of(session));
         let held = self.granted.iter().find(|granted| granted.is_of(session, scope));
@@ -147,7 +147,7 @@ impl Resource {
                 && (is_holder || self.nobody_waits_for(mode, self.waiting.len()))
     }
 
-    /// Tells whether neither holders nor the first `ahead` requests in the queue conflict with a
+    /// Returns whether neither holders nor the first `ahead` requests in the queue conflict with a
     /// request.
     fn may_have(&self, request: &Request, ahead: usize) -> bool {
         self.is_open_to(request.owner.session(), request.mode)

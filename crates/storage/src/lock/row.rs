@@ -7,7 +7,7 @@ use crate::spec::options::SessionTag;
 use crate::version::blocker::Blocker;
 
 /// Runs `block`, which waits for the transaction that owns a row, on behalf of a session. `block`
-/// receives a function that tells whether the session was chosen as a deadlock victim.
+/// receives a function that returns whether the session was chosen as a deadlock victim.
 pub(crate) fn wait_for_row(
     manager: &LockManager,
     waiter: SessionTag,

@@ -1,5 +1,5 @@
-//! A model of a nonclustered columnstore index under shuttle: a reader sees through it what he sees without, while a
-//! group is made and a row changes.
+//! A model of a nonclustered columnstore index under shuttle: a reader sees the same row with and
+//! without the index, while a group is built and the row changes.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ const INDEX: ColumnIndexId = ColumnIndexId(1);
 const ALL: ScanSpec<'static> =
     ScanSpec { index: None, bounds: Bounds::ALL, order: Order::Forward, read: Read::COMMITTED };
 
-/// A row of a key and a number.
+/// Makes a table with one row: a key and a number.
 fn one_row() -> (Arc<Store>, Arc<Table>) {
     let store = Store::new(StoreOptions::default());
     let extractor = Box::new(|row: RowImage<'_>, key: &mut Vec<u8>| key.push(row.bytes[0]));
@@ -65,7 +65,7 @@ fn compress(store: &Arc<Store>, table: &Table) {
     table.add_column_group(&loose, segments, Trim::Rebuild).unwrap();
 }
 
-/// The number, through the index where that has it.
+/// Reads the number, from the index if that has it.
 fn by_columns(transaction: &Transaction, table: &Table) -> u8 {
     let mut scan = transaction.scan(table, ALL).unwrap();
     let view = transaction.column_view(table, INDEX, ALL.read.isolation);
@@ -93,7 +93,7 @@ fn by_row(transaction: &Transaction, table: &Table) -> u8 {
     row.expect("the row is there").image().bytes[1]
 }
 
-/// One who compresses, one who changes the row twice, and a reader.
+/// One thread builds a group, one changes the row twice, and one reads.
 fn change_while_compressing() {
     let (store, table) = one_row();
     let compressor = {

@@ -1,5 +1,5 @@
-//! Models of the lock manager under shuttle: no grant is lost, nobody waits for ever, and no two
-//! sessions hold what excludes.
+//! Models of the lock manager under shuttle: no grant is lost, no session waits for ever, and no
+//! two sessions hold a lock in incompatible modes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,8 @@ fn exclusive() -> (LockScope, LockMode) {
     (LockScope::Session, LockMode::Exclusive)
 }
 
-/// Two sessions that wait for ever and one that gives up at any time; whoever has the lock is alone.
+/// Two sessions wait for ever and one may give up at any time; a session that has the lock is
+/// alone.
 fn giving_up_beside_waiting() {
     let manager = Arc::new(LockManager::default());
     let inside = Arc::new(AtomicU32::new(0));
@@ -53,7 +54,8 @@ fn giving_up_beside_waiting() {
     assert!(manager.owners().is_empty());
 }
 
-/// A reader waits behind a writer that gives up, with a reader inside: it must get in then.
+/// A reader waits behind a writer that gives up, while another reader holds the lock: then it must
+/// be granted.
 fn queue_moves_up_when_one_gives_up() {
     let manager = Arc::new(LockManager::default());
     let shared = (LockScope::Session, LockMode::Shared);
@@ -79,8 +81,8 @@ fn queue_moves_up_when_one_gives_up() {
     assert!(manager.rows().is_empty());
 }
 
-/// Two sessions take two locks in opposite orders: one of them gives way whenever both would wait, and
-/// none does when they do not.
+/// Two sessions take two locks in opposite orders: one becomes the victim whenever both would wait,
+/// and none does otherwise.
 fn opposite_orders() {
     let manager = Arc::new(LockManager::default());
     let session = |number, names: [&'static str; 2]| {

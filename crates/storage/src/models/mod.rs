@@ -1,5 +1,5 @@
-//! Models under shuttle: random schedules of a few threads, thousands of times, and for each model a
-//! mutant, a deliberate mistake, that it must catch.
+//! Models under shuttle: random schedules of a few threads, thousands of times, and for each model
+//! a mutant, a deliberate mistake, that it must catch.
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test -p storage --lib models`
 //!
@@ -22,14 +22,14 @@ use types::row::RowBuffer;
 use crate::access::scan::ScanSpec;
 use crate::index::Index;
 use crate::primitives::directory::Directory;
-use crate::primitives::epoch::pin;
+use crate::primitives::epoch::{begin_run, pin};
 use crate::primitives::mutant::Mutant;
 use crate::spec::bounds::{Bounds, Order};
 use crate::spec::definition::{
     IndexId, IndexKind, IndexSpec, TableId, TableKind, TableSpec, Uniqueness,
 };
 use crate::spec::error::Error;
-use crate::spec::options::{Read, RowLock, TransactionOptions};
+use crate::spec::options::{Read, RowLock, SessionTag, TransactionOptions};
 use crate::spec::row::{Decision, IndexMask, Keys, RowImage};
 use crate::store::table::Table;
 use crate::store::{Store, StoreOptions};
@@ -38,8 +38,8 @@ use crate::version::head::RowHead;
 use crate::version::heap::{Heap, HeapPosition};
 
 thread_local! {
-    /// The mistake that the models of this thread make. shuttle runs a model's threads on the one that
-    /// asks for it, so tests that run side by side do not make each other's.
+    /// The mutant that the models of this thread run with. shuttle runs a model's threads on the
+    /// thread that calls it, so tests that run side by side do not share mutants.
     static MUTANT: Cell<Option<Mutant>> = const { Cell::new(None) };
 }
 
@@ -47,16 +47,16 @@ pub(crate) fn is_mutant(mutant: Mutant) -> bool {
     MUTANT.get() == Some(mutant)
 }
 
-/// Runs a model under random schedules, half of them with few but long-lasting switches (PCT), which
-/// find what needs one thread to stand still for long. In turns, for each finds mistakes quickly that the
-/// other hardly ever finds.
+/// Runs a model under random schedules, half of them with few but long-lasting switches (PCT),
+/// which find mistakes that need one thread to pause for long. The two kinds take turns, because
+/// each finds some mistakes quickly that the other rarely finds.
 pub(crate) fn check(model: fn(), schedules: usize) {
     let mut config = shuttle::Config::new();
-    // The default of 32 KB is less than a store takes while it is made.
+    // The default of 32 KB is less than making a store needs.
     config.stack_size = 1 << 20;
     config.failure_persistence = shuttle::FailurePersistence::None;
     let run = move || {
-        crate::primitives::epoch::begin_run();
+        begin_run();
         model();
     };
     for _ in 0..schedules / TURN {
@@ -66,7 +66,7 @@ pub(crate) fn check(model: fn(), schedules: usize) {
     }
 }
 
-/// Runs a model as it is, which must hold, and with a mistake, which must show.
+/// Runs a model without a mutant, which must pass, and with one, which must fail.
 pub(crate) fn prove(model: fn(), mutant: Mutant) {
     check(model, 3_000);
     MUTANT.set(Some(mutant));
@@ -75,13 +75,13 @@ pub(crate) fn prove(model: fn(), mutant: Mutant) {
     assert!(caught, "the model lets {mutant:?} pass");
 }
 
-/// Schedules in which a mistake must show. Most do in the first hundreds.
+/// Schedules within which a mutant must fail. Most do in the first hundreds.
 const MUTANT_SCHEDULES_MAX: usize = 100_000;
 
-/// Schedules of a turn.
+/// Schedules per turn of a kind.
 const TURN: usize = 1_000;
 
-/// Switches of a PCT schedule.
+/// Thread switches of a PCT schedule.
 const SWITCHES: usize = 3;
 
 const BY_KEY: IndexId = IndexId(1);
@@ -113,8 +113,8 @@ fn increment(table: &Table) {
     assert_eq!(changed, Ok(true));
 }
 
-/// Two increments and a reader: no update is lost, a snapshot does not change, and what one look at
-/// the newest state has shown, a later snapshot does not take back.
+/// Two increments and a reader: no update is lost, a snapshot does not change, and what a read of
+/// the newest state has shown, a later snapshot also shows.
 fn commit_on_the_row() {
     let (store, table) = table(IndexKind::Hash { bucket_count: 0 });
     insert(&table, &[0, 0]).unwrap();
@@ -148,7 +148,7 @@ fn snapshots_stay_and_no_update_is_lost() {
     prove(commit_on_the_row, Mutant::TimeBeforeLink);
 }
 
-/// Adds to the row in the table that is current; looks for another where it is closed.
+/// Adds to the row in the current table; retries in the other one if a table is closed.
 fn increment_current(tables: &[Arc<Table>; 2], is_moved: &sos::sync::AtomicBool) {
     let mut buffer = RowBuffer::default();
     let options = TransactionOptions::STATEMENT;
@@ -167,7 +167,8 @@ fn increment_current(tables: &[Arc<Table>; 2], is_moved: &sos::sync::AtomicBool)
     }
 }
 
-/// Two writers, and one who copies the table to another that takes its place: no increment is lost.
+/// Two writers, and one thread that copies the table to another which replaces it: no increment is
+/// lost.
 fn copied_table() {
     let (store, old) = table(IndexKind::Hash { bucket_count: 0 });
     insert(&old, &[0, 0]).unwrap();
@@ -180,7 +181,7 @@ fn copied_table() {
             spawn(move || increment_current(&tables, &is_moved))
         })
         .collect();
-    let session = crate::spec::options::SessionTag { number: 1, deadlock_priority: 0, plan: 1 };
+    let session = SessionTag { number: 1, deadlock_priority: 0, plan: 1 };
     let owner = store.begin(TransactionOptions { session, ..TransactionOptions::STATEMENT });
     let [old, new] = &*tables;
     owner.close_for_alone(old).unwrap();
@@ -199,12 +200,12 @@ fn no_write_is_lost_where_a_table_is_copied() {
     prove(copied_table, Mutant::GateWithoutWait);
 }
 
-/// A row is deleted, its table dropped, and two collect: who works off the row while the other forgets the
-/// table leaves nothing behind that would outlive it.
+/// A row is deleted, its table dropped, and two threads collect: the one that processes the row
+/// while the other purges the table's notes leaves no note that would outlive the table.
 fn forgotten_table() {
     let (store, table) = table(IndexKind::Hash { bucket_count: 0 });
     insert(&table, &[0, 0]).unwrap();
-    // Until it ends, nothing is collected.
+    // While this transaction is active, nothing is collected.
     let reader = store.begin(TransactionOptions::EXPLICIT);
     assert!(reader.get(&table, BY_KEY, &[0], Read::SNAPSHOT).unwrap().is_some());
     let mut buffer = RowBuffer::default();
@@ -213,7 +214,7 @@ fn forgotten_table() {
     assert_eq!(table.change_point(BY_KEY, &[0], &options, &mut buffer, delete), Ok(true));
     store.drop_table(TableId(1));
     drop(reader);
-    // Time goes on, so that the drop is of the past.
+    // Advances the time, so that the drop is in the past.
     let _ = table.shared.clock.snapshot();
     let collectors: Vec<_> = (0..2)
         .map(|_| {
@@ -233,8 +234,8 @@ fn no_note_outlives_its_table() {
     prove(forgotten_table, Mutant::ForgottenIsNoted);
 }
 
-/// READPAST beside one who changes the row and commits: what was changed before the look is not shown as it was,
-/// though the statement's snapshot has it so.
+/// READPAST beside a writer that changes the row and commits: a row that was changed before the
+/// read is not returned, though the statement's snapshot sees its old version.
 fn changed_row_is_passed_over() {
     let (store, table) = table(IndexKind::Hash { bucket_count: 0 });
     insert(&table, &[0, 0]).unwrap();
@@ -300,8 +301,8 @@ impl World {
     }
 }
 
-/// Entries stay findable while others are added until the index splits or doubles, and removed again, by
-/// so many threads.
+/// Entries stay findable while `writers` threads add others until the index splits or doubles, and
+/// remove them again.
 fn entries_stay(kind: IndexKind, writers: u8) {
     let world = world(kind);
     let keys = [10, 20, 30];
@@ -339,7 +340,8 @@ fn entries_stay(kind: IndexKind, writers: u8) {
 fn hash_index_doubles_without_losing_sight_of_an_entry() {
     const KIND: IndexKind = IndexKind::Hash { bucket_count: 64 };
     check(|| entries_stay(KIND, 2), 3_000);
-    // The mistake lasts for one store: a second writer would mostly run in that moment, not the reader.
+    // The mistake lasts for one store: with a second writer, that one would mostly run in that
+    // moment, not the reader.
     prove(|| entries_stay(KIND, 1), Mutant::ClearBeforeReady);
 }
 
@@ -348,7 +350,7 @@ fn range_index_splits_without_losing_sight_of_an_entry() {
     prove(|| entries_stay(IndexKind::Range, 2), Mutant::LeafUnchecked);
 }
 
-/// Three threads insert one key: one wins.
+/// Three threads insert one key: exactly one succeeds.
 fn one_key(kind: IndexKind) {
     let (_store, table) = table(kind);
     let inserters: Vec<_> = (0..3u8)
@@ -369,7 +371,7 @@ fn of_three_inserts_of_one_key_one_wins() {
 
 const BY_TIME: IndexId = IndexId(2);
 
-/// Moves the row in the range index that is not unique.
+/// Changes the row's key in the range index that is not unique.
 fn set_time(table: &Table, time: u8) {
     let mut buffer = RowBuffer::default();
     let options = TransactionOptions::STATEMENT;
@@ -394,8 +396,8 @@ fn rows_by_time(tx: &Transaction, table: &Table) -> usize {
     std::iter::from_fn(|| scan.next().unwrap().map(|_| ())).count()
 }
 
-/// Two writers move a row back and forth in a range index, old versions are collected, and a reader
-/// finds it there exactly once.
+/// Two writers change the row's key in a range index back and forth, old versions are collected,
+/// and a reader finds the row there exactly once.
 fn moved_row() {
     let store = Store::new(StoreOptions::default());
     let spec = |id, kind, uniqueness, at: usize| IndexSpec {
@@ -440,7 +442,7 @@ fn a_row_that_moves_in_a_range_index_is_there_once() {
     check(moved_row, 2_000);
 }
 
-/// Two threads set values on a level that is not there yet.
+/// Two threads set values on a level that is not allocated yet.
 fn levels_come_once() {
     let directory = Arc::new(Directory::default());
     let setters = [2, 3].map(|number: usize| {
@@ -465,8 +467,9 @@ fn values_on_a_new_level_of_a_directory_are_found() {
     prove(levels_come_once, Mutant::LevelReplaced);
 }
 
-/// A transaction that rests between two statements while a writer changes the row and the collector frees what nobody can
-/// see: each of its statements sees one state, twice the same, and no older one than before.
+/// A transaction is idle between two statements while a writer changes the row and the collector
+/// frees unneeded versions: each of its statements sees one state, twice the same, and no older one
+/// than before.
 fn statements_of_one_that_rests() {
     let (store, table) = table(IndexKind::Hash { bucket_count: 0 });
     insert(&table, &[0, 0]).unwrap();
@@ -501,7 +504,8 @@ fn one_that_rests_sees_one_state_with_each_statement() {
     prove(statements_of_one_that_rests, Mutant::SnapshotUnmarked);
 }
 
-/// A table that a resting transaction has written to is dropped: it stays until that has undone what it did.
+/// A table that an idle transaction has written to is dropped: it stays until the transaction has
+/// rolled back.
 fn table_of_one_that_rests() {
     let store = Store::new(StoreOptions::default());
     let spec = spec_of(TableId(1), IndexKind::Hash { bucket_count: 0 });
@@ -513,7 +517,7 @@ fn table_of_one_that_rests() {
         let store = Arc::clone(&store);
         spawn(move || {
             store.drop_table(TableId(1));
-            // The horizon is above the time of the note from the second time on.
+            // The horizon is above the note's time from the second time on.
             for _ in 0..2 {
                 store.collect();
             }
@@ -533,8 +537,8 @@ fn table_stays_for_one_that_rests_and_has_written_to_it() {
     prove(table_of_one_that_rests, Mutant::WrittenTableFreed);
 }
 
-/// Heads are allocated past several segments while somebody walks over them: each walk sees all that an earlier one
-/// has seen, and no head twice.
+/// Heads are allocated past several segments while another thread walks over them: each walk sees
+/// all heads that an earlier one has seen, and none twice.
 fn heads_are_walked() {
     let heap = Arc::new(Heap::new());
     let writer = {

@@ -1,5 +1,5 @@
-//! Models of the tuple mover under shuttle: a row is in the delta store or in its row group, never in both or in
-//! neither, while others delete and change rows.
+//! Models of the tuple mover under shuttle: a row is in the delta store or in its row group, never
+//! in both or in neither, while other threads delete and change rows.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn image(bytes: &[u8]) -> RowImage<'_> {
     RowImage { bytes, blobs: &[] }
 }
 
-/// Three rows in a delta store; a part of a group is two.
+/// Makes three rows in a delta store; a part of a group is two rows.
 fn three_rows() -> (Arc<Store>, Arc<Table>) {
     let store = Store::new(StoreOptions::default());
     let columns = Some(vec![ColumnType::nullable(DataType::BigInt)]);
@@ -43,12 +43,12 @@ fn three_rows() -> (Arc<Store>, Arc<Table>) {
     (store, table)
 }
 
-/// What the tuple mover does.
+/// Moves all rows, as the tuple mover does.
 fn move_all(store: &Arc<Store>, table: &Table) {
     move_parts(store, table, usize::MAX);
 }
 
-/// As [`move_all`], and gives up after so many parts.
+/// Like [`move_all`], but gives up after `parts_max` parts.
 fn move_parts(store: &Arc<Store>, table: &Table, parts_max: usize) {
     let mut parts = 0;
     let go_on = || {
@@ -64,7 +64,7 @@ fn move_parts(store: &Arc<Store>, table: &Table, parts_max: usize) {
     }
 }
 
-/// The compressed rows that a transaction sees.
+/// Returns the compressed rows that a transaction sees.
 fn compressed(transaction: &Transaction, table: &Table) -> Vec<(u8, Place)> {
     let mut seen = Vec::new();
     for group in transaction.row_groups(table, Read::COMMITTED).unwrap() {
@@ -83,7 +83,7 @@ fn compressed(transaction: &Transaction, table: &Table) -> Vec<(u8, Place)> {
     seen
 }
 
-/// All rows that a snapshot sees, in order.
+/// Returns all rows that a new snapshot sees, in order.
 fn look(store: &Arc<Store>, table: &Table) -> Vec<u8> {
     let transaction = store.begin(TransactionOptions::STATEMENT);
     let mut scan = transaction.scan(table, ALL).unwrap();
@@ -96,8 +96,8 @@ fn look(store: &Arc<Store>, table: &Table) -> Vec<u8> {
     seen
 }
 
-/// Deletes row 2, or makes another number of it, as a statement does: it claims what its scan has shown it. `false`
-/// if it is to run again.
+/// Deletes row 2 or changes its number, as a statement does: it claims what its scan has returned.
+/// `false` if it is to run again.
 fn try_change(store: &Arc<Store>, table: &Table, to: Option<u8>) -> Result<bool, Error> {
     let transaction = store.begin(TransactionOptions::STATEMENT);
     let mut scan = transaction.scan(table, ALL)?;
@@ -136,7 +136,7 @@ fn change(store: &Arc<Store>, table: &Table, to: Option<u8>) {
     }
 }
 
-/// The mover, one who deletes row 2, and a reader.
+/// The mover, a thread that deletes row 2, and a reader.
 fn delete_while_moving() {
     let (store, table) = three_rows();
     let mover = {
@@ -159,7 +159,7 @@ fn delete_while_moving() {
     assert_eq!(table.row_count(), 2);
 }
 
-/// The mover, one who makes 4 of row 2, and one who deletes what is 2 still: both can't have it.
+/// The mover, a thread that changes row 2 to 4, and one that changes it to 5: only one of them can.
 fn change_while_moving() {
     let (store, table) = three_rows();
     let threads = [None, Some(Some(4)), Some(Some(5))].map(|step: Option<Option<u8>>| {
@@ -178,7 +178,8 @@ fn change_while_moving() {
     assert!(seen == [1, 3, 4] || seen == [1, 3, 5], "{seen:?}");
 }
 
-/// A move that is given up after its first part and settled, one who changes a row of that part, and a reader.
+/// A move that is given up after its first part and settled, a thread that changes a row of that
+/// part, and a reader.
 fn settle_while_changing() {
     let (store, table) = three_rows();
     let mover = {

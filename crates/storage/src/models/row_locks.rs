@@ -1,5 +1,6 @@
-//! Models of holds under shuttle: what a reader under SERIALIZABLE or REPEATABLE READ has read stays so until it ends,
-//! whatever way a writer takes; and two who do the same upsert do it one after the other.
+//! Models of row locks under shuttle: what a reader under SERIALIZABLE or REPEATABLE READ has read
+//! does not change until it ends, whichever path a writer takes; and two threads that do the same
+//! upsert do it one after the other.
 
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ fn change_at_once(_: &Arc<Store>, table: &Table, _: u8) {
     assert_eq!(changed, Ok(true));
 }
 
-/// All rows of the table, by key.
+/// Returns all rows of the table, by key.
 fn rows(tx: &Transaction, table: &Table, read: Read) -> Vec<Vec<u8>> {
     let (index, bounds) = (Some(BY_KEY), Bounds::ALL);
     let spec = ScanSpec { index, bounds, order: Order::Forward, read };
@@ -75,7 +76,7 @@ fn rows(tx: &Transaction, table: &Table, read: Read) -> Vec<Vec<u8>> {
     rows
 }
 
-/// One reads twice in a transaction while another writes.
+/// One thread reads twice in a transaction while another writes.
 fn read_twice(read: Read, write: fn(&Arc<Store>, &Table, u8)) {
     let (store, table) = table();
     let writer = {
@@ -90,7 +91,7 @@ fn read_twice(read: Read, write: fn(&Arc<Store>, &Table, u8)) {
     writer.join().unwrap();
 }
 
-/// Two find no row and insert it, or find it and add to it.
+/// Two threads each insert the row if it is missing, and else add to it.
 fn upserts() {
     let (store, table) = table();
     let both: Vec<_> = (0..2)

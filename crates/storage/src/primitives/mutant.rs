@@ -52,7 +52,7 @@ pub(crate) enum Mutant {
 #[cfg(all(test, shuttle))]
 pub(crate) use crate::models::is_mutant;
 
-/// Tells whether the code shall make this mistake: only in a model that asked for it.
+/// Returns whether the code shall make this mistake: only in a model that asked for it.
 #[cfg(not(all(test, shuttle)))]
 pub(crate) const fn is_mutant(_mutant: Mutant) -> bool {
     false

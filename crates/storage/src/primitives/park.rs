@@ -3,7 +3,7 @@
 #[cfg(not(any(loom, shuttle)))]
 pub use sos::park::Cancel;
 
-/// Stands in for `sos::park::Cancel` under a model checker.
+/// Replaces `sos::park::Cancel` under a model checker; it is never made.
 #[cfg(any(loom, shuttle))]
 #[derive(Debug)]
 pub struct Cancel(());

@@ -1,5 +1,5 @@
-//! `Shards`: one value per thread, each on cache lines of its own; and the numbers by which threads
-//! find theirs.
+//! `Shards`: one value per thread, each on separate cache lines; and the numbers by which
+//! threads find theirs.
 //!
 //! A thread takes the lowest free number and returns it when it ends, so as many numbers are in use
 //! as there are threads, and no two live threads share one. The first places exist from the start;

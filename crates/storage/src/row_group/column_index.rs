@@ -130,7 +130,7 @@ impl ColumnIndex {
         Self { id, groups, runs, next }
     }
 
-    /// Tells whether a group has some of these heads already.
+    /// Returns whether a group has some of these heads already.
     pub(crate) fn overlaps(&self, runs: &[Run]) -> bool {
         runs.iter().any(|new| {
             let before = self.runs.partition_point(|run| run.end() <= new.first);
@@ -221,7 +221,7 @@ impl ColumnView {
         changed
     }
 
-    /// Tells whether the row of a head is read from a group.
+    /// Returns whether the row of a head is read from a group.
     pub(crate) fn covers(&self, id: RowId) -> bool {
         run_of(&self.runs, id.0).is_some_and(|run| {
             let row = run.row + place_in(run, id.0);

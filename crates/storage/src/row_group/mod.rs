@@ -102,7 +102,7 @@ impl<'t> RowGroup<'t> {
         Trim::ALL[usize::from(self.image.bytes[GROUP_BYTES])]
     }
 
-    /// Tells whether its rows are still moving from the delta store.
+    /// Returns whether its rows are still moving from the delta store.
     pub fn is_moving(&self) -> bool {
         self.image.bytes[GROUP_BYTES + 1] == MOVING
     }

@@ -55,7 +55,7 @@ pub enum Hold {
 }
 
 impl Hold {
-    /// Tells whether two transactions may hold the same thing in these modes.
+    /// Returns whether two transactions may hold the same thing in these modes.
     const fn goes_with(self, other: Self) -> bool {
         matches!((self, other), (Self::Shared, Self::Shared | Self::Update))
             || matches!((self, other), (Self::Update, Self::Shared))
@@ -113,7 +113,7 @@ enum Stage {
     Open,
 }
 
-/// The book is closed after so many checks by writers while no transaction uses it.
+/// Checks by writers after which a book that no transaction uses is closed.
 const IDLE_LOOKS_MAX: u32 = if cfg!(test) { 4 } else { 1024 };
 
 #[derive(Default)]

@@ -164,13 +164,13 @@ impl Ranges {
     }
 }
 
-/// Tells whether two ranges have no key in common.
+/// Returns whether two ranges have no key in common.
 fn are_apart(one: Bounds<'_>, other: Bounds<'_>) -> bool {
     is_below(one.upper, other.lower) || is_below(other.upper, one.lower)
 }
 
-/// Tells whether every key up to `upper` is below every key from `lower`. A bound is compared with
-/// as many leading bytes of a key as it has.
+/// Returns whether every key up to `upper` is below every key from `lower`. A bound is compared
+/// with as many leading bytes of a key as it has.
 fn is_below(upper: Bound<&[u8]>, lower: Bound<&[u8]>) -> bool {
     let (u, l) = match (upper, lower) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => return false,

@@ -25,7 +25,7 @@ pub struct HoldRow {
 /// The thing that a hold is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldThing {
-    /// The whole table.
+    /// The table as a whole.
     Table,
     /// A row of the table.
     Row(RowId),

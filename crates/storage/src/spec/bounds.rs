@@ -26,7 +26,7 @@ impl<'a> Bounds<'a> {
     /// The range of every key.
     pub const ALL: Self = Self { lower: Bound::Unbounded, upper: Bound::Unbounded };
 
-    /// Tells whether `key` is in the range.
+    /// Returns whether `key` is in the range.
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
         let lower = match self.lower {
             Bound::Unbounded => true,

@@ -1,4 +1,5 @@
-//! Definitions of tables and indexes: ids, kinds, specifications; and the figures that describe them.
+//! Definitions of tables and indexes: ids, kinds, specifications; and the figures that describe
+//! them.
 
 use types::row::Likeness;
 
@@ -52,7 +53,7 @@ pub trait KeyExtractor: Send + Sync {
     /// Appends the key of `row` to `key`.
     fn key(&self, row: RowImage<'_>, key: &mut Vec<u8>);
 
-    /// Tells whether two rows' keys are equal, if that can be known without extracting them.
+    /// Returns whether two rows' keys are equal, if that can be known without extracting them.
     fn likeness(&self, _one: RowImage<'_>, _other: RowImage<'_>) -> Likeness {
         Likeness::Unknown
     }

@@ -30,8 +30,8 @@ pub enum Error {
     SnapshotConflict(TableId),
     /// 41305: a row that was read has changed. The transaction is rolled back.
     RepeatableReadFailure,
-    /// 41325: a range that was read has a new row, or two transactions insert one key. The transaction
-    /// is doomed or rolled back.
+    /// 41325: a range that was read has a new row, or two transactions insert one key. The
+    /// transaction is doomed or rolled back.
     SerializableFailure,
     /// 1205: the wait would close a cycle of waits. The transaction is doomed.
     Deadlock,
@@ -53,7 +53,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Tells whether this error leaves the transaction unable to commit (`XACT_STATE() = -1`).
+    /// Returns whether this error leaves the transaction unable to commit (`XACT_STATE() = -1`).
     pub fn dooms(&self) -> bool {
         match self {
             Self::UpdateConflict

@@ -1,4 +1,5 @@
-//! What a transaction and each of its reads promise: scope, isolation level, lock hint, LOCK_TIMEOUT.
+//! What a transaction and each of its reads promise: scope, isolation level, lock hint,
+//! LOCK_TIMEOUT.
 
 use std::sync::Arc;
 

@@ -61,6 +61,6 @@ pub enum Decision {
     Keep,
     /// Replace it by the row that the closure left in the buffer.
     Update(Keys),
-    /// Delete the row.
+    /// Delete the row that was shown.
     Delete,
 }

@@ -284,7 +284,7 @@ impl Garbage {
         }
     }
 
-    /// Tells whether there is a note about a table.
+    /// Returns whether there is a note about a table.
     #[cfg(all(test, shuttle))]
     pub(crate) fn knows(&self, wanted: &Table) -> bool {
         self.shards.iter().any(|shard| {

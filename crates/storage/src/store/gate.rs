@@ -35,7 +35,7 @@ impl Gate {
         Self { session, ..self }
     }
 
-    /// Tells whether a statement may write.
+    /// Returns whether a statement may write.
     #[inline]
     pub(crate) fn admits(self, tag: SessionTag) -> bool {
         (self.session == 0 || self.session == tag.number) && tag.plan >= self.since

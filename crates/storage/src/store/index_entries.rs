@@ -39,7 +39,7 @@ pub(crate) struct Asker {
 }
 
 impl Asker {
-    /// An autocommit statement, without a state or snapshot of its own.
+    /// An autocommit statement, which has neither state nor snapshot.
     pub(crate) const STATEMENT: Self = Self { me: std::ptr::null(), snapshot: None };
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum KeyChange {
 
 /// In which indexes an update changes the row's key.
 pub(crate) enum Moves<'s> {
-    /// In none.
+    /// In none of them.
     Nowhere,
     /// In this one only.
     In(&'s Index),
@@ -84,7 +84,8 @@ pub(crate) fn moves<'s>(
     moves
 }
 
-/// Tells whether an update may change the key in `index`: by the plan, if the plan can be trusted.
+/// Returns whether an update may change the key in `index`: by the plan, if the plan can be
+/// trusted.
 fn may_move(keys: Keys, set: &IndexSet, index: &Index) -> bool {
     match (keys, set.trust) {
         (Keys::Same, Trust::Plan) => false,
@@ -281,7 +282,7 @@ pub(crate) fn remove_dead_keys(table: &Table, head: &RowHead, gone: &Version, gu
     }
 }
 
-/// Tells, without the index's latch, whether the newest version has the key of `gone`. Then the
+/// Returns, without the index's latch, whether the newest version has the key of `gone`. Then the
 /// entry stays, and is removed with that version.
 fn newest_has_key_of(index: &Index, gone: &Version, head: &RowHead, guard: &Guard) -> bool {
     versions(head.latest(), guard).next().is_some_and(|version| {
@@ -289,7 +290,7 @@ fn newest_has_key_of(index: &Index, gone: &Version, head: &RowHead, guard: &Guar
     })
 }
 
-/// Tells whether a version in the chain needs the entry of `key`.
+/// Returns whether a version in the chain needs the entry of `key`.
 fn chain_has_key(index: &Index, key: &[u8], head: &RowHead, guard: &Guard) -> bool {
     versions(head.latest(), guard).any(|version| {
         version.kind == VersionKind::Data

@@ -1,10 +1,10 @@
 //! The tables of one instance, the snapshots in use, and garbage collection.
 //!
-//! `Store` and `Table` know each other, and the files of this folder import each other in a circle. That
-//! is essential: a store owns its tables; a table commits by the store's clock and leaves its garbage in
-//! the store's queues; and the garbage collector follows notes back to a table, to unlink versions,
-//! index entries and at last the table itself. What else they need is kept out of the circle: this
-//! folder does not know transactions, scans or waiting, and nothing in it blocks.
+//! `Store` and `Table` know each other, and the files of this folder form an import cycle. That is
+//! essential: a store owns its tables; a table commits by the store's clock and leaves its garbage
+//! in the store's queues; and the garbage collector follows notes back to a table, to unlink
+//! versions, index entries and at last the table itself. What else they need is kept out of the
+//! cycle: this folder does not know transactions, scans or waiting, and nothing in it blocks.
 //!
 //! ```text
 //!  Store ─ Shared ─┬─ clock, snapshots, lock manager
@@ -12,11 +12,11 @@
 //!                  └─ tables ──► Table ─┬─ heap of heads
 //!                                       ├─ index set: indexes, gate, columnstore index
 //!                                       ├─ lock book: rows and key ranges that are locked
-//!                                       └─ row groups: three tables of their own
+//!                                       └─ row groups: three internal tables
 //! ```
 //!
-//! Start with `table.rs`; `garbage.rs` says when a version is freed, and `index_entries.rs` keeps the
-//! indexes true to the rows.
+//! Start with `table.rs`; `garbage.rs` says when a version is freed, and `index_entries.rs` keeps
+//! the indexes true to the rows.
 
 pub(crate) mod garbage;
 pub(crate) mod gate;
@@ -31,6 +31,8 @@ use std::sync::Arc;
 
 use crate::lock::LockManager;
 use crate::primitives::clock::Clock;
+#[cfg(not(any(loom, shuttle)))]
+use crate::primitives::park::Cancel;
 use crate::primitives::sync::{SpinClass, SpinLock};
 use crate::row_lock::HoldRow;
 use crate::spec::definition::{TableId, TableSpec};
@@ -73,14 +75,14 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) snapshots: Snapshots,
     pub(crate) garbage: Garbage,
-    /// In a block of its own: inside `Shared` it would make that the only block of its size class,
+    /// In a separate block: inside `Shared` it would make that the only block of its size class,
     /// for which the allocator takes half a megabyte.
     pub(crate) locks: Box<LockManager>,
     tables: SpinLock<HashMap<TableId, Arc<Table>>>,
 }
 
 impl Shared {
-    /// Tells whether a test has asked for this mistake.
+    /// Returns whether a test has asked for this mistake.
     #[inline]
     pub(crate) fn makes(&self, mistake: Mistake) -> bool {
         #[cfg(debug_assertions)]
@@ -95,7 +97,7 @@ impl Shared {
 
 /// A handle to the data of one instance.
 ///
-/// [`Store::begin`] counts a reference on the handle, so give each session a handle of its own
+/// [`Store::begin`] counts a reference on the handle, so give each session its own handle
 /// ([`Store::fork`]): then beginning a transaction writes no cache line that other sessions write.
 pub struct Store {
     shared: Arc<Shared>,
@@ -126,7 +128,7 @@ impl Store {
         })
     }
 
-    /// Returns another handle to the same data, with a reference count of its own.
+    /// Returns another handle to the same data, with its own reference count.
     pub fn fork(&self) -> Arc<Self> {
         Arc::new(Self { shared: Arc::clone(&self.shared), owner: Ownership::Fork })
     }
@@ -188,7 +190,7 @@ impl Store {
     /// Sleeps until there is garbage to collect, or until `cancel` is set. Only the one collector
     /// calls this.
     #[cfg(not(any(loom, shuttle)))]
-    pub fn wait_for_garbage(&self, cancel: &crate::primitives::park::Cancel) {
+    pub fn wait_for_garbage(&self, cancel: &Cancel) {
         self.shared.garbage.wait(cancel);
     }
 

@@ -7,16 +7,19 @@
 //!                       └─ shown:   (group, row), the first of each part that the tuple mover has moved
 //! ```
 //!
-//! So a row group is visible from the commit of its transaction on, never in part, to the snapshots that see
-//! that commit; and two transactions that delete a compressed row compete for a key, as for any other. A
-//! compressed row that is changed is inserted into the delta store first
-//! ([`Transaction::take_compressed`](crate::Transaction::take_compressed)); nothing changes a segment.
+//! So a row group is visible from the commit of its transaction on, never in part, to the snapshots
+//! that see that commit; and two transactions that delete a compressed row compete for a key, as
+//! for any other. A compressed row that is changed is inserted into the delta store first
+//! ([`Transaction::take_compressed`](crate::Transaction::take_compressed)); nothing changes a
+//! segment.
 
 use types::ColumnType;
 
 use crate::primitives::sync::{AtomicU64, SpinClass, SpinLock};
 use crate::row_group::{GROUP_BYTES, PLACE_BYTES};
-use crate::spec::definition::{IndexId, IndexKind, IndexSpec, TableKind, TableSpec, Uniqueness};
+use crate::spec::definition::{
+    IndexId, IndexKind, IndexSpec, TableId, TableKind, TableSpec, Uniqueness,
+};
 use crate::spec::row::RowImage;
 use crate::store::table::Table;
 
@@ -59,7 +62,7 @@ impl ColumnStore {
     pub(crate) fn new(columns: Vec<ColumnType>, part: impl Fn(TableSpec) -> Table) -> Self {
         let by_first = |bytes: usize| TableSpec {
             // Replaced by the id of the table that this belongs to.
-            id: crate::spec::definition::TableId(0),
+            id: TableId(0),
             kind: TableKind::Ordinary,
             indexes: vec![IndexSpec {
                 id: BY_KEY,
@@ -83,7 +86,7 @@ impl ColumnStore {
         (!std::mem::replace(&mut state.is_busy, true)).then_some(Mover(self))
     }
 
-    /// Tells whether a move may have been interrupted.
+    /// Returns whether a move may have been interrupted.
     pub(crate) fn is_unsettled(&self) -> bool {
         self.mover.lock().is_unsettled
     }

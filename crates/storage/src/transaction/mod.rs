@@ -1,8 +1,9 @@
 //! `Transaction`: what a statement or an explicit transaction reads and writes, and how it ends.
 //!
-//! Its verbs take `&self`, so that rows it handed out stay borrowed and valid while it writes; what
-//! invalidates them (next statement, rollback to a savepoint, restart) takes `&mut self`, and commit
-//! and rollback consume it. It is `Send` and not `Sync`: one request at a time, on any thread.
+//! Its methods take `&self`, so rows that it returned stay borrowed and valid while it writes. What
+//! invalidates them (next statement, rollback to a savepoint, restart) takes `&mut self`, and
+//! commit and rollback consume it. It is `Send` and not `Sync`: one request at a time, on any
+//! thread.
 //!
 //! | file | what it is about |
 //! |---|---|
@@ -15,7 +16,7 @@
 //! | `undo.rs` | one write: taking it back, or stamping it with the commit time |
 //! | `row_ref.rs` | the row version that a caller has read |
 //!
-//! It does not know how rows are found: scans and lookups are in `access/` and call back to
+//! This folder does not know how rows are found: scans and lookups are in `access/` and call
 //! `read_row.rs`. Which version is visible is decided in `version/visibility.rs`.
 
 pub(crate) mod read_row;
@@ -57,7 +58,7 @@ use crate::version::state::{
 };
 use crate::version::visibility::View;
 
-/// A point in a transaction to which its writes can be undone.
+/// A point in a transaction to which its writes can be rolled back.
 #[derive(Clone, Copy, Debug)]
 pub struct Savepoint {
     writes: usize,
@@ -72,14 +73,14 @@ pub struct Transaction {
 }
 
 // SAFETY: the raw pointers in `Inner` are to heads and versions that the transaction's snapshot and
-// its own writes keep alive, whichever thread looks at them; nothing in it belongs to a thread.
+// its own writes keep alive, whichever thread reads them; nothing in it belongs to a thread.
 unsafe impl Send for Transaction {}
 
 #[derive(Default)]
 struct Inner {
-    /// Made by the first write.
+    /// Made by the first write or row lock.
     state: Option<Arc<TxState>>,
-    /// Of a reader: the state of the transaction that it looks for.
+    /// In a reader: the state of the transaction that it reads for.
     lent: Option<Arc<TxState>>,
     is_reader: bool,
     slot: Option<Slot>,
@@ -90,18 +91,18 @@ struct Inner {
     reads: Vec<RowRead>,
     ranges: Vec<RangeRead>,
     doomed: bool,
-    /// What the statement sees of columnstore indexes.
+    /// The statement's views of columnstore indexes.
     views: KeptViews,
-    /// What it holds without having changed it.
+    /// Row locks on rows and ranges that it has not changed.
     holds: Holds,
-    /// Versions of others that were not committed, as this statement has read them.
+    /// Copies of other transactions' uncommitted versions that this statement has read.
     copies: Vec<NonNull<Version>>,
-    /// Who was in the way when `Error::Restart` was returned.
+    /// The transaction that was in the way when `Error::Restart` was returned.
     blocker: Option<Blocker>,
 }
 
 impl Inner {
-    /// The state of whose versions are own ones.
+    /// Returns the state that makes versions the transaction's own.
     fn me(&self) -> *const TxState {
         self.state.as_ref().or(self.lent.as_ref()).map_or(std::ptr::null(), Arc::as_ptr)
     }
@@ -115,8 +116,8 @@ impl Transaction {
         Self { store, scope: Cell::new(scope), patience, inner: RefCell::new(inner) }
     }
 
-    /// Makes one that sees what this one does, and has nothing of its own: see [`crate::access::reader::Reader`], which keeps
-    /// it from outliving this one and from ending as a transaction does.
+    /// Makes a transaction that sees what this one does and owns nothing. [`crate::Reader`] wraps
+    /// it, so it neither outlives this one nor ends as a transaction does.
     pub(crate) fn lend(&self) -> Self {
         let inner = self.inner.borrow();
         let lent = Inner {
@@ -137,7 +138,7 @@ impl Transaction {
         }
     }
 
-    /// Gives up what [`Self::lend`] has lent.
+    /// Drops what [`Self::lend`] has lent.
     pub(crate) fn forget(&mut self) {
         let inner = self.inner.get_mut();
         assert!(inner.state.is_none() && inner.writes.is_empty(), "a reader writes nothing");
@@ -145,8 +146,8 @@ impl Transaction {
         inner.lent = None;
     }
 
-    /// Begins the next statement: it sees what this transaction wrote before, and under READ COMMITTED
-    /// a new snapshot. Call it before every statement but the first.
+    /// Begins the next statement: it sees what this transaction wrote before and, under READ
+    /// COMMITTED, a new snapshot. Call it before every statement but the first.
     pub fn next_statement(&mut self) {
         let inner = self.inner.get_mut();
         inner.command += 1;
@@ -161,15 +162,15 @@ impl Transaction {
         }
     }
 
-    /// Ends a statement while the transaction goes on, for as long as its client likes. What only the statement could see
-    /// is kept no longer for one that has nothing but read, and whose next statement will see the state of its own time:
-    /// so an idle transaction under READ COMMITTED is in nobody's way.
+    /// Ends a statement while the transaction stays open, for as long as its client likes. If it
+    /// has only read, and its next statement takes a new snapshot, its snapshot is released. So an
+    /// idle transaction under READ COMMITTED delays no garbage collection.
     pub fn rest(&mut self) {
         let inner = self.inner.get_mut();
         inner.statement_snapshot = None;
         inner.views.clear();
         drop_copies(&mut inner.copies);
-        // What it has written or holds is in tables, which stay until it has ended.
+        // What it has written or locked is in tables, which must stay until it has ended.
         let owns_nothing = inner.state.is_none() || is_mutant(Mutant::WrittenTableFreed);
         let has_tracked = !inner.reads.is_empty() || !inner.ranges.is_empty();
         let keeps = !owns_nothing || has_tracked || inner.transaction_snapshot.is_some();
@@ -178,47 +179,47 @@ impl Transaction {
         }
     }
 
-    /// Sets the lock timeout of the waits to come, in milliseconds.
+    /// Sets SET LOCK_TIMEOUT for later waits, in milliseconds; `None` for no limit.
     pub fn set_lock_timeout(&mut self, lock_timeout_ms: Option<u32>) {
         self.patience.timeout_ms = lock_timeout_ms;
     }
 
-    /// Sets the version of the catalog that the statements to come are planned for.
+    /// Sets the version of the catalog that later statements are planned for.
     pub fn set_plan(&mut self, plan: u64) {
         self.patience.session.plan = plan;
     }
 
-    /// Whose the transaction is.
+    /// Returns the session that runs the transaction.
     pub(crate) fn session(&self) -> SessionTag {
         self.patience.session
     }
 
-    /// How long it waits.
+    /// Returns the limits of its waits.
     pub(crate) fn patience(&self) -> &Patience {
         &self.patience
     }
 
-    /// What its versions say whose they are; null before the first.
+    /// Returns the address of its state, which its versions hold; null before the first write.
     pub(crate) fn state_address(&self) -> *const TxState {
         self.inner.borrow().state.as_ref().map_or(std::ptr::null(), Arc::as_ptr)
     }
 
-    /// Tells whether it has written to a table.
+    /// Returns whether the transaction has written to a table.
     pub(crate) fn has_written_to(&self, table: &Table) -> bool {
         self.inner.borrow().writes.iter().any(|write| write.is_to(table))
     }
 
-    /// Sets the deadlock priority of the waits to come.
+    /// Sets SET DEADLOCK_PRIORITY for later waits.
     pub fn set_deadlock_priority(&mut self, priority: i8) {
         self.patience.session.deadlock_priority = priority;
     }
 
-    /// Marks the present point.
+    /// Returns the current point, for [`Self::rollback_to`].
     pub fn savepoint(&self) -> Savepoint {
         Savepoint { writes: self.inner.borrow().writes.len() }
     }
 
-    /// Undoes all writes since `savepoint`. Rows stay owned.
+    /// Rolls back all writes since `savepoint`. Claimed rows stay owned.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         self.undo_from(savepoint.writes, Locks::Keep);
         if let Some(state) = &self.inner.get_mut().state {
@@ -226,8 +227,8 @@ impl Transaction {
         }
     }
 
-    /// After [`crate::spec::error::Error::Restart`]: undoes everything, waits for the transaction that was in the
-    /// way while holding nothing, and begins anew.
+    /// After [`crate::Error::Restart`]: rolls everything back, waits for the transaction that was
+    /// in the way while owning nothing, and starts again.
     pub fn restart(&mut self) -> Result<()> {
         self.end(TxStatus::Aborted);
         let blocker = self.inner.get_mut().blocker.take();
@@ -236,21 +237,21 @@ impl Transaction {
         wait_for(&self.store.shared().locks, None, blocker, &self.patience)
     }
 
-    /// Tells whether an error has made commit impossible (`XACT_STATE() = -1`).
+    /// Returns whether an error has made commit impossible (`XACT_STATE() = -1`).
     pub fn is_doomed(&self) -> bool {
         self.inner.borrow().doomed
     }
 
-    /// Tells whether the transaction has written anything.
+    /// Returns whether the transaction has written anything.
     pub fn has_written(&self) -> bool {
         self.inner.borrow().writes.iter().any(|write| write.kind != WriteKind::Lock)
     }
 
-    /// Commits. On an error everything is rolled back.
+    /// Commits. On an error the transaction is rolled back.
     pub fn commit(mut self) -> Result<()> {
         let _label = labelled(Label::Commit);
         if self.inner.get_mut().doomed {
-            // Drop rolls back.
+            // Dropping `self` rolls it back.
             return Err(Error::Doomed);
         }
         self.decide()?;
@@ -258,12 +259,12 @@ impl Transaction {
         Ok(())
     }
 
-    /// Undoes everything.
+    /// Rolls back the transaction and ends it.
     pub fn rollback(self) {
         drop(self);
     }
 
-    /// Publishes the outcome: from here on the transaction has a time, or an error.
+    /// Publishes the outcome: from here on the transaction has a commit time, or has failed.
     fn decide(&mut self) -> Result<()> {
         let store = Arc::clone(&self.store);
         let clock = &store.shared().clock;
@@ -286,7 +287,7 @@ impl Transaction {
             }
         };
         let me = inner.state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
-        // On an error, drop rolls back and wakes who waits for the outcome.
+        // On an error, dropping the transaction rolls it back and wakes its waiters.
         if !store.shared().makes(Mistake::NoValidation) {
             validate(&inner.reads, &inner.ranges, (me, ts), clock)?;
         }
@@ -316,7 +317,7 @@ impl Transaction {
         self.let_go();
     }
 
-    /// Rolls back whatever has not been committed, and ends.
+    /// Rolls back whatever has not been committed, and ends the transaction.
     fn end(&mut self, outcome: TxStatus) {
         self.undo_from(0, Locks::Release);
         if let Some(state) = &self.inner.get_mut().state {
@@ -325,7 +326,7 @@ impl Transaction {
         self.let_go();
     }
 
-    /// Wakes the waiters and gives back the slot and the state.
+    /// Wakes the waiters and releases row locks, slot and state.
     fn let_go(&mut self) {
         let inner = self.inner.get_mut();
         drop_copies(&mut inner.copies);
@@ -355,19 +356,20 @@ impl Transaction {
                 }
             }
             drop(guard);
-            // Whoever is here may be so for want of memory: what waits to be freed stays little.
+            // A rollback may be due to short memory: keep what waits to be freed small.
             breathe();
         }
         writes.extend(kept.into_iter().rev());
     }
 
-    /// Takes a slot, so that what is read from now on stays.
+    /// Takes a slot, so that the versions of its snapshots are kept.
     pub(crate) fn ensure_slot(&self) {
         let inner = &mut *self.inner.borrow_mut();
         inner.slot.get_or_insert_with(|| self.store.shared().snapshots.acquire());
     }
 
-    /// Returns from where an access looks.
+    /// Returns the view of an access, and whether it is that of the statement or of the
+    /// transaction.
     pub(crate) fn view(&self, table: &Table, isolation: Isolation) -> (View, Basis) {
         let basis = match (self.scope.get(), table.kind(), isolation) {
             (Scope::Statement, _, _) | (_, _, Isolation::ReadCommitted) => Basis::Statement,
@@ -397,19 +399,20 @@ impl Transaction {
         (View { me, command: inner.command, snapshot, is_dirty: false }, basis)
     }
 
-    /// As [`Self::view`], for a read. What is held is looked at as it is now: nobody changes it any more.
+    /// Like [`Self::view`], for a read. Rows that are locked are read as they are now, because no
+    /// other transaction can change them.
     pub(crate) fn view_of(&self, table: &Table, read: Read) -> (View, Basis) {
         let (mut view, basis) = self.view(table, read.isolation);
         if hold_of(table, read).is_some() {
-            // Above the snapshots of the slot, so what it shows is kept as well.
+            // Later than the snapshots of the slot, so the versions that it sees are kept as well.
             view.snapshot = self.clock().snapshot();
         }
         view.is_dirty = read.lock == RowLock::Dirty;
         (view, basis)
     }
 
-    /// Tells whether reading rows of the table so leaves a trace: a row is claimed, or noted to be
-    /// looked at again at commit.
+    /// Returns whether such a read of the table must be remembered: it claims or locks rows, or
+    /// validates them at commit.
     pub(crate) fn remembers(&self, table: &Table, read: Read) -> bool {
         let is_lock = !matches!(read.lock, RowLock::None | RowLock::Dirty);
         is_lock || hold_of(table, read).is_some() || self.is_tracked(table, read.isolation)
@@ -420,20 +423,20 @@ impl Transaction {
         self.inner.borrow().me()
     }
 
-    /// Returns what the statement has seen of a table's columnstore index.
+    /// Returns the statement's view of a table's columnstore index, if it has one.
     pub(crate) fn known_view(&self, index: (TableId, ColumnIndexId)) -> Option<&ColumnView> {
         let inner = self.inner.borrow();
         let (_, view) = inner.views.iter().find(|(of, _)| *of == index)?;
-        // SAFETY: views are let go by the next statement and by the end, which take `&mut self`.
+        // SAFETY: views are dropped by the next statement and by the end, which take `&mut self`.
         Some(unsafe { &*Arc::as_ptr(view) })
     }
 
-    /// Tells whether this is a reader's.
+    /// Returns whether this belongs to a [`crate::Reader`].
     pub(crate) fn is_lent(&self) -> bool {
         self.inner.borrow().is_reader
     }
 
-    /// Keeps a view until the statement ends.
+    /// Keeps a view of a columnstore index until the statement ends.
     pub(crate) fn keep_view(
         &self,
         index: (TableId, ColumnIndexId),
@@ -446,7 +449,8 @@ impl Transaction {
         unsafe { &*kept }
     }
 
-    /// Waits until there is memory for another row, of which the collector may have to free some; the caller holds no pin.
+    /// Waits until there is memory for another row; the collector may have to free some. The caller
+    /// holds no pin.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; [`Error::Cancelled`].
@@ -459,7 +463,7 @@ impl Transaction {
         wait_for_memory(&self.patience)
     }
 
-    /// Has nothing kept that only earlier statements could see: this one has not looked yet.
+    /// Releases versions that only earlier statements could see, if this one has not read yet.
     #[cold]
     fn look_from_now(&self) {
         let inner = &mut *self.inner.borrow_mut();
@@ -474,7 +478,7 @@ impl Transaction {
         &self.store.shared().clock
     }
 
-    /// Finds an index, for as long as the transaction's snapshot is held.
+    /// Finds an index; the reference is valid while the transaction's snapshot is held.
     pub(crate) fn index_of<'t>(&'t self, table: &'t Table, index: IndexId) -> Result<&'t Index> {
         debug_assert!(self.inner.borrow().slot.is_some(), "view() has taken a slot");
         let guard = pin();
@@ -483,7 +487,7 @@ impl Transaction {
         Ok(unsafe { &*std::ptr::from_ref(index) })
     }
 
-    /// Waits for another transaction while keeping what this one owns.
+    /// Waits for another transaction while keeping its own rows.
     pub(crate) fn wait_for(&self, other: Blocker) -> Result<()> {
         let state = self.inner.borrow().state.clone();
         let waited = wait_for(&self.store.shared().locks, state.as_deref(), other, &self.patience);
@@ -509,7 +513,7 @@ impl Transaction {
         self.store.shared().makes(mistake)
     }
 
-    /// Runs `change` on the transaction's holds.
+    /// Runs `change` on the transaction's row locks.
     pub(crate) fn with_holds<R>(&self, change: impl FnOnce(&mut Holds) -> R) -> R {
         change(&mut self.inner.borrow_mut().holds)
     }
@@ -531,19 +535,19 @@ impl Transaction {
         self.inner.borrow_mut().writes.push(write);
     }
 
-    /// Makes commit impossible.
+    /// Makes commit impossible; returns the error.
     pub(crate) fn doom(&self, error: Error) -> Error {
         self.inner.borrow_mut().doomed = true;
         error
     }
 
-    /// Notes who is in the way, for `restart` to wait for.
+    /// Records the transaction that is in the way, for `restart` to wait for.
     pub(crate) fn restart_behind(&self, other: Blocker) -> Error {
         self.inner.borrow_mut().blocker = Some(other);
         Error::Restart
     }
 
-    /// Returns the state that own versions point to; the first write makes it.
+    /// Returns the state that own versions refer to; the first write makes it.
     pub(crate) fn writing_state(&self) -> Result<Arc<TxState>> {
         self.ensure_slot();
         let inner = &mut *self.inner.borrow_mut();
@@ -559,7 +563,7 @@ impl Transaction {
         ))
     }
 
-    /// Begins to write as one that is over at once.
+    /// Makes the state of a transaction that ends at once ([`Pace::Brief`]).
     pub(crate) fn begin_briefly(&self) -> Result<()> {
         self.ensure_slot();
         let state = TxState::new(self.patience.session.number, Pace::Brief);
@@ -576,7 +580,7 @@ impl Transaction {
         }
     }
 
-    /// Notes a range of keys that is read, where the end of the transaction has to check it.
+    /// Records a range of keys that was read, if commit has to validate it.
     pub(crate) fn note_range(
         &self,
         table: &Table,
@@ -599,12 +603,12 @@ impl Transaction {
     }
 }
 
-/// Writes that are undone before some of what they had is freed.
+/// Writes that are rolled back between two rounds of freeing.
 const UNDONE_AT_ONCE: usize = 1_024;
-/// Writes from which on a list that is full asks for memory before it grows.
+/// From this many writes on, memory is reserved before the list of writes grows.
 const ASKED_FROM: usize = 16 << 10;
 
-/// Asks for the memory that a list of writes takes when it grows, if it is full: with the old one beside it.
+/// Reserves the memory for growing a full list of writes: the new one exists beside the old one.
 fn ask_for_writes(writes: &Vec<Write>) -> Result<()> {
     if writes.len() == writes.capacity() && writes.len() >= ASKED_FROM {
         return ask_for_reserve(2 * writes.len() * size_of::<Write>());
@@ -612,15 +616,16 @@ fn ask_for_writes(writes: &Vec<Write>) -> Result<()> {
     Ok(())
 }
 
-/// Frees copies that nobody else has seen.
+/// Frees copies of versions that only this transaction has seen.
 fn drop_copies(copies: &mut Vec<NonNull<Version>>) {
     for copy in copies.drain(..) {
-        // SAFETY: made by `Version::allocate` for this transaction alone; who borrowed it has ended.
+        // SAFETY: made by `Version::allocate` for this transaction alone; the borrows of it have
+        // ended.
         unsafe { Version::free(copy) };
     }
 }
 
-/// What to do with locks when undoing.
+/// Whether a rollback keeps the ownership of claimed rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Locks {
     Keep,
@@ -639,14 +644,14 @@ impl Drop for Transaction {
 }
 
 impl Store {
-    /// Begins a transaction. Costs nothing shared; the snapshot is taken at the first access.
+    /// Begins a transaction. Writes nothing shared; the snapshot is taken at the first access.
     pub fn begin(self: &Arc<Self>, options: TransactionOptions) -> Transaction {
         Transaction::new(Arc::clone(self), options)
     }
 }
 
 impl Transaction {
-    /// Fails with [`Error::Closed`] where the gate is closed to this transaction.
+    /// Fails with [`Error::Closed`] if the table's gate is closed to this transaction.
     #[inline]
     pub(crate) fn admit(&self, table: &Table, guard: &Guard) -> Result<()> {
         if table.index_set(guard).gate.admits(self.session()) {

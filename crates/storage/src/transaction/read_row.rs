@@ -1,4 +1,5 @@
-//! Looking at one row: as a snapshot sees it, as it is now, or as it may become.
+//! Reading one row: the version that a snapshot sees, the newest committed one, or an uncommitted
+//! one; with the row lock that the access asks for.
 
 use std::ptr::NonNull;
 
@@ -23,7 +24,8 @@ use crate::version::visibility::{Sight, View, visible};
 type Under<'a> = Option<(&'a Index, &'a [u8])>;
 
 impl Transaction {
-    /// Looks at one row: visible, with the right key, and locked if the access asks for it.
+    /// Reads one row if it is visible and has the right key, and locks it if the access asks for
+    /// that.
     pub(crate) fn look<'t>(
         &'t self,
         (table, head): (&'t Table, &'t RowHead),
@@ -60,7 +62,7 @@ impl Transaction {
         Ok(Some(row))
     }
 
-    /// Takes a row that an access under UPDLOCK or XLOCK meets.
+    /// Claims a row for an access with UPDLOCK or XLOCK.
     fn look_and_claim<'t>(
         &'t self,
         (table, head): (&'t Table, &'t RowHead),
@@ -86,13 +88,14 @@ impl Transaction {
             Claim::Changed(_) | Claim::Gone | Claim::Skipped => return Ok(None),
         };
         if matches!(read.lock, RowLock::Exclusive(_)) && table.kind() == TableKind::Ordinary {
-            // Readers that hold rows go by holds.
+            // Readers with row locks look for holds, not for claims.
             self.hold_row((table, head), view, (Hold::Exclusive, when_owned))?;
         }
         Ok(Some(claimed))
     }
 
-    /// Returns the newest version of a row, whoever wrote it: a copy, where it may go at any time.
+    /// Returns the newest version of a row, committed or not. An uncommitted one is copied, because
+    /// it may be undone at any time.
     fn see_dirty<'t>(&'t self, head: &RowHead, view: View) -> Result<Option<&'t Version>> {
         let guard = pin();
         for version in versions(head.latest(), &guard) {
@@ -107,8 +110,8 @@ impl Transaction {
                 return Ok(None);
             }
             if !is_others {
-                // SAFETY: it is the transaction's own, or no older than its snapshot, whose slot is held: it stays
-                // until the next statement or the end, which take `&mut self`.
+                // SAFETY: it is the transaction's own, or no older than its snapshot, whose slot is
+                // held: it stays until the next statement or the end, which take `&mut self`.
                 return Ok(Some(unsafe { &*std::ptr::from_ref(version) }));
             }
             let none = std::ptr::null_mut();
@@ -121,7 +124,8 @@ impl Transaction {
         Ok(None)
     }
 
-    /// Tells whether another transaction has written above a version: it may not have ended.
+    /// Returns whether another transaction has written a newer version than this one; it may not
+    /// have ended.
     fn has_changed(&self, head: &RowHead, seen: &Version) -> bool {
         let guard = pin();
         let clock = self.clock();
@@ -158,8 +162,9 @@ impl Transaction {
     }
 }
 
-/// Tells whether the version seen has the key of the entry that led to it.
+/// Returns whether the version has the key of the index entry that led to it.
 fn is_under(index: &Index, key: &[u8], row: RowRef<'_>) -> bool {
-    // The note is read after the version: whoever links a version with another key notes it before.
+    // The mark is read after the version: a writer that links a version with another key sets it
+    // before.
     !index.is_verified_by_reader(row.head) || has_key(index, row.image(), key)
 }

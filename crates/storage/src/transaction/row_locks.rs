@@ -1,4 +1,5 @@
-//! Taking holds, and waiting for those of others: the side of readers, of whole tables and of writers.
+//! Taking row locks and waiting for those of other transactions. Reads and table hints take holds;
+//! writers wait for them.
 
 use std::sync::Arc;
 
@@ -23,13 +24,13 @@ use crate::version::layout::{Version, VersionKind};
 use crate::version::state::{TxState, announce_withdrawal};
 use crate::version::visibility::View;
 
-/// Rows that are looked at between two pins.
+/// Rows that are read under one pin.
 const BATCH: usize = 64;
 
-/// The holds of a transaction.
+/// The row locks that a transaction holds.
 #[derive(Default)]
 pub(crate) struct Holds {
-    /// Tables whose books it uses, and what it holds there.
+    /// The tables whose books it uses, and what it holds there.
     tables: Vec<(*const Table, Vec<Place>)>,
 }
 
@@ -39,7 +40,7 @@ impl Holds {
         found.map(|(_, places)| places)
     }
 
-    /// Gives everything back.
+    /// Releases all row locks.
     pub(crate) fn end(&mut self, state: *const TxState) {
         for (table, places) in self.tables.drain(..) {
             // SAFETY: a dropped table stays until every transaction that began before has ended.
@@ -48,7 +49,7 @@ impl Holds {
     }
 }
 
-/// Returns how a read holds what it reads of an ordinary table; `None` if it does not.
+/// Returns the mode in which a read locks what it reads; `None` if it takes no row locks.
 pub(crate) fn hold_of(table: &Table, read: Read) -> Option<Hold> {
     if table.kind() != TableKind::Ordinary || read.isolation < Isolation::RepeatableRead {
         return None;
@@ -70,8 +71,8 @@ impl Read {
 }
 
 impl Transaction {
-    /// Holds a whole table until the end of the transaction (TABLOCK, TABLOCKX): others neither change it nor, by
-    /// what `hold` says, hold any of it.
+    /// Locks a whole table until the end of the transaction (TABLOCK, TABLOCKX). Other transactions
+    /// cannot change it or, depending on `hold`, lock any of it.
     ///
     /// # Errors
     /// Those of a wait.
@@ -79,7 +80,7 @@ impl Transaction {
         self.hold(table, Place::Table, (hold, when_owned), &|| Ok(self.find_in_table(table, hold)))
     }
 
-    /// Holds the range that an access under SERIALIZABLE reads.
+    /// Locks the range that an access under SERIALIZABLE reads.
     pub(crate) fn hold_range(
         &self,
         table: &Table,
@@ -98,7 +99,7 @@ impl Transaction {
         self.hold(table, place, (hold, read.when_owned()), &look)
     }
 
-    /// Holds a row under REPEATABLE READ, or for XLOCK, and returns what it is then.
+    /// Locks a row, for REPEATABLE READ or XLOCK, and returns its version once it is locked.
     pub(crate) fn hold_row<'t>(
         &'t self,
         (table, head): (&'t Table, &'t RowHead),
@@ -120,8 +121,8 @@ impl Transaction {
         self.see(head, View { me: self.me(), snapshot, ..view })
     }
 
-    /// Waits until nobody is changing a row, as READ COMMITTED does without row versions, and returns the row then;
-    /// it is not held.
+    /// Waits until no transaction is changing a row, for READ COMMITTED without row versions, and
+    /// returns its version then; the row is not locked.
     pub(crate) fn see_committed<'t>(
         &'t self,
         (table, head): (&'t Table, &'t RowHead),
@@ -136,7 +137,7 @@ impl Transaction {
         self.see(head, View { me: self.me(), snapshot, ..view })
     }
 
-    /// Whether there is a row, or may come one.
+    /// Returns whether there is a row, or an active transaction may make one.
     fn is_worth_holding(&self, table: &Table, head: &RowHead) -> bool {
         let guard = pin();
         let row = newest(head, self.me(), &table.shared.clock, &guard);
@@ -157,8 +158,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Holds locks until the end from here on, and waits rather than begin again: what it has read may have been
-    /// seen.
+    /// From here on the transaction keeps its locks until it ends, and waits instead of restarting:
+    /// what it has read may have been returned to the client.
     pub fn keep_locks(&self) {
         self.set_scope(Scope::Explicit);
     }
@@ -170,7 +171,8 @@ impl Transaction {
         }
     }
 
-    /// Enters a hold, and waits until nothing in it is being changed, as `look` tells.
+    /// Enters a hold, and waits until nothing that it covers is being changed; `look` finds a
+    /// transaction that does.
     fn hold(
         &self,
         table: &Table,
@@ -184,8 +186,9 @@ impl Transaction {
         let mine = Held { state: Arc::as_ptr(&state), hold };
         let mut has_waited = false;
         loop {
-            // Who has been in the way is looked for first: to enter and to withdraw over and over would wake whoever
-            // waits for this one, and so on in turns.
+            // After a wait, first look whether a transaction is in the way. Entering and
+            // withdrawing over and over would wake the transactions that wait for this one, and
+            // they would do the same in turn.
             if has_waited && let Some(other) = look()? {
                 self.meet(table, other, when)?;
                 continue;
@@ -215,7 +218,8 @@ impl Transaction {
                 });
                 return Ok(());
             };
-            // Others would wait for this one while it waits: nothing is held before all of it is.
+            // Others would wait for this one while it waits: nothing stays held before all of it
+            // can be.
             table.book.remove(&place, mine.state);
             announce_withdrawal(&state);
             self.meet(table, other, when)?;
@@ -241,7 +245,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Finds who is changing a row of a range; for a hold that is not shared, who owns one.
+    /// Finds a transaction that is changing a row of a range; for a hold that is not shared, also
+    /// one that owns a row.
     fn find_in_range(
         &self,
         table: &Table,
@@ -264,7 +269,7 @@ impl Transaction {
         }
     }
 
-    /// As [`Self::find_in_range`], for all rows.
+    /// Like [`Self::find_in_range`], for all rows of the table.
     fn find_in_table(&self, table: &Table, hold: Hold) -> Option<Blocker> {
         let mut position = HeapPosition::default();
         let mut heads = Vec::new();
@@ -302,8 +307,8 @@ impl Transaction {
         }
     }
 
-    /// Waits, as a writer that has taken its version back and is in the queue, for who holds what it changes; `false`
-    /// if it shall pass over what others have.
+    /// Waits for the transaction that holds what a writer is changing. The writer has taken its
+    /// version back and is in the queue. Returns `false` if the row is to be skipped (READPAST).
     pub(crate) fn wait_for_hold(
         &self,
         table: &Table,
@@ -316,7 +321,7 @@ impl Transaction {
             WhenOwned::Skip => Ok(false),
         };
         table.book.unqueue(Arc::as_ptr(state));
-        // Whoever has let it go first looks again.
+        // Readers that wait behind this writer look again.
         announce_withdrawal(state);
         waited
     }

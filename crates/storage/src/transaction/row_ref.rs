@@ -1,12 +1,13 @@
-//! `RowRef`: one version of a row as a transaction has read it, and `Claim`: what claiming the row made of it.
+//! `RowRef`: one version of a row as a transaction has read it, and `Claim`: what claiming the row
+//! made of it.
 
 use crate::spec::row::{RowId, RowImage};
 use crate::store::table::Table;
 use crate::version::head::RowHead;
 use crate::version::layout::Version;
 
-/// One version of a row, as seen by a transaction. Valid as long as the borrow of the transaction,
-/// that is until its next statement, rollback or commit.
+/// One version of a row, as seen by a transaction. Valid as long as the borrow of the transaction:
+/// until its next statement, rollback or commit.
 #[derive(Clone, Copy)]
 pub struct RowRef<'t> {
     pub(crate) table: &'t Table,
@@ -15,12 +16,12 @@ pub struct RowRef<'t> {
     pub(crate) basis: Basis,
 }
 
-/// What a row was read from, which decides what it means that it has changed since.
+/// The snapshot that a row was read from, which decides what it means if the row has changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Basis {
-    /// The statement's snapshot: take the newer version.
+    /// The statement's snapshot: a writer takes the newer version.
     Statement,
-    /// The transaction's snapshot: a conflict.
+    /// The transaction's snapshot: a change since is a conflict.
     Transaction,
 }
 
@@ -44,16 +45,16 @@ impl std::fmt::Debug for RowRef<'_> {
     }
 }
 
-/// The outcome of [`crate::Transaction::claim`].
+/// The result of [`crate::Transaction::claim`].
 #[derive(Clone, Copy, Debug)]
 pub enum Claim<'t> {
-    /// The row is owned and still as it was read.
+    /// The row is owned and has not changed since it was read.
     Current(RowRef<'t>),
     /// The row is owned; this is its newest committed version, which differs from the one read:
     /// evaluate the predicate on it again. Ordinary tables only.
     Changed(RowRef<'t>),
-    /// The row has been deleted. Ordinary tables only.
+    /// The row has been deleted since it was read. Ordinary tables only.
     Gone,
-    /// The row is owned by another transaction ([`crate::WhenOwned::Skip`]).
+    /// Another transaction owns the row, and it is skipped ([`crate::WhenOwned::Skip`]).
     Skipped,
 }

@@ -11,7 +11,7 @@ use crate::store::table::Table;
 use crate::version::head::RowHead;
 use crate::version::layout::Version;
 
-/// What a write did.
+/// The kind of a write; `Lock` is a claim without a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteKind {
     Insert,
@@ -45,7 +45,7 @@ impl Write {
     }
 
     pub(crate) fn is_to(&self, table: &Table) -> bool {
-        // By id: what a table consists of is one to those who ask.
+        // Compared by id, so that a write to an internal table counts as one to its table.
         self.table().id() == table.id()
     }
 
@@ -59,8 +59,8 @@ impl Write {
         unsafe { self.version.as_ref() }
     }
 
-    /// Takes the version out of the chain again. It is the newest: nobody else may link above it, and
-    /// later own ones have been undone before.
+    /// Takes the version out of the chain again. It is the newest: no other transaction may link
+    /// above it, and later own versions have been undone before.
     pub(crate) fn undo(&self, guard: &Guard) {
         let (table, head) = (self.table(), self.head());
         unlink_top(table, head, self.version, guard);
@@ -69,7 +69,7 @@ impl Write {
         }
     }
 
-    /// Gives up a lock that has no own version above it.
+    /// Removes a claim that has no own version above it.
     pub(crate) fn release_lock(&self, guard: &Guard) {
         if self.kind != WriteKind::Lock {
             return;
@@ -78,10 +78,10 @@ impl Write {
         if self.head().replace_latest(self.version.as_ptr(), next) {
             self.table().release_version(self.version, guard);
         }
-        // Else it lies below a newer version, stamped as committed: the collector frees it.
+        // Else it is below a newer version, stamped as committed: the collector frees it.
     }
 
-    /// Puts the time of commit into the version and books the change.
+    /// Stamps the version with the commit time, counts the row and notes the garbage.
     pub(crate) fn finish(&self, shared: &Shared, ts: Timestamp, _guard: &Guard) {
         self.version().stamp(ts);
         let table = self.table();
@@ -99,7 +99,8 @@ impl Write {
     }
 }
 
-/// Takes an own newest version out of the chain, and the keys that it alone had out of the indexes.
+/// Takes an own newest version out of the chain, and removes from the indexes the keys that only it
+/// had.
 pub(crate) fn unlink_top(table: &Table, head: &RowHead, version: NonNull<Version>, guard: &Guard) {
     // SAFETY: linked by this transaction and not undone yet.
     let own = unsafe { version.as_ref() };

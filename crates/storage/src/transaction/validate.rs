@@ -1,4 +1,5 @@
-//! What REPEATABLE READ and SERIALIZABLE check at commit: that what was read is still so.
+//! Validation at commit, for REPEATABLE READ and SERIALIZABLE on memory-optimized tables: what was
+//! read has not changed.
 
 use std::ops::Bound;
 
@@ -24,10 +25,10 @@ pub(crate) struct RowRead {
     pub(crate) version: *const Version,
 }
 
-/// A range that was read at a snapshot.
+/// A range that was read, and the snapshot that it was read at.
 pub(crate) struct RangeRead {
     table: *const Table,
-    /// None for all rows, in heap order.
+    /// The index; `None` for all rows, in heap order.
     index: Option<IndexId>,
     lower: Bound<Box<[u8]>>,
     upper: Bound<Box<[u8]>>,
@@ -53,10 +54,10 @@ impl RangeRead {
     }
 }
 
-/// The validating transaction and its time of commit.
+/// The validating transaction and its commit time.
 type Me = (*const TxState, Timestamp);
 
-/// Checks rows and ranges as of the time of commit.
+/// Validates rows and ranges as of the commit time.
 pub(crate) fn validate(
     reads: &[RowRead],
     ranges: &[RangeRead],
@@ -78,7 +79,8 @@ pub(crate) fn validate(
     Ok(())
 }
 
-/// The newest version by others that is committed by the time of `me`, and when.
+/// Returns the newest version of other transactions that is committed by the commit time of `me`,
+/// and its time.
 fn foreign_version<'g>(
     head: &RowHead,
     (me, ts_me): Me,
@@ -91,7 +93,7 @@ fn foreign_version<'g>(
         }
         match owner(version, me, clock, guard) {
             Owner::Committed(ts) if ts <= ts_me => return Ok(Some((version, ts))),
-            // It validates too and comes first: one of the two must give way.
+            // It is validating too, with an earlier time: one of the two must fail.
             Owner::Other(state) if may_come_first(state, ts_me) => {
                 return Err(Error::RepeatableReadFailure);
             }
@@ -104,7 +106,7 @@ fn foreign_version<'g>(
 fn may_come_first(state: &TxState, ts_me: Timestamp) -> bool {
     match state.status() {
         TxStatus::Validating(ts) | TxStatus::Committed(ts) => ts <= ts_me,
-        // Without a time it will get a later one.
+        // A transaction without a time will get a later one.
         TxStatus::Active | TxStatus::Committing | TxStatus::ValidatingSoon | TxStatus::Aborted => {
             false
         }
@@ -115,7 +117,7 @@ fn validate_range(range: &RangeRead, me: Me, clock: &Clock, guard: &Guard) -> Re
     // SAFETY: a dropped table stays until every transaction that began before has ended.
     let table = unsafe { &*range.table };
     let Some(index) = range.index else { return validate_heap(range, table, me, (clock, guard)) };
-    // An index that has been dropped since can't tell what has come.
+    // An index that has been dropped since cannot show which rows were added.
     let index = table.index(index, guard).map_err(|_| Error::SerializableFailure)?;
     let check = |head: &RowHead, key: &[u8]| -> Result<()> {
         let Some((version, ts)) = foreign_version(head, me, clock, guard)? else { return Ok(()) };
@@ -139,7 +141,7 @@ fn validate_range(range: &RangeRead, me: Me, clock: &Clock, guard: &Guard) -> Re
     }
 }
 
-/// As [`validate_range`], for all rows of a table.
+/// Like [`validate_range`], for all rows of a table.
 fn validate_heap(
     range: &RangeRead,
     table: &Table,
@@ -166,5 +168,5 @@ fn validate_heap(
     }
 }
 
-/// Rows looked at between two looks at where the heap ends.
+/// Rows that are validated per step of the walk over the heap.
 const HEAP_BATCH: usize = 64;

@@ -1,4 +1,5 @@
-//! Waiting for another transaction to end, and finding out when that would never happen.
+//! Waiting for another transaction to end, and detecting deadlocks among transactions without a
+//! session.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::spec::options::{SessionTag, TransactionOptions};
 use crate::version::blocker::Blocker;
 use crate::version::state::TxState;
 
-/// How long a wait may take.
+/// The limits of a wait: timeout, cancellation, and the session that waits.
 #[derive(Clone, Debug)]
 pub(crate) struct Patience {
     pub(crate) timeout_ms: Option<u32>,
@@ -25,10 +26,10 @@ impl Default for Patience {
     }
 }
 
-/// Waits until `other` has ended or has taken back what was in the way. `waiter` is the transaction
-/// that waits, if others may wait for it.
+/// Waits until `other` has ended or has taken back what was in the way. `waiter` is the waiting
+/// transaction, if other transactions can wait for it.
 ///
-/// The caller holds no pin, so that memory is reclaimed meanwhile.
+/// The caller holds no pin, so memory can be reclaimed during the wait.
 pub(crate) fn wait_for(
     locks: &LockManager,
     waiter: Option<&TxState>,
@@ -36,7 +37,7 @@ pub(crate) fn wait_for(
     patience: &Patience,
 ) -> Result<()> {
     if patience.session.number != 0 && other.session() != 0 {
-        // The lock manager sees more: its deadlocks may go through locks and rows.
+        // The lock manager detects deadlocks that go through named locks as well as rows.
         let tag = patience.session;
         return wait_for_row(locks, tag, &other, |is_victim| block(&other, patience, is_victim));
     }
@@ -53,7 +54,7 @@ pub(crate) fn wait_for(
     result
 }
 
-/// Waits; `is_victim` says that it must end because the wait closes a circle.
+/// Waits; `is_victim` returns whether the wait must end because it closes a cycle.
 #[cfg(not(any(loom, shuttle)))]
 fn block(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> bool) -> Result<()> {
     let state = &*other.state;
@@ -71,12 +72,12 @@ fn park_behind(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> boo
 
     use crate::version::state::Pace;
 
-    // No timeout is so short that it would end before what is over at once.
+    // A brief transaction ends at once, so even the shortest timeout does not apply to it.
     let timeout_ms = patience.timeout_ms.filter(|_| other.state.pace == Pace::Any);
     let timeout = timeout_ms.map(|ms| Duration::from_millis(ms.into()));
     let deadline_ns = timeout.map(sos::clock::deadline_ns);
     let _blame = sched::blame(sched::Blocker::Work(other.session()));
-    // Woken for another reason that shares the key, it waits on.
+    // The key is shared, so a wakeup may be for another reason: then it waits on.
     while other.is_in_the_way() {
         if is_victim() {
             return Err(Error::Deadlock);
@@ -99,7 +100,7 @@ fn park_behind(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> boo
 
 #[cfg(any(loom, shuttle))]
 fn block(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> bool) -> Result<()> {
-    // A model's waits have no end but the owner's.
+    // A model waits until the owner ends; it has no timeout.
     assert!(patience.cancel.is_none() && patience.timeout_ms.is_none() && !is_victim());
     while other.is_in_the_way() {
         sos::sync::spin_hint();
@@ -107,16 +108,17 @@ fn block(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> bool) -> 
     Ok(())
 }
 
-/// Follows who waits for whom from `waiter`; every transaction waits for at most one.
+/// Walks the wait-for graph from `waiter`; every transaction waits for at most one.
 ///
-/// Of several that close one circle at once, each stores whom it waits for before it follows the
-/// chain, so at least one of them sees the whole circle.
+/// If several transactions close a cycle at once, each publishes what it waits for before it walks,
+/// so at least one of them sees the whole cycle.
 fn closes_circle(waiter: &TxState) -> bool {
     let _guard = pin();
     let mut current: *const TxState = waiter;
     for _ in 0..CIRCLE_MAX {
-        // SAFETY: a waiter holds a count on whom it waits for, and counts are given back through
-        // `epoch`, so under the guard each state read from `waiting_for` is alive.
+        // SAFETY: a waiter holds a reference count on the transaction that it waits for, and counts
+        // are dropped through `epoch`, so under the guard each state read from `waiting_for` is
+        // alive.
         let state = unsafe { &*current };
         let next = state.waiting_for.load(Ordering::SeqCst);
         let undos = state.waiting_undos.load(Ordering::SeqCst);
@@ -124,7 +126,7 @@ fn closes_circle(waiter: &TxState) -> bool {
         // SAFETY: as above.
         let Some(other) = (unsafe { next.as_ref() }) else { return false };
         if other.taken_back(is_hold) != undos {
-            // It is about to wake up.
+            // The wait is about to end.
             return false;
         }
         if std::ptr::eq(next, waiter) {
@@ -132,25 +134,25 @@ fn closes_circle(waiter: &TxState) -> bool {
         }
         current = next;
     }
-    // A circle without this waiter is for its own members to find.
+    // A cycle without this waiter is detected by its own members.
     false
 }
 
-/// The longest chain of waiters that is followed.
+/// The largest number of waits that are followed.
 const CIRCLE_MAX: u32 = 10_000;
 
-/// Tells whether requests are refused memory.
+/// Returns whether memory is so short that requests are refused it.
 #[cfg(not(any(loom, shuttle)))]
 #[inline]
 pub(crate) fn is_memory_short() -> bool {
     sos::memory::check().is_err()
 }
 
-/// Waits until there is room, of which the collector may have to make some. The caller holds no pin, so that what was
-/// unlinked can be freed.
+/// Waits until there is memory; the collector may have to free some. The caller holds no pin, so
+/// that what was unlinked can be freed.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] where there is none; [`Error::Cancelled`].
+/// [`Error::OutOfMemory`] if none can be freed; [`Error::Cancelled`].
 #[cfg(not(any(loom, shuttle)))]
 #[cold]
 pub(crate) fn wait_for_memory(patience: &Patience) -> Result<()> {
@@ -162,25 +164,25 @@ pub(crate) fn wait_for_memory(patience: &Patience) -> Result<()> {
     }
 }
 
-/// Asks for memory without which a transaction could not go on to undo what it does.
+/// Reserves memory that a transaction needs to be able to roll back.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn ask_for_reserve(bytes: usize) -> Result<()> {
     sos::memory::reserve_for(bytes).map_err(|_| Error::OutOfMemory)
 }
 
-/// See above.
+/// Reserves nothing: a model has enough memory.
 #[cfg(any(loom, shuttle))]
 pub(crate) fn ask_for_reserve(_: usize) -> Result<()> {
     Ok(())
 }
 
-/// A model has memory enough, but where it says that it has not: then whoever may wait does.
+/// A model has enough memory.
 #[cfg(any(loom, shuttle))]
 pub(crate) fn is_memory_short() -> bool {
     false
 }
 
-/// See above.
+/// Does not wait: a model has enough memory.
 #[cfg(any(loom, shuttle))]
 pub(crate) fn wait_for_memory(_: &Patience) -> Result<()> {
     Ok(())

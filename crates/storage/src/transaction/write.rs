@@ -1,8 +1,9 @@
 //! The writes of a transaction: insert, claim, update, delete.
 //!
-//! A write links a version above the newest one and adds its keys to the indexes. It then looks again for
-//! row locks that it may have missed (`row_lock/`), and takes itself back if there is one. What to do about
-//! a row that another transaction owns or has changed depends on the kind of table and on the scope.
+//! A write links a version above the newest one and adds its keys to the indexes. It then looks
+//! again for row locks that it may have missed (`row_lock/`), and undoes itself if there is one. If
+//! another transaction owns or has changed the row, the kind of table and the scope decide what
+//! happens.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ use crate::version::head::RowHead;
 use crate::version::layout::{Begin, Version, VersionKind};
 use crate::version::state::{Pace, TxState, announce_undo};
 
-/// Finds who holds what a writer has just changed, and lets the writer queue for it. `set` was read under the pin, before the version was linked.
+/// Finds a transaction that holds a row lock on what a writer has just changed, and queues the
+/// writer for it. `set` was read under the pin, before the version was linked.
 #[inline]
 fn held_off(
     table: &Table,
@@ -43,49 +45,49 @@ fn held_off(
     table.book.in_the_way(Arc::as_ptr(state), (&set.list, &close), change)
 }
 
-/// What a writer found.
+/// The state of a row that a writer wants to change.
 enum Ready<'t> {
-    /// The row as it was read, and the link to replace.
+    /// The row has not changed since it was read; `top` is the link to replace.
     Current {
         top: *mut Version,
         version: &'t Version,
         is_own: bool,
     },
-    /// A newer version than the one read.
+    /// The row has a newer version than the one read.
     Changed {
         top: *mut Version,
         version: &'t Version,
         is_own: bool,
     },
     Gone,
-    /// It lies in a row group; this is the version that went there.
+    /// The row is in a row group; `version` is the one that moved there.
     Moved {
         place: Place,
         version: &'t Version,
         is_same: bool,
     },
     Skipped,
-    /// Another transaction owns the row: drop the pin, meet it, and look again.
+    /// Another transaction owns the row: drop the pin, wait for it, and look again.
     Owned(Blocker),
 }
 
-/// What became of a try to own a row.
+/// The result of trying to own a row.
 enum Linked {
     Yes,
-    /// Look again.
+    /// The row has changed: look again.
     Not,
-    /// Others hold it, and the row shall be passed over then.
+    /// Another transaction holds the row, and it is to be skipped.
     Skipped,
 }
 
-/// What a writer may link above, if nothing has changed since the row was read.
+/// What a writer may link above, if the row has not changed since it was read.
 enum Writable<'t> {
     Yes(*mut Version, &'t Version),
     Owned(Blocker),
 }
 
 impl Transaction {
-    /// Inserts a row.
+    /// Inserts a row, waiting for transactions that add or remove the same unique key.
     pub fn insert<'t>(&'t self, table: &'t Table, row: RowImage<'_>) -> Result<RowRef<'t>> {
         let _label = labelled(Label::Row);
         let state = self.writing_state()?;
@@ -148,8 +150,8 @@ impl Transaction {
         }
     }
 
-    /// Takes ownership of a row that is to be changed, until the end of the transaction, so that
-    /// `update` and `delete` of what it returns cannot conflict.
+    /// Takes ownership of a row that is to be changed, until the end of the transaction. Then
+    /// `update` and `delete` of the returned row cannot conflict.
     pub fn claim<'t>(&'t self, row: RowRef<'t>, when_owned: WhenOwned) -> Result<Claim<'t>> {
         let state = self.writing_state()?;
         loop {
@@ -186,7 +188,8 @@ impl Transaction {
         }
     }
 
-    /// Makes a row this transaction's own, if nobody has come in between and nobody holds it against that.
+    /// Links a `Lock` version, which makes the row this transaction's, unless it has changed or a
+    /// row lock conflicts.
     fn link_lock(
         &self,
         row: RowRef<'_>,
@@ -225,7 +228,8 @@ impl Transaction {
         Ok(Linked::Yes)
     }
 
-    /// Replaces a row. Without a claim before, a row that has changed since it was read is a conflict.
+    /// Replaces a row. Without a claim before, it is a conflict if the row has changed since it was
+    /// read.
     pub fn update<'t>(
         &'t self,
         row: RowRef<'t>,
@@ -274,7 +278,7 @@ impl Transaction {
                 continue;
             }
             let (table, head) = (row.table, row.head);
-            // An index that was added meanwhile may not have met the version, nor the one before.
+            // An index that was added since may have neither this version nor the one before.
             let is_same_set = std::ptr::eq(set, table.index_set(&guard));
             let known = is_same_set.then(|| (before.image(), keys));
             if !is_same_set {
@@ -302,7 +306,7 @@ impl Transaction {
         }
     }
 
-    /// Deletes a row. As for `update`.
+    /// Deletes a row. Conflicts are as in `update`.
     pub fn delete(&self, row: RowRef<'_>) -> Result<()> {
         let _label = labelled(Label::Row);
         let state = self.writing_state()?;
@@ -343,7 +347,7 @@ impl Transaction {
         }
     }
 
-    /// Finds what to write over when nothing may have changed since `row` was read.
+    /// Finds the version to link above, if the row must not have changed since it was read.
     fn writable<'t>(
         &'t self,
         row: RowRef<'t>,
@@ -359,8 +363,8 @@ impl Transaction {
         }
     }
 
-    /// Looks whether the row is free or own, and compares it with what was read. What it returns may
-    /// be linked above as long as `guard` lasts.
+    /// Finds out whether the row is free or own, and compares it with what was read. What it
+    /// returns may be linked above as long as `guard` lasts.
     fn ready<'t>(
         &'t self,
         row: RowRef<'t>,
@@ -398,7 +402,7 @@ impl Transaction {
             return self.compare_moved(row, moved);
         }
         let is_same = found.content.is_some_and(|content| std::ptr::eq(content, row.version));
-        // A conflict for a reader of the transaction's snapshot; own changes are none.
+        // A conflict if the row was read by the transaction's snapshot; own changes are none.
         if !is_same && row.basis == Basis::Transaction && found.content_ts.is_some() {
             return Err(self.lose(row.table));
         }
@@ -406,8 +410,8 @@ impl Transaction {
         else {
             return Ok(Ready::Gone);
         };
-        // SAFETY: the caller links above it only if it still is the newest, and then owns the row, so
-        // that nobody can supersede it before the transaction ends.
+        // SAFETY: the caller links above it only if it still is the newest, and then owns the row,
+        // so no other transaction can supersede it before this one ends.
         let version = unsafe { &*std::ptr::from_ref(content) };
         Ok(match is_same {
             true => Ready::Current { top, version, is_own },
@@ -415,7 +419,7 @@ impl Transaction {
         })
     }
 
-    /// As `compare`, for a row that has moved to a row group since it was read.
+    /// Like `compare`, for a row that has moved to a row group since it was read.
     fn compare_moved<'t>(&'t self, row: RowRef<'t>, moved: &Version) -> Result<Ready<'t>> {
         if is_mutant(Mutant::MovedIsGone) {
             return Ok(Ready::Gone);
@@ -423,7 +427,8 @@ impl Transaction {
         let guard = pin();
         let below = versions(moved.next.load(Ordering::Acquire), &guard);
         let version = below.into_iter().find(|version| version.kind == VersionKind::Data);
-        // It was read by a snapshot from before the move, or it would not have been found here.
+        // It was read by a snapshot from before the move; otherwise the move would not have been
+        // met here.
         let version = version.expect("what has moved is kept for who has read it");
         let is_same = std::ptr::eq(version, row.version);
         if !is_same && row.basis == Basis::Transaction {
@@ -434,8 +439,8 @@ impl Transaction {
         Ok(Ready::Moved { place: Place::of_key(moved.image().bytes), version, is_same })
     }
 
-    /// Puts a version above a row that says where it has gone; `false` if it has changed since it was read, or
-    /// somebody owns it.
+    /// Links a version above a row that says where it has moved. Returns `false` if the row has
+    /// changed since it was read, or another transaction owns it.
     pub(crate) fn forward(&self, row: RowRef<'_>, to: RowImage<'_>) -> Result<bool> {
         let state = self.writing_state()?;
         let guard = pin();
@@ -454,7 +459,8 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Another transaction owns what this one needs.
+    /// Waits for a transaction that owns what this one needs, or fails, by the kind of table and
+    /// the scope.
     pub(crate) fn meet_owner(&self, table: &Table, other: Blocker) -> Result<()> {
         match (self.scope(), table.kind()) {
             (Scope::Explicit, TableKind::MemoryOptimized) => Err(self.doom(Error::UpdateConflict)),
@@ -464,7 +470,7 @@ impl Transaction {
         }
     }
 
-    /// A key cannot be taken: fails, or waits until it is worth another try.
+    /// Fails because a key cannot be added, or waits until it is worth another try.
     fn resolve_taken(&self, table: &Table, taken: KeyTaken) -> Result<()> {
         match taken {
             KeyTaken::Duplicate { index, key } => {
@@ -482,13 +488,13 @@ impl Transaction {
     }
 
     fn asker(&self, table: &Table, state: &Arc<TxState>) -> Asker {
-        // Transactions on memory-optimized tables keep to one snapshot, inserts too.
+        // Transactions on memory-optimized tables use one snapshot throughout, also for inserts.
         let keeps = self.scope() == Scope::Explicit && table.kind() == TableKind::MemoryOptimized;
         let snapshot = keeps.then(|| self.view(table, Isolation::Snapshot).0.snapshot);
         Asker { me: Arc::as_ptr(state), snapshot }
     }
 
-    /// The row has changed since it was read.
+    /// Returns the error for a row that has changed since it was read.
     pub(crate) fn lose(&self, table: &Table) -> Error {
         match (self.scope(), table.kind()) {
             (Scope::Statement, _) => Error::Restart,
@@ -534,15 +540,15 @@ impl Transaction {
 }
 
 impl Transaction {
-    /// Moves a compressed row that is to be changed to the delta store: there it is the transaction's, until
-    /// its end. `image` is the row as it is.
+    /// Moves a compressed row that is to be changed to the delta store, where the transaction owns
+    /// it until its end. `image` is the row's content.
     ///
     /// # Errors
-    /// [`Error::Restart`] or [`Error::UpdateConflict`] if another transaction has changed it since it was read;
-    /// else as [`Transaction::insert`].
+    /// [`Error::Restart`] or [`Error::UpdateConflict`] if another transaction has changed it since
+    /// it was read; else as [`Transaction::insert`].
     ///
     /// # Panics
-    /// If the table has no columns.
+    /// If the table has no clustered columnstore.
     pub fn take_compressed<'t>(
         &'t self,
         table: &'t Table,

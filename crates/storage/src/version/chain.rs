@@ -1,5 +1,5 @@
-//! Reading a chain of versions: which transaction wrote each, whether it has committed, and the newest
-//! state of a row for a writer.
+//! Reading a chain of versions: which transaction wrote each, whether it has committed, and the
+//! newest state of a row for a writer.
 
 use crate::primitives::clock::{Clock, Timestamp};
 use crate::primitives::epoch::Guard;
@@ -35,7 +35,8 @@ pub(crate) fn owner<'g>(
             Begin::Transaction(state) if state == me => return Owner::Own,
             Begin::Transaction(state) => state,
             Begin::Committing => {
-                // The time is taken after COMMITTING was seen, so it is above this reader's snapshot.
+                // The time is taken after COMMITTING was seen, so it is above this reader's
+                // snapshot.
                 version.replace_begin(begin, Begin::Committed(clock.commit()));
                 continue;
             }
@@ -101,7 +102,7 @@ pub(crate) struct Newest<'g> {
     pub(crate) content_ts: Option<Timestamp>,
 }
 
-/// Which transaction may write a row: `Nobody` means that any may.
+/// Which transaction owns a row, so that only it may write.
 pub(crate) enum Holder<'g> {
     Nobody,
     Own,

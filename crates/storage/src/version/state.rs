@@ -53,7 +53,7 @@ impl TxStatus {
         }
     }
 
-    /// Tells whether the transaction has ended.
+    /// Returns whether the transaction has ended.
     pub(crate) fn is_final(self) -> bool {
         match self {
             Self::Committed(_) | Self::Aborted => true,
@@ -113,7 +113,8 @@ impl TxState {
     }
 
     pub(crate) fn status(&self) -> TxStatus {
-        // Acquire: pairs with the Release of `set` and `advance`; SeqCst orders it with `waiting_for`.
+        // Acquire: pairs with the Release of `set` and `advance`; SeqCst orders it with
+        // `waiting_for`.
         TxStatus::decode(self.word.load(Ordering::SeqCst))
     }
 

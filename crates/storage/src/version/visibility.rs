@@ -1,7 +1,7 @@
 //! Visibility: which version of a row a transaction sees.
 //!
-//! It sees the newest version whose commit time is not above its snapshot, or that an earlier
-//! statement of its own wrote. It passes over versions of transactions that have not committed. If
+//! It sees the newest version whose commit time is not above its snapshot, or that one of its own
+//! earlier statements wrote. It passes over versions of transactions that have not committed. If
 //! such a transaction is validating with a commit time within the snapshot, visibility depends on
 //! its outcome, and the reader waits for it.
 
@@ -21,7 +21,7 @@ pub(crate) enum Sight<'g> {
     Nothing,
     /// It depends on this transaction, which is validating with a commit time within the snapshot.
     Undecided(Blocker),
-    /// A READ UNCOMMITTED read: the caller takes the newest version, whoever wrote it, and copies
+    /// A READ UNCOMMITTED read: the caller takes the newest version, committed or not, and copies
     /// it.
     Dirty,
 }

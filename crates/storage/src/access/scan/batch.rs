@@ -149,7 +149,7 @@ impl<'t> Scan<'t> {
 /// Rows whose versions are being prefetched while one is read.
 const AHEAD: usize = 12;
 
-/// Tells whether a row has the key under which an index led to it.
+/// Returns whether a row has the key under which an index led to it.
 fn is_under(index: &Index, head: &RowHead, image: RowImage<'_>, key: &[u8]) -> bool {
     // The mark is read after the version: a writer that links a version with another key sets it
     // before.
