@@ -1,7 +1,7 @@
 //! Visibility: which version of a row a transaction sees.
 //!
-//! It sees the newest version whose commit time is not above its snapshot, or that one of its own
-//! earlier statements wrote. It passes over versions of transactions that have not committed. If
+//! It sees the newest version whose commit time is not above its snapshot, or that an earlier
+//! statement of the same transaction wrote. It passes over versions of transactions that have not committed. If
 //! such a transaction is validating with a commit time within the snapshot, visibility depends on
 //! its outcome, and the reader waits for it.
 
