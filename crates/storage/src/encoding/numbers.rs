@@ -8,9 +8,9 @@
 //! | bit-packed | else | the difference of each to the minimum, packed: frame of reference |
 //!
 //! ```text
-//!  form u8 | width u8 | 0 u16 | rows u32 | base i64 | runs: count u32, ends u32.., values i64..
-//!                                                   | dictionary: count u32, values i64.., blocks
-//!                                                   | packed: blocks
+//!  encoding u8 | width u8 | 0 u16 | rows u32 | base i64 | runs: count u32, ends u32.., values i64..
+//!                                                       | dictionary: count u32, values i64.., blocks
+//!                                                       | packed: blocks
 //! ```
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use super::{BLOCK_ROWS, i64_at, put_u32, simd, u32_at};
 
 /// The encoding of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WordForm {
+pub(super) enum NumberEncoding {
     Constant = 0,
     Runs = 1,
     Dictionary = 2,
@@ -65,7 +65,7 @@ fn distance(base: i64, value: i64) -> u64 {
 pub(super) fn encode(values: &[i64], out: &mut Vec<u8>) {
     let facts = Facts::of(values);
     if facts.runs <= 1 {
-        return header(WordForm::Constant, 0, values.len(), facts.least, out);
+        return header(NumberEncoding::Constant, 0, values.len(), facts.least, out);
     }
     let packed = blocks(values.len()) * packed_bytes(facts.width());
     let runs = facts.runs * RUN_BYTES;
@@ -78,7 +78,7 @@ pub(super) fn encode(values: &[i64], out: &mut Vec<u8>) {
     } else if let Some(entries) = dictionary.filter(|_| coded < packed) {
         encode_codes(values, &entries, out);
     } else {
-        header(WordForm::Packed, facts.width(), values.len(), facts.least, out);
+        header(NumberEncoding::Packed, facts.width(), values.len(), facts.least, out);
         pack_all(values, facts.width(), |values, to| simd::distances(values, facts.least, to), out);
     }
 }
@@ -91,8 +91,8 @@ fn code_width(entries: &[i64]) -> usize {
     bits(u64::try_from(entries.len().saturating_sub(1)).unwrap_or(u64::MAX))
 }
 
-fn header(form: WordForm, width: usize, rows: usize, base: i64, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[form as u8, u8::try_from(width).unwrap_or(u8::MAX), 0, 0]);
+fn header(encoding: NumberEncoding, width: usize, rows: usize, base: i64, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[encoding as u8, u8::try_from(width).unwrap_or(u8::MAX), 0, 0]);
     put_u32(rows, out);
     out.extend_from_slice(&base.to_le_bytes());
 }
@@ -122,7 +122,7 @@ fn dictionary_of(values: &[i64], width: usize) -> Option<Vec<i64>> {
 }
 
 fn encode_runs(values: &[i64], facts: &Facts, out: &mut Vec<u8>) {
-    header(WordForm::Runs, 0, values.len(), facts.least, out);
+    header(NumberEncoding::Runs, 0, values.len(), facts.least, out);
     put_u32(facts.runs, out);
     let mut end = 0;
     let mut firsts = Vec::with_capacity(facts.runs);
@@ -136,7 +136,7 @@ fn encode_runs(values: &[i64], facts: &Facts, out: &mut Vec<u8>) {
 
 fn encode_codes(values: &[i64], entries: &[i64], out: &mut Vec<u8>) {
     let width = code_width(entries);
-    header(WordForm::Dictionary, width, values.len(), 0, out);
+    header(NumberEncoding::Dictionary, width, values.len(), 0, out);
     put_u32(entries.len(), out);
     entries.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
     let mut last = (entries[0], 0);
@@ -172,30 +172,30 @@ fn pack_all(
 
 /// Encoded numbers, opened for reading.
 #[derive(Clone, Copy)]
-pub(super) struct Words<'a> {
-    pub(super) form: WordForm,
+pub(super) struct Numbers<'a> {
+    pub(super) encoding: NumberEncoding,
     width: usize,
     rows: usize,
     base: i64,
     rest: &'a [u8],
 }
 
-impl<'a> Words<'a> {
+impl<'a> Numbers<'a> {
     pub(super) fn open(bytes: &'a [u8]) -> Self {
-        let form = match bytes[0] {
-            0 => WordForm::Constant,
-            1 => WordForm::Runs,
-            2 => WordForm::Dictionary,
-            3 => WordForm::Packed,
-            other => unreachable!("{other} is no form that numbers are encoded in"),
+        let encoding = match bytes[0] {
+            0 => NumberEncoding::Constant,
+            1 => NumberEncoding::Runs,
+            2 => NumberEncoding::Dictionary,
+            3 => NumberEncoding::Packed,
+            other => unreachable!("{other} is no encoding of numbers"),
         };
         let (width, rows, base) = (usize::from(bytes[1]), u32_at(bytes, 1), i64_at(bytes, 1));
-        Self { form, width, rows, base, rest: &bytes[HEADER_BYTES..] }
+        Self { encoding, width, rows, base, rest: &bytes[HEADER_BYTES..] }
     }
 
     /// Returns the number of dictionary entries; 0 without a dictionary.
     pub(super) fn entries(&self) -> usize {
-        if self.form == WordForm::Dictionary { u32_at(self.rest, 0) } else { 0 }
+        if self.encoding == NumberEncoding::Dictionary { u32_at(self.rest, 0) } else { 0 }
     }
 
     /// Decodes a block and returns its number of rows. Values of `out` behind them are arbitrary.
@@ -205,11 +205,11 @@ impl<'a> Words<'a> {
         if rows == 0 {
             return 0;
         }
-        match self.form {
-            WordForm::Constant => out.fill(self.base),
-            WordForm::Runs => self.runs(first, &mut out[..rows]),
-            WordForm::Packed => unpack(self.packed(0, block), self.width, self.base, out),
-            WordForm::Dictionary => {
+        match self.encoding {
+            NumberEncoding::Constant => out.fill(self.base),
+            NumberEncoding::Runs => self.runs(first, &mut out[..rows]),
+            NumberEncoding::Packed => unpack(self.packed(0, block), self.width, self.base, out),
+            NumberEncoding::Dictionary => {
                 let entries = &self.rest[4..][..self.entries() * 8];
                 unpack(self.packed(4 + entries.len(), block), self.width, 0, out);
                 for word in &mut out[..rows] {
@@ -226,15 +226,15 @@ impl<'a> Words<'a> {
         let first = block * BLOCK_ROWS;
         let rows = self.rows.saturating_sub(first).min(BLOCK_ROWS);
         let all = rows as i128 * i128::from(self.base);
-        match self.form {
-            WordForm::Constant => return all,
-            WordForm::Packed => {
+        match self.encoding {
+            NumberEncoding::Constant => return all,
+            NumberEncoding::Packed => {
                 // The padding of the last block is 0, so it does not change the sum.
                 if let Some(sum) = bit_pack::sum(self.packed(0, block), self.width) {
                     return all + i128::from(sum);
                 }
             }
-            WordForm::Runs | WordForm::Dictionary => {}
+            NumberEncoding::Runs | NumberEncoding::Dictionary => {}
         }
         let mut words = [0; BLOCK_ROWS];
         let rows = self.block(block, &mut words);

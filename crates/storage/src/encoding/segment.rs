@@ -8,8 +8,8 @@
 use types::batch::Vector;
 
 use super::convert::{bytes_of, is_ordered, push_bytes, push_words, words_of};
-use super::numbers::{self, WordForm, Words};
-use super::strings::{self, StringForm, Strings};
+use super::numbers::{self, NumberEncoding, Numbers};
+use super::strings::{self, StringEncoding, Strings};
 use super::{BLOCK_ROWS, i64_at, put_u32, simd, u32_at};
 
 const HEADER_BYTES: usize = 32;
@@ -182,23 +182,23 @@ impl<'a> Segment<'a> {
     /// Returns the encoding of the segment's values.
     pub fn encoding(&self) -> Encoding {
         if self.is_words() {
-            return match Words::open(self.data()).form {
-                WordForm::Constant => Encoding::Constant,
-                WordForm::Runs => Encoding::RunLength,
-                WordForm::Dictionary => Encoding::NumberDictionary,
-                WordForm::Packed => Encoding::Packed,
+            return match Numbers::open(self.data()).encoding {
+                NumberEncoding::Constant => Encoding::Constant,
+                NumberEncoding::Runs => Encoding::RunLength,
+                NumberEncoding::Dictionary => Encoding::NumberDictionary,
+                NumberEncoding::Packed => Encoding::Packed,
             };
         }
-        match Strings::open(self.data()).form {
-            StringForm::Dictionary => Encoding::StringDictionary,
-            StringForm::Plain => Encoding::Strings,
+        match Strings::open(self.data()).encoding {
+            StringEncoding::Dictionary => Encoding::StringDictionary,
+            StringEncoding::Plain => Encoding::Strings,
         }
     }
 
     /// Returns the number of entries of its dictionary; 0 if it has none.
     pub fn dictionary_entries(&self) -> usize {
         match self.is_words() {
-            true => Words::open(self.data()).entries(),
+            true => Numbers::open(self.data()).entries(),
             false => Strings::open(self.data()).entries(),
         }
     }
@@ -229,7 +229,7 @@ impl<'a> Segment<'a> {
         if !self.is_words() || self.bytes[1] == 0 {
             return None;
         }
-        let words = Words::open(self.data());
+        let words = Numbers::open(self.data());
         if self.nulls() == 0 {
             return Some(words.sum(block));
         }
@@ -245,7 +245,7 @@ impl<'a> Segment<'a> {
         out.clear();
         if self.is_words() {
             let mut words = [0; BLOCK_ROWS];
-            let rows = Words::open(self.data()).block(block, &mut words);
+            let rows = Numbers::open(self.data()).block(block, &mut words);
             push_words(&words[..rows], out.parts_mut().0);
             self.nulls_of(block, |row| out.parts_mut().1.set(row));
             return;

@@ -10,7 +10,7 @@ use super::bit_pack::{LANES, WORD_BITS};
 pub(super) const SUM_WIDTH_MAX: usize = WORD_BITS - BLOCK_ROWS.ilog2() as usize;
 
 /// Defines a function whose body is compiled a second time for AVX2, and run so if the CPU has it.
-macro_rules! wide {
+macro_rules! simd {
     ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*
         $vis fn $name($($arg: $ty),*) $(-> $result)? {
@@ -34,7 +34,7 @@ macro_rules! wide {
     };
 }
 
-wide! {
+simd! {
     /// Packs numbers of at most `width` bits into the first `width` * 16 words of `packed`, which
     /// are zero before.
     pub(super) fn pack(values: &[u64; BLOCK_ROWS], width: usize, packed: &mut [u64; BLOCK_ROWS]) {
@@ -53,7 +53,7 @@ wide! {
     }
 }
 
-wide! {
+simd! {
     /// Unpacks a block of `width` bits, at least 1, and adds `base` to each number.
     pub(super) fn unpack(packed: &[u8], width: usize, base: i64, out: &mut [i64; BLOCK_ROWS]) {
         let mask = u64::MAX >> (WORD_BITS - width);
@@ -67,7 +67,7 @@ wide! {
     }
 }
 
-wide! {
+simd! {
     /// Returns the sum of the numbers of a packed block of 1 to [`SUM_WIDTH_MAX`] bits.
     pub(super) fn sum_packed(packed: &[u8], width: usize) -> u64 {
         let mask = u64::MAX >> (WORD_BITS - width);
@@ -83,7 +83,7 @@ wide! {
     }
 }
 
-wide! {
+simd! {
     /// Returns the sum of at most 2^31 numbers.
     pub(super) fn sum_words(words: &[i64]) -> i128 {
         // Shifted up by 2^63 none is negative; the sums of the 32-bit halves fit 64 bits each.
@@ -97,7 +97,7 @@ wide! {
     }
 }
 
-wide! {
+simd! {
     /// Returns the minimum, the maximum, and how many numbers differ from the one before. Without
     /// numbers, minimum and maximum are the opposite ends of their range.
     pub(super) fn extent(words: &[i64]) -> (i64, i64, usize) {
@@ -113,7 +113,7 @@ wide! {
     }
 }
 
-wide! {
+simd! {
     /// Writes the difference of each number to `base`.
     pub(super) fn distances(words: &[i64], base: i64, out: &mut [u64; BLOCK_ROWS]) {
         for (out, word) in out.iter_mut().zip(words) {

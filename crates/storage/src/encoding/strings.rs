@@ -1,19 +1,19 @@
 //! Byte strings, with a dictionary if a sample says that there are few distinct ones.
 //!
 //! ```text
-//!  form u8 | 0 u8 | 0 u16 | rows u32 | dictionary: count u32, arena u32, ends u32.., arena, codes (words)
-//!                                    | plain: blocks u32, words u32, starts u32.., lengths (words), arena
+//!  encoding u8 | 0 u8 | 0 u16 | rows u32 | dictionary: count u32, arena u32, ends u32.., arena, codes (numbers)
+//!                                        | plain: blocks u32, words u32, starts u32.., lengths (numbers), arena
 //! ```
 //! Each plain block begins in the arena at its offset in `starts`.
 
 use std::collections::HashMap;
 
-use super::numbers::{self, Words};
+use super::numbers::{self, Numbers};
 use super::{BLOCK_ROWS, put_u32, u32_at};
 
 /// The encoding of the strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StringForm {
+pub(super) enum StringEncoding {
     Dictionary = 0,
     Plain = 1,
 }
@@ -33,8 +33,8 @@ struct Coded<'a> {
 /// Appends `rows` strings in the smaller encoding.
 pub(super) fn encode<'a>(rows: usize, get: impl Fn(usize) -> &'a [u8], out: &mut Vec<u8>) {
     let coded = coded(rows, &get);
-    let form = if coded.is_some() { StringForm::Dictionary } else { StringForm::Plain };
-    out.extend_from_slice(&[form as u8, 0, 0, 0]);
+    let encoding = if coded.is_some() { StringEncoding::Dictionary } else { StringEncoding::Plain };
+    out.extend_from_slice(&[encoding as u8, 0, 0, 0]);
     put_u32(rows, out);
     match coded {
         Some(coded) => encode_coded(&coded, out),
@@ -101,20 +101,21 @@ fn encode_plain<'a>(rows: usize, get: &impl Fn(usize) -> &'a [u8], out: &mut Vec
 /// Encoded strings, opened for reading.
 #[derive(Clone, Copy)]
 pub(super) struct Strings<'a> {
-    pub(super) form: StringForm,
+    pub(super) encoding: StringEncoding,
     rows: usize,
     rest: &'a [u8],
 }
 
 impl<'a> Strings<'a> {
     pub(super) fn open(bytes: &'a [u8]) -> Self {
-        let form = if bytes[0] == 0 { StringForm::Dictionary } else { StringForm::Plain };
-        Self { form, rows: u32_at(bytes, 1), rest: &bytes[HEADER_BYTES..] }
+        let encoding =
+            if bytes[0] == 0 { StringEncoding::Dictionary } else { StringEncoding::Plain };
+        Self { encoding, rows: u32_at(bytes, 1), rest: &bytes[HEADER_BYTES..] }
     }
 
     /// Returns the number of dictionary entries; 0 without a dictionary.
     pub(super) fn entries(&self) -> usize {
-        if self.form == StringForm::Dictionary { u32_at(self.rest, 0) } else { 0 }
+        if self.encoding == StringEncoding::Dictionary { u32_at(self.rest, 0) } else { 0 }
     }
 
     /// Calls `see` with each string of a block, in row order.
@@ -123,9 +124,9 @@ impl<'a> Strings<'a> {
         if rows == 0 {
             return;
         }
-        match self.form {
-            StringForm::Dictionary => self.coded_block(block, see),
-            StringForm::Plain => self.plain_block(block, see),
+        match self.encoding {
+            StringEncoding::Dictionary => self.coded_block(block, see),
+            StringEncoding::Plain => self.plain_block(block, see),
         }
     }
 
@@ -133,7 +134,7 @@ impl<'a> Strings<'a> {
         let (count, arena_bytes) = (u32_at(self.rest, 0), u32_at(self.rest, 1));
         let ends = &self.rest[8..][..count * 4];
         let arena = &self.rest[8 + count * 4..][..arena_bytes];
-        let codes = Words::open(&self.rest[8 + count * 4 + arena_bytes..]);
+        let codes = Numbers::open(&self.rest[8 + count * 4 + arena_bytes..]);
         let mut words = [0; BLOCK_ROWS];
         let rows = codes.block(block, &mut words);
         for code in &words[..rows] {
@@ -146,7 +147,7 @@ impl<'a> Strings<'a> {
     fn plain_block(&self, block: usize, mut see: impl FnMut(&'a [u8])) {
         let (blocks, words_bytes) = (u32_at(self.rest, 0), u32_at(self.rest, 1));
         let starts = &self.rest[8..][..blocks * 4];
-        let lengths = Words::open(&self.rest[8 + blocks * 4..][..words_bytes]);
+        let lengths = Numbers::open(&self.rest[8 + blocks * 4..][..words_bytes]);
         let arena = &self.rest[8 + blocks * 4 + words_bytes..];
         let mut words = [0; BLOCK_ROWS];
         let rows = lengths.block(block, &mut words);

@@ -5,11 +5,11 @@ use types::batch::{Data, Selection, Vector};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Decimal, Length, Value};
 
-use super::numbers::{self, WordForm, Words};
+use super::numbers::{self, NumberEncoding, Numbers};
 use super::{BLOCK_ROWS, Encoding, GroupBuilder, Segment, Zone, word_of};
 
 fn words_back(bytes: &[u8], rows: usize) -> Vec<i64> {
-    let words = Words::open(bytes);
+    let words = Numbers::open(bytes);
     let mut all = Vec::new();
     for block in 0..rows.div_ceil(BLOCK_ROWS) {
         let mut out = [0; BLOCK_ROWS];
@@ -21,38 +21,41 @@ fn words_back(bytes: &[u8], rows: usize) -> Vec<i64> {
 }
 
 /// Encodes numbers, reads them back, and returns the encoding that was chosen.
-fn check_words(values: &[i64]) -> WordForm {
+fn check_words(values: &[i64]) -> NumberEncoding {
     let mut bytes = vec![9, 9];
     numbers::encode(values, &mut bytes);
     assert_eq!(words_back(&bytes[2..], values.len()), values);
-    let words = Words::open(&bytes[2..]);
+    let words = Numbers::open(&bytes[2..]);
     for (block, values) in values.chunks(BLOCK_ROWS).enumerate() {
         let sum = values.iter().map(|value| i128::from(*value)).sum::<i128>();
         assert_eq!(words.sum(block), sum, "the sum of block {block}");
     }
-    words.form
+    words.encoding
 }
 
 #[test]
-fn form_is_the_one_that_suits_the_numbers() {
+fn encoding_is_the_one_that_suits_the_numbers() {
     let rows = |value: fn(i64) -> i64| (0..3_000).map(value).collect::<Vec<_>>();
-    assert_eq!(check_words(&[]), WordForm::Constant);
-    assert_eq!(check_words(&[i64::MIN]), WordForm::Constant);
-    assert_eq!(check_words(&rows(|_| i64::MAX)), WordForm::Constant);
-    assert_eq!(check_words(&rows(|row| (row / 700) << 40)), WordForm::Runs);
-    assert_eq!(check_words(&rows(|row| (row * 7919 % 13) << 50)), WordForm::Dictionary);
-    assert_eq!(check_words(&rows(|row| row * 7919 % 1_000)), WordForm::Packed);
-    assert_eq!(check_words(&rows(|row| row.wrapping_mul(0x5851_F42D_4C95_7F2D))), WordForm::Packed);
+    assert_eq!(check_words(&[]), NumberEncoding::Constant);
+    assert_eq!(check_words(&[i64::MIN]), NumberEncoding::Constant);
+    assert_eq!(check_words(&rows(|_| i64::MAX)), NumberEncoding::Constant);
+    assert_eq!(check_words(&rows(|row| (row / 700) << 40)), NumberEncoding::Runs);
+    assert_eq!(check_words(&rows(|row| (row * 7919 % 13) << 50)), NumberEncoding::Dictionary);
+    assert_eq!(check_words(&rows(|row| row * 7919 % 1_000)), NumberEncoding::Packed);
+    assert_eq!(
+        check_words(&rows(|row| row.wrapping_mul(0x5851_F42D_4C95_7F2D))),
+        NumberEncoding::Packed
+    );
     let far = |row| if row % 2 == 0 { i64::MIN + row } else { i64::MAX - row };
-    assert_eq!(check_words(&rows(far)), WordForm::Packed);
-    assert_eq!(check_words(&[i64::MIN, i64::MAX, 0, -1]), WordForm::Runs);
+    assert_eq!(check_words(&rows(far)), NumberEncoding::Packed);
+    assert_eq!(check_words(&[i64::MIN, i64::MAX, 0, -1]), NumberEncoding::Runs);
 }
 
 #[test]
 fn dictionary_that_the_sample_did_not_foresee_is_given_up() {
     // The sample sees one row in four, all equal; the others are all different.
     let values: Vec<i64> = (0..4_000).map(|row| if row % 4 == 0 { 5 } else { row << 33 }).collect();
-    assert_eq!(check_words(&values), WordForm::Packed);
+    assert_eq!(check_words(&values), NumberEncoding::Packed);
 }
 
 proptest! {

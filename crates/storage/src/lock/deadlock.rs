@@ -50,7 +50,7 @@ impl Deadlock {
         self.members.iter().zip(self.members.iter().cycle().skip(1))
     }
 
-    fn of(circle: &[Link], victim: &Link) -> Self {
+    fn of(cycle: &[Link], victim: &Link) -> Self {
         let member = |link: &Link| DeadlockMember {
             session: link.owner.session(),
             priority: link.priority,
@@ -59,7 +59,7 @@ impl Deadlock {
                 WaitsFor::Row { .. } | WaitsFor::Nothing => None,
             }),
         };
-        Self { victim: victim.owner.session(), members: circle.iter().map(member).collect() }
+        Self { victim: victim.owner.session(), members: cycle.iter().map(member).collect() }
     }
 }
 
@@ -86,15 +86,15 @@ impl LockManager {
     /// Ends the deadlocks that the wait of `owner`, which has just begun, closes: each by ending
     /// the wait of one of its sessions, the victim.
     pub(super) fn end_deadlocks(&self, owner: &Arc<LockOwner>) {
-        while let Some(circle) = self.find_circle(owner) {
+        while let Some(cycle) = self.find_circle(owner) {
             // The victim has the lowest priority; of equals, it is the last to wait. Every session
             // that finds this cycle must choose the same victim.
-            let mut victim = circle.iter().min_by_key(|link| (link.priority, Reverse(link.number)));
+            let mut victim = cycle.iter().min_by_key(|link| (link.priority, Reverse(link.number)));
             if is_mutant(Mutant::LockVictimIsWhoSearches) {
-                victim = circle.first();
+                victim = cycle.first();
             }
             let Some(victim) = victim else { return };
-            self.tell(&circle, victim);
+            self.tell(&cycle, victim);
             self.choose(victim);
             if victim.owner.session() == owner.session() {
                 return;
@@ -103,11 +103,11 @@ impl LockManager {
     }
 
     /// Reports a deadlock, unless its victim has been chosen already.
-    fn tell(&self, circle: &[Link], victim: &Link) {
+    fn tell(&self, cycle: &[Link], victim: &Link) {
         if let Some(watch) = self.watch.get()
             && !victim.owner.is_victim()
         {
-            watch(&Deadlock::of(circle, victim));
+            watch(&Deadlock::of(cycle, victim));
         }
     }
 

@@ -314,7 +314,7 @@ impl Transaction {
             }
         }
         inner.writes.clear();
-        self.let_go();
+        self.release();
     }
 
     /// Rolls back whatever has not been committed, and ends the transaction.
@@ -323,11 +323,11 @@ impl Transaction {
         if let Some(state) = &self.inner.get_mut().state {
             state.set(outcome);
         }
-        self.let_go();
+        self.release();
     }
 
     /// Wakes the waiters and releases row locks, slot and state.
-    fn let_go(&mut self) {
+    fn release(&mut self) {
         let inner = self.inner.get_mut();
         drop_copies(&mut inner.copies);
         if let Some(state) = inner.state.take() {

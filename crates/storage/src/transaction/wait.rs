@@ -45,7 +45,7 @@ pub(crate) fn wait_for(
     waiter.waits_for_hold.store(other.is_hold, Ordering::SeqCst);
     waiter.waiting_undos.store(other.undos, Ordering::SeqCst);
     waiter.waiting_for.store(Arc::as_ptr(&other.state).cast_mut(), Ordering::SeqCst);
-    let result = if closes_circle(waiter) {
+    let result = if closes_cycle(waiter) {
         Err(Error::Deadlock)
     } else {
         block(&other, patience, &|| false)
@@ -112,10 +112,10 @@ fn block(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> bool) -> 
 ///
 /// If several transactions close a cycle at once, each publishes what it waits for before it walks,
 /// so at least one of them sees the whole cycle.
-fn closes_circle(waiter: &TxState) -> bool {
+fn closes_cycle(waiter: &TxState) -> bool {
     let _guard = pin();
     let mut current: *const TxState = waiter;
-    for _ in 0..CIRCLE_MAX {
+    for _ in 0..WAITS_MAX {
         // SAFETY: a waiter holds a reference count on the transaction that it waits for, and counts
         // are dropped through `epoch`, so under the guard each state read from `waiting_for` is
         // alive.
@@ -139,7 +139,7 @@ fn closes_circle(waiter: &TxState) -> bool {
 }
 
 /// The largest number of waits that are followed.
-const CIRCLE_MAX: u32 = 10_000;
+const WAITS_MAX: u32 = 10_000;
 
 /// Returns whether memory is so short that requests are refused it.
 #[cfg(not(any(loom, shuttle)))]
