@@ -86,7 +86,7 @@ impl LockManager {
     /// Ends the deadlocks that the wait of `owner`, which has just begun, closes: each by ending
     /// the wait of one of its sessions, the victim.
     pub(super) fn end_deadlocks(&self, owner: &Arc<LockOwner>) {
-        while let Some(cycle) = self.find_circle(owner) {
+        while let Some(cycle) = self.find_cycle(owner) {
             // The victim has the lowest priority; of equals, it is the last to wait. Every session
             // that finds this cycle must choose the same victim.
             let mut victim = cycle.iter().min_by_key(|link| (link.priority, Reverse(link.number)));
@@ -118,7 +118,7 @@ impl LockManager {
         self.watch.set(watch).is_ok()
     }
 
-    fn find_circle(&self, owner: &Arc<LockOwner>) -> Option<Vec<Link>> {
+    fn find_cycle(&self, owner: &Arc<LockOwner>) -> Option<Vec<Link>> {
         let mut seen = HashSet::new();
         let mut path = Vec::new();
         let mut open = vec![self.edges(owner)?];

@@ -229,7 +229,7 @@ fn ring(priorities: &[i8]) -> Vec<Acquired> {
 }
 
 #[test]
-fn a_circle_costs_the_lowest_priority_its_wait_and_nobody_else() {
+fn a_cycle_costs_only_the_lowest_priority_its_wait() {
     for _ in 0..20 {
         let outcome = ring(&[0, -5, 3, 0]);
         assert_eq!(outcome[1], Acquired::Victim, "{outcome:?}");
@@ -239,7 +239,7 @@ fn a_circle_costs_the_lowest_priority_its_wait_and_nobody_else() {
 }
 
 #[test]
-fn a_circle_of_equals_costs_one_its_wait() {
+fn a_cycle_of_equals_costs_one_its_wait() {
     for count in 2..6 {
         let outcome = ring(&vec![0; count]);
         let victims = outcome.iter().filter(|acquired| **acquired == Acquired::Victim).count();
