@@ -2,12 +2,13 @@
 
 use types::{Msg, Value};
 
-use crate::exec::run::{Stop, transactions};
-use crate::exec::{Cx, Frame};
+use crate::host::HOST;
 use crate::session::deferred::Deferred;
 use crate::session::{BeginNext, Session, TransactionRequest};
 use crate::sink::{ColumnInfo, Command, DoneKind, ResultSink, Sent};
+use ::executor::{Cx, Frame};
 use ::session::event::emit::{self, request};
+use interpreter::{Stop, transactions};
 
 impl Session {
     /// Runs a transaction manager request, its final `done` included.
@@ -94,13 +95,14 @@ impl Session {
             return Err(Msg::NotSupported("bulk load data without INSERT BULK").into());
         };
         let mut frame = Frame::default();
-        let mut cx = Cx::new(&mut self.state, &mut frame, sink);
-        let result = match crate::exec::dml::bulk_insert(&announced, columns, rows, &mut cx) {
+        let mut cx = Cx::new(HOST, &mut self.state, &mut frame, sink);
+        let result = match interpreter::insert_bulk::bulk_insert(&announced, columns, rows, &mut cx)
+        {
             Ok(result) => result,
-            Err(error) => return Err(crate::exec::run::load_failed(error, &mut cx)),
+            Err(error) => return Err(interpreter::load_failed(error, &mut cx)),
         };
         cx.session.row_count = result.rows;
-        crate::exec::run::ended(&mut cx, Command::BULK_INSERT, Some(result.rows))?;
+        interpreter::ended(&mut cx, Command::BULK_INSERT, Some(result.rows))?;
         Ok(())
     }
 }
