@@ -92,6 +92,57 @@ fn a_crate_uses_lower_layers_only() {
     }
 }
 
+/// The folders of crates/storage/src, lowest first: each imports only those before it. The models
+/// are tests and import all.
+const STORAGE_FOLDERS: &[&str] = &[
+    "primitives",
+    "spec",
+    "version",
+    "encoding",
+    "row_group",
+    "index",
+    "row_lock",
+    "lock",
+    "store",
+    "transaction",
+    "access",
+    "columnstore",
+    "redefine",
+    "models",
+];
+
+#[test]
+fn a_folder_of_storage_imports_lower_ones_only() {
+    let source = root().join("crates/storage/src");
+    let level = |name: &str| STORAGE_FOLDERS.iter().position(|folder| *folder == name);
+    let mut files = Vec::new();
+    rust_files(&source, &mut files);
+    for file in files {
+        let inside = file.strip_prefix(&source).expect("it was found there");
+        let mut parts = inside.iter().map(|part| part.to_str().expect("names are ASCII"));
+        let folder = parts.next().unwrap_or_default();
+        if folder == "lib.rs" {
+            continue;
+        }
+        let own = level(folder).unwrap_or_else(|| panic!("{folder} has no place in the order"));
+        let text = fs::read_to_string(&file).expect("readable source");
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for import in line.split("crate::").skip(1) {
+                let name: String =
+                    import.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+                // A model tells the code which mistake to make.
+                let is_mutant = import.starts_with("models::is_mutant");
+                let other = level(&name).filter(|_| !is_mutant);
+                assert!(
+                    other.is_none_or(|other| other <= own),
+                    "{} imports {name}, which is above {folder}: {line}",
+                    inside.display()
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn files_stay_below_the_wall() {
     let long: Vec<_> = sources()
