@@ -1,6 +1,6 @@
 # make          builds the server
 # make test     installs what the tests need and runs them all; the last line is the runner's own
-# make test-quick  what a newcomer runs first: no root, no packages; the lower crates and the engine's scripts
+# make test-quick  what a newcomer runs first: no root, no packages; tidy, the lower crates and the engine's scripts
 # make setup    only installs: see tests/setup.sh
 # make bench    measures the promised numbers and writes docs/benchmarks.md and target/bench.json
 # make bench-books  compares the ledger with the kernel's books, on the same page; fails past a tolerance
@@ -59,7 +59,7 @@ test: setup build bench-smoke
 	.venv/bin/python tests/differential/oracles.py --self-test --seed 1
 	$(PYTEST) tests/drivers
 
-test-quick:
+test-quick: tidy
 	cargo test --locked -p types -p tsql -p tds -p storage -p catalog -p files -p plan -p functions -p optimizer -p binder -p session
 	cargo test --locked -p engine --test it -- script
 

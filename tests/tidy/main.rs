@@ -239,6 +239,22 @@ fn pages_name_paths_that_exist() {
 }
 
 #[test]
+fn links_between_pages_lead_somewhere() {
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("readable page");
+        let folder = page.parent().expect("a page is in a folder");
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
+            let is_file = !target.is_empty() && !target.contains("://");
+            assert!(
+                !is_file || folder.join(target).exists(),
+                "{} links to {target}, which is not there",
+                page.display()
+            );
+        }
+    }
+}
+
+#[test]
 fn decisions_have_numbers_of_their_own_and_are_listed() {
     let index = fs::read_to_string(root().join("docs/decisions/README.md")).expect("the index");
     let mut numbers = BTreeMap::new();
@@ -252,7 +268,9 @@ fn decisions_have_numbers_of_their_own_and_are_listed() {
             text.starts_with(&format!("# {}: ", &name[..4])),
             "{name}: its title has no number"
         );
-        assert!(index.contains(&name), "docs/decisions/README.md does not list {name}");
+        let title = text.lines().next().and_then(|line| line.split_once(": ")).expect("a title").1;
+        let entry = format!("[{title}]({name})");
+        assert!(index.contains(&entry), "docs/decisions/README.md does not list {entry}");
         let other = numbers.insert(name[..4].to_owned(), name.clone());
         assert_eq!(other, None, "{name} has the number of another decision");
     }
