@@ -31,11 +31,16 @@ const LAYERS: &[(&str, u8)] = &[
     ("optimizer", 6),
     ("binder", 7),
     ("session", 8),
-    ("engine", 9),
-    ("server", 10),
-    ("console", 10),
-    ("lab", 10),
-    ("race", 10),
+    ("metadata", 9),
+    ("compile", 10),
+    ("executor", 9),
+    ("views", 10),
+    ("vectorized", 10),
+    ("engine", 12),
+    ("server", 13),
+    ("console", 13),
+    ("lab", 13),
+    ("race", 13),
 ];
 
 /// Crates that may contain unsafe code.

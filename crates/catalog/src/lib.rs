@@ -35,6 +35,7 @@ mod password_policy;
 pub mod period;
 mod principal;
 mod property;
+pub mod row_trigger;
 pub mod scoped;
 pub mod security;
 mod sequence;
@@ -658,4 +659,12 @@ pub struct UserType {
     pub base: Option<ColumnType>,
     /// Definition of a table type.
     pub table: Option<tsql::ast::CreateTable>,
+}
+
+/// Makes a random `uniqueidentifier`.
+pub fn new_guid() -> types::Value {
+    let mut bytes = sos::sys::random_bytes::<16>();
+    bytes[7] = (bytes[7] & 0x0F) | 0x40;
+    bytes[8] = (bytes[8] & 0x3F) | 0x80;
+    types::Value::UniqueIdentifier(bytes)
 }

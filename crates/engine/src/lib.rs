@@ -8,7 +8,6 @@
 
 pub use ::binder as bind;
 pub use ::catalog;
-mod compile;
 pub mod exec;
 pub mod explain;
 pub mod func;

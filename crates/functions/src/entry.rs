@@ -80,18 +80,7 @@ pub fn text(call: &Call<'_>, values: &[Value], place: usize) -> Option<String> {
 
 /// Reads a whole number argument; digits in text read as the number.
 pub fn whole(values: &[Value], place: usize) -> Option<i64> {
-    match values.get(place)? {
-        Value::Bit(b) => Some(i64::from(*b)),
-        Value::TinyInt(n) => Some(i64::from(*n)),
-        Value::SmallInt(n) => Some(i64::from(*n)),
-        Value::Int(n) => Some(i64::from(*n)),
-        Value::BigInt(n) => Some(*n),
-        Value::Decimal(d) if d.scale == 0 => i64::try_from(d.mantissa()).ok(),
-        text @ (Value::VarChar(_) | Value::NVarChar(_)) => {
-            text.as_text(Collation::default())?.trim().parse().ok()
-        }
-        _ => None,
-    }
+    values.get(place)?.as_whole()
 }
 
 /// Reads an object id or another `int`.

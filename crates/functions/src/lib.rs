@@ -40,7 +40,6 @@ pub mod zone;
 pub use aggregate::{Total, finish_total};
 pub use approximate::takes_key;
 pub use hash::sha256;
-pub use logic::new_guid;
 pub use unsupported::{NAMES as KNOWN_BUT_MISSING, is_known};
 pub use zone::zones_now;
 

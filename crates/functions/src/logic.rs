@@ -71,15 +71,7 @@ fn bind_new_id(_: &mut Vec<Expr>) -> Result<ColumnType> {
 
 /// A version 4 identifier: the version in the upper half of byte 7 (the groups are little-endian).
 fn new_id(_: &mut Context<'_>) -> Value {
-    new_guid()
-}
-
-/// Makes a random `uniqueidentifier`.
-pub fn new_guid() -> Value {
-    let mut bytes = sos::sys::random_bytes::<16>();
-    bytes[7] = (bytes[7] & 0x0F) | 0x40;
-    bytes[8] = (bytes[8] & 0x3F) | 0x80;
-    Value::UniqueIdentifier(bytes)
+    catalog::new_guid()
 }
 
 /// NEWSEQUENTIALID() as a column's default, the only place where it may stand.

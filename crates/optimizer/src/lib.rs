@@ -44,19 +44,10 @@ use plan::walk::{self, Registers};
 
 pub use attach::Method;
 pub use estimate::{Estimate, estimate};
+pub use plan::Level;
 pub use prune::{prune, prune_query};
 pub use seek::{is_point, takes_hinted_paths};
 pub use sweep::leftovers;
-
-/// How much is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Level {
-    /// Nothing: for tests.
-    None,
-    /// Everything.
-    #[default]
-    Full,
-}
 
 /// What OPTION asks of the optimizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,8 @@
 //! A row becomes an object or element for each of the format's levels: one for PATH and RAW, one for
 //! each table for AUTO, where a level's own columns tell when a new one begins.
 
+pub mod text;
+
 use crate::expr::Register;
 use crate::query::Query;
 

@@ -21,3 +21,13 @@ pub mod stats;
 pub mod view;
 pub mod walk;
 pub mod watch;
+
+/// How much the optimizer does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// Nothing, so that tests can compare plans as bound with optimized ones.
+    None,
+    /// All rewrites and the choice of join order and access paths.
+    #[default]
+    Full,
+}

@@ -255,6 +255,17 @@ pub enum SampleSize {
     Rows(u64),
 }
 
+/// Returns a part of 2 to the power of 64, of a share between 0 and 1.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "the product is between 0 and 2 to the power of 64, and `as` saturates"
+)]
+pub fn sample_portion(share: f64) -> u64 {
+    (share * u64::MAX as f64) as u64
+}
+
 /// A scan of a system view.
 #[derive(Clone, Debug)]
 pub struct ViewScan {

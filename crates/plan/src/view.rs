@@ -43,6 +43,10 @@ pub trait Library: Sync {
     /// asked for under `dbo` as well.
     fn view(&self, schema: &str, name: &str) -> Option<&'static dyn SystemView>;
 
+    /// Iterates over all system views and system table functions with their object ids, which are less than those of
+    /// temporary tables.
+    fn views(&self) -> Box<dyn Iterator<Item = (i32, &'static dyn SystemView)>>;
+
     /// Returns the name of the system procedure that drivers call by a number; `None` for a number that means nothing.
     fn procedure(&self, id: u16) -> Option<&'static str>;
 

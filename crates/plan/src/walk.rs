@@ -81,6 +81,13 @@ pub fn reads(expr: &Expr) -> Registers {
     set
 }
 
+/// Returns a set with what expressions read added to it.
+pub fn with<'e>(needed: &Registers, exprs: impl IntoIterator<Item = &'e Expr>) -> Registers {
+    let mut all = needed.clone();
+    exprs.into_iter().for_each(|expr| all.extend(&reads(expr)));
+    all
+}
+
 /// Tells whether an expression runs queries: it has a subquery, or calls a user's function.
 pub fn has_subquery(expr: &Expr) -> bool {
     let mut found = has_own_subquery(expr);

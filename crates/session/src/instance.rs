@@ -50,7 +50,7 @@ pub struct Config {
     /// What stands between a statement and its metadata.
     pub lock_mode: LockMode,
     /// How much plans are optimized: less than everything is for tests.
-    pub optimizer: optimizer::Level,
+    pub optimizer: plan::Level,
 }
 
 /// What the engine, which is above, has built in.

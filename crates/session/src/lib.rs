@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 pub mod argument;
-pub mod binding;
 pub mod cache;
 pub mod class;
 pub mod context;
@@ -17,6 +16,7 @@ pub mod cursor;
 pub mod deferred;
 pub mod definition;
 pub mod event;
+pub mod frame;
 pub mod grant;
 pub mod helper;
 pub mod instance;

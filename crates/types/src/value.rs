@@ -172,6 +172,22 @@ impl ColumnType {
 }
 
 impl Value {
+    /// Reads a whole number; digits in text read as the number, and anything else as none.
+    pub fn as_whole(&self) -> Option<i64> {
+        match self {
+            Self::Bit(b) => Some(i64::from(*b)),
+            Self::TinyInt(n) => Some(i64::from(*n)),
+            Self::SmallInt(n) => Some(i64::from(*n)),
+            Self::Int(n) => Some(i64::from(*n)),
+            Self::BigInt(n) => Some(*n),
+            Self::Decimal(d) if d.scale == 0 => i64::try_from(d.mantissa()).ok(),
+            text @ (Self::VarChar(_) | Self::NVarChar(_)) => {
+                text.as_text(Collation::default())?.trim().parse().ok()
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the smallest type that holds this value, as a literal of it has; NULL is an `int`.
     pub fn data_type(&self) -> DataType {
         match self {

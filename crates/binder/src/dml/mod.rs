@@ -29,7 +29,6 @@ pub use nested::{
 };
 pub use rewrite::{Rewrite, bind_rewrite, bind_validation};
 pub use row::{check_options, computed_at_read, default_value, new_row};
-pub use trigger::{Event, find as find_triggers};
 pub use update::bind_update;
 
 use types::Result;

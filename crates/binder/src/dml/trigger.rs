@@ -2,37 +2,16 @@
 
 use std::sync::Arc;
 
-use tsql::ast::TriggerTiming;
 use types::{Msg, Result};
 
 use crate::Binder;
-use catalog::{Catalog, ModuleDef, TableDef};
+use catalog::TableDef;
+pub(super) use catalog::row_trigger::Event;
+use catalog::row_trigger::{Triggers, triggers_of};
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{OutputColumn, TableSource};
 use plan::sink::Traits;
 use plan::statement::{Firing, OutputClause, OutputTarget};
-
-/// What a statement does to rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// INSERT, or the INSERT of a MERGE.
-    Insert,
-    /// UPDATE, or the UPDATE of a MERGE.
-    Update,
-    /// DELETE, or the DELETE of a MERGE.
-    Delete,
-}
-
-impl Event {
-    /// Returns the keyword.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Insert => "INSERT",
-            Self::Update => "UPDATE",
-            Self::Delete => "DELETE",
-        }
-    }
-}
 
 /// Where the columns of the new and of the old row are; `None` where there is no such row.
 pub(crate) struct Images<'r> {
@@ -83,33 +62,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// AFTER triggers in order, and the INSTEAD OF trigger.
-pub(super) type Triggers = (Vec<Arc<ModuleDef>>, Option<Arc<ModuleDef>>);
-
 /// Finds the enabled triggers of a table for an event, in the order in which they were made.
 pub(crate) fn triggers(binder: &Binder<'_>, table: &TableDef, event: Event) -> Option<Triggers> {
-    find(binder.catalog, table, event)
-}
-
-/// As `triggers`, by the catalog alone.
-pub fn find(catalog: &Catalog, table: &TableDef, event: Event) -> Option<Triggers> {
-    if table.id < 0 {
-        return None;
-    }
-    let database = catalog.database_by_id(table.database_id)?;
-    let mut found: Vec<_> = database
-        .triggers_on(table.id)
-        .filter(|(trigger, create)| {
-            !trigger.disabled && create.events.iter().any(|e| **e == *event.name())
-        })
-        .collect();
-    if found.is_empty() {
-        return None;
-    }
-    found.sort_by_key(|(trigger, _)| trigger.id);
-    let of = |timing: TriggerTiming| {
-        let of = found.iter().filter(move |(_, create)| create.timing == timing);
-        of.map(|(trigger, _)| Arc::clone(trigger))
-    };
-    Some((of(TriggerTiming::After).collect(), of(TriggerTiming::InsteadOf).next()))
+    triggers_of(binder.catalog, table, event)
 }

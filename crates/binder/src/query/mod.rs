@@ -38,7 +38,6 @@ pub use from::{
 };
 pub use function::{Given, bind_inline, column_type};
 pub use hints::scan_hints;
-pub use sample::portion as sample_portion;
 pub use spec::{bind_spec_parts, compound, top_of, traits_of};
 pub use temporal::SystemTime;
 

@@ -7,7 +7,7 @@ use types::{ConvertOptions, DataType, Mode, Msg, Result, Value};
 use crate::Binder;
 use crate::expr::bind_expr;
 use plan::expr::{Expr, ExprKind};
-use plan::query::{Sample, SampleSize};
+use plan::query::{Sample, SampleSize, sample_portion};
 use plan::walk;
 
 /// Binds the clause of a table with this name.
@@ -90,16 +90,5 @@ fn share(binder: &mut Binder<'_>, expr: &ast::Expr, table: &str) -> Result<Optio
     if percent >= 100.0 {
         return Ok(None);
     }
-    Ok(Some(portion(percent / 100.0)))
-}
-
-/// Returns a part of 2 to the power of 64, of a share between 0 and 1.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "the product is between 0 and 2 to the power of 64, and `as` saturates"
-)]
-pub fn portion(share: f64) -> u64 {
-    (share * u64::MAX as f64) as u64
+    Ok(Some(sample_portion(percent / 100.0)))
 }

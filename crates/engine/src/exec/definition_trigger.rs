@@ -112,7 +112,7 @@ pub(crate) fn fire(watched: &[Watched], begun: Begun, cx: &mut Cx<'_>) -> Result
 }
 
 fn run(trigger: &Arc<ModuleDef>, data: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    let program = crate::compile::function::take_trigger(cx.session, trigger, None)?;
+    let program = ::compile::function::take_trigger(cx.session, trigger, None)?;
     let mut frame = Frame::for_program(cx.session, &program)?;
     frame.procedure_id = trigger.id;
     let session = &mut *cx.session;
@@ -131,7 +131,7 @@ fn run(trigger: &Arc<ModuleDef>, data: &str, cx: &mut Cx<'_>) -> Result<(), Stop
     session.trigger_level -= 1;
     session.options.xact_abort = xact_abort;
     session.event_data = outer;
-    crate::compile::function::keep_function(session, trigger, program);
+    ::compile::function::keep_function(session, trigger, program);
     outcome.map(drop)
 }
 
@@ -143,7 +143,7 @@ fn event_data(occurrence: &Occurrence, text: &str, cx: &mut Cx<'_>) -> String {
         .to_value(&DataType::DateTime)
         .and_then(|time| types::date::format(&time, &DataType::DateTime, style))
         .unwrap_or_default();
-    let user = crate::func::principal::own_name(cx);
+    let user = metadata::function::principal::own_name(cx);
     let session = &cx.session;
     let switch = |on: bool| if on { "ON" } else { "OFF" };
     let mut out = String::from("<EVENT_INSTANCE>");

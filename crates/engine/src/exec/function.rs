@@ -82,8 +82,8 @@ fn run<T>(
     if cx.session.nest_level >= NEST_LEVEL_MAX {
         return Err(Msg::NestingLevel(i64::from(NEST_LEVEL_MAX)).into());
     }
-    let program = crate::compile::function::take_function(cx.session, module)
-        .map_err(|stop| raised(stop, cx))?;
+    let program =
+        ::compile::function::take_function(cx.session, module).map_err(|stop| raised(stop, cx))?;
     let mut frame = Frame::for_program(cx.session, &program).map_err(|stop| raised(stop, cx))?;
     for (variable, value) in frame.variables.iter_mut().zip(arguments) {
         *variable = value;
@@ -100,7 +100,7 @@ fn run<T>(
     let lease = session.meter.suspend();
     let outer = session.options.enter_module(module.options);
     let mut silent = Silent;
-    let mut inner = Cx::new(session, &mut frame, &mut silent);
+    let mut inner = Cx::new(cx.host, session, &mut frame, &mut silent);
     inner.transaction = cx.transaction;
     let outcome = Runner { program: &program, procedure: &module.name }.run(&mut inner);
     let (fault, interrupted) = (inner.fault.take(), inner.interrupted.take());
@@ -112,7 +112,7 @@ fn run<T>(
     (session.row_count, session.last_error, session.line) = before;
     session.try_depth -= 1;
     session.nest_level -= 1;
-    crate::compile::function::keep_function(session, module, program);
+    ::compile::function::keep_function(session, module, program);
     cx.fault = cx.fault.take().or(fault);
     cx.interrupted = cx.interrupted.or(interrupted);
     let result = match outcome {

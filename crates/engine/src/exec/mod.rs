@@ -1,261 +1,29 @@
-//! The executors: run bound plans against storage.
+//! The executors, and statements that are bound when they run.
 //!
-//! - `eval/` evaluates expressions;
-//! - `vector/` runs queries that read many rows, in batches of columns;
-//! - `query/` runs the others row by row and has one file per operator: each pushes its rows, as filled registers, to the one above;
-//! - `dml/` changes rows; `ddl/` changes the catalog;
-//! - `run/` runs the steps of a program: control flow, errors, transactions.
+//! - the crate `executor` runs bound plans row by row, the crate `vectorized` those that read many rows, in batches of
+//!   columns;
+//! - `host.rs` answers what the executor asks of the layers above it: bodies of functions and triggers, SELECT INTO;
+//! - `ddl/` changes the catalog;
+//! - `run/` runs the steps of a program: control flow, errors.
 
-pub mod arithmetic;
-pub(crate) mod bulk;
-pub mod columnstore;
+mod bulk_insert;
 pub mod ddl;
 pub(crate) mod definition_trigger;
-pub mod dml;
-pub mod eval;
-pub mod fault;
-mod frame_tables;
+#[cfg(test)]
+mod differential;
+mod export;
 mod function;
-pub use crate::session::grant;
-pub(crate) mod long;
-pub mod query;
-pub(crate) mod reset;
+pub mod host;
+pub mod insert_bulk;
+mod into;
 pub mod run;
-pub(crate) mod statement;
-mod trigger;
-mod tuple_mover;
-pub mod vector;
+pub(crate) mod table_parameter;
+mod trigger_body;
+mod truncate;
 
-use std::any::Any;
-use std::sync::Arc;
-
-use types::Value;
-
-pub use frame_tables::FrameTables;
-pub use statement::{run_bound, run_scalar};
-pub use tuple_mover::move_tuples;
-
-use crate::catalog::clock::clock;
-use crate::explain::Profile;
-use crate::plan::function::EvalContext;
-use crate::session::SessionState;
-pub use crate::session::scratch::Scratch;
-use crate::sink::{Command, ResultSink};
-
-/// Registers that a session keeps from one request to the next, at most.
-const REGISTERS_KEPT_MAX: usize = 64;
-
-/// What the running statement can reach.
-pub struct Cx<'a> {
-    /// The session.
-    pub session: &'a mut SessionState,
-    /// Variables and tables of the running batch or procedure.
-    pub frame: &'a mut Frame,
-    /// Where results go.
-    pub sink: &'a mut dyn ResultSink,
-    /// The register file of the running statement.
-    pub registers: Vec<Value>,
-    /// Time of the statement, read once at its first use: GETDATE() is the same for all its rows.
-    pub now: Option<types::date::Moment>,
-    /// The transaction that the statement reads and writes in; none outside of a statement and in a
-    /// point statement, then a subquery begins one of its own.
-    pub transaction: Option<&'a storage::Transaction>,
-    /// Error of storage on its way up to where the statement is restarted or the transaction ended;
-    /// what travels as `Err` meanwhile is only its text.
-    pub fault: Option<storage::Error>,
-    /// Set when the statement stopped because the client cancelled it or is gone; what travels as
-    /// `Err` then is not for the client.
-    pub interrupted: Option<fault::Interruption>,
-    /// An aggregate left NULLs out: warning 8153 at the end of the statement.
-    pub null_eliminated: bool,
-    /// What it has made NULL of, where arithmetic that fails does not end it.
-    pub made_null: arithmetic::MadeNull,
-    /// Buffers that are reused from row to row and from statement to statement.
-    pub scratch: Scratch,
-    /// Text of the running definition: what `sys.sql_modules` keeps.
-    pub statement_text: String,
-    /// Source of the running program: spans of the statement refer to it.
-    pub source: String,
-    /// Whether the statement fires triggers, and what it has for them.
-    pub(crate) fires: bool,
-    pub(crate) pending: Vec<trigger::Pending>,
-    /// Rows that foreign keys have changed in its course, for the triggers of their tables.
-    pub(crate) cascaded: Vec<trigger::Cascaded>,
-    /// Foreign keys that can be checked only when the statement has changed all its rows.
-    pub(crate) late: Vec<dml::Late>,
-    /// What the operators of the statement do, where somebody wants to know.
-    pub(crate) profile: Option<Box<Profile>>,
-    /// Rows of recursive CTEs' last round, by id.
-    pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
-    /// What it knows of parallelism.
-    pub(crate) parallel: vector::Parallel,
-    /// What subqueries gave that are run once in a statement, by number.
-    pub(crate) kept: Vec<Option<eval::Kept>>,
-}
-
-impl<'a> Cx<'a> {
-    /// Makes one with an empty register file.
-    pub fn new(
-        session: &'a mut SessionState,
-        frame: &'a mut Frame,
-        sink: &'a mut dyn ResultSink,
-    ) -> Self {
-        Self {
-            session,
-            frame,
-            sink,
-            registers: Vec::new(),
-            now: None,
-            transaction: None,
-            fault: None,
-            interrupted: None,
-            null_eliminated: false,
-            made_null: arithmetic::MadeNull::default(),
-            scratch: Scratch::default(),
-            statement_text: String::new(),
-            source: String::new(),
-            profile: None,
-            work_tables: Vec::new(),
-            kept: Vec::new(),
-            parallel: vector::Parallel::default(),
-            fires: false,
-            pending: Vec::new(),
-            cascaded: Vec::new(),
-            late: Vec::new(),
-        }
-    }
-}
-
-impl EvalContext for Cx<'_> {
-    fn now(&mut self) -> types::date::Moment {
-        self.now()
-    }
-
-    fn convert_options(&self) -> types::ConvertOptions {
-        self.convert_options()
-    }
-
-    fn date_first(&self) -> u8 {
-        self.session.options.date_first
-    }
-
-    fn next_sequential_id(&self) -> Value {
-        self.session.instance.catalog.next_sequential_id()
-    }
-
-    fn updated_columns(&self) -> Option<&[u8]> {
-        self.frame.updated.as_deref()
-    }
-
-    fn document(&self, handle: i64) -> Option<Arc<dyn Any + Send + Sync>> {
-        let mut documents = self.session.documents.iter();
-        let (_, found) = documents.find(|(known, _)| i64::from(*known) == handle)?;
-        Some(Arc::clone(found))
-    }
-
-    fn parsed(&mut self) -> &mut Option<Box<dyn Any + Send>> {
-        &mut self.scratch.xml
-    }
-
-    fn session(&self) -> &dyn Any {
-        &*self.session
-    }
-
-    fn session_mut(&mut self) -> &mut dyn Any {
-        &mut *self.session
-    }
-
-    fn frame(&self) -> &dyn Any {
-        &*self.frame
-    }
-}
-
-/// A batch's or procedure's variables.
-#[derive(Default)]
-pub struct Frame {
-    /// Scalars by slot.
-    pub variables: Vec<Value>,
-    /// Table variables by slot; their definitions are in the program.
-    pub tables: FrameTables,
-    /// Object id of the procedure that runs; 0 in a batch.
-    pub procedure_id: i32,
-    /// Last identity value inserted in this scope: SCOPE_IDENTITY().
-    pub scope_identity: Option<Value>,
-    /// What COLUMNS_UPDATED() gives, in a trigger.
-    pub updated: Option<Vec<u8>>,
-    /// What RETURN gave, in a function.
-    pub result: Value,
-    /// LOCAL cursors.
-    pub cursors: Vec<run::Cursor>,
-    /// How many WHILE loops the running statement is in.
-    pub loops: u32,
-}
-
-/// What a data statement did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StatementResult {
-    /// What kind of statement it was.
-    pub command: Command,
-    /// Rows returned, assigned or changed: `@@ROWCOUNT`.
-    pub rows: u64,
-}
-
-impl Cx<'_> {
-    /// Makes room for a statement's registers.
-    pub fn reserve(&mut self, registers: u32) {
-        let registers = registers as usize;
-        if self.registers.len() < registers {
-            self.registers.resize(registers, Value::Null);
-        }
-    }
-
-    /// Takes the buffers that the session keeps between requests.
-    pub(crate) fn take_buffers(&mut self) {
-        let kept = &mut self.session.scratch;
-        std::mem::swap(&mut self.registers, &mut kept.registers);
-        std::mem::swap(&mut self.scratch, &mut kept.statement);
-    }
-
-    /// Gives the session its buffers back. Registers become NULL and stay: no value keeps memory alive
-    /// in an idle connection, and the next request need not make them.
-    pub(crate) fn keep_buffers(&mut self) {
-        self.registers.truncate(REGISTERS_KEPT_MAX);
-        self.registers.iter_mut().for_each(Value::clear);
-        self.scratch.xml = None;
-        self.take_buffers();
-    }
-
-    /// Takes the buffers of the context around this one for the length of a call.
-    pub(crate) fn lend_buffers(&mut self, registers: &mut Vec<Value>, scratch: &mut Scratch) {
-        std::mem::swap(&mut self.registers, registers);
-        std::mem::swap(&mut self.scratch, scratch);
-    }
-
-    /// Gives them back.
-    pub(crate) fn return_buffers(&mut self, registers: &mut Vec<Value>, scratch: &mut Scratch) {
-        self.lend_buffers(registers, scratch);
-    }
-
-    /// Returns the statement's time, UTC: the clock is read at the first call.
-    pub fn now(&mut self) -> types::date::Moment {
-        *self.now.get_or_insert_with(clock)
-    }
-
-    /// Returns when the transaction began that the statement is in, as the columns of a period have it.
-    pub(crate) fn transaction_time(&mut self, data_type: &types::DataType) -> Value {
-        let began = *self.session.transaction.time.get_or_insert_with(clock);
-        ::catalog::period::of(began, data_type)
-    }
-
-    /// Returns the name of a table with its database and schema, as messages have it.
-    pub(crate) fn qualified(&self, table: &crate::catalog::TableDef) -> String {
-        let database = self.session.catalog.database_by_id(table.database_id);
-        let database = database.map(|d| d.name.as_str()).unwrap_or("tempdb");
-        format!("{database}.{}", table.qualified_name())
-    }
-
-    /// Returns the session's settings that conversions go by.
-    pub fn convert_options(&self) -> types::ConvertOptions {
-        self.session.convert_options()
-    }
-}
+pub use ::executor::{
+    Cx, Frame, FrameTables, Host, Profile, Scratch, StatementResult, arithmetic, bulk, columnstore,
+    dml, eval, fault, grant, long, move_tuples, parallel, profile, query, reset, run_bound,
+    run_scalar, statement, tuple_mover,
+};
+pub use ::vectorized as vector;

@@ -218,7 +218,7 @@ impl Collector<'_> {
         if too_deep || self.calls.contains(&procedure.id) {
             return Ok(shown);
         }
-        let program = crate::compile::take_program_of(cx.session, &procedure)?;
+        let program = ::compile::take_program_of(cx.session, &procedure)?;
         let runner = Runner { program: &program, procedure: &procedure.name };
         self.calls.push(procedure.id);
         let mut inner =

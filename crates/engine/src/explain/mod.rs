@@ -5,7 +5,7 @@
 //!   expressions, `statement.rs` whole statements;
 //! - `rows.rs` and `xml.rs` write them;
 //! - `collect.rs` goes through a program that is not run; `observe.rs` watches one that is;
-//! - `profile.rs` is what operators did.
+//! - what operators did is in `executor::profile`.
 //!
 //! A session that wants none of this pays a look at one byte for a program and for a data statement.
 
@@ -13,16 +13,15 @@ mod collect;
 mod detail;
 mod observe;
 mod op;
-mod profile;
 mod rows;
 mod scalar;
 mod statement;
 mod xml;
 
 pub(crate) use ::catalog::options::Explain;
+pub(crate) use ::executor::profile::{self, Profile};
 pub(crate) use collect::cached_document;
 pub(crate) use observe::parse_time;
-pub(crate) use profile::Profile;
 
 /// Name of the column that plans come in, by which tools know one.
 const XML_COLUMN: &str = "Microsoft SQL Server 2005 XML Showplan";

@@ -13,7 +13,8 @@ use sos::clock;
 
 use super::profile::{Count, Profile, address};
 use super::scalar::{Column, Names};
-use crate::exec::vector::{Course, Regions, Role, course};
+use crate::exec::parallel::{Regions, Role};
+use crate::exec::vector::{Course, course};
 use crate::opt::{Estimate, estimate};
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{

@@ -1,53 +1,13 @@
-//! Functions that tell of the session and the server it is on, and with those of `functions` the library that names in
-//! statements are looked up in.
-#![expect(
-    clippy::ptr_arg,
-    reason = "one signature for all functions: some change the number of arguments"
-)]
+//! The library: scalar functions, system views and system procedures by name, as the binder finds them.
 
-mod activity;
-pub(crate) mod app_lock;
-mod caught;
-mod cursor;
-mod files;
-mod message;
-mod metadata;
-mod permission;
-mod pointer;
-pub(crate) mod principal;
-mod property;
-mod server;
-mod session;
-pub(crate) mod system;
-
-pub(crate) use functions::{
-    Accumulator, AggregateFunction, Call, Evaluate, Function, Total, date, entry, finish_total,
-    json, sha256, xml, zones_now,
-};
-pub(crate) use server::PRODUCT_VERSION;
+pub(crate) use functions::{Function, xml};
+pub(crate) use metadata::function::PRODUCT_VERSION;
 
 use crate::plan::view::{Library, SystemView};
 
-/// Functions about the session, one list per file.
-static OF_SESSION: &[&[Function]] = &[
-    activity::FUNCTIONS,
-    app_lock::FUNCTIONS,
-    caught::FUNCTIONS,
-    cursor::FUNCTIONS,
-    files::FUNCTIONS,
-    message::FUNCTIONS,
-    metadata::FUNCTIONS,
-    permission::FUNCTIONS,
-    pointer::FUNCTIONS,
-    principal::FUNCTIONS,
-    property::FUNCTIONS,
-    server::FUNCTIONS,
-    system::FUNCTIONS,
-];
-
 /// All scalar functions.
 fn scalars() -> impl Iterator<Item = &'static Function> {
-    functions::SCALARS.iter().chain(OF_SESSION).flat_map(|list| list.iter())
+    functions::SCALARS.iter().chain(metadata::function::OF_SESSION).flat_map(|list| list.iter())
 }
 
 /// Finds a scalar function by its upper-case name (`@@` names included).
@@ -69,12 +29,16 @@ impl Library for Built {
         crate::view::find(schema, name).map(|view| view as &dyn SystemView)
     }
 
+    fn views(&self) -> Box<dyn Iterator<Item = (i32, &'static dyn SystemView)>> {
+        Box::new(crate::view::all().map(|(id, view)| (id, view as &dyn SystemView)))
+    }
+
     fn procedure(&self, id: u16) -> Option<&'static str> {
         crate::proc::find_by_id(id).ok().map(|procedure| procedure.name)
     }
 
     fn known_but_missing(&self, database: &str, schema: &str, name: &str) -> Option<String> {
-        crate::view::known_but_missing(database, schema, name)
+        views::known_but_missing(database, schema, name)
     }
 }
 

@@ -13,9 +13,9 @@ use types::{DataType, Error, Length, Msg, Value};
 
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop, convert_argument};
-use crate::func::app_lock::{key, parse_mode, parse_scope};
-use crate::func::principal::own_principal;
 use crate::proc::{SystemProcedure, argument};
+use metadata::function::app_lock::{key, parse_mode, parse_scope};
+use metadata::function::principal::own_principal;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_getapplock", id: 0, run: get },

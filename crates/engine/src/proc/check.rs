@@ -22,7 +22,7 @@ use crate::exec::columnstore::Blocks;
 use crate::exec::run::{Stop, interrupted};
 use crate::exec::statement::in_transaction;
 use crate::exec::{Cx, fault};
-use crate::view::source::tables;
+use metadata::objects::tables;
 
 /// Options that change nothing about what is checked or told here: everything is checked, all errors
 /// are told, and nothing has to be locked for it.
@@ -238,7 +238,7 @@ fn check_blocks(
     let mut blocks = opened.map_err(|e| fault::raise(cx, e))?;
     let of = |column: &crate::catalog::ColumnDef| Vector::with_capacity_for(&column.ty);
     let mut vectors: Vec<Vector> = table.columns.iter().map(of).collect();
-    while let Some(block) = blocks.next().map_err(|e| fault::raise(cx, e))? {
+    while let Some(block) = blocks.next_block().map_err(|e| fault::raise(cx, e))? {
         fault::check_cancel(cx)?;
         for (ordinal, vector) in vectors.iter_mut().enumerate() {
             block.read(ordinal, vector);
@@ -368,7 +368,7 @@ pub(super) fn find_table(name: &str, cx: &Cx<'_>) -> Result<Arc<TableDef>, Stop>
     };
     let parsed = parse_object_name(name).map_err(|_| missing())?;
     let database = Arc::clone(&cx.session.database);
-    let context = crate::session::binding::bare_context(cx.session, &database);
+    let context = metadata::binding::bare_context(cx.session, &database);
     match query::resolve_table(&mut context.binder(), &parsed) {
         Ok(query::Resolved::Table(table)) => Ok(table),
         _ => Err(missing()),

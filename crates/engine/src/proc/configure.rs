@@ -12,7 +12,7 @@ use super::{SystemProcedure, argument, text, whole};
 use crate::catalog::Settings;
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
-use crate::view::configurations::{
+use metadata::configurations::{
     COST_THRESHOLD, DEGREE_MAX, POLYBASE_EXPORT, SAMPLING_RATE, SHOW_ADVANCED, Setting, settings,
 };
 

@@ -152,7 +152,7 @@ fn run_query(
     }
     let mut kept = Kept { inner: &mut *cx.sink, columns: None, rows: Vec::new(), sets: 0 };
     let status = {
-        let mut inner = Cx::new(cx.session, cx.frame, &mut kept);
+        let mut inner = Cx::new(cx.host, cx.session, cx.frame, &mut kept);
         run_prepared(entry, values, &mut inner)?
     };
     let Kept { columns, rows, sets, .. } = kept;

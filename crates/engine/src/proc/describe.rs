@@ -50,7 +50,7 @@ pub(crate) fn first_result_of(
     session: &SessionState,
 ) -> Result<Option<Arc<ResultShape>>, Stop> {
     let parameters = parse_parameters(declared, session)?;
-    let program = crate::compile::parse_and_compile(session, statement, parameters)?;
+    let program = ::compile::parse_and_compile(session, statement, parameters)?;
     first_result(&program, session)
 }
 
@@ -78,7 +78,7 @@ fn first_of(
         let found = match &step.kind {
             StepKind::Data(leaf) => {
                 let LeafAst::Statement(statement) = &leaf.ast else { continue };
-                let context = crate::session::binding::context_of(session, program);
+                let context = metadata::binding::context_of(session, program);
                 let bound = bind_statement(&mut context.binder(), statement)?;
                 shape_returned(&bound)
             }

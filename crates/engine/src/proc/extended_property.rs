@@ -10,8 +10,8 @@ use crate::catalog::name::Name;
 use crate::catalog::{Database, ExtendedProperty, Object, PrincipalKind, PropertyClass, Securable};
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop, convert_argument};
-use crate::view::Scope;
-use crate::view::source_properties::{Found, Level, find};
+use metadata::Scope;
+use metadata::properties::{Found, Level, find};
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_addextendedproperty", id: 0, run: add },

@@ -11,7 +11,7 @@ use crate::catalog::TableDef;
 use crate::exec::Cx;
 use crate::exec::run::{Capture, Stop};
 use crate::proc::sql::{prepare, run_prepared};
-use crate::view::source::last_identity;
+use metadata::objects::last_identity;
 
 /// Runs `CHECKIDENT ('table' [, NORESEED | RESEED [, value]])`.
 ///
@@ -94,7 +94,7 @@ fn extreme(
     let text = format!("SELECT CAST({function}([{}]) AS bigint) FROM {from}", quote(column));
     let entry = prepare(&Value::nvarchar(&text), &Value::Null, cx.session)?;
     let mut capture = Capture::default();
-    run_prepared(entry, &mut [], &mut Cx::new(cx.session, cx.frame, &mut capture))?;
+    run_prepared(entry, &mut [], &mut Cx::new(cx.host, cx.session, cx.frame, &mut capture))?;
     Ok(capture.rows.first().and_then(|row| match row.first() {
         Some(Value::BigInt(n)) => Some(*n),
         _ => None,

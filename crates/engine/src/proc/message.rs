@@ -9,7 +9,7 @@ use super::{SystemProcedure, argument, text, whole};
 use crate::catalog::{MessageKey, UserMessage};
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
-use crate::view::source_messages::ENGLISH;
+use metadata::messages::ENGLISH;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_addmessage", id: 0, run: add },

@@ -8,11 +8,12 @@ use types::{DataType, Msg, Value};
 
 use crate::bind::fragment::parse_procedure_name;
 use crate::catalog::ProcedureDef;
-use crate::exec::dml::make_table;
+use crate::exec::host::HOST;
 use crate::exec::run::{
     Argument, Invocation, Stop, TableArgument, check_execute, convert_argument, find_parameter,
     invoke, not_found, resolve_procedure,
 };
+use crate::exec::table_parameter::make_table;
 use crate::exec::{Cx, Frame};
 use crate::plan::program::Program;
 use crate::proc::{enter_named, find, find_by_id, find_of_drivers};
@@ -58,7 +59,7 @@ pub(crate) fn run(
     };
     // Once for a version of the catalog: the key that it is kept under is of this login.
     check_execute(session, &procedure, None)?;
-    let program = crate::compile::take_program_of(session, &procedure)?;
+    let program = ::compile::take_program_of(session, &procedure)?;
     let call = Callee { key, text: name.as_bytes().into(), procedure, program };
     run_stored(call, rpc.parameters, session, sink)
 }
@@ -101,7 +102,7 @@ fn call_stored(
     let mut call = Invocation::bind(session, procedure, program, arguments, places)?;
     let mut frame = Frame::default();
     let outcome = {
-        let mut cx = Cx::new(session, &mut frame, sink);
+        let mut cx = Cx::new(HOST, session, &mut frame, sink);
         cx.take_buffers();
         let outcome = invoke(&mut call, &mut cx);
         cx.keep_buffers();
@@ -187,7 +188,7 @@ fn call_system(
 ) -> Result<(), Stop> {
     let mut frame = Frame::default();
     let status = {
-        let mut cx = Cx::new(session, &mut frame, sink);
+        let mut cx = Cx::new(HOST, session, &mut frame, sink);
         cx.take_buffers();
         let status = (system.run)(arguments, &mut cx);
         cx.keep_buffers();

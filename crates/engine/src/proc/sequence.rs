@@ -30,7 +30,7 @@ fn get_range(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let size = whole(arguments, 1, "@range_size").ok_or_else(|| missing("@range_size"))?;
     let parsed = parse_object_name(&name)?;
     let found = {
-        let context = crate::session::binding::checked_context(cx.session, &cx.session.database);
+        let context = metadata::binding::checked_context(cx.session, &cx.session.database);
         let binder = context.binder();
         let found = find_object(&binder, &parsed).cloned();
         if let Some(Object::Sequence(sequence)) = &found {

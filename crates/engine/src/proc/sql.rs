@@ -101,7 +101,7 @@ pub(super) fn prepare(
     let text = statement.as_text(collation).unwrap_or_default();
     session.counters.count(SessionCounter::PlanMisses);
     let origin = Origin::Prepared(declared.as_str().into());
-    let program = crate::compile::compile_text(session, &text, parameters, origin)?;
+    let program = ::compile::compile_text(session, &text, parameters, origin)?;
     session.instance.programs.put(key, &sent, &program);
     Ok((key, Entry { procedure: None, text: sent, program }))
 }
@@ -112,7 +112,7 @@ pub(super) fn parse_parameters(declared: &str, session: &SessionState) -> Result
     if declared.trim().is_empty() {
         return Ok(parameters);
     }
-    let context = crate::session::binding::bare_context(session, &session.database);
+    let context = metadata::binding::bare_context(session, &session.database);
     let binder = context.binder();
     let declared = crate::bind::fragment::parse_parameters(declared)?;
     for (ordinal, parameter) in declared.into_iter().enumerate() {
@@ -121,7 +121,7 @@ pub(super) fn parse_parameters(declared: &str, session: &SessionState) -> Result
             return Err(Msg::NotSupported("cursor parameters").into());
         };
         if let Some(user_type) = binder.find_table_type(&data_type.name) {
-            let definition = crate::exec::ddl::table_of_type(session, &binder, &name, &user_type)?;
+            let definition = ::compile::table::table_of_type(session, &binder, &name, &user_type)?;
             let user_type = Some(user_type);
             parameters.tables.push(TableVariableDef {
                 name,
@@ -194,7 +194,7 @@ pub(super) fn make_tables(
         let variable = &program.table_variables[table_place(program, position, &argument.name)?];
         let wanted = variable.user_type.as_ref().ok_or(Msg::InternalError)?;
         let of = (variable.name.as_str(), wanted);
-        crate::exec::dml::make_table(argument, position, of, cx.session, cx.sink)?;
+        crate::exec::table_parameter::make_table(argument, position, of, cx.session, cx.sink)?;
     }
     Ok(())
 }

@@ -155,7 +155,7 @@ fn attempt(
         all.insert(0, declared.to_owned());
     }
     let parameters = parse_parameters(&all.join(", "), session)?;
-    let program = crate::compile::parse_and_compile(session, statement, parameters)?;
+    let program = ::compile::parse_and_compile(session, statement, parameters)?;
     let nulls = match stand_in {
         StandIn::Text => Vec::new(),
         StandIn::Null => {
@@ -198,7 +198,7 @@ impl Found<'_> {
             match &step.kind {
                 StepKind::Data(leaf) => {
                     let LeafAst::Statement(statement) = &leaf.ast else { continue };
-                    let context = crate::session::binding::context_of(session, self.program);
+                    let context = metadata::binding::context_of(session, self.program);
                     let mut binder = context.binder();
                     binder.level = crate::opt::Level::None;
                     binder.given.clone_from(&self.nulls);

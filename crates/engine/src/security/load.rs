@@ -4,7 +4,7 @@
 use types::{Msg, Result};
 
 use super::{Rights, Securable};
-use crate::bind::dml::{Event, find_triggers};
+use crate::catalog::row_trigger::{Event, triggers_of};
 use crate::catalog::{Catalog, TableDef};
 
 /// What a load does to its table beside rows.
@@ -26,7 +26,7 @@ impl Load {
         let has_identity = table.columns.iter().any(|column| column.identity.is_some());
         (!self.checks && has_constraints)
             || (self.keeps_identity && has_identity)
-            || (!self.fires && find_triggers(catalog, table, Event::Insert).is_some())
+            || (!self.fires && triggers_of(catalog, table, Event::Insert).is_some())
     }
 }
 

@@ -8,8 +8,7 @@ mod load;
 
 pub(crate) use catalog::security::{
     DB_SECURITY_ADMIN, FIXED_ROLE_FIRST, Owner, Rights, SERVER_PUBLIC, Securable, State,
-    VIEW_STATE, check_object, check_references, has_on_column, has_on_object, memberships,
-    state_of,
+    VIEW_STATE, check_object, has_on_column, state_of,
 };
 pub(crate) use definition::grant::{controls, holds_option, is_denied};
 pub(crate) use load::{Load, check_load};

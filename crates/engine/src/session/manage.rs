@@ -2,6 +2,7 @@
 
 use types::{Msg, Value};
 
+use crate::exec::host::HOST;
 use crate::exec::run::{Stop, transactions};
 use crate::exec::{Cx, Frame};
 use crate::session::deferred::Deferred;
@@ -94,8 +95,9 @@ impl Session {
             return Err(Msg::NotSupported("bulk load data without INSERT BULK").into());
         };
         let mut frame = Frame::default();
-        let mut cx = Cx::new(&mut self.state, &mut frame, sink);
-        let result = match crate::exec::dml::bulk_insert(&announced, columns, rows, &mut cx) {
+        let mut cx = Cx::new(HOST, &mut self.state, &mut frame, sink);
+        let result = match crate::exec::insert_bulk::bulk_insert(&announced, columns, rows, &mut cx)
+        {
             Ok(result) => result,
             Err(error) => return Err(crate::exec::run::load_failed(error, &mut cx)),
         };

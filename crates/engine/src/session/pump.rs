@@ -6,6 +6,7 @@ use sos::ledger::{self, Label, SessionBooks};
 use storage::lock::LockScope;
 use types::{Error, Msg};
 
+use crate::exec::host::HOST;
 use crate::exec::run::{Runner, Stop, transactions};
 use crate::exec::{Cx, Frame};
 use crate::explain::Explain;
@@ -130,7 +131,7 @@ impl Session {
         self.state.counters.count(SessionCounter::PlanLookups);
         let entry = match found.filter(|e| &*e.text == text.as_bytes()) {
             Some(entry) => entry,
-            None => match crate::compile::template::choose(&mut self.state, key, text)? {
+            None => match ::compile::template::choose(&mut self.state, key, text)? {
                 Chosen::Own(program) => {
                     // A batch is its program's source.
                     let text = Arc::clone(&program.source).into();
@@ -152,7 +153,7 @@ impl Session {
         let mut frame = Frame { variables: values, ..Frame::default() };
         let outcome = self.run_program(&program, &mut frame, sink);
         self.state.scratch.keep_variables(frame.variables);
-        crate::compile::template::put_back(&mut self.state, program, back);
+        ::compile::template::put_back(&mut self.state, program, back);
         outcome
     }
 
@@ -162,7 +163,7 @@ impl Session {
         frame: &mut Frame,
         sink: &mut Deferred<'_>,
     ) -> Result<(), Stop> {
-        let mut cx = Cx::new(&mut self.state, frame, sink);
+        let mut cx = Cx::new(HOST, &mut self.state, frame, sink);
         cx.take_buffers();
         // Batches are one scope: SCOPE_IDENTITY() in the next one still gives what this one inserted.
         cx.frame.scope_identity = cx.session.scope_identity.take();

@@ -4,9 +4,9 @@
 use types::value::ColumnType;
 use types::{DataType, Length, Value};
 
-use super::{Rows, Scope, SystemView};
 use crate::exec::run::Stop;
 use crate::proc::describe;
+use metadata::{Rows, Scope, SystemView};
 
 /// Columns that it has in common with sp_describe_first_result_set; that has the types of TDS, too.
 const DESCRIBED: usize = 35;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use types::{DataType, Value};
 
-use super::column::{
-    BIT, Column, INT, SMALLINT, bit, col, int, opt, or_null, rows, shape, small, text,
-};
-use super::{Rows, Scope, SystemView};
 use crate::explain::cached_document;
 use crate::stats::ProgramBooks;
+use metadata::column::{
+    BIT, Column, INT, SMALLINT, bit, col, int, opt, or_null, rows, shape, small, text,
+};
+use metadata::{Rows, Scope, SystemView};
 
 /// A program with the document of its plans.
 pub(super) struct PlanRow {

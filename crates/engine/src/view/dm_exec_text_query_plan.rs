@@ -5,11 +5,11 @@
 
 use types::Value;
 
-use super::column::{
+use super::dm_exec_query_plan::{PlanRow, found};
+use metadata::column::{
     BIT, Column, INT, NVMAX, SMALLINT, bit, col, int, opt, or_null, rows, shape, small, text,
 };
-use super::dm_exec_query_plan::{PlanRow, found};
-use super::{Rows, Scope, SystemView};
+use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<PlanRow>] = &[
     opt("dbid", SMALLINT, |r| or_null(r.books.module(), |m| small(m.database_id))),

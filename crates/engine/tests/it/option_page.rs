@@ -7,9 +7,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use compile::shape::index_option::INDEX_OPTIONS;
 use engine::bind::hint::{Effect, QUERY_HINTS, USE_HINTS};
 use engine::exec::ddl::database_option::{HARMLESS, OFF_ONLY, REFUSED, WORDS};
-use engine::exec::ddl::index_option::INDEX_OPTIONS;
 use tsql::QuotedIdentifier;
 use tsql::ast::{Statement, StatementKind};
 

@@ -1,8 +1,8 @@
 //! No option and no hint is taken silently: each that the parser knows is in a table here, with the script that
 //! shows what it does, the reason why it does nothing, or the name by which error 40517 refuses it.
 
+use compile::shape::index_option::INDEX_OPTIONS;
 use engine::bind::hint::{Effect, Operand, QUERY_HINTS, USE_HINTS};
-use engine::exec::ddl::index_option::INDEX_OPTIONS;
 use tsql::QuotedIdentifier;
 use tsql::ast::{SetOption, StatementKind};
 

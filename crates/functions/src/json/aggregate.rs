@@ -6,7 +6,7 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
 
-use super::build::{form_of, push_string, push_value};
+use super::{form_of, push_string, push_value};
 use crate::entry::whole;
 use crate::{Accumulator, AggregateFunction};
 use plan::convert::convert_to;

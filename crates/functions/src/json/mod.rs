@@ -2,7 +2,7 @@
 //! JSON_ARRAY, and OPENJSON in `open.rs`.
 //!
 //! JSON is text in SQL Server. `text.rs` reads it, `path.rs` finds in it, `modify.rs` changes it,
-//! `build.rs` makes it.
+//! `build.rs` and `plan::document::text` make it.
 
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
@@ -17,11 +17,11 @@ use types::value::ColumnType;
 use types::{DataType, Family, Length, Msg, Result, Value};
 
 pub(crate) use aggregate::AGGREGATES;
-pub use build::from_base64;
-pub use build::{base64, escape, form_of, push_string, push_value, xsd_text};
+pub use build::form_of;
 pub(crate) use open::FUNCTIONS as TABLES;
 pub use open::{Wanted, default_path};
 pub use path::Path;
+pub use plan::document::text::{base64, escape, from_base64, push_string, push_value, xsd_text};
 
 use crate::entry::{convert, of, pure, text as text_of, whole};
 use crate::{Call, Evaluate, Function};

@@ -2,9 +2,9 @@
 
 use types::{Error, Msg, Result};
 
-use super::build::push_string;
 use super::path::{Path, PathMode, Step};
 use super::text::{Kind, Node};
+use plan::document::text::push_string;
 
 /// Puts `value` (JSON text; `None` for NULL) where the path leads.
 ///

@@ -74,7 +74,7 @@ impl SessionCard {
             login: state.login.clone(),
             login_time: state.login_time.clone(),
             cancel: Arc::clone(&state.cancel),
-            connection_id: functions::new_guid(),
+            connection_id: catalog::new_guid(),
             live: Arc::clone(state.meter.live()),
             grant: Arc::clone(&state.grant),
             books: Arc::clone(&state.books),

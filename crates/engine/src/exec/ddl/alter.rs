@@ -14,8 +14,7 @@ use tsql::ast::{
 };
 use types::{DataType, Error, Length, Msg, Result};
 
-use super::shape::{Place, Shaper, skipped};
-use super::{created, index_option, refuse, table, versioning};
+use super::{table, versioning};
 use crate::bind::Binder;
 use crate::bind::dml::{Rewrite, bind_rewrite, bind_validation};
 use crate::catalog::name::Name;
@@ -24,6 +23,10 @@ use crate::catalog::{
     create_rows, index_spec, layout_of,
 };
 use crate::exec::{Cx, dml, fault};
+use ::compile::refuse;
+use ::compile::shape::index_option;
+use ::compile::shape::{Place, Shaper, skipped};
+use ::compile::table::created;
 
 /// `object_id`s of constraints stand in several places; a name finds one of them.
 enum Named {
@@ -134,7 +137,7 @@ fn add(
     }
     let mut next = {
         let database = database_of(table, cx);
-        let context = crate::session::binding::bare_context(cx.session, &database);
+        let context = metadata::binding::bare_context(cx.session, &database);
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = place(table, &cx.source);
@@ -298,7 +301,7 @@ fn check_rows(table: &Arc<TableDef>, names: &[&str], cx: &mut Cx<'_>) -> Result<
     }
     let database = database_of(table, cx);
     let bound = {
-        let context = crate::session::binding::bare_context(cx.session, &database);
+        let context = metadata::binding::bare_context(cx.session, &database);
         bind_validation(&mut context.binder(), table, names)?
     };
     dml::validate(&bound, cx).map_err(|error| in_words_of("ALTER TABLE", error))
@@ -385,7 +388,7 @@ fn fill(
 ) -> Result<()> {
     let database = database_of(before, cx);
     let insert = {
-        let context = crate::session::binding::bare_context(cx.session, &database);
+        let context = metadata::binding::bare_context(cx.session, &database);
         bind_rewrite(&mut context.binder(), before, after, sources, validate)?
     };
     let session = &mut *cx.session;
@@ -563,10 +566,10 @@ pub(super) fn reader(
 ) -> Option<(&'static str, String)> {
     let column = &table.columns[usize::from(ordinal)];
     let database = database_of(table, cx);
-    let context = crate::session::binding::bare_context(cx.session, &database);
+    let context = metadata::binding::bare_context(cx.session, &database);
     let reads = |text: &dyn Fn(&mut Binder<'_>) -> Result<crate::plan::expr::Expr>| {
         let mut binder = context.binder();
-        binder.levels.push(super::level_of(&table.name, &table.columns, 0));
+        binder.levels.push(metadata::binding::level_of(&table.name, &table.columns, 0));
         binder.registers = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
         let register = crate::plan::expr::Register(u32::from(ordinal));
         text(&mut binder).is_ok_and(|e| crate::plan::walk::reads(&e).contains(register))
@@ -686,7 +689,7 @@ fn alter_column(
     }
     let mut defined = {
         let database = database_of(table, cx);
-        let context = crate::session::binding::bare_context(cx.session, &database);
+        let context = metadata::binding::bare_context(cx.session, &database);
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = self::place(table, &cx.source);

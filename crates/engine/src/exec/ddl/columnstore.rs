@@ -2,101 +2,16 @@
 
 use std::sync::Arc;
 
-use tsql::ast::{self, AlterIndexAction, IndexStructure};
-use types::{DataType, Error, Msg, Result};
+use tsql::ast::{self, AlterIndexAction};
+use types::{Error, Msg, Result};
 
-use super::{alter, refuse, table};
+use super::{alter, table};
 use crate::bind::dml::Rewrite;
+use crate::catalog::TableDef;
 use crate::catalog::name::Name;
-use crate::catalog::{ColumnDef, ColumnstoreDef, TableDef};
 use crate::exec::{Cx, fault, tuple_mover};
-
-/// Makes the definition of a clustered columnstore index.
-///
-/// # Errors
-/// 40517 for options that are not supported.
-pub(super) fn define(index: &ast::InlineIndex) -> Result<ColumnstoreDef> {
-    if !index.order.is_empty() {
-        return refuse("ORDER of a columnstore index");
-    }
-    let mut compression_delay = 0;
-    for option in &index.options {
-        match (option.name.as_ref(), &option.value) {
-            ("COMPRESSION_DELAY", value) => compression_delay = minutes(value)?,
-            ("DATA_COMPRESSION", value) if value.word() == Some("COLUMNSTORE") => {}
-            ("DROP_EXISTING" | "MAXDOP" | "ONLINE", _) => {}
-            (other, _) => return refuse(&format!("the option {other} of a columnstore index")),
-        }
-    }
-    Ok(ColumnstoreDef { name: index.name.to_string(), compression_delay })
-}
-
-/// COMPRESSION_DELAY = 10 [MINUTES]: 0 to 10,080.
-fn minutes(value: &ast::OptionValue) -> Result<i32> {
-    let count = match value {
-        ast::OptionValue::Literal(ast::Literal::Int(count)) => i64::from(*count),
-        ast::OptionValue::Quantity(count, _) => i64::try_from(*count).unwrap_or(i64::MAX),
-        _ => -1,
-    };
-    let known = i32::try_from(count).ok().filter(|count| (0..=10_080).contains(count));
-    known.ok_or_else(|| Msg::NotSupported("this COMPRESSION_DELAY").into())
-}
-
-/// Checks what such a table can't have.
-///
-/// # Errors
-/// 35343 for a column of a type that can't be compressed; 40517 for what is not supported.
-pub(super) fn check(table: &TableDef) -> Result<()> {
-    if table.columnstore.is_none() {
-        return Ok(());
-    }
-    if table.memory_optimized {
-        return refuse("columnstore indexes on memory-optimized tables");
-    }
-    if !table.indexes.is_empty() {
-        return refuse("keys and other indexes of a table with a columnstore index");
-    }
-    if !table.foreign_keys.is_empty() || table.referenced {
-        return refuse("foreign keys of a table with a columnstore index");
-    }
-    table.columns.iter().try_for_each(check_column)
-}
-
-fn check_column(column: &ColumnDef) -> Result<()> {
-    if column.computed.is_some() {
-        return refuse("computed columns of a table with a columnstore index");
-    }
-    check_type(column)
-}
-
-/// Checks that a column is of a type that segments hold.
-///
-/// # Errors
-/// 35343.
-pub(super) fn check_type(column: &ColumnDef) -> Result<()> {
-    match column.ty.data_type {
-        DataType::SqlVariant
-        | DataType::Xml
-        | DataType::Text
-        | DataType::NText
-        | DataType::Image
-        | DataType::RowVersion => Err(cannot_participate(column)),
-        _ => Ok(()),
-    }
-}
-
-/// The error of a column of a type that no columnstore index has.
-pub(super) fn cannot_participate(column: &ColumnDef) -> Error {
-    Error::custom(
-        35343,
-        16,
-        1,
-        format!(
-            "The statement failed. Column '{}' has a data type that cannot participate in a columnstore index.",
-            column.name
-        ),
-    )
-}
+use ::compile::refuse;
+use ::compile::shape::columnstore::{check, compresses_all, define};
 
 /// Runs CREATE CLUSTERED COLUMNSTORE INDEX on a table that exists.
 pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
@@ -127,7 +42,7 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     // The mark of a foreign key stays when that is gone.
     let database = cx.session.catalog.database_by_id(before.database_id);
     after.referenced &= database.is_none_or(|d| d.is_referenced_by_others(before.id));
-    super::column_index::check(&mut after)?;
+    ::compile::shape::column_index::check(&mut after)?;
     check(&after)?;
     remake(&before, after, "CREATE INDEX", cx)
 }
@@ -156,34 +71,7 @@ pub(super) fn change(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
     remake(&before, TableDef::clone(&before), "ALTER INDEX", cx)
 }
 
-/// Tells whether COMPRESS_ALL_ROW_GROUPS is on.
-///
-/// # Errors
-/// 40517 for other options.
-pub(super) fn compresses_all(alter: &ast::AlterIndex) -> Result<bool> {
-    let mut all = false;
-    for option in &alter.options {
-        match (option.name.as_ref(), &option.value) {
-            ("COMPRESS_ALL_ROW_GROUPS", value) => all |= matches!(value, ast::OptionValue::On),
-            ("DATA_COMPRESSION", value) if value.word() == Some("COLUMNSTORE") => {}
-            ("MAXDOP" | "ONLINE", _) => {}
-            (other, _) => return refuse(&format!("the option {other} of a columnstore index")),
-        }
-    }
-    Ok(all)
-}
-
 fn remake(before: &Arc<TableDef>, after: TableDef, verb: &str, cx: &mut Cx<'_>) -> Result<()> {
     let sources = (0..before.columns.len()).map(Rewrite::Keep).collect();
     alter::rewrite(before, after, sources, false, verb, cx)
-}
-
-/// Tells whether an index is a columnstore.
-pub(super) fn is_any(index: &ast::InlineIndex) -> bool {
-    is_columnstore(index) || super::column_index::is_column_index(index)
-}
-
-/// Tells whether an index is a clustered columnstore.
-pub(super) fn is_columnstore(index: &ast::InlineIndex) -> bool {
-    index.structure == Some(IndexStructure::ClusteredColumnstore)
 }

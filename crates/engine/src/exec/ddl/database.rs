@@ -13,7 +13,9 @@ use crate::catalog::scoped::{OtherValue, SCOPED};
 use crate::catalog::{Database, DatabaseFile, DatabaseOptions, FileSize, default_files};
 use crate::exec::Cx;
 use crate::exec::ddl::database_option::set;
-use crate::exec::ddl::{change_database, created, refuse, user_access};
+use crate::exec::ddl::{change_database, user_access};
+use ::compile::refuse;
+use ::compile::table::created;
 
 pub(super) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()> {
     if let Some(special) = &create.special {

@@ -5,8 +5,8 @@ use tsql::ast::{NamedOption, OptionValue};
 use types::{Error, Msg, Result};
 
 use super::database::word;
-use super::refuse;
 use crate::catalog::{DatabaseOptions, UserAccess};
+use ::compile::refuse;
 
 /// Options that change nothing that a statement could see: how files grow, are checked and shrink, when
 /// statistics are made, how a log is written. Database defaults of SET options are among them, because

@@ -7,10 +7,12 @@ use types::{Error, Msg, Result};
 
 use super::module::{Present, execute_as};
 use super::trigger::check_options;
-use super::{Target, change_database, created, refuse};
+use super::{Target, change_database};
 use crate::catalog::name::Name;
 use crate::catalog::{DdlEvent, ModuleDef};
 use crate::exec::Cx;
+use ::compile::refuse;
+use ::compile::table::created;
 
 /// Triggers by name, as the catalog has them.
 type Triggers = std::collections::BTreeMap<Name, Arc<ModuleDef>>;
@@ -37,9 +39,9 @@ pub(super) fn create(
         TriggerTarget::Database | TriggerTarget::Table(_) => cx.session.database.to_string(),
     };
     let body =
-        crate::compile::function::compile_trigger(cx.session, create, None, &cx.source, &database)?;
+        ::compile::function::compile_trigger(cx.session, create, None, &cx.source, &database)?;
     let name = create.name.object.to_string();
-    crate::exec::run::compile::check_module(cx.session, &body, &name)?;
+    ::compile::check::check_module(cx.session, &body, &name)?;
     let to = Target { database, schema: "dbo".to_owned(), name };
     let execute_as = execute_as(&create.options, &to, cx)?;
     let options = cx.session.options.of_module();

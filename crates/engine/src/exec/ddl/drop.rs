@@ -8,7 +8,8 @@ use types::{Error, Msg, Result};
 use crate::catalog::name::Name;
 use crate::catalog::{Database, Object, SYSTEM_DATABASE_LAST, TableDef};
 use crate::exec::Cx;
-use crate::exec::ddl::{cannot_drop, change_database, refuse, user_access};
+use crate::exec::ddl::{cannot_drop, change_database, user_access};
+use ::compile::refuse;
 use ::session::instance::SessionCounter;
 
 pub(super) fn run(drop: &ast::Drop, cx: &mut Cx<'_>) -> Result<()> {

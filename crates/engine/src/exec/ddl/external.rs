@@ -11,7 +11,7 @@ use tsql::ast::{self, DropKind, ExternalKind, Ident, NamedOption};
 use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
-use super::{change_database, refuse, table};
+use super::{change_database, table};
 use crate::bind::Binder;
 use crate::bind::external::{ALTER_FORMATS, ALTER_SOURCES, place, text, word};
 use crate::bind::query::column_type;
@@ -19,6 +19,7 @@ use crate::catalog::name::Name;
 use crate::catalog::{Database, ExternalDataSource, ExternalFileFormat, ExternalPlace, Object};
 use crate::exec::Cx;
 use crate::security::Rights;
+use ::compile::refuse;
 
 /// CREATE EXTERNAL DATA SOURCE and CREATE EXTERNAL FILE FORMAT.
 pub(super) fn create(create: &ast::CreateExternal, cx: &mut Cx<'_>) -> Result<()> {
@@ -141,7 +142,7 @@ pub(super) fn create_table(create: &ast::CreateExternalTable, cx: &mut Cx<'_>) -
         return Err(Msg::ExternalOptions("CREATE EXTERNAL TABLE").into());
     }
     let columns = {
-        let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
+        let context = metadata::binding::bare_context(cx.session, &cx.session.database);
         let binder = context.binder();
         let each = create.columns.iter().map(|column| defined(&binder, column));
         each.collect::<Result<Vec<_>>>()?

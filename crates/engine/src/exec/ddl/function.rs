@@ -7,12 +7,13 @@ use types::value::ColumnType;
 use types::{DataType, Msg, Result};
 
 use super::module::{execute_as, parameters, present};
-use super::{Target, change_database, refuse, target};
+use super::{Target, change_database, target};
 use crate::bind::query::{Given, bind_inline};
 use crate::bind::types::DefaultLength;
 use crate::catalog::{ModuleDef, Object, Routine};
 use crate::exec::Cx;
 use crate::plan::expr::{Expr, ExprKind};
+use ::compile::refuse;
 
 pub(super) fn create(
     create: &ast::CreateFunction,
@@ -93,7 +94,7 @@ fn routine(
     null_on_null: bool,
     cx: &Cx<'_>,
 ) -> Result<Routine> {
-    let context = crate::session::binding::bare_context(cx.session, &to.database);
+    let context = metadata::binding::bare_context(cx.session, &to.database);
     let binder = context.binder();
     let parameters = parameters(&create.parameters, &binder, cx)?;
     let (mut returns, mut table) = (None, None);
@@ -109,7 +110,7 @@ fn routine(
             returns = Some(ColumnType { nullable: true, ..ty });
         }
         FunctionBody::Multi { variable, elements, .. } => {
-            table = Some(crate::compile::function::returned_table(
+            table = Some(::compile::function::returned_table(
                 cx.session,
                 variable,
                 elements,
@@ -131,7 +132,7 @@ fn check_body(
     let body = match &create.body {
         FunctionBody::Scalar { body, .. } | FunctionBody::Multi { body, .. } => body,
         FunctionBody::Inline { with, query } => {
-            let context = crate::session::binding::bare_context(cx.session, &to.database);
+            let context = metadata::binding::bare_context(cx.session, &to.database);
             let mut binder = context.binder();
             let null = |ty: ColumnType| Expr::new(ExprKind::Constant(types::Value::Null), ty);
             let given: Vec<Given> =
@@ -144,14 +145,14 @@ fn check_body(
     if !ends_with_return(body) {
         return Err(Msg::FunctionMustReturn.into());
     }
-    let program = crate::compile::function::compile_function(
+    let program = ::compile::function::compile_function(
         cx.session,
         create,
         routine,
         &cx.source,
         &to.database,
     )?;
-    crate::exec::run::compile::check_module(cx.session, &program, &to.name)
+    ::compile::check::check_module(cx.session, &program, &to.name)
 }
 
 fn ends_with_return(statement: &ast::Statement) -> bool {

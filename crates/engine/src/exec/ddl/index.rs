@@ -8,10 +8,13 @@ use types::{Error, Msg, Result};
 use crate::catalog::name::Name;
 use crate::catalog::{IndexConstraint, IndexDef, Object, TableDef, index_spec};
 use crate::exec::Cx;
-use crate::exec::ddl::index_option::INDEX_OPTIONS;
-use crate::exec::ddl::shape::{Place, Shaper, duplicate_index};
-use crate::exec::ddl::{created, index_option, refuse, table};
+use crate::exec::ddl::table;
 use crate::exec::fault;
+use ::compile::refuse;
+use ::compile::shape::index_option;
+use ::compile::shape::index_option::INDEX_OPTIONS;
+use ::compile::shape::{Place, Shaper, duplicate_index};
+use ::compile::table::created;
 
 pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     refuse_view(&create.table, cx)?;
@@ -19,18 +22,18 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
         _ => error,
     })?;
-    let of_columns = super::columnstore::is_columnstore(&create.index)
-        || super::column_index::is_column_index(&create.index);
+    let of_columns = ::compile::shape::columnstore::is_columnstore(&create.index)
+        || ::compile::shape::column_index::is_column_index(&create.index);
     if table.is_versioned() && of_columns {
         return refuse("columnstore indexes of system-versioned and history tables");
     }
     if table.is_history() && create.index.unique {
         return refuse("unique indexes of a history table");
     }
-    if super::columnstore::is_columnstore(&create.index) {
+    if ::compile::shape::columnstore::is_columnstore(&create.index) {
         return super::columnstore::create(create, cx);
     }
-    if super::column_index::is_column_index(&create.index) {
+    if ::compile::shape::column_index::is_column_index(&create.index) {
         return super::column_index::create(create, cx);
     }
     if table.columnstore.is_some() {
@@ -38,7 +41,7 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     }
     let replaced = replaced(&table, &create.index)?;
     let mut index = {
-        let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
+        let context = metadata::binding::bare_context(cx.session, &cx.session.database);
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = Place {
@@ -231,20 +234,4 @@ fn remove(table: &Arc<TableDef>, place: usize, cx: &mut Cx<'_>) -> Result<()> {
     // Plans made before now may still be running on it; storage lets them finish.
     table.rows.data.drop_index(removed.storage_id());
     Ok(())
-}
-
-impl Shaper<'_, '_> {
-    /// Makes the definition of an index on a table that exists.
-    ///
-    /// # Errors
-    /// 1911 for an unknown column, 1919 for one of a type that has no order.
-    pub(super) fn index_on(
-        mut self,
-        table: &TableDef,
-        index: &ast::InlineIndex,
-    ) -> Result<crate::catalog::IndexDef> {
-        self.adopt_columns(table);
-        self.index(index, None)?;
-        self.take_index().ok_or_else(|| Msg::InternalError.into())
-    }
 }

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use tsql::ast::{self, LoginOption, NamedOption, OptionValue};
 use types::{Error, Msg, Result, Value};
 
-use super::{created, principal, refuse};
+use super::principal;
 use crate::catalog::name::Name;
 use crate::catalog::{Class, Database, Login, PasswordPolicy, Permission, password, weakness};
 use crate::exec::Cx;
 use crate::exec::run::option::{OTHER_LANGUAGES, is_known_language};
+use ::compile::refuse;
+use ::compile::table::created;
 
 /// First `principal_id` of logins that users make.
 const LOGIN_FIRST: i32 = 267;
@@ -136,7 +138,7 @@ fn sid(option: &NamedOption) -> Result<Vec<u8>> {
 }
 
 fn constant(password: &ast::Expr, cx: &Cx<'_>) -> Result<Value> {
-    let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
+    let context = metadata::binding::bare_context(cx.session, &cx.session.database);
     let bound = crate::bind::expr::bind_expr(&mut context.binder(), password)?;
     bound.as_constant().cloned().ok_or_else(|| Msg::SyntaxNear("PASSWORD").into())
 }

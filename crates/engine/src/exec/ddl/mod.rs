@@ -14,10 +14,8 @@ mod duplicate;
 pub(crate) mod event;
 pub(crate) mod event_session;
 pub(crate) mod external;
-mod filter;
 mod function;
 mod index;
-pub mod index_option;
 mod login;
 mod module;
 mod owner;
@@ -25,31 +23,25 @@ mod permission;
 mod principal;
 pub(crate) mod rename;
 mod sequence;
-mod shape;
 pub mod statistics;
-pub(crate) mod storage;
 mod table;
 mod trigger;
 pub(crate) mod user_access;
 mod versioning;
 
-use std::sync::Arc;
-
 use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast::{self, StatementKind};
-use types::{Error, Msg, Result, Value};
+use types::{Error, Msg, Result};
 
-use crate::bind::{Binder, Level, Source, SourceColumn};
-use crate::catalog::{ColumnDef, Database, TableDef, UserType};
+use crate::catalog::Database;
 use crate::exec::Cx;
-use crate::plan::expr::Register;
 use crate::session::SessionState;
-use crate::sink::Traits;
 
+use ::compile::refuse;
 pub(crate) use drop::missing as drop_refused;
 use duplicate::duplicate_key;
-pub(crate) use permission::{columns_of_object, is_of_server};
-pub(crate) use table::{check_name_free, create_from_columns, distrust, image_of};
+pub(crate) use permission::is_of_server;
+pub(crate) use table::{check_name_free, create_from_columns, distrust};
 
 /// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
 ///
@@ -77,7 +69,7 @@ fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         StatementKind::AlterTable(alter) => {
             alter::run(alter, cx).or_else(|error| told_twice(error, None, cx))
         }
-        StatementKind::Truncate(truncate) => crate::exec::dml::truncate(truncate, cx),
+        StatementKind::Truncate(truncate) => crate::exec::truncate::truncate(truncate, cx),
         StatementKind::CreateIndex(create) => index::create(create, cx),
         StatementKind::AlterIndex(alter) => index::alter(alter, cx),
         StatementKind::DropIndex(drop) => index::drop(drop, cx),
@@ -144,76 +136,6 @@ fn not_permitted() -> Error {
     crate::security::definition::not_permitted()
 }
 
-fn refuse<T>(what: &str) -> Result<T> {
-    Err(Msg::NotSupported(what).into())
-}
-
-/// Makes the definition of `DECLARE @t TABLE (..)`.
-///
-/// # Errors
-/// As for CREATE TABLE.
-pub fn table_variable(
-    session: &SessionState,
-    binder: &Binder<'_>,
-    variable: &ast::Variable,
-    elements: &[ast::TableElement],
-) -> Result<Arc<TableDef>> {
-    table::variable(session, binder, &variable.name, elements)
-}
-
-/// Makes the definition of a variable or parameter of a table type.
-///
-/// # Errors
-/// As for CREATE TABLE.
-pub fn table_of_type(
-    session: &SessionState,
-    binder: &Binder<'_>,
-    name: &str,
-    user_type: &UserType,
-) -> Result<Arc<TableDef>> {
-    let Some(definition) = &user_type.table else {
-        return Err(Msg::CannotFindType(1, &user_type.name).into());
-    };
-    table::variable(session, binder, name, &definition.elements)
-}
-
-/// A query level with one table's columns in registers from `first` on: for the expressions of
-/// computed columns and constraints.
-pub(crate) fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level {
-    let columns = (first..).zip(columns).map(|(register, column)| SourceColumn {
-        name: column.name.clone().into(),
-        ty: column.ty,
-        register: Register(register),
-        used: false,
-        traits: Traits::default(),
-    });
-    let source = Source {
-        alias: alias.into(),
-        schema: None,
-        columns: columns.collect(),
-        ..Source::default()
-    };
-    Level { sources: vec![source], ..Level::default() }
-}
-
-/// Returns the columns of a table that a condition of its own reads.
-pub(crate) fn columns_read(
-    session: &SessionState,
-    table: &TableDef,
-    condition: &ast::Condition,
-) -> Vec<u16> {
-    let context = crate::session::binding::bare_context(session, &session.database);
-    let mut binder = context.binder();
-    binder.levels.push(level_of(&table.name, &table.columns, 0));
-    binder.registers = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
-    let Ok(bound) = crate::bind::expr::bind_condition(&mut binder, condition) else {
-        return Vec::new();
-    };
-    let read = crate::plan::walk::reads(&bound);
-    let ordinals = 0..u16::try_from(table.columns.len()).unwrap_or(u16::MAX);
-    ordinals.filter(|ordinal| read.contains(Register(u32::from(*ordinal)))).collect()
-}
-
 /// Where a new object goes: database, schema and name.
 struct Target {
     database: String,
@@ -257,11 +179,6 @@ fn change_database<T>(
         }
         None => Err(Msg::DatabaseNotFound(name).into()),
     })
-}
-
-/// The present time as `datetime`, for `create_date`.
-fn created() -> Value {
-    crate::catalog::clock::clock().to_value(&types::DataType::DateTime).unwrap_or(Value::Null)
 }
 
 /// The error for an object that a statement names and that is not there, or not for this login.

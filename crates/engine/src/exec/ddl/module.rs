@@ -16,7 +16,9 @@ use crate::catalog::{
     UserType,
 };
 use crate::exec::Cx;
-use crate::exec::ddl::{Target, change_database, created, refuse, target};
+use crate::exec::ddl::{Target, change_database, target};
+use ::compile::refuse;
+use ::compile::table::created;
 
 /// First `user_type_id` and `schema_id` of users' own.
 const USER_TYPE_FIRST: i32 = 257;
@@ -91,13 +93,13 @@ fn create_temporary_procedure(create: &ast::CreateProcedure, cx: &mut Cx<'_>) ->
 fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>) -> Result<()> {
     let native = check_options(create)?;
     let parameters = {
-        let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
+        let context = metadata::binding::bare_context(cx.session, &cx.session.database);
         parameters(&create.parameters, &context.binder(), cx)?
     };
     if native {
         check_native(create)?;
     }
-    crate::compile::check_body(cx.session, create, &parameters, &cx.source)?;
+    ::compile::check_body(cx.session, create, &parameters, &cx.source)?;
     let execute_as = execute_as(&create.options, to, cx)?;
     let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);
@@ -156,12 +158,12 @@ pub(super) fn execute_as(
             Ok(Some(ExecuteAs { principal: ExecuteAs::OWNER, user: owner.id }))
         }
         Some(ExecuteAsWho::SelfUser) => {
-            let user = crate::func::principal::own_id(cx);
+            let user = metadata::function::principal::own_id(cx);
             Ok(Some(ExecuteAs { principal: user, user }))
         }
         Some(ExecuteAsWho::Login(_)) => refuse("EXECUTE AS LOGIN in a module"),
         Some(ExecuteAsWho::User(name)) => {
-            let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
+            let context = metadata::binding::bare_context(cx.session, &cx.session.database);
             let bound = crate::bind::expr::bind_expr(&mut context.binder(), name)?;
             let name = bound.as_constant().and_then(|v| v.as_text(cx.session.collation()));
             let name = name.ok_or(Msg::SyntaxNear("EXECUTE"))?;
@@ -263,7 +265,7 @@ pub(super) fn parameters(
 
 /// A default is a constant.
 fn default_value(expr: &ast::Expr, ty: &ColumnType, cx: &Cx<'_>) -> Result<Value> {
-    let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
+    let context = metadata::binding::bare_context(cx.session, &cx.session.database);
     let mut binder = context.binder();
     let bound = crate::bind::expr::bind_expr(&mut binder, expr)?;
     let Some(value) = bound.as_constant() else {
@@ -300,7 +302,7 @@ pub(super) fn create_view(
     let text = cx.source.to_string();
     // Bound once to find mistakes now; the plan is made where the view is used.
     {
-        let context = crate::session::binding::bare_context(cx.session, &to.database);
+        let context = metadata::binding::bare_context(cx.session, &to.database);
         let mut binder = context.binder();
         if create.with.is_none() {
             crate::bind::query::bind_query(&mut binder, &create.query)?;
@@ -359,7 +361,7 @@ pub(super) fn create_type(create: &ast::CreateType, cx: &mut Cx<'_>) -> Result<(
     let to = target(&create.name, cx)?;
     let (base, table) = match &create.kind {
         TypeKind::Alias { base, nullable } => {
-            let context = crate::session::binding::bare_context(cx.session, &to.database);
+            let context = metadata::binding::bare_context(cx.session, &to.database);
             let binder = context.binder();
             let system = crate::bind::types::system_type(base, DefaultLength::Declaration)?;
             if system.is_none() {
@@ -376,9 +378,10 @@ pub(super) fn create_type(create: &ast::CreateType, cx: &mut Cx<'_>) -> Result<(
                 options: options.clone(),
                 as_kind: None,
             };
-            let context = crate::session::binding::bare_context(cx.session, &to.database);
+            let context = metadata::binding::bare_context(cx.session, &to.database);
             // Built once to find mistakes now.
-            let shape = super::table::variable(cx.session, &context.binder(), &to.name, elements)?;
+            let shape =
+                ::compile::table::variable(cx.session, &context.binder(), &to.name, elements)?;
             cx.session.instance.store.drop_table(shape.rows.data.id());
             (None, Some(definition))
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tsql::ast;
 use types::{Error, Msg, Result};
 
-use super::{change_database, refuse, rename, table};
+use super::{change_database, rename, table};
 use crate::catalog::DBO;
 use crate::catalog::name::Name;
 use crate::catalog::{
@@ -17,6 +17,7 @@ use crate::catalog::{
 };
 use crate::exec::Cx;
 use crate::security::FIXED_ROLE_FIRST;
+use ::compile::refuse;
 
 /// `schema_id` of the first schema that a user made.
 const SCHEMA_FIRST: i32 = 5;

@@ -10,15 +10,14 @@ use std::sync::Arc;
 use tsql::ast::{self, PermissionAction};
 use types::{Error, Msg, Result};
 
+use super::change_database;
 use super::principal::no_principal;
-use super::table::shape_of_view;
-use super::{change_database, refuse};
 use crate::catalog::DBO;
 use crate::catalog::name::Name;
 use crate::catalog::{Class, Database, Object, Permission, PrincipalKind};
 use crate::exec::Cx;
 use crate::security::{Rights, SERVER_PUBLIC, controls, holds_option, is_denied};
-use crate::session::SessionState;
+use ::compile::refuse;
 
 /// Permissions of the server that can be granted.
 const SERVER_PERMISSIONS: [&str; 17] = [
@@ -238,7 +237,7 @@ fn named(
         if place.0 != Class::Object || !takes_columns {
             return Err(Msg::SubEntityList.into());
         }
-        let names = columns_of(&securable.name, cx)?;
+        let names = columns_of(&securable.name, cx);
         for column in columns {
             let place = names.iter().position(|name| Name::same(name, column));
             let place = place.ok_or_else(|| {
@@ -253,35 +252,16 @@ fn named(
 }
 
 /// Names of the columns of a table or view; none of anything else.
-fn columns_of(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Vec<String>> {
+fn columns_of(name: &ast::ObjectName, cx: &Cx<'_>) -> Vec<String> {
     let database = cx.session.catalog.database(&cx.session.database);
     let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
     let found = database.and_then(|d| Some((d, d.object(schema, &name.object)?)));
     match found {
-        Some((database, object)) => columns_of_object(cx.session, database, object),
-        None => Ok(Vec::new()),
+        Some((database, object)) => {
+            metadata::objects::columns_of_object(cx.session, database, object)
+        }
+        None => Vec::new(),
     }
-}
-
-/// As [`columns_of`], of an object that has been found.
-///
-/// # Errors
-/// Those of a view's query.
-pub(crate) fn columns_of_object(
-    session: &SessionState,
-    database: &Database,
-    object: &Object,
-) -> Result<Vec<String>> {
-    let table = match object {
-        Object::Table(table) => Arc::clone(table),
-        Object::View(view) => shape_of_view(session, database, view)?,
-        Object::Procedure(_)
-        | Object::Function(_)
-        | Object::Trigger(_)
-        | Object::Sequence(_)
-        | Object::Synonym(_) => return Ok(Vec::new()),
-    };
-    Ok(table.columns.iter().map(|column| column.name.clone()).collect())
 }
 
 /// Puts the permissions of a statement in the place of those that were there: one on the whole of an object

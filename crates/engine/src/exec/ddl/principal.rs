@@ -12,8 +12,9 @@ use crate::catalog::SA_PRINCIPAL;
 use crate::catalog::name::Name;
 use crate::catalog::{Class, Database, Object, Owned, Permission, Principal, PrincipalKind};
 use crate::exec::Cx;
-use crate::exec::ddl::{change_database, login, refuse};
-use crate::func::principal::SERVER_ROLES;
+use crate::exec::ddl::{change_database, login};
+use ::compile::refuse;
+use metadata::function::principal::SERVER_ROLES;
 
 /// First `principal_id` of users' own in a database.
 const PRINCIPAL_FIRST: i32 = 5;
@@ -102,7 +103,7 @@ fn check_user_options(options: &[ast::NamedOption]) -> Result<()> {
 
 /// Makes a role: its owner is named, or is who makes it.
 fn create_role(name: &str, owner: &Option<ast::Ident>, cx: &mut Cx<'_>) -> Result<()> {
-    let own = crate::func::principal::own_id(cx);
+    let own = metadata::function::principal::own_id(cx);
     let current = Arc::clone(&cx.session.database);
     change_database(cx.session, &current, |database| {
         let owner = match owner {

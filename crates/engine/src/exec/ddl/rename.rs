@@ -16,7 +16,7 @@ use crate::catalog::{
     UserType,
 };
 use crate::exec::Cx;
-use crate::view::source::bind_view;
+use metadata::objects::{bind_view, is_bound, is_bound_routine};
 
 /// What `@objtype` says.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -354,20 +354,6 @@ pub(super) fn bound_module(
 }
 
 /// Tells whether a definition says SCHEMABINDING.
-pub(crate) fn is_bound(kind: &ast::StatementKind) -> bool {
-    match kind {
-        ast::StatementKind::CreateView(view) => {
-            view.options.iter().any(|option| **option == *"SCHEMABINDING")
-        }
-        ast::StatementKind::CreateFunction(function) => is_bound_routine(&function.options),
-        _ => false,
-    }
-}
-
-fn is_bound_routine(options: &[ast::RoutineOption]) -> bool {
-    options.contains(&ast::RoutineOption::SchemaBinding)
-}
-
 fn index(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     let (table, index) = of_table(Renamed::Index, name, old, cx)?;
     let Some(place) = table.index(&index) else {

@@ -139,8 +139,7 @@ fn options(create: &ast::CreateSequence, cx: &Cx<'_>) -> Result<Options> {
     for option in &create.options {
         match option {
             SequenceOption::Type(name) => {
-                let context =
-                    crate::session::binding::bare_context(cx.session, &cx.session.database);
+                let context = metadata::binding::bare_context(cx.session, &cx.session.database);
                 let ty = context.binder().resolve_type(name, DefaultLength::Declaration)?;
                 options.data_type = Some(ty.data_type);
             }
@@ -169,7 +168,7 @@ fn options(create: &ast::CreateSequence, cx: &Cx<'_>) -> Result<Options> {
 
 /// A constant, perhaps negative.
 fn number(expr: &ast::Expr, cx: &Cx<'_>) -> Result<i64> {
-    let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
+    let context = metadata::binding::bare_context(cx.session, &cx.session.database);
     let bound = crate::bind::expr::bind_expr(&mut context.binder(), expr)?;
     let not_a_number = || Error::from(Msg::SyntaxNear(expr.span.text(&cx.source)));
     let value = bound.as_constant().ok_or_else(not_a_number)?;

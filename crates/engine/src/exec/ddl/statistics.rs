@@ -6,11 +6,12 @@
 use tsql::ast::{self, OptionValue};
 use types::{Error, Msg, Result};
 
-use super::shape::duplicate_index;
-use super::{cannot_drop, refuse, table};
+use super::{cannot_drop, table};
 use crate::catalog::name::Name;
 use crate::catalog::{StatisticsDef, TableDef};
 use crate::exec::Cx;
+use ::compile::refuse;
+use ::compile::shape::duplicate_index;
 
 /// Options of CREATE and UPDATE STATISTICS: how much is read, when, and by whom. Nothing has to be read.
 const OPTIONS: [&str; 13] = [

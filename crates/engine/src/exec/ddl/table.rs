@@ -6,22 +6,19 @@ use tsql::ast;
 use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
-use crate::bind::Binder;
 use crate::catalog::name::Name;
-use crate::catalog::{ColumnDef, Database, ExternalPlace, ModuleDef, Object, TableDef};
+use crate::catalog::{ColumnDef, ExternalPlace, Object, TableDef};
 use crate::exec::Cx;
-use crate::exec::ddl::shape::{Place, Shaper, skipped};
-use crate::exec::ddl::{change_database, created, refuse, storage, target, versioning};
+use crate::exec::ddl::{change_database, target, versioning};
 use crate::exec::fault;
-use crate::session::SessionState;
 use crate::sink::Traits;
-use crate::view::source::view_columns;
+use ::compile::refuse;
+use ::compile::shape::storage;
+use ::compile::shape::{Place, skipped};
+use ::compile::table::created;
+use ::compile::table::{Content, shape, temporary_place};
 use ::session::instance::SessionCounter;
 
-/// `database_id` of tempdb.
-const TEMPDB: i16 = 2;
-/// dbo: the schema that temporary tables and table variables count as in.
-const DBO: (i32, &str) = (1, "dbo");
 /// The state of error 2714 where CREATE TABLE finds the name taken.
 const TABLE_EXISTS: u8 = 6;
 
@@ -36,16 +33,6 @@ pub(super) fn create(create: &ast::CreateTable, cx: &mut Cx<'_>) -> Result<()> {
         storage::check(&cx.session.catalog, database.id, &create.storage)?;
     }
     make(&create.name, Content::Elements(create), cx)
-}
-
-/// What a table is made of.
-enum Content<'a> {
-    /// The text of CREATE TABLE.
-    Elements(&'a ast::CreateTable),
-    /// The columns of a query.
-    Columns(Vec<ColumnDef>),
-    /// Those of an external table, and where its rows are.
-    External(Vec<ColumnDef>, Arc<ExternalPlace>),
 }
 
 fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
@@ -74,7 +61,7 @@ fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result
         source: &cx.source,
         created: created(),
     };
-    let wanted = content.versioning()?;
+    let wanted = versioning_of(&content)?;
     let table = shape(cx.session, &to.database, place, content)?;
     let Some(wanted) = wanted else { return publish(cx, &to.database, table) };
     cx.session.note_made(table.rows.data.id());
@@ -86,16 +73,6 @@ fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result
     let pair = versioning::pair(table, &wanted, cx)?;
     versioning::replace(pair.current, pair.history, cx)?;
     mark_all_referenced(database_id, &referenced, cx)
-}
-
-impl Content<'_> {
-    /// What is asked for with SYSTEM_VERSIONING.
-    fn versioning(&self) -> Result<Option<versioning::Wanted>> {
-        match self {
-            Self::Elements(create) => versioning::of_options(&create.options),
-            Self::Columns(_) | Self::External(..) => Ok(None),
-        }
-    }
 }
 
 /// Checks before a long statement that the name of the table that it makes is free.
@@ -174,36 +151,11 @@ fn mark_referenced(database: &mut crate::catalog::Database, id: i32) {
     }
 }
 
-fn shape(
-    session: &SessionState,
-    database: &str,
-    place: Place<'_>,
-    content: Content<'_>,
-) -> Result<TableDef> {
-    let context = crate::session::binding::bare_context(session, database);
-    let binder = context.binder();
-    let instance = &session.instance;
-    let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
-    match content {
-        Content::Elements(create) => {
-            let shaper = shaper.asking(&session.rights);
-            let table = shaper.build(&create.elements, &create.options)?;
-            storage::check_large(&table.columns, &create.storage)?;
-            Ok(table)
-        }
-        Content::Columns(columns) => shaper.build_of(columns),
-        Content::External(columns, place) => {
-            let table = shaper.build_of(columns)?;
-            Ok(TableDef { external: Some(place), ..table })
-        }
-    }
-}
-
 fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
     if name.starts_with("##") {
         return create_global(name, content, cx);
     }
-    if content.versioning()?.is_some() {
+    if versioning_of(&content)?.is_some() {
         return Err(Msg::VersionedInTempdb(name).into());
     }
     if cx.session.temp.find_in_scope(name).is_some() {
@@ -220,7 +172,7 @@ fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result
 
 /// `##t` lives in tempdb, where all sessions find it, until the one that made it ends.
 fn create_global(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
-    if content.versioning()?.is_some() {
+    if versioning_of(&content)?.is_some() {
         return Err(Msg::VersionedInTempdb(name).into());
     }
     let place = Place {
@@ -232,99 +184,6 @@ fn create_global(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()
     publish(cx, "tempdb", table)?;
     cx.session.temp.add_global(id);
     Ok(())
-}
-
-fn temporary_place<'a>(session: &SessionState, name: &'a str, source: &'a str) -> Place<'a> {
-    Place {
-        id: session.instance.catalog.next_temporary_id(),
-        database_id: TEMPDB,
-        schema: (DBO.0, DBO.1.to_owned()),
-        name,
-        source,
-        created: created(),
-    }
-}
-
-/// Makes the definition of a table variable.
-pub(super) fn variable(
-    session: &SessionState,
-    binder: &Binder<'_>,
-    name: &str,
-    elements: &[ast::TableElement],
-) -> Result<Arc<TableDef>> {
-    if elements.iter().any(|element| matches!(element, ast::TableElement::Period(..))) {
-        return Err(Msg::PeriodOfVariable.into());
-    }
-    let place = temporary_place(session, name, "");
-    let instance = &session.instance;
-    let shaper = Shaper::new(binder, &instance.catalog, &instance.store, place);
-    let table = shaper.build(elements, &[])?;
-    if table.columnstore.is_some() || table.column_index.is_some() {
-        instance.store.drop_table(table.rows.data.id());
-        return refuse("columnstore indexes of table variables");
-    }
-    Ok(Arc::new(table))
-}
-
-/// Makes the definition of `inserted` or `deleted` of a table: its columns, as plain ones.
-///
-/// # Errors
-/// 701 if there is no memory.
-pub(crate) fn image_of(
-    session: &SessionState,
-    name: &str,
-    table: &TableDef,
-) -> Result<Arc<TableDef>> {
-    let plain = |column: &ColumnDef| ColumnDef {
-        ty: ColumnType { nullable: true, ..column.ty },
-        identity: None,
-        default: None,
-        computed: None,
-        generated: None,
-        ..column.clone()
-    };
-    let columns = table.columns.iter().map(plain).collect();
-    let place = temporary_place(session, name, "");
-    shape(session, &session.database, place, Content::Columns(columns)).map(Arc::new)
-}
-
-/// Makes a table of the columns of a view, for its triggers: it never has rows.
-///
-/// # Errors
-/// 701 if there is no memory.
-pub(super) fn shape_of_view(
-    session: &SessionState,
-    database: &Database,
-    view: &ModuleDef,
-) -> Result<Arc<TableDef>> {
-    let columns = view_columns(session, database, &view.schema, &view.name);
-    let columns = columns.into_iter().map(|(name, ty)| ColumnDef {
-        name,
-        ty,
-        user_type: None,
-        identity: None,
-        default: None,
-        computed: None,
-        row_guid: false,
-        numeric: false,
-        sparse: false,
-        generated: None,
-        hidden: false,
-        trims: false,
-        persisted: false,
-        not_for_replication: false,
-    });
-    let place = Place {
-        id: view.id,
-        database_id: database.id,
-        schema: (view.schema_id, view.schema.clone()),
-        name: &view.name,
-        source: "",
-        created: view.created.clone(),
-    };
-    let shape = shape(session, &database.name, place, Content::Columns(columns.collect()))?;
-    session.instance.store.drop_table(shape.rows.data.id());
-    Ok(Arc::new(shape))
 }
 
 /// Makes the table of SELECT .. INTO: columns by name and type, and what they are beside.
@@ -506,4 +365,12 @@ pub(super) fn move_references(
         }
         Ok(())
     })
+}
+
+/// What is asked for with SYSTEM_VERSIONING.
+fn versioning_of(content: &Content<'_>) -> Result<Option<versioning::Wanted>> {
+    match content {
+        Content::Elements(create) => versioning::of_options(&create.options),
+        Content::Columns(_) | Content::External(..) => Ok(None),
+    }
 }

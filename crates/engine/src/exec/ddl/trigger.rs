@@ -6,11 +6,12 @@ use tsql::ast::{self, RoutineOption, TriggerTarget, TriggerTiming};
 use types::{Error, Msg, Result};
 
 use super::module::{execute_as, present};
-use super::{change_database, ddl_trigger, refuse, table, target};
+use super::{change_database, ddl_trigger, table, target};
 use crate::catalog::name::Name;
 use crate::catalog::{ForeignKeyDef, ModuleDef, Object, ReferenceAction, TableDef};
-use crate::compile::function::compile_trigger;
 use crate::exec::Cx;
+use ::compile::function::compile_trigger;
+use ::compile::refuse;
 
 pub(super) fn create(
     create: &ast::CreateTrigger,
@@ -53,7 +54,7 @@ pub(super) fn create(
     check_instead(create, (&table, kind), &to.name, cx)?;
     let (on, source) = (Some(&*table), &cx.source);
     let body = compile_trigger(cx.session, create, on, source, &to.database)?;
-    crate::exec::run::compile::check_module(cx.session, &body, &to.name)?;
+    ::compile::check::check_module(cx.session, &body, &to.name)?;
     let execute_as = execute_as(&create.options, &to, cx)?;
     let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);
@@ -131,7 +132,7 @@ fn view_of(
     if timing == TriggerTiming::After || definition.check_option {
         return Err(Msg::InvalidForOperation(&on.to_string()).into());
     }
-    table::shape_of_view(cx.session, &database, view).map(Some)
+    ::compile::table::shape_of_view(cx.session, &database, view).map(Some)
 }
 
 /// Gives the triggers of a view its columns as they are now.
@@ -142,7 +143,7 @@ pub(super) fn refresh_shapes(view: &ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
     if database.triggers_on(view.id).next().is_none() {
         return Ok(());
     }
-    let shape = table::shape_of_view(cx.session, &database, view)?;
+    let shape = ::compile::table::shape_of_view(cx.session, &database, view)?;
     change_database(cx.session, &database.name, |database| {
         let own: Vec<Arc<ModuleDef>> =
             database.triggers_on(view.id).map(|(trigger, _)| Arc::clone(trigger)).collect();

@@ -12,7 +12,7 @@ use types::key::encode_value;
 use types::row::RowView;
 use types::{Msg, Result, Value};
 
-use super::{change_database, refuse, table};
+use super::{change_database, table};
 use crate::catalog::name::Name;
 use crate::catalog::{
     ColumnDef, Database, IndexConstraint, IndexDef, IndexKind, Object, RowShape, ShownOptions,
@@ -21,6 +21,7 @@ use crate::catalog::{
 use crate::exec::statement::in_transaction;
 use crate::exec::{Cx, fault};
 use ::catalog::period;
+use ::compile::refuse;
 
 /// What `SYSTEM_VERSIONING = ON (..)` asks for.
 pub(super) struct Wanted {
@@ -231,7 +232,7 @@ fn make(
         ansi_nulls: true,
         memory_optimized: false,
         schema_only: false,
-        created: super::created(),
+        created: ::compile::table::created(),
         layout,
         rows,
         referenced: false,

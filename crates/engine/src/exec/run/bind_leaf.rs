@@ -1,24 +1,20 @@
 //! Binds a leaf when control first reaches it, and keeps its plan where others may use it too.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use sos::ledger::{self, Label};
 use sos::memory::{MemoryClerk, with_clerk};
-use types::{Error, Mode, Result};
+use types::{Msg, Result};
 
-use crate::bind::Binder;
-use crate::bind::expr::{arithmetic, assign, bind_condition, bind_expr, convert_to};
 use crate::exec::Cx;
-use crate::exec::run::{ErrorClass, Runner, Stop, positioned};
-use crate::plan::expr::{Expr, ExprKind, Slot};
-use crate::plan::program::{Leaf, LeafAst, Program};
-use crate::plan::statement::{Bound, Scalar};
+use crate::exec::run::{Runner, Stop, cursor};
+use crate::plan::program::{Leaf, LeafAst};
+use crate::plan::statement::Bound;
 use crate::plan::watch::{self, Found, Watch};
-use crate::session::options::Meaning;
+use ::compile::leaf::{all_unfound, bind_as};
+use ::compile::positioned;
+use ::session::class::ErrorClass;
 use ::session::instance::{MetadataCache, SessionCounter};
-use tsql::ast::AssignOp;
-use types::type_rules::BinaryOp;
 
 impl Runner<'_> {
     /// Runs something with the leaf's plan. The plan is not counted up and down: it stays in the leaf,
@@ -129,7 +125,7 @@ impl Runner<'_> {
         {
             return self.bind_positioned(statement, cursor, cx);
         }
-        let context = crate::session::binding::context_of(cx.session, self.program);
+        let context = metadata::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         match bind_as(&mut binder, leaf, self.program) {
             Ok(bound) => Ok((bound, binder.session_bound || binder.unchained.get())),
@@ -148,103 +144,16 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
     ) -> Result<(Bound, bool)> {
         let table = {
-            let context = crate::session::binding::context_of(cx.session, self.program);
+            let context = metadata::binding::context_of(cx.session, self.program);
             positioned::table_of(statement, &mut context.binder())?
         };
-        let (statement, given) = positioned::on_key(statement, cursor, table, cx)?;
-        let context = crate::session::binding::context_of(cx.session, self.program);
+        let name = cursor::name_of(cursor).to_owned();
+        let cursor = cursor::find(cursor, cx).map_err(|_| Msg::CursorNotFound(&name))?;
+        let (statement, given) = positioned::on_key(statement, cursor, table)?;
+        let context = metadata::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         binder.given = given;
         let bound = crate::bind::bind_statement(&mut binder, &statement)?;
         Ok((bound, true))
     }
-}
-
-/// Binds what a leaf says.
-pub(super) fn bind_as(binder: &mut Binder<'_>, leaf: &Leaf, program: &Program) -> Result<Bound> {
-    Ok(match &leaf.ast {
-        LeafAst::Statement(statement) => crate::bind::bind_statement(binder, statement)?,
-        LeafAst::Value(value) => {
-            let expr = bind_expr(binder, value)?;
-            scalar(expr, binder)?
-        }
-        LeafAst::Typed(value, ty) => {
-            let expr = bind_expr(binder, value)?;
-            scalar(convert_to(expr, ty, Mode::Implicit)?, binder)?
-        }
-        LeafAst::Returned(value, ty) => {
-            let expr = bind_expr(binder, value)?;
-            scalar(assign(expr, ty, Mode::Implicit)?, binder)?
-        }
-        LeafAst::Condition(condition) => {
-            let expr = bind_condition(binder, condition)?;
-            scalar(expr, binder)?
-        }
-        LeafAst::Assignment(slot, op, value) => {
-            let expr = bind_expr(binder, value)?;
-            let ty = program.variables[slot.0 as usize].ty;
-            scalar(assignment(ty, (*slot, *op), expr, binder.meaning)?, binder)?
-        }
-    })
-}
-
-/// Finds all columns that a leaf names in vain, where `first` is such an error; `Err` where the
-/// leaf has another error too that a statement may have mended until it runs, such as a missing table's.
-pub(super) fn all_unfound(
-    binder: &mut Binder<'_>,
-    leaf: &Leaf,
-    program: &Program,
-    first: Error,
-) -> Result<Error, Error> {
-    // A list of columns has told all.
-    if !is_unfound(&first) || !first.earlier.is_empty() {
-        return Ok(first);
-    }
-    binder.unfound = Some(Vec::new());
-    let rest = bind_as(binder, leaf, program).map(drop);
-    let mut found = binder.unfound.take().unwrap_or_default();
-    let rest = match rest {
-        Err(error) if !ErrorClass::is_of_compilation(&error) => return Err(error),
-        rest => rest,
-    };
-    // An expression may be bound twice.
-    let mut seen = HashSet::new();
-    found.retain(|(at, _)| seen.insert(*at));
-    let mut errors: Vec<Error> = found.into_iter().map(|(_, error)| error).collect();
-    errors.extend(rest.err().filter(is_unfound));
-    let all = Error::all(errors).unwrap_or_else(|| first.clone());
-    Ok(if first.line == 0 { all } else { all.at_line(first.line) })
-}
-
-/// Tells whether an error is that of a column that is not there.
-fn is_unfound(error: &Error) -> bool {
-    matches!(error.number, 207 | 4104)
-}
-
-fn scalar(mut expr: Expr, binder: &mut Binder<'_>) -> Result<Bound> {
-    crate::opt::expression(&mut binder.statement(), &mut expr)?;
-    Ok(Bound::Scalar(Scalar { expr, registers: binder.registers }))
-}
-
-/// Makes the value that a variable gets: combined with the old one for `+=` and its kin, and as the
-/// variable's type.
-pub(crate) fn assignment(
-    ty: types::value::ColumnType,
-    (slot, op): (Slot, AssignOp),
-    value: Expr,
-    meaning: Meaning,
-) -> Result<Expr> {
-    let op = match op {
-        AssignOp::Assign => return assign(value, &ty, Mode::Implicit),
-        AssignOp::Add => BinaryOp::Add,
-        AssignOp::Subtract => BinaryOp::Subtract,
-        AssignOp::Multiply => BinaryOp::Multiply,
-        AssignOp::Divide => BinaryOp::Divide,
-        AssignOp::Modulo => BinaryOp::Modulo,
-        AssignOp::BitAnd => BinaryOp::BitAnd,
-        AssignOp::BitXor => BinaryOp::BitXor,
-        AssignOp::BitOr => BinaryOp::BitOr,
-    };
-    let old = Expr::new(ExprKind::Variable(slot), ty);
-    assign(arithmetic(op, old, value, meaning)?, &ty, Mode::Implicit)
 }

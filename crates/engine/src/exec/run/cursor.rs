@@ -153,7 +153,7 @@ impl Runner<'_> {
         };
         let mut capture = Capture::default();
         {
-            let mut inner = Cx::new(cx.session, cx.frame, &mut capture);
+            let mut inner = Cx::new(cx.host, cx.session, cx.frame, &mut capture);
             crate::exec::run_bound(&bound, &mut inner)?;
         }
         let rows = capture.rows;
@@ -179,7 +179,7 @@ impl Runner<'_> {
     ) -> Result<(Bound, Vec<KeyTable>), Stop> {
         cx.session.refresh_catalog();
         let with_keys = {
-            let context = crate::session::binding::context_of(cx.session, self.program);
+            let context = metadata::binding::context_of(cx.session, self.program);
             positioned::with_keys(query, &mut context.binder())
         };
         if let Some((query, mut tables)) = with_keys
@@ -199,7 +199,7 @@ impl Runner<'_> {
 
     fn bind_cursor(&self, query: &ast::Statement, cx: &mut Cx<'_>) -> Result<Bound, Stop> {
         cx.session.refresh_catalog();
-        let context = crate::session::binding::context_of(cx.session, self.program);
+        let context = metadata::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         Ok(crate::bind::bind_statement(&mut binder, query)?)
     }

@@ -11,7 +11,7 @@ use types::{DataType, Error, Length, Mode, Msg, Value};
 use crate::catalog::name::Name;
 use crate::catalog::{ParameterDef, ProcedureDef};
 use crate::exec::run::{Runner, Stop, enter, report_scope};
-use crate::exec::{Cx, Frame, FrameTables};
+use crate::exec::{Cx, Frame};
 use crate::plan::program::{
     ArgumentStep, ArgumentValue, ExecuteStep, ExecuteTarget, Program, TextCall,
 };
@@ -82,7 +82,7 @@ impl Invocation {
                 given[place] = false;
                 continue;
             }
-            frame.set_parameter(procedure, place, argument, session)?;
+            set_parameter(frame, procedure, place, argument, session)?;
         }
         for (place, parameter) in procedure.parameters.iter().enumerate() {
             if given[place] || parameter.table_type.is_some() {
@@ -150,68 +150,34 @@ fn is_named(parameter: &ParameterDef, name: &str) -> bool {
     }
 }
 
-impl Frame {
-    /// Makes the frame of a program: variables NULL, table variables empty.
-    ///
-    /// # Errors
-    /// 701 if there is no memory for a table variable.
-    pub(crate) fn for_program(session: &SessionState, program: &Program) -> Result<Self, Stop> {
-        Self::with_buffer(session, program, Vec::new())
-    }
-
-    /// As [`Frame::for_program`], with memory for the variables, in which all values are NULL.
-    ///
-    /// # Errors
-    /// 701 if there is no memory for a table variable.
-    pub(crate) fn with_buffer(
-        session: &SessionState,
-        program: &Program,
-        mut variables: Vec<Value>,
-    ) -> Result<Self, Stop> {
-        debug_assert!(variables.iter().all(Value::is_null), "cleared when they were given back");
-        variables.resize_with(program.variables.len(), || Value::Null);
-        let mut tables = FrameTables::default();
-        if !program.table_variables.is_empty() {
-            let instance = &session.instance;
-            tables = FrameTables::new(&instance.store);
-            for table in &program.table_variables {
-                tables.push(table.definition.instantiate(&instance.store, &instance.catalog)?);
-            }
-        }
-        Ok(Self { variables, tables, ..Self::default() })
-    }
-
-    fn set_parameter(
-        &mut self,
-        procedure: &ProcedureDef,
-        place: usize,
-        argument: &mut Argument,
-        session: &SessionState,
-    ) -> Result<(), Stop> {
-        let parameter = &procedure.parameters[place];
-        if let Some(wanted) = &parameter.table_type {
-            let Some(table) = argument.table.take() else {
-                let clash = Msg::OperandClash(argument.ty.data_type.name(), &wanted.name);
-                return Err(clash.into());
-            };
-            let rows = table.into_rows(wanted)?;
-            let table = procedure.parameters[..place].iter().filter(|p| p.table_type.is_some());
-            self.tables.replace(table.count(), rows);
-            return Ok(());
-        }
-        if let Some(table) = &argument.table {
-            let clash = Msg::OperandClash(table.type_name(), parameter.ty.data_type.name());
+/// Puts an argument into its parameter.
+fn set_parameter(
+    frame: &mut Frame,
+    procedure: &ProcedureDef,
+    place: usize,
+    argument: &mut Argument,
+    session: &SessionState,
+) -> Result<(), Stop> {
+    let parameter = &procedure.parameters[place];
+    if let Some(wanted) = &parameter.table_type {
+        let Some(table) = argument.table.take() else {
+            let clash = Msg::OperandClash(argument.ty.data_type.name(), &wanted.name);
             return Err(clash.into());
-        }
-        let value = if argument.output {
-            argument.value.clone()
-        } else {
-            std::mem::take(&mut argument.value)
         };
-        self.variables[scalar_place(procedure, place)] =
-            convert_argument(value, &argument.ty, &parameter.ty, session)?;
-        Ok(())
+        let rows = table.into_rows(wanted)?;
+        let table = procedure.parameters[..place].iter().filter(|p| p.table_type.is_some());
+        frame.tables.replace(table.count(), rows);
+        return Ok(());
     }
+    if let Some(table) = &argument.table {
+        let clash = Msg::OperandClash(table.type_name(), parameter.ty.data_type.name());
+        return Err(clash.into());
+    }
+    let value =
+        if argument.output { argument.value.clone() } else { std::mem::take(&mut argument.value) };
+    frame.variables[scalar_place(procedure, place)] =
+        convert_argument(value, &argument.ty, &parameter.ty, session)?;
+    Ok(())
 }
 
 /// Converts an argument to its parameter's type, or a result back to the caller's.
@@ -367,7 +333,7 @@ impl Runner<'_> {
             ExecuteTarget::Name(name) => name,
             ExecuteTarget::Variable(slot) => {
                 let value = cx.frame.variables[slot.0 as usize].clone();
-                let text = super::message::text_of(&value, cx.session).unwrap_or_default();
+                let text = metadata::format::text_of(&value, cx.session).unwrap_or_default();
                 parsed = crate::bind::fragment::parse_procedure_name(&text)
                     .map_err(|_| not_found(&text))?;
                 &parsed
@@ -404,7 +370,7 @@ impl Runner<'_> {
             return Err(proc::missing(name));
         };
         check_execute(cx.session, &procedure, self.program.owner)?;
-        let program = crate::compile::take_program_of(cx.session, &procedure)?;
+        let program = ::compile::take_program_of(cx.session, &procedure)?;
         let mut places = Vec::new();
         let mut call = Invocation::bind(cx.session, procedure, program, arguments, &mut places)?;
         let outcome = invoke(&mut call, cx);
@@ -414,7 +380,8 @@ impl Runner<'_> {
                 argument.value = call.parameter(*place).clone();
             }
         }
-        crate::compile::keep_program_of(cx.session, call);
+        let Invocation { procedure, program, .. } = call;
+        ::compile::keep_program_of(cx.session, procedure, program);
         outcome
     }
 
@@ -470,7 +437,7 @@ impl Runner<'_> {
         let mut text = String::new();
         for part in &call.parts {
             let value = self.value(part, cx)?;
-            text.push_str(&super::message::text_of(&value, cx.session).unwrap_or_default());
+            text.push_str(&metadata::format::text_of(&value, cx.session).unwrap_or_default());
         }
         let Some(who) = &call.run_as else { return run_text(&text, cx) };
         let who = self.who(who, cx)?;
@@ -484,7 +451,7 @@ impl Runner<'_> {
 
 /// Runs text one level deeper.
 pub(crate) fn run_text(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    let program = match crate::compile::compile_batch(cx.session, text) {
+    let program = match ::compile::compile_batch(cx.session, text) {
         Ok(program) => program,
         Err(Stop::Error(error)) => return scope_ended(report_scope(error, cx)),
         Err(stop) => return Err(stop),

@@ -4,10 +4,10 @@ use tsql::ast::{self, ExecuteAsWho};
 use types::{Error, Msg, Value};
 
 use crate::exec::Cx;
-use crate::exec::run::message::text_of;
 use crate::exec::run::{Runner, Stop};
 use crate::plan::program::{Leaf, LeafAst};
 use crate::session::context::{End, Identity};
+use metadata::format::text_of;
 
 impl Runner<'_> {
     /// Runs EXECUTE AS.

@@ -21,7 +21,7 @@ impl Runner<'_> {
         }
         let mut captured = Captured { inner: &mut *cx.sink, sets: Vec::new() };
         let outcome = {
-            let mut inner = Cx::new(cx.session, cx.frame, &mut captured);
+            let mut inner = Cx::new(cx.host, cx.session, cx.frame, &mut captured);
             match &step.source {
                 InsertedCall::Procedure(call) => self.execute(call, &mut inner),
                 InsertedCall::Text(parts) => self.execute_string(parts, &mut inner),
@@ -49,7 +49,7 @@ impl Runner<'_> {
     ) -> Result<u64, Stop> {
         cx.session.refresh_catalog();
         let bound = {
-            let context = crate::session::binding::context_of(cx.session, self.program);
+            let context = metadata::binding::context_of(cx.session, self.program);
             let mut binder = context.binder();
             let into = (&step.target, &step.columns[..]);
             let columns = (&set.types[..], &set.untyped[..]);

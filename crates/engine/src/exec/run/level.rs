@@ -8,7 +8,6 @@ use types::{Error, Msg};
 use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop, done, report, transactions};
 use crate::exec::{Cx, Frame};
 use crate::plan::program::Program;
-use crate::session::SessionState;
 use crate::sink::{Command, EnvChange};
 
 /// Runs a program one level deeper, in its own frame, and returns its return status.
@@ -37,7 +36,7 @@ pub(crate) fn enter(
     let outer = program.switches_database.then(|| std::sync::Arc::clone(&session.database));
     let contexts = session.enter_contexts();
     let outcome = {
-        let mut inner = Cx::new(session, frame, cx.sink);
+        let mut inner = Cx::new(cx.host, session, frame, cx.sink);
         inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
         let outcome = Runner { program, procedure }.run(&mut inner);
         inner.return_buffers(&mut cx.registers, &mut cx.scratch);
@@ -80,25 +79,4 @@ pub(crate) fn report_scope(error: Error, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     report(error.at_line(1), cx)?;
     done(cx, Command::NONE, None, true)?;
     Err(if fatal { Stop::Batch } else { Stop::Scope })
-}
-
-impl Frame {
-    /// Makes the table variables empty again, parameters aside.
-    ///
-    /// # Errors
-    /// 701 if there is no memory for them.
-    pub(crate) fn renew_tables(
-        &mut self,
-        session: &SessionState,
-        program: &Program,
-    ) -> types::Result<()> {
-        let instance = &session.instance;
-        let declared = self.tables.iter_mut().zip(&program.table_variables);
-        for (table, definition) in declared.skip(program.table_parameters) {
-            let empty = definition.definition.instantiate(&instance.store, &instance.catalog)?;
-            instance.store.drop_table(table.data.id());
-            *table = empty;
-        }
-        Ok(())
-    }
 }

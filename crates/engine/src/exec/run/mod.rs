@@ -22,10 +22,9 @@ mod level;
 mod message;
 pub(crate) mod option;
 mod other;
-mod positioned;
+use ::compile::positioned;
 mod read_text;
 mod result_sets;
-pub(crate) mod transaction;
 mod wait;
 
 use types::value::ColumnType;
@@ -45,17 +44,16 @@ use ::session::event::context::follows_statements;
 use ::session::event::emit;
 use ::session::event::emit::error::Receiver;
 
-pub(crate) use self::transaction as transactions;
 pub(crate) use crate::session::argument::{Argument, TableArgument};
 pub use crate::session::cursor::Cursor;
 pub use crate::session::stop::{ErrorClass, Outcome, Run, Stop};
+pub use ::executor::transactions;
 pub(crate) use cursor::Capture;
 pub(crate) use execute::{
     Invocation, check_execute, convert_argument, find_parameter, invoke, not_found,
     resolve_procedure,
 };
 pub(crate) use level::{enter, report_scope};
-pub(crate) use message::{format_message, user_message};
 pub(crate) use other::interrupted;
 
 /// Nesting of procedures, functions and triggers: error 217 beyond it.

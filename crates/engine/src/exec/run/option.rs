@@ -5,12 +5,12 @@ use types::convert::DateFormat;
 use types::{Bytes, Msg, Value};
 
 use crate::exec::Cx;
-use crate::exec::run::message::text_of;
 use crate::exec::run::{Runner, Stop};
 use crate::explain::Explain;
 use crate::plan::program::{Leaf, LeafAst};
 use crate::session::IsolationLevel;
 use crate::sink::EnvChange;
+use metadata::format::text_of;
 
 /// What a client asks for that asks for German.
 pub(crate) const OTHER_LANGUAGES: &str = "languages other than us_english";
@@ -47,7 +47,7 @@ impl Runner<'_> {
             }
             SetOption::DeadlockPriority(priority) => self.deadlock_priority(priority, cx),
             SetOption::IdentityInsert { table, on } => {
-                crate::exec::dml::set_identity_insert(table, *on, cx)?;
+                crate::exec::insert_bulk::set_identity_insert(table, *on, cx)?;
                 Ok(())
             }
             SetOption::Offsets { on: false, .. } | SetOption::FipsFlagger(None) => Ok(()),

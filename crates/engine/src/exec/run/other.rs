@@ -6,12 +6,12 @@ use types::{Error, Msg};
 use crate::exec::ddl::user_access::check_entry;
 use crate::exec::fault::Interruption;
 use crate::exec::run::cursor::close_at_end;
-use crate::exec::run::message::text_of;
 use crate::exec::run::{Runner, Stop, ended, transactions};
 use crate::exec::{Cx, definition_trigger};
 use crate::plan::program::{Leaf, LeafAst};
 use crate::sink::{Command, EnvChange};
 use ::session::event::emit::checkpoint;
+use metadata::format::text_of;
 
 impl Runner<'_> {
     pub(super) fn other(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
@@ -27,10 +27,10 @@ impl Runner<'_> {
             StatementKind::Use(name) => use_database(name, cx)?,
             StatementKind::Dbcc(dbcc) => crate::proc::dbcc::run(dbcc, cx)?,
             StatementKind::Kill(kill) => self.kill(kill, cx)?,
-            StatementKind::BulkInsert(bulk) => return crate::exec::bulk::run(bulk, cx),
+            StatementKind::BulkInsert(bulk) => return crate::exec::bulk_insert::run(bulk, cx),
             StatementKind::InsertBulk(bulk) => {
                 transactions::begin_implicit(cx)?;
-                crate::exec::dml::announce(bulk, cx)?;
+                crate::exec::insert_bulk::announce(bulk, cx)?;
                 cx.session.pending_bulk = Some((**bulk).clone());
             }
             // Nothing is written that a checkpoint would shorten.

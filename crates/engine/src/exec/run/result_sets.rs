@@ -25,7 +25,7 @@ pub(super) fn run(
     let mut described =
         Described { inner: &mut *cx.sink, sets, options, sent: Vec::new(), begun: 0, failed: None };
     let outcome = {
-        let mut inner = Cx::new(cx.session, cx.frame, &mut described);
+        let mut inner = Cx::new(cx.host, cx.session, cx.frame, &mut described);
         call(&mut inner)
     };
     let Described { begun, failed, .. } = described;

@@ -30,7 +30,7 @@ impl Runner<'_> {
 
 /// Returns the 100 ns ticks that a time string, or a `datetime`, stands for.
 fn time_of_day(value: &Value, cx: &Cx<'_>) -> Result<i64, Stop> {
-    let text = super::message::text_of(value, cx.session).unwrap_or_default();
+    let text = metadata::format::text_of(value, cx.session).unwrap_or_default();
     if let Some(moment) = Moment::from_value(value) {
         return Ok(moment.ticks);
     }

@@ -12,7 +12,7 @@ use crate::exec::Cx;
 use crate::exec::ddl::rename::refresh_view as refresh_columns;
 use crate::exec::run::{Argument, Stop};
 use crate::proc::{SystemProcedure, text};
-use crate::view::source::bind_view;
+use metadata::objects::bind_view;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_msforeachdb", id: 0, run: |a, cx| run(&EACH_DATABASE, a, cx) },

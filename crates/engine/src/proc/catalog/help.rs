@@ -9,7 +9,7 @@ use crate::catalog::name::Name;
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
 use crate::proc::{SystemProcedure, text};
-use crate::view::source::{ObjectRow, find_object};
+use metadata::objects::{ObjectRow, find_object};
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_help", id: 0, run: help },

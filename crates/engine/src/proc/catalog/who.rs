@@ -77,7 +77,7 @@ fn help_text(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
     let object = super::help::object(&name, cx)?;
     let database = cx.session.catalog.database(&cx.session.database);
-    match database.and_then(|d| crate::view::source::definition(&cx.session.sees(d), object.id)) {
+    match database.and_then(|d| metadata::objects::definition(&cx.session.sees(d), object.id)) {
         None => {
             let text = format!("There is no text for object '{name}'.");
             Err(Error::custom(15_197, 16, 1, &text).into())

@@ -126,7 +126,7 @@ pub(super) fn run(
             return Err(Msg::SyntaxNear("call").into());
         };
         let status = {
-            let mut inner = Cx::new(cx.session, &mut frame, cx.sink);
+            let mut inner = Cx::new(cx.host, cx.session, &mut frame, cx.sink);
             inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
             let runner = Runner { program: &entry.program, procedure: "" };
             let status = runner.status_of(call, &mut inner);

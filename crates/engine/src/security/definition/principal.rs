@@ -19,7 +19,7 @@ impl Asker<'_> {
             (PrincipalKind::Login, _) => self.alters_login(name, &[]),
             (PrincipalKind::ServerRole, _) => {
                 // Who is in a fixed role may add others to it.
-                let role = crate::func::principal::SERVER_ROLES;
+                let role = metadata::function::principal::SERVER_ROLES;
                 let role = role.iter().find(|role| Name::same(role, name));
                 let is_in = |role: &&str| self.rights.is_in_server_role(self.catalog, role);
                 match role.is_some_and(is_in) {

@@ -1,0 +1,159 @@
+//! Programs of user-defined functions: compiled once, kept as those of procedures are.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, FunctionBody, StatementKind};
+use types::{Msg, Result};
+
+use ::binder::program::{Body, Parameters};
+use ::catalog::security::Owner;
+use ::catalog::{ModuleDef, Routine, TableDef};
+use ::plan::program::{self as plan, Program, RoutineKind, TableVariableDef};
+use ::session::SessionState;
+use ::session::stop::Stop;
+use ::session::{Entry, ProgramKey};
+
+/// Moves a function's program out of the session's cache, or compiles it.
+pub fn take_function(
+    session: &mut SessionState,
+    module: &Arc<ModuleDef>,
+) -> Result<Arc<Program>, Stop> {
+    let key = ProgramKey::Procedure(module.id);
+    let version = session.catalog.version;
+    if let Some(entry) = session.programs.take(key, version) {
+        return Ok(entry.program);
+    }
+    if let Some(program) = session.instance.programs.get(key, version, b"") {
+        return Ok(program);
+    }
+    let database = session.catalog.database_by_id(module.database_id);
+    let database = database.map_or_else(|| session.database.to_string(), |d| d.name.clone());
+    let Some(routine) = &module.routine else { return Err(Msg::InternalError.into()) };
+    let StatementKind::CreateFunction(create) = &module.ast.kind else {
+        return Err(Msg::InternalError.into());
+    };
+    let mut program =
+        crate::function::compile_function(session, create, routine, &module.text, &database)?;
+    program.routine = Some(plan::Routine::of(module, RoutineKind::Function));
+    program.owner = Some(Owner::of_module(&session.catalog, module));
+    let program = Arc::new(program);
+    session.instance.programs.put(key, &Arc::from([]), &program);
+    Ok(program)
+}
+
+/// Puts a function's program back after its call.
+pub fn keep_function(session: &mut SessionState, module: &ModuleDef, program: Arc<Program>) {
+    let key = ProgramKey::Procedure(module.id);
+    session.programs.put(key, Entry { procedure: None, text: Arc::from([]), program });
+}
+
+/// Compiles the body of a scalar or multi-statement function.
+///
+/// # Errors
+/// As for the body of a procedure.
+pub fn compile_function(
+    session: &SessionState,
+    create: &ast::CreateFunction,
+    routine: &Routine,
+    text: &str,
+    database: &str,
+) -> Result<Program> {
+    let mut parameters = crate::program_parameters(session, &routine.parameters, database)?;
+    parameters.body = Body::Function(routine.returns);
+    let body = match &create.body {
+        FunctionBody::Scalar { body, .. } => body,
+        FunctionBody::Multi { variable, body, .. } => {
+            let definition = routine.table.clone().ok_or(Msg::InternalError)?;
+            let name = variable.name.to_string();
+            let table = TableVariableDef {
+                name,
+                definition,
+                user_type: None,
+                image_of: None,
+                at: 0,
+                ordinal: 0,
+            };
+            parameters.tables.insert(0, table);
+            body
+        }
+        FunctionBody::Inline { .. } | FunctionBody::External { .. } => {
+            return Err(Msg::InternalError.into());
+        }
+    };
+    crate::compile_statements(session, vec![body.clone()], text.into(), parameters, database)
+}
+
+/// Moves a trigger's program out of the session's cache, or compiles it; `table` is what it is on, if
+/// that is a table or view.
+pub fn take_trigger(
+    session: &mut SessionState,
+    module: &Arc<ModuleDef>,
+    table: Option<&TableDef>,
+) -> Result<Arc<Program>, Stop> {
+    let key = ProgramKey::Procedure(module.id);
+    let version = session.catalog.version;
+    if let Some(entry) = session.programs.take(key, version) {
+        return Ok(entry.program);
+    }
+    if let Some(program) = session.instance.programs.get(key, version, b"") {
+        return Ok(program);
+    }
+    let database = session.catalog.database_by_id(module.database_id);
+    let database = database.map_or_else(|| session.database.to_string(), |d| d.name.clone());
+    let StatementKind::CreateTrigger(create) = &module.ast.kind else {
+        return Err(Msg::InternalError.into());
+    };
+    let mut program =
+        crate::function::compile_trigger(session, create, table, &module.text, &database)?;
+    program.routine = Some(plan::Routine::of(module, RoutineKind::Trigger));
+    program.owner = Some(Owner::of_module(&session.catalog, module));
+    let program = Arc::new(program);
+    session.instance.programs.put(key, &Arc::from([]), &program);
+    Ok(program)
+}
+
+/// Compiles the body of a trigger: one on a table has `inserted` and `deleted` as tables of its own.
+///
+/// # Errors
+/// As for the body of a procedure.
+pub fn compile_trigger(
+    session: &SessionState,
+    create: &ast::CreateTrigger,
+    table: Option<&TableDef>,
+    text: &str,
+    database: &str,
+) -> Result<Program> {
+    let ast::RoutineBody::Statements(body) = &create.body else {
+        return Err(Msg::NotSupported("EXTERNAL NAME triggers").into());
+    };
+    let mut parameters = Parameters::default();
+    let names = ["inserted", "deleted"].into_iter();
+    for (name, table) in names.flat_map(|name| table.map(|table| (name, table))) {
+        let definition = crate::table::image_of(session, name, table)?;
+        let name = name.to_owned();
+        let image_of = Some(table.id);
+        parameters.tables.push(TableVariableDef {
+            name,
+            definition,
+            user_type: None,
+            image_of,
+            at: 0,
+            ordinal: 0,
+        });
+    }
+    crate::compile_statements(session, body.clone(), text.into(), parameters, database)
+}
+
+/// Makes the definition of the table that a multi-statement function returns.
+///
+/// # Errors
+/// As for CREATE TABLE.
+pub fn returned_table(
+    session: &SessionState,
+    variable: &ast::Variable,
+    elements: &[ast::TableElement],
+    database: &str,
+) -> Result<Arc<TableDef>> {
+    let context = metadata::binding::bare_context(session, database);
+    crate::table::table_variable(session, &context.binder(), variable, elements)
+}

@@ -1,0 +1,104 @@
+//! Binds the leaves of programs: statements, values and conditions.
+
+use std::collections::HashSet;
+
+use tsql::ast::AssignOp;
+use types::type_rules::BinaryOp;
+use types::{Error, Mode, Result};
+
+use ::binder::Binder;
+use ::binder::expr::{arithmetic, assign, bind_condition, bind_expr, convert_to};
+use ::plan::expr::{Expr, ExprKind, Slot};
+use ::plan::program::{Leaf, LeafAst, Program};
+use ::plan::statement::{Bound, Scalar};
+use ::session::class::ErrorClass;
+use ::session::options::Meaning;
+
+/// Binds what a leaf says.
+pub fn bind_as(binder: &mut Binder<'_>, leaf: &Leaf, program: &Program) -> Result<Bound> {
+    Ok(match &leaf.ast {
+        LeafAst::Statement(statement) => ::binder::bind_statement(binder, statement)?,
+        LeafAst::Value(value) => {
+            let expr = bind_expr(binder, value)?;
+            scalar(expr, binder)?
+        }
+        LeafAst::Typed(value, ty) => {
+            let expr = bind_expr(binder, value)?;
+            scalar(convert_to(expr, ty, Mode::Implicit)?, binder)?
+        }
+        LeafAst::Returned(value, ty) => {
+            let expr = bind_expr(binder, value)?;
+            scalar(assign(expr, ty, Mode::Implicit)?, binder)?
+        }
+        LeafAst::Condition(condition) => {
+            let expr = bind_condition(binder, condition)?;
+            scalar(expr, binder)?
+        }
+        LeafAst::Assignment(slot, op, value) => {
+            let expr = bind_expr(binder, value)?;
+            let ty = program.variables[slot.0 as usize].ty;
+            scalar(assignment(ty, (*slot, *op), expr, binder.meaning)?, binder)?
+        }
+    })
+}
+
+/// Finds all columns that a leaf names in vain, where `first` is such an error; `Err` where the
+/// leaf has another error too that a statement may have mended until it runs, such as a missing table's.
+pub fn all_unfound(
+    binder: &mut Binder<'_>,
+    leaf: &Leaf,
+    program: &Program,
+    first: Error,
+) -> Result<Error, Error> {
+    // A list of columns has told all.
+    if !is_unfound(&first) || !first.earlier.is_empty() {
+        return Ok(first);
+    }
+    binder.unfound = Some(Vec::new());
+    let rest = bind_as(binder, leaf, program).map(drop);
+    let mut found = binder.unfound.take().unwrap_or_default();
+    let rest = match rest {
+        Err(error) if !ErrorClass::is_of_compilation(&error) => return Err(error),
+        rest => rest,
+    };
+    // An expression may be bound twice.
+    let mut seen = HashSet::new();
+    found.retain(|(at, _)| seen.insert(*at));
+    let mut errors: Vec<Error> = found.into_iter().map(|(_, error)| error).collect();
+    errors.extend(rest.err().filter(is_unfound));
+    let all = Error::all(errors).unwrap_or_else(|| first.clone());
+    Ok(if first.line == 0 { all } else { all.at_line(first.line) })
+}
+
+/// Tells whether an error is that of a column that is not there.
+fn is_unfound(error: &Error) -> bool {
+    matches!(error.number, 207 | 4104)
+}
+
+fn scalar(mut expr: Expr, binder: &mut Binder<'_>) -> Result<Bound> {
+    ::optimizer::expression(&mut binder.statement(), &mut expr)?;
+    Ok(Bound::Scalar(Scalar { expr, registers: binder.registers }))
+}
+
+/// Makes the value that a variable gets: combined with the old one for `+=` and its kin, and as the
+/// variable's type.
+pub fn assignment(
+    ty: types::value::ColumnType,
+    (slot, op): (Slot, AssignOp),
+    value: Expr,
+    meaning: Meaning,
+) -> Result<Expr> {
+    let op = match op {
+        AssignOp::Assign => return assign(value, &ty, Mode::Implicit),
+        AssignOp::Add => BinaryOp::Add,
+        AssignOp::Subtract => BinaryOp::Subtract,
+        AssignOp::Multiply => BinaryOp::Multiply,
+        AssignOp::Divide => BinaryOp::Divide,
+        AssignOp::Modulo => BinaryOp::Modulo,
+        AssignOp::BitAnd => BinaryOp::BitAnd,
+        AssignOp::BitXor => BinaryOp::BitXor,
+        AssignOp::BitOr => BinaryOp::BitOr,
+    };
+    let old = Expr::new(ExprKind::Variable(slot), ty);
+    assign(arithmetic(op, old, value, meaning)?, &ty, Mode::Implicit)
+}

@@ -1,0 +1,290 @@
+//! From text to programs: compiles batches, dynamic SQL and the bodies of modules, by way of the caches of sessions and
+//! instance; makes table definitions of their syntax.
+//!
+//! - batches and procedures are here, functions and triggers in `function.rs`, texts that differ in constants only in
+//!   `template.rs` (simple parameterization);
+//! - `leaf.rs` binds the leaves of a program, `check.rs` all of them before its first statement runs;
+//! - `shape/` and `table.rs` make the definitions of tables, columns, keys and indexes.
+//!
+//! It runs nothing and changes no catalog. Start at [`compile_text`].
+#![forbid(unsafe_code)]
+
+pub mod check;
+pub mod function;
+pub mod leaf;
+pub mod positioned;
+pub mod shape;
+pub mod table;
+pub mod template;
+
+use std::sync::Arc;
+
+use sos::ledger::{self, Label};
+use sos::memory::{MemoryClerk, with_clerk};
+use types::Msg;
+use types::value::ColumnType;
+
+use ::binder::Binder;
+use ::binder::program::{Body, Parameters, compile};
+use ::catalog::ProcedureDef;
+use ::catalog::security::Owner;
+use ::plan::program::Program;
+use ::plan::stats::{Identity, Module, Origin};
+use ::session::instance::SessionCounter;
+use ::session::stop::Stop;
+use ::session::{Entry, ProgramKey, SessionState};
+
+/// Finds a batch's program among those of all sessions, or compiles it. `sent` is the text.
+pub fn compile_shared(
+    session: &mut SessionState,
+    key: ProgramKey,
+    text: &str,
+    sent: &Arc<[u8]>,
+) -> Result<Arc<Program>, Stop> {
+    let version = session.catalog.version;
+    if let Some(program) = session.instance.programs.get(key, version, sent) {
+        return Ok(program);
+    }
+    session.counters.count(SessionCounter::PlanMisses);
+    let program = crate::compile_text(session, text, Parameters::default(), Origin::Batch)?;
+    session.instance.programs.put(key, sent, &program);
+    Ok(program)
+}
+
+/// Compiles dynamic SQL, by way of the shared cache.
+pub fn compile_batch(session: &mut SessionState, text: &str) -> Result<Arc<Program>, Stop> {
+    session.counters.count(SessionCounter::PlanLookups);
+    crate::compile_shared(
+        session,
+        session.text_key(&[text.as_bytes()]),
+        text,
+        &text.as_bytes().into(),
+    )
+}
+
+/// Compiles a text with parameters. The time counts for no statement.
+pub fn compile_text(
+    session: &mut SessionState,
+    text: &str,
+    parameters: Parameters,
+    origin: Origin,
+) -> Result<Arc<Program>, Stop> {
+    crate::compiling(session, |state| {
+        let program = crate::parse_and_compile(state, text, parameters);
+        program.map(|program| crate::register(state, program, origin))
+    })
+}
+
+/// Compiles something: its memory is on the clerk of plans, its time counts for no statement.
+pub fn compiling<R>(
+    session: &mut SessionState,
+    compile: impl FnOnce(&SessionState) -> Result<R, Stop>,
+) -> Result<R, Stop> {
+    session.meter.pause();
+    let began = sos::clock::now_ticks();
+    let program = with_clerk(MemoryClerk::SqlPlans, || compile(session));
+    let ticks = sos::clock::now_ticks().saturating_sub(began);
+    session.compile_ns = session.compile_ns.saturating_add(sos::clock::ticks_to_ns(ticks));
+    session.meter.unpause();
+    program
+}
+
+/// Gives a program its books.
+pub fn register(session: &SessionState, program: Program, origin: Origin) -> Arc<Program> {
+    let options = [u8::from(session.options.quoted_identifier), session.options.meaning().byte()];
+    let database_id = session.catalog.database(&program.database).map_or(0, |d| d.id);
+    let source = Arc::clone(&program.source);
+    let identity = Identity { origin, database_id, options: &options, source: &source };
+    session.instance.statistics.register(program, &identity)
+}
+
+/// Compiles a text that is not kept.
+///
+/// # Errors
+/// Those of its syntax and variables.
+pub fn parse_and_compile(
+    session: &SessionState,
+    text: &str,
+    parameters: Parameters,
+) -> Result<Program, Stop> {
+    let batch = {
+        let _label = ledger::labelled(Label::Parse);
+        tsql::parse(text, session.quotes())?
+    };
+    Ok(crate::compile_statements(
+        session,
+        batch.statements,
+        text.into(),
+        parameters,
+        &session.database,
+    )?)
+}
+
+/// Parses a text that is cut into tokens.
+pub fn parse(
+    session: &SessionState,
+    text: &str,
+    tokens: tsql::Tokens,
+) -> types::Result<tsql::ast::Batch> {
+    let _label = ledger::labelled(Label::Parse);
+    tokens.parse(text, session.quotes())
+}
+
+/// Compiles a parsed batch.
+pub fn compile_batch_of(
+    session: &SessionState,
+    batch: tsql::ast::Batch,
+    text: &str,
+) -> types::Result<Arc<Program>> {
+    let parameters = Parameters::default();
+    let program = crate::compile_statements(
+        session,
+        batch.statements,
+        text.into(),
+        parameters,
+        &session.database,
+    )?;
+    Ok(crate::register(session, program, Origin::Batch))
+}
+
+/// Compiles parsed statements; `source` is the text that their spans refer to.
+///
+/// # Errors
+/// Those of variables, labels and table variables. What needs tables is bound later.
+pub fn compile_statements(
+    session: &SessionState,
+    statements: Vec<tsql::ast::Statement>,
+    source: Arc<str>,
+    parameters: Parameters,
+    database: &str,
+) -> types::Result<Program> {
+    session.counters.count(SessionCounter::Compilations);
+    let _label = ledger::labelled(Label::Bind);
+    let context = metadata::binding::bare_context(session, database);
+    let mut binder = context.binder();
+    let make_table = |binder: &Binder<'_>,
+                      variable: &tsql::ast::Variable,
+                      elements: &[tsql::ast::TableElement]| {
+        crate::table::table_variable(session, binder, variable, elements)
+    };
+    compile(statements, source, parameters, &mut binder, &make_table)
+}
+
+/// Compiles the body of a procedure that is being created, to find its mistakes now.
+pub fn check_body(
+    session: &SessionState,
+    create: &tsql::ast::CreateProcedure,
+    parameters: &[::catalog::ParameterDef],
+    source: &str,
+) -> types::Result<()> {
+    let tsql::ast::RoutineBody::Statements(body) = &create.body else {
+        return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
+    };
+    let parameters = crate::program_parameters(session, parameters, &session.database)?;
+    let (name, source) = (&create.name.object, source.into());
+    let program =
+        crate::compile_statements(session, body.clone(), source, parameters, &session.database)?;
+    crate::check::check_module(session, &program, name)
+}
+
+/// Moves a procedure's program out of the session's cache, or compiles it.
+pub fn take_program_of(
+    session: &mut SessionState,
+    procedure: &Arc<ProcedureDef>,
+) -> Result<Arc<Program>, Stop> {
+    let key = ProgramKey::Procedure(procedure.id);
+    let version = session.catalog.version;
+    session.counters.count(SessionCounter::PlanLookups);
+    if let Some(entry) = session.programs.take(key, version) {
+        return Ok(entry.program);
+    }
+    if let Some(program) = session.instance.programs.get(key, version, b"") {
+        return Ok(program);
+    }
+    session.counters.count(SessionCounter::PlanMisses);
+    session.meter.pause();
+    let module = Module { database_id: procedure.database_id, object_id: procedure.id };
+    let program = with_clerk(MemoryClerk::ObjectPlans, || {
+        let program = crate::compile_procedure(session, procedure);
+        let owner = Some(Owner::of_procedure(&session.catalog, procedure));
+        let program = program.map(|program| Program { owner, ..program });
+        program.map(|program| crate::register(session, program, Origin::Procedure(module)))
+    });
+    session.meter.unpause();
+    let program = program?;
+    session.instance.programs.put(key, &Arc::from([]), &program);
+    Ok(program)
+}
+
+/// Puts a procedure's program back after its call.
+pub fn keep_program_of(
+    session: &mut SessionState,
+    procedure: Arc<ProcedureDef>,
+    program: Arc<Program>,
+) {
+    let key = ProgramKey::Procedure(procedure.id);
+    let entry = Entry { procedure: Some(procedure), text: Arc::from([]), program };
+    session.programs.put(key, entry);
+}
+
+fn compile_procedure(session: &SessionState, procedure: &ProcedureDef) -> Result<Program, Stop> {
+    let tsql::ast::RoutineBody::Statements(body) = &procedure.ast.body else {
+        return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
+    };
+    let database = session.catalog.database_by_id(procedure.database_id);
+    let database = database.map_or_else(|| session.database.to_string(), |d| d.name.clone());
+    let parameters = crate::program_parameters(session, &procedure.parameters, &database)?;
+    Ok(crate::compile_statements(
+        session,
+        body.clone(),
+        procedure.text.as_str().into(),
+        parameters,
+        &database,
+    )?)
+}
+
+/// Returns the parameters of a procedure as variables and table variables of its program.
+///
+/// # Errors
+/// As for CREATE TABLE, of table types.
+pub fn program_parameters(
+    session: &SessionState,
+    defined: &[::catalog::ParameterDef],
+    database: &str,
+) -> types::Result<Parameters> {
+    let mut parameters = Parameters { body: Body::Procedure, ..Parameters::default() };
+    for (ordinal, parameter) in defined.iter().enumerate() {
+        let name = parameter.name.clone();
+        match &parameter.table_type {
+            None => {
+                let ty: ColumnType = parameter.ty;
+                let variable = ::plan::program::VariableDef { name, ty, cursor: false, at: 0 };
+                parameters.variables.push(variable);
+            }
+            Some(user_type) => {
+                let context = metadata::binding::bare_context(session, database);
+                let binder = context.binder();
+                let definition = crate::table::table_of_type(session, &binder, &name, user_type)?;
+                let user_type = Some(Arc::clone(user_type));
+                let table = ::plan::program::TableVariableDef {
+                    name,
+                    definition,
+                    user_type,
+                    image_of: None,
+                    at: 0,
+                    ordinal,
+                };
+                parameters.tables.push(table);
+            }
+        }
+    }
+    Ok(parameters)
+}
+
+/// Returns the error of what is not supported.
+///
+/// # Errors
+/// 40517, always.
+pub fn refuse<T>(what: &str) -> types::Result<T> {
+    Err(Msg::NotSupported(what).into())
+}

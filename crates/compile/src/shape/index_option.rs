@@ -1,0 +1,201 @@
+//! The options of indexes on rows: every one, what it does here, and the values that it may have.
+
+use tsql::ast::{Expr, IndexOption, Literal, OptionValue};
+use types::{Error, Msg, Result};
+
+use super::refuse;
+use ::binder::hint::Effect;
+use ::catalog::{IndexDef, ShownOptions};
+
+/// Options by name, as the page "CREATE INDEX" lists them. What is advice is about how an index is built, which nothing
+/// waits for here; what is only shown is about pages and locks of pages.
+pub const INDEX_OPTIONS: &[(&str, Effect)] = &[
+    ("ALLOW_PAGE_LOCKS", Effect::Acts),
+    ("ALLOW_ROW_LOCKS", Effect::Acts),
+    ("BUCKET_COUNT", Effect::Acts),
+    ("COMPRESSION_DELAY", Effect::Refused),
+    ("DATA_COMPRESSION", Effect::Acts),
+    ("DROP_EXISTING", Effect::Acts),
+    ("FILLFACTOR", Effect::Acts),
+    ("IGNORE_DUP_KEY", Effect::Acts),
+    ("LOB_COMPACTION", Effect::Refused),
+    ("MAXDOP", Effect::Advice),
+    ("MAX_DURATION", Effect::Advice),
+    ("ONLINE", Effect::Advice),
+    ("OPTIMIZE_FOR_SEQUENTIAL_KEY", Effect::Acts),
+    ("PAD_INDEX", Effect::Acts),
+    ("RESUMABLE", Effect::Advice),
+    ("SORT_IN_TEMPDB", Effect::Advice),
+    ("STATISTICS_INCREMENTAL", Effect::Refused),
+    ("STATISTICS_NORECOMPUTE", Effect::Acts),
+    ("XML_COMPRESSION", Effect::Refused),
+];
+
+/// Sets an option of an index that is created.
+///
+/// # Errors
+/// As [`check`].
+pub fn set(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
+    match option.name.as_ref() {
+        "BUCKET_COUNT" => {
+            if let OptionValue::Literal(Literal::Int(count)) = option.value {
+                index.bucket_count = u64::try_from(count).ok();
+            }
+        }
+        "IGNORE_DUP_KEY" => index.ignore_dup_key = is_on(option)?,
+        _ => show(&mut index.shown, option)?,
+    }
+    Ok(())
+}
+
+/// Options that ALTER INDEX .. SET takes.
+const CHANGEABLE: [&str; 5] = [
+    "ALLOW_PAGE_LOCKS",
+    "ALLOW_ROW_LOCKS",
+    "IGNORE_DUP_KEY",
+    "OPTIMIZE_FOR_SEQUENTIAL_KEY",
+    "STATISTICS_NORECOMPUTE",
+];
+
+/// Sets an option of ALTER INDEX .. REBUILD.
+///
+/// # Errors
+/// As [`set`], and 1979 for IGNORE_DUP_KEY of the index of a constraint.
+pub fn rebuild(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
+    match option.name.as_ref() {
+        "DROP_EXISTING" | "BUCKET_COUNT" => return wrong(option),
+        "IGNORE_DUP_KEY" if index.constraint.is_some() => {
+            let text = format!(
+                "Cannot use index option ignore_dup_key to alter index '{}' as it enforces a primary or unique constraint.",
+                index.name
+            );
+            return Err(Error::custom(1979, 16, 1, text));
+        }
+        _ => {}
+    }
+    set(index, option)
+}
+
+/// Sets an option of ALTER INDEX .. SET.
+///
+/// # Errors
+/// As [`rebuild`], and 102 for an option that takes a rebuild.
+pub fn change(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
+    match CHANGEABLE.contains(&option.name.as_ref()) || *option.name == *"COMPRESSION_DELAY" {
+        true => rebuild(index, option),
+        false => wrong(option),
+    }
+}
+
+/// Checks an option of ALTER INDEX .. REORGANIZE. Large values lie with their rows, so that they are compact.
+///
+/// # Errors
+/// 102 for an option that is none of REORGANIZE.
+pub fn reorganize(_: &mut IndexDef, option: &IndexOption) -> Result<()> {
+    match option.name.as_ref() {
+        "LOB_COMPACTION" => is_on(option).map(drop),
+        _ => wrong(option),
+    }
+}
+
+/// Keeps what the catalog shows of an option.
+///
+/// # Errors
+/// 40517 for an option that is not there, 129 for a FILLFACTOR out of range, 102 for a value of another kind.
+pub fn show(shown: &mut ShownOptions, option: &IndexOption) -> Result<()> {
+    match option.name.as_ref() {
+        "FILLFACTOR" => shown.fill_factor = fill_factor(option)?,
+        "PAD_INDEX" => shown.is_padded = is_on(option)?,
+        "ALLOW_ROW_LOCKS" => shown.no_row_locks = !is_on(option)?,
+        "ALLOW_PAGE_LOCKS" => shown.no_page_locks = !is_on(option)?,
+        "OPTIMIZE_FOR_SEQUENTIAL_KEY" => shown.is_sequential = is_on(option)?,
+        "STATISTICS_NORECOMPUTE" => shown.no_recompute = is_on(option)?,
+        "DATA_COMPRESSION" => shown.compression = compression(&option.name, &option.value)?,
+        // Switches that are off by themselves: what they would switch on is not there.
+        "STATISTICS_INCREMENTAL" | "XML_COMPRESSION" if !is_on(option)? => {}
+        // Without a delay nothing waits.
+        "COMPRESSION_DELAY" if is_zero(&option.value) => {}
+        "DROP_EXISTING" | "SORT_IN_TEMPDB" | "RESUMABLE" => {
+            is_on(option)?;
+        }
+        // ONLINE = ON may have a list, the others are numbers with units.
+        "ONLINE" | "MAXDOP" | "MAX_DURATION" => {}
+        other => return refuse(&format!("the index option {other}")),
+    }
+    Ok(())
+}
+
+fn is_zero(value: &OptionValue) -> bool {
+    matches!(value, OptionValue::Literal(Literal::Int(0)) | OptionValue::Quantity(0, _))
+}
+
+/// Reads DATA_COMPRESSION: 0 NONE, 1 ROW, 2 PAGE.
+///
+/// # Errors
+/// 102 for another value.
+pub fn compression(name: &str, value: &OptionValue) -> Result<u8> {
+    let said = value.word().map(str::to_ascii_uppercase);
+    match said.as_deref() {
+        Some("NONE") => Ok(0),
+        Some("ROW") => Ok(1),
+        Some("PAGE") => Ok(2),
+        _ => Err(Msg::SyntaxNear(name).into()),
+    }
+}
+
+/// Checks PARTITION = n of REBUILD and REORGANIZE: nothing has partitions.
+///
+/// # Errors
+/// 7729 for a number.
+pub fn check_partition(partition: Option<&Expr>, kind: &str, name: &str) -> Result<()> {
+    if partition.is_none() {
+        return Ok(());
+    }
+    let text = format!(
+        "Cannot specify partition number in the alter {kind} statement as the {kind} '{name}' is not partitioned."
+    );
+    Err(Error::custom(7729, 16, 1, text))
+}
+
+/// Checks the options of DROP INDEX, which are about how long it locks and with how many threads.
+///
+/// # Errors
+/// 40517 for MOVE TO and FILESTREAM_ON, 102 for what is none.
+pub fn check_drop(options: &[IndexOption]) -> Result<()> {
+    for option in options {
+        match (option.name.as_ref(), &option.value) {
+            ("ONLINE", OptionValue::On | OptionValue::Off | OptionValue::OnList(_))
+            | ("MAXDOP", OptionValue::Literal(Literal::Int(_)))
+            | ("DATA_COMPRESSION", _) => {}
+            ("MOVE TO" | "FILESTREAM_ON", _) => {
+                return refuse(&format!("{} of DROP INDEX", option.name));
+            }
+            _ => return wrong(option),
+        }
+    }
+    Ok(())
+}
+
+/// Old scripts say PAD_INDEX alone for PAD_INDEX = ON.
+fn is_on(option: &IndexOption) -> Result<bool> {
+    match option.value {
+        OptionValue::On | OptionValue::None => Ok(true),
+        OptionValue::Off => Ok(false),
+        _ => wrong(option),
+    }
+}
+
+fn fill_factor(option: &IndexOption) -> Result<u8> {
+    let OptionValue::Literal(Literal::Int(percent)) = option.value else { return wrong(option) };
+    let valid = u8::try_from(percent).ok().filter(|percent| (1..=100).contains(percent));
+    valid.ok_or_else(|| {
+        let text = format!(
+            "Fillfactor {percent} is not a valid percentage; fillfactor must be between 1 and 100."
+        );
+        Error::custom(129, 15, 1, text)
+    })
+}
+
+fn wrong<T>(option: &IndexOption) -> Result<T> {
+    Err(Msg::SyntaxNear(&option.name).into())
+}

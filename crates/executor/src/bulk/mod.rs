@@ -1,0 +1,5 @@
+//! Rows of files: OPENROWSET(BULK ..) and external tables.
+
+pub mod field;
+pub mod rowset;
+pub(crate) mod scan;

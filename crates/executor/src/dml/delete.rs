@@ -1,0 +1,139 @@
+//! DELETE and TRUNCATE TABLE.
+
+use storage::{Decision, RowImage};
+use types::row::RowBuffer;
+use types::{Error, Msg, Result};
+
+use super::output::Collected;
+use super::update::{Target, limit_of};
+use super::{Private, reference, version};
+use crate::eval::truth;
+use crate::query::{Flow, Rows, encode_seek_key, load, run};
+use crate::statement::{count_point, count_point_end, in_transaction, is_free, options, prepare};
+use crate::{Cx, StatementResult, fault, trigger};
+use plan::query::{Access, Node, TableSource};
+use plan::sink::Command;
+use plan::statement::{Course, Delete, table_of};
+
+/// Runs DELETE.
+pub(crate) fn run_delete(delete: &Delete, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    prepare(cx, delete.registers);
+    cx.fires = trigger::fires(&delete.output)
+        || trigger::may_cascade_to(table_of(&delete.target), &cx.session.catalog);
+    let mut collected = Collected::default();
+    let rows = if delete.course == Course::Point && is_free(table_of(&delete.target), cx) {
+        collected.reset(&delete.output, cx);
+        count_point(cx);
+        let gone = run_point(delete, cx);
+        count_point_end(cx, gone.as_ref().ok().map(|gone| u64::from(*gone)));
+        let gone = gone?;
+        if gone {
+            collected.add(&delete.output, cx)?;
+        }
+        u64::from(gone)
+    } else {
+        in_transaction(cx, &mut |cx| {
+            collected.reset(&delete.output, cx);
+            let rows = run_rows(delete, cx, &mut collected)?;
+            collected.store(&delete.output, rows, cx)
+        })?
+    };
+    collected.send(&delete.output, cx)?;
+    Ok(StatementResult { command: Command::DELETE, rows })
+}
+
+enum PointFault {
+    Storage(storage::Error),
+    Statement(Error),
+}
+
+impl From<storage::Error> for PointFault {
+    fn from(error: storage::Error) -> Self {
+        Self::Storage(error)
+    }
+}
+
+/// Deletes one row on its own.
+fn run_point(delete: &Delete, cx: &mut Cx<'_>) -> Result<bool> {
+    let Node::Scan(scan) = &delete.root else { return Err(Msg::InternalError.into()) };
+    let Access::Seek { index, key: exprs } = &scan.access else {
+        return Err(Msg::InternalError.into());
+    };
+    let table = table_of(&delete.target);
+    let index = usize::from(*index);
+    let mut key = std::mem::take(&mut cx.scratch.key);
+    if !encode_seek_key(table, index, exprs, cx, &mut key)? {
+        cx.scratch.key = key;
+        return Ok(false);
+    }
+    let mut buffer = std::mem::take(&mut cx.scratch.row);
+    let options = options(cx);
+    let change = |image: RowImage<'_>, _: &mut RowBuffer| {
+        load(&scan.columns, table, image, &mut cx.registers);
+        let qualifies = match &scan.residual {
+            Some(residual) => truth(residual, cx).map_err(PointFault::Statement)?.is_true(),
+            None => true,
+        };
+        Ok(if qualifies { Decision::Delete } else { Decision::Keep })
+    };
+    let id = table.indexes[index].storage_id();
+    let changed = table.rows.data.change_point(id, &key, &options, &mut buffer, change);
+    cx.scratch.key = key;
+    cx.scratch.row = buffer;
+    changed.map_err(|error| match error {
+        PointFault::Statement(error) => error,
+        PointFault::Storage(error) => fault::raise(cx, error),
+    })
+}
+
+fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {
+    let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let table = table_of(&delete.target);
+    let limit = limit_of(delete.top.as_ref(), cx)?;
+    let private = Private::begin(&delete.target, cx);
+    let tables = cx.frame.tables.clone();
+    let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
+    let mut target = Target::new(&delete.root, delete.row);
+    let instead = trigger::is_instead(&delete.output, cx);
+    let mut count = 0;
+    run(&delete.root, cx, &mut rows, &mut |cx, rows| {
+        if count == limit {
+            return Ok(Flow::Enough);
+        }
+        let Some(row) = rows.get(delete.row) else { return Ok(Flow::More) };
+        let Some(row) = target.claim(row, table, private.or(main), cx)? else {
+            return Ok(Flow::More);
+        };
+        if instead {
+            count += 1;
+            collected.add(&delete.output, cx)?;
+            return Ok(Flow::More);
+        }
+        version::keep(table, row.image(), private.or(main), cx)?;
+        private.or(main).delete(row).map_err(|e| fault::raise(cx, e))?;
+        if table.referenced {
+            let parent = reference::Parent { table, old: row.image(), new: None };
+            reference::changed(&parent, cx)?;
+        }
+        count += 1;
+        collected.add(&delete.output, cx)?;
+        Ok(Flow::More)
+    })?;
+    drop(rows);
+    private.commit(cx)?;
+    Ok(count)
+}
+
+/// Runs TRUNCATE TABLE: all rows go and the identity starts again.
+pub fn run_truncate(table: &TableSource, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    let definition = table_of(table);
+    in_transaction(cx, &mut |cx| {
+        let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+        transaction.truncate(&definition.rows.data).map_err(|e| fault::raise(cx, e))
+    })?;
+    let seed = catalog::table::identity_seed(&definition.columns);
+    cx.session.note_identity(&definition.rows);
+    // Relaxed: the counter orders nothing else.
+    definition.rows.identity_next.store(seed, sos::sync::Ordering::Relaxed);
+    Ok(StatementResult { command: Command::NONE, rows: 0 })
+}

@@ -1,0 +1,603 @@
+//! INSERT.
+
+use sos::sync::{AtomicU64, Ordering};
+use storage::columnstore::GroupBuilder;
+use storage::{RowImage, Transaction};
+use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
+use types::value::{ColumnType, Decimal};
+use types::{DataType, Error, Msg, Result, Value};
+
+use super::output::Collected;
+use super::write::{Verb, check_null, complete, storage_error, value_of};
+use super::{Private, reference};
+use crate::columnstore::{ColumnLoad, Shelf, To};
+use crate::eval::truth;
+use crate::query::{Flow, count_of, load_in_batches, percent_of, percentage, run_node};
+use crate::statement::{
+    begin_time, count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
+};
+use crate::{Cx, StatementResult, fault, trigger};
+use catalog::period;
+use catalog::{ColumnDef, Generated, TableDef, TableRows};
+use plan::expr::{Expr, ExprKind, Register};
+use plan::query::TableSource;
+use plan::sink::Command;
+use plan::statement::{Insert, InsertSource, InsertValue, NewRow, OuterInsert, table_of};
+
+/// Runs INSERT.
+///
+/// # Errors
+/// 2627, 2601, 515, 547, 2628 and what its source fails with.
+pub fn run_insert(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    prepare(cx, insert.registers);
+    cx.fires = trigger::fires(&insert.output);
+    if insert.course == plan::statement::Course::Point && is_free(table_of(&insert.target), cx) {
+        count_point(cx);
+        let result = run_point(insert, cx);
+        count_point_end(cx, result.as_ref().ok().map(|done| done.rows));
+        return result;
+    }
+    let mut collected = Collected::default();
+    let rows = in_transaction(cx, &mut |cx| {
+        collected.reset(&insert.output, cx);
+        let rows = run_source(insert, cx, &mut collected)?;
+        collected.store(&insert.output, rows, cx)
+    })?;
+    collected.send(&insert.output, cx)?;
+    Ok(StatementResult { command: Command::INSERT, rows })
+}
+
+/// Inserts rows that the caller brings: the result of EXEC, a bulk load. The statement was bound by
+/// [`crate::bind::dml::bind_insert_rows`].
+///
+/// # Errors
+/// As [`run_insert`].
+pub fn insert_rows(
+    insert: &Insert,
+    rows: &[Vec<Value>],
+    cx: &mut Cx<'_>,
+) -> Result<StatementResult> {
+    cx.now = None;
+    begin_time(cx);
+    prepare(cx, insert.registers);
+    cx.fires = trigger::fires(&insert.output);
+    let count = in_transaction(cx, &mut |cx| {
+        let rows = rows.iter().map(|row| row.iter().cloned());
+        let (count, mut collected) = insert_each(insert, None, rows, cx)?;
+        collected.store(&insert.output, count, cx)
+    })?;
+    Ok(StatementResult { command: Command::INSERT, rows: count })
+}
+
+/// Inserts rows in the transaction of the statement; keeps its registers.
+pub(super) fn insert_all(insert: &Insert, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>) -> Result<u64> {
+    let rows = rows.into_iter().map(Vec::into_iter);
+    let (count, mut collected) = insert_each(insert, None, rows, cx)?;
+    collected.store(&insert.output, count, cx)
+}
+
+/// Inserts what a nested statement has output. Identity values are those of the nested statement, to
+/// whoever asks for them later.
+pub(super) fn insert_outer(
+    outer: &OuterInsert,
+    rows: Vec<Vec<Value>>,
+    cx: &mut Cx<'_>,
+) -> Result<(u64, Collected)> {
+    let of_scope = cx.frame.scope_identity.take();
+    let of_session = cx.session.last_identity.take();
+    let rows = match &outer.percent {
+        Some(percent) => leading(outer, percent, rows, cx),
+        None => Ok(rows),
+    };
+    let inserted = rows.and_then(|rows| {
+        let rows = rows.into_iter().map(Vec::into_iter);
+        insert_each(&outer.insert, outer.filter.as_ref(), rows, cx)
+    });
+    cx.frame.scope_identity = of_scope;
+    cx.session.last_identity = of_session;
+    inserted
+}
+
+/// Leaves TOP (n) PERCENT of the rows that the filter lets pass.
+fn leading(
+    outer: &OuterInsert,
+    percent: &Expr,
+    mut rows: Vec<Vec<Value>>,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<Vec<Value>>> {
+    let percent = percentage(percent, cx)?;
+    if let Some(filter) = &outer.filter {
+        let registers = outer.insert.registers as usize;
+        cx.registers.resize(registers.max(cx.registers.len()), Value::Null);
+        let mut passed = Vec::with_capacity(rows.len());
+        for row in rows {
+            for (register, value) in outer.insert.source_registers.iter().zip(&row) {
+                cx.registers[register.index()] = value.clone();
+            }
+            if truth(filter, cx)?.is_true() {
+                passed.push(row);
+            }
+        }
+        rows = passed;
+    }
+    rows.truncate(percent_of(rows.len(), percent));
+    Ok(rows)
+}
+
+/// Inserts the rows that a filter lets pass, TOP (n) at most; returns how many, and what they output.
+fn insert_each(
+    insert: &Insert,
+    filter: Option<&Expr>,
+    rows: impl Iterator<Item = impl Iterator<Item = Value>>,
+    cx: &mut Cx<'_>,
+) -> Result<(u64, Collected)> {
+    let limit = match &insert.top {
+        Some(top) => count_of(top, cx, Msg::TopNegative)?,
+        None => u64::MAX,
+    };
+    let private = Private::begin(&insert.target, cx);
+    let mut load = ColumnLoad::begin(table_of(&insert.target), insert.purpose);
+    let mut collected = Collected::default();
+    collected.reset(&insert.output, cx);
+    let mut count = 0_u64;
+    let needed = insert.registers.max(u32::try_from(cx.registers.len()).unwrap_or(u32::MAX));
+    cx.registers.resize(needed as usize, Value::Null);
+    for row in rows {
+        for (register, value) in insert.source_registers.iter().zip(row) {
+            cx.registers[register.index()] = value;
+        }
+        if let Some(filter) = filter
+            && !truth(filter, cx)?.is_true()
+        {
+            continue;
+        }
+        if count == limit {
+            break;
+        }
+        if insert_row(insert, &private, load.as_mut(), cx)? {
+            count += 1;
+            collected.add(&insert.output, cx)?;
+        }
+    }
+    finish(load, insert, &private, cx)?;
+    private.commit(cx)?;
+    Ok((count, collected))
+}
+
+fn run_source(insert: &Insert, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {
+    let limit = match &insert.top {
+        Some(top) => count_of(top, cx, Msg::TopNegative)?,
+        None => u64::MAX,
+    };
+    let limit = limit.min(row_limit(cx));
+    let private = Private::begin(&insert.target, cx);
+    let mut load = ColumnLoad::begin(table_of(&insert.target), insert.purpose);
+    let batches = match &mut load {
+        Some(load) if limit == u64::MAX => load_batches(insert, load, &private, cx)?,
+        Some(_) | None => None,
+    };
+    if let Some(count) = batches {
+        finish(load, insert, &private, cx)?;
+        private.commit(cx)?;
+        return Ok(count);
+    }
+    let mut count = 0;
+    let mut one = |cx: &mut Cx<'_>| {
+        if count == limit {
+            return Ok(Flow::Enough);
+        }
+        if insert_row(insert, &private, load.as_mut(), cx)? {
+            count += 1;
+            collected.add(&insert.output, cx)?;
+        }
+        Ok(Flow::More)
+    };
+    match &insert.source {
+        InsertSource::Query(query) => run_node(&query.root, cx, &mut one)?,
+        InsertSource::Default => {
+            one(cx)?;
+        }
+    }
+    finish(load, insert, &private, cx)?;
+    private.commit(cx)?;
+    Ok(count)
+}
+
+/// Loads the batches of a query as they are, where each column is one of the query's and nothing else is to be
+/// done with a row; none, and nothing is done, if that is not so.
+fn load_batches(
+    insert: &Insert,
+    load: &mut ColumnLoad,
+    private: &Private,
+    cx: &mut Cx<'_>,
+) -> Result<Option<u64>> {
+    let table = table_of(&insert.target);
+    let (InsertSource::Query(query), Some(main)) = (&insert.source, cx.transaction) else {
+        return Ok(None);
+    };
+    let Some(sources) = plain_sources(insert, table, cx) else { return Ok(None) };
+    let to = private.or(main);
+    let loader =
+        Loader { table, sources: &sources, shelf: Shelf::default(), rows: AtomicU64::new(0) };
+    let mut count = 0;
+    let ran = load_in_batches(&query.root, &loader, cx, &mut |cx, layout, batch| {
+        loader.shelf.publish(table, to, cx)?;
+        loader.add(load, (layout, batch), To::Table(to), cx)?;
+        count += batch.selection.len() as u64;
+        Ok(Flow::More)
+    })?;
+    loader.shelf.publish(table, to, cx)?;
+    for rest in loader.shelf.rest() {
+        add_rest(&rest, load, (table, to), cx)?;
+    }
+    // Relaxed: the helpers have ended.
+    Ok(ran.then(|| count + loader.rows.load(Ordering::Relaxed)))
+}
+
+/// Adds rows that a helper had too few of for a group.
+fn add_rest(
+    rest: &GroupBuilder,
+    load: &mut ColumnLoad,
+    (table, to): (&TableDef, &Transaction),
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let mut part: Vec<Vector> =
+        rest.columns().iter().map(|column| Vector::of_type(column.data_type())).collect();
+    for first in (0..rest.len()).step_by(BATCH_ROWS) {
+        fault::check_cancel(cx)?;
+        let end = rest.len().min(first + BATCH_ROWS);
+        let rows: Vec<u32> = (first..end).filter_map(|row| u32::try_from(row).ok()).collect();
+        for (to, from) in part.iter_mut().zip(rest.columns()) {
+            to.clear();
+            to.take(from, &rows);
+        }
+        let vectors: Vec<&Vector> = part.iter().collect();
+        load.add_batch(&vectors, &Selection::all(rows.len()), table, To::Table(to), cx)?;
+    }
+    Ok(())
+}
+
+/// How the batches of a query go into a table with columns, whoever has them.
+pub struct Loader<'l> {
+    table: &'l TableDef,
+    /// The register of each column.
+    sources: &'l [Register],
+    shelf: Shelf,
+    /// Rows that helpers have added.
+    rows: AtomicU64,
+}
+
+impl Loader<'_> {
+    fn add(
+        &self,
+        load: &mut ColumnLoad,
+        (layout, batch): (&[Register], &Batch),
+        to: To<'_>,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        let place = |source: &Register| layout.iter().position(|register| register == source);
+        let vectors = self.sources.iter().map(|source| place(source).map(|at| &batch.columns[at]));
+        let Some(vectors) = vectors.collect::<Option<Vec<_>>>() else {
+            return Err(Msg::InternalError.into());
+        };
+        check_nulls(&vectors, &batch.selection, self.table, cx)?;
+        load.add_batch(&vectors, &batch.selection, self.table, to, cx)
+    }
+
+    /// Begins the load of a helper.
+    pub fn begin(&self) -> ColumnLoad {
+        ColumnLoad::of_helper(self.table)
+    }
+
+    /// Adds a batch of a helper's.
+    ///
+    /// # Errors
+    /// 515 for a NULL where there must be none, 701.
+    pub fn help(
+        &self,
+        load: &mut ColumnLoad,
+        batch: (&[Register], &Batch),
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        self.add(load, batch, To::Shelf(&self.shelf), cx)?;
+        // Relaxed: read when the helpers have ended.
+        self.rows.fetch_add(batch.1.selection.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Ends the load of a helper.
+    ///
+    /// # Errors
+    /// 701.
+    pub fn finish(&self, load: ColumnLoad, cx: &mut Cx<'_>) -> Result<()> {
+        load.finish(self.table, To::Shelf(&self.shelf), cx)
+    }
+}
+
+/// Returns the registers that the columns of the new rows are, if they are nothing more.
+fn plain_sources(insert: &Insert, table: &TableDef, cx: &Cx<'_>) -> Option<Vec<Register>> {
+    let row = &insert.row;
+    let is_plain = insert.output.is_empty()
+        && row.checks.is_empty()
+        && row.computed.is_empty()
+        && row.foreign.is_empty()
+        && row.views.is_none()
+        && !trigger::is_instead(&insert.output, cx);
+    let is_same =
+        |a: &ColumnType, b: &ColumnType| a.data_type == b.data_type && a.collation == b.collation;
+    let source = |(value, column): (&InsertValue, &ColumnDef)| match value {
+        InsertValue::Source(expr) if is_same(&expr.ty, &column.ty) => match expr.kind {
+            ExprKind::Column(register) if column.identity.is_none() => Some(register),
+            _ => None,
+        },
+        _ => None,
+    };
+    if !is_plain {
+        return None;
+    }
+    insert.columns.iter().zip(&table.columns).map(source).collect()
+}
+
+/// Refuses the first row with a NULL where there must be none.
+fn check_nulls(vectors: &[&Vector], rows: &Selection, table: &TableDef, cx: &Cx<'_>) -> Result<()> {
+    let must = |ordinal: &usize| !table.columns[*ordinal].ty.nullable;
+    let suspect = |ordinal: &usize| must(ordinal) && vectors[*ordinal].has_nulls();
+    let suspects: Vec<usize> = (0..vectors.len()).filter(suspect).collect();
+    if suspects.is_empty() {
+        return Ok(());
+    }
+    for row in rows.iter() {
+        for &ordinal in &suspects {
+            check_null(&vectors[ordinal].get(row), table, ordinal, Verb::Insert, cx)?;
+        }
+    }
+    Ok(())
+}
+
+/// Stores what a load into columns still has.
+fn finish(
+    load: Option<ColumnLoad>,
+    insert: &Insert,
+    private: &Private,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let (Some(load), Some(main)) = (load, cx.transaction) else { return Ok(()) };
+    load.finish(table_of(&insert.target), To::Table(private.or(main)), cx)
+}
+
+/// Inserts one row on its own: no transaction, no line that others write.
+fn run_point(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    let table = table_of(&insert.target);
+    let identity = build(insert, table, &table.rows, cx)?;
+    let mut buffer = std::mem::take(&mut cx.scratch.row);
+    let values = &cx.registers[insert.first.index()..][..table.columns.len()];
+    table.layout.encode(values, &mut buffer);
+    let stored = table.rows.data.insert_point(&options(cx), RowImage::from(&buffer));
+    cx.scratch.row = buffer;
+    if let Err(error) = stored {
+        return Err(row_error(error, table, insert.first, cx));
+    }
+    note_identity(identity, cx);
+    if !insert.output.is_empty() {
+        let mut collected = Collected::default();
+        collected.reset(&insert.output, cx);
+        collected.add(&insert.output, cx)?;
+        collected.send(&insert.output, cx)?;
+    }
+    Ok(StatementResult { command: Command::INSERT, rows: 1 })
+}
+
+fn row_error(error: storage::Error, table: &TableDef, first: Register, cx: &mut Cx<'_>) -> Error {
+    storage_error(error, table, cx, &|cx, ordinal| {
+        cx.registers[first.plus(ordinal).index()].clone()
+    })
+}
+
+/// Builds and inserts one row in the transaction; `false` if IGNORE_DUP_KEY left it out.
+fn insert_row(
+    insert: &Insert,
+    private: &Private,
+    load: Option<&mut ColumnLoad>,
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
+    let table = table_of(&insert.target);
+    let rows = match &insert.target {
+        TableSource::Variable(slot, _) => std::sync::Arc::clone(&cx.frame.tables[*slot as usize]),
+        TableSource::Table(table) | TableSource::Trigger(_, table) => {
+            std::sync::Arc::clone(&table.rows)
+        }
+    };
+    if trigger::is_instead(&insert.output, cx) {
+        // The trigger decides what becomes of the row: it has got no identity value yet.
+        fill_instead(&insert.columns, insert.first, &insert.row, table, cx)?;
+        return Ok(true);
+    }
+    let identity = build(insert, table, &rows, cx)?;
+    if let Some(load) = load {
+        let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
+        let first = insert.first.index();
+        let values = std::mem::take(&mut cx.registers);
+        let to = To::Table(private.or(main));
+        let added = load.add(&values[first..][..table.columns.len()], table, to, cx);
+        cx.registers = values;
+        added?;
+        note_identity(identity, cx);
+        return Ok(true);
+    }
+    let stored = store(table, &rows, insert.first, &insert.row, private, cx)?;
+    if stored {
+        note_identity(identity, cx);
+    }
+    Ok(stored)
+}
+
+/// Evaluates the new row for an INSTEAD OF trigger: nothing is checked, identity columns are 0.
+pub(super) fn fill_instead(
+    columns: &[InsertValue],
+    first: Register,
+    row: &NewRow,
+    table: &TableDef,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    for (ordinal, value) in columns.iter().enumerate() {
+        let value = match value {
+            InsertValue::Source(expr) | InsertValue::Default(Some(expr)) => {
+                value_of(expr, table, ordinal, cx)?
+            }
+            InsertValue::Identity => identity_value(0, &table.columns[ordinal].ty.data_type)?,
+            InsertValue::Period(end) => period_value(*end, table, ordinal, cx),
+            InsertValue::Default(None) | InsertValue::RowVersion | InsertValue::Computed => {
+                Value::Null
+            }
+        };
+        cx.registers[first.plus(ordinal).index()] = value;
+    }
+    for (_, register, expr) in &row.computed {
+        cx.registers[register.index()] = crate::eval::eval(expr, cx)?;
+    }
+    Ok(())
+}
+
+/// Encodes and stores the row in the registers.
+pub(super) fn store(
+    table: &TableDef,
+    rows: &TableRows,
+    first: Register,
+    row: &NewRow,
+    private: &Private,
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
+    let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    reference::check_new(&row.foreign, table, Verb::Insert, cx)?;
+    let mut buffer = std::mem::take(&mut cx.scratch.row);
+    let values = &cx.registers[first.index()..][..table.columns.len()];
+    table.layout.encode(values, &mut buffer);
+    let stored = private.or(main).insert(&rows.data, RowImage::from(&buffer)).map(|_| ());
+    cx.scratch.row = buffer;
+    match stored {
+        Ok(()) => Ok(true),
+        Err(storage::Error::Unique { index, .. }) if table.ignores_duplicates(index) => {
+            let warning = Error::custom(3604, 10, 1, "Duplicate key was ignored.");
+            let sent = cx.sink.message(&warning);
+            fault::sent(cx, sent)?;
+            Ok(false)
+        }
+        Err(error) => Err(row_error(error, table, first, cx)),
+    }
+}
+
+/// Evaluates the new row into its registers; returns its identity value.
+fn build(
+    insert: &Insert,
+    table: &TableDef,
+    rows: &TableRows,
+    cx: &mut Cx<'_>,
+) -> Result<Option<i64>> {
+    let identity = fill(&insert.columns, insert.first, table, rows, cx)?;
+    complete(&insert.row, table, Verb::Insert, cx)?;
+    Ok(identity)
+}
+
+/// Evaluates the columns of a new row into consecutive registers.
+pub(super) fn fill(
+    columns: &[InsertValue],
+    first: Register,
+    table: &TableDef,
+    rows: &TableRows,
+    cx: &mut Cx<'_>,
+) -> Result<Option<i64>> {
+    let mut identity = None;
+    for (ordinal, value) in columns.iter().enumerate() {
+        let value = match value {
+            InsertValue::Source(expr) => {
+                let value = value_of(expr, table, ordinal, cx)?;
+                if table.columns[ordinal].identity.is_some() {
+                    identity = Some(explicit_identity(&value, table, ordinal, rows, cx)?);
+                }
+                value
+            }
+            InsertValue::Default(Some(expr)) => value_of(expr, table, ordinal, cx)?,
+            InsertValue::Default(None) => Value::Null,
+            InsertValue::Identity => {
+                let next = next_identity(table, ordinal, rows, cx)?;
+                identity = Some(next);
+                identity_value(next, &table.columns[ordinal].ty.data_type)?
+            }
+            InsertValue::RowVersion => cx.session.instance.catalog.next_row_version(),
+            InsertValue::Period(end) => period_value(*end, table, ordinal, cx),
+            InsertValue::Computed => continue,
+        };
+        check_null(&value, table, ordinal, Verb::Insert, cx)?;
+        cx.registers[first.plus(ordinal).index()] = value;
+    }
+    Ok(identity)
+}
+
+/// A new row holds from the time of its transaction to the end of time.
+fn period_value(end: Generated, table: &TableDef, ordinal: usize, cx: &mut Cx<'_>) -> Value {
+    let data_type = &table.columns[ordinal].ty.data_type;
+    match end {
+        Generated::RowStart => cx.transaction_time(data_type),
+        Generated::RowEnd => period::end_of_time(data_type),
+    }
+}
+
+fn next_identity(table: &TableDef, ordinal: usize, rows: &TableRows, cx: &Cx<'_>) -> Result<i64> {
+    if cx.session.identity_insert == Some(table.id) {
+        return Err(Msg::IdentityValueMissing(&table.name).into());
+    }
+    let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
+    // Relaxed: only uniqueness is asked for; gaps are as in SQL Server.
+    Ok(rows.identity_next.fetch_add(increment, Ordering::Relaxed))
+}
+
+/// An identity value that the statement gives: allowed under SET IDENTITY_INSERT.
+fn explicit_identity(
+    value: &Value,
+    table: &TableDef,
+    ordinal: usize,
+    rows: &TableRows,
+    cx: &Cx<'_>,
+) -> Result<i64> {
+    if cx.session.identity_insert != Some(table.id) {
+        return Err(Msg::IdentityInsertOff(&table.name).into());
+    }
+    let given = match value {
+        Value::TinyInt(n) => i64::from(*n),
+        Value::SmallInt(n) => i64::from(*n),
+        Value::Int(n) => i64::from(*n),
+        Value::BigInt(n) => *n,
+        Value::Decimal(d) => i64::try_from(d.mantissa()).unwrap_or(i64::MAX),
+        _ => return Ok(0),
+    };
+    let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
+    let next = given.saturating_add(increment);
+    // Relaxed: the counter orders nothing else.
+    if increment > 0 {
+        rows.identity_next.fetch_max(next, Ordering::Relaxed);
+    } else {
+        rows.identity_next.fetch_min(next, Ordering::Relaxed);
+    }
+    Ok(given)
+}
+
+fn identity_value(next: i64, ty: &DataType) -> Result<Value> {
+    let overflow = || Error::from(Msg::ArithmeticOverflowConverting("IDENTITY", ty.name()));
+    Ok(match ty {
+        DataType::TinyInt => Value::TinyInt(u8::try_from(next).map_err(|_| overflow())?),
+        DataType::SmallInt => Value::SmallInt(i16::try_from(next).map_err(|_| overflow())?),
+        DataType::Int => Value::Int(i32::try_from(next).map_err(|_| overflow())?),
+        DataType::Decimal { precision, .. } => {
+            Value::Decimal(Decimal::new(i128::from(next), *precision, 0))
+        }
+        _ => Value::BigInt(next),
+    })
+}
+
+/// Notes the identity value for SCOPE_IDENTITY() and @@IDENTITY, which are `numeric(38, 0)`.
+pub(super) fn note_identity(identity: Option<i64>, cx: &mut Cx<'_>) {
+    let Some(identity) = identity else { return };
+    let value = Value::Decimal(Decimal::new(i128::from(identity), 38, 0));
+    cx.frame.scope_identity = Some(value.clone());
+    cx.session.last_identity = Some(value);
+}

@@ -1,0 +1,92 @@
+//! Runs the statements that change data.
+//!
+//! - `write.rs` completes, checks, encodes and stores rows; `reference.rs` keeps foreign keys;
+//! - `version.rs` keeps the earlier versions of rows of system-versioned tables;
+//! - `output.rs` collects OUTPUT rows, which leave when the statement has succeeded.
+
+mod delete;
+mod insert;
+mod instead;
+mod merge;
+mod output;
+mod reference;
+mod update;
+mod version;
+mod write;
+
+pub(crate) use delete::run_delete;
+pub use delete::run_truncate;
+pub use insert::Loader;
+pub use insert::{insert_rows, run_insert};
+pub(crate) use instead::run_instead;
+pub(crate) use merge::run_merge;
+pub(crate) use reference::{Late, check_late};
+pub(crate) use update::run_update;
+pub use write::display;
+pub(crate) use write::value_of;
+
+use storage::{Hold, Transaction, WhenOwned};
+use types::{Msg, Result};
+
+use crate::query::{Flow, run_node};
+use crate::statement::{in_transaction, prepare};
+use crate::{Cx, fault};
+use catalog::TableDef;
+use plan::query::TableSource;
+use plan::statement::Validation;
+use write::Verb;
+
+/// Checks all rows of a table against constraints.
+///
+/// # Errors
+/// 547, in the words of an INSERT.
+pub fn validate(validation: &Validation, cx: &mut Cx<'_>) -> Result<()> {
+    prepare(cx, validation.registers);
+    in_transaction(cx, &mut |cx| {
+        run_node(&validation.root, cx, &mut |cx| {
+            write::complete(&validation.row, &validation.table, Verb::Insert, cx)?;
+            reference::check_new(&validation.row.foreign, &validation.table, Verb::Insert, cx)?;
+            Ok(Flow::More)
+        })
+    })
+}
+
+/// TABLOCK: no other transaction has anything of the table until the load has been committed.
+///
+/// # Errors
+/// Those of a wait for the table.
+pub fn hold(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    // Those have no locks.
+    if table.memory_optimized || table.columnstore.is_some() {
+        return Ok(());
+    }
+    let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let held = transaction.hold_table(&table.rows.data, Hold::Exclusive, WhenOwned::Wait);
+    held.map_err(|error| fault::raise(cx, error))
+}
+
+/// Changes to table variables do not belong to the user's transaction: a transaction of their own.
+struct Private(Option<Transaction>);
+
+impl Private {
+    fn begin(target: &TableSource, cx: &Cx<'_>) -> Self {
+        let variable = matches!(target, TableSource::Variable(..));
+        let begin = || {
+            let options = storage::TransactionOptions::STATEMENT;
+            cx.session.instance.store.begin(options)
+        };
+        Self(variable.then(begin))
+    }
+
+    /// The transaction to write in.
+    fn or<'t>(&'t self, main: &'t Transaction) -> &'t Transaction {
+        self.0.as_ref().unwrap_or(main)
+    }
+
+    fn commit(self, cx: &mut Cx<'_>) -> Result<()> {
+        match self.0 {
+            Some(transaction) => transaction.commit().map_err(|e| fault::raise(cx, e)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! UPDATE: claims each row that qualifies, applies the SET list to its newest version, replaces it.
+
+use hashbrown::HashSet;
+use storage::{Claim, Decision, RowImage, RowRef};
+use types::row::RowBuffer;
+use types::{Error, Msg, Result, Value};
+
+use super::output::Collected;
+use super::write::{Verb, set_instead, set_row, storage_error};
+use super::{Private, reference, version};
+use crate::columnstore::Taker;
+use crate::eval::truth;
+use crate::query::{
+    Current, CurrentId, Flow, Rows, count_of, encode_seek_key, load, run, when_owned,
+};
+use crate::statement::{
+    count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
+};
+use crate::{Cx, StatementResult, fault, trigger};
+use catalog::TableDef;
+use plan::expr::{Expr, Slot};
+use plan::query::{Access, Node, Scan, ScanHints};
+use plan::sink::Command;
+use plan::statement::{Assignment, Course, SetRow, Update, table_of};
+
+/// Runs UPDATE.
+pub(crate) fn run_update(update: &Update, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    prepare(cx, update.registers);
+    cx.fires = trigger::fires(&update.output)
+        || trigger::may_cascade_to(table_of(&update.target), &cx.session.catalog);
+    let rows = if update.course == Course::Point && is_free(table_of(&update.target), cx) {
+        count_point(cx);
+        let rows = run_point(update, cx);
+        count_point_end(cx, rows.as_ref().ok().copied());
+        rows?
+    } else {
+        let mut collected = Collected::default();
+        let rows = in_transaction(cx, &mut |cx| {
+            collected.reset(&update.output, cx);
+            let rows = run_rows(update, cx, &mut collected)?;
+            collected.store(&update.output, rows, cx)
+        })?;
+        collected.send(&update.output, cx)?;
+        rows
+    };
+    Ok(StatementResult { command: Command::UPDATE, rows })
+}
+
+/// Why a change of a row on its own failed.
+enum PointFault {
+    Storage(storage::Error),
+    Statement(Error),
+}
+
+impl From<storage::Error> for PointFault {
+    fn from(error: storage::Error) -> Self {
+        Self::Storage(error)
+    }
+}
+
+/// Changes one row on its own: the closure may run again on a newer version, from the same variables.
+fn run_point(update: &Update, cx: &mut Cx<'_>) -> Result<u64> {
+    let Node::Scan(scan) = &update.root else { return Err(Msg::InternalError.into()) };
+    let Access::Seek { index, key: exprs } = &scan.access else {
+        return Err(Msg::InternalError.into());
+    };
+    let table = table_of(&update.target);
+    let index = usize::from(*index);
+    let mut key = std::mem::take(&mut cx.scratch.key);
+    let mut buffer = std::mem::take(&mut cx.scratch.row);
+    let changed = match encode_seek_key(table, index, exprs, cx, &mut key) {
+        Ok(true) => change_point(update, scan, table, index, &key, cx, &mut buffer),
+        Ok(false) => Ok(false),
+        Err(error) => Err(error),
+    };
+    cx.scratch.key = key;
+    cx.scratch.row = buffer;
+    if !changed? {
+        return Ok(0);
+    }
+    if !update.output.is_empty() {
+        let mut collected = Collected::default();
+        collected.reset(&update.output, cx);
+        collected.add(&update.output, cx)?;
+        collected.send(&update.output, cx)?;
+    }
+    Ok(1)
+}
+
+#[expect(clippy::too_many_arguments, reason = "the fast path of a point update and all it touches")]
+fn change_point(
+    update: &Update,
+    scan: &Scan,
+    table: &TableDef,
+    index: usize,
+    key: &[u8],
+    cx: &mut Cx<'_>,
+    buffer: &mut RowBuffer,
+) -> Result<bool> {
+    let options = options(cx);
+    let mut again = Again::default();
+    let change = |image: RowImage<'_>, buffer: &mut RowBuffer| {
+        again.begin(&update.set, cx);
+        load(&scan.columns, table, image, &mut cx.registers);
+        if let Some(residual) = &scan.residual
+            && !truth(residual, cx).map_err(PointFault::Statement)?.is_true()
+        {
+            return Ok(Decision::Keep);
+        }
+        set_row(&update.set, table, image, Verb::Update, cx, buffer)
+            .map_err(PointFault::Statement)?;
+        Ok(Decision::Update(update.set.keys))
+    };
+    let changed = table.rows.data.change_point(
+        table.indexes[index].storage_id(),
+        key,
+        &options,
+        buffer,
+        change,
+    );
+    match changed {
+        Ok(changed) => Ok(changed),
+        Err(PointFault::Statement(error)) => Err(error),
+        Err(PointFault::Storage(error)) => Err(update_error(error, &update.set, table, cx)),
+    }
+}
+
+/// Variables as they were, for a closure that runs again.
+#[derive(Default)]
+struct Again {
+    ran: bool,
+    kept: smallvec::SmallVec<[(Slot, Value); 8]>,
+}
+
+impl Again {
+    fn begin(&mut self, set: &SetRow, cx: &mut Cx<'_>) {
+        if self.ran {
+            for (slot, value) in &self.kept {
+                cx.frame.variables[slot.0 as usize].clone_from(value);
+            }
+            return;
+        }
+        self.ran = true;
+        for assignment in &set.assignments {
+            if let Assignment::Variable(slot, _) | Assignment::VariableAndColumn(slot, ..) =
+                assignment
+            {
+                self.kept.push((*slot, cx.frame.variables[slot.0 as usize].clone()));
+            }
+        }
+    }
+}
+
+fn update_error(error: storage::Error, set: &SetRow, table: &TableDef, cx: &mut Cx<'_>) -> Error {
+    storage_error(error, table, cx, &|cx, ordinal| {
+        let changed = set.changed.iter().any(|&c| usize::from(c) == ordinal);
+        let first = if changed { set.new } else { set.old };
+        cx.registers[first.plus(ordinal).index()].clone()
+    })
+}
+
+fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {
+    let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let table = table_of(&update.target);
+    let limit = limit_of(update.top.as_ref(), cx)?;
+    let private = Private::begin(&update.target, cx);
+    let tables = cx.frame.tables.clone();
+    let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
+    let mut target = Target::new(&update.root, update.row);
+    let instead = trigger::is_instead(&update.output, cx);
+    let mut count = 0;
+    run(&update.root, cx, &mut rows, &mut |cx, rows| {
+        if count == limit {
+            return Ok(Flow::Enough);
+        }
+        let Some(row) = rows.get(update.row) else { return Ok(Flow::More) };
+        let Some(row) = target.claim(row, table, private.or(main), cx)? else {
+            return Ok(Flow::More);
+        };
+        if instead {
+            set_instead(&update.set, table, cx)?;
+            count += 1;
+            collected.add(&update.output, cx)?;
+            return Ok(Flow::More);
+        }
+        version::keep(table, row.image(), private.or(main), cx)?;
+        let mut buffer = std::mem::take(&mut cx.scratch.row);
+        let done = set_row(&update.set, table, row.image(), Verb::Update, cx, &mut buffer);
+        let done = done.and_then(|()| {
+            reference::check_new(&update.set.row.foreign, table, Verb::Update, cx)?;
+            let image = RowImage::from(&buffer);
+            let replaced = private.or(main).update(row, image, update.set.keys);
+            replaced.map(|_| ()).map_err(|e| update_error(e, &update.set, table, cx))?;
+            if update.set.referenced {
+                let parent = reference::Parent { table, old: row.image(), new: Some(image) };
+                reference::changed(&parent, cx)?;
+            }
+            Ok(())
+        });
+        cx.scratch.row = buffer;
+        done?;
+        count += 1;
+        collected.add(&update.output, cx)?;
+        Ok(Flow::More)
+    })?;
+    drop(rows);
+    private.commit(cx)?;
+    Ok(count)
+}
+
+/// TOP and SET ROWCOUNT.
+pub(super) fn limit_of(top: Option<&Expr>, cx: &mut Cx<'_>) -> Result<u64> {
+    let top = match top {
+        Some(top) => count_of(top, cx, Msg::TopNegative)?,
+        None => u64::MAX,
+    };
+    Ok(top.min(row_limit(cx)))
+}
+
+/// The rows of the target as a statement meets them.
+pub(super) struct Target<'s> {
+    scan: Option<&'s Scan>,
+    /// Rows changed already, where a join may give a row twice.
+    seen: Option<HashSet<CurrentId>>,
+    taker: Taker,
+}
+
+impl<'s> Target<'s> {
+    pub(super) fn new(root: &'s Node, row: u32) -> Self {
+        let seen = (!matches!(root, Node::Scan(_))).then(HashSet::new);
+        Self { scan: scan_with(root, row), seen, taker: Taker::default() }
+    }
+
+    /// Takes a row for the change; `None` if it is gone, does not qualify any more or has had its turn.
+    pub(super) fn claim<'t>(
+        &mut self,
+        current: Current<'t>,
+        table: &'t TableDef,
+        transaction: &'t storage::Transaction,
+        cx: &mut Cx<'_>,
+    ) -> Result<Option<RowRef<'t>>> {
+        if self.seen.as_ref().is_some_and(|s| s.contains(&current.id())) {
+            return Ok(None);
+        }
+        let hints = self.scan.map_or(ScanHints::default(), |s| s.hints);
+        let row = match current {
+            Current::Row(row) => row,
+            Current::Compressed(_) if hints.read_past || hints.no_wait => {
+                let what = "READPAST and NOWAIT on a table with a columnstore index";
+                return Err(Msg::NotSupported(what).into());
+            }
+            Current::Compressed(place) => {
+                let row = self.taker.take(place, table, transaction, cx)?;
+                if let Some(seen) = &mut self.seen {
+                    seen.insert(current.id());
+                }
+                return Ok(Some(row));
+            }
+        };
+        let claimed = transaction.claim(row, when_owned(hints)).map_err(|e| fault::raise(cx, e))?;
+        let row = match claimed {
+            Claim::Current(row) => row,
+            Claim::Changed(row) => {
+                let Some(scan) = self.scan else { return Ok(None) };
+                load(&scan.columns, table, row.image(), &mut cx.registers);
+                let still = match &scan.predicate {
+                    Some(predicate) => truth(predicate, cx)?.is_true(),
+                    None => true,
+                };
+                if !still {
+                    return Ok(None);
+                }
+                row
+            }
+            Claim::Gone | Claim::Skipped => return Ok(None),
+        };
+        if let Some(seen) = &mut self.seen {
+            seen.insert(current.id());
+        }
+        Ok(Some(row))
+    }
+}
+
+/// Finds the scan with a row number.
+fn scan_with(node: &Node, row: u32) -> Option<&Scan> {
+    match node {
+        Node::Scan(scan) => (scan.row == row).then_some(scan),
+        Node::Filter(inner) => scan_with(&inner.0, row),
+        Node::Compute(inner) => scan_with(&inner.0, row),
+        Node::Sort(sort) => scan_with(&sort.input, row),
+        Node::Limit(limit) => scan_with(&limit.input, row),
+        Node::Window(window) => scan_with(&window.input, row),
+        Node::Join(join) => scan_with(&join.left, row).or_else(|| scan_with(&join.right, row)),
+        Node::OneRow
+        | Node::Empty
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::Aggregate(_)
+        | Node::Distinct(_)
+        | Node::SetOperation(_)
+        | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::Bulk(_)
+        | Node::UserFunction(_)
+        | Node::Spool(_)
+        | Node::WorkTable(..) => None,
+    }
+}

@@ -1,0 +1,161 @@
+//! Subqueries that read nothing of the rows around them: run once in a statement, at their first use.
+//!
+//! What they gave is kept in the statement's context, which a restart of the statement begins anew.
+
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+use types::compare::{Truth, group_key};
+use types::{Msg, Result, Value};
+
+use types::comparison::compare;
+
+use super::eval;
+use crate::Cx;
+use crate::query::{Flow, Spooled, run_query};
+use plan::expr::{CompareOp, Expr, QuantifiedSubquery, Quantifier};
+
+/// What was kept of a subquery.
+#[derive(Clone)]
+pub enum Kept {
+    /// The value of a scalar one, or whether rows exist.
+    Value(Value),
+    /// The values of the query of IN or NOT IN.
+    Set(Arc<ValueSet>),
+    /// The values of another quantified one.
+    List(Arc<Vec<Value>>),
+    /// The rows of an index spool.
+    Spool(Arc<Spooled>),
+}
+
+/// Values to be looked up by equality.
+#[derive(Default)]
+pub struct ValueSet {
+    /// In the form in which equal values are equal bytes.
+    keys: HashSet<Box<[u8]>>,
+    has_null: bool,
+}
+
+impl ValueSet {
+    /// Tells whether a value equals any of these.
+    fn contains(&self, value: &Value, collation: types::Collation, key: &mut Vec<u8>) -> Truth {
+        if self.keys.is_empty() && !self.has_null {
+            return Truth::False;
+        }
+        if value.is_null() {
+            return Truth::Unknown;
+        }
+        key.clear();
+        group_key(value, collation, key);
+        if self.keys.contains(key.as_slice()) {
+            return Truth::True;
+        }
+        if self.has_null { Truth::Unknown } else { Truth::False }
+    }
+}
+
+/// Returns what is kept by a number.
+pub fn kept<'c>(cx: &'c Cx<'_>, number: u32) -> Option<&'c Kept> {
+    cx.kept.get(number as usize).and_then(Option::as_ref)
+}
+
+/// Keeps something by a number for the statement.
+pub fn keep(cx: &mut Cx<'_>, number: u32, what: Kept) {
+    let place = number as usize;
+    if place >= cx.kept.len() {
+        cx.kept.resize_with(place + 1, || None);
+    }
+    cx.kept[place] = Some(what);
+}
+
+/// Evaluates an expression, or gives what it was before in this statement.
+pub(super) fn once(number: u32, operand: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
+    if let Some(Kept::Value(value)) = kept(cx, number) {
+        return Ok(value.clone());
+    }
+    let value = eval(operand, cx)?;
+    keep(cx, number, Kept::Value(value.clone()));
+    Ok(value)
+}
+
+/// Evaluates a quantified comparison with a query that is run once.
+pub(super) fn quantified(
+    number: u32,
+    subquery: &QuantifiedSubquery,
+    cx: &mut Cx<'_>,
+) -> Result<Truth> {
+    let operand = eval(&subquery.operand, cx)?;
+    let by_equality = matches!(
+        (subquery.op, subquery.quantifier),
+        (CompareOp::Equal, Quantifier::Any) | (CompareOp::NotEqual, Quantifier::All)
+    );
+    if kept(cx, number).is_none() {
+        let values =
+            if by_equality { Kept::Set(set_of(subquery, cx)?) } else { list_of(subquery, cx)? };
+        keep(cx, number, values);
+    }
+    match kept(cx, number) {
+        Some(Kept::Set(set)) => {
+            let set = Arc::clone(set);
+            let mut key = std::mem::take(&mut cx.scratch.key);
+            let found = set.contains(&operand, subquery.collation, &mut key);
+            cx.scratch.key = key;
+            Ok(if subquery.quantifier == Quantifier::Any { found } else { !found })
+        }
+        Some(Kept::List(list)) => Ok(fold(subquery, &operand, list)),
+        Some(Kept::Value(_) | Kept::Spool(_)) | None => Err(Msg::InternalError.into()),
+    }
+}
+
+/// Compares an operand with all values, until the answer is known.
+fn fold(subquery: &QuantifiedSubquery, operand: &Value, values: &[Value]) -> Truth {
+    let (mut result, enough) = match subquery.quantifier {
+        Quantifier::Any => (Truth::False, Truth::True),
+        Quantifier::All => (Truth::True, Truth::False),
+    };
+    for value in values {
+        let holds = compare(subquery.op, operand, value, subquery.collation);
+        result = match subquery.quantifier {
+            Quantifier::Any => result.or(holds),
+            Quantifier::All => result.and(holds),
+        };
+        if result == enough {
+            break;
+        }
+    }
+    result
+}
+
+fn set_of(subquery: &QuantifiedSubquery, cx: &mut Cx<'_>) -> Result<Arc<ValueSet>> {
+    let mut set = ValueSet::default();
+    let mut key = Vec::new();
+    each(subquery, cx, &mut |value| {
+        if value.is_null() {
+            set.has_null = true;
+            return;
+        }
+        key.clear();
+        group_key(&value, subquery.collation, &mut key);
+        if !set.keys.contains(key.as_slice()) {
+            set.keys.insert(key.as_slice().into());
+        }
+    })?;
+    Ok(Arc::new(set))
+}
+
+fn list_of(subquery: &QuantifiedSubquery, cx: &mut Cx<'_>) -> Result<Kept> {
+    let mut values = Vec::new();
+    each(subquery, cx, &mut |value| values.push(value))?;
+    Ok(Kept::List(Arc::new(values)))
+}
+
+fn each(subquery: &QuantifiedSubquery, cx: &mut Cx<'_>, see: &mut dyn FnMut(Value)) -> Result<()> {
+    let [column] = subquery.query.output.as_slice() else {
+        return Err(Msg::SubqueryOneColumn.into());
+    };
+    run_query(&subquery.query, cx, &mut |cx| {
+        let value = eval(&column.expr, cx)?;
+        see(value);
+        Ok(Flow::More)
+    })
+}

@@ -1,0 +1,256 @@
+//! The row executor: runs bound plans against storage, row by row.
+//!
+//! Start at `statement.rs`: it runs one bound statement, in a transaction or on the row itself.
+//! - `eval/` evaluates expressions;
+//! - `query/` has one file per operator: each pushes its rows, as filled registers, to the one above;
+//! - `dml/` changes rows; `trigger.rs` notes them for triggers; `transactions.rs` begins and ends transactions of a session;
+//! - `columnstore.rs` and `tuple_mover.rs` fill and read what is compressed by column; `bulk/` reads files;
+//! - `profile.rs` counts what operators do.
+//!
+//! It knows no binder and no optimizer: what it needs of the layers above it asks of its [`Host`].
+#![forbid(unsafe_code)]
+
+pub mod arithmetic;
+pub mod bulk;
+pub mod columnstore;
+pub mod dml;
+pub mod eval;
+pub mod fault;
+pub mod host;
+pub mod long;
+pub mod parallel;
+pub mod profile;
+pub mod query;
+pub mod reset;
+pub mod statement;
+pub mod transactions;
+mod trigger;
+pub mod tuple_mover;
+
+use std::any::Any;
+use std::sync::Arc;
+
+use types::Value;
+
+pub use host::Host;
+pub use profile::Profile;
+pub use session::frame::{Frame, FrameTables};
+pub use session::grant;
+pub use session::scratch::Scratch;
+pub use statement::{run_bound, run_scalar};
+pub use tuple_mover::move_tuples;
+
+use catalog::clock::clock;
+use plan::function::EvalContext;
+use plan::sink::{Command, ResultSink};
+use session::SessionState;
+
+/// Registers that a session keeps from one request to the next, at most.
+const REGISTERS_KEPT_MAX: usize = 64;
+
+/// What the running statement can reach.
+pub struct Cx<'a> {
+    /// Where the executor asks for what is done above it.
+    pub host: &'static dyn Host,
+    /// The session.
+    pub session: &'a mut SessionState,
+    /// Variables and tables of the running batch or procedure.
+    pub frame: &'a mut Frame,
+    /// Where results go.
+    pub sink: &'a mut dyn ResultSink,
+    /// The register file of the running statement.
+    pub registers: Vec<Value>,
+    /// Time of the statement, read once at its first use: GETDATE() is the same for all its rows.
+    pub now: Option<types::date::Moment>,
+    /// The transaction that the statement reads and writes in; none outside of a statement and in a
+    /// point statement, then a subquery begins one of its own.
+    pub transaction: Option<&'a storage::Transaction>,
+    /// Error of storage on its way up to where the statement is restarted or the transaction ended;
+    /// what travels as `Err` meanwhile is only its text.
+    pub fault: Option<storage::Error>,
+    /// Set when the statement stopped because the client cancelled it or is gone; what travels as
+    /// `Err` then is not for the client.
+    pub interrupted: Option<fault::Interruption>,
+    /// An aggregate left NULLs out: warning 8153 at the end of the statement.
+    pub null_eliminated: bool,
+    /// What it has made NULL of, where arithmetic that fails does not end it.
+    pub made_null: arithmetic::MadeNull,
+    /// Buffers that are reused from row to row and from statement to statement.
+    pub scratch: Scratch,
+    /// Text of the running definition: what `sys.sql_modules` keeps.
+    pub statement_text: String,
+    /// Source of the running program: spans of the statement refer to it.
+    pub source: String,
+    /// Whether the statement fires triggers, and what it has for them.
+    pub(crate) fires: bool,
+    /// Triggers that fire when it has changed its rows.
+    pub(crate) pending: Vec<trigger::Pending>,
+    /// Rows that foreign keys have changed in its course, for the triggers of their tables.
+    pub(crate) cascaded: Vec<trigger::Cascaded>,
+    /// Foreign keys that can be checked only when the statement has changed all its rows.
+    pub(crate) late: Vec<dml::Late>,
+    /// What the operators of the statement do, where somebody wants to know.
+    pub profile: Option<Box<Profile>>,
+    /// Rows of recursive CTEs' last round, by id.
+    pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
+    /// What it knows of parallelism.
+    pub parallel: parallel::Parallel,
+    /// What subqueries gave that are run once in a statement, by number.
+    pub kept: Vec<Option<eval::Kept>>,
+}
+
+impl<'a> Cx<'a> {
+    /// Makes one with an empty register file.
+    #[inline]
+    pub fn new(
+        host: &'static dyn Host,
+        session: &'a mut SessionState,
+        frame: &'a mut Frame,
+        sink: &'a mut dyn ResultSink,
+    ) -> Self {
+        Self {
+            host,
+            session,
+            frame,
+            sink,
+            registers: Vec::new(),
+            now: None,
+            transaction: None,
+            fault: None,
+            interrupted: None,
+            null_eliminated: false,
+            made_null: arithmetic::MadeNull::default(),
+            scratch: Scratch::default(),
+            statement_text: String::new(),
+            source: String::new(),
+            profile: None,
+            work_tables: Vec::new(),
+            kept: Vec::new(),
+            parallel: parallel::Parallel::default(),
+            fires: false,
+            pending: Vec::new(),
+            cascaded: Vec::new(),
+            late: Vec::new(),
+        }
+    }
+}
+
+impl EvalContext for Cx<'_> {
+    fn now(&mut self) -> types::date::Moment {
+        self.now()
+    }
+
+    fn convert_options(&self) -> types::ConvertOptions {
+        self.convert_options()
+    }
+
+    fn date_first(&self) -> u8 {
+        self.session.options.date_first
+    }
+
+    fn next_sequential_id(&self) -> Value {
+        self.session.instance.catalog.next_sequential_id()
+    }
+
+    fn updated_columns(&self) -> Option<&[u8]> {
+        self.frame.updated.as_deref()
+    }
+
+    fn document(&self, handle: i64) -> Option<Arc<dyn Any + Send + Sync>> {
+        let mut documents = self.session.documents.iter();
+        let (_, found) = documents.find(|(known, _)| i64::from(*known) == handle)?;
+        Some(Arc::clone(found))
+    }
+
+    fn parsed(&mut self) -> &mut Option<Box<dyn Any + Send>> {
+        &mut self.scratch.xml
+    }
+
+    fn session(&self) -> &dyn Any {
+        &*self.session
+    }
+
+    fn session_mut(&mut self) -> &mut dyn Any {
+        &mut *self.session
+    }
+
+    fn frame(&self) -> &dyn Any {
+        &*self.frame
+    }
+}
+
+/// What a data statement did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementResult {
+    /// What kind of statement it was.
+    pub command: Command,
+    /// Rows returned, assigned or changed: `@@ROWCOUNT`.
+    pub rows: u64,
+}
+
+impl Cx<'_> {
+    /// Makes room for a statement's registers.
+    #[inline]
+    pub fn reserve(&mut self, registers: u32) {
+        let registers = registers as usize;
+        if self.registers.len() < registers {
+            self.registers.resize(registers, Value::Null);
+        }
+    }
+
+    /// Takes the buffers that the session keeps between requests.
+    #[inline]
+    pub fn take_buffers(&mut self) {
+        let kept = &mut self.session.scratch;
+        std::mem::swap(&mut self.registers, &mut kept.registers);
+        std::mem::swap(&mut self.scratch, &mut kept.statement);
+    }
+
+    /// Gives the session its buffers back. Registers become NULL and stay: no value keeps memory alive
+    /// in an idle connection, and the next request need not make them.
+    #[inline]
+    pub fn keep_buffers(&mut self) {
+        self.registers.truncate(REGISTERS_KEPT_MAX);
+        self.registers.iter_mut().for_each(Value::clear);
+        self.scratch.xml = None;
+        self.take_buffers();
+    }
+
+    /// Takes the buffers of the context around this one for the length of a call.
+    #[inline]
+    pub fn lend_buffers(&mut self, registers: &mut Vec<Value>, scratch: &mut Scratch) {
+        std::mem::swap(&mut self.registers, registers);
+        std::mem::swap(&mut self.scratch, scratch);
+    }
+
+    /// Gives them back.
+    #[inline]
+    pub fn return_buffers(&mut self, registers: &mut Vec<Value>, scratch: &mut Scratch) {
+        self.lend_buffers(registers, scratch);
+    }
+
+    /// Returns the statement's time, UTC: the clock is read at the first call.
+    #[inline]
+    pub fn now(&mut self) -> types::date::Moment {
+        *self.now.get_or_insert_with(clock)
+    }
+
+    /// Returns when the transaction began that the statement is in, as the columns of a period have it.
+    pub(crate) fn transaction_time(&mut self, data_type: &types::DataType) -> Value {
+        let began = *self.session.transaction.time.get_or_insert_with(clock);
+        catalog::period::of(began, data_type)
+    }
+
+    /// Returns the name of a table with its database and schema, as messages have it.
+    pub fn qualified(&self, table: &catalog::TableDef) -> String {
+        let database = self.session.catalog.database_by_id(table.database_id);
+        let database = database.map(|d| d.name.as_str()).unwrap_or("tempdb");
+        format!("{database}.{}", table.qualified_name())
+    }
+
+    /// Returns the session's settings that conversions go by.
+    #[inline]
+    pub fn convert_options(&self) -> types::ConvertOptions {
+        self.session.convert_options()
+    }
+}

@@ -1,0 +1,20 @@
+//! Waiting for memory on behalf of a statement, which may be cancelled meanwhile. What asks without one is
+//! `plan::long`.
+
+use sos::memory;
+use types::{Error, Msg, Result};
+
+use crate::{Cx, fault};
+pub use plan::long::{Takes, ask_for_result};
+
+/// Waits until so many bytes more are within the limit, of which the collectors may have to free some.
+///
+/// # Errors
+/// As [`ask`]; the client gave up.
+pub fn wait_for_room(bytes: usize, cx: &mut Cx<'_>) -> Result<()> {
+    if memory::wait_for_room(bytes, Some(&cx.session.cancel)).is_ok() {
+        return Ok(());
+    }
+    fault::check_cancel(cx)?;
+    Err(Error::from(Msg::OutOfMemory))
+}

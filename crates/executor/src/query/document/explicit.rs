@@ -1,0 +1,134 @@
+//! Writes the rows of FOR XML EXPLICIT: a row's Tag says which element it makes, its Parent within which
+//! of those that are open.
+
+use types::{Msg, Result, Value};
+
+use super::Row;
+use super::xml::{Place, XSI, escape, text_of};
+use plan::document::{ExplicitColumn, ExplicitDirective, ExplicitFormat};
+
+/// Text under construction.
+pub(super) struct ExplicitWriter<'f> {
+    format: &'f ExplicitFormat,
+    out: String,
+    /// The open elements, outermost first: tag, name, and whether the start tag lacks its `>`.
+    open: Vec<(i64, &'f str, bool)>,
+}
+
+/// How many columns stand before those that make something.
+const LEADING: usize = 2;
+
+impl<'f> ExplicitWriter<'f> {
+    pub(super) fn new(format: &'f ExplicitFormat) -> Self {
+        Self { format, out: String::new(), open: Vec::new() }
+    }
+
+    /// Writes a row.
+    ///
+    /// # Errors
+    /// 6803 for a Tag of NULL, 6833 for a parent that is not open, 6806 for a tag that no column has.
+    pub(super) fn row(&mut self, row: &Row<'_>) -> Result<()> {
+        let tag = row.values.first().and_then(Value::as_whole).ok_or(Msg::XmlExplicitTag)?;
+        let parent = row.values.get(1).and_then(Value::as_whole).filter(|parent| *parent != 0);
+        let depth = match parent {
+            None => 0,
+            Some(parent) => {
+                let place = self.open.iter().rposition(|(open, ..)| *open == parent);
+                place.ok_or(Msg::XmlExplicitParent(parent))? + 1
+            }
+        };
+        while self.open.len() > depth {
+            self.close();
+        }
+        let format = self.format;
+        let own = |column: &&ExplicitColumn| column.tag == tag;
+        let Some(first) = format.columns.iter().find(own) else {
+            return Err(Msg::XmlExplicitUndeclared(tag).into());
+        };
+        self.end_start_tag();
+        self.out.push('<');
+        self.out.push_str(&first.element);
+        if self.open.is_empty() && format.root.is_none() {
+            self.out.push_str(&format.declared);
+        }
+        self.open.push((tag, &first.element, true));
+        for (place, column) in format.columns.iter().enumerate().filter(|(_, c)| c.tag == tag) {
+            self.column(row, place + LEADING, column)?;
+        }
+        Ok(())
+    }
+
+    fn column(&mut self, row: &Row<'_>, place: usize, column: &ExplicitColumn) -> Result<()> {
+        let Some(text) = text_of(row, place)? else {
+            if column.directive == ExplicitDirective::ElementNil {
+                self.end_start_tag();
+                self.out.push_str(&format!("<{}{XSI} xsi:nil=\"true\"/>", column.name));
+            }
+            return Ok(());
+        };
+        match column.directive {
+            ExplicitDirective::Hide => {}
+            ExplicitDirective::Plain if !column.name.is_empty() => {
+                self.out.push_str(&format!(" {}=\"", column.name));
+                escape(&text, Place::Attribute, &mut self.out);
+                self.out.push('"');
+            }
+            ExplicitDirective::Cdata => {
+                self.end_start_tag();
+                self.out.push_str(&format!("<![CDATA[{text}]]>"));
+            }
+            ExplicitDirective::Plain
+            | ExplicitDirective::Element
+            | ExplicitDirective::ElementNil
+            | ExplicitDirective::Xml => {
+                self.end_start_tag();
+                let named = !column.name.is_empty();
+                if named {
+                    self.out.push_str(&format!("<{}>", column.name));
+                }
+                let is_xml = row.output[place].expr.ty.data_type == types::DataType::Xml;
+                if column.directive == ExplicitDirective::Xml || is_xml {
+                    self.out.push_str(&text);
+                } else {
+                    escape(&text, Place::Text, &mut self.out);
+                }
+                if named {
+                    self.out.push_str(&format!("</{}>", column.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end_start_tag(&mut self) {
+        if let Some((_, _, lacks)) = self.open.last_mut()
+            && std::mem::take(lacks)
+        {
+            self.out.push('>');
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some((_, name, lacks)) = self.open.pop() {
+            match lacks {
+                true => self.out.push_str("/>"),
+                false => self.out.push_str(&format!("</{name}>")),
+            }
+        }
+    }
+
+    /// Returns the whole text; NULL where there was no row.
+    pub(super) fn finish(mut self) -> Value {
+        if self.out.is_empty() {
+            return Value::Null;
+        }
+        while !self.open.is_empty() {
+            self.close();
+        }
+        let ExplicitFormat { root, declared, .. } = self.format;
+        match root {
+            None => Value::nvarchar(&self.out),
+            Some(root) => Value::nvarchar(&format!("<{root}{declared}>{}</{root}>", self.out)),
+        }
+    }
+}

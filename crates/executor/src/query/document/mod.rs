@@ -1,0 +1,141 @@
+//! FOR JSON and FOR XML: reads all rows and gives one.
+//!
+//! Both formats open an object or element for each of their levels. While the columns of an outer level
+//! stay the same, rows go into the one that is open.
+
+mod explicit;
+mod json;
+mod xml;
+
+use types::compare::group_key;
+use types::{Result, Value};
+
+use super::{Flow, Receive, Rows, run as run_node};
+use crate::Cx;
+use crate::eval::eval;
+use plan::document::{Document, DocumentFormat, ExplicitFormat, WhenEmpty};
+use plan::query::OutputColumn;
+
+/// What writes one of the formats.
+trait Writer {
+    /// The columns of a level.
+    fn columns(&self, level: usize) -> &[usize];
+    /// How many levels there are.
+    fn levels(&self) -> usize;
+    /// Opens what a row makes at a level.
+    fn open(&mut self, level: usize, row: &Row<'_>) -> Result<()>;
+    /// Closes it.
+    fn close(&mut self, level: usize);
+    /// Returns the whole text.
+    fn finish(self: Box<Self>) -> String;
+}
+
+/// The values of a row.
+struct Row<'r> {
+    values: &'r [Value],
+    output: &'r [OutputColumn],
+}
+
+pub(super) fn run<'p>(
+    document: &'p Document,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let mut writer: Box<dyn Writer> = match &document.format {
+        DocumentFormat::Json(format) => Box::new(json::JsonWriter::new(format)),
+        DocumentFormat::Xml(format) => Box::new(xml::XmlWriter::new(format)),
+        DocumentFormat::Explicit(format) => {
+            return run_explicit(document, format, cx, rows, receive);
+        }
+    };
+    let output = &document.query.output;
+    let levels = writer.levels();
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    let mut values = Vec::with_capacity(output.len());
+    run_node(&document.query.root, cx, rows, &mut |cx, _| {
+        values.clear();
+        for column in output {
+            values.push(eval(&column.expr, cx)?);
+        }
+        let row = Row { values: &values, output };
+        let next: Vec<Vec<u8>> =
+            (0..levels).map(|level| key_of(writer.columns(level), &row)).collect();
+        // The innermost level is new for each row.
+        let same = next.iter().zip(&keys).take(levels - 1).take_while(|(a, b)| a == b).count();
+        if !keys.is_empty() {
+            (same..levels).rev().for_each(|level| writer.close(level));
+        }
+        for level in if keys.is_empty() { 0 } else { same }..levels {
+            writer.open(level, &row)?;
+        }
+        keys = next;
+        Ok(Flow::More)
+    })?;
+    let text = if keys.is_empty() {
+        Value::Null
+    } else {
+        (0..levels).rev().for_each(|level| writer.close(level));
+        Value::nvarchar(&writer.finish())
+    };
+    hand_over(document, text, cx, rows, receive)
+}
+
+/// UTF-16 units of a row, where a document goes to a client.
+const PIECE_UNITS: usize = 2_033;
+
+/// Gives the text as one value, or to a client in pieces, as SQL Server sends it.
+fn hand_over<'p>(
+    document: &'p Document,
+    text: Value,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let place = document.register.index();
+    if document.when_empty == WhenEmpty::Null || document.whole {
+        if text.is_null() && document.when_empty == WhenEmpty::NoRow {
+            return Ok(Flow::More);
+        }
+        cx.registers[place] = text;
+        return receive(cx, rows);
+    }
+    let Value::NVarChar(units) = text else { return Ok(Flow::More) };
+    for piece in units.chunks(PIECE_UNITS * 2) {
+        cx.registers[place] = Value::NVarChar(types::Bytes::copy_from(piece));
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn run_explicit<'p>(
+    document: &'p Document,
+    format: &'p ExplicitFormat,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let output = &document.query.output;
+    let mut writer = explicit::ExplicitWriter::new(format);
+    let mut values = Vec::with_capacity(output.len());
+    run_node(&document.query.root, cx, rows, &mut |cx, _| {
+        values.clear();
+        for column in output {
+            values.push(eval(&column.expr, cx)?);
+        }
+        writer.row(&Row { values: &values, output })?;
+        Ok(Flow::More)
+    })?;
+    let text = writer.finish();
+    hand_over(document, text, cx, rows, receive)
+}
+
+fn key_of(columns: &[usize], row: &Row<'_>) -> Vec<u8> {
+    let mut key = Vec::new();
+    for &column in columns {
+        group_key(&row.values[column], row.output[column].expr.ty.collation, &mut key);
+    }
+    key
+}

@@ -1,0 +1,205 @@
+//! Joins: nested loops, where the right side is opened for each left row, and hash joins, where it is
+//! read once. A semi-join gives the left rows that have a match, an anti-join those that have none.
+
+use hashbrown::HashMap;
+use sos::ledger::{self, Label};
+use types::Result;
+use types::compare::group_key;
+
+use super::buffer::{Buffer, clear};
+use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
+use crate::eval::{eval, truth};
+use crate::{Cx, fault};
+use plan::expr::Expr;
+use plan::query::{Join, JoinKind, JoinMethod};
+
+pub(super) fn run<'p>(
+    join: &'p Join,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    match &join.method {
+        JoinMethod::Loop => run_loop(join, cx, rows, receive),
+        JoinMethod::Hash(keys) => run_hash(join, keys, cx, rows, receive),
+    }
+}
+
+fn run_loop<'p>(
+    join: &'p Join,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    run_node(&join.left, cx, rows, &mut |cx, rows| {
+        let mut matched = false;
+        if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+            run_node(&join.right, cx, rows, &mut |cx, _| {
+                matched = holds(join.on.as_ref(), cx)?;
+                Ok(if matched { Flow::Enough } else { Flow::More })
+            })?;
+            let wanted = matched == (join.kind == JoinKind::Semi);
+            return if wanted { receive(cx, rows) } else { Ok(Flow::More) };
+        }
+        let flow = run_node(&join.right, cx, rows, &mut |cx, rows| {
+            if !holds(join.on.as_ref(), cx)? {
+                return Ok(Flow::More);
+            }
+            matched = true;
+            receive(cx, rows)
+        })?;
+        if flow == Flow::Enough || matched || join.kind == JoinKind::Inner {
+            return Ok(flow);
+        }
+        clear(&join.right_live, cx, rows);
+        receive(cx, rows)
+    })
+}
+
+fn holds(on: Option<&Expr>, cx: &mut Cx<'_>) -> Result<bool> {
+    on.map_or(Ok(true), |on| Ok(truth(on, cx)?.is_true()))
+}
+
+/// The right side of a hash join.
+struct Table<'p> {
+    buffer: Buffer<'p>,
+    /// Key to the last row with it; `chain` leads to the others.
+    heads: HashMap<Box<[u8]>, usize>,
+    chain: Vec<usize>,
+    matched: Vec<bool>,
+}
+
+const END: usize = usize::MAX;
+
+impl<'p> Table<'p> {
+    /// Tells whether a row of the chain from `next` on satisfies ON.
+    fn any(
+        &self,
+        join: &Join,
+        mut next: usize,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+    ) -> Result<bool> {
+        if join.on.is_none() {
+            return Ok(next != END);
+        }
+        while next != END {
+            self.buffer.restore(next, &join.right_live, cx, rows);
+            if holds(join.on.as_ref(), cx)? {
+                return Ok(true);
+            }
+            next = self.chain[next];
+        }
+        Ok(false)
+    }
+
+    /// Returns the last row that has the key of the current left one; [`END`] if none has.
+    fn find(&self, keys: &[(Expr, Expr)], cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<usize> {
+        let _label = ledger::labelled(Label::Join);
+        let is_whole = encode(keys.iter().map(|k| &k.0), cx, key)?;
+        let found = self.heads.get(key.as_slice()).filter(|_| is_whole);
+        Ok(found.copied().unwrap_or(END))
+    }
+}
+
+fn run_hash<'p>(
+    join: &'p Join,
+    keys: &'p [(Expr, Expr)],
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let mut table = build(join, keys, cx, rows)?;
+    let mut key = Vec::new();
+    let flow = run_node(&join.left, cx, rows, &mut |cx, rows| {
+        let mut matched = false;
+        let mut next = table.find(keys, cx, &mut key)?;
+        if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+            let found = table.any(join, next, cx, rows)?;
+            let wanted = found == (join.kind == JoinKind::Semi);
+            return if wanted { receive(cx, rows) } else { Ok(Flow::More) };
+        }
+        while next != END {
+            fault::row_passed(cx)?;
+            table.buffer.restore(next, &join.right_live, cx, rows);
+            if holds(join.on.as_ref(), cx)? {
+                matched = true;
+                table.matched[next] = true;
+                if receive(cx, rows)? == Flow::Enough {
+                    return Ok(Flow::Enough);
+                }
+            }
+            next = table.chain[next];
+        }
+        if matched || join.kind == JoinKind::Inner {
+            return Ok(Flow::More);
+        }
+        clear(&join.right_live, cx, rows);
+        receive(cx, rows)
+    })?;
+    if flow == Flow::Enough || join.kind != JoinKind::Full {
+        return Ok(flow);
+    }
+    for i in (0..table.buffer.len()).filter(|&i| !table.matched[i]) {
+        clear(&join.left_live, cx, rows);
+        table.buffer.restore(i, &join.right_live, cx, rows);
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn build<'p>(
+    join: &'p Join,
+    keys: &'p [(Expr, Expr)],
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+) -> Result<Table<'p>> {
+    let live = &join.right_live;
+    // One row of a key is as good as all where nobody looks at them.
+    let exists = matches!(join.kind, JoinKind::Semi | JoinKind::Anti) && join.on.is_none();
+    let mut table = Table {
+        buffer: Buffer::new(live, cx),
+        heads: HashMap::new(),
+        chain: Vec::new(),
+        matched: Vec::new(),
+    };
+    let mut key = Vec::new();
+    run_node(&join.right, cx, rows, &mut |cx, rows| {
+        // Per row, since the input is under way: two stores beside the making of a key.
+        let _label = ledger::labelled(Label::Join);
+        let place = table.buffer.len();
+        let found = encode(keys.iter().map(|k| &k.1), cx, &mut key)?;
+        if !found && join.kind != JoinKind::Full {
+            return Ok(Flow::More);
+        }
+        if exists && table.heads.contains_key(key.as_slice()) {
+            return Ok(Flow::More);
+        }
+        table.buffer.push(live, cx, rows)?;
+        table.buffer.keep_beside(key.len() + ENTRY_BYTES)?;
+        table.matched.push(false);
+        let next = if found { table.heads.insert(key.as_slice().into(), place) } else { None };
+        table.chain.push(next.unwrap_or(END));
+        Ok(Flow::More)
+    })?;
+    Ok(table)
+}
+
+/// Writes the join key over `key`; `false` if a part of it is NULL, which matches nothing.
+pub(super) fn encode<'e>(
+    exprs: impl Iterator<Item = &'e Expr>,
+    cx: &mut Cx<'_>,
+    key: &mut Vec<u8>,
+) -> Result<bool> {
+    key.clear();
+    for expr in exprs {
+        let value = eval(expr, cx)?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        group_key(&value, expr.ty.collation, key);
+    }
+    Ok(true)
+}

@@ -1,0 +1,617 @@
+//! Runs queries: one file per operator.
+//!
+//! An operator pushes: it fills registers for a row and calls the operator above, which says whether
+//! it wants more. So the state of a query is the stack, a nested loop is a nested call, and nothing is
+//! allocated for an operator that keeps no rows.
+
+mod aggregate;
+mod buffer;
+mod bulk;
+mod document;
+mod join;
+mod number;
+mod recursive;
+mod sample;
+mod scan;
+mod set;
+mod sort;
+mod spool;
+mod window;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use storage::columnstore::Place;
+use storage::{RowId, RowRef, Transaction};
+use types::batch::Batch;
+use types::compare::group_key;
+use types::{Msg, Result, Value};
+
+use crate::dml::{Loader, value_of};
+use crate::eval::{eval, truth};
+use crate::statement::in_transaction;
+use crate::{Cx, fault};
+use catalog::TableRows;
+use plan::expr::{Expr, ExprKind, Register};
+use plan::query::{
+    FunctionScan, Limit, Node, OutputColumn, Query, UserFunctionScan, ValuesScan, ViewScan,
+};
+use plan::walk::{self, Registers};
+
+pub use aggregate::{STATE_BYTES, State as RowState};
+pub use buffer::Keys as SortKeys;
+pub use number::Numbering;
+pub use scan::{
+    blocks, column_index, column_view, data_of as table_data, index_blocks, load, only_looks, open,
+    read_mode,
+};
+pub(crate) use scan::{encode_seek_key, when_owned};
+pub use spool::Spooled;
+pub use window::Input as WindowInput;
+
+/// Whether the receiver of rows wants more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// It does.
+    More,
+    /// It has seen enough.
+    Enough,
+}
+
+/// What the operators of one query share beside the registers.
+pub struct Rows<'p> {
+    /// The transaction that they read in.
+    pub transaction: &'p Transaction,
+    /// Table variables of the frame.
+    pub tables: &'p [Arc<TableRows>],
+    /// Current rows of the scans, by row number: filled for those that are changed.
+    pub current: SmallVec<[Option<Current<'p>>; 4]>,
+}
+
+/// The row that a scan stands on.
+#[derive(Clone, Copy)]
+pub enum Current<'p> {
+    /// One of a table, or of a delta store.
+    Row(RowRef<'p>),
+    /// A compressed one.
+    Compressed(Place),
+}
+
+/// What tells rows of one table from each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CurrentId {
+    /// One of a table, or of a delta store.
+    Row(RowId),
+    /// A compressed one.
+    Compressed(Place),
+}
+
+impl Current<'_> {
+    /// Returns what tells it from others.
+    pub fn id(&self) -> CurrentId {
+        match self {
+            Self::Row(row) => CurrentId::Row(row.id()),
+            Self::Compressed(place) => CurrentId::Compressed(*place),
+        }
+    }
+}
+
+impl<'p> Rows<'p> {
+    /// Notes the current row of a scan.
+    fn set(&mut self, number: u32, row: Option<Current<'p>>) {
+        let place = number as usize;
+        if place >= self.current.len() {
+            self.current.resize(place + 1, None);
+        }
+        self.current[place] = row;
+    }
+
+    /// Returns the current row of a scan; `None` for the missing side of an outer join.
+    #[inline]
+    pub fn get(&self, number: u32) -> Option<Current<'p>> {
+        self.current.get(number as usize).copied().flatten()
+    }
+}
+
+/// What an entry of a hash table takes beside the bytes of its key: a pointer and a length, a place,
+/// the table's own byte and its free room, and what the allocator rounds up.
+const ENTRY_BYTES: usize = 64;
+
+/// Receives a batch and the registers that its columns stand for.
+pub type ReceiveBatch<'s> = &'s mut dyn FnMut(&mut Cx<'_>, &[Register], &Batch) -> Result<Flow>;
+
+/// The operator above: called for each row.
+pub type Receive<'s, 'p> = &'s mut dyn FnMut(&mut Cx<'_>, &mut Rows<'p>) -> Result<Flow>;
+
+/// Runs a query; `receive` is called with the registers filled for each row.
+///
+/// # Errors
+/// Those of the query's expressions and of storage.
+pub fn run_query(
+    query: &Query,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
+) -> Result<()> {
+    run_tree(&query.root, Some(&query.output), cx, receive)
+}
+
+/// Receives the values of a row.
+pub type ReceiveValues<'s> = &'s mut dyn FnMut(&mut Cx<'_>, &mut [Value]) -> Result<Flow>;
+
+/// Receives a batch and where it has the columns of an output; one without a place is a register of a query around it.
+pub type ReceiveColumns<'s> =
+    &'s mut dyn FnMut(&mut Cx<'_>, &Batch, &[Option<usize>]) -> Result<Flow>;
+
+/// Rows of an output.
+pub enum Output<'o> {
+    /// The values of one.
+    Row(&'o mut [Value]),
+    /// A batch, and the place of each column in it.
+    Batch(&'o Batch, &'o [usize]),
+}
+
+/// Runs a query; `receive` is called with the values of each row. Where rows come in batches and the output is
+/// their columns as they are, values go from there and by no register.
+///
+/// # Errors
+/// As [`run_query`].
+pub(crate) fn run_output(query: &Query, cx: &mut Cx<'_>, receive: ReceiveValues<'_>) -> Result<()> {
+    let Query { root, output } = query;
+    let each = &mut |cx: &mut Cx<'_>| {
+        let mut values = std::mem::take(&mut cx.scratch.output);
+        values.clear();
+        for column in output {
+            values.push(eval(&column.expr, cx)?);
+        }
+        let flow = receive(cx, &mut values);
+        cx.scratch.output = values;
+        flow
+    };
+    let Some(transaction) = cx.transaction else { return run_query(query, cx, each) };
+    let tables = cx.frame.tables.clone();
+    let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
+    if !cx.host.takes_batches(root, cx) {
+        run(root, cx, &mut rows, &mut |cx, _| each(cx))?;
+        return Ok(());
+    }
+    let needed = walk::with(&Registers::default(), output.iter().map(|c| &c.expr));
+    let columns: Option<Vec<Register>> = output.iter().map(bare).collect();
+    let Some(columns) = columns else {
+        cx.host.run_in_batches((root, &needed), cx, &mut rows, &mut |cx, _| each(cx))?;
+        return Ok(());
+    };
+    let mut values = Vec::with_capacity(columns.len());
+    let wanted = (&columns[..], &needed);
+    cx.host.run_columns(root, wanted, cx, &mut rows, &mut |cx, batch, places| {
+        for row in batch.selection.iter() {
+            values.clear();
+            for (place, register) in places.iter().zip(&columns) {
+                values.push(match place {
+                    Some(place) => batch.columns[*place].get(row),
+                    // Of a query around this one.
+                    None => cx.registers[register.index()].clone(),
+                });
+            }
+            if receive(cx, &mut values)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        Ok(Flow::More)
+    })?;
+    Ok(())
+}
+
+/// As [`run_output`], for who takes whole batches, too.
+///
+/// # Errors
+/// As [`run_query`].
+pub fn run_batches(
+    query: &Query,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>, Output<'_>) -> Result<Flow>,
+) -> Result<()> {
+    let Query { root, output } = query;
+    let columns: Option<Vec<Register>> = output.iter().map(bare).collect();
+    let chosen = (columns, cx.transaction);
+    let (Some(columns), Some(transaction)) = chosen else { return run_rows(query, cx, receive) };
+    if !cx.host.takes_batches(root, cx) {
+        return run_rows(query, cx, receive);
+    }
+    let tables = cx.frame.tables.clone();
+    let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
+    let needed = columns.iter().copied().collect();
+    let wanted = (&columns[..], &needed);
+    cx.host.run_columns(root, wanted, cx, &mut rows, &mut |cx, batch, places| {
+        let places = places.iter().copied().collect::<Option<Vec<usize>>>();
+        receive(cx, Output::Batch(batch, &places.ok_or(Msg::InternalError)?))
+    })?;
+    Ok(())
+}
+
+fn run_rows(
+    query: &Query,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>, Output<'_>) -> Result<Flow>,
+) -> Result<()> {
+    run_output(query, cx, &mut |cx, values| receive(cx, Output::Row(values)))
+}
+
+fn bare(column: &OutputColumn) -> Option<Register> {
+    match column.expr.kind {
+        ExprKind::Column(register) => Some(register),
+        _ => None,
+    }
+}
+
+/// As [`run_query`], for a tree of operators.
+pub(crate) fn run_node(
+    node: &Node,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
+) -> Result<()> {
+    run_tree(node, None, cx, receive)
+}
+
+/// Runs a tree in vector mode and gives its batches with the registers that their columns stand for; helpers give
+/// theirs to the loader. `false`, and nothing is done, if row mode suits it better.
+pub(crate) fn load_in_batches(
+    node: &Node,
+    loader: &Loader<'_>,
+    cx: &mut Cx<'_>,
+    receive: ReceiveBatch<'_>,
+) -> Result<bool> {
+    let Some(transaction) = cx.transaction else { return Ok(false) };
+    if !cx.host.takes_batches(node, cx) {
+        return Ok(false);
+    }
+    let tables = cx.frame.tables.clone();
+    let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
+    cx.host.load_batches(node, loader, cx, &mut rows, receive)?;
+    Ok(true)
+}
+
+/// Runs a tree in the mode that suits it. `output` is what reads its registers; all may be read where
+/// that is not known.
+fn run_tree(
+    node: &Node,
+    output: Option<&[OutputColumn]>,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
+) -> Result<()> {
+    let Some(transaction) = cx.transaction else {
+        if matches!(node, Node::OneRow) {
+            receive(cx)?;
+            return Ok(());
+        }
+        return in_transaction(cx, &mut |cx| run_tree(node, output, cx, receive));
+    };
+    let tables = cx.frame.tables.clone();
+    let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
+    if cx.host.takes_batches(node, cx) {
+        let needed = match output {
+            Some(columns) => walk::with(&Registers::default(), columns.iter().map(|c| &c.expr)),
+            None => walk::fills(node).0,
+        };
+        cx.host.run_in_batches((node, &needed), cx, &mut rows, &mut |cx, _| receive(cx))?;
+        return Ok(());
+    }
+    run(node, cx, &mut rows, &mut |cx, _| receive(cx))?;
+    Ok(())
+}
+
+/// Runs an operator.
+pub fn run<'p>(
+    node: &'p Node,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    if cx.profile.is_none() {
+        return run_operator(node, cx, rows, receive);
+    }
+    run_profiled(node, cx, rows, receive)
+}
+
+/// As [`run`], and counts what the operator does.
+#[cold]
+fn run_profiled<'p>(
+    node: &'p Node,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let Some(place) = cx.profile.as_mut().map(|profile| profile.open(node)) else {
+        return run_operator(node, cx, rows, receive);
+    };
+    let flow = run_operator(node, cx, rows, &mut |cx, rows| {
+        if let Some(profile) = &mut cx.profile {
+            profile.count_rows(place, 1);
+        }
+        receive(cx, rows)
+    });
+    if let Some(profile) = &mut cx.profile {
+        profile.close(place);
+    }
+    flow
+}
+
+fn run_operator<'p>(
+    node: &'p Node,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    match node {
+        Node::OneRow => receive(cx, rows),
+        Node::Empty => Ok(Flow::More),
+        Node::Scan(scan) => scan::run(scan, cx, rows, receive),
+        Node::View(view) => run_view(view, cx, rows, receive),
+        Node::Values(values) => run_values(values, cx, rows, receive),
+        Node::Function(function) => run_function(function, cx, rows, receive),
+        Node::Bulk(scan) => bulk::run(scan, cx, rows, receive),
+        Node::UserFunction(function) => run_user_function(function, cx, rows, receive),
+        Node::Filter(filter) => run(&filter.0, cx, rows, &mut |cx, rows| {
+            if truth(&filter.1, cx)?.is_true() { receive(cx, rows) } else { Ok(Flow::More) }
+        }),
+        Node::Compute(compute) => run(&compute.0, cx, rows, &mut |cx, rows| {
+            for (register, expr) in &compute.1 {
+                cx.registers[register.index()] = eval(expr, cx)?;
+            }
+            receive(cx, rows)
+        }),
+        Node::Join(join) => join::run(join, cx, rows, receive),
+        Node::Aggregate(aggregate) => aggregate::run(aggregate, cx, rows, receive),
+        Node::Window(window) if window.streams => number::run(window, cx, rows, receive),
+        Node::Window(window) => window::run(window, cx, rows, receive),
+        Node::Sort(sort) => sort::run(sort, cx, rows, receive),
+        Node::Distinct(distinct) => run_distinct(&distinct.0, &distinct.1, cx, rows, receive),
+        Node::Limit(limit) => run_limit(limit, cx, rows, receive),
+        Node::SetOperation(operation) => set::run(operation, cx, rows, receive),
+        Node::Recursive(recursive) => recursive::run(recursive, cx, rows, receive),
+        Node::Document(document) => document::run(document, cx, rows, receive),
+        Node::Spool(spool) => spool::run(spool, cx, rows, receive),
+        Node::WorkTable(id, registers) => {
+            recursive::run_work_table(*id, registers, cx, rows, receive)
+        }
+    }
+}
+
+fn run_view<'p>(
+    view: &'p ViewScan,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let arguments = view.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
+    for mut row in view.view.read(&*cx.session, &view.database, &arguments)? {
+        for (ordinal, register) in &view.columns {
+            cx.registers[register.index()] = std::mem::take(&mut row[usize::from(*ordinal)]);
+        }
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn run_values<'p>(
+    values: &'p ValuesScan,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    for row in &values.rows {
+        for (place, (register, expr)) in values.registers.iter().zip(row).enumerate() {
+            cx.registers[register.index()] = match &values.target {
+                Some((table, columns)) => value_of(expr, table, columns[place], cx)?,
+                None => eval(expr, cx)?,
+            };
+        }
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn run_function<'p>(
+    function: &'p FunctionScan,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let arguments = function.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
+    let mut next = (function.function.rows)(cx, &arguments)?;
+    let mut row = Vec::with_capacity(function.registers.len());
+    while next(&mut row) {
+        fault::row_passed(cx)?;
+        for (register, value) in function.registers.iter().zip(row.drain(..)) {
+            cx.registers[register.index()] = value;
+        }
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn run_user_function<'p>(
+    function: &'p UserFunctionScan,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    for row in cx.host.call_table(function, cx)? {
+        for (register, value) in function.registers.iter().zip(row) {
+            cx.registers[register.index()] = value;
+        }
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn run_distinct<'p>(
+    input: &'p Node,
+    keys: &'p [Expr],
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let mut seen = hashbrown::HashSet::<Box<[u8]>>::new();
+    let mut charge = cx.session.grant.charge(0);
+    let mut key = Vec::new();
+    run(input, cx, rows, &mut |cx, rows| {
+        encode_group(keys, cx, &mut key)?;
+        if seen.contains(key.as_slice()) {
+            return Ok(Flow::More);
+        }
+        charge.add(key.len() + ENTRY_BYTES)?;
+        seen.insert(key.as_slice().into());
+        receive(cx, rows)
+    })
+}
+
+/// Writes the values of expressions in the form in which equal ones are equal bytes, over `key`.
+fn encode_group(exprs: &[Expr], cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<()> {
+    key.clear();
+    for expr in exprs {
+        let value = eval(expr, cx)?;
+        group_key(&value, expr.ty.collation, key);
+    }
+    Ok(())
+}
+
+fn run_limit<'p>(
+    limit: &'p Limit,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    if limit.percent {
+        return run_percent(limit, cx, rows, receive);
+    }
+    let skip = match &limit.offset {
+        Some(expr) => count_of(expr, cx, Msg::OffsetNegative)?,
+        None => 0,
+    };
+    let count = match &limit.count {
+        Some(expr) => count_of(expr, cx, Msg::TopNegative)?,
+        None => u64::MAX,
+    };
+    if count == 0 {
+        return Ok(Flow::More);
+    }
+    let (mut seen, mut given) = (0_u64, 0_u64);
+    let mut last = Vec::new();
+    let mut full = false;
+    let mut ended = Flow::More;
+    run(&limit.input, cx, rows, &mut |cx, rows| {
+        seen += 1;
+        if seen <= skip {
+            return Ok(Flow::More);
+        }
+        if full && !is_tie(limit, cx, &mut last)? {
+            return Ok(Flow::Enough);
+        }
+        given += 1;
+        if given == count {
+            if limit.ties.is_some() {
+                full = true;
+                tie_key(limit, cx, &mut last)?;
+            } else {
+                ended = receive(cx, rows)?;
+                return Ok(Flow::Enough);
+            }
+        }
+        ended = receive(cx, rows)?;
+        Ok(ended)
+    })?;
+    Ok(ended)
+}
+
+fn tie_key(limit: &Limit, cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<()> {
+    key.clear();
+    for sort in limit.ties.iter().flatten() {
+        let value = eval(&sort.expr, cx)?;
+        group_key(&value, sort.expr.ty.collation, key);
+    }
+    Ok(())
+}
+
+fn is_tie(limit: &Limit, cx: &mut Cx<'_>, last: &mut Vec<u8>) -> Result<bool> {
+    let mut key = Vec::with_capacity(last.len());
+    tie_key(limit, cx, &mut key)?;
+    Ok(key == *last)
+}
+
+/// Evaluates a number of rows; NULL is an error as a negative number is.
+pub fn count_of(expr: &Expr, cx: &mut Cx<'_>, negative: Msg<'_>) -> Result<u64> {
+    match eval(expr, cx)? {
+        Value::BigInt(n) => u64::try_from(n).map_err(|_| negative.into()),
+        Value::Int(n) => u64::try_from(n).map_err(|_| negative.into()),
+        _ => Err(Msg::TopInvalid.into()),
+    }
+}
+
+/// TOP (n) PERCENT has to know all rows first.
+fn run_percent<'p>(
+    limit: &'p Limit,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let percent = match &limit.count {
+        Some(expr) => percentage(expr, cx)?,
+        None => 100.0,
+    };
+    let live = walk::live(&limit.input);
+    let mut buffer = buffer::Buffer::new(&live, cx);
+    let mut ties: Vec<Vec<u8>> = Vec::new();
+    run(&limit.input, cx, rows, &mut |cx, rows| {
+        buffer.push(&live, cx, rows)?;
+        if limit.ties.is_some() {
+            let mut key = Vec::new();
+            tie_key(limit, cx, &mut key)?;
+            buffer.keep_beside(key.len() + size_of::<Vec<u8>>())?;
+            ties.push(key);
+        }
+        Ok(Flow::More)
+    })?;
+    let total = buffer.len();
+    let mut count = percent_of(total, percent);
+    while count > 0 && count < ties.len() && ties[count] == ties[count - 1] {
+        count += 1;
+    }
+    for i in 0..count.min(total) {
+        buffer.restore(i, &live, cx, rows);
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+/// Evaluates TOP (n) PERCENT.
+///
+/// # Errors
+/// 1031 for a percentage that is none.
+pub fn percentage(expr: &Expr, cx: &mut Cx<'_>) -> Result<f64> {
+    let Value::Float(percent) = eval(expr, cx)? else { return Err(Msg::TopInvalid.into()) };
+    if !(0.0..=100.0).contains(&percent) {
+        return Err(Msg::PercentRange.into());
+    }
+    Ok(percent)
+}
+
+/// Rows that are `percent` of `total`, rounded up.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a row count, between 0 and the count"
+)]
+pub fn percent_of(total: usize, percent: f64) -> usize {
+    (total as f64 * percent / 100.0).ceil() as usize
+}

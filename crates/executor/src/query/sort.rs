@@ -1,0 +1,69 @@
+//! Sort: keeps its input, encodes the keys so that bytes compare as values do, and gives the rows in
+//! that order. With a limit it keeps no more than about twice as many rows.
+
+use sos::ledger::{self, Label};
+use types::Result;
+use types::key::{Direction, KeyPart, encode_value};
+
+use super::buffer::{Buffer, Keys};
+use super::{Flow, Receive, Rows, count_of, run as run_node};
+use crate::Cx;
+use crate::eval::eval;
+use plan::query::{Sort, SortKey};
+
+/// Rows kept beyond twice the limit before the surplus is dropped.
+const SURPLUS: usize = 64;
+
+pub(super) fn run<'p>(
+    sort: &'p Sort,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let limit = match &sort.limit {
+        Some(expr) => usize::try_from(count_of(expr, cx, types::Msg::TopNegative)?).ok(),
+        None => None,
+    };
+    let room = limit.map(|n| n.saturating_mul(2).saturating_add(SURPLUS));
+    let mut buffer = Buffer::new(&sort.live, cx);
+    let mut keys = Keys::default();
+    run_node(&sort.input, cx, rows, &mut |cx, rows| {
+        keys.push(|out| encode_sort(&sort.keys, cx, out))?;
+        buffer.push(&sort.live, cx, rows)?;
+        buffer.keep_beside(keys.last_size())?;
+        if let (Some(room), Some(limit)) = (room, limit)
+            && keys.len() >= room
+        {
+            let mut order = order_of(&keys);
+            order.truncate(limit);
+            keys.retain(&order);
+            buffer.retain(&order, keys.size())?;
+        }
+        Ok(Flow::More)
+    })?;
+    for i in order_of(&keys) {
+        buffer.restore(i, &sort.live, cx, rows);
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+/// Returns the places of the keys in their order; equal ones stay as they came.
+pub(super) fn order_of(keys: &Keys) -> Vec<usize> {
+    let _label = ledger::labelled(Label::Sort);
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by(|&a, &b| keys.get(a).cmp(keys.get(b)));
+    order
+}
+
+/// Appends the sort key of the current row.
+pub(super) fn encode_sort(keys: &[SortKey], cx: &mut Cx<'_>, out: &mut Vec<u8>) -> Result<()> {
+    for key in keys {
+        let value = eval(&key.expr, cx)?;
+        let direction = if key.descending { Direction::Descending } else { Direction::Ascending };
+        encode_value(&value, KeyPart { collation: key.expr.ty.collation, direction }, out);
+    }
+    Ok(())
+}

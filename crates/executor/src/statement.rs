@@ -1,0 +1,458 @@
+//! Runs one bound statement: in the session's transaction, or in one of its own that absorbs conflicts,
+//! or, for point statements, on the row itself.
+
+use storage::{Error as StorageError, Scope, Transaction, TransactionOptions};
+use types::{Msg, Result, Value};
+
+use crate::eval::{eval, truth};
+use crate::query::{Flow, encode_seek_key, load, run_output};
+use crate::{Cx, StatementResult, arithmetic, dml, fault, trigger};
+use catalog::TableDef;
+use plan::query::{Access, Node, Query, Scan};
+use plan::sink::Command;
+use plan::statement::{Bound, Course, Scalar, Select, SelectAssign, table_of};
+use plan::walk;
+use session::IsolationLevel;
+use session::instance::SessionCounter;
+
+/// Runs a bound data statement.
+///
+/// # Errors
+/// What the statement fails with. [`Cx::interrupted`] tells a cancelled statement and a lost client.
+pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    cx.now = None;
+    cx.null_eliminated = false;
+    cx.fault = None;
+    cx.fires = false;
+    cx.kept.clear();
+    begin_time(cx);
+    cx.parallel.assigns = matches!(bound, Bound::SelectAssign(_));
+    let done = match bound {
+        Bound::Select(select) => run_select(select, cx),
+        Bound::SelectAssign(select) => run_assign(select, cx),
+        Bound::SelectInto(into) => cx.host.select_into(into, cx),
+        Bound::Insert(insert) => dml::run_insert(insert, cx),
+        Bound::Update(update) => dml::run_update(update, cx),
+        Bound::Delete(delete) => dml::run_delete(delete, cx),
+        Bound::Instead(instead) => dml::run_instead(instead, cx),
+        Bound::Merge(merge) => dml::run_merge(merge, cx),
+        Bound::Truncate(table) => dml::run_truncate(table, cx),
+        Bound::Scalar(scalar) => {
+            run_scalar(scalar, cx)?;
+            Ok(StatementResult { command: Command::NONE, rows: 0 })
+        }
+    };
+    let done = match bound.outer() {
+        Some(_) => done.map(|done| StatementResult { command: Command::INSERT, ..done }),
+        None => done,
+    };
+    if cx.null_eliminated && cx.session.options.ansi_warnings {
+        let warning = types::Error::from(Msg::NullEliminated).at_line(cx.session.line);
+        let sent = cx.sink.message(&warning);
+        fault::sent(cx, sent)?;
+    }
+    arithmetic::report(cx)?;
+    done
+}
+
+/// A statement outside of a transaction has a time of its own: what the last one's was is forgotten.
+pub(crate) fn begin_time(cx: &mut Cx<'_>) {
+    if cx.transaction.is_none() && cx.session.transaction.count == 0 {
+        cx.session.transaction.time = None;
+        cx.session.transaction.renewals = 0;
+    }
+}
+
+/// Evaluates a bound expression: SET, IF, WHILE, arguments. It has a transaction of its own if it reads
+/// tables.
+///
+/// # Errors
+/// What the expression fails with.
+pub fn run_scalar(scalar: &Scalar, cx: &mut Cx<'_>) -> Result<Value> {
+    cx.now = None;
+    cx.kept.clear();
+    prepare(cx, scalar.registers);
+    let value = eval(&scalar.expr, cx);
+    arithmetic::report(cx)?;
+    value
+}
+
+/// Makes room for a statement's registers. What earlier statements left in them is not cleared: every
+/// register is filled before it is read.
+#[inline]
+pub fn prepare(cx: &mut Cx<'_>, registers: u32) {
+    let registers = registers as usize;
+    if cx.registers.len() < registers {
+        cx.registers.resize(registers, Value::Null);
+    }
+}
+
+/// Counts the transaction of a statement that runs on the row itself: a store to a line of the
+/// session's own.
+pub(crate) fn count_point(cx: &Cx<'_>) {
+    cx.session.database_counters.transactions.add(1);
+}
+
+/// Counts that it wrote or failed, if it did: another one.
+pub(crate) fn count_point_end(cx: &Cx<'_>, rows: Option<u64>) {
+    match rows {
+        Some(0) => {}
+        Some(_) => cx.session.database_counters.writes.add(1),
+        None => cx.session.counters.count(SessionCounter::Aborts),
+    }
+}
+
+/// Tells whether a point statement may run on the row itself: no transaction is open.
+fn is_alone(cx: &Cx<'_>) -> bool {
+    // Whoever wants to know what the operators do gets operators.
+    cx.transaction.is_none() && cx.session.transaction.count == 0 && cx.profile.is_none()
+}
+
+/// Tells whether a point statement may change a row of a table in place. A memory-optimized one is read committed by any
+/// statement outside of a transaction, whatever the level of the session or of an atomic block (`read_mode`).
+pub(crate) fn is_free(table: &TableDef, cx: &Cx<'_>) -> bool {
+    is_alone(cx) && (cx.session.isolation != IsolationLevel::Snapshot || table.memory_optimized)
+}
+
+/// Tells whether a point statement may read the newest committed row at once.
+fn may_look(root: &Node, cx: &Cx<'_>) -> bool {
+    let is_optimized =
+        || matches!(root, Node::Scan(scan) if table_of(&scan.table).memory_optimized);
+    is_alone(cx) && (cx.session.isolation == IsolationLevel::ReadCommitted || is_optimized())
+}
+
+/// Options of a transaction of storage as the session has set them.
+pub fn options(cx: &Cx<'_>) -> TransactionOptions {
+    // What triggers do is not done again after a conflict.
+    let explicit = cx.session.transaction.count > 0 || cx.fires;
+    let scope = if explicit { Scope::Explicit } else { Scope::Statement };
+    let lock_timeout_ms = u32::try_from(cx.session.options.lock_timeout_ms).ok();
+    let cancel = Some(std::sync::Arc::clone(&cx.session.cancel));
+    TransactionOptions { scope, lock_timeout_ms, cancel, session: cx.session.tag() }
+}
+
+/// Runs `work` in the transaction of the session, or in one of its own that is run again after a
+/// conflict. Inside a transaction a statement that fails undoes itself.
+pub fn in_transaction<T>(
+    cx: &mut Cx<'_>,
+    work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
+) -> Result<T> {
+    if cx.transaction.is_some() {
+        return work(cx);
+    }
+    let active = cx.session.transaction.active.take();
+    let mut transaction = match active {
+        Some(mut transaction) => {
+            transaction.next_statement();
+            // The session may have set them since the transaction began.
+            let options = &cx.session.options;
+            transaction.set_lock_timeout(u32::try_from(options.lock_timeout_ms).ok());
+            transaction.set_deadlock_priority(options.deadlock_priority);
+            transaction.set_plan(cx.session.catalog.version);
+            transaction
+        }
+        None => {
+            cx.session.database_counters.transactions.add(1);
+            cx.session.instance.store.begin(options(cx))
+        }
+    };
+    if cx.session.transaction.count > 0 {
+        let savepoint = transaction.savepoint();
+        let (left, done) = run_whole(transaction, cx, work);
+        let Some(left) = left else { return done };
+        transaction = left;
+        if done.is_err() && !transaction.is_doomed() {
+            transaction.rollback_to(savepoint);
+        }
+        transaction.rest();
+        cx.session.transaction.doomed |= transaction.is_doomed();
+        cx.session.transaction.active = Some(transaction);
+        return done;
+    }
+    cx.scratch.variables.clone_from(&cx.frame.variables);
+    loop {
+        let (left, done) = run_whole(transaction, cx, work);
+        let Some(left) = left else { return done };
+        transaction = left;
+        let restart = match done {
+            Ok(done) => match commit(transaction, cx) {
+                Ok(()) => return Ok(done),
+                Err(StorageError::Restart) => {
+                    transaction = cx.session.instance.store.begin(options(cx));
+                    true
+                }
+                Err(error) => return Err(fault::raise(cx, error)),
+            },
+            Err(_) if cx.fault == Some(StorageError::Restart) => {
+                transaction.restart().map_err(|e| fault::raise(cx, e))?;
+                true
+            }
+            Err(error) => {
+                transaction.rollback();
+                cx.session.counters.count(SessionCounter::Aborts);
+                return Err(error);
+            }
+        };
+        debug_assert!(restart, "only a restart goes round");
+        cx.fault = None;
+        cx.session.transaction.time = None;
+        fault::check_cancel(cx)?;
+        cx.frame.variables.clone_from(&cx.scratch.variables);
+    }
+}
+
+/// Runs `work`, checks once all rows are changed what could not be told of one of them, and fires triggers, of which
+/// one may end the transaction.
+fn run_whole<T>(
+    mut transaction: Transaction,
+    cx: &mut Cx<'_>,
+    work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
+) -> (Option<Transaction>, Result<T>) {
+    let mut done = lend(cx, &transaction, work);
+    let late = std::mem::take(&mut cx.late);
+    if done.is_ok() && !late.is_empty() {
+        transaction.next_statement();
+        let checked = lend(cx, &transaction, &mut |cx| dml::check_late(&late, cx));
+        done = checked.and(done);
+    }
+    let mut left = Some(transaction);
+    if done.is_ok()
+        && !cx.pending.is_empty()
+        && let Some(transaction) = left.take()
+    {
+        let fired;
+        (left, fired) = trigger::fire(cx, transaction);
+        done = fired.and(done);
+    }
+    cx.pending.clear();
+    (left, done)
+}
+
+/// Commits a statement's own transaction.
+fn commit(transaction: Transaction, cx: &Cx<'_>) -> storage::Result<()> {
+    let wrote = transaction.has_written();
+    match transaction.commit() {
+        Ok(()) => cx.session.database_counters.writes.add(u64::from(wrote)),
+        // It goes on as another one, which counts.
+        Err(StorageError::Restart) => return Err(StorageError::Restart),
+        Err(error) => {
+            cx.session.counters.count_failed_commit(&error);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Lends a transaction to the executor for one statement.
+fn lend<T>(
+    cx: &mut Cx<'_>,
+    transaction: &Transaction,
+    work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut inner = Cx {
+        host: cx.host,
+        session: &mut *cx.session,
+        frame: &mut *cx.frame,
+        sink: &mut *cx.sink,
+        registers: std::mem::take(&mut cx.registers),
+        now: cx.now,
+        transaction: Some(transaction),
+        fault: None,
+        interrupted: None,
+        null_eliminated: cx.null_eliminated,
+        made_null: cx.made_null,
+        scratch: std::mem::take(&mut cx.scratch),
+        statement_text: String::new(),
+        source: std::mem::take(&mut cx.source),
+        profile: cx.profile.take(),
+        work_tables: std::mem::take(&mut cx.work_tables),
+        kept: Vec::new(),
+        parallel: cx.parallel.clone(),
+        fires: cx.fires,
+        pending: Vec::new(),
+        cascaded: Vec::new(),
+        late: Vec::new(),
+    };
+    let done = work(&mut inner);
+    let Cx {
+        registers,
+        now,
+        fault,
+        interrupted,
+        null_eliminated,
+        made_null,
+        scratch,
+        source,
+        profile,
+        work_tables,
+        pending,
+        cascaded,
+        late,
+        ..
+    } = inner;
+    cx.pending = trigger::in_order(cascaded, pending);
+    cx.late = late;
+    cx.registers = registers;
+    cx.now = now;
+    cx.fault = fault;
+    cx.interrupted = interrupted;
+    cx.null_eliminated = null_eliminated;
+    cx.made_null = made_null;
+    cx.scratch = scratch;
+    cx.source = source;
+    cx.profile = profile;
+    cx.work_tables = work_tables;
+    done
+}
+
+fn run_select(select: &Select, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    prepare(cx, select.registers);
+    let sent = cx.sink.columns(&select.shape);
+    fault::sent(cx, sent)?;
+    let mut rows = 0;
+    let limit = row_limit(cx);
+    if select.course == Course::Point && may_look(&select.query.root, cx) {
+        count_point(cx);
+        if read_point(&select.query.root, cx)? {
+            send_row(&select.query, cx)?;
+            rows = 1;
+        }
+        return Ok(StatementResult { command: Command::SELECT, rows });
+    }
+    let work = &mut |cx: &mut Cx<'_>| {
+        run_output(&select.query, cx, &mut |cx, values| {
+            send(&select.query, values, cx)?;
+            rows += 1;
+            Ok(if rows == limit { Flow::Enough } else { Flow::More })
+        })
+    };
+    if matches!(select.query.root, Node::OneRow) && !has_subquery(&select.query) {
+        work(cx)?;
+    } else {
+        in_transaction(cx, work)?;
+    }
+    Ok(StatementResult { command: Command::SELECT, rows })
+}
+
+fn has_subquery(query: &Query) -> bool {
+    query.output.iter().any(|c| walk::has_subquery(&c.expr))
+}
+
+/// SET ROWCOUNT: rows at most.
+pub fn row_limit(cx: &Cx<'_>) -> u64 {
+    match cx.session.options.row_count {
+        0 => u64::MAX,
+        n => n,
+    }
+}
+
+/// Evaluates the output of a query and sends it.
+fn send_row(query: &Query, cx: &mut Cx<'_>) -> Result<()> {
+    let mut output = std::mem::take(&mut cx.scratch.output);
+    output.clear();
+    for column in &query.output {
+        output.push(eval(&column.expr, cx)?);
+    }
+    let sent = send(query, &mut output, cx);
+    cx.scratch.output = output;
+    sent
+}
+
+/// Sends a row of a query's output.
+fn send(query: &Query, values: &mut [Value], cx: &mut Cx<'_>) -> Result<()> {
+    if cx.session.options.text_size != i32::MAX {
+        cut_large(query, values, cx.session.options.text_size);
+    }
+    let sent = cx.sink.row(values);
+    fault::sent(cx, sent)
+}
+
+/// SET TEXTSIZE: large values are cut to so many bytes, whole characters.
+fn cut_large(query: &Query, output: &mut [Value], bytes_max: i32) {
+    let most = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+    for (column, value) in query.output.iter().zip(output) {
+        let Some(bytes) = value.string_bytes() else { continue };
+        if column.expr.ty.data_type.is_large() && bytes.len() > most {
+            let whole = if column.expr.ty.data_type.is_unicode() { most & !1 } else { most };
+            *value = value.with_bytes(types::Bytes::copy_from(&bytes[..whole]));
+        }
+    }
+}
+
+fn run_assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    prepare(cx, select.registers);
+    let mut rows = 0;
+    if select.course == Course::Point && may_look(&select.root, cx) {
+        count_point(cx);
+        if read_point(&select.root, cx)? {
+            assign(select, cx)?;
+            rows = 1;
+        }
+        return Ok(StatementResult { command: Command::SELECT, rows });
+    }
+    let limit = row_limit(cx);
+    let work = &mut |cx: &mut Cx<'_>| {
+        rows = 0;
+        run_root(&select.root, cx, &mut |cx| {
+            assign(select, cx)?;
+            rows += 1;
+            Ok(if rows == limit { Flow::Enough } else { Flow::More })
+        })
+    };
+    if matches!(select.root, Node::OneRow)
+        && !select.assignments.iter().any(|a| walk::has_subquery(&a.1))
+    {
+        work(cx)?;
+    } else {
+        in_transaction(cx, work)?;
+    }
+    Ok(StatementResult { command: Command::SELECT, rows })
+}
+
+fn run_root(
+    root: &Node,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
+) -> Result<()> {
+    if matches!(root, Node::OneRow) {
+        receive(cx)?;
+        return Ok(());
+    }
+    crate::query::run_node(root, cx, receive)
+}
+
+fn assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<()> {
+    for (slot, expr) in &select.assignments {
+        cx.frame.variables[slot.0 as usize] = eval(expr, cx)?;
+    }
+    Ok(())
+}
+
+/// Reads the one row of a point statement into the registers; `false` if there is none.
+fn read_point(root: &Node, cx: &mut Cx<'_>) -> Result<bool> {
+    let Node::Scan(scan) = root else { return Ok(false) };
+    let mut key = std::mem::take(&mut cx.scratch.key);
+    let found = read_row(scan, cx, &mut key);
+    cx.scratch.key = key;
+    found
+}
+
+fn read_row(scan: &Scan, cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<bool> {
+    let Access::Seek { index, key: exprs } = &scan.access else { return Ok(false) };
+    let table = table_of(&scan.table);
+    let index = usize::from(*index);
+    if !encode_seek_key(table, index, exprs, cx, key)? {
+        return Ok(false);
+    }
+    let registers = &mut cx.registers;
+    let id = table.indexes[index].storage_id();
+    let shown = table.rows.data.read_point(id, key, |image| {
+        load(&scan.columns, table, image, registers);
+    });
+    let shown = shown.map_err(|error| fault::raise(cx, error))?;
+    match (shown, &scan.residual) {
+        (None, _) => Ok(false),
+        (Some(()), None) => Ok(true),
+        (Some(()), Some(residual)) => Ok(truth(residual, cx)?.is_true()),
+    }
+}

@@ -1,0 +1,232 @@
+//! BEGIN, COMMIT, ROLLBACK and SAVE TRANSACTION, implicit transactions, and the end that an error
+//! gives a transaction.
+
+use storage::{Scope, TransactionOptions};
+use types::{Error, Msg};
+
+use crate::Cx;
+use plan::sink::{EnvChange, ResultSink};
+use session::SessionState;
+use session::instance::SessionCounter;
+use session::stop::Stop;
+
+/// Names of transactions and savepoints are cut to this many characters.
+const NAME_LENGTH_MAX: usize = 32;
+
+/// Begins a transaction, or goes one level deeper in the open one.
+pub fn begin(
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+    name: &str,
+) -> Result<(), Stop> {
+    if session.transaction.count == 0 {
+        start(session, name);
+        let descriptor = session.transaction.descriptor;
+        sink.env_change(&EnvChange::BeginTransaction(descriptor))?;
+    }
+    session.transaction.count += 1;
+    Ok(())
+}
+
+fn start(session: &mut SessionState, name: &str) {
+    let timeout = u32::try_from(session.options.lock_timeout_ms).ok();
+    let options = TransactionOptions {
+        scope: Scope::Explicit,
+        lock_timeout_ms: timeout,
+        cancel: Some(std::sync::Arc::clone(&session.cancel)),
+        session: session.tag(),
+    };
+    let active = session.instance.store.begin(options);
+    session.database_counters.transactions.add(1);
+    session.next_descriptor += 1;
+    let transaction = &mut session.transaction;
+    transaction.active = Some(active);
+    transaction.doomed = false;
+    transaction.name = cut(name).to_owned();
+    transaction.savepoints.clear();
+    // The clock is read where there are tables that ask for it, and in no other instance.
+    transaction.time = session.instance.has_periods().then(catalog::clock::clock);
+    // Unique among the transactions of all sessions: the session's id is its upper half.
+    let session_id = u64::from(session.id.unsigned_abs());
+    transaction.descriptor = session_id << 32 | u64::from(session.next_descriptor);
+    let (number, begun) = (transaction.descriptor, sos::ledger::now_at_edge());
+    session.locks.owner().begin_transaction(number, &transaction.name, begun);
+}
+
+/// Under SET IMPLICIT_TRANSACTIONS ON, a data statement outside of a transaction begins one.
+pub fn begin_implicit(cx: &mut Cx<'_>) -> Result<(), Stop> {
+    if !cx.session.options.implicit_transactions || cx.session.transaction.count > 0 {
+        return Ok(());
+    }
+    begin(cx.session, cx.sink, "")
+}
+
+/// Goes one level up, and commits at the outermost.
+///
+/// # Errors
+/// 3902 without a transaction, 3930 in a doomed one; 41305 and 41325 where validation fails, then
+/// everything is rolled back.
+pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(), Stop> {
+    match session.transaction.count {
+        0 => return Err(Msg::CommitWithoutBegin.into()),
+        _ if session.transaction.doomed => return Err(Msg::TransactionDoomed.into()),
+        1 => {}
+        _ => {
+            session.transaction.count -= 1;
+            return Ok(());
+        }
+    }
+    let outcome = end(session);
+    let descriptor = session.transaction.descriptor;
+    session.end_transaction();
+    if let Err(error) = outcome {
+        sink.env_change(&EnvChange::RollbackTransaction(descriptor))?;
+        return Err(Stop::Error(session.storage_error(&error)));
+    }
+    if descriptor != 0 {
+        sink.env_change(&EnvChange::CommitTransaction(descriptor))?;
+    }
+    Ok(())
+}
+
+/// Lets storage commit the open transaction.
+fn end(session: &mut SessionState) -> storage::Result<()> {
+    let Some(active) = session.transaction.active.take() else {
+        session.keep_definitions();
+        return Ok(());
+    };
+    let wrote = active.has_written();
+    match active.commit() {
+        Ok(()) => {
+            session.database_counters.writes.add(u64::from(wrote));
+            session.keep_definitions();
+        }
+        Err(error) => {
+            session.counters.count_failed_commit(&error);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Undoes everything, or all since a savepoint.
+///
+/// # Errors
+/// 3903 without a transaction, 6401 for a name that is neither the transaction's nor a savepoint's.
+pub fn rollback(
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+    name: &str,
+) -> Result<(), Stop> {
+    if session.transaction.count == 0 {
+        return Err(Msg::RollbackWithoutBegin.into());
+    }
+    let name = cut(name);
+    if !name.is_empty() && !name.eq_ignore_ascii_case(&session.transaction.name) {
+        return rollback_to(session, name);
+    }
+    session.counters.count(SessionCounter::UserAborts);
+    roll_back_all(session, sink)?;
+    Ok(())
+}
+
+fn rollback_to(session: &mut SessionState, name: &str) -> Result<(), Stop> {
+    let transaction = &mut session.transaction;
+    let found = transaction.savepoints.iter().rposition(|(n, ..)| n.eq_ignore_ascii_case(name));
+    let Some(place) = found else {
+        return Err(Msg::CannotRollBack(name).into());
+    };
+    if transaction.doomed {
+        return Err(Msg::TransactionDoomedSavepoint.into());
+    }
+    let savepoint = transaction.savepoints[place].1;
+    let mark = std::mem::take(&mut transaction.savepoints[place].2);
+    // The savepoint stays: it can be rolled back to again.
+    transaction.savepoints.truncate(place + 1);
+    if let Some(active) = &mut transaction.active {
+        active.rollback_to(savepoint);
+        session.counters.count(SessionCounter::SavepointRollbacks);
+    }
+    session.undo_definitions_to(&mark);
+    session.transaction.savepoints[place].2 = mark;
+    Ok(())
+}
+
+/// Rolls the whole transaction back, if there is one, and tells the client.
+pub fn roll_back_all(
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), plan::sink::Disconnected> {
+    if session.transaction.count == 0 {
+        return Ok(());
+    }
+    if let Some(active) = session.transaction.active.take() {
+        active.rollback();
+        session.counters.count(SessionCounter::Aborts);
+    }
+    let descriptor = session.transaction.descriptor;
+    session.end_transaction();
+    // A trigger finds a transaction open that the client never began.
+    if descriptor == 0 {
+        return Ok(());
+    }
+    sink.env_change(&EnvChange::RollbackTransaction(descriptor))
+}
+
+/// Ends the transaction for an error that ends the batch.
+pub fn abort(cx: &mut Cx<'_>) -> Result<(), plan::sink::Disconnected> {
+    roll_back_all(cx.session, cx.sink)
+}
+
+/// Marks a savepoint.
+///
+/// # Errors
+/// 628 without a transaction.
+pub fn save(session: &mut SessionState, name: &str) -> Result<(), Stop> {
+    if session.transaction.count == 0 {
+        return Err(Msg::SaveWithoutTransaction.into());
+    }
+    if session.transaction.doomed {
+        return Err(Msg::TransactionDoomed.into());
+    }
+    let Some(active) = &session.transaction.active else {
+        return Err(Stop::Error(Error::from(Msg::SaveWithoutTransaction)));
+    };
+    let savepoint = active.savepoint();
+    session.counters.count(SessionCounter::Savepoints);
+    let mark = session.mark_definitions();
+    session.transaction.savepoints.push((cut(name).to_owned(), savepoint, mark));
+    Ok(())
+}
+
+fn cut(name: &str) -> &str {
+    match name.char_indices().nth(NAME_LENGTH_MAX) {
+        Some((end, _)) => &name[..end],
+        None => name,
+    }
+}
+
+/// Begins the transaction of an atomic block: the client is not told of it.
+pub fn begin_quiet(session: &mut SessionState) {
+    start(session, "");
+    session.transaction.count = 1;
+}
+
+/// Commits the transaction of an atomic block.
+///
+/// # Errors
+/// 41305 and 41325 where validation fails, then everything is rolled back.
+pub fn commit_quiet(session: &mut SessionState) -> Result<(), Stop> {
+    let outcome = end(session);
+    session.end_transaction();
+    outcome.map_err(|error| Stop::Error(session.storage_error(&error)))
+}
+
+/// Undoes the transaction of an atomic block.
+pub fn roll_back_quiet(session: &mut SessionState) {
+    if let Some(active) = session.transaction.active.take() {
+        active.rollback();
+        session.counters.count(SessionCounter::Aborts);
+    }
+    session.end_transaction();
+}

@@ -1,0 +1,111 @@
+//! What a session lends a binder for the length of one leaf.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use ::session::SessionState;
+use binder::{BinderContext, Level, Source, SourceColumn};
+use catalog::name::Name;
+use catalog::{ColumnDef, TableDef};
+use plan::expr::Register;
+use plan::program::Program;
+use plan::sink::Traits;
+use tsql::ast;
+
+/// For a leaf of a program. `SessionState` and program are borrowed, the catalog is counted up:
+/// binding is not on the hot path.
+pub fn context_of<'s>(session: &'s SessionState, program: &'s Program) -> BinderContext<'s> {
+    let database = if program.switches_database { &session.database } else { &program.database };
+    BinderContext {
+        rights: (program.asks() && !session.rights.is_all()).then_some(&session.rights),
+        chain: program.owner,
+        variables: &program.variables,
+        table_variables: &program.table_variables,
+        ..bare_context(session, database)
+    }
+}
+
+/// For a leaf of a program that does not run yet, in the database that it will run in. It has the variables
+/// that are declared up to `at`, and no temporary table that the program makes itself: what is found by
+/// that name is another one.
+pub fn context_ahead<'s>(
+    session: &'s SessionState,
+    program: &'s Program,
+    (database, at): (&'s str, u32),
+    made: &'s HashSet<String>,
+) -> BinderContext<'s> {
+    let variables = program.variables.partition_point(|variable| variable.at <= at);
+    let tables = program.table_variables.partition_point(|table| table.at <= at);
+    let find = |name: &str| {
+        let own = !made.is_empty() && made.contains(&Name::folded(name));
+        if own { None } else { session.temp.find(name) }
+    };
+    BinderContext {
+        rights: (program.asks() && !session.rights.is_all()).then_some(&session.rights),
+        chain: program.owner,
+        variables: &program.variables[..variables],
+        table_variables: &program.table_variables[..tables],
+        temp_tables: Box::new(find),
+        ..bare_context(session, database)
+    }
+}
+
+/// Without variables, for what the login may be forbidden.
+pub fn checked_context<'s>(session: &'s SessionState, database: &'s str) -> BinderContext<'s> {
+    let rights = (!session.rights.is_all()).then_some(&session.rights);
+    BinderContext { rights, ..bare_context(session, database) }
+}
+
+/// Without variables.
+pub fn bare_context<'s>(session: &'s SessionState, database: &'s str) -> BinderContext<'s> {
+    BinderContext {
+        catalog: Arc::clone(&session.catalog),
+        database,
+        rights: None,
+        chain: None,
+        options: &session.options,
+        variables: &[],
+        table_variables: &[],
+        temp_tables: Box::new(|name| session.temp.find(name)),
+        level: session.instance.config.optimizer,
+        store: &session.instance.store,
+        library: session.instance.library,
+    }
+}
+
+/// A query level with one table's columns in registers from `first` on: for the expressions of
+/// computed columns and constraints.
+pub fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level {
+    let columns = (first..).zip(columns).map(|(register, column)| SourceColumn {
+        name: column.name.clone().into(),
+        ty: column.ty,
+        register: Register(register),
+        used: false,
+        traits: Traits::default(),
+    });
+    let source = Source {
+        alias: alias.into(),
+        schema: None,
+        columns: columns.collect(),
+        ..Source::default()
+    };
+    Level { sources: vec![source], ..Level::default() }
+}
+
+/// Returns the columns of a table that a condition of its own reads.
+pub fn columns_read(
+    session: &SessionState,
+    table: &TableDef,
+    condition: &ast::Condition,
+) -> Vec<u16> {
+    let context = crate::binding::bare_context(session, &session.database);
+    let mut binder = context.binder();
+    binder.levels.push(level_of(&table.name, &table.columns, 0));
+    binder.registers = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
+    let Ok(bound) = ::binder::expr::bind_condition(&mut binder, condition) else {
+        return Vec::new();
+    };
+    let read = ::plan::walk::reads(&bound);
+    let ordinals = 0..u16::try_from(table.columns.len()).unwrap_or(u16::MAX);
+    ordinals.filter(|ordinal| read.contains(Register(u32::from(*ordinal)))).collect()
+}

@@ -1,0 +1,164 @@
+//! Columns of a view over rows of one kind: a registry line per column, with the function that reads
+//! it.
+
+use types::value::ColumnType;
+use types::{Collation, DataType, Length, Value};
+
+use super::Rows;
+
+/// A column of a view whose rows are made from `T`s.
+pub struct Column<T> {
+    name: &'static str,
+    data_type: DataType,
+    nullable: bool,
+    read: fn(&T) -> Value,
+}
+
+/// Makes a column that is never NULL.
+pub const fn col<T>(name: &'static str, data_type: DataType, read: fn(&T) -> Value) -> Column<T> {
+    Column { name, data_type, nullable: false, read }
+}
+
+/// Makes a column that may be NULL.
+pub const fn opt<T>(name: &'static str, data_type: DataType, read: fn(&T) -> Value) -> Column<T> {
+    Column { name, data_type, nullable: true, read }
+}
+
+/// Makes a column that is documented, but has no truthful value here: NULL.
+pub const fn unknown<T>(name: &'static str, data_type: DataType) -> Column<T> {
+    Column { name, data_type, nullable: true, read: |_| Value::Null }
+}
+
+/// Returns names and types of columns.
+pub fn shape<T>(columns: &[Column<T>]) -> Vec<(&'static str, ColumnType)> {
+    let collation = Collation::default();
+    let ty = |c: &Column<T>| ColumnType { data_type: c.data_type, collation, nullable: c.nullable };
+    columns.iter().map(|c| (c.name, ty(c))).collect()
+}
+
+/// Makes a row of each item.
+pub fn rows<T>(columns: &[Column<T>], items: impl IntoIterator<Item = T>) -> Rows {
+    Ok(items.into_iter().map(|item| values(columns, &item)).collect())
+}
+
+/// Makes the row of an item.
+pub fn values<T>(columns: &[Column<T>], item: &T) -> Vec<Value> {
+    columns.iter().map(|c| (c.read)(item)).collect()
+}
+
+/// `bit`
+pub const BIT: DataType = DataType::Bit;
+/// `tinyint`
+pub const TINYINT: DataType = DataType::TinyInt;
+/// `smallint`
+pub const SMALLINT: DataType = DataType::SmallInt;
+/// `int`
+pub const INT: DataType = DataType::Int;
+/// `bigint`
+pub const BIGINT: DataType = DataType::BigInt;
+/// `real`
+pub const REAL: DataType = DataType::Real;
+/// `float`
+pub const FLOAT: DataType = DataType::Float;
+/// `datetime`
+pub const DATETIME: DataType = DataType::DateTime;
+/// `uniqueidentifier`
+pub const GUID: DataType = DataType::UniqueIdentifier;
+/// `sql_variant`
+pub const VARIANT: DataType = DataType::SqlVariant;
+/// `sysname`
+pub const SYSNAME: DataType = nv(128);
+/// `nvarchar(max)`
+pub const NVMAX: DataType = DataType::NVarChar(Length::Max);
+/// `varbinary(8)`: an address.
+pub const ADDRESS: DataType = vb(8);
+
+/// `nvarchar(n)`
+pub const fn nv(n: u16) -> DataType {
+    DataType::NVarChar(Length::Limited(n))
+}
+
+/// `nchar(n)`
+pub const fn nc(n: u16) -> DataType {
+    DataType::NChar(n)
+}
+
+/// `varchar(n)`
+pub const fn vc(n: u16) -> DataType {
+    DataType::VarChar(Length::Limited(n))
+}
+
+/// `char(n)`
+pub const fn ch(n: u16) -> DataType {
+    DataType::Char(n)
+}
+
+/// `varbinary(n)`
+pub const fn vb(n: u16) -> DataType {
+    DataType::VarBinary(Length::Limited(n))
+}
+
+/// `binary(n)`
+pub const fn bin(n: u16) -> DataType {
+    DataType::Binary(n)
+}
+
+/// Makes an `nvarchar` value.
+pub fn text(value: &str) -> Value {
+    Value::nvarchar(value)
+}
+
+/// Makes an `nvarchar` value; NULL for empty text.
+pub fn text_or_null(value: &str) -> Value {
+    if value.is_empty() { Value::Null } else { Value::nvarchar(value) }
+}
+
+/// Makes a `varchar` value of ASCII text.
+pub fn ascii(value: &str) -> Value {
+    Value::VarChar(types::Bytes::copy_from(value.as_bytes()))
+}
+
+/// Makes a value of what there may be; NULL for nothing.
+pub fn or_null<T>(value: Option<T>, show: impl FnOnce(T) -> Value) -> Value {
+    value.map_or(Value::Null, show)
+}
+
+/// Makes an `nchar(n)` value, padded.
+pub fn padded(value: &str, length: usize) -> Value {
+    Value::nvarchar(&format!("{value:<length$}"))
+}
+
+/// Makes a `bit` value.
+pub const fn bit(value: bool) -> Value {
+    Value::Bit(value)
+}
+
+/// Makes an `int` value, at the end of its range if the number is beyond.
+pub fn int(value: impl TryInto<i32>) -> Value {
+    Value::Int(value.try_into().unwrap_or(i32::MAX))
+}
+
+/// Makes a `smallint` value, at the end of its range if the number is beyond.
+pub fn small(value: impl TryInto<i16>) -> Value {
+    Value::SmallInt(value.try_into().unwrap_or(i16::MAX))
+}
+
+/// Makes a `bigint` value, at the end of its range if the number is beyond.
+pub fn big(value: impl TryInto<i64>) -> Value {
+    Value::BigInt(value.try_into().unwrap_or(i64::MAX))
+}
+
+/// Makes an `int` value of so many milliseconds as ticks of the clock take.
+pub fn ms(ticks: u64) -> Value {
+    int(sos::clock::ticks_to_ns(ticks) / 1_000_000)
+}
+
+/// Makes a `bigint` value of so many microseconds as ticks of the clock take.
+pub fn us(ticks: u64) -> Value {
+    big(sos::clock::ticks_to_ns(ticks) / 1_000)
+}
+
+/// Makes a `binary` value.
+pub fn binary(value: &[u8]) -> Value {
+    Value::VarBinary(types::Bytes::copy_from(value))
+}

@@ -1,0 +1,136 @@
+//! The settings of the instance that mean something here, as `sys.configurations` and sp_configure show them.
+
+use ::catalog::Catalog;
+use ::session::instance::Instance;
+
+/// A setting.
+pub struct Setting {
+    /// `configuration_id`
+    pub id: i32,
+    /// Its name.
+    pub name: &'static str,
+    /// What it is set to.
+    pub value: i32,
+    /// What is in use.
+    pub in_use: i32,
+    /// The least value.
+    pub minimum: i32,
+    /// The greatest value.
+    pub maximum: i32,
+    /// What it is.
+    pub description: &'static str,
+    /// Whether a change holds without a restart.
+    pub dynamic: bool,
+    /// Whether sp_configure shows it only with the advanced ones.
+    pub advanced: bool,
+}
+
+/// Returns the settings by name.
+pub fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
+    let mut all = vec![nested_triggers(), memory(instance)];
+    all.extend(pending(catalog));
+    let rate = |hz: u32| i32::try_from(hz).unwrap_or(i32::MAX);
+    let rate_in_use = instance.machine.accounts().sampler().rate_hz();
+    all.push(Setting {
+        id: SAMPLING_RATE,
+        name: "sampling rate (Hz)",
+        value: rate(catalog.settings.sampling_rate_hz.unwrap_or(rate_in_use)),
+        in_use: rate(rate_in_use),
+        minimum: 0,
+        maximum: rate(sos::sampler::RATE_HZ_MAX),
+        description: "Call stacks sampled per second of CPU time of each thread; 0 for none",
+        dynamic: true,
+        advanced: true,
+    });
+    all.push(Setting {
+        id: SHOW_ADVANCED,
+        name: "show advanced options",
+        value: i32::from(catalog.settings.show_advanced),
+        in_use: i32::from(catalog.settings.advanced_in_use),
+        minimum: 0,
+        maximum: 1,
+        description: "show advanced options",
+        dynamic: true,
+        advanced: false,
+    });
+    all.sort_by_key(|setting| setting.id);
+    all
+}
+
+fn nested_triggers() -> Setting {
+    Setting {
+        id: 115,
+        name: "nested triggers",
+        value: 1,
+        in_use: 1,
+        minimum: 0,
+        maximum: 1,
+        description: "Allow triggers to be invoked within triggers",
+        dynamic: true,
+        advanced: false,
+    }
+}
+
+fn memory(instance: &Instance) -> Setting {
+    let memory_mb = instance.config.memory_max / (1 << 20);
+    Setting {
+        id: 1_544,
+        name: "max server memory (MB)",
+        value: i32::try_from(memory_mb).unwrap_or(i32::MAX),
+        in_use: i32::try_from(memory_mb).unwrap_or(i32::MAX),
+        minimum: 128,
+        maximum: i32::MAX,
+        description: "Maximum size of server memory (MB)",
+        dynamic: true,
+        advanced: true,
+    }
+}
+
+fn pending(catalog: &Catalog) -> [Setting; 3] {
+    [
+        Setting {
+            id: DEGREE_MAX,
+            name: "max degree of parallelism",
+            value: catalog.settings.degree_max.set,
+            in_use: catalog.settings.degree_max.in_use,
+            minimum: 0,
+            maximum: 32_767,
+            description: "maximum degree of parallelism",
+            dynamic: true,
+            advanced: true,
+        },
+        Setting {
+            id: COST_THRESHOLD,
+            name: "cost threshold for parallelism",
+            value: catalog.settings.cost_threshold.set,
+            in_use: catalog.settings.cost_threshold.in_use,
+            minimum: 0,
+            maximum: 32_767,
+            description: "cost threshold for parallelism",
+            dynamic: true,
+            advanced: true,
+        },
+        Setting {
+            id: POLYBASE_EXPORT,
+            name: "allow polybase export",
+            value: catalog.settings.polybase_export.set,
+            in_use: catalog.settings.polybase_export.in_use,
+            minimum: 0,
+            maximum: 1,
+            description: "Allow INSERT into a Hadoop external table",
+            dynamic: true,
+            advanced: false,
+        },
+    ]
+}
+
+/// `configuration_id` of 'cost threshold for parallelism'.
+pub const COST_THRESHOLD: i32 = 1_538;
+/// `configuration_id` of 'max degree of parallelism'.
+pub const DEGREE_MAX: i32 = 1_539;
+/// `configuration_id` of 'allow polybase export'.
+pub const POLYBASE_EXPORT: i32 = 16_397;
+/// `configuration_id` of the sampler's rate: beyond those of SQL Server's.
+pub const SAMPLING_RATE: i32 = 100_001;
+/// `configuration_id` of the setting that says which are listed.
+pub const SHOW_ADVANCED: i32 = 518;

@@ -1,0 +1,37 @@
+//! CURSOR_STATUS: whether a cursor is there, open, and has rows.
+
+use types::value::ColumnType;
+use types::{DataType, Length, Result, Value};
+
+use crate::function::entry::{convert, lookup, of, text};
+use crate::function::session::{frame_of, session_of};
+use crate::function::{Call, Function};
+use ::plan::expr::Expr;
+use ::plan::function::Context;
+
+pub(super) static FUNCTIONS: &[Function] = &[lookup("CURSOR_STATUS", (2, 2), bind, status)];
+
+const NAME: DataType = DataType::NVarChar(Length::Limited(128));
+/// There is no such cursor.
+const MISSING: i16 = -3;
+/// No cursor is assigned to the variable.
+const UNASSIGNED: i16 = -2;
+
+fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    convert(arguments, 0, NAME)?;
+    convert(arguments, 1, NAME)?;
+    Ok(of(DataType::SmallInt))
+}
+
+fn status(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let kind = text(call, values, 0).unwrap_or_default().to_ascii_lowercase();
+    let name = text(call, values, 1).unwrap_or_default();
+    let (cursors, missing) = match kind.as_str() {
+        "local" => (&frame_of(cx).cursors, MISSING),
+        "variable" => (&frame_of(cx).cursors, UNASSIGNED),
+        "global" => (&session_of(cx).cursors, MISSING),
+        _ => return Ok(Value::Null),
+    };
+    let found = cursors.iter().find(|cursor| cursor.name.eq_ignore_ascii_case(&name));
+    Ok(Value::SmallInt(found.map_or(missing, ::session::cursor::Cursor::status)))
+}

@@ -1,0 +1,41 @@
+//! Functions that read the session that calls them, the catalog or the server, one list per file.
+#![expect(
+    clippy::ptr_arg,
+    reason = "one signature for all functions: some change the number of arguments"
+)]
+
+mod activity;
+pub mod app_lock;
+mod caught;
+mod cursor;
+mod files;
+mod message;
+mod metadata;
+mod permission;
+mod pointer;
+pub mod principal;
+mod property;
+mod server;
+mod session;
+pub mod system;
+
+use functions::{Call, Evaluate, Function, entry};
+
+pub use server::PRODUCT_VERSION;
+
+/// Functions about the session, one list per file.
+pub static OF_SESSION: &[&[Function]] = &[
+    activity::FUNCTIONS,
+    app_lock::FUNCTIONS,
+    caught::FUNCTIONS,
+    cursor::FUNCTIONS,
+    files::FUNCTIONS,
+    message::FUNCTIONS,
+    metadata::FUNCTIONS,
+    permission::FUNCTIONS,
+    pointer::FUNCTIONS,
+    principal::FUNCTIONS,
+    property::FUNCTIONS,
+    server::FUNCTIONS,
+    system::FUNCTIONS,
+];

@@ -1,0 +1,213 @@
+//! HAS_PERMS_BY_NAME: what the session may do, by the name of a thing and of its class.
+//!
+//! NULL where the thing, the class or the permission is none: "HAS_PERMS_BY_NAME" of SQL Server's documentation.
+
+use tsql::ast;
+use types::{Result, Value};
+
+use super::principal::is_sysadmin;
+use crate::function::entry::{flag, int, text};
+use crate::function::session::session_of;
+use crate::function::{Call, Evaluate, Function};
+use ::catalog::name::Name;
+use ::catalog::security;
+use ::catalog::{Database, Login, Object, Principal, PrincipalKind, Schema};
+use ::plan::function::Context;
+
+pub(super) static FUNCTIONS: &[Function] = &[Function {
+    name: "HAS_PERMS_BY_NAME",
+    arity: (3, 5),
+    bind: int,
+    eval: Evaluate::Full(has_permission),
+    deterministic: false,
+}];
+
+/// What stands for all permissions of a class.
+const ANY: &str = "ANY";
+
+const OF_OBJECT: &[&str] = &[
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "EXECUTE",
+    "REFERENCES",
+    "ALTER",
+    "CONTROL",
+    "VIEW DEFINITION",
+    "TAKE OWNERSHIP",
+    "VIEW CHANGE TRACKING",
+    "RECEIVE",
+];
+const OF_SCHEMA: &[&str] = &[
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "EXECUTE",
+    "REFERENCES",
+    "ALTER",
+    "CONTROL",
+    "VIEW DEFINITION",
+    "TAKE OWNERSHIP",
+    "VIEW CHANGE TRACKING",
+    "CREATE SEQUENCE",
+];
+const OF_TYPE: &[&str] = &["CONTROL", "EXECUTE", "REFERENCES", "TAKE OWNERSHIP", "VIEW DEFINITION"];
+const OF_USER: &[&str] = &["ALTER", "CONTROL", "IMPERSONATE", "VIEW DEFINITION"];
+const OF_ROLE: &[&str] = &["ALTER", "CONTROL", "TAKE OWNERSHIP", "VIEW DEFINITION"];
+/// What every login and every user has from the start.
+const OF_ALL: [&str; 3] = ["CONNECT", "CONNECT SQL", "VIEW ANY DATABASE"];
+
+/// A thing that is asked about.
+enum Place<'c> {
+    Server,
+    Database(&'c Database),
+    Schema(&'c Schema),
+    Object(&'c Object),
+    /// A type, by the schema that it is in.
+    Type(&'c Schema),
+    Principal(&'c Principal),
+    Login(&'c Login),
+}
+
+impl Place<'_> {
+    /// The permissions of its class; none where those are all that the catalog views have a code for.
+    fn permissions(&self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Server | Self::Database(_) => None,
+            Self::Schema(_) => Some(OF_SCHEMA),
+            Self::Object(_) => Some(OF_OBJECT),
+            Self::Type(_) => Some(OF_TYPE),
+            Self::Principal(p) if p.kind == PrincipalKind::DatabaseRole => Some(OF_ROLE),
+            Self::Principal(_) | Self::Login(_) => Some(OF_USER),
+        }
+    }
+
+    fn knows(&self, permission: &str) -> bool {
+        permission == ANY
+            || match self.permissions() {
+                Some(permissions) => permissions.contains(&permission),
+                None => {
+                    OF_ALL.contains(&permission)
+                        || crate::permissions::permission_type(permission).is_some()
+                }
+            }
+    }
+}
+
+fn has_permission(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Some(permission) = text(call, values, 2) else { return Ok(Value::Null) };
+    let permission = permission.trim().to_ascii_uppercase();
+    let class = text(call, values, 1).map(|class| class.trim().to_ascii_uppercase());
+    let catalog = std::sync::Arc::clone(&session_of(cx).catalog);
+    let Some(database) = catalog.database(&session_of(cx).database) else { return Ok(Value::Null) };
+    let name = text(call, values, 0);
+    let place = match (class.as_deref(), name.as_deref()) {
+        (None | Some("SERVER"), None) => Some(Place::Server),
+        (Some("DATABASE"), None) => Some(Place::Database(database)),
+        (Some("DATABASE"), Some(name)) => {
+            catalog.database(name).map(|found| Place::Database(found))
+        }
+        (Some("LOGIN"), Some(name)) => {
+            catalog.logins.get(&Name::new(name)).map(|login| Place::Login(login))
+        }
+        (class, Some(name)) => of_database(database, class.unwrap_or("OBJECT"), name),
+        (Some(_), None) => None,
+    };
+    let Some(place) = place.filter(|place| place.knows(&permission)) else {
+        return Ok(Value::Null);
+    };
+    if let (Some(column), Place::Object(object)) = (text(call, values, 3), &place) {
+        let is_column = text(call, values, 4).is_some_and(|class| Name::same(&class, "COLUMN"));
+        return match is_column {
+            true => on_column(cx, database, object, &column, &permission),
+            false => Ok(Value::Null),
+        };
+    }
+    let has = |permission: &str| has(cx, database, &place, permission);
+    Ok(flag(match (&*permission, place.permissions()) {
+        _ if is_sysadmin(cx) => true,
+        (ANY, Some(permissions)) => permissions.iter().any(|one| has(one)),
+        (ANY, None) => has("CONNECT"),
+        (one, _) => has(one),
+    }))
+}
+
+/// Finds a thing of a database by the name of its class.
+fn of_database<'d>(database: &'d Database, class: &str, name: &str) -> Option<Place<'d>> {
+    let parts = || ::binder::fragment::parse_object_name(name).ok();
+    let schema_of = |name: &ast::ObjectName| name.schema.as_deref().unwrap_or("dbo").to_owned();
+    match class {
+        "OBJECT" => {
+            let name = parts()?;
+            database.object(&schema_of(&name), &name.object).map(Place::Object)
+        }
+        "TYPE" => {
+            let name = parts()?;
+            let schema = schema_of(&name);
+            let key = (Name::new(&schema), Name::new(&name.object));
+            database.types.get(&key)?;
+            database.schema(&schema).map(Place::Type)
+        }
+        "SCHEMA" => database.schema(&parts()?.object).map(Place::Schema),
+        "USER" | "ROLE" => {
+            let found = database.principals.get(&Name::new(&parts()?.object))?;
+            let is_role = found.kind == PrincipalKind::DatabaseRole;
+            (is_role == (class == "ROLE")).then_some(Place::Principal(found))
+        }
+        _ => None,
+    }
+}
+
+fn on_column(
+    cx: &Context<'_>,
+    database: &Database,
+    object: &Object,
+    column: &str,
+    permission: &str,
+) -> Result<Value> {
+    let columns = crate::objects::columns_of_object(session_of(cx), database, object);
+    let place = columns.iter().position(|name| Name::same(name, column));
+    let Some(id) = place.and_then(|place| i32::try_from(place + 1).ok()) else {
+        return Ok(Value::Null);
+    };
+    let schema = database.schema(object.schema()).map_or(0, |schema| schema.id);
+    let ids = (object.id(), schema);
+    let rights = &session_of(cx).rights;
+    Ok(flag(security::has_on_column(rights, database, ids, id, permission)))
+}
+
+fn has(cx: &Context<'_>, current: &Database, place: &Place<'_>, permission: &str) -> bool {
+    let (catalog, rights) = (&session_of(cx).catalog, &session_of(cx).rights);
+    match place {
+        Place::Server => OF_ALL.contains(&permission) || rights.has_of_server(catalog, permission),
+        Place::Database(database) => match permission {
+            "CONNECT" => rights.enters(database),
+            _ => rights.has_of_database(database, permission),
+        },
+        Place::Schema(schema) | Place::Type(schema) => {
+            rights.has_on_schema(current, schema, permission)
+        }
+        Place::Object(object) => {
+            let schema = current.schema(object.schema()).map_or(0, |schema| schema.id);
+            security::has_on_object(rights, current, (object.id(), schema), permission)
+        }
+        Place::Principal(principal) => {
+            let is_role = principal.kind == PrincipalKind::DatabaseRole;
+            match permission {
+                "IMPERSONATE" => rights.may_be_user(current, principal),
+                "ALTER" if is_role => rights.alters_role(current, principal),
+                "ALTER" if rights.has_of_database(current, "ALTER ANY USER") => true,
+                _ => {
+                    rights.owns(current) || rights.is_granted_on(current, principal.id, permission)
+                }
+            }
+        }
+        Place::Login(login) => match permission {
+            "IMPERSONATE" => rights.may_be_login(catalog, login),
+            "ALTER" => rights.alters_login(catalog, login),
+            _ => rights.is_granted_on_login(catalog, login, permission),
+        },
+    }
+}

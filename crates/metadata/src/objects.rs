@@ -1,0 +1,763 @@
+//! What several views and functions show of the catalog: objects with the constraints that are
+//! objects too, columns of tables and views, parameters.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, StatementKind};
+use types::value::ColumnType;
+use types::{DataType, Length, Value};
+
+use crate::view::Scope;
+use ::catalog::name::Name;
+use ::catalog::{
+    Catalog, ColumnDef, Database, ForeignKeyDef, Generated, IndexConstraint, IndexDef, ModuleDef,
+    Object, ParameterDef, TableDef, Versioning,
+};
+use ::plan::view::SystemView;
+use ::session::SessionState;
+
+/// An object, as `sys.objects` shows it.
+#[derive(Clone, Debug)]
+pub struct ObjectRow {
+    /// Its name.
+    pub name: String,
+    /// `object_id`
+    pub id: i32,
+    /// Schema's name.
+    pub schema: String,
+    /// `schema_id`
+    pub schema_id: i32,
+    /// `principal_id`: the owner of its own that ALTER AUTHORIZATION gave it.
+    pub owner: Option<i32>,
+    /// The table of a constraint or trigger; 0 for the others.
+    pub parent_id: i32,
+    /// `type`
+    pub code: &'static str,
+    /// Creation time.
+    pub created: Value,
+    /// Last change.
+    pub modified: Value,
+    /// Whether it is a part of the server.
+    pub system: bool,
+    /// Whether it is a view WITH CHECK OPTION.
+    pub check_option: bool,
+    /// Whether it is a view WITH VIEW_METADATA.
+    pub view_metadata: bool,
+}
+
+/// Returns `type_desc` of an object type.
+pub fn type_description(code: &str) -> &'static str {
+    match code {
+        "C" => "CHECK_CONSTRAINT",
+        "D" => "DEFAULT_CONSTRAINT",
+        "F" => "FOREIGN_KEY_CONSTRAINT",
+        "FN" => "SQL_SCALAR_FUNCTION",
+        "IF" => "SQL_INLINE_TABLE_VALUED_FUNCTION",
+        "P" => "SQL_STORED_PROCEDURE",
+        "PK" => "PRIMARY_KEY_CONSTRAINT",
+        "SN" => "SYNONYM",
+        "SO" => "SEQUENCE_OBJECT",
+        "TF" => "SQL_TABLE_VALUED_FUNCTION",
+        "TR" => "SQL_TRIGGER",
+        "TT" => "TYPE_TABLE",
+        "U" => "USER_TABLE",
+        "UQ" => "UNIQUE_CONSTRAINT",
+        "V" => "VIEW",
+        _ => "",
+    }
+}
+
+/// Returns the tables of a database by `object_id`; in tempdb also the session's own temporary ones.
+pub fn tables(session: &SessionState, database: &Database) -> Vec<Arc<TableDef>> {
+    let mut tables: Vec<_> = database.tables().map(Arc::clone).collect();
+    if Name::same(&database.name, "tempdb") {
+        tables.extend(session.temp.iter().map(Arc::clone));
+    }
+    tables.sort_by_key(|table| table.id);
+    tables
+}
+
+/// Returns all objects of a database by `object_id`, constraints included.
+pub fn objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
+    let mut rows = Vec::new();
+    for table in tables(session, database) {
+        let first = rows.len();
+        push_table(&table, &mut rows);
+        rows[first].owner = database.owners.get(&table.id).copied();
+    }
+    for object in database.objects.values() {
+        if let Some(row) = module_row(object, database) {
+            rows.push(row);
+        }
+    }
+    rows.sort_by_key(|row| row.id);
+    rows
+}
+
+fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
+    let row = |name: &str, id, parent_id, code| ObjectRow {
+        name: name.to_owned(),
+        id,
+        schema: table.schema.clone(),
+        schema_id: table.schema_id,
+        owner: None,
+        parent_id,
+        code,
+        created: table.created.clone(),
+        modified: table.created.clone(),
+        system: false,
+        check_option: false,
+        view_metadata: false,
+    };
+    rows.push(row(&table.name, table.id, 0, "U"));
+    for index in &table.indexes {
+        let code = match index.constraint {
+            Some(IndexConstraint::PrimaryKey) => "PK",
+            Some(IndexConstraint::Unique) => "UQ",
+            None => continue,
+        };
+        rows.push(row(&index.name, index.constraint_id, table.id, code));
+    }
+    rows.extend(table.checks.iter().map(|c| row(&c.name, c.id, table.id, "C")));
+    rows.extend(table.foreign_keys.iter().map(|f| row(&f.name, f.id, table.id, "F")));
+    let defaults = table.columns.iter().filter_map(|c| c.default.as_ref());
+    rows.extend(defaults.map(|d| row(&d.name, d.id, table.id, "D")));
+}
+
+/// Tells whether an object is a view WITH CHECK OPTION.
+pub fn checks_option(object: &Object) -> bool {
+    let Object::View(view) = object else { return false };
+    matches!(&view.ast.kind, StatementKind::CreateView(view) if view.check_option)
+}
+
+fn has_view_metadata(object: &Object) -> bool {
+    let Object::View(view) = object else { return false };
+    let StatementKind::CreateView(view) = &view.ast.kind else { return false };
+    view.options.iter().any(|option| **option == *"VIEW_METADATA")
+}
+
+fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
+    let schema_id = || database.schema(object.schema()).map_or(0, |s| s.id);
+    let (schema_id, parent_id, code, created, modified) = match object {
+        Object::Table(_) => return None,
+        Object::Procedure(p) => (p.schema_id, 0, "P", p.created.clone(), p.modified.clone()),
+        Object::View(m) | Object::Function(m) | Object::Trigger(m) => {
+            (m.schema_id, m.parent_id, m.type_code, m.created.clone(), m.created.clone())
+        }
+        // Neither keeps its own time: they are as old as can be said, the database.
+        Object::Synonym(_) => {
+            (schema_id(), 0, "SN", database.created.clone(), database.created.clone())
+        }
+        Object::Sequence(_) => {
+            (schema_id(), 0, "SO", database.created.clone(), database.created.clone())
+        }
+    };
+    Some(ObjectRow {
+        name: object.name().to_owned(),
+        id: object.id(),
+        schema: object.schema().to_owned(),
+        schema_id,
+        owner: database.owners.get(&object.id()).copied(),
+        parent_id,
+        code,
+        created,
+        modified,
+        system: false,
+        check_option: checks_option(object),
+        view_metadata: has_view_metadata(object),
+    })
+}
+
+/// Returns the system views as objects: created when the instance started.
+pub fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
+    let started = &session.instance.started;
+    let row = |(id, view): (i32, &dyn SystemView)| {
+        let schema = if view.schema().is_empty() { "sys" } else { view.schema() };
+        ObjectRow {
+            name: view.name().to_owned(),
+            id,
+            schema: schema.to_owned(),
+            schema_id: if schema == "sys" { 4 } else { 3 },
+            owner: None,
+            parent_id: 0,
+            code: if view.arity() == 0 { "V" } else { "TF" },
+            created: started.clone(),
+            modified: started.clone(),
+            system: true,
+            check_option: false,
+            view_metadata: false,
+        }
+    };
+    session.instance.library.views().map(row).collect()
+}
+
+/// A column of a table or view.
+#[derive(Clone, Debug)]
+pub struct ColumnRow {
+    /// Object that it is of.
+    pub object_id: i32,
+    /// Schema's name.
+    pub schema: String,
+    /// Table's name.
+    pub table: String,
+    /// `column_id`
+    pub id: i32,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: ColumnType,
+    /// `user_type_id`
+    pub user_type_id: i32,
+    /// Alias type: schema and name.
+    pub alias: Option<(String, String)>,
+    /// The definition, if it is a table's.
+    pub definition: Option<ColumnDef>,
+}
+
+/// Returns the columns of a database's tables and views by `object_id` and `column_id`.
+pub fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
+    let mut rows = Vec::new();
+    for table in tables(scope.session, scope.database) {
+        push_columns(scope.database, &table, &mut rows);
+    }
+    for object in scope.database.objects.values() {
+        if let Object::View(view) = object {
+            push_view_columns(scope.session, scope.database, view, &mut rows);
+        }
+    }
+    // Columns of one object are in order already.
+    rows.sort_by_key(|row| row.object_id);
+    rows
+}
+
+/// Returns the columns of one table or view, of the system's views too; none if the id is of something else.
+pub fn columns_of(session: &SessionState, database: &Database, id: i32) -> Vec<ColumnRow> {
+    let mut rows = Vec::new();
+    let own = session.temp.iter().find(|table| table.id == id);
+    if let Some(table) = own.or_else(|| database.table_by_id(id)) {
+        push_columns(database, table, &mut rows);
+        return rows;
+    }
+    let is_it = |object: &&Object| object.id() == id;
+    if let Some(Object::View(view)) = database.objects.values().find(is_it) {
+        push_view_columns(session, database, view, &mut rows);
+        return rows;
+    }
+    session
+        .instance
+        .library
+        .views()
+        .filter(|view| view.0 == id)
+        .for_each(|view| push_system_columns(view, &mut rows));
+    rows
+}
+
+fn push_view_columns(
+    session: &SessionState,
+    database: &Database,
+    view: &ModuleDef,
+    rows: &mut Vec<ColumnRow>,
+) {
+    let columns = view_columns(session, database, &view.schema, &view.name);
+    rows.extend((1..).zip(columns).map(|(id, (name, ty))| ColumnRow {
+        object_id: view.id,
+        schema: view.schema.clone(),
+        table: view.name.clone(),
+        id,
+        name,
+        ty,
+        user_type_id: ty.data_type.user_type_id(),
+        alias: None,
+        definition: None,
+    }));
+}
+
+/// Adds the columns of a table.
+pub fn push_columns(database: &Database, table: &TableDef, rows: &mut Vec<ColumnRow>) {
+    for (id, column) in (1..).zip(&table.columns) {
+        let alias = column.user_type.clone();
+        let user_type_id = match column.numeric {
+            true => NUMERIC_ID,
+            false => type_id(database, &column.ty.data_type, alias.as_ref()),
+        };
+        rows.push(ColumnRow {
+            object_id: table.id,
+            schema: table.schema.clone(),
+            table: table.name.clone(),
+            id,
+            name: column.name.clone(),
+            ty: column.ty,
+            user_type_id,
+            alias,
+            definition: Some(column.clone()),
+        });
+    }
+}
+
+/// Returns the columns of the system views.
+pub fn system_columns(session: &SessionState) -> Vec<ColumnRow> {
+    let mut rows = Vec::new();
+    session.instance.library.views().for_each(|view| push_system_columns(view, &mut rows));
+    rows
+}
+
+fn push_system_columns((object_id, view): (i32, &dyn SystemView), rows: &mut Vec<ColumnRow>) {
+    rows.extend((1..).zip(view.columns()).map(|(id, (name, ty))| ColumnRow {
+        object_id,
+        schema: if view.schema().is_empty() { "sys" } else { view.schema() }.to_owned(),
+        table: view.name().to_owned(),
+        id,
+        name: name.to_owned(),
+        ty,
+        user_type_id: ty.data_type.user_type_id(),
+        alias: None,
+        definition: None,
+    }));
+}
+
+/// Returns the id of a column's type: the alias type's if it has one.
+fn type_id(database: &Database, data_type: &DataType, alias: Option<&(String, String)>) -> i32 {
+    match alias {
+        None => data_type.user_type_id(),
+        Some((_, name)) if Name::same(name, "sysname") => SYSNAME_ID,
+        Some((schema, name)) => {
+            database.user_type(schema, name).map_or(data_type.user_type_id(), |t| t.id)
+        }
+    }
+}
+
+/// `user_type_id` of `numeric`, and its `system_type_id`.
+const NUMERIC_ID: i32 = 108;
+
+/// `user_type_id` of `sysname`.
+pub const SYSNAME_ID: i32 = 256;
+
+/// Returns names and types of a view's columns by binding it; none if it no longer binds.
+pub fn view_columns(
+    session: &SessionState,
+    database: &Database,
+    schema: &str,
+    name: &str,
+) -> Vec<(String, ColumnType)> {
+    bind_view(session, &database.name, schema, name).unwrap_or_default()
+}
+
+/// Returns names and types of a view's columns by binding it.
+///
+/// # Errors
+/// Those of its query.
+pub fn bind_view(
+    session: &SessionState,
+    database: &str,
+    schema: &str,
+    name: &str,
+) -> types::Result<Vec<(String, ColumnType)>> {
+    let quote = |part: &str| part.replace(']', "]]");
+    let text = format!("SELECT * FROM [{}].[{}]", quote(schema), quote(name));
+    let batch = tsql::parse(&text, tsql::QuotedIdentifier::On)?;
+    let Some(StatementKind::Select(select)) = batch.statements.into_iter().next().map(|s| s.kind)
+    else {
+        return Ok(Vec::new());
+    };
+    let context = crate::binding::bare_context(session, database);
+    let mut binder = context.binder();
+    let query = ::binder::query::bind_query(&mut binder, &select.query)?;
+    Ok(query.output.into_iter().map(|c| (c.name.to_string(), c.expr.ty)).collect())
+}
+
+/// A parameter of a procedure or a function.
+#[derive(Clone, Debug)]
+pub struct ParameterRow {
+    /// The routine's id.
+    pub object_id: i32,
+    /// The routine's schema.
+    pub schema: String,
+    /// The routine's name.
+    pub procedure: String,
+    /// `parameter_id`; 0 is what a scalar function returns.
+    pub id: i32,
+    /// The parameter; without a name what a function returns.
+    pub definition: ParameterDef,
+}
+
+/// Returns the parameters of a database's procedures and functions, and what scalar functions return.
+pub fn parameters(database: &Database) -> Vec<ParameterRow> {
+    let mut rows = Vec::new();
+    for object in database.objects.values() {
+        let (id, schema, name, parameters, returned) = match object {
+            Object::Procedure(p) => (p.id, &p.schema, &p.name, &p.parameters, None),
+            Object::Function(f) => {
+                let Some(routine) = &f.routine else { continue };
+                (f.id, &f.schema, &f.name, &routine.parameters, routine.returns)
+            }
+            _ => continue,
+        };
+        let returned = returned.map(|ty| ParameterDef {
+            name: String::new(),
+            ty,
+            table_type: None,
+            default: None,
+            output: true,
+        });
+        let numbered = (1..).zip(parameters.iter().cloned());
+        for (number, definition) in returned.into_iter().map(|r| (0, r)).chain(numbered) {
+            rows.push(ParameterRow {
+                object_id: id,
+                schema: schema.clone(),
+                procedure: name.clone(),
+                id: number,
+                definition,
+            });
+        }
+    }
+    rows
+}
+
+/// Length in characters as INFORMATION_SCHEMA has it: -1 for `max`.
+pub fn character_length(data_type: &DataType) -> Option<i32> {
+    Some(match data_type {
+        DataType::Text | DataType::Image => i32::MAX,
+        DataType::NText => 1_073_741_823,
+        DataType::Xml => -1,
+        DataType::SqlVariant => 0,
+        other => match other.length()? {
+            Length::Limited(n) => i32::from(n),
+            Length::Max => -1,
+        },
+    })
+}
+
+/// Length in bytes as INFORMATION_SCHEMA has it.
+pub fn octet_length(data_type: &DataType) -> Option<i32> {
+    let characters = character_length(data_type)?;
+    Some(match data_type {
+        DataType::NText => 2_147_483_646,
+        DataType::NChar(_) | DataType::NVarChar(_) if characters > 0 => characters * 2,
+        _ => characters,
+    })
+}
+
+/// Precision, radix and scale of a numeric type as INFORMATION_SCHEMA has them.
+pub fn numeric_facts(data_type: &DataType) -> Option<(u8, i16, Option<i32>)> {
+    match data_type {
+        DataType::Real | DataType::Float => Some((data_type.precision(), 2, None)),
+        DataType::Bit => None,
+        other if other.is_numeric() => {
+            Some((other.precision(), 10, Some(i32::from(other.scale()))))
+        }
+        _ => None,
+    }
+}
+
+/// Decimals of the seconds of a date or time type.
+pub fn datetime_precision(data_type: &DataType) -> Option<i16> {
+    match data_type {
+        DataType::Date | DataType::SmallDateTime => Some(0),
+        DataType::DateTime => Some(3),
+        DataType::Time(s) | DataType::DateTime2(s) | DataType::DateTimeOffset(s) => {
+            Some(i16::from(*s))
+        }
+        _ => None,
+    }
+}
+
+/// Finds an object of a database by schema and name: tables, modules, constraints, system views.
+pub fn find_object(
+    session: &SessionState,
+    database: &Database,
+    schema: Option<&str>,
+    name: &str,
+) -> Option<ObjectRow> {
+    let in_schema = |row: &ObjectRow| {
+        Name::same(&row.name, name) && schema.is_none_or(|s| Name::same(&row.schema, s))
+    };
+    let mut own = objects(session, database).into_iter().filter(in_schema);
+    // Without a schema dbo's comes first.
+    let found = match schema {
+        Some(_) => own.next(),
+        None => own.find(|row| Name::same(&row.schema, "dbo")),
+    };
+    found.or_else(|| {
+        let system = |row: &ObjectRow| {
+            Name::same(&row.name, name)
+                && match schema {
+                    Some(schema) => Name::same(&row.schema, schema),
+                    None => row.schema == "sys",
+                }
+        };
+        system_objects(session).into_iter().find(system)
+    })
+}
+
+/// Finds an object of a database by id.
+pub fn object_by_id(session: &SessionState, database: &Database, id: i32) -> Option<ObjectRow> {
+    let found = objects(session, database).into_iter().find(|row| row.id == id);
+    found.or_else(|| system_objects(session).into_iter().find(|row| row.id == id))
+}
+
+/// Returns the objects of some types.
+pub fn of_kind(session: &SessionState, database: &Database, codes: &[&str]) -> Vec<ObjectRow> {
+    let mut rows = objects(session, database);
+    rows.retain(|row| codes.contains(&row.code));
+    rows
+}
+
+/// Returns the objects of a database and of the system.
+pub fn all_objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
+    let mut rows = objects(session, database);
+    rows.extend(system_objects(session));
+    rows
+}
+
+/// Returns a table as an object.
+pub fn table_row(table: &TableDef) -> ObjectRow {
+    ObjectRow {
+        name: table.name.clone(),
+        id: table.id,
+        schema: table.schema.clone(),
+        schema_id: table.schema_id,
+        owner: None,
+        parent_id: 0,
+        code: "U",
+        created: table.created.clone(),
+        modified: table.created.clone(),
+        system: false,
+        check_option: false,
+        view_metadata: false,
+    }
+}
+
+impl ColumnRow {
+    /// Tells something of the definition; false for a view's column.
+    pub fn is(&self, test: impl FnOnce(&ColumnDef) -> bool) -> bool {
+        self.definition.as_ref().is_some_and(test)
+    }
+
+    /// `system_type_id`
+    pub fn system_type_id(&self) -> u8 {
+        match self.is(|d| d.numeric) {
+            true => u8::try_from(NUMERIC_ID).unwrap_or(u8::MAX),
+            false => self.ty.data_type.system_type_id(),
+        }
+    }
+
+    /// Returns the type's name as the column was declared.
+    pub fn type_name(&self) -> &'static str {
+        match self.is(|d| d.numeric) {
+            true => "numeric",
+            false => self.ty.data_type.name(),
+        }
+    }
+
+    /// Returns the object id of the DEFAULT constraint; 0 without one.
+    pub fn default_id(&self) -> i32 {
+        self.definition.as_ref().and_then(|d| d.default.as_ref()).map_or(0, |d| d.id)
+    }
+}
+
+impl ParameterRow {
+    /// `system_type_id`: 243 for a table type.
+    pub fn system_type_id(&self) -> u8 {
+        match &self.definition.table_type {
+            Some(_) => 243,
+            None => self.definition.ty.data_type.system_type_id(),
+        }
+    }
+
+    /// `user_type_id`
+    pub fn user_type_id(&self) -> i32 {
+        match &self.definition.table_type {
+            Some(table) => table.id,
+            None => self.definition.ty.data_type.user_type_id(),
+        }
+    }
+}
+
+/// Text of a procedure, view, function or trigger.
+pub struct ModuleRow {
+    /// `object_id`
+    pub id: i32,
+    /// The text, unless it is withheld.
+    pub text: Option<String>,
+    /// ANSI_NULLS at CREATE.
+    pub ansi_nulls: bool,
+    /// QUOTED_IDENTIFIER at CREATE.
+    pub quoted_identifier: bool,
+    /// NATIVE_COMPILATION, which needs SCHEMABINDING.
+    pub native: bool,
+    /// SCHEMABINDING
+    pub schema_bound: bool,
+    /// WITH RECOMPILE
+    pub recompiled: bool,
+    /// RETURNS NULL ON NULL INPUT
+    pub null_on_null: bool,
+    /// WITH EXECUTE AS, unless CALLER.
+    pub execute_as: Option<::catalog::ExecuteAs>,
+}
+
+fn of_module(module: &ModuleDef) -> ModuleRow {
+    ModuleRow {
+        id: module.id,
+        text: Some(module.text.clone()),
+        ansi_nulls: module.options.ansi_nulls,
+        quoted_identifier: module.options.quoted_identifier,
+        native: false,
+        schema_bound: is_bound(&module.ast.kind),
+        recompiled: false,
+        null_on_null: matches!(
+            &module.ast.kind,
+            ast::StatementKind::CreateFunction(function)
+                if function.options.contains(&ast::RoutineOption::ReturnsNullOnNullInput)
+        ),
+        execute_as: module.execute_as,
+    }
+}
+
+/// Returns the modules of a database.
+pub fn modules(database: &Database) -> Vec<ModuleRow> {
+    let row = |object: &Object| match object {
+        Object::Procedure(p) => Some(ModuleRow {
+            id: p.id,
+            text: Some(p.text.clone()),
+            ansi_nulls: p.options.ansi_nulls,
+            quoted_identifier: p.options.quoted_identifier,
+            native: p.native,
+            schema_bound: p.ast.options.contains(&ast::RoutineOption::SchemaBinding),
+            recompiled: p.ast.options.contains(&ast::RoutineOption::Recompile),
+            null_on_null: false,
+            execute_as: p.execute_as,
+        }),
+        Object::View(m) | Object::Function(m) | Object::Trigger(m) => Some(of_module(m)),
+        Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => None,
+    };
+    let of_objects = database.objects.values().filter_map(row);
+    let all = of_objects.chain(database.triggers.values().map(|trigger| of_module(trigger)));
+    let shown = |row: ModuleRow| match database.withheld.contains(&row.id) {
+        true => ModuleRow { text: None, ..row },
+        false => row,
+    };
+    all.map(shown).collect()
+}
+
+/// Returns the modules of the server: its triggers.
+pub fn server_modules(catalog: &Catalog) -> Vec<ModuleRow> {
+    catalog.triggers.values().map(|trigger| of_module(trigger)).collect()
+}
+
+/// The `stats_id`s of a table: those of its indexes, and one above them all for each of its own.
+pub fn statistics_ids(table: &TableDef) -> impl Iterator<Item = i32> {
+    let highest = table.indexes.iter().map(|index| index.id).max().unwrap_or(0).max(1);
+    let own = (highest + 1..).zip(&table.statistics).map(|(number, _)| number);
+    table.indexes.iter().map(|index| index.id).chain(own)
+}
+
+/// Returns the text of a module.
+pub fn definition(database: &Database, id: i32) -> Option<String> {
+    modules(database).into_iter().find(|m| m.id == id)?.text
+}
+
+/// Returns the collation's name of a string type, else NULL.
+pub fn collation_name(ty: &ColumnType) -> Value {
+    let string = ty.data_type.is_string() && ty.data_type != DataType::Xml;
+    if string { Value::nvarchar(&ty.collation.name()) } else { Value::Null }
+}
+
+/// Returns the name of a collation's code page as INFORMATION_SCHEMA has it.
+pub fn character_set_name(collation: types::Collation) -> &'static str {
+    match collation.code_page().number() {
+        1252 => "iso_1",
+        65_001 => "utf8",
+        1250 => "cp1250",
+        1251 => "cp1251",
+        1253 => "cp1253",
+        1254 => "cp1254",
+        1255 => "cp1255",
+        1256 => "cp1256",
+        1257 => "cp1257",
+        1258 => "cp1258",
+        _ => "",
+    }
+}
+
+/// Returns the character set of a string type, else NULL.
+pub fn character_set(ty: &ColumnType) -> Value {
+    match ty.data_type {
+        DataType::Char(_) | DataType::VarChar(_) | DataType::Text => {
+            Value::nvarchar(character_set_name(ty.collation))
+        }
+        DataType::NChar(_) | DataType::NVarChar(_) | DataType::NText => Value::nvarchar("UNICODE"),
+        _ => Value::Null,
+    }
+}
+
+/// Finds the key of a table that a foreign key refers to: the unique index over those columns.
+pub fn referenced_key<'t>(table: &'t TableDef, foreign: &ForeignKeyDef) -> Option<&'t IndexDef> {
+    let covers = |index: &&IndexDef| {
+        index.is_key()
+            && index.keys.len() == foreign.referenced_columns.len()
+            && foreign.referenced_columns.iter().all(|c| index.keys.iter().any(|k| k.0 == *c))
+    };
+    table.indexes.iter().find(covers)
+}
+
+/// Returns the last identity value that a table gave; none before the first.
+pub fn last_identity(table: &TableDef) -> Option<i64> {
+    let (seed, increment) = table.columns.iter().find_map(|c| c.identity)?;
+    // Relaxed: a statistic.
+    let next = table.rows.identity_next.load(sos::sync::Ordering::Relaxed);
+    (next != seed).then(|| next - increment)
+}
+
+/// Number and description of what a column is generated as.
+pub fn generated_always(generated: Option<Generated>) -> (u8, &'static str) {
+    match generated {
+        None => (0, "NOT_APPLICABLE"),
+        Some(Generated::RowStart) => (1, "AS_ROW_START"),
+        Some(Generated::RowEnd) => (2, "AS_ROW_END"),
+    }
+}
+
+/// Number and description of a table's part in system-versioning.
+pub fn temporal_type(table: &TableDef) -> (u8, &'static str) {
+    match table.versioning {
+        Versioning::Off => (0, "NON_TEMPORAL_TABLE"),
+        Versioning::History { .. } => (1, "HISTORY_TABLE"),
+        Versioning::Current { .. } => (2, "SYSTEM_VERSIONED_TEMPORAL_TABLE"),
+    }
+}
+
+/// Tells whether a view or function is WITH SCHEMABINDING.
+pub fn is_bound(kind: &ast::StatementKind) -> bool {
+    match kind {
+        ast::StatementKind::CreateView(view) => {
+            view.options.iter().any(|option| **option == *"SCHEMABINDING")
+        }
+        ast::StatementKind::CreateFunction(function) => is_bound_routine(&function.options),
+        _ => false,
+    }
+}
+
+/// Tells whether options of a routine have SCHEMABINDING.
+pub fn is_bound_routine(options: &[ast::RoutineOption]) -> bool {
+    options.contains(&ast::RoutineOption::SchemaBinding)
+}
+
+/// Returns the names of the columns of a table or view; none of what has no columns, or of a view that no longer binds.
+pub fn columns_of_object(
+    session: &SessionState,
+    database: &Database,
+    object: &Object,
+) -> Vec<String> {
+    match object {
+        Object::Table(table) => table.columns.iter().map(|column| column.name.clone()).collect(),
+        Object::View(view) => {
+            let columns = view_columns(session, database, &view.schema, &view.name);
+            columns.into_iter().map(|(name, _)| name).collect()
+        }
+        Object::Procedure(_)
+        | Object::Function(_)
+        | Object::Trigger(_)
+        | Object::Sequence(_)
+        | Object::Synonym(_) => Vec::new(),
+    }
+}

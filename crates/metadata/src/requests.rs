@@ -1,0 +1,123 @@
+//! Running requests as `sys.dm_exec_requests` shows them: the session's card, the thread that runs the
+//! request, and the statement that it is at.
+
+use std::sync::Arc;
+
+use sos::clock;
+use sos::sched::{Activity, Role, Standing};
+use types::Value;
+
+use crate::sessions::{SessionRow, blocked, blocking_session, session_rows};
+use crate::view::Scope;
+use ::plan::stats::{ProgramBooks, Spend, StatementRow, statement_of};
+use ::session::session_number;
+
+/// A running request.
+pub struct RequestRow {
+    /// Its session.
+    pub session: SessionRow,
+    /// What its thread does; none where no scheduler runs it.
+    pub activity: Option<Arc<Activity>>,
+    /// The program that it is in.
+    pub books: Option<Arc<ProgramBooks>>,
+    /// The statement that it is at.
+    pub statement: Option<StatementRow>,
+    /// CPU time so far, in ns.
+    pub cpu_ns: Option<u64>,
+    /// Threads that help it.
+    pub helpers: usize,
+    /// The session in the way of its wait.
+    pub blocking: Option<i16>,
+    /// The lock or row that it waits for.
+    pub resource: Option<String>,
+}
+
+/// A wait in progress.
+pub struct Wait {
+    /// `wait_type`
+    pub name: &'static str,
+    /// So far, in ms.
+    pub ms: u64,
+}
+
+impl RequestRow {
+    /// Returns `status`.
+    pub fn status(&self) -> &'static str {
+        match self.activity.as_ref().map(|activity| activity.standing()) {
+            // A thread outside the schedulers runs, as far as anybody knows.
+            None | Some(Standing::Running | Standing::Idle) => "running",
+            Some(Standing::Runnable) => "runnable",
+            Some(Standing::Waiting) => "suspended",
+        }
+    }
+
+    /// Returns its wait in progress.
+    pub fn wait(&self) -> Option<Wait> {
+        let waiting = self.activity.as_ref()?.waiting()?;
+        let ticks = clock::now_ticks().saturating_sub(waiting.since);
+        Some(Wait { name: waiting.wait_type.name(), ms: clock::ticks_to_ns(ticks) / 1_000_000 })
+    }
+
+    /// Returns the type of the wait that it is in, or of its thread's last one.
+    pub fn last_wait(&self) -> Option<&'static str> {
+        Some(self.activity.as_ref()?.last_wait()?.name())
+    }
+
+    /// Returns `blocking_session_id`: 0 if it does not wait, NULL if it is not known for whom.
+    pub fn blocking(&self) -> Value {
+        match (self.blocking, self.wait()) {
+            (Some(session), _) => Value::SmallInt(session),
+            (None, None) => Value::SmallInt(0),
+            (None, Some(_)) => Value::Null,
+        }
+    }
+
+    /// Returns the scheduler that runs it.
+    pub fn scheduler(&self) -> Option<u32> {
+        match self.activity.as_ref()?.role() {
+            Role::Worker(scheduler) => Some(scheduler),
+            Role::Background => None,
+        }
+    }
+
+    /// Returns `command`: the first word of the statement.
+    pub fn command(&self) -> Option<String> {
+        let statement = self.statement.as_ref()?;
+        let first = statement.text().split(|c: char| !c.is_ascii_alphabetic()).next()?;
+        Some(first.to_ascii_uppercase())
+    }
+}
+
+/// Returns the requests that run now, by session.
+pub fn request_rows(scope: &Scope<'_>) -> Vec<RequestRow> {
+    let instance = &scope.session.instance;
+    let activities = instance.machine.activities();
+    let threads = instance.machine.accounts().threads();
+    let row = |session: SessionRow| {
+        let live = &session.card.live;
+        let worker = live.worker();
+        let activity = activities.iter().find(|a| a.number() == worker).map(Arc::clone);
+        let account = threads.iter().find(|account| account.number() == worker);
+        let spent = account.map(|account| Spend::from(account.spent_so_far()).worker());
+        let tag = session_number(session.card.id);
+        let helpers: Vec<&Arc<Activity>> =
+            activities.iter().filter(|a| a.work() == Some(tag) && a.part() > 0).collect();
+        let helped = |helper: &&Arc<Activity>| {
+            let account = threads.iter().find(|account| account.number() == helper.number());
+            let spent = account.map_or(0, |a| Spend::from(a.spent_so_far()).worker());
+            spent.saturating_sub(helper.part_from())
+        };
+        let helped_ticks: u64 = helpers.iter().map(helped).sum();
+        let helpers = helpers.len();
+        // What helpers that have ended spent is taken off what the worker had spent before.
+        let own = |ticks: u64| ticks.wrapping_sub(live.worker_ticks());
+        let shown = |ticks: u64| if ticks.cast_signed() < 0 { 0 } else { ticks };
+        let cpu_ns = spent.map(|ticks| clock::ticks_to_ns(shown(own(ticks)) + helped_ticks));
+        let books = instance.statistics.by_serial(live.program());
+        let statement = statement_of(&instance.statistics, live.statement());
+        let (by, resource) = blocked(scope, session.card.id).map(|b| (b.by, b.resource)).unzip();
+        let blocking = by.flatten().or_else(|| blocking_session(activity.as_deref(), &activities));
+        RequestRow { activity, books, statement, cpu_ns, helpers, blocking, resource, session }
+    };
+    session_rows(scope).into_iter().filter(|s| s.card.is_running()).map(row).collect()
+}

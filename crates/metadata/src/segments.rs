@@ -1,0 +1,92 @@
+//! Segments of columnstore indexes, as their views read them: what is committed.
+
+use std::sync::Arc;
+
+use storage::columnstore::{ColumnView, Encoding, RowGroup, Zone};
+use storage::{Read, TransactionOptions};
+
+use crate::types::{IndexRow, index_rows};
+use crate::view::Scope;
+
+/// A column of a row group.
+pub struct SegmentRow {
+    /// Its index.
+    pub index: IndexRow,
+    /// Number of the column, from 1.
+    pub column: usize,
+    /// Number of the row group.
+    pub group: u64,
+    /// How it is encoded.
+    pub encoding: Encoding,
+    /// Rows, deleted ones included.
+    pub rows: usize,
+    /// Rows that are NULL.
+    pub nulls: usize,
+    /// Entries of its dictionary; 0 if it has none.
+    pub entries: usize,
+    /// The least and the largest word, if they order as the values do.
+    pub zone: Option<Zone>,
+    /// Bytes that it takes.
+    pub bytes: usize,
+}
+
+impl SegmentRow {
+    /// Returns `encoding_type`: what SQL Server calls it.
+    pub const fn encoding_type(&self) -> i32 {
+        match self.encoding {
+            Encoding::Constant | Encoding::RunLength | Encoding::Packed => 1,
+            Encoding::NumberDictionary => 2,
+            Encoding::StringDictionary => 3,
+            Encoding::Strings => 5,
+        }
+    }
+}
+
+/// Returns the segments of a database's tables.
+///
+/// # Errors
+/// 701 if there is no memory to read them.
+pub fn segment_rows(scope: &Scope<'_>) -> types::Result<Vec<SegmentRow>> {
+    let mut rows = Vec::new();
+    for index in index_rows(scope.session, scope.database) {
+        if index.is_column_index || index.table.columnstore.is_some() {
+            let read = add_table(&index, scope, &mut rows);
+            read.map_err(|_| types::Error::from(types::Msg::OutOfMemory))?;
+        }
+    }
+    Ok(rows)
+}
+
+fn add_table(
+    index: &IndexRow,
+    scope: &Scope<'_>,
+    rows: &mut Vec<SegmentRow>,
+) -> storage::Result<()> {
+    let table = Arc::clone(&index.table);
+    let reader = scope.session.instance.store.begin(TransactionOptions::STATEMENT);
+    let (data, isolation) = (&table.rows.data, Read::COMMITTED.isolation);
+    let groups: Vec<RowGroup<'_>> = match index.column_index() {
+        Some(own) => {
+            let view = reader.column_view(data, own.storage_id, isolation);
+            view.into_iter().flat_map(ColumnView::groups).collect()
+        }
+        None => reader.row_groups(data, Read::COMMITTED)?,
+    };
+    for group in groups {
+        rows.extend((0..group.columns()).map(|column| {
+            let segment = group.segment(column);
+            SegmentRow {
+                index: index.clone(),
+                column: column + 1,
+                group: group.id(),
+                encoding: segment.encoding(),
+                rows: segment.rows(),
+                nulls: segment.nulls(),
+                entries: segment.dictionary_entries(),
+                zone: segment.zone(),
+                bytes: segment.memory(),
+            }
+        }));
+    }
+    Ok(())
+}

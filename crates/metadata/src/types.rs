@@ -1,0 +1,323 @@
+//! Types and indexes as the catalog views show them: every table has an index 0 or 1.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{DataType, Length, Msg, Result, Value};
+
+use crate::objects::{SYSNAME_ID, tables};
+use crate::view::Scope;
+use ::catalog::{
+    ColumnIndexDef, Database, IndexConstraint, IndexDef, IndexKind, ShownOptions, TableDef,
+    UserType,
+};
+use ::session::SessionState;
+
+/// A type, as `sys.types` shows it.
+#[derive(Clone, Debug)]
+pub struct TypeRow {
+    /// Its name.
+    pub name: String,
+    /// `system_type_id`
+    pub system_type_id: u8,
+    /// `user_type_id`
+    pub user_type_id: i32,
+    /// `schema_id`
+    pub schema_id: i32,
+    /// Bytes at most; -1 for `max`.
+    pub max_length: i16,
+    /// Digits at most.
+    pub precision: u8,
+    /// Digits behind the point at most.
+    pub scale: u8,
+    /// Collation of a string type.
+    pub collation: String,
+    /// Whether columns of it may be NULL.
+    pub nullable: bool,
+    /// Whether a user made it.
+    pub user_defined: bool,
+    /// Whether it is a table type.
+    pub table_type: bool,
+    /// Whether it is a memory-optimized table type.
+    pub memory_optimized: bool,
+}
+
+/// `system_type_id` of table types.
+const TABLE_TYPE_ID: u8 = 243;
+
+/// The system's types in their widest form.
+const SYSTEM_TYPES: [DataType; 29] = [
+    DataType::Image,
+    DataType::Text,
+    DataType::UniqueIdentifier,
+    DataType::Date,
+    DataType::Time(7),
+    DataType::DateTime2(7),
+    DataType::DateTimeOffset(7),
+    DataType::TinyInt,
+    DataType::SmallInt,
+    DataType::Int,
+    DataType::SmallDateTime,
+    DataType::Real,
+    DataType::Money,
+    DataType::DateTime,
+    DataType::Float,
+    DataType::SqlVariant,
+    DataType::NText,
+    DataType::Bit,
+    DataType::Decimal { precision: 38, scale: 38 },
+    DataType::SmallMoney,
+    DataType::BigInt,
+    DataType::VarBinary(Length::Limited(8_000)),
+    DataType::VarChar(Length::Limited(8_000)),
+    DataType::Binary(8_000),
+    DataType::Char(8_000),
+    DataType::RowVersion,
+    DataType::NVarChar(Length::Limited(4_000)),
+    DataType::NChar(4_000),
+    DataType::Xml,
+];
+
+/// Returns the types of a database by `user_type_id`: the system's, `sysname`, alias and table types.
+pub fn type_rows(database: &Database) -> Vec<TypeRow> {
+    let collation = database.collation.name();
+    let system = |data_type: &DataType| TypeRow {
+        name: data_type.name().to_owned(),
+        system_type_id: data_type.system_type_id(),
+        user_type_id: data_type.user_type_id(),
+        schema_id: 4,
+        max_length: data_type.max_length(),
+        precision: data_type.precision(),
+        scale: data_type.scale(),
+        collation: if data_type.is_string() { collation.clone() } else { String::new() },
+        nullable: *data_type != DataType::RowVersion,
+        user_defined: false,
+        table_type: false,
+        memory_optimized: false,
+    };
+    let mut rows: Vec<TypeRow> = SYSTEM_TYPES.iter().map(system).collect();
+    // `numeric` is `decimal` by another name, with a number of its own.
+    let decimal = system(&DataType::Decimal { precision: 38, scale: 38 });
+    rows.push(TypeRow {
+        name: "numeric".to_owned(),
+        system_type_id: 108,
+        user_type_id: 108,
+        ..decimal
+    });
+    let name = system(&DataType::NVarChar(Length::Limited(128)));
+    rows.push(TypeRow {
+        name: "sysname".to_owned(),
+        user_type_id: SYSNAME_ID,
+        nullable: false,
+        ..name
+    });
+    rows.extend(database.types.values().map(|t| user_type_row(database, t)));
+    rows.sort_by_key(|row| row.user_type_id);
+    rows
+}
+
+fn user_type_row(database: &Database, user_type: &Arc<UserType>) -> TypeRow {
+    let base = user_type.base.as_ref();
+    let of = |fact: fn(&ColumnType) -> i16| base.map_or(-1, fact);
+    TypeRow {
+        name: user_type.name.clone(),
+        system_type_id: base.map_or(TABLE_TYPE_ID, |b| b.data_type.system_type_id()),
+        user_type_id: user_type.id,
+        schema_id: database.schema(&user_type.schema).map_or(1, |s| s.id),
+        max_length: of(|b| b.data_type.max_length()),
+        precision: base.map_or(0, |b| b.data_type.precision()),
+        scale: base.map_or(0, |b| b.data_type.scale()),
+        collation: base
+            .filter(|b| b.data_type.is_string())
+            .map(|b| b.collation.name())
+            .unwrap_or_default(),
+        nullable: base.is_some_and(|b| b.nullable),
+        user_defined: true,
+        table_type: user_type.table.is_some(),
+        memory_optimized: user_type.table.as_ref().is_some_and(is_memory_optimized),
+    }
+}
+
+fn is_memory_optimized(table: &tsql::ast::CreateTable) -> bool {
+    table.options.iter().any(|o| matches!(o, tsql::ast::TableOption::MemoryOptimized(on) if *on))
+}
+
+/// An index of a table, or its heap.
+#[derive(Clone, Debug)]
+pub struct IndexRow {
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// Place in its list; none for the heap.
+    pub place: Option<usize>,
+    /// Whether it is the nonclustered columnstore index.
+    pub is_column_index: bool,
+}
+
+impl IndexRow {
+    /// Returns the index; none for the heap.
+    pub fn index(&self) -> Option<&IndexDef> {
+        self.place.and_then(|place| self.table.indexes.get(place))
+    }
+
+    /// Returns the options that are only shown; a heap has compression alone.
+    pub fn shown(&self) -> ShownOptions {
+        let of_heap =
+            || ShownOptions { compression: self.table.compression, ..ShownOptions::default() };
+        self.index().map_or_else(of_heap, |index| index.shown)
+    }
+
+    /// Returns the nonclustered columnstore index, if it is that.
+    pub fn column_index(&self) -> Option<&ColumnIndexDef> {
+        self.table.column_index.as_ref().filter(|_| self.is_column_index)
+    }
+
+    /// Returns COMPRESSION_DELAY, if it is a columnstore index.
+    pub fn compression_delay(&self) -> Option<i32> {
+        let clustered = self.table.columnstore.as_ref().filter(|_| self.place.is_none());
+        let delay = self.column_index().map(|index| index.compression_delay);
+        delay.or(clustered.map(|index| index.compression_delay))
+    }
+
+    /// Returns `index_id`: 0 is the heap.
+    pub fn id(&self) -> i32 {
+        if let Some(index) = self.column_index() {
+            return index.id;
+        }
+        self.index().map_or(i32::from(self.table.columnstore.is_some()), |index| index.id)
+    }
+
+    /// Returns its name; none for the heap.
+    pub fn name(&self) -> Option<&str> {
+        if let Some(index) = self.column_index() {
+            return Some(&index.name);
+        }
+        let columnstore = self.table.columnstore.as_ref().map(|index| index.name.as_str());
+        self.index().map(|index| index.name.as_str()).or(columnstore)
+    }
+
+    /// Returns the constraint that the index enforces.
+    pub fn constraint(&self) -> Option<IndexConstraint> {
+        self.index().and_then(|i| i.constraint)
+    }
+
+    /// Returns its memory, in pages of 8 KB: rows are with the heap or the clustered index.
+    pub fn pages(&self) -> Pages {
+        let data = &self.table.rows.data;
+        if self.is_column_index {
+            let groups = data.column_groups().unwrap_or_default();
+            let bytes: usize = groups.iter().map(|group| group.bytes).sum();
+            let used = pages(u64::try_from(bytes).unwrap_or(u64::MAX));
+            return Pages { data: used, used, reserved: used };
+        }
+        let index = self.index();
+        let own = index.and_then(|i| data.index_memory(i.storage_id())).unwrap_or_default();
+        if index.is_some_and(|i| !i.clustered) {
+            let used = pages(own.used_indexes_bytes);
+            return Pages { data: used, used, reserved: pages(own.allocated_indexes_bytes) };
+        }
+        let all = data.memory();
+        Pages {
+            data: pages(all.used_rows_bytes),
+            used: pages(all.used_rows_bytes + own.used_indexes_bytes),
+            reserved: pages(all.allocated_rows_bytes + own.allocated_indexes_bytes),
+        }
+    }
+
+    /// Returns its memory; that of the heap or the clustered index with that of the other indexes.
+    pub fn pages_with_others(&self) -> Pages {
+        let own = self.pages();
+        if self.is_column_index || self.index().is_some_and(|i| !i.clustered) {
+            return own;
+        }
+        let all = self.table.rows.data.memory();
+        Pages {
+            data: own.data,
+            used: pages(all.used_rows_bytes + all.used_indexes_bytes),
+            reserved: pages(all.allocated_rows_bytes + all.allocated_indexes_bytes),
+        }
+    }
+
+    /// Returns `type` and `type_desc`.
+    pub fn kind(&self) -> (u8, &'static str) {
+        match self.index() {
+            None if self.is_column_index => (6, "NONCLUSTERED COLUMNSTORE"),
+            None if self.table.columnstore.is_some() => (5, "CLUSTERED COLUMNSTORE"),
+            None => (0, "HEAP"),
+            Some(index) => match index.kind {
+                IndexKind::Hash => (7, "NONCLUSTERED HASH"),
+                IndexKind::Range if index.clustered => (1, "CLUSTERED"),
+                IndexKind::Range => (2, "NONCLUSTERED"),
+            },
+        }
+    }
+}
+
+/// Memory in pages of 8 KB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pages {
+    /// Of rows, for the heap or the clustered index; of the index, for another one.
+    pub data: u64,
+    /// In use.
+    pub used: u64,
+    /// Allocated.
+    pub reserved: u64,
+}
+
+/// Bytes of a page.
+const PAGE_BYTES: u64 = 8_192;
+
+fn pages(bytes: u64) -> u64 {
+    bytes.div_ceil(PAGE_BYTES)
+}
+
+/// Returns the indexes that the first three arguments of a table function name, with their databases:
+/// database, object and index by their ids; NULL and 0 are all of them, and so is -1 for the index.
+///
+/// # Errors
+/// 262 for a database whose state the login may not see, 300 for all of them.
+pub fn asked_indexes(scope: &Scope<'_>) -> Result<Vec<(i16, IndexRow)>> {
+    let argument = |place: usize| match scope.arguments.get(place) {
+        Some(Value::SmallInt(id)) => Some(i32::from(*id)),
+        Some(Value::Int(id)) => Some(*id),
+        _ => None,
+    };
+    let wanted = |asked: Option<i32>, id: i32| asked.is_none_or(|asked| asked == id);
+    let database = argument(0).filter(|id| *id != 0);
+    let object = argument(1).filter(|id| *id != 0);
+    let index = argument(2).filter(|id| *id >= 0);
+    let mut found = Vec::new();
+    let rights = &scope.session.rights;
+    if database.is_none() && !rights.views_server_state() {
+        return Err(Msg::ServerPermissionDenied("VIEW SERVER STATE").into());
+    }
+    for each in scope.session.catalog.databases.values() {
+        if !wanted(database, i32::from(each.id)) {
+            continue;
+        }
+        if database.is_some() {
+            rights.check_database_state(each)?;
+        }
+        let rows = index_rows(scope.session, each).into_iter();
+        let rows = rows.filter(|row| wanted(object, row.table.id) && wanted(index, row.id()));
+        found.extend(rows.map(|row| (each.id, row)));
+    }
+    Ok(found)
+}
+
+/// Returns the indexes of a database's tables, the heap first where no index is clustered.
+pub fn index_rows(session: &SessionState, database: &Database) -> Vec<IndexRow> {
+    let mut rows = Vec::new();
+    let row = |table: &Arc<TableDef>, place, is_column_index| {
+        let table = Arc::clone(table);
+        IndexRow { table, place, is_column_index }
+    };
+    for table in tables(session, database) {
+        if !table.indexes.iter().any(|i| i.clustered) {
+            rows.push(row(&table, None, false));
+        }
+        let places = 0..table.indexes.len();
+        rows.extend(places.map(|place| row(&table, Some(place), false)));
+        rows.extend(table.column_index.as_ref().map(|_| row(&table, None, true)));
+    }
+    rows
+}

@@ -1,0 +1,141 @@
+//! The frame of a running batch or module: its variables, table variables and LOCAL cursors. Table variables go with
+//! it, however it ends.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use storage::Store;
+use types::Value;
+
+use crate::cursor::Cursor;
+use crate::state::SessionState;
+use crate::stop::Stop;
+use catalog::TableRows;
+use plan::program::Program;
+
+/// A batch's or procedure's variables.
+#[derive(Default)]
+pub struct Frame {
+    /// Scalars by slot.
+    pub variables: Vec<Value>,
+    /// Table variables by slot; their definitions are in the program.
+    pub tables: FrameTables,
+    /// Object id of the procedure that runs; 0 in a batch.
+    pub procedure_id: i32,
+    /// Last identity value inserted in this scope: SCOPE_IDENTITY().
+    pub scope_identity: Option<Value>,
+    /// What COLUMNS_UPDATED() gives, in a trigger.
+    pub updated: Option<Vec<u8>>,
+    /// What RETURN gave, in a function.
+    pub result: Value,
+    /// LOCAL cursors.
+    pub cursors: Vec<Cursor>,
+    /// How many WHILE loops the running statement is in.
+    pub loops: u32,
+}
+
+impl Frame {
+    /// Makes the frame of a program: variables NULL, table variables empty.
+    ///
+    /// # Errors
+    /// 701 if there is no memory for a table variable.
+    pub fn for_program(session: &SessionState, program: &Program) -> Result<Self, Stop> {
+        Self::with_buffer(session, program, Vec::new())
+    }
+
+    /// As [`Frame::for_program`], with memory for the variables, in which all values are NULL.
+    ///
+    /// # Errors
+    /// 701 if there is no memory for a table variable.
+    pub fn with_buffer(
+        session: &SessionState,
+        program: &Program,
+        mut variables: Vec<Value>,
+    ) -> Result<Self, Stop> {
+        debug_assert!(variables.iter().all(Value::is_null), "cleared when they were given back");
+        variables.resize_with(program.variables.len(), || Value::Null);
+        let mut tables = FrameTables::default();
+        if !program.table_variables.is_empty() {
+            let instance = &session.instance;
+            tables = FrameTables::new(&instance.store);
+            for table in &program.table_variables {
+                tables.push(table.definition.instantiate(&instance.store, &instance.catalog)?);
+            }
+        }
+        Ok(Self { variables, tables, ..Self::default() })
+    }
+
+    /// Makes the table variables empty again, parameters aside.
+    ///
+    /// # Errors
+    /// 701 if there is no memory for them.
+    pub fn renew_tables(&mut self, session: &SessionState, program: &Program) -> types::Result<()> {
+        let instance = &session.instance;
+        let declared = self.tables.iter_mut().zip(&program.table_variables);
+        for (table, definition) in declared.skip(program.table_parameters) {
+            let empty = definition.definition.instantiate(&instance.store, &instance.catalog)?;
+            instance.store.drop_table(table.data.id());
+            *table = empty;
+        }
+        Ok(())
+    }
+}
+
+/// Table variables by slot. Those that no other frame has are dropped from the store with the frame, in a panic as
+/// well.
+#[derive(Default)]
+pub struct FrameTables {
+    tables: Vec<Arc<TableRows>>,
+    /// Where they are; none where they are a leader's, which its helpers do no more than read.
+    store: Option<Arc<Store>>,
+}
+
+impl FrameTables {
+    /// Makes the tables of a frame that are in a store.
+    pub fn new(store: &Arc<Store>) -> Self {
+        Self { tables: Vec::new(), store: Some(Arc::clone(store)) }
+    }
+
+    /// Makes the tables of a helper's frame: the leader's.
+    pub fn lent(tables: Vec<Arc<TableRows>>) -> Self {
+        Self { tables, store: None }
+    }
+
+    /// Puts another table into a slot; the one before is dropped.
+    pub fn replace(&mut self, slot: usize, table: Arc<TableRows>) {
+        let before = std::mem::replace(&mut self.tables[slot], table);
+        self.drop_table(before);
+    }
+
+    /// Drops the tables, except those that a caller's frame holds too.
+    pub fn release(&mut self) {
+        for table in std::mem::take(&mut self.tables) {
+            self.drop_table(table);
+        }
+    }
+
+    fn drop_table(&self, table: Arc<TableRows>) {
+        if let (Some(store), Some(rows)) = (&self.store, Arc::into_inner(table)) {
+            store.drop_table(rows.data.id());
+        }
+    }
+}
+
+impl Drop for FrameTables {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl Deref for FrameTables {
+    type Target = Vec<Arc<TableRows>>;
+    fn deref(&self) -> &Self::Target {
+        &self.tables
+    }
+}
+
+impl DerefMut for FrameTables {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.tables
+    }
+}

@@ -1,0 +1,140 @@
+//! Which trees run in vector mode: those that read many rows and only look at them.
+//!
+//! Asked once when a tree is opened. A tree whose scans are all seeks of a few rows is answered after a
+//! look at its nodes; counts of rows come from storage, not from the plan, so that a plan made for an
+//! empty table is right for a full one.
+
+use types::Value;
+
+use super::index_join;
+use executor::eval::in_place;
+use executor::{Cx, query};
+use plan::expr::{Expr, ExprKind};
+use plan::query::{Access, JoinMethod, Node, Scan, TableSource};
+use plan::walk;
+use session::instance::ExecutionMode;
+
+/// Rows that the scans of a tree read from which it pays to make batches.
+const ROWS_MIN: u64 = 500;
+
+/// Rows that could be read in the time that a look-up takes in row mode.
+const LOOK_UP_ROWS: u64 = 4;
+
+/// Tells whether a tree runs in vector mode.
+pub fn is_chosen(node: &Node, cx: &Cx<'_>) -> bool {
+    if !cx.session.options.computes_as_usual() || cx.parallel.hints.row_mode {
+        return false;
+    }
+    let enough = match cx.session.instance.execution_mode() {
+        ExecutionMode::Automatic => reads(node, cx) >= ROWS_MIN,
+        ExecutionMode::Row => false,
+        ExecutionMode::Vector => true,
+    };
+    enough && is_possible(node, cx) && !has_volatile(node)
+}
+
+/// Returns the rows that the scans of a tree read at most, without those of its seeks.
+pub(super) fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
+    match node {
+        Node::Scan(scan) => scan_reads(scan, cx),
+        Node::Bulk(scan) => scan.rows,
+        Node::Filter(filter) => reads(&filter.0, cx),
+        Node::Compute(compute) => reads(&compute.0, cx),
+        Node::Distinct(distinct) => reads(&distinct.0, cx),
+        Node::Aggregate(aggregate) => reads(&aggregate.input, cx),
+        Node::Window(window) => reads(&window.input, cx),
+        Node::Sort(sort) => reads(&sort.input, cx),
+        Node::Limit(limit) => reads(&limit.input, cx),
+        Node::Join(join) => match join.method {
+            JoinMethod::Hash(_) => reads(&join.left, cx).saturating_add(reads(&join.right, cx)),
+            // A look-up costs as much as reading some rows, and less in a batch.
+            JoinMethod::Loop if index_join::is_possible(join) => {
+                reads(&join.left, cx).saturating_mul(LOOK_UP_ROWS)
+            }
+            // The right side runs in row mode.
+            JoinMethod::Loop => reads(&join.left, cx),
+        },
+        Node::SetOperation(operation) => {
+            reads(&operation.left.root, cx).saturating_add(reads(&operation.right.root, cx))
+        }
+        Node::OneRow
+        | Node::Empty
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::UserFunction(_)
+        | Node::Recursive(_)
+        | Node::Document(_)
+        // It makes its own choice when it reads its input.
+        | Node::Spool(_)
+        | Node::WorkTable(..) => 0,
+    }
+}
+
+fn scan_reads(scan: &Scan, cx: &Cx<'_>) -> u64 {
+    let all = || match &scan.table {
+        TableSource::Variable(slot, _) => cx.frame.tables[*slot as usize].data.row_count(),
+        TableSource::Table(table) | TableSource::Trigger(_, table) => table.rows.data.row_count(),
+    };
+    match &scan.access {
+        Access::Full => all(),
+        Access::Seek { .. } => 0,
+        // Between two bounds there are mostly few rows, behind one there may be many.
+        Access::Range { prefix, lower, upper, .. } => match (prefix.is_empty(), lower, upper) {
+            (true, Some((lower, _)), Some((upper, _))) => width(lower, upper, cx).min(all()),
+            (false, ..) => 0,
+            (true, ..) => all(),
+        },
+    }
+}
+
+/// Returns how many whole numbers lie between two bounds that are known without computing; 0 for others,
+/// which mostly have few rows between them.
+fn width(lower: &Expr, upper: &Expr, cx: &Cx<'_>) -> u64 {
+    let number = |e: &Expr| match in_place(e, cx)? {
+        Value::Int(n) => Some(i64::from(*n)),
+        Value::BigInt(n) => Some(*n),
+        _ => None,
+    };
+    let (Some(lower), Some(upper)) = (number(lower), number(upper)) else { return 0 };
+    u64::try_from(upper.saturating_sub(lower).saturating_add(1)).unwrap_or(0)
+}
+
+/// Tells whether no scan of a tree takes rows or notes what it has read: a batch would take more of
+/// them than row mode. What may not be read at all (41368) fails in row mode, where it is opened.
+fn is_possible(node: &Node, cx: &Cx<'_>) -> bool {
+    match node {
+        Node::Scan(scan) => query::only_looks(scan, cx).is_ok_and(|only_looks| only_looks),
+        Node::Filter(filter) => is_possible(&filter.0, cx),
+        Node::Compute(compute) => is_possible(&compute.0, cx),
+        Node::Distinct(distinct) => is_possible(&distinct.0, cx),
+        Node::Aggregate(aggregate) => is_possible(&aggregate.input, cx),
+        Node::Window(window) => is_possible(&window.input, cx),
+        Node::Sort(sort) => is_possible(&sort.input, cx),
+        Node::Limit(limit) => is_possible(&limit.input, cx),
+        Node::Join(join) => is_possible(&join.left, cx) && is_possible(&join.right, cx),
+        Node::SetOperation(operation) => {
+            is_possible(&operation.left.root, cx) && is_possible(&operation.right.root, cx)
+        }
+        Node::Recursive(recursive) => {
+            is_possible(&recursive.anchor.root, cx) && is_possible(&recursive.step.root, cx)
+        }
+        Node::Document(document) => is_possible(&document.query.root, cx),
+        Node::Spool(spool) => is_possible(&spool.input, cx),
+        Node::OneRow
+        | Node::Empty
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::Bulk(_)
+        | Node::UserFunction(_)
+        | Node::WorkTable(..) => true,
+    }
+}
+
+/// Tells whether it shows in which order, or how often, the expressions of a tree are evaluated.
+fn has_volatile(node: &Node) -> bool {
+    let mut found = false;
+    walk::visit_node(node, &mut |expr| found |= matches!(expr.kind, ExprKind::NextValue(_)));
+    found
+}

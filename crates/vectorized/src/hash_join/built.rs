@@ -1,0 +1,144 @@
+//! The table of a hash join: rows behind their keys, kept in columns.
+
+use std::sync::Arc;
+
+use types::Result;
+use types::batch::{Batch, Selection, Vector};
+
+use crate::interner::Unknown;
+use crate::kernel::Kernel;
+use crate::keys::{KeyRows, Keys};
+use crate::restrict::{KeyFilter, Restriction, is_restrictable};
+use crate::store::Store;
+use crate::table::{KeyTable, NONE};
+use executor::Cx;
+use executor::grant::Charge;
+use plan::expr::{Expr, ExprKind};
+
+/// The rows of the side that is kept. Once it is built, nobody changes it.
+pub(super) struct Built {
+    pub(super) numbers: KeyTable,
+    /// By key: the last row with it.
+    pub(super) heads: Vec<u32>,
+    /// By row: the one before it with the same key.
+    pub(super) next: Vec<u32>,
+    pub(super) is_unique: bool,
+    /// The rows; behind the last one a row of NULLs.
+    pub(super) store: Store,
+    /// What it takes of the query's memory, as long as it stands.
+    pub(super) charge: Option<Charge>,
+}
+
+impl Built {
+    pub(super) fn new(store: Store) -> Self {
+        Self {
+            numbers: KeyTable::new(0),
+            heads: Vec::new(),
+            next: Vec::new(),
+            is_unique: true,
+            store,
+            charge: None,
+        }
+    }
+
+    /// Adds the rows of a batch, whose keys have these numbers; those `without` key go nowhere.
+    pub(super) fn add(
+        &mut self,
+        batch: &Batch,
+        numbers: &[u32],
+        without: &[usize],
+        keeps_all: bool,
+    ) {
+        self.heads.resize(self.numbers.len(), NONE);
+        let mut without = without.iter().copied().peekable();
+        let mut kept = Selection::default();
+        kept.clear();
+        for (place, (row, number)) in batch.selection.iter().zip(numbers).enumerate() {
+            let is_whole = without.next_if_eq(&place).is_none();
+            if !is_whole && !keeps_all {
+                continue;
+            }
+            kept.push(row);
+            let this = u32::try_from(self.next.len()).expect("a join keeps fewer than 2^32 rows");
+            if !is_whole {
+                self.next.push(NONE);
+                continue;
+            }
+            let last = std::mem::replace(&mut self.heads[*number as usize], this);
+            self.is_unique &= last == NONE;
+            self.next.push(last);
+        }
+        self.store.push(batch, &kept);
+    }
+
+    /// Finds the last rows with such keys; `NONE` where there is none.
+    pub(super) fn find(&self, keys: &KeyRows, found: &mut Vec<u32>) {
+        found.clear();
+        self.numbers.find_all(&keys.words, keys.rows, found);
+        keys.without.iter().for_each(|place| found[*place] = NONE);
+        for number in found {
+            // NONE is beyond all keys.
+            *number = self.heads.get(*number as usize).copied().unwrap_or(NONE);
+        }
+    }
+
+    pub(super) fn finish(&mut self) {
+        if self.store.columns.is_empty() {
+            self.store.columns = self.store.layout.iter().map(|_| Vector::empty()).collect();
+        }
+        self.store.columns.iter_mut().for_each(Vector::push_null);
+    }
+
+    /// Makes what the keys kept say of those columns of the other side that they are equal to.
+    pub(super) fn restrictions<'e>(
+        &self,
+        keys: &Keys,
+        others: impl Iterator<Item = &'e Expr>,
+    ) -> Vec<Restriction> {
+        let mut found = Vec::new();
+        for (column, other) in others.enumerate() {
+            let ExprKind::Column(register) = other.kind else { continue };
+            if !is_restrictable(&other.ty.data_type) {
+                continue;
+            }
+            let words = self.numbers.words().iter().skip(keys.place(column));
+            let words = words.step_by(keys.width()).copied();
+            if let Some(keys) = KeyFilter::new(words) {
+                found.push(Restriction { register, keys: Arc::new(keys) });
+            }
+        }
+        found
+    }
+
+    /// Makes empty vectors of the form of the columns kept.
+    pub(super) fn forms(&self) -> impl Iterator<Item = Vector> {
+        self.store.columns.iter().map(|column| Vector::of_type(column.data_type()))
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        let links = self.heads.len() + self.next.len();
+        self.numbers.memory() + self.store.memory() + links * size_of::<u32>()
+    }
+
+    /// The number of the row of NULLs.
+    pub(super) fn null_row(&self) -> u32 {
+        u32::try_from(self.store.len).unwrap_or(NONE)
+    }
+}
+
+/// Makes the keys of a batch's rows.
+pub(super) fn encode(
+    keys: &mut Keys,
+    kernels: &mut [Kernel<'_>],
+    batch: &Batch,
+    unknown: Unknown,
+    key_rows: &mut KeyRows,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let mut vectors = Vec::with_capacity(kernels.len());
+    for kernel in kernels {
+        vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
+    }
+    keys.encode(&vectors, &batch.selection, unknown, key_rows);
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Functions of the library: some in loops of their own, all others by their row implementation, called
+//! with arguments out of vectors.
+
+mod date;
+mod hash;
+mod text;
+
+use smallvec::SmallVec;
+use types::batch::{Selection, Vector};
+use types::value::ColumnType;
+use types::{Result, Value};
+
+use super::step::{Scope, Step, fill};
+use executor::Cx;
+use plan::expr::Expr;
+use plan::function::{Call, Evaluate, Function};
+
+/// What a loop of a function's own reads.
+struct Inputs<'a> {
+    /// Values of the arguments.
+    vectors: &'a [&'a Vector],
+    /// The arguments as bound.
+    arguments: &'a [Expr],
+    /// The type of the result.
+    ty: &'a ColumnType,
+}
+
+/// A function over vectors: `false`, and the output is of no use, if it does not know the form of its
+/// inputs, or a row failed. The output comes with a row for each of the batch.
+type Loop = fn(&Inputs<'_>, &Selection, &mut Vector) -> bool;
+
+/// Functions with a loop of their own.
+static LOOPS: &[(&str, Loop)] = &[
+    ("YEAR", date::year),
+    ("MONTH", date::month),
+    ("DAY", date::day),
+    ("DATEPART", date::part),
+    ("LEN", text::len),
+    ("LEFT", text::left),
+    ("RIGHT", text::right),
+    ("SUBSTRING", text::substring),
+    ("CONCAT", text::concat),
+    ("UPPER", text::upper),
+    ("LOWER", text::lower),
+    ("HASHBYTES", hash::hash_bytes),
+];
+
+/// Calls a function.
+pub(super) struct CallStep<'p> {
+    function: &'static Function,
+    own: Option<Loop>,
+    arguments: &'p [Expr],
+    ty: &'p ColumnType,
+    steps: Vec<Box<dyn Step + 'p>>,
+    output: Vector,
+}
+
+impl<'p> CallStep<'p> {
+    pub(super) fn new(
+        function: &'static Function,
+        arguments: &'p [Expr],
+        ty: &'p ColumnType,
+        steps: Vec<Box<dyn Step + 'p>>,
+    ) -> Self {
+        let own = LOOPS.iter().find(|(name, _)| *name == function.name).map(|(_, own)| *own);
+        Self { function, own, arguments, ty, steps, output: Vector::with_capacity_for(ty) }
+    }
+}
+
+impl Step for CallStep<'_> {
+    fn compute(&mut self, scope: &Scope<'_, '_>, rows: &Selection, cx: &mut Cx<'_>) -> Result<()> {
+        for step in &mut self.steps {
+            step.compute(scope, rows, cx)?;
+        }
+        let total = scope.batch.rows();
+        let inputs = self.steps.iter().map(|step| step.output(scope));
+        let vectors = inputs.collect::<SmallVec<[&Vector; 4]>>();
+        let (evaluate, strict) = match self.function.eval {
+            Evaluate::Session(read) => {
+                return fill(&mut self.output, rows, total, |_| Ok(read(cx)));
+            }
+            Evaluate::Strict(evaluate) => (evaluate, true),
+            Evaluate::Full(evaluate) => (evaluate, false),
+        };
+        if let Some(own) = self.own {
+            let inputs = Inputs { vectors: &vectors, arguments: self.arguments, ty: self.ty };
+            self.output.reset(total);
+            if own(&inputs, rows, &mut self.output) {
+                return Ok(());
+            }
+        }
+        let call = Call { arguments: self.arguments, ty: self.ty };
+        let mut values = SmallVec::<[Value; 4]>::from_elem(Value::Null, vectors.len());
+        // A constant is put in its place once.
+        let mut changing = SmallVec::<[usize; 4]>::new();
+        for (place, vector) in vectors.iter().enumerate() {
+            match vector.constant_value() {
+                Some(value) => values[place] = value.clone(),
+                None => changing.push(place),
+            }
+        }
+        fill(&mut self.output, rows, total, |row| {
+            for place in &changing {
+                values[*place] = vectors[*place].get(row);
+            }
+            if strict && values.iter().any(Value::is_null) {
+                return Ok(Value::Null);
+            }
+            evaluate(cx, &call, &values)
+        })
+    }
+
+    fn output<'a>(&'a self, _: &Scope<'a, '_>) -> &'a Vector {
+        &self.output
+    }
+}

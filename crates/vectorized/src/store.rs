@@ -1,0 +1,89 @@
+//! `Store`: rows kept aside in columns, by an operator that has to see many before it gives one.
+
+use types::Result;
+use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
+
+use super::{Flow, Receive, Rows};
+use executor::{Cx, fault};
+use plan::expr::Register;
+use plan::walk::Registers;
+
+/// Columns of all the rows kept.
+pub(super) struct Store {
+    /// The registers that the columns stand for.
+    pub(super) layout: Vec<Register>,
+    /// Their places in the batches that come.
+    places: Vec<usize>,
+    /// The columns; none until the first batch shows their form.
+    pub(super) columns: Vec<Vector>,
+    pub(super) len: usize,
+    /// Bytes that long values among the rows hold.
+    outside: usize,
+}
+
+impl Store {
+    /// Makes an empty one that keeps, of batches with this layout, the columns that are needed.
+    pub(super) fn new(layout: &[Register], needed: &Registers) -> Self {
+        let kept = layout.iter().enumerate().filter(|(_, register)| needed.contains(**register));
+        let (places, layout): (Vec<usize>, Vec<Register>) = kept.map(|(p, r)| (p, *r)).unzip();
+        Self { layout, places, columns: Vec::new(), len: 0, outside: 0 }
+    }
+
+    /// Returns the places of the columns in the batches that come.
+    pub(super) fn places(&self) -> &[usize] {
+        &self.places
+    }
+
+    /// Returns the bytes of memory that the rows take.
+    pub(super) fn memory(&self) -> usize {
+        self.outside + self.columns.iter().map(Vector::memory).sum::<usize>()
+    }
+
+    /// Keeps the selected rows of a batch.
+    pub(super) fn push(&mut self, batch: &Batch, selection: &Selection) {
+        if self.columns.is_empty() {
+            let form = |place: &usize| Vector::of_type(batch.columns[*place].data_type());
+            self.columns = self.places.iter().map(form).collect();
+        }
+        for (column, place) in self.columns.iter_mut().zip(&self.places) {
+            column.append(&batch.columns[*place], selection);
+            self.outside += column.memory_outside(self.len);
+        }
+        self.len += selection.len();
+    }
+
+    /// Keeps only the rows with these numbers, in that order.
+    pub(super) fn retain(&mut self, rows: &[u32]) {
+        for column in &mut self.columns {
+            let mut kept = Vector::of_type(column.data_type());
+            kept.take(column, rows);
+            *column = kept;
+        }
+        self.outside = self.columns.iter().map(|column| column.memory_outside(0)).sum();
+        self.len = rows.len();
+    }
+
+    /// Passes on the rows with these numbers, in that order.
+    pub(super) fn give<'p>(
+        &self,
+        order: &[u32],
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+        receive: Receive<'_, 'p>,
+    ) -> Result<Flow> {
+        let empty = self.columns.iter().map(|c| Vector::of_type(c.data_type())).collect();
+        let mut batch = Batch::new(empty);
+        for part in order.chunks(BATCH_ROWS) {
+            fault::check_cancel(cx)?;
+            batch.clear();
+            for (to, from) in batch.columns.iter_mut().zip(&self.columns) {
+                to.take(from, part);
+            }
+            batch.set_rows(part.len());
+            if receive(cx, rows, &mut batch)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        Ok(Flow::More)
+    }
+}

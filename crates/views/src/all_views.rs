@@ -1,0 +1,19 @@
+//! `sys.all_views`: views of users and of the system.
+
+use super::views::COLUMNS;
+use metadata::column::{rows, shape};
+use metadata::objects::all_objects;
+use metadata::{Rows, Scope, SystemView};
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "all_views",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, all_objects(scope.session, scope.database).into_iter().filter(|o| o.code == "V"))
+}

@@ -1,0 +1,32 @@
+//! `sys.allocation_units`: where the rows of each index are: one unit, in memory, counted in pages of 8 KB.
+
+use types::Value;
+
+use super::partitions::partition_id;
+use metadata::column::{BIGINT, Column, INT, TINYINT, big, col, int, nv, opt, rows, shape, text};
+use metadata::types::{IndexRow, index_rows};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<IndexRow>] = &[
+    col("allocation_unit_id", BIGINT, |r| big(partition_id(r))),
+    col("type", TINYINT, |_| Value::TinyInt(1)),
+    opt("type_desc", nv(60), |_| text("IN_ROW_DATA")),
+    col("container_id", BIGINT, |r| big(partition_id(r))),
+    col("data_space_id", INT, |r| int(i32::from(!r.table.memory_optimized))),
+    col("total_pages", BIGINT, |r| big(r.pages().reserved)),
+    col("used_pages", BIGINT, |r| big(r.pages().used)),
+    col("data_pages", BIGINT, |r| big(r.pages().data)),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "allocation_units",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, index_rows(scope.session, scope.database))
+}

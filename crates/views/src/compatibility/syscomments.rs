@@ -1,0 +1,79 @@
+//! `syscomments`: the texts of modules and constraints, in pieces of 4,000 characters.
+
+use types::Value;
+
+use crate::{Rows, Scope, SystemView};
+use ::catalog::Object;
+use metadata::column::{
+    BIT, Column, INT, SMALLINT, binary, bit, col, int, nv, opt, rows, shape, small, text, vb,
+};
+use metadata::objects::{modules, tables};
+
+const COLUMNS: &[Column<Piece>] = &[
+    col("id", INT, |r| int(r.id)),
+    col("number", SMALLINT, |r| small(r.number)),
+    col("colid", SMALLINT, |r| small(r.place)),
+    col("status", SMALLINT, |_| small(0)),
+    opt("ctext", vb(8000), |r| binary(Value::nvarchar(&r.text).string_bytes().unwrap_or_default())),
+    opt("texttype", SMALLINT, |_| small(2)),
+    opt("language", SMALLINT, |_| small(0)),
+    opt("encrypted", BIT, |_| bit(false)),
+    opt("compressed", BIT, |_| bit(false)),
+    opt("text", nv(4000), |r| text(&r.text)),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "",
+    name: "syscomments",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+struct Piece {
+    id: i32,
+    /// 1 for procedures, 0 for the others.
+    number: i32,
+    place: i32,
+    text: String,
+}
+
+/// UTF-16 units of a piece.
+const PIECE_LENGTH: usize = 4_000;
+
+fn read(scope: &Scope<'_>) -> Rows {
+    let is_procedure = |id: i32| {
+        scope.database.objects.values().any(|o| o.id() == id && matches!(o, Object::Procedure(_)))
+    };
+    let mut pieces = Vec::new();
+    for module in modules(scope.database) {
+        if let Some(text) = &module.text {
+            push(&mut pieces, module.id, i32::from(is_procedure(module.id)), text);
+        }
+    }
+    for table in tables(scope.session, scope.database) {
+        for check in &table.checks {
+            push(&mut pieces, check.id, 0, &check.text.text);
+        }
+        for default in table.columns.iter().filter_map(|c| c.default.as_ref()) {
+            push(&mut pieces, default.id, 0, &default.text.text);
+        }
+    }
+    rows(COLUMNS, pieces)
+}
+
+fn push(pieces: &mut Vec<Piece>, id: i32, number: i32, text: &str) {
+    let (mut piece, mut units) = (String::new(), 0);
+    let mut place = 1;
+    for character in text.chars() {
+        if units + character.len_utf16() > PIECE_LENGTH {
+            pieces.push(Piece { id, number, place, text: std::mem::take(&mut piece) });
+            place += 1;
+            units = 0;
+        }
+        units += character.len_utf16();
+        piece.push(character);
+    }
+    pieces.push(Piece { id, number, place, text: piece });
+}

@@ -1,0 +1,25 @@
+//! `syscurconfigs`: the settings of the instance as they are in use.
+
+use crate::{Rows, Scope, SystemView};
+use metadata::column::{Column, INT, SMALLINT, col, int, nv, opt, rows, shape, small, text};
+use metadata::configurations::{Setting, settings};
+
+const COLUMNS: &[Column<Setting>] = &[
+    opt("value", INT, |r| int(r.in_use)),
+    col("config", SMALLINT, |r| small(r.id)),
+    col("comment", nv(255), |r| text(r.description)),
+    col("status", SMALLINT, |r| small(i32::from(r.dynamic) + 2 * i32::from(r.advanced))),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "",
+    name: "syscurconfigs",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, settings(&scope.session.instance, &scope.session.catalog))
+}

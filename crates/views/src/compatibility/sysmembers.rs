@@ -1,0 +1,16 @@
+//! `sysmembers`: who is a member of which role of a database.
+
+use crate::database_role_members::role_members;
+use crate::{Rows, Scope, SystemView};
+use metadata::column::{Column, SMALLINT, opt, rows, shape, small};
+
+const COLUMNS: &[Column<(i32, i32)>] =
+    &[opt("memberuid", SMALLINT, |r| small(r.1)), opt("groupuid", SMALLINT, |r| small(r.0))];
+
+/// The view.
+pub(crate) static VIEW: SystemView =
+    SystemView { schema: "", name: "sysmembers", columns: || shape(COLUMNS), rows: read, arity: 0 };
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, role_members(scope.database))
+}

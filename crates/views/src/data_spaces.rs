@@ -1,0 +1,49 @@
+//! `sys.data_spaces`: filegroups, the only data spaces there are.
+
+use ::catalog::name::Name;
+use metadata::column::{
+    BIT, Column, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, rows, shape, text,
+};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<Row>] = &[
+    col("name", SYSNAME, |r| text(&r.name)),
+    col("data_space_id", INT, |r| int(r.id)),
+    col("type", ch(2), |r| ascii(if r.memory_optimized { "FX" } else { "FG" })),
+    opt("type_desc", nv(60), |r| {
+        text(if r.memory_optimized { "MEMORY_OPTIMIZED_DATA_FILEGROUP" } else { "ROWS_FILEGROUP" })
+    }),
+    opt("is_default", BIT, |r| bit(r.id == 1)),
+    opt("is_system", BIT, |_| bit(false)),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "data_spaces",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, items(scope))
+}
+
+struct Row {
+    id: i32,
+    name: String,
+    memory_optimized: bool,
+}
+
+fn items(scope: &Scope<'_>) -> Vec<Row> {
+    let mut found: Vec<Row> = Vec::new();
+    for file in scope.database.files.iter().filter(|f| !f.log) {
+        if !found.iter().any(|g| Name::same(&g.name, &file.filegroup)) {
+            let id = i32::try_from(found.len() + 1).unwrap_or(i32::MAX);
+            let name = file.filegroup.clone();
+            found.push(Row { id, name, memory_optimized: file.memory_optimized });
+        }
+    }
+    found
+}

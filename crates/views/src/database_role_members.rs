@@ -1,0 +1,27 @@
+//! `sys.database_role_members`: who is in which role.
+
+use ::catalog::Database;
+use metadata::column::{Column, INT, col, int, rows, shape};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<(i32, i32)>] =
+    &[col("role_principal_id", INT, |r| int(r.0)), col("member_principal_id", INT, |r| int(r.1))];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "database_role_members",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, role_members(scope.database))
+}
+
+/// Returns role and member by their ids.
+pub(crate) fn role_members(database: &Database) -> Vec<(i32, i32)> {
+    let members = database.principals.values();
+    members.flat_map(|p| p.member_of.iter().map(|role| (*role, p.id))).collect()
+}

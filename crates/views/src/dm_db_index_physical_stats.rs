@@ -1,0 +1,75 @@
+//! `sys.dm_db_index_physical_stats`: the size of indexes, in pages of 8 KB; an order of pages that could be broken there is not.
+//!
+//! As in SQL Server, memory-optimized tables are not in it.
+
+use types::Value;
+
+use super::partitions::partition_id;
+use metadata::column::{
+    BIGINT, Column, FLOAT, INT, SMALLINT, TINYINT, big, col, int, nv, opt, rows, shape, small,
+    text, unknown,
+};
+use metadata::types::{IndexRow, asked_indexes};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<Row>] = &[
+    col("database_id", SMALLINT, |r| small(r.database)),
+    col("object_id", INT, |r| int(r.index.table.id)),
+    col("index_id", INT, |r| int(r.index.id())),
+    col("partition_number", INT, |_| int(1)),
+    opt("index_type_desc", nv(60), |r| {
+        text(&format!("{}{}", r.index.kind().1, if r.index.kind().0 == 0 { "" } else { " INDEX" }))
+    }),
+    opt("alloc_unit_type_desc", nv(60), |_| text("IN_ROW_DATA")),
+    unknown("index_depth", TINYINT),
+    opt("index_level", TINYINT, |_| Value::TinyInt(0)),
+    opt("avg_fragmentation_in_percent", FLOAT, |_| Value::Float(0.0)),
+    unknown("fragment_count", BIGINT),
+    unknown("avg_fragment_size_in_pages", FLOAT),
+    opt("page_count", BIGINT, |r| big(r.index.pages().data)),
+    unknown("avg_page_space_used_in_percent", FLOAT),
+    opt("record_count", BIGINT, |r| {
+        if r.counts { big(r.index.table.rows.data.row_count()) } else { Value::Null }
+    }),
+    unknown("ghost_record_count", BIGINT),
+    unknown("version_ghost_record_count", BIGINT),
+    unknown("min_record_size_in_bytes", INT),
+    unknown("max_record_size_in_bytes", INT),
+    unknown("avg_record_size_in_bytes", FLOAT),
+    unknown("forwarded_record_count", BIGINT),
+    unknown("compressed_page_count", BIGINT),
+    opt("hobt_id", BIGINT, |r| big(partition_id(&r.index))),
+    unknown("columnstore_delete_buffer_state", TINYINT),
+    unknown("columnstore_delete_buffer_state_desc", nv(60)),
+    unknown("version_record_count", BIGINT),
+    unknown("inrow_version_record_count", BIGINT),
+    unknown("inrow_diff_version_record_count", BIGINT),
+    unknown("total_inrow_version_payload_size_in_bytes", BIGINT),
+    unknown("offrow_regular_version_record_count", BIGINT),
+    unknown("offrow_long_term_version_record_count", BIGINT),
+];
+
+/// The function.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_db_index_physical_stats",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 5,
+};
+
+struct Row {
+    database: i16,
+    index: IndexRow,
+    /// Whether the mode counts rows: SAMPLED and DETAILED do, LIMITED does not.
+    counts: bool,
+}
+
+fn read(scope: &Scope<'_>) -> Rows {
+    let mode = scope.arguments.get(4).and_then(|mode| mode.as_text(scope.session.collation()));
+    let counts = mode.is_some_and(|mode| {
+        mode.eq_ignore_ascii_case("SAMPLED") || mode.eq_ignore_ascii_case("DETAILED")
+    });
+    let of_disk = asked_indexes(scope)?.into_iter().filter(|(_, row)| !row.table.memory_optimized);
+    rows(COLUMNS, of_disk.map(|(database, index)| Row { database, index, counts }))
+}

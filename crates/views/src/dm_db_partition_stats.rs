@@ -1,0 +1,38 @@
+//! `sys.dm_db_partition_stats`: rows and memory of each index, in pages of 8 KB.
+//!
+//! Rows are with the heap or the clustered index. What SQL Server keeps out of a row is in it here.
+
+use super::partitions::partition_id;
+use metadata::column::{BIGINT, Column, INT, big, col, int, rows, shape};
+use metadata::types::{IndexRow, index_rows};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<IndexRow>] = &[
+    col("partition_id", BIGINT, |r| big(partition_id(r))),
+    col("object_id", INT, |r| int(r.table.id)),
+    col("index_id", INT, |r| int(r.id())),
+    col("partition_number", INT, |_| int(1)),
+    col("in_row_data_page_count", BIGINT, |r| big(r.pages().data)),
+    col("in_row_used_page_count", BIGINT, |r| big(r.pages().used)),
+    col("in_row_reserved_page_count", BIGINT, |r| big(r.pages().reserved)),
+    col("lob_used_page_count", BIGINT, |_| big(0)),
+    col("lob_reserved_page_count", BIGINT, |_| big(0)),
+    col("row_overflow_used_page_count", BIGINT, |_| big(0)),
+    col("row_overflow_reserved_page_count", BIGINT, |_| big(0)),
+    col("used_page_count", BIGINT, |r| big(r.pages().used)),
+    col("reserved_page_count", BIGINT, |r| big(r.pages().reserved)),
+    col("row_count", BIGINT, |r| big(r.table.rows.data.row_count())),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_db_partition_stats",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, index_rows(scope.session, scope.database))
+}

@@ -1,0 +1,61 @@
+//! `sys.dm_exec_cached_plans`: the programs that are compiled and kept.
+
+use std::sync::Arc;
+
+use ::plan::stats::{Origin, ProgramBooks};
+use metadata::column::{
+    ADDRESS, Column, INT, binary, col, int, nv, rows, shape, text, unknown, vb,
+};
+use metadata::{Rows, Scope, SystemView};
+
+/// A cached program.
+struct PlanRow {
+    books: Arc<ProgramBooks>,
+    /// Caches that hold it.
+    references: usize,
+    executions: u64,
+}
+
+impl PlanRow {
+    fn object_type(&self) -> &'static str {
+        match self.books.origin {
+            Origin::Batch => "Adhoc",
+            Origin::Prepared(_) | Origin::Template(_) => "Prepared",
+            Origin::Procedure(_) => "Proc",
+        }
+    }
+}
+
+const COLUMNS: &[Column<PlanRow>] = &[
+    // There are no buckets that one could name.
+    unknown("bucketid", INT),
+    col("refcounts", INT, |r| int(r.references)),
+    col("usecounts", INT, |r| int(r.executions)),
+    unknown("size_in_bytes", INT),
+    unknown("memory_object_address", ADDRESS),
+    col("cacheobjtype", nv(34), |_| text("Compiled Plan")),
+    col("objtype", nv(16), |r| text(r.object_type())),
+    col("plan_handle", vb(64), |r| binary(r.books.plan_handle().bytes())),
+    // The default pool.
+    col("pool_id", INT, |_| int(2)),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_exec_cached_plans",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    let statistics = &scope.session.instance.statistics;
+    let row = |books: Arc<ProgramBooks>| {
+        // Without the one just taken.
+        let references = Arc::strong_count(&books.program()?) - 1;
+        let executions = statistics.fold(books.id()).executions;
+        Some(PlanRow { books, references, executions })
+    };
+    rows(COLUMNS, statistics.programs().into_iter().filter_map(row))
+}

@@ -1,0 +1,67 @@
+//! `sys.dm_exec_connections`: the connections of the sessions.
+
+use std::sync::Arc;
+
+use types::Value;
+
+use ::plan::stats::ProgramBooks;
+use metadata::column::{
+    Column, DATETIME, GUID, INT, SMALLINT, ascii, binary, col, int, nv, opt, or_null, rows, shape,
+    small, text, unknown, vb, vc,
+};
+use metadata::sessions::{SessionRow, session_rows};
+use metadata::{Rows, Scope, SystemView};
+
+/// A connection.
+struct ConnectionRow {
+    session: SessionRow,
+    /// What it has run last, if that is cached.
+    recent: Option<Arc<ProgramBooks>>,
+}
+
+const COLUMNS: &[Column<ConnectionRow>] = &[
+    opt("session_id", INT, |r| int(r.session.card.id)),
+    opt("most_recent_session_id", INT, |r| int(r.session.card.id)),
+    col("connect_time", DATETIME, |r| r.session.card.login_time.clone()),
+    col("net_transport", nv(40), |_| text("TCP")),
+    opt("protocol_type", nv(40), |_| text("TSQL")),
+    opt("protocol_version", INT, |r| Value::Int(r.session.facts.client.tds_version.cast_signed())),
+    opt("endpoint_id", INT, |_| int(4)),
+    col("encrypt_option", nv(40), |r| {
+        text(if r.session.facts.client.encrypted { "TRUE" } else { "FALSE" })
+    }),
+    col("auth_scheme", nv(40), |_| text("SQL")),
+    col("node_affinity", SMALLINT, |_| small(0)),
+    opt("num_reads", INT, |r| int(r.session.facts.client.traffic.reads())),
+    opt("num_writes", INT, |r| int(r.session.facts.client.traffic.writes())),
+    opt("last_read", DATETIME, |r| r.session.card.last_start()),
+    opt("last_write", DATETIME, |r| r.session.card.last_end()),
+    opt("net_packet_size", INT, |r| int(r.session.facts.client.packet_size)),
+    opt("client_net_address", vc(48), |r| ascii(&r.session.facts.client.address.0)),
+    opt("client_tcp_port", INT, |r| int(r.session.facts.client.address.1)),
+    opt("local_net_address", vc(48), |r| ascii(&r.session.facts.client.local_address.0)),
+    opt("local_tcp_port", INT, |r| int(r.session.facts.client.local_address.1)),
+    col("connection_id", GUID, |r| r.session.card.connection_id.clone()),
+    unknown("parent_connection_id", GUID),
+    opt("most_recent_sql_handle", vb(64), |r| {
+        or_null(r.recent.as_ref(), |books| binary(books.sql_handle().bytes()))
+    }),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_exec_connections",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    let statistics = &scope.session.instance.statistics;
+    let row = |session: SessionRow| {
+        let recent = statistics.by_serial(session.card.live.request_program());
+        ConnectionRow { session, recent }
+    };
+    rows(COLUMNS, session_rows(scope).into_iter().map(row))
+}

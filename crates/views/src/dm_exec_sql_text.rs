@@ -1,0 +1,36 @@
+//! `sys.dm_exec_sql_text`: the text that a `sql_handle` or a `plan_handle` stands for, while it is cached.
+
+use std::sync::Arc;
+
+use types::Value;
+
+use ::plan::stats::ProgramBooks;
+use metadata::column::{
+    BIT, Column, INT, NVMAX, SMALLINT, bit, col, int, opt, or_null, rows, shape, small, text,
+};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<Arc<ProgramBooks>>] = &[
+    opt("dbid", SMALLINT, |r| or_null(r.module(), |m| small(m.database_id))),
+    opt("objectid", INT, |r| or_null(r.module(), |m| int(m.object_id))),
+    opt("number", SMALLINT, |r| or_null(r.module(), |_| small(1))),
+    col("encrypted", BIT, |_| bit(false)),
+    opt("text", NVMAX, |r| text(&r.text())),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_exec_sql_text",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 1,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    let handle = match scope.arguments.first() {
+        Some(Value::VarBinary(handle)) => handle,
+        _ => return Ok(Vec::new()),
+    };
+    rows(COLUMNS, scope.session.instance.statistics.find(handle))
+}

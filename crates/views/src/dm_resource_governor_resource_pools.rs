@@ -1,0 +1,89 @@
+//! `sys.dm_resource_governor_resource_pools`: the pool that all queries are in. There is no internal pool:
+//! what SQL Server has in it is in the clerks. Reads and writes of volumes are not governed.
+
+use sos::memory::MemoryClerk;
+use types::Value;
+
+use ::session::grant::{POOL, WorkspaceNow};
+use metadata::column::{
+    BIGINT, Column, DATETIME, INT, SYSNAME, big, col, int, rows, shape, text, unknown,
+};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<Pool>] = &[
+    col("pool_id", INT, |_| int(POOL.1)),
+    col("name", SYSNAME, |_| text(POOL.0)),
+    col("statistics_start_time", DATETIME, |r| r.started.clone()),
+    col("total_cpu_usage_ms", BIGINT, |r| big(r.cpu_ms)),
+    col("cache_memory_kb", BIGINT, |r| big(r.cache_kb)),
+    col("compile_memory_kb", BIGINT, |r| big(r.compile_kb)),
+    col("used_memgrant_kb", BIGINT, |r| big(r.grants.used / 1_024)),
+    col("total_memgrant_count", BIGINT, |r| big(r.grants.granted)),
+    col("total_memgrant_timeout_count", BIGINT, |r| big(r.grants.timed_out)),
+    col("active_memgrant_count", INT, |r| int(r.grants.holding)),
+    col("active_memgrant_kb", BIGINT, |r| big(r.grants.used / 1_024)),
+    col("memgrant_waiter_count", INT, |r| int(r.grants.waiting)),
+    col("max_memory_kb", BIGINT, |r| big(r.limit_kb)),
+    col("used_memory_kb", BIGINT, |r| big(r.used_kb)),
+    col("target_memory_kb", BIGINT, |r| big(r.limit_kb)),
+    unknown("out_of_memory_count", BIGINT),
+    col("min_cpu_percent", INT, |_| int(0)),
+    col("max_cpu_percent", INT, |_| int(100)),
+    col("min_memory_percent", INT, |_| int(0)),
+    col("max_memory_percent", INT, |_| int(100)),
+    col("cap_cpu_percent", INT, |_| int(100)),
+    col("min_iops_per_volume", INT, |_| int(0)),
+    col("max_iops_per_volume", INT, |_| int(0)),
+    unknown("read_io_queued_total", INT),
+    unknown("read_io_issued_total", INT),
+    unknown("read_io_completed_total", INT),
+    unknown("read_io_throttled_total", INT),
+    unknown("read_bytes_total", BIGINT),
+    unknown("read_io_stall_total_ms", BIGINT),
+    unknown("read_io_stall_queued_ms", BIGINT),
+    unknown("write_io_queued_total", INT),
+    unknown("write_io_issued_total", INT),
+    unknown("write_io_completed_total", INT),
+    unknown("write_io_throttled_total", INT),
+    unknown("write_bytes_total", BIGINT),
+    unknown("write_io_stall_total_ms", BIGINT),
+    unknown("write_io_stall_queued_ms", BIGINT),
+    unknown("io_issue_violations_total", INT),
+    unknown("io_issue_delay_total_ms", BIGINT),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_resource_governor_resource_pools",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+struct Pool {
+    started: Value,
+    cpu_ms: u64,
+    cache_kb: u64,
+    compile_kb: u64,
+    used_kb: u64,
+    limit_kb: u64,
+    grants: WorkspaceNow,
+}
+
+fn read(scope: &Scope<'_>) -> Rows {
+    let instance = &scope.session.instance;
+    let times = sos::sys::cpu_times();
+    let clerks = sos::memory::clerks();
+    let kb = |clerk: MemoryClerk| clerks[clerk.index()].bytes / 1_024;
+    let pool = Pool {
+        started: instance.started.clone(),
+        cpu_ms: (times.user_ns + times.kernel_ns) / 1_000_000,
+        cache_kb: kb(MemoryClerk::ObjectPlans) + kb(MemoryClerk::SqlPlans),
+        compile_kb: kb(MemoryClerk::Optimizer),
+        used_kb: sos::memory::used_bytes() / 1_024,
+        limit_kb: instance.config.memory_max / 1_024,
+        grants: instance.workspace.now(),
+    };
+    rows(COLUMNS, [pool])
+}

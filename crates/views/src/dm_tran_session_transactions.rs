@@ -1,0 +1,45 @@
+//! `sys.dm_tran_session_transactions`: which session has begun which transaction.
+
+use storage::lock::{LockOwner, TransactionRow};
+
+use ::session::session_id;
+use metadata::column::{BIGINT, BIT, Column, INT, big, bin, binary, bit, col, int, rows, shape};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<Open>] = &[
+    col("session_id", INT, |r| int(r.session)),
+    col("transaction_id", BIGINT, |r| big(r.transaction.number)),
+    col("transaction_descriptor", bin(8), |r| binary(&r.transaction.number.to_le_bytes())),
+    col("enlist_count", INT, |r| int(i32::from(r.is_running))),
+    col("is_user_transaction", BIT, |_| bit(true)),
+    col("is_local", BIT, |_| bit(true)),
+    col("is_enlisted", BIT, |_| bit(false)),
+    col("is_bound", BIT, |_| bit(false)),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_tran_session_transactions",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+struct Open {
+    session: i16,
+    transaction: TransactionRow,
+    /// Whether a request of the session runs, which works in its transaction.
+    is_running: bool,
+}
+
+fn read(scope: &Scope<'_>) -> Rows {
+    let instance = &scope.session.instance;
+    let cards = instance.sessions.cards();
+    let open = |owner: &std::sync::Arc<LockOwner>| {
+        let session = session_id(owner.session())?;
+        let is_running = cards.iter().any(|card| card.id == session && card.is_running());
+        Some(Open { session, transaction: owner.transaction()?, is_running })
+    };
+    rows(COLUMNS, instance.store.locks().owners().iter().filter_map(open))
+}

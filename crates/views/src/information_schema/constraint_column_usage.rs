@@ -1,0 +1,28 @@
+//! `INFORMATION_SCHEMA.CONSTRAINT_COLUMN_USAGE`: columns that constraints are about.
+
+use super::usage::{Usage, usages};
+use metadata::column::{Column, SYSNAME, col, opt, rows, shape, text};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<Usage>] = &[
+    opt("TABLE_CATALOG", SYSNAME, |r| text(&r.catalog)),
+    opt("TABLE_SCHEMA", SYSNAME, |r| text(&r.schema)),
+    col("TABLE_NAME", SYSNAME, |r| text(&r.table)),
+    opt("COLUMN_NAME", SYSNAME, |r| text(&r.column)),
+    opt("CONSTRAINT_CATALOG", SYSNAME, |r| text(&r.catalog)),
+    opt("CONSTRAINT_SCHEMA", SYSNAME, |r| text(&r.schema)),
+    col("CONSTRAINT_NAME", SYSNAME, |r| text(&r.constraint)),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "INFORMATION_SCHEMA",
+    name: "CONSTRAINT_COLUMN_USAGE",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, usages(scope))
+}

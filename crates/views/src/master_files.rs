@@ -1,0 +1,58 @@
+//! `sys.master_files`: files of all databases as declared.
+
+use types::Value;
+
+use ::catalog::DatabaseFile;
+use metadata::column::{
+    BIT, Column, GUID, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
+};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<(i16, i32, DatabaseFile)>] = &[
+    col("database_id", INT, |r| int(r.0)),
+    col("file_id", INT, |r| int(r.1)),
+    opt("file_guid", GUID, |_| Value::Null),
+    col("type", TINYINT, |r| Value::TinyInt(kind(&r.2).0)),
+    opt("type_desc", nv(60), |r| text(kind(&r.2).1)),
+    col("data_space_id", INT, |r| int(i32::from(!r.2.log))),
+    col("name", SYSNAME, |r| text(&r.2.name)),
+    opt("physical_name", nv(260), |r| text(&r.2.path)),
+    opt("state", TINYINT, |_| Value::TinyInt(0)),
+    opt("state_desc", nv(60), |_| text("ONLINE")),
+    col("size", INT, |r| int(r.2.size.size)),
+    col("max_size", INT, |r| int(r.2.size.max)),
+    col("growth", INT, |r| int(r.2.size.growth)),
+    col("is_media_read_only", BIT, |_| bit(false)),
+    col("is_read_only", BIT, |_| bit(false)),
+    col("is_sparse", BIT, |_| bit(false)),
+    col("is_percent_growth", BIT, |r| bit(r.2.size.is_percent)),
+    col("is_name_reserved", BIT, |_| bit(false)),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "master_files",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, items(scope))
+}
+
+fn items(scope: &Scope<'_>) -> Vec<(i16, i32, DatabaseFile)> {
+    let databases = scope.session.catalog.databases.values();
+    let files =
+        databases.flat_map(|d| (1..).zip(&d.files).map(|(n, file)| (d.id, n, file.clone())));
+    files.collect()
+}
+
+fn kind(file: &DatabaseFile) -> (u8, &'static str) {
+    match (file.log, file.memory_optimized) {
+        (true, _) => (1, "LOG"),
+        (false, true) => (2, "FILESTREAM"),
+        (false, false) => (0, "ROWS"),
+    }
+}

@@ -1,0 +1,65 @@
+//! `master..spt_values`: the table of numbers and words that scripts read.
+//!
+//! Here are the numbers of type `P`, 0 to 2047, and the words of types with a known meaning. Scripts
+//! cross-join the table with itself for its size, some 2,500 rows in SQL Server; so the names of the collations are
+//! in it too, under a type of their own (`CLN`) that no script asks for.
+
+use types::{Collation, Value};
+
+use crate::spt_words;
+use metadata::column::{Column, INT, col, int, nc, nv, opt, padded, rows, shape, text};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<Entry>] = &[
+    opt("name", nv(128), |r| r.name.as_ref().map_or(Value::Null, |name| text(name))),
+    col("number", INT, |r| int(r.number)),
+    col("type", nc(3), |r| padded(r.kind, 3)),
+    opt("low", INT, |r| r.low.map_or(Value::Null, Value::Int)),
+    opt("high", INT, |r| r.high.map_or(Value::Null, Value::Int)),
+    opt("status", INT, |_| int(0)),
+];
+
+/// The view.
+pub(crate) static VIEW: SystemView =
+    SystemView { schema: "", name: "spt_values", columns: || shape(COLUMNS), rows: read, arity: 0 };
+
+fn read(_: &Scope<'_>) -> Rows {
+    rows(COLUMNS, entries())
+}
+
+struct Entry {
+    name: Option<String>,
+    number: i32,
+    kind: &'static str,
+    low: Option<i32>,
+    high: Option<i32>,
+}
+
+/// Numbers of type `P` go up to here.
+const NUMBER_MAX: i32 = 2_047;
+
+/// A number says which byte it is in (`low`, 1-based) and its bit there (`high`).
+fn number(number: i32) -> Entry {
+    let (low, high) = (Some(number / 8 + 1), Some(1 << (number % 8)));
+    Entry { name: None, number, kind: "P", low, high }
+}
+
+fn entries() -> Vec<Entry> {
+    let words = spt_words::WORDS.iter();
+    let words = words.flat_map(|(kind, list)| list.iter().map(move |w| (*kind, w)));
+    let words = words.map(|(kind, (name, number))| Entry {
+        name: Some((*name).to_owned()),
+        number: *number,
+        kind,
+        low: None,
+        high: None,
+    });
+    let collations = (1..).zip(Collation::all()).map(|(number, c)| Entry {
+        name: Some(c.name()),
+        number,
+        kind: "CLN",
+        low: None,
+        high: None,
+    });
+    words.chain(collations).chain((0..=NUMBER_MAX).map(number)).collect()
+}

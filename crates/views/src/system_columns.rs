@@ -1,0 +1,19 @@
+//! `sys.system_columns`: columns of the views of the system.
+
+use super::columns::COLUMNS;
+use metadata::column::{rows, shape};
+use metadata::objects::system_columns;
+use metadata::{Rows, Scope, SystemView};
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "system_columns",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, system_columns(scope.session))
+}

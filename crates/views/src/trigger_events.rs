@@ -1,0 +1,57 @@
+//! `sys.trigger_events`, `sys.server_trigger_events` and `sys.trigger_event_types`: what each trigger fires
+//! for, and what there is.
+
+use types::Value;
+
+use ::catalog::{DDL_EVENTS, DdlEvent};
+use metadata::column::{BIT, Column, INT, bit, col, int, nv, opt, rows, shape, text};
+use metadata::triggers::{EventRow, events, server_triggers, triggers};
+use metadata::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<EventRow>] = &[
+    col("object_id", INT, |r| int(r.id)),
+    col("type", INT, |r| int(r.event.0)),
+    col("type_desc", nv(60), |r| text(&r.event.1)),
+    opt("is_trigger_event", BIT, |_| bit(true)),
+    opt("event_group_type", INT, |r| r.group.map_or(Value::Null, |group| int(group.0))),
+    opt("event_group_type_desc", nv(60), |r| r.group.map_or(Value::Null, |group| text(group.1))),
+    col("is_first", BIT, |_| bit(false)),
+    col("is_last", BIT, |_| bit(false)),
+];
+
+const TYPE_COLUMNS: &[Column<&'static DdlEvent>] = &[
+    col("type", INT, |r| int(r.number)),
+    col("type_name", nv(64), |r| text(r.name)),
+    opt("parent_type", INT, |r| DdlEvent::find(r.group).map_or(Value::Null, |g| int(g.number))),
+];
+
+/// The view of a database's triggers.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "trigger_events",
+    columns: || shape(COLUMNS),
+    rows: |scope: &Scope<'_>| rows(COLUMNS, events(triggers(scope.database))),
+    arity: 0,
+};
+
+/// The view of the server's triggers.
+pub(crate) static SERVER: SystemView = SystemView {
+    schema: "sys",
+    name: "server_trigger_events",
+    columns: || shape(COLUMNS),
+    rows: |scope: &Scope<'_>| rows(COLUMNS, events(server_triggers(&scope.session.catalog))),
+    arity: 0,
+};
+
+/// The view of the events.
+pub(crate) static TYPES: SystemView = SystemView {
+    schema: "sys",
+    name: "trigger_event_types",
+    columns: || shape(TYPE_COLUMNS),
+    rows: read_types,
+    arity: 0,
+};
+
+fn read_types(_: &Scope<'_>) -> Rows {
+    rows(TYPE_COLUMNS, DDL_EVENTS.iter())
+}
