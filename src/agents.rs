@@ -13,7 +13,7 @@ use crate::{EXIT_USAGE, wrong_usage};
 /// Where an agent and its coordinator look for their token as well.
 const TOKEN_VARIABLE: &str = "CLEARWAY_AGENT_TOKEN";
 
-/// Is an agent until it is told to stop.
+/// Serves as an agent until a signal stops it; returns the exit code.
 pub(crate) fn serve(arguments: &StressArguments, address: &str) -> ExitCode {
     let ready = load::address::of_agent(address).and_then(|address| {
         Ok((address, token(arguments)?, Password(stress::password(arguments)?)))

@@ -12,7 +12,7 @@ use sos::xe::{EventFileReader, EventRecord, OwnedValue, RecordField, XeError, ev
 
 use crate::EXIT_USAGE;
 
-/// Arguments of `events`.
+/// Command line arguments of `events`.
 #[derive(Args)]
 pub(crate) struct EventsArguments {
     /// A file that an event_file target has written, or a pattern such as 'dir/name_*.xel'
@@ -20,7 +20,7 @@ pub(crate) struct EventsArguments {
     files: Vec<String>,
 }
 
-/// Runs the verb.
+/// Writes the events of all files as lines of JSON, and returns the exit code.
 pub(crate) fn run(arguments: &EventsArguments) -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     for pattern in &arguments.files {
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &EventsArguments) -> ExitCode {
             // What was read before it is worth having.
             let _ = out.flush();
             return match problem {
-                // Whoever reads has had enough.
+                // The reader of the pipe has closed it.
                 Problem::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                     ExitCode::SUCCESS
                 }
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &EventsArguments) -> ExitCode {
     }
 }
 
-/// Why it stops.
+/// Why writing the events stopped.
 enum Problem {
     Input(String),
     Output(io::Error),

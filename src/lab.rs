@@ -13,7 +13,7 @@ use sos::sys::StopSignals;
 
 use crate::wrong_usage;
 
-/// Arguments of `lab`.
+/// Command line arguments of `lab`.
 #[derive(Args)]
 pub(crate) struct LabArguments {
     /// metadata-cache, connection-reset, hashbytes, columnstore-load or row-mode-aggregate; default all of them
@@ -36,7 +36,7 @@ pub(crate) struct LabArguments {
     quiet: bool,
 }
 
-/// Runs them.
+/// Runs the chosen experiments and writes their reports; returns the exit code.
 pub(crate) fn run(arguments: &LabArguments) -> ExitCode {
     let chosen = match chosen(arguments) {
         Ok(chosen) => chosen,

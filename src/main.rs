@@ -34,19 +34,19 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Serves clients until it is told to stop (the default).
+    /// Serves clients until a signal stops it (the default).
     Serve(Box<ServeArguments>),
     /// Runs five ways in which an engine failed to scale, the old way and the new, side by side.
     Lab(lab::LabArguments),
     /// Races this engine against the databases and caches found on this machine, doing the same work.
     Race(race::RaceArguments),
-    /// Sends statements to any TDS server, typed, piped or from files, and shows what comes back.
+    /// Sends statements to any TDS server, typed, piped or from files, and shows the results.
     Sql(Box<sql::SqlArguments>),
-    /// Puts a load on any TDS server and reports what it did to it.
+    /// Puts a load on any TDS server and reports latencies, rates and errors.
     Stress(Box<stress::StressArguments>),
     /// Writes the events of event files as JSON, one to a line.
     Events(events::EventsArguments),
-    /// Writes a profile of a server: where it runs, waits or takes memory, by call stack.
+    /// Writes a profile of a server: where it runs, waits or allocates memory, by call stack.
     Profile(Box<profile::ProfileArguments>),
 }
 
@@ -74,7 +74,7 @@ struct ServeArguments {
     /// Number of schedulers; default one per CPU
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     schedulers: Option<String>,
-    /// How the ledger tells CPU time from waiting: auto, rseq, switches, schedstat or wall
+    /// How the ledger separates CPU time from waiting: auto, rseq, switches, schedstat or wall
     #[arg(long, value_name = "SOURCE", default_value = "auto")]
     ledger: String,
     /// Call stacks that the sampler takes per second of CPU time of each thread, up to 249; 0 for none
@@ -95,7 +95,7 @@ struct ServeArguments {
     /// Time from accept to the end of the login: seconds, or with ms, s, m
     #[arg(long, value_name = "TIME", default_value = "15s")]
     login_timeout: String,
-    /// Time without progress in the midst of a message, before the connection is closed
+    /// Time without progress inside a message, before the connection is closed
     #[arg(long, value_name = "TIME", default_value = "30s")]
     packet_timeout: String,
     /// Time that an answer waits for a client that takes none of it
@@ -104,10 +104,10 @@ struct ServeArguments {
     /// Time that a stop waits for requests in progress
     #[arg(long, value_name = "TIME", default_value = "30s")]
     shutdown_timeout: String,
-    /// Connections at once
+    /// Largest number of connections at one time
     #[arg(long, value_name = "N", default_value = "32767")]
     max_connections: String,
-    /// Brings back what did not scale: page-per-hash, decommit-per-segment or allocator-lock; may be repeated
+    /// Brings back a way that did not scale: page-per-hash, decommit-per-segment or allocator-lock; may be repeated
     #[arg(long, value_name = "MODE", help_heading = "For experiments only, off by default")]
     experiment: Vec<String>,
 }

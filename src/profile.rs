@@ -20,7 +20,7 @@ use crate::{EXIT_USAGE, wrong_usage};
 /// Where sqlcmd looks for a password as well.
 const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
 
-/// Arguments of `profile`.
+/// Command line arguments of `profile`.
 #[derive(Args)]
 #[command(args_override_self = true)]
 pub(crate) struct ProfileArguments {
@@ -59,7 +59,7 @@ pub(crate) struct ProfileArguments {
     /// Seconds that the login and each answer may take
     #[arg(short = 'l', long, value_name = "SECONDS", default_value_t = 30)]
     login_timeout: u64,
-    /// Say nothing
+    /// Prints nothing but errors
     #[arg(short = 'q', long)]
     quiet: bool,
 }
@@ -92,7 +92,7 @@ impl Form {
     }
 }
 
-/// Records and writes.
+/// Records a profile and writes it; returns the exit code.
 pub(crate) fn run(arguments: &ProfileArguments) -> ExitCode {
     let plan = match Plan::of(arguments) {
         Ok(plan) => plan,

@@ -20,7 +20,7 @@ use crate::wrong_usage;
 /// Where sqlcmd looks for a password as well.
 const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
 
-/// Arguments of `race`.
+/// Command line arguments of `race`.
 #[derive(Args)]
 pub(crate) struct RaceArguments {
     /// get, set, session, counter, load or scan; default all of them
@@ -35,7 +35,7 @@ pub(crate) struct RaceArguments {
     /// off, on (TLS in TDS) or strict (TDS 8.0) there; default on, and off to this machine. Certificates are not checked
     #[arg(long, value_name = "HOW", requires = "tds")]
     encrypt: Option<EncryptName>,
-    /// Login there
+    /// Login on the server of --tds
     #[arg(long, value_name = "LOGIN", default_value = "sa", requires = "tds")]
     user: String,
     /// Its password; else SQLCMDPASSWORD
@@ -64,7 +64,7 @@ pub(crate) struct RaceArguments {
     quiet: bool,
 }
 
-/// Runs it.
+/// Runs the race and writes its reports; returns the exit code.
 pub(crate) fn run(arguments: &RaceArguments) -> ExitCode {
     let settings = match settings(arguments) {
         Ok(settings) => settings,

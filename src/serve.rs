@@ -1,4 +1,4 @@
-//! The verb `serve`: checks its arguments, starts the server, and runs it until it is told to stop.
+//! The verb `serve`: checks its arguments, starts the server, and runs it until a signal stops it.
 
 use std::io::Write;
 use std::net::IpAddr;
@@ -55,7 +55,7 @@ fn print(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Checks the arguments.
+/// Parses the arguments into options; an error names the wrong one.
 fn options(arguments: &ServeArguments) -> Result<Options, String> {
     let schedulers =
         arguments.schedulers.as_deref().map(|text| number("--schedulers", text, SCHEDULERS_MAX));

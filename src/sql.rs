@@ -24,13 +24,13 @@ pub(crate) struct SqlArguments {
     /// Server: host, host,port or tcp:host,port
     #[arg(short = 'S', long, value_name = "SERVER", default_value = "127.0.0.1")]
     server: String,
-    /// Login
+    /// Login to connect as
     #[arg(short = 'U', long, value_name = "LOGIN", default_value = "sa")]
     user: String,
-    /// Its password; else SQLCMDPASSWORD
+    /// The login's password; else SQLCMDPASSWORD
     #[arg(short = 'P', long, value_name = "PASSWORD")]
     password: Option<String>,
-    /// Database
+    /// Database to connect to; default the login's
     #[arg(short = 'd', long, value_name = "NAME", default_value = "")]
     database: String,
     /// Runs this and ends
@@ -42,7 +42,7 @@ pub(crate) struct SqlArguments {
     /// Files to run, one after the other
     #[arg(short = 'i', long, value_name = "FILE", value_delimiter = ',')]
     input: Vec<PathBuf>,
-    /// File for results
+    /// File that results are written to
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Ends at the first error, with exit code 1
@@ -54,10 +54,10 @@ pub(crate) struct SqlArguments {
     /// Messages to stderr: 0 for errors, 1 for those of PRINT too
     #[arg(short = 'r', value_name = "0|1", num_args = 0..=1, default_missing_value = "0")]
     redirect: Option<u8>,
-    /// Sets variables: name=value
+    /// Sets variables of scripts: name=value
     #[arg(short = 'v', long, value_name = "NAME=VALUE", num_args = 1..)]
     variable: Vec<String>,
-    /// $(name) stands for itself
+    /// $(name) is not replaced by a variable
     #[arg(short = 'x', long)]
     no_variables: bool,
     /// Writes what is read to the output too
@@ -66,7 +66,7 @@ pub(crate) struct SqlArguments {
     /// What results look like: table, plain, csv or json; default table on a terminal, else plain
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
-    /// Between two columns of plain results
+    /// Text between two columns of plain results
     #[arg(short = 's', long, value_name = "TEXT", default_value = " ")]
     separator: String,
     /// No blanks at the ends of plain columns
@@ -90,12 +90,12 @@ pub(crate) struct SqlArguments {
     /// Seconds that a batch may take before it is cancelled; 0 for ever
     #[arg(short = 't', long, value_name = "SECONDS", default_value_t = 0)]
     query_timeout: u64,
-    /// Prints help
+    /// Prints this help and ends
     #[arg(short = '?', long, action = clap::ArgAction::Help)]
     help: Option<bool>,
 }
 
-/// Runs the console.
+/// Runs the console and returns its exit code.
 pub(crate) fn run(arguments: &SqlArguments) -> ExitCode {
     let settings = match settings(arguments) {
         Ok(settings) => settings,

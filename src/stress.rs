@@ -25,7 +25,7 @@ use crate::{EXIT_USAGE, agents, wrong_usage};
 
 /// Where sqlcmd looks for a password as well.
 const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
-/// A run whose end nobody has said.
+/// How long a run lasts without `--duration` and `-r`.
 const DURATION_DEFAULT: Duration = Duration::from_secs(10);
 /// Warming up until steady: seconds that must agree, how closely, and how long it is tried.
 const STEADY_SECONDS: usize = 3;
@@ -45,13 +45,13 @@ pub(crate) struct StressArguments {
     /// Server: host, host,port or tcp:host,port
     #[arg(short = 'S', long, value_name = "SERVER", default_value = "127.0.0.1")]
     pub(crate) server: String,
-    /// Login
+    /// Login to connect as
     #[arg(short = 'U', long, value_name = "LOGIN", default_value = "sa")]
     pub(crate) user: String,
-    /// Its password; else SQLCMDPASSWORD
+    /// The login's password; else SQLCMDPASSWORD
     #[arg(short = 'P', long, value_name = "PASSWORD")]
     password: Option<String>,
-    /// Database
+    /// Database to connect to; default the login's
     #[arg(short = 'd', long, value_name = "NAME", default_value = "")]
     pub(crate) database: String,
     /// SQL text, split at lines of GO; {call p} is sent as a procedure call
@@ -66,7 +66,7 @@ pub(crate) struct StressArguments {
     /// How large tpcc's tables are; default 1
     #[arg(long, value_name = "N", requires = "workload")]
     warehouses: Option<u32>,
-    /// Makes the workload's tables anew in the database first: its setup script
+    /// First runs the workload's setup script, which drops and creates its tables in the database
     #[arg(long, requires = "workload")]
     setup: bool,
     /// Connections, for each input
@@ -78,10 +78,10 @@ pub(crate) struct StressArguments {
     /// How long the load lasts: seconds, or with ms, s, m
     #[arg(long, value_name = "TIME", value_parser = server::options::parse_duration)]
     duration: Option<Duration>,
-    /// Requests per second at times of their own (an open loop): what waits because the server stalls counts
+    /// Requests per second, each at a scheduled time (an open loop), so that waits for a stalled server count
     #[arg(long, value_name = "N", conflicts_with_all = ["think", "iterations"])]
     rate: Option<f64>,
-    /// One run after the other with so many connections, such as 1,2,4,8
+    /// One run for each number of connections, one after the other, such as 1,2,4,8
     #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "connections")]
     sweep: Vec<usize>,
     /// Time between an answer and the next request
@@ -139,11 +139,11 @@ pub(crate) struct StressArguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum PoolName {
-    /// Nothing
+    /// It is kept as it is
     Keep,
     /// It is reset with the next request
     Reset,
-    /// It is closed and opened anew
+    /// It is closed and a new one is opened
     Reconnect,
 }
 
@@ -278,7 +278,7 @@ fn login(arguments: &StressArguments) -> Result<Login, String> {
     Ok(Login { user: arguments.user.clone(), password, database: arguments.database.clone() })
 }
 
-/// The password of whoever logs in.
+/// The password of the login, from the command line or the environment.
 pub(crate) fn password(arguments: &StressArguments) -> Result<String, String> {
     match &arguments.password {
         Some(password) => Ok(password.clone()),
@@ -358,7 +358,7 @@ fn scripts(arguments: &StressArguments) -> Result<Vec<(String, String)>, String>
     }
 }
 
-/// The files that a name or a pattern stands for, in order. Only its last part may have `*` and `?`.
+/// The files that a name or a pattern matches, in order. Only its last part may have `*` and `?`.
 fn files(pattern: &str) -> Result<Vec<PathBuf>, String> {
     let path = Path::new(pattern);
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -411,7 +411,7 @@ impl Hands {
         }
     }
 
-    /// Logs so many connections in.
+    /// Opens the connections and logs them in.
     fn connect(
         &mut self,
         arguments: &StressArguments,
@@ -439,7 +439,7 @@ impl Hands {
     ) -> Result<Tally, String> {
         match self {
             Self::Own(Some(fleet)) => fleet.run(duration, each_second, is_cut),
-            Self::Own(None) => Err("nobody has connected".to_owned()),
+            Self::Own(None) => Err("no connection is open".to_owned()),
             Self::Agents(crew) => crew.run(duration, each_second, is_cut),
         }
     }
@@ -521,7 +521,7 @@ fn nothing_worked(report: &Report<'_>) -> Option<String> {
     Some(format!("nothing worked: {}", why.as_deref().unwrap_or("every request took too long")))
 }
 
-/// Runs one level.
+/// Runs the load with one number of connections and returns its report.
 fn put_level(
     arguments: &StressArguments,
     plan: &Plan,
@@ -540,7 +540,7 @@ fn put_level(
         }
         true
     };
-    // Who may not look at the server's books puts the load all the same.
+    // The load runs even if the login may not read the server's counters.
     let mut books = Asker::connect(&plan.target, BOOKS_PATIENCE).ok();
     let before = books.as_mut().map(Counters::read);
     let tally = hands.run(plan.duration, tell, asked_to_stop)?;

@@ -12,7 +12,7 @@ type Path = Vec<String>;
 pub(super) struct Module {
     /// Paths in code, each with the inline modules around it.
     paths: Vec<(usize, Path)>,
-    /// Names that `use` brings in, re-exports among them: the name, and the path that it stands for.
+    /// Names that `use` brings in, re-exports among them: the name, and its path.
     names: BTreeMap<String, Path>,
     /// Paths of `use ..::*`.
     globs: Vec<Path>,
