@@ -14,6 +14,12 @@ use std::path::{Path, PathBuf};
 /// The wall for a source file, in lines.
 const FILE_LINES_MAX: usize = 800;
 
+/// The wall for a crate, in lines of `src`.
+const CRATE_LINES_MAX: usize = 16_000;
+
+/// Crates past that wall, with a wall of their size.
+const LARGE_CRATES: &[(&str, usize)] = &[("engine", 26_500), ("sos", 29_500)];
+
 /// Layer of each crate: it may depend on lower ones only.
 const LAYERS: &[(&str, u8)] = &[
     ("census", 0),
@@ -101,6 +107,22 @@ fn files_stay_below_the_wall() {
         .filter(|(_, lines)| *lines > FILE_LINES_MAX)
         .collect();
     assert!(long.is_empty(), "over {FILE_LINES_MAX} lines: {long:?}");
+}
+
+#[test]
+fn crates_stay_below_the_wall() {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for (path, text) in sources() {
+        let place = path.strip_prefix(root()).expect("below the root").to_string_lossy();
+        if let ["crates", name, "src", ..] = place.split('/').collect::<Vec<_>>().as_slice() {
+            *lines.entry((*name).to_owned()).or_default() += text.lines().count();
+        }
+    }
+    for (name, lines) in lines {
+        let large = LARGE_CRATES.iter().find(|(large, _)| *large == name);
+        let most = large.map_or(CRATE_LINES_MAX, |(_, most)| *most);
+        assert!(lines <= most, "crate {name} has {lines} lines, {most} are allowed");
+    }
 }
 
 #[test]
