@@ -59,8 +59,9 @@ test: setup build bench-smoke
 	.venv/bin/python tests/differential/oracles.py --self-test --seed 1
 	$(PYTEST) tests/drivers
 
+# Without the crates whose few unit tests cost a second build of the crate: `make test` runs those.
 test-quick: tidy
-	cargo test --locked -p types -p tsql -p tds -p storage -p catalog -p files -p plan -p functions -p optimizer -p binder -p session
+	cargo test --locked --lib --tests -p types -p tsql -p tds -p storage -p plan -p session
 	cargo test --locked -p engine --test it -- script
 
 slt: setup build
