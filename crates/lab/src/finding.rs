@@ -42,7 +42,7 @@ impl Default for Side {
             turns_ms: Vec::new(),
             troubles: 0,
             counters: Counters::default(),
-            stacks: Err("nobody has asked".to_owned()),
+            stacks: Err("not asked".to_owned()),
             memory_calls: (0, 0),
         }
     }

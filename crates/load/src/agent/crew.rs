@@ -205,7 +205,7 @@ impl Member {
             News::Ready => Ok(()),
             News::Refused(why) => Err(of_agent(&self.name, &why)),
             News::Pong | News::Second(..) | News::Done(_) => {
-                Err(of_agent(&self.name, "it answers what nobody asked"))
+                Err(of_agent(&self.name, "it sent an answer without a question"))
             }
         }
     }
@@ -287,7 +287,7 @@ impl<'a, F: FnMut(&Second) -> bool> Run<'a, F> {
                     self.end();
                 }
             }
-            News::Done(_) | News::Ready => self.lose(index, "it answers what nobody asked"),
+            News::Done(_) | News::Ready => self.lose(index, "it sent an answer without a question"),
             News::Refused(why) => self.lose(index, &why),
         }
     }

@@ -158,7 +158,7 @@ impl News {
     }
 }
 
-const UNKNOWN: &str = "a message that nobody knows";
+const UNKNOWN: &str = "an unknown message";
 
 /// A message, if nothing is behind its end.
 fn whole<T>(reader: &Reader<'_>, message: T) -> Result<T> {

@@ -97,7 +97,7 @@ fn put_level(body: &mut String, report: &Report<'_>, level: &Level) {
     body.push_str("</div>\n");
     put_shares(body, report, level);
     if let Some(server) = &level.server {
-        body.push_str("<h3>What the server counted meanwhile</h3>\n");
+        body.push_str("<h3>Counters of the server during the run</h3>\n");
         for (group, rows) in server.largest(COUNTERS_MAX) {
             let rows: Vec<_> =
                 rows.into_iter().map(|(name, n)| vec![name, n.to_string()]).collect();

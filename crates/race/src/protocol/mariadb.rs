@@ -78,7 +78,7 @@ impl Protocol for MariaDb {
         match (step, payload.first()) {
             (0, Some(&VERSION)) | (1, Some(&OK)) => Ok(()),
             (_, Some(&ERROR)) => Err(error_text(payload)),
-            _ => Err(format!("it lets nobody in: {}", shown(payload))),
+            _ => Err(format!("it refuses the login: {}", shown(payload))),
         }
     }
 

@@ -113,7 +113,10 @@ impl fmt::Display for XeError {
             Self::DuplicateEvent(name) => write!(f, "event '{name}' is there twice"),
             Self::DuplicateTarget(name) => write!(f, "target '{name}' is there twice"),
             Self::CannotBlock { event } => {
-                write!(f, "event '{event}' occurs where nobody may wait: not with NO_EVENT_LOSS")
+                write!(
+                    f,
+                    "event '{event}' occurs where a thread must not wait: not with NO_EVENT_LOSS"
+                )
             }
             Self::PredicateType { event, input, comparator } => {
                 write!(f, "event '{event}': '{input}' cannot be compared by '{comparator}'")
