@@ -1,10 +1,11 @@
-//! The options of atomic blocks, and which of these blocks need no transaction: those with one data statement, and nothing behind it that can
-//! fail.
+//! Options of atomic blocks, and the check for blocks that need no transaction: those with one data
+//! statement that is followed by nothing that can fail.
 //!
-//! A single statement is atomic by itself, and on one row it commits on that row, without a
-//! transaction's bookkeeping and without a conflict that anybody sees. The read procedures of session
-//! state are such blocks: some SETs, an UPDATE that reads and slides, and `IF @item IS NOT NULL SELECT
-//! @item`. The rule is conservative: what it does not know needs a transaction.
+//! A single statement is atomic by itself. If it changes one row, it commits on that row, without a
+//! transaction's bookkeeping and without visible conflicts. The read procedures of session state
+//! are such blocks: some SETs, an UPDATE that reads the item and extends its expiry, and `IF @item
+//! IS NOT NULL SELECT @item`. The check is conservative: a block with any other statement needs a
+//! transaction.
 
 use catalog::options::IsolationLevel;
 use tsql::ast::{
@@ -12,14 +13,15 @@ use tsql::ast::{
 };
 use types::{Error, Msg};
 
-/// Whether the block can run without a transaction. `source` is the text that spans refer to.
+/// Returns whether the block can run without a transaction. `source` is the text that spans refer
+/// to.
 pub(crate) fn commits_alone(body: &[ast::Statement], source: &str) -> bool {
     let mut walk = Walk { source, touched: false };
     let plain = walk.list(body);
     plain && !mentions(source, "@@trancount") && !mentions(source, "xact_state")
 }
 
-/// Returns the isolation that the block asks for.
+/// Returns the isolation level that the block declares.
 ///
 /// # Errors
 /// 10784 for a missing option, 40517 for one that is not supported.
@@ -42,8 +44,8 @@ pub fn check_atomic_options(options: &[AtomicOption]) -> Result<IsolationLevel, 
                 });
             }
             AtomicOption::Language(_) => language = true,
-            // A week and a date order of the block's own: us_english's are the only ones there are
-            // as long as SET LANGUAGE knows no other.
+            // Only the values of us_english are accepted, as long as SET LANGUAGE knows no other
+            // language.
             AtomicOption::DateFirst(7) => {}
             AtomicOption::DateFirst(_) => {
                 return Err(Msg::NotSupported("DATEFIRST other than 7 in an ATOMIC block").into());
@@ -54,7 +56,7 @@ pub fn check_atomic_options(options: &[AtomicOption]) -> Result<IsolationLevel, 
                     Msg::NotSupported("DATEFORMAT other than mdy in an ATOMIC block").into()
                 );
             }
-            // Nothing is written to disk that could be delayed.
+            // No write to disk exists that could be delayed.
             AtomicOption::DelayedDurability(_) => {}
         }
     }
@@ -65,14 +67,14 @@ pub fn check_atomic_options(options: &[AtomicOption]) -> Result<IsolationLevel, 
     }
 }
 
-/// Tells whether a text has a word in it; too often yes does no harm.
+/// Returns whether a text contains a word; a false positive only costs a transaction.
 fn mentions(text: &str, word: &str) -> bool {
     text.as_bytes().windows(word.len()).any(|w| w.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 struct Walk<'a> {
     source: &'a str,
-    /// A data statement may have run.
+    /// Whether a data statement may have run before this one.
     touched: bool,
 }
 
@@ -116,7 +118,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Only one branch runs, so each begins where the IF began.
+    /// Only one branch runs, so each begins in the state before the IF.
     fn branches(&mut self, branches: &ast::If) -> bool {
         for branch in &branches.branches {
             if !is_null_test(&branch.condition) && !self.free(branch.condition.span) {
@@ -137,8 +139,8 @@ impl Walk<'_> {
         true
     }
 
-    /// An expression that may fail is fine as long as there is nothing to undo; one with a subquery
-    /// is a data statement.
+    /// Returns whether an expression is harmless here: it may fail as long as there is nothing to
+    /// undo; one with a subquery counts as a data statement.
     fn free(&self, span: ast::Span) -> bool {
         let text = span.text(self.source);
         !self.touched && !text.is_empty() && !mentions(text, "select")
@@ -149,7 +151,7 @@ fn is_literal(expr: &ast::Expr) -> bool {
     matches!(expr.kind, ExprKind::Literal(ast::Literal::Int(_) | ast::Literal::Null))
 }
 
-/// `@v IS [NOT] NULL`
+/// Matches `@v IS [NOT] NULL`.
 fn is_null_test(condition: &ast::Condition) -> bool {
     match &condition.kind {
         ConditionKind::IsNull { operand, .. } => matches!(operand.kind, ExprKind::Variable(_)),
@@ -157,7 +159,7 @@ fn is_null_test(condition: &ast::Condition) -> bool {
     }
 }
 
-/// `SELECT @a, 1`: touches no table and can't fail.
+/// Matches `SELECT @a, 1`, which reads no table and can't fail.
 fn is_plain_select(select: &ast::SelectStatement) -> bool {
     let QueryBody::Select(spec) = &select.query.body else { return false };
     let simple = |item: &ast::SelectItem| match &item.kind {

@@ -1,4 +1,4 @@
-//! `BinderContext`: what a binder borrows for the length of one leaf. The session makes it.
+//! `BinderContext`: what a binder borrows from the session while it binds one leaf.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use catalog::{Catalog, TableDef};
 use plan::program::{TableVariableDef, VariableDef};
 use plan::view::Library;
 
-/// Finds a temporary table by name.
+/// A lookup of temporary tables by name.
 pub(crate) type FindTable<'s> = dyn Fn(&str) -> Option<Arc<TableDef>> + 's;
 
-/// What a [`Binder`] reads.
+/// The state that a [`Binder`] reads.
 pub struct BinderContext<'s> {
-    /// The catalog snapshot.
+    /// Snapshot of the catalog.
     pub catalog: Arc<Catalog>,
-    /// Current database.
+    /// Name of the current database.
     pub database: &'s str,
-    /// What the login may do; none where it need not be asked.
+    /// Permissions of the principal; `None` if they need no check.
     pub rights: Option<&'s Rights>,
-    /// The owner of the module that the leaf is in.
+    /// The owner of the module that contains the leaf.
     pub chain: Option<Owner>,
     /// SET options of the session.
     pub options: &'s Options,
@@ -31,15 +31,15 @@ pub struct BinderContext<'s> {
     pub table_variables: &'s [TableVariableDef],
     /// Finds temporary tables of the session.
     pub temp_tables: Box<FindTable<'s>>,
-    /// Functions and views of the server.
+    /// Built-in functions, views and procedures.
     pub library: &'static dyn Library,
-    /// How much is optimized.
+    /// The level of optimization.
     pub level: optimizer::Level,
-    /// Where the optimizer reads samples of tables.
+    /// Storage from which the optimizer samples tables.
     pub store: &'s Arc<storage::Store>,
 }
 impl BinderContext<'_> {
-    /// Makes a binder.
+    /// Returns a binder with this context.
     pub fn binder(&self) -> Binder<'_> {
         Binder {
             catalog: &self.catalog,

@@ -1,4 +1,4 @@
-//! Binds CREATE EXTERNAL TABLE .. AS SELECT: a query whose rows go into a file.
+//! Binds CREATE EXTERNAL TABLE .. AS SELECT: a query whose rows are written to a file.
 
 use tsql::ast::{self, QueryBody};
 use types::{Msg, Result};
@@ -14,7 +14,8 @@ use plan::statement::{Bound, Export, SelectInto};
 /// Binds the statement.
 ///
 /// # Errors
-/// 46501 and 46505 for its options, 262 and 4834 without permission, 46518 for a type that files do not have, those of the query.
+/// 46501 and 46505 for its options, 262 and 4834 without permission, 46518 for a type that files
+/// lack, and errors of the query.
 pub(crate) fn bind(binder: &mut Binder<'_>, create: &ast::CreateExternalTable) -> Result<Bound> {
     binder.session_bound = true;
     let Some(select) = &create.query else { return Err(Msg::InternalError.into()) };
@@ -39,7 +40,7 @@ pub(crate) fn bind(binder: &mut Binder<'_>, create: &ast::CreateExternalTable) -
     Ok(Bound::SelectInto(SelectInto { query, target, columns, export, registers }))
 }
 
-/// Has the tree compute what the output is made of, so that it comes in batches, and from several schedulers.
+/// Adds an operator that computes the output, so that batches and parallel schedulers compute it.
 fn compute_output(binder: &mut Binder<'_>, query: &mut Query) {
     let mut computed = Vec::new();
     for column in &mut query.output {
@@ -77,7 +78,8 @@ fn bind_rows(binder: &mut Binder<'_>, select: &ast::SelectStatement) -> Result<Q
     bound
 }
 
-/// The columns of the table: those of the query, by the names that the statement lists if it does.
+/// Returns the columns of the table: the query's, with the names that the statement lists, if it
+/// does.
 fn columns(
     create: &ast::CreateExternalTable,
     query: &Query,
@@ -106,7 +108,7 @@ fn columns(
         if parquet_io::check_type(name, &ty).is_err() {
             return Err(Msg::ExternalNotSupported("type", &ty.data_type.to_string()).into());
         }
-        // Files have NULLs in every column, if only by what others write there.
+        // Columns of files are nullable, since other programs may write NULL there.
         ty.nullable = true;
         columns.push((name.to_owned(), ty, column.traits.derived()));
     }

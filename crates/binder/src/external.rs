@@ -1,4 +1,4 @@
-//! The options of external tables and what making one asks for: CREATE EXTERNAL TABLE reads them, with rows (AS SELECT,
+//! Options and permissions of external tables, for CREATE EXTERNAL TABLE with rows (AS SELECT,
 //! `export.rs`) and without.
 
 use parquet_io::Compression;
@@ -9,15 +9,16 @@ use catalog::name::Name;
 use catalog::security::Rights;
 use catalog::{Database, ExternalPlace};
 
-/// What definitions of data sources ask for.
+/// Permission for the definition of data sources.
 pub const ALTER_SOURCES: &str = "ALTER ANY EXTERNAL DATA SOURCE";
-/// What definitions of file formats ask for.
+/// Permission for the definition of file formats.
 pub const ALTER_FORMATS: &str = "ALTER ANY EXTERNAL FILE FORMAT";
 
-/// Checks that the login may make external tables.
+/// Checks that the login may create external tables.
 ///
 /// # Errors
-/// 262 without CREATE TABLE and ALTER of data sources and file formats, 4834 without ADMINISTER DATABASE BULK OPERATIONS.
+/// 262 without CREATE TABLE and ALTER of data sources and file formats, 4834 without ADMINISTER
+/// DATABASE BULK OPERATIONS.
 pub fn check_table_permission(
     rights: &Rights,
     catalog: &catalog::Catalog,
@@ -32,10 +33,10 @@ pub fn check_table_permission(
     Err(Msg::BulkNoPermission.into())
 }
 
-/// The text that an option is given.
+/// Returns the value of a text option.
 ///
 /// # Errors
-/// 46503 for anything else.
+/// 46503 for a value of another kind.
 pub fn text(option: &NamedOption) -> Result<&str> {
     match &option.value {
         OptionValue::Literal(Literal::String(text) | Literal::NString(text)) => Ok(text),
@@ -43,18 +44,18 @@ pub fn text(option: &NamedOption) -> Result<&str> {
     }
 }
 
-/// The word that an option is given.
+/// Returns the value of a keyword option.
 ///
 /// # Errors
-/// 46503 for anything else.
+/// 46503 for a value of another kind.
 pub fn word(option: &NamedOption) -> Result<&str> {
     option.value.word().ok_or_else(|| Msg::ExternalOptionFormat(&option.name).into())
 }
 
-/// Reads the options of an external table: its place, and how files are written there.
+/// Reads the options of an external table: its location, and how files are written there.
 ///
 /// # Errors
-/// 46501 for a data source or file format that there is not, 46505 where one is not said.
+/// 46501 for an unknown data source or file format, 46505 if one is missing.
 pub fn place(options: &[NamedOption], database: &Database) -> Result<(ExternalPlace, Compression)> {
     let (mut location, mut source, mut format) = (None, None, None);
     for option in options {
@@ -75,7 +76,7 @@ pub fn place(options: &[NamedOption], database: &Database) -> Result<(ExternalPl
     let source = source.ok_or_else(|| missing("DATA_SOURCE"))?;
     let format = database.file_formats.get(&Name::new(format));
     let format = format.ok_or_else(|| missing("FILE_FORMAT"))?;
-    // Who may use a data source is not to leave its folder.
+    // A path may not leave the data source's folder.
     if location.split('/').any(|part| part == "..") || location.contains('\0') {
         return Err(Msg::ExternalOptionRange("LOCATION").into());
     }

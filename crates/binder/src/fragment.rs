@@ -1,21 +1,22 @@
-//! Pieces of T-SQL that come alone: a name in a string, the parameter list of sp_executesql.
+//! Parsers for separate pieces of T-SQL: a name in a string, and the parameter list of
+//! sp_executesql.
 
 use tsql::QuotedIdentifier;
 use tsql::ast::{self, Ident, Quoting, Span, StatementKind};
 use types::{Msg, Result};
 
-/// Parts that a name may have: server, database, schema, object.
+/// Maximum number of parts of a name: server, database, schema, object.
 const PARTS_MAX: usize = 4;
 
-/// Characters that a part may have.
+/// Maximum length of a part, in characters.
 const PART_CHARS_MAX: usize = 128;
 
-/// Reads a name of one to four parts out of a string, as OBJECT_ID and sp_rename take them: `dbo.user`,
-/// `Order Details`, `[a.b].c`. Only dots, brackets and double quotes have a meaning; words that T-SQL
-/// reserves and blanks have none. A part between two dots may be empty.
+/// Parses a name of one to four parts from a string, as OBJECT_ID and sp_rename do: `dbo.user`,
+/// `Order Details`, `[a.b].c`. Only dots, brackets and double quotes are special; reserved words
+/// and blanks are not. A part between two dots may be empty.
 ///
 /// # Errors
-/// 203 if it is none.
+/// 203 if it is not a name.
 pub fn parse_object_name(text: &str) -> Result<ast::ObjectName> {
     let parts = split_name(text).ok_or(Msg::InvalidIdentifier(text))?;
     let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -29,18 +30,18 @@ pub fn parse_object_name(text: &str) -> Result<ast::ObjectName> {
     Ok(ast::ObjectName { object, schema: next(), database: next(), server: next(), span })
 }
 
-/// Reads the name of a procedure, which may have a number behind it: `dbo.p;1` is `dbo.p`.
+/// Parses the name of a procedure, which may have a number after it: `dbo.p;1` is `dbo.p`.
 ///
 /// # Errors
-/// 203 if it is none.
+/// 203 if it is not a name.
 pub fn parse_procedure_name(text: &str) -> Result<ast::ObjectName> {
     let is_number = |end: &str| !end.is_empty() && end.bytes().all(|b| b.is_ascii_digit());
     let name = text.rsplit_once(';').filter(|(_, end)| is_number(end.trim())).map(|(name, _)| name);
     parse_object_name(name.unwrap_or(text))
 }
 
-/// Splits a name into its parts, the object last; `None` if it is none. Blanks around what is not quoted
-/// are kept, as PARSENAME shows them.
+/// Splits a name into its parts, the object last; `None` if it is malformed. Blanks around unquoted
+/// parts are kept, as PARSENAME returns them.
 pub fn split_name(text: &str) -> Option<Vec<String>> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -59,7 +60,7 @@ pub fn split_name(text: &str) -> Option<Vec<String>> {
     is_named.then_some(parts)
 }
 
-/// Takes the first part; what is behind the dot after it, if there is a dot.
+/// Returns the first part, and the text after the following dot, if there is one.
 fn take_part(text: &str) -> Option<(String, Option<&str>)> {
     let close = match text.trim_start_matches(' ').chars().next() {
         Some('[') => ']',
@@ -76,7 +77,7 @@ fn take_part(text: &str) -> Option<(String, Option<&str>)> {
         let end = rest.find(close)?;
         part.push_str(&rest[..end]);
         rest = &rest[end + 1..];
-        // The closing character twice stands for itself.
+        // A doubled closing character is one character of the name.
         match rest.strip_prefix(close) {
             Some(behind) => {
                 part.push(close);
@@ -88,7 +89,8 @@ fn take_part(text: &str) -> Option<(String, Option<&str>)> {
     Some((part, after_dot(rest.trim_start_matches(' '))?))
 }
 
-/// What is behind a dot; nothing at the end; `None` if something else follows a part.
+/// Returns the text after a dot; `Some(None)` at the end of the name; `None` if anything else
+/// follows a part.
 fn after_dot(text: &str) -> Option<Option<&str>> {
     if text.is_empty() { Some(None) } else { text.strip_prefix('.').map(Some) }
 }
@@ -96,7 +98,7 @@ fn after_dot(text: &str) -> Option<Option<&str>> {
 /// Parses `@a int, @b nvarchar(10) OUTPUT`.
 ///
 /// # Errors
-/// 102 and its kin, as for a procedure's parameters.
+/// 102 and other syntax errors, as for a procedure's parameters.
 pub fn parse_parameters(text: &str) -> Result<Vec<ast::Parameter>> {
     let batch = tsql::parse(&format!("CREATE PROCEDURE p {text} AS RETURN"), QuotedIdentifier::On)?;
     match batch.statements.into_iter().next().map(|s| s.kind) {

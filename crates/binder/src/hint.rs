@@ -1,7 +1,7 @@
-//! Hints: every one of OPTION (..), what it does here, and the table hints that are refused.
+//! Hints: the effect of every query hint in OPTION (..), and the table hints that are refused.
 //!
-//! A hint acts, or is advice about a choice that is not made here and changes no result, or is refused by its
-//! name. What is not in the lists is no hint.
+//! A hint acts, or advises a choice that does not exist here and changes no result, or is refused
+//! by name. Any other name is a syntax error.
 
 use tsql::ast::{QueryHint, QueryHintKind, TableHint, TableHintKind, TableHintWord};
 use types::{Msg, Result};
@@ -9,32 +9,32 @@ use types::{Msg, Result};
 use super::expr::not_supported;
 use crate::Binder;
 
-/// Largest MAXRECURSION.
+/// Largest value of MAXRECURSION.
 const RECURSION_MAX: i64 = 32_767;
 
-/// What a query hint does here.
+/// The effect of a query hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It chooses the plan, or bounds the execution.
+    /// It determines the plan, or limits the execution.
     Acts,
-    /// It asks for a way to get the same rows that is not among the ways that there are: it is not needed.
+    /// It advises a strategy that Clearway does not have; the result is the same, so it is ignored.
     Advice,
-    /// It would change results, or what it is about is not there: 40517.
+    /// It would change the result, or concerns a missing feature: error 40517.
     Refused,
 }
 
-/// What stands behind a query hint.
+/// The operand of a query hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// Nothing.
+    /// No operand follows it.
     None,
-    /// A number.
+    /// A number follows it.
     Number,
-    /// A text.
+    /// A text follows it.
     Text,
 }
 
-/// Query hints by name, as the page "Query hints" lists them.
+/// Query hints by name, as listed on the page "Query hints".
 pub const QUERY_HINTS: &[(&str, Operand, Effect)] = &[
     ("CONCAT UNION", Operand::None, Effect::Advice),
     ("DISABLE EXTERNALPUSHDOWN", Operand::None, Effect::Advice),
@@ -69,8 +69,8 @@ pub const QUERY_HINTS: &[(&str, Operand, Effect)] = &[
     ("USE PLAN", Operand::Text, Effect::Refused),
 ];
 
-/// Names that USE HINT takes, as its page and `sys.dm_exec_valid_use_hints` of SQL Server have them: all guide the
-/// choice of a plan.
+/// Names that USE HINT accepts, as listed on its page and in SQL Server's
+/// `sys.dm_exec_valid_use_hints`; all of them guide the choice of a plan.
 pub const USE_HINTS: &[&str] = &[
     "ASSUME_FIXED_MAX_SELECTIVITY_FOR_REGEXP",
     "ASSUME_FIXED_MIN_SELECTIVITY_FOR_REGEXP",
@@ -109,10 +109,10 @@ pub const USE_HINTS: &[&str] = &[
     "QUERY_PLAN_PROFILE",
 ];
 
-/// Resolves OPTION. MAXDOP acts when the statement runs.
+/// Applies the OPTION clause. MAXDOP takes effect when the statement runs.
 ///
 /// # Errors
-/// 40517 for hints that are refused, 102 and 10715 for what is none, 310 for a MAXRECURSION out of range.
+/// 40517 for refused hints, 102 and 10715 for unknown ones, 310 for a MAXRECURSION out of range.
 pub(crate) fn set_hints(binder: &mut Binder<'_>, hints: &[QueryHint]) -> Result<()> {
     for hint in hints {
         match &hint.kind {
@@ -128,7 +128,7 @@ pub(crate) fn set_hints(binder: &mut Binder<'_>, hints: &[QueryHint]) -> Result<
             }
             QueryHintKind::Text(name, _) => check(name, Operand::Text)?,
             QueryHintKind::UseHint(names) => check_use(names)?,
-            // Plans are made for what the tables hold, not for the values of variables.
+            // Plans depend on table contents, never on the values of variables.
             QueryHintKind::OptimizeFor(_) | QueryHintKind::OptimizeForUnknown => {}
             QueryHintKind::TableHint(..) => return not_supported("OPTION (TABLE HINT ..)"),
         }
@@ -141,9 +141,9 @@ fn set_plain(binder: &mut Binder<'_>, name: &str) {
         "FORCE ORDER" => binder.hints.force_order = true,
         "LOOP JOIN" => binder.hints.method = Some(optimizer::Method::Loop),
         "HASH JOIN" | "MERGE JOIN" => binder.hints.method = Some(optimizer::Method::Hash),
-        // The plan serves one execution.
+        // The plan is used for one execution.
         "RECOMPILE" => binder.session_bound = true,
-        // Advice.
+        // Ignored advice.
         _ => {}
     }
 }
@@ -175,8 +175,8 @@ fn check_use(names: &[Box<str>]) -> Result<()> {
     unknown.map_or(Ok(()), |name| Err(Msg::InvalidUseHint(name).into()))
 }
 
-/// Hints of which one table may have one of each line: how much a lock is on, and which isolation level it is for. Words of
-/// one entry mean the same.
+/// Table hints of which each entry allows only one per table: lock granularity, and isolation
+/// level. Words in one entry are synonyms.
 const CHOICES: [&[&[TableHintWord]]; 2] = [
     &[
         &[TableHintWord::NoLock, TableHintWord::ReadUncommitted],
@@ -194,7 +194,7 @@ const CHOICES: [&[&[TableHintWord]]; 2] = [
     ],
 ];
 
-/// Checks that no two hints contradict each other, as the page "Table hints" has it.
+/// Checks that no two hints conflict, as described on the page "Table hints".
 fn check_choices(hints: &[TableHint]) -> Result<()> {
     let said = |entry: &&&[TableHintWord]| {
         hints.iter().any(|h| matches!(h.kind, TableHintKind::Word(word) if entry.contains(&word)))
@@ -205,11 +205,11 @@ fn check_choices(hints: &[TableHint]) -> Result<()> {
     }
 }
 
-/// Refuses the table hints that are not there: those for INSERT .. SELECT FROM OPENROWSET (BULK ..), of indexes on
-/// views and of spatial indexes.
+/// Refuses unsupported table hints: those for INSERT .. SELECT FROM OPENROWSET (BULK ..), for
+/// indexes on views and for spatial indexes.
 ///
 /// # Errors
-/// 1047 for two that contradict each other; 40517.
+/// 1047 for two conflicting hints; 40517 for an unsupported one.
 pub(crate) fn check_table_hints(hints: &[TableHint]) -> Result<()> {
     check_choices(hints)?;
     for hint in hints {

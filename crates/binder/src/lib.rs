@@ -1,11 +1,11 @@
-//! The binder: syntax trees to bound trees, against one catalog snapshot.
+//! The binder: converts syntax trees to bound trees, against one catalog snapshot.
 //!
-//! Pure: it reads the catalog and the session's names, and changes neither. One [`Binder`] binds one
-//! leaf of a program (a data statement, or one expression of a control statement).
+//! It is pure: it reads the catalog and the session's names, and changes neither. One [`Binder`]
+//! binds one leaf of a program (a data statement, or one expression of a control statement).
 //!
 //! - `expr/` binds scalar expressions (types, implicit conversions, functions, subqueries);
 //! - `query/` binds SELECT, `dml/` the data-changing statements;
-//! - `require.rs` checks what a statement asks of the login's rights;
+//! - `require.rs` checks the permissions that a statement needs;
 //! - `program.rs` compiles a batch's control flow and variables.
 #![forbid(unsafe_code)]
 
@@ -49,92 +49,94 @@ use plan::query::AggregateCall;
 use plan::sink::Traits;
 use plan::view::Library;
 
-/// A height up to which the stack is not asked whether it has room for it.
+/// Height up to which the remaining stack is not checked.
 const TALL_BYTES: usize = 64 * depth::EXPR_BYTES;
 
-/// Binds one leaf.
+/// Binds one leaf of a program.
 pub struct Binder<'a> {
-    /// The catalog snapshot.
+    /// Snapshot of the catalog.
     pub catalog: &'a Arc<Catalog>,
-    /// Current database.
+    /// Name of the current database.
     pub database: &'a str,
-    /// What the login may do; none where it need not be asked.
+    /// Permissions of the principal; `None` if they need no check.
     pub rights: Option<&'a Rights>,
-    /// The owner of the module that is being bound: nothing is asked about what it owns itself.
+    /// The owner of the module that is being bound: no permission is checked on that owner's
+    /// objects.
     pub chain: Option<Owner>,
-    /// Set where the plan of a module depends on who calls it: it is not kept.
+    /// Set if a module's plan depends on its caller: it is not stored.
     pub unchained: Cell<bool>,
-    /// SET options that change meaning (QUOTED_IDENTIFIER, ANSI_NULLS, DATEFORMAT, ..).
+    /// SET options of the session, such as DATEFORMAT.
     pub options: &'a Options,
-    /// What of them its expressions go by: within a module, as it was created.
+    /// Options that the meaning of expressions depends on; within a module, those of its creation.
     pub meaning: Meaning,
     /// Variables of the program.
     pub variables: &'a [VariableDef],
-    /// What the parameters of the inline function are that is being unfolded.
+    /// Arguments of the inline function that is being expanded, by parameter name.
     pub given: Vec<(String, Expr)>,
     /// Table variables of the program.
     pub table_variables: &'a [TableVariableDef],
     /// Finds temporary tables (`#t`, `##t`) of the session by name.
     pub temp_tables: &'a dyn Fn(&str) -> Option<Arc<TableDef>>,
-    /// Functions and views of the server.
+    /// Built-in functions, views and procedures.
     pub library: &'a dyn Library,
     /// Query levels, innermost last: a name is looked up from the last to the first.
     pub levels: Vec<Level>,
-    /// Registers given out so far.
+    /// Number of registers allocated.
     pub registers: u32,
-    /// Scan row numbers given out so far.
+    /// Number of scan row numbers allocated.
     pub rows: u32,
-    /// Set when the plan depends on the session (temporary tables): it is not kept.
+    /// Set if the plan depends on the session (temporary tables): it is not stored.
     pub session_bound: bool,
     /// Depth of nested views and subqueries, bounded by `NESTING_MAX`.
     pub depth: u32,
-    /// Expressions, conditions, queries and sources bound so far.
+    /// Number of expressions, conditions, queries and sources bound so far.
     pub size: u32,
-    /// Views, inline functions and references of common table expressions unfolded so far.
+    /// Number of views, inline functions and references to common table expressions expanded so
+    /// far.
     unfolded: u32,
-    /// Stack that the deepest of what was bound at this level needs, in bytes: see [`plan::depth`].
+    /// Stack for the deepest part bound so far in the current part, in bytes: see [`plan::depth`].
     pub height: usize,
     /// Common table expressions in scope, innermost last.
     pub ctes: Vec<Cte>,
-    /// What the methods of `xml` refer to.
+    /// Names that the methods of `xml` can refer to.
     pub xml: expr::XmlScope,
     /// OPTION (MAXRECURSION n) of the statement.
     pub recursion_max: Option<u32>,
-    /// Where the optimizer reads samples of tables.
+    /// Storage from which the optimizer samples tables.
     pub store: &'a Arc<storage::Store>,
-    /// How much is optimized.
+    /// The level of optimization.
     pub level: optimizer::Level,
-    /// What OPTION and join hints ask of the optimizer.
+    /// Query hints and join hints for the optimizer.
     pub hints: optimizer::Hints,
-    /// Whether a subquery was met.
+    /// Whether the statement contains a subquery.
     pub subqueries: bool,
-    /// Whether the statement assigns variables as it goes through its rows.
+    /// Whether the statement assigns variables for each row.
     pub assigns: bool,
-    /// Whether a value of a sequence was asked for.
+    /// Whether the statement uses NEXT VALUE FOR.
     pub takes_values: bool,
-    /// Numbers given to subqueries that are run once.
+    /// Number of numbers allocated to subqueries that run once.
     pub once: u32,
-    /// What WITH CHECK OPTION of the views met so far asks.
+    /// WITH CHECK OPTION conditions of the views bound so far.
     pub view_checks: Vec<Expr>,
-    /// The rows of the nested statement that the FROM of an INSERT's SELECT is.
+    /// Rows of the nested statement in the FROM of an INSERT's SELECT.
     pub nested: Option<dml::NestedRows>,
-    /// Whether the definition of a view or function is being bound.
+    /// Whether a view's or function's definition is being bound.
     pub in_view: bool,
-    /// FOR SYSTEM_TIME of the view, or the table, that is being bound.
+    /// FOR SYSTEM_TIME of the view or table that is being bound.
     pub system_time: Option<query::SystemTime>,
-    /// Where columns that are not found are gathered, with their places in the text: none where the first of
-    /// them ends the work.
+    /// Errors for columns that are not found, with their positions in the text; `None` if the first
+    /// such error ends binding.
     pub unfound: Option<Vec<(u32, ::types::Error)>>,
-    /// The database whose collation was asked for last, and that.
+    /// The last database whose collation was looked up, with that collation.
     pub known_collation: Cell<Option<(&'a str, ::types::Collation)>>,
 }
 
 impl Binder<'_> {
-    /// Runs `bind` for a part that is `bytes` higher than the highest of its own parts; a height is the stack that passes
-    /// over the tree take.
+    /// Runs `bind` for a part that is `bytes` higher than the highest of its children. A height is
+    /// the stack that passes over the tree need.
     ///
     /// # Errors
-    /// 8631 if the stack that is left is less than that, or recursion may go no deeper; those of `bind`.
+    /// 8631 if less stack is left, or recursion may go no deeper; errors of `bind`.
     pub fn part<T>(
         &mut self,
         bytes: usize,
@@ -150,7 +152,7 @@ impl Binder<'_> {
         grown.map(|()| bound)
     }
 
-    /// Lends the optimizer what it needs of the statement.
+    /// Returns the parts of the statement's state that the optimizer needs.
     pub fn statement(&mut self) -> optimizer::Statement<'_> {
         optimizer::Statement {
             level: self.level,
@@ -165,7 +167,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Counts a view, an inline function or a reference of a common table expression that is to be unfolded.
+    /// Counts an expansion of a view, an inline function or a reference to a common table
+    /// expression.
     ///
     /// # Errors
     /// 8623 for too many.
@@ -174,17 +177,17 @@ impl Binder<'_> {
         if self.unfolded > depth::UNFOLDED_MAX { Err(Msg::NoPlan.into()) } else { Ok(()) }
     }
 
-    /// Adds `bytes` to the height of the part that is being bound: a level of a chain.
+    /// Adds `bytes` to the height of the part that is being bound: one level of a chain.
     ///
     /// # Errors
-    /// 8631 if the stack that is left is less than its height.
+    /// 8631 if less stack than its height is left.
     pub fn grow(&mut self, bytes: usize) -> Result<()> {
         self.height = self.height.saturating_add(bytes);
         if self.height > TALL_BYTES { depth::require(self.height) } else { Ok(()) }
     }
 
-    /// Makes a binder for a piece of text of its own (a default, a computed column) over the same
-    /// names, with no tables in scope.
+    /// Returns a binder for a separate piece of text (a default, a computed column) with the same
+    /// names but no tables in scope.
     pub fn child(&self) -> Binder<'_> {
         Binder {
             catalog: self.catalog,
@@ -230,41 +233,40 @@ impl Binder<'_> {
 /// A common table expression in scope.
 #[derive(Clone)]
 pub struct Cte {
-    /// Its name.
+    /// Name of the expression.
     pub name: String,
     /// Its column list, if it has one.
     pub columns: Vec<String>,
-    /// Its query.
+    /// Syntax tree of its query.
     pub query: Arc<tsql::ast::QueryExpression>,
-    /// For a recursive reference: work table id and columns.
+    /// In its own definition: id and columns of the work table.
     pub recursive: Option<(u32, Vec<(String, ColumnType)>)>,
 }
 
-/// The tables of one FROM clause and what its SELECT collects while it is bound.
+/// One query level: the sources of a FROM clause, and what its SELECT collects during binding.
 #[derive(Default)]
 pub struct Level {
-    /// The tables, left to right.
+    /// Sources in the order of FROM.
     pub sources: Vec<Source>,
-    /// Which clause is being bound: decides whether aggregates and windows are allowed.
+    /// The clause that is being bound; it determines whether aggregates and windows are allowed.
     pub clause: Clause,
-    /// Aggregates met so far; each has got a register.
+    /// Aggregates found so far, each with its register.
     pub aggregates: Vec<AggregateCall>,
-    /// Window functions met so far.
+    /// Window functions found so far.
     pub windows: Vec<plan::query::WindowCall>,
-    /// Grouping keys of GROUP BY, bound, and the registers that stand for them after grouping.
+    /// Bound keys of GROUP BY, and the registers that hold them after grouping.
     pub groups: Vec<(Expr, Register)>,
-    /// `inserted` and `deleted` of OUTPUT and triggers are sources with these aliases; none here
-    /// means that the level has no such rows.
+    /// Whether `inserted` and `deleted` (of OUTPUT, or in a trigger) are among the sources.
     pub has_output: bool,
-    /// Whether this is the level of a SELECT, not that of another statement.
+    /// Whether this is the level of a SELECT, not of another statement.
     pub is_spec: bool,
-    /// NEXT VALUE FOR .. OVER met so far.
+    /// NEXT VALUE FOR .. OVER found so far.
     pub next_values: Vec<expr::OrderedValue>,
-    /// Windows of the WINDOW clause.
+    /// Definitions of the WINDOW clause.
     pub named: Vec<(tsql::ast::Ident, tsql::ast::Over)>,
 }
 
-/// Which clause is being bound.
+/// The clause that is being bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clause {
     /// FROM, ON, WHERE, VALUES, SET..: no aggregates (147), no windows (4108).
@@ -283,15 +285,15 @@ pub enum Clause {
 pub struct Source {
     /// Alias, or the table's name.
     pub alias: SmolStr,
-    /// Schema, where the name was qualified or known and no alias given.
+    /// Schema, if the name was qualified or resolved, and no alias given.
     pub schema: Option<SmolStr>,
     /// Columns: name, type, register. Registers of unused columns are never filled: see `used`.
     pub columns: Vec<SourceColumn>,
-    /// Register numbers are given when a column is first used, so that scans decode no more than that.
+    /// Definition of a table; `None` for any other source.
     pub table: Option<Arc<TableDef>>,
-    /// The view, if it is one.
+    /// The view behind the source, if there is one.
     pub view: Option<ViewSource>,
-    /// What may be done with its columns, where that is not the same for all.
+    /// Column permissions, if they differ between its columns.
     pub guard: Option<Arc<catalog::security::Guard>>,
 }
 
@@ -307,11 +309,11 @@ impl Source {
     }
 }
 
-/// A view that is a source.
+/// A view as a source.
 pub struct ViewSource {
-    /// Its definition.
+    /// Definition of the view.
     pub module: Arc<ModuleDef>,
-    /// What WITH CHECK OPTION asks of a row that is written through it, over the registers of the
+    /// Conditions of WITH CHECK OPTION for a row written through the view, over registers of the
     /// tables behind it.
     pub checks: Vec<Expr>,
     /// Whether it has such conditions and joins tables.
@@ -319,7 +321,7 @@ pub struct ViewSource {
 }
 
 impl SourceColumn {
-    /// Returns its value: the literal NULL, where that is what it is in every row.
+    /// Returns the column as an expression: its register, or the literal NULL if it is untyped.
     pub fn expr(&self) -> Expr {
         if self.traits.untyped {
             return Expr::constant(::types::Value::Null, ::types::DataType::Int);
@@ -330,14 +332,14 @@ impl SourceColumn {
 
 /// A column of a source.
 pub struct SourceColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: SmolStr,
-    /// Its type.
+    /// Type of the column.
     pub ty: ColumnType,
-    /// Where its value is.
+    /// Register of its value.
     pub register: Register,
-    /// Whether any expression has used it.
+    /// Whether any expression uses it.
     pub used: bool,
-    /// What it is beside its type, for result metadata.
+    /// Properties besides the type, for result metadata.
     pub traits: Traits,
 }

@@ -20,39 +20,39 @@ use plan::program::{
 use plan::sink::{ColumnInfo, ResultShape, Traits};
 use plan::stats::StatementPlace;
 
-/// Makes the empty definition of a table variable; the catalog's DDL knows how.
+/// Creates the empty definition of a table variable; implemented by the catalog's DDL.
 pub type MakeTable<'a> = dyn Fn(&Binder<'_>, &ast::Variable, &[ast::TableElement]) -> Result<Arc<catalog::TableDef>>
     + 'a;
 
 /// Variables that exist before the batch's own: parameters of a procedure or of sp_executesql.
 #[derive(Debug, Default)]
 pub struct Parameters {
-    /// Scalars, in order.
+    /// Scalar parameters, in order.
     pub variables: Vec<VariableDef>,
-    /// Table-valued parameters.
+    /// Table-valued parameters, in order.
     pub tables: Vec<TableVariableDef>,
-    /// Whose they are.
+    /// Kind of the program.
     pub body: Body,
 }
 
-/// What a program is the body of.
+/// The kind of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Body {
-    /// A batch or dynamic SQL: RETURN takes no value.
+    /// A batch or dynamic SQL: RETURN has no value.
     #[default]
     Batch,
-    /// A procedure.
+    /// The body of a procedure.
     Procedure,
-    /// A function, with the type of its value if it is scalar.
+    /// The body of a function, with its return type if it is scalar.
     Function(Option<ColumnType>),
 }
 
 /// Compiles statements to a program.
 ///
 /// # Errors
-/// All mistakes, as [`types::Error::all`] has them:
-/// 134 for a variable declared twice, 137 for one that is not declared where a variable must stand,
-/// 2715 for an unknown type, 133 and 132 for labels, 135 and 136 for BREAK and CONTINUE out of place.
+/// All mistakes, collected as in [`types::Error::all`]: 134 for a variable declared twice, 137 for
+/// one that is not declared, 2715 for an unknown type, 133 and 132 for labels, 135 and 136 for
+/// BREAK and CONTINUE outside a loop.
 pub fn compile(
     statements: Vec<ast::Statement>,
     source: Arc<str>,
@@ -111,10 +111,10 @@ pub fn compile(
     })
 }
 
-/// A step, or the statement back where it is not of the kind that was tried.
+/// A step, or the statement itself if it is not of the kind that was tried.
 type Tried = std::result::Result<StepKind, StatementKind>;
 
-/// Where a variable is.
+/// The index of a variable.
 #[derive(Clone, Copy)]
 enum Place {
     Scalar(usize),
@@ -124,28 +124,28 @@ enum Place {
 struct Compiler<'a, 'b> {
     binder: &'a mut Binder<'b>,
     make_table: &'a MakeTable<'a>,
-    /// Folded names of variables and table variables.
+    /// Variables and table variables by folded name.
     names: HashMap<String, Place, foldhash::fast::FixedState>,
     source: Arc<str>,
     variables: Vec<VariableDef>,
     tables: Vec<TableVariableDef>,
     body: Body,
-    /// WHILE loops around the statement.
+    /// Number of WHILE loops around the statement.
     loops: u32,
-    /// Statements so far.
+    /// Number of statements so far.
     statements: u32,
-    /// Whether a USE was met.
+    /// Whether the program has a USE.
     switches_database: bool,
     /// Whether the batch has one statement.
     alone: bool,
-    /// Where the statement begins: what is declared behind it is not declared yet.
+    /// Byte offset of the statement; what is declared after it is not declared yet.
     at: u32,
-    /// The mistakes so far.
+    /// Mistakes found so far.
     errors: Vec<types::Error>,
 }
 
 impl Compiler<'_, '_> {
-    /// T-SQL declares at compile time: a DECLARE in a branch that never runs declares too.
+    /// Declares all variables. T-SQL declares at compile time, even in a branch that never runs.
     fn declare_all(&mut self, statements: &[ast::Statement]) {
         for statement in statements {
             if let StatementKind::Declare(declarations) = &statement.kind {
@@ -218,7 +218,7 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    /// Compiles statements. Those with mistakes are left out: the program will not run.
+    /// Compiles statements. Those with mistakes are omitted, since the program will not run.
     fn steps(&mut self, statements: Vec<ast::Statement>) -> Vec<Step> {
         let mut steps = Vec::with_capacity(statements.len());
         for statement in statements {
@@ -274,7 +274,7 @@ impl Compiler<'_, '_> {
             kind @ (StatementKind::Use(_)
             | StatementKind::ExecuteAs(_)
             | StatementKind::Revert(_)) => {
-                // A module's rights are not asked within it.
+                // Within a module, permissions are not checked again.
                 self.switches_database |= self.body == Body::Batch;
                 StepKind::Other(Box::new(ast::Statement { kind, span, line }))
             }
@@ -296,13 +296,13 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    /// Gives the next statement its place in the statistics.
+    /// Returns the next statement's place in the statistics.
     fn place(&mut self) -> StatementPlace {
         self.statements += 1;
         StatementPlace(self.statements)
     }
 
-    /// Compiles control flow, and hands back what is none.
+    /// Compiles a control flow statement; returns any other statement unchanged.
     fn control(&mut self, kind: StatementKind) -> Result<Tried> {
         Ok(Ok(match kind {
             StatementKind::Block(body) => StepKind::Block(self.steps(body)),
@@ -346,7 +346,7 @@ impl Compiler<'_, '_> {
         }))
     }
 
-    /// Compiles what acts on variables, messages, procedures and cursors.
+    /// Compiles a statement about variables, messages, procedures or cursors.
     fn action(&mut self, kind: StatementKind) -> Result<Tried> {
         Ok(Ok(match kind {
             StatementKind::SetVariable(set) => self.set_variable(*set)?,
@@ -481,7 +481,7 @@ impl Compiler<'_, '_> {
         Ok(Box::new(ExecuteStep { procedure, return_status, arguments, result_sets }))
     }
 
-    /// The shapes that WITH RESULT SETS describes.
+    /// Returns the shapes that WITH RESULT SETS describes.
     fn result_sets(&self, options: &[ast::ExecuteOption]) -> Result<Option<Vec<Arc<ResultShape>>>> {
         let mut described = None;
         for option in options {
@@ -596,7 +596,7 @@ impl Compiler<'_, '_> {
     }
 }
 
-/// `nvarchar(max)` in the database's collation.
+/// Returns the type `nvarchar(max)` in the database's collation.
 fn text_type(binder: &Binder<'_>) -> ColumnType {
     ColumnType {
         data_type: DataType::NVarChar(Length::Max),
@@ -661,7 +661,7 @@ fn check_gotos(statements: &[ast::Statement], labels: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether a statement switches SHOWPLAN: it has to be alone in its batch.
+/// Returns whether a statement switches SHOWPLAN, which must be alone in its batch.
 pub fn sets_plans(kind: &StatementKind) -> bool {
     let StatementKind::SetOption(option) = kind else { return false };
     let ast::SetOption::Switch { options, .. } = &**option else { return false };

@@ -1,8 +1,8 @@
-//! What statements ask for while they are bound, and where the chain of ownership answers.
+//! Permission checks during binding, and ownership chains.
 //!
-//! A module asks nothing of what has its own owner: a caller that may execute it may do what it does. An object of another
-//! owner, or of another database, breaks the chain: the caller is asked, and a plan that was made for one caller
-//! serves no other.
+//! A module needs no permission on objects of the same owner: a caller that may execute it may do
+//! what it does. An object of another owner, or in another database, breaks the chain: the caller's
+//! permission is checked, and the plan is not shared with other callers.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use catalog::{DBO, ModuleDef, SequenceDef, TableDef};
 use plan::view::SystemView;
 
 impl<'a> Binder<'a> {
-    /// Returns whom to ask about an object; none where the chain of ownership holds.
+    /// Returns the permissions to check for an object; `None` if the ownership chain is unbroken.
     pub fn asked_about(&self, database: i16, ids: (i32, i32)) -> Option<&'a Rights> {
         let Some(chain) = self.chain else { return self.rights };
         if chain.reaches(self.catalog, Owner::of(self.catalog, database, ids)) {
@@ -26,7 +26,7 @@ impl<'a> Binder<'a> {
         self.asked_in_module()
     }
 
-    /// Returns whom to ask about what no chain of ownership reaches.
+    /// Returns the permissions to check for anything outside ownership chains.
     pub fn asked_in_module(&self) -> Option<&'a Rights> {
         if self.chain.is_some() {
             self.unchained.set(true);
@@ -38,7 +38,7 @@ impl<'a> Binder<'a> {
 /// Checks that a system view of a database may be read.
 ///
 /// # Errors
-/// 300 if the login lacks VIEW SERVER STATE, 262 if it lacks VIEW DATABASE STATE; 297 follows both.
+/// 300 without VIEW SERVER STATE, 262 without VIEW DATABASE STATE; 297 follows both.
 pub fn require_view(binder: &Binder<'_>, view: &dyn SystemView, database: &str) -> Result<()> {
     let asked = state_of(view.name());
     if asked == State::None {
@@ -46,7 +46,7 @@ pub fn require_view(binder: &Binder<'_>, view: &dyn SystemView, database: &str) 
     }
     let Some(rights) = binder.asked_in_module() else { return Ok(()) };
     match asked {
-        // These functions ask when their arguments have said which database they are about.
+        // These functions check once their arguments are evaluated, which select the database.
         State::Database if view.name().starts_with("dm_db_index_") => Ok(()),
         State::Server if !rights.views_server_state() => {
             Err(Msg::ServerPermissionDenied("VIEW SERVER STATE").into())
@@ -59,13 +59,13 @@ pub fn require_view(binder: &Binder<'_>, view: &dyn SystemView, database: &str) 
     }
 }
 
-/// Checks a permission on what a name has been resolved to.
+/// Checks a permission on a resolved object.
 ///
 /// # Errors
-/// 229.
+/// 229 if it is missing.
 pub fn require(binder: &Binder<'_>, resolved: &Resolved<'_>, permission: &str) -> Result<()> {
     match resolved {
-        // Temporary tables are the session's own.
+        // Temporary tables belong to the session.
         Resolved::Table(table) if table.name.starts_with('#') => Ok(()),
         Resolved::Table(table) => {
             ask(binder, table.database_id, &Securable::table(table), permission)
@@ -85,10 +85,10 @@ fn ask(binder: &Binder<'_>, database: i16, object: &Securable<'_>, permission: &
     }
 }
 
-/// Checks a permission on a table that a view of another owner changes.
+/// Checks a permission on a table that is changed through a view of another owner.
 ///
 /// # Errors
-/// 229.
+/// 229 if it is missing.
 pub fn require_crossing(
     binder: &Binder<'_>,
     view: &ModuleDef,
@@ -110,17 +110,17 @@ pub fn require_crossing(
 /// Checks a permission on a view or function.
 ///
 /// # Errors
-/// 229.
+/// 229 if it is missing.
 pub fn require_module(binder: &Binder<'_>, module: &ModuleDef, permission: &str) -> Result<()> {
     let (schema, name) = (module.schema.as_str(), module.name.as_str());
     let object = Securable { id: module.id, schema_id: module.schema_id, schema, name };
     ask(binder, module.database_id, &object, permission)
 }
 
-/// Checks that values of a sequence of a database may be taken: UPDATE.
+/// Checks the permission to take values of a sequence: UPDATE.
 ///
 /// # Errors
-/// 229.
+/// 229 if it is missing.
 pub fn require_sequence(binder: &Binder<'_>, database: &str, sequence: &SequenceDef) -> Result<()> {
     let Some(database) = binder.catalog.database(database) else { return Ok(()) };
     let (schema, name) = (sequence.schema.as_str(), sequence.name.as_str());
@@ -128,10 +128,10 @@ pub fn require_sequence(binder: &Binder<'_>, database: &str, sequence: &Sequence
     ask(binder, database.id, &Securable { id: sequence.id, schema_id, schema, name }, "UPDATE")
 }
 
-/// Checks permissions on the target of a data-changing statement; `from` is where its alias may be.
+/// Checks permissions on the target of a data-changing statement; `from` resolves aliases.
 ///
 /// # Errors
-/// 229; 46519 for an external table, which nobody changes.
+/// 229; 46519 for an external table, which cannot be changed.
 pub fn require_target(
     binder: &mut Binder<'_>,
     target: &Target,
@@ -140,7 +140,7 @@ pub fn require_target(
 ) -> Result<()> {
     let TargetKind::Name(name) = &target.kind else { return Ok(()) };
     let name = name.as_simple().and_then(|alias| named(from, alias)).unwrap_or(name);
-    // A name that does not resolve is the binder's to report.
+    // The binder reports a name that does not resolve.
     let Ok(resolved) = resolve_table(binder, name) else { return Ok(()) };
     if let Resolved::Table(table) = &resolved
         && table.external.is_some()
@@ -150,7 +150,7 @@ pub fn require_target(
     permissions.iter().try_for_each(|permission| require(binder, &resolved, permission))
 }
 
-/// Finds the table that an alias of FROM stands for.
+/// Finds the table that an alias of FROM refers to.
 pub fn named<'f>(from: &'f [TableRef], alias: &str) -> Option<&'f ObjectName> {
     from.iter().find_map(|table| match &table.kind {
         TableRefKind::Table(source) => {
@@ -163,7 +163,7 @@ pub fn named<'f>(from: &'f [TableRef], alias: &str) -> Option<&'f ObjectName> {
     })
 }
 
-/// Makes the guard of what a name has been resolved to, which has so many columns.
+/// Returns the column permissions of a resolved object with this many columns.
 pub fn guard(
     binder: &Binder<'_>,
     (database_id, id, schema_id): (i16, i32, i32),
@@ -175,7 +175,7 @@ pub fn guard(
     Guard::of(rights, database, &Securable { id, schema_id, schema, name }, columns)
 }
 
-/// Makes the guard of what OUTPUT shows of an object: see [`Guard::of_output`].
+/// Returns the column permissions for OUTPUT of an object: see [`Guard::of_output`].
 pub fn output_guard(
     binder: &Binder<'_>,
     (database_id, id, schema_id): (i16, i32, i32),

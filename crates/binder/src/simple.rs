@@ -1,11 +1,12 @@
-//! Which constants of a statement may be parameters without changing what it does: simple
-//! parameterization.
+//! Simple parameterization: replaces constants of a statement by parameters where that does not
+//! change its result or plan.
 //!
-//! A statement is safe if its plan is the same for all values: one row by a whole unique key, or a row of
-//! VALUES. Constants that are compared with a column, or become a column's value as they are, are
-//! parameters; any other one (in the select list, beside an operator, of `<>`, LIKE, BETWEEN) decides
-//! types or plans and stays. What SQL Server leaves alone is left alone here, which `tsql::Tokens::shape`
-//! has looked at: joins, subqueries, TOP, DISTINCT, GROUP BY, UNION, IN, OR, OPTION, hints of tables, CTEs.
+//! A statement is safe if its plan is the same for all values: it reads one row by a whole unique
+//! key, or is a row of VALUES. Constants that are compared with a column, or become a column's
+//! value directly, are parameters; any other one (in the select list, in arithmetic, with `<>`,
+//! LIKE, BETWEEN) affects types or plans and stays. Statements that SQL Server leaves alone are
+//! left alone here, which `tsql::Tokens::shape` has checked: joins, subqueries, TOP, DISTINCT,
+//! GROUP BY, UNION, IN, OR, OPTION, table hints, CTEs.
 //! docs/decisions/0090-simple-parameterization.md.
 
 use tsql::Template;
@@ -22,18 +23,18 @@ use crate::program::Parameters;
 use catalog::{Catalog, Object, TableDef};
 use plan::program::{Program, VariableDef};
 
-/// Characters of the longest string that is a parameter.
+/// Longest string that becomes a parameter, in characters.
 const TEXT_MAX: u16 = 4_000;
 
 /// The parameters of a template.
 pub struct Declared {
-    /// As variables of its program.
+    /// Parameters as variables of its program.
     pub parameters: Parameters,
-    /// As SQL Server shows them: `@1 int,@2 varchar(8000)`.
+    /// Their declaration as SQL Server shows it: `@1 int,@2 varchar(8000)`.
     pub declared: String,
 }
 
-/// Makes a template of a batch, if it is one safe statement.
+/// Returns the template of a batch, if it is one safe statement.
 pub fn template(
     (catalog, database): (&Catalog, &str),
     batch: &Batch,
@@ -71,10 +72,11 @@ pub fn template(
     Some((Template::new(text, &places)?, made))
 }
 
-/// Makes the values of a program's parameters, in a vector that it is given; `None` if one is of another type than its parameter.
+/// Returns the values of a program's parameters, in the memory of the given vector; `None` if a
+/// constant has another type than its parameter.
 ///
 /// # Errors
-/// Those of the constants.
+/// Errors of the constants.
 pub fn values(
     literals: Vec<Literal>,
     program: &Program,
@@ -93,8 +95,8 @@ pub fn values(
     Ok((values.len() == program.variables.len()).then_some(values))
 }
 
-/// The type of the parameter that a constant of a type becomes: SQL Server's, but that integers are not told
-/// apart by their size.
+/// Returns the parameter type for a constant's type: SQL Server's, except that integers of all
+/// sizes have the same.
 fn parameter_type(constant: &ColumnType) -> Option<ColumnType> {
     let data_type = match constant.data_type {
         kept @ (DataType::Int | DataType::Decimal { .. } | DataType::Float | DataType::Money) => {
@@ -113,7 +115,7 @@ fn parameter_type(constant: &ColumnType) -> Option<ColumnType> {
     Some(ColumnType { data_type, collation, nullable: true })
 }
 
-/// The table that a name means, if it is one; neither a temporary one nor behind a view or a synonym.
+/// Returns the table that a name refers to, unless it is temporary or behind a view or synonym.
 fn table_of<'c>(catalog: &'c Catalog, database: &str, name: &ObjectName) -> Option<&'c TableDef> {
     if name.server.is_some() || name.is_temporary() {
         return None;
@@ -126,7 +128,7 @@ fn table_of<'c>(catalog: &'c Catalog, database: &str, name: &ObjectName) -> Opti
     }
 }
 
-/// Whether columns that are compared for equality are a unique key.
+/// Returns whether the columns compared for equality contain a unique key.
 fn has_key(table: &TableDef, equal: &[&ColumnRef]) -> bool {
     let columns: Vec<usize> = equal.iter().filter_map(|c| table.column(&c.column)).collect();
     table.indexes.iter().any(|index| {
@@ -134,17 +136,17 @@ fn has_key(table: &TableDef, equal: &[&ColumnRef]) -> bool {
     })
 }
 
-/// What was found in a statement.
+/// What a statement contains.
 #[derive(Default)]
 struct Found<'a> {
     parameters: Vec<(tsql::ast::Span, &'a Literal)>,
-    /// Columns that a constant is compared with by `=`.
+    /// Columns that are compared with a constant by `=`.
     equal: Vec<&'a ColumnRef>,
     is_insert: bool,
 }
 
 impl<'a> Found<'a> {
-    /// Collects the parameters of a statement; returns the table that it is about.
+    /// Collects the parameters of a statement; returns its table.
     fn statement(&mut self, statement: &'a StatementKind) -> Option<&'a ObjectName> {
         match statement {
             StatementKind::Select(select) => self.select(select),
@@ -168,7 +170,7 @@ impl<'a> Found<'a> {
             StatementKind::Insert(insert) => {
                 self.is_insert = true;
                 let InsertSource::Values(rows) = &insert.source else { return None };
-                // Several rows would meet in a common type.
+                // Columns of several rows would have a common type.
                 let [row] = rows.as_slice() else { return None };
                 row.iter().for_each(|value| self.add(value));
                 if insert.output.is_empty() { table_name(&insert.target) } else { None }

@@ -1,4 +1,4 @@
-//! Binds whole statements, and expressions that stand alone.
+//! Binds whole statements, and single expressions.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ static SHAPE_ID: AtomicU64 = AtomicU64::new(1);
 /// Binds a data statement.
 ///
 /// # Errors
-/// Those of names, types and clauses; 40517 for a statement that is not a data statement.
+/// Errors of names, types and clauses; 40517 for a statement that is not a data statement.
 pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<Bound> {
     let bound = match &statement.kind {
         StatementKind::Select(select) => bind_select(binder, select),
@@ -48,7 +48,7 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
     Ok(bound)
 }
 
-/// Binds INSERT, UPDATE, DELETE or MERGE, once it is known that the login may do that.
+/// Binds INSERT, UPDATE, DELETE or MERGE after the permission check.
 ///
 /// # Errors
 /// 229, and as [`bind_statement`].
@@ -91,10 +91,10 @@ pub(crate) fn bind_change(binder: &mut Binder<'_>, statement: &Statement) -> Res
     }
 }
 
-/// Binds an expression that stands alone.
+/// Binds a single expression.
 ///
 /// # Errors
-/// Those of names and types.
+/// Errors of names and types.
 pub fn bind_scalar(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Scalar> {
     let mut expr = bind_expr(binder, expr)?;
     optimizer::expression(&mut binder.statement(), &mut expr)?;
@@ -145,7 +145,7 @@ fn bind_select_body(binder: &mut Binder<'_>, select: &SelectStatement) -> Result
     }
 }
 
-/// Takes INTO out of the first query of a union, whose it is.
+/// Removes INTO from the first query of a union, where it is written.
 fn first_into(body: &mut QueryBody) -> Option<ast::Into> {
     match body {
         QueryBody::Select(spec) => spec.into.take(),
@@ -227,8 +227,8 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
     Ok(Bound::SelectInto(SelectInto { query, target, columns, export: None, registers }))
 }
 
-/// Tells whether the columns of a query may hand on their identity property: there is one table, and its
-/// rows are neither grouped nor united with others.
+/// Returns whether the columns of a query may pass on the identity property: it reads one table,
+/// without grouping and set operations.
 fn is_of_one_table(root: &Node) -> bool {
     let mut nodes = vec![root];
     while let Some(node) = nodes.pop() {
@@ -243,12 +243,12 @@ fn is_of_one_table(root: &Node) -> bool {
     true
 }
 
-/// Tells whether a column is listed once.
+/// Returns whether a column occurs once in the output.
 fn is_once(query: &Query, column: &OutputColumn) -> bool {
     query.output.iter().filter(|other| walk::same(&other.expr, &column.expr)).count() == 1
 }
 
-/// Makes the shape of a result.
+/// Returns the shape of a query's result.
 pub fn new_shape(columns: &[OutputColumn]) -> Arc<ResultShape> {
     let columns = columns.iter().map(|c| ColumnInfo {
         name: c.name.clone(),
@@ -259,8 +259,8 @@ pub fn new_shape(columns: &[OutputColumn]) -> Arc<ResultShape> {
     shape_of(columns.collect())
 }
 
-/// Makes the shape of a result that has these columns.
+/// Returns a shape with these columns.
 pub fn shape_of(columns: Vec<ColumnInfo>) -> Arc<ResultShape> {
-    // Relaxed: only uniqueness is asked for.
+    // Relaxed: only uniqueness is needed.
     Arc::new(ResultShape { id: SHAPE_ID.fetch_add(1, Ordering::Relaxed), columns })
 }

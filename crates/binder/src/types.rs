@@ -1,5 +1,5 @@
-//! Data types as written to data types as bound: lengths and precisions defaulted and checked, alias
-//! types resolved in the catalog.
+//! Resolves data types: default lengths and precisions are filled in and checked, alias types are
+//! looked up in the catalog.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::Binder;
 use catalog::UserType;
 use catalog::name::Name;
 
-/// What a type's length defaults to where none is written.
+/// The default length of a type without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultLength {
     /// 1: columns, variables and parameters.
@@ -21,11 +21,11 @@ pub enum DefaultLength {
 }
 
 impl Binder<'_> {
-    /// Resolves a type name: one of the system's, else an alias type of the current database.
+    /// Resolves a type name: a system type, else an alias type of the current database.
     ///
     /// # Errors
-    /// 2715 for a type that is not there, 2717, 2750, 2751 and 1002 for lengths, precisions and scales out
-    /// of range, 2716 for arguments that the type does not take.
+    /// 2715 for an unknown type, 2717, 2750, 2751 and 1002 for lengths, precisions and scales out
+    /// of range, 2716 for arguments that the type does not accept.
     pub fn resolve_type(&self, name: &TypeName, default: DefaultLength) -> Result<ColumnType> {
         let collation = self.database_collation();
         if let Some(data_type) = system_type(name, default)? {
@@ -47,9 +47,9 @@ impl Binder<'_> {
         found.table.is_some().then(|| Arc::clone(found))
     }
 
-    /// Returns the collation of the current database: what variables and literals have.
+    /// Returns the collation of the current database, which variables and literals have.
     pub fn database_collation(&self) -> Collation {
-        // Every string that is written asks. A view may be of another database.
+        // Cached, since every string literal needs it. A view may be in another database.
         if let Some((database, collation)) = self.known_collation.get()
             && std::ptr::eq(database, self.database)
         {
@@ -62,7 +62,7 @@ impl Binder<'_> {
     }
 }
 
-/// The error for a type that is not found: some are SQL Server's and not here.
+/// Returns the error for an unknown type: some are types of SQL Server that Clearway lacks.
 fn unknown_type(name: &TypeName) -> types::Error {
     const MISSING: [&str; 5] = ["hierarchyid", "geometry", "geography", "json", "vector"];
     let written = &name.name.object;
@@ -73,11 +73,11 @@ fn unknown_type(name: &TypeName) -> types::Error {
     }
 }
 
-/// Resolves a system type; `None` if the name is not one of them.
+/// Resolves a system type; `None` if there is none of that name.
 ///
 /// # Errors
-/// 2717, 2750, 2751 and 1002 for lengths, precisions and scales out of range, 2716 for arguments that
-/// the type does not take.
+/// 2717, 2750, 2751 and 1002 for lengths, precisions and scales out of range, 2716 for arguments
+/// that the type does not accept.
 pub fn system_type(name: &TypeName, default: DefaultLength) -> Result<Option<DataType>> {
     if name.name.database.is_some()
         || name.name.schema.as_ref().is_some_and(|schema| !schema.is("sys"))
@@ -111,7 +111,7 @@ pub fn system_type(name: &TypeName, default: DefaultLength) -> Result<Option<Dat
         "sql_variant" => plain(arguments, &written, DataType::SqlVariant)?,
         "sysname" => plain(arguments, &written, DataType::NVarChar(Length::Limited(128)))?,
         "xml" => match arguments {
-            // There are no collections of schemas.
+            // XML schema collections are not supported.
             TypeArguments::XmlSchema(name) => {
                 return Err(Msg::XmlCollectionNotFound(&name.object).into());
             }

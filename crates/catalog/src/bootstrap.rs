@@ -32,7 +32,8 @@ const FIXED_ROLES: [(i32, &str); 10] = [
 ];
 
 impl Catalog {
-    /// Makes the catalog of a fresh instance: system databases, `sa`, and the event session that it starts with.
+    /// Returns the catalog of a fresh instance: system databases, `sa`, and the event session
+    /// system_health.
     pub fn bootstrap(
         sa: Login,
         collation: Collation,
@@ -62,10 +63,10 @@ impl Catalog {
 }
 
 impl Database {
-    /// Makes an empty database: its schemas, fixed roles and users, and the files of `model`.
+    /// Returns an empty database: its schemas, fixed roles and users, and the files of `model`.
     pub fn new(id: i16, name: &str, collation: Collation, created: Value) -> Self {
         let schemas = [(1, "dbo", 1), (2, "guest", 2), (3, "INFORMATION_SCHEMA", 3), (4, "sys", 4)];
-        // Each fixed role but public owns a schema of its name, whose id is the role's.
+        // Each fixed role but public owns a schema with the role's name, whose id is the role's.
         let of_roles = FIXED_ROLES.iter().skip(1).map(|&(id, name)| (id, name, id));
         let schemas = schemas.into_iter().chain(of_roles).map(|(id, name, owner)| {
             (Name::new(name), Schema { id, name: name.to_owned(), owner })
@@ -108,7 +109,8 @@ impl Default for DatabaseOptions {
     }
 }
 
-/// Files of a database that names none, as `model` has them, and of the system's own.
+/// Returns the files of a database declared without any, as `model` and the system databases have
+/// them.
 pub fn default_files(database: &str) -> Vec<DatabaseFile> {
     let file = |name: String, path: String, log: bool| DatabaseFile {
         filegroup: if log { String::new() } else { "PRIMARY".to_owned() },

@@ -1,8 +1,8 @@
 //! `CatalogCell`: the current catalog snapshot, and the only way to change it.
 //!
-//! Readers compare [`CatalogCell::version`] with the version they hold and take the lock only when it
-//! differs. A change builds the next snapshot aside, one change at a time, and then swaps it in; a
-//! change that fails leaves nothing behind.
+//! Readers compare [`CatalogCell::version`] with the version they hold and take the lock only when
+//! it differs. A change builds the next snapshot aside, one change at a time, and then swaps it in;
+//! a change that fails leaves nothing behind.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use types::Result;
 
 use super::Catalog;
 
-/// Object ids of users begin here, as SQL Server's are large and positive.
+/// First object id of users' objects: SQL Server's are large and positive.
 const OBJECT_ID_FIRST: i64 = 901_578_250;
 /// `@@DBTS` of a fresh SQL Server database.
 const ROW_VERSION_FIRST: i64 = 2_001;
-/// Object ids go up by this, so that neighbours are not close, as there.
+/// Distance between object ids: as in SQL Server, they are not consecutive.
 const OBJECT_ID_STEP: i64 = 16;
 
-/// Versions of catalogs that belong to a session begin here: above all common ones.
+/// First version of a catalog that belongs to one session: above all shared versions.
 const OWN_VERSION_FIRST: u64 = 1 << 63;
 
-/// Where NEWSEQUENTIALID() begins: at the ticks of the clock, so that a restart repeats nothing.
+/// Returns the first value of NEWSEQUENTIALID(): the clock's ticks, so that a restart repeats none.
 fn sequential_first() -> i64 {
     let (days, ticks) = sos::clock::utc_days_and_ticks();
     i64::from(days)
@@ -33,12 +33,12 @@ fn sequential_first() -> i64 {
 
 /// The current catalog snapshot of an instance.
 pub struct CatalogCell {
-    /// Alone on its line: every request reads it, and the ids below are written now and then.
+    /// On its own cache line: every request reads it, and the ids below are written now and then.
     version: CachePadded<AtomicU64>,
-    /// The last version that a session has given to a catalog of its own.
+    /// The last version given to a session's private catalog.
     own_version: AtomicU64,
     current: SpinLock<Arc<Catalog>>,
-    /// Held by the one change under way; the next object id.
+    /// Held while a change builds the next snapshot, so that there is one at a time.
     changing: RwLatch<()>,
     object_id: AtomicI64,
     temporary_id: AtomicI64,
@@ -48,7 +48,7 @@ pub struct CatalogCell {
 }
 
 impl CatalogCell {
-    /// Makes a cell that holds `catalog`.
+    /// Returns a cell that holds `catalog`.
     pub fn new(catalog: Catalog) -> Self {
         Self {
             version: CachePadded::new(AtomicU64::new(catalog.version)),
@@ -69,9 +69,10 @@ impl CatalogCell {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Gives out a version for a catalog that belongs to one session: no plan of another has it.
+    /// Allocates a version for a catalog that belongs to one session: no other session's plan has
+    /// it.
     pub fn next_own_version(&self) -> u64 {
-        // Relaxed: only uniqueness is asked for.
+        // Relaxed: only uniqueness is needed.
         self.own_version.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -100,39 +101,39 @@ impl CatalogCell {
         Ok(done)
     }
 
-    /// Gives out an id for an object of the catalog.
+    /// Allocates an id for an object of the catalog.
     pub fn next_object_id(&self) -> i32 {
-        // Relaxed: only uniqueness is asked for.
+        // Relaxed: only uniqueness is needed.
         let id = self.object_id.fetch_add(OBJECT_ID_STEP, Ordering::Relaxed);
         i32::try_from(id).unwrap_or(i32::MAX)
     }
 
-    /// Gives out an id for a temporary table: negative.
+    /// Allocates an id for a temporary table; it is negative.
     pub fn next_temporary_id(&self) -> i32 {
-        // Relaxed: only uniqueness is asked for.
+        // Relaxed: only uniqueness is needed.
         let id = self.temporary_id.fetch_sub(1, Ordering::Relaxed);
         i32::try_from(id).unwrap_or(i32::MIN)
     }
 
-    /// Gives out a rowversion: 8 bytes, each larger than the one before.
+    /// Allocates a rowversion: 8 bytes, each larger than the one before.
     pub fn next_row_version(&self) -> types::Value {
-        // Relaxed: only uniqueness is asked for.
+        // Relaxed: only uniqueness is needed.
         let version = self.row_version.fetch_add(1, Ordering::Relaxed);
         types::Value::VarBinary(types::Bytes::copy_from(&version.to_be_bytes()))
     }
 
-    /// Returns the rowversion given out last.
+    /// Returns the rowversion allocated last.
     pub fn last_row_version(&self) -> types::Value {
-        // Relaxed: what other sessions take meanwhile is theirs.
+        // Relaxed: `@@DBTS` may miss one that another session allocates at the same time.
         let version = self.row_version.load(Ordering::Relaxed) - 1;
         types::Value::VarBinary(types::Bytes::copy_from(&version.to_be_bytes()))
     }
 
-    /// Gives out what NEWSEQUENTIALID() returns: each sorts behind the one before, as
-    /// `uniqueidentifier` sorts, which reads the last bytes first. The version is that of an identifier
-    /// made of a time.
+    /// Returns the next value of NEWSEQUENTIALID(): each sorts after the one before in the order of
+    /// `uniqueidentifier`, which compares the last bytes first. Its version field is that of a
+    /// time-based identifier.
     pub fn next_sequential_id(&self) -> types::Value {
-        // Relaxed: only uniqueness is asked for.
+        // Relaxed: only uniqueness is needed.
         let [a, b, c, d, e, f, g, h] =
             self.sequential_id.fetch_add(1, Ordering::Relaxed).to_be_bytes();
         types::Value::UniqueIdentifier([
@@ -140,9 +141,9 @@ impl CatalogCell {
         ])
     }
 
-    /// Gives out an id for a table of storage, which is not reused when a table is made anew.
+    /// Allocates an id for a storage table; a table that is created again gets another one.
     pub fn next_storage_id(&self) -> storage::TableId {
-        // Relaxed: only uniqueness is asked for.
+        // Relaxed: only uniqueness is needed.
         let id = self.storage_id.fetch_add(1, Ordering::Relaxed);
         storage::TableId(u32::try_from(id).unwrap_or(u32::MAX))
     }

@@ -1,15 +1,16 @@
-//! The events that DDL triggers watch, and the groups that they are in: one line for each.
+//! The events that DDL triggers can name, and the event groups that contain them, one line for
+//! each.
 //!
-//! Those of statements that are refused here are left out: no trigger could ever see them.
+//! Events of statements that Clearway refuses are not listed: no trigger could fire for them.
 
-/// A kind of definition, or a group of kinds.
+/// A DDL event, or a group of events.
 #[derive(Debug)]
 pub struct DdlEvent {
-    /// Its name in upper case.
+    /// Name in upper case.
     pub name: &'static str,
-    /// `sys.trigger_event_types.type`
+    /// Its `type` in `sys.trigger_event_types`.
     pub number: i32,
-    /// The group that it is in; empty for the group of all.
+    /// Name of the group that contains it; empty for DDL_EVENTS.
     pub group: &'static str,
 }
 
@@ -17,10 +18,10 @@ const fn event(name: &'static str, number: i32, group: &'static str) -> DdlEvent
     DdlEvent { name, number, group }
 }
 
-/// The group of what happens in a database.
+/// The group of all events within a database.
 const OF_DATABASE: &str = "DDL_DATABASE_LEVEL_EVENTS";
 
-/// All of them, groups too: a group stands before what is in it.
+/// All events and groups; a group comes before its members.
 pub static DDL_EVENTS: &[DdlEvent] = &[
     event("DDL_EVENTS", 10_001, ""),
     event("DDL_SERVER_LEVEL_EVENTS", 10_002, "DDL_EVENTS"),
@@ -106,22 +107,22 @@ impl DdlEvent {
         DDL_EVENTS.iter().find(|event| event.name == name)
     }
 
-    /// The groups that it is in, from the innermost outwards.
+    /// Returns the groups that contain it, from the innermost outwards.
     fn groups(&self) -> impl Iterator<Item = &'static Self> {
         std::iter::successors(Self::find(self.group), |group| Self::find(group.group))
     }
 
-    /// Tells whether a trigger that watches this sees an event.
+    /// Returns whether a trigger for this event or group fires for `event`.
     pub fn covers(&self, event: &Self) -> bool {
         self.name == event.name || event.groups().any(|group| group.name == self.name)
     }
 
-    /// Tells whether it is a group.
+    /// Returns whether it is a group.
     pub fn is_group(&self) -> bool {
         DDL_EVENTS.iter().any(|event| event.group == self.name)
     }
 
-    /// Tells whether it happens in databases, so that a trigger of a database can watch it.
+    /// Returns whether it happens in a database, so that a trigger ON DATABASE can name it.
     pub fn is_of_database(&self) -> bool {
         self.name == OF_DATABASE || self.groups().any(|group| group.name == OF_DATABASE)
     }

@@ -1,24 +1,24 @@
-//! Event sessions as they are defined: what `sys.server_event_sessions` and its family show.
+//! Definitions of event sessions: what `sys.server_event_sessions` and its related views show.
 //!
-//! A definition holds names and values that CREATE and ALTER have checked against what the server can tell
-//! (`event/`); a session that runs has been made of it (`sos::xe`). Definitions live as long as the
-//! instance, like logins.
+//! A definition holds names and values that CREATE and ALTER have checked against the events of the
+//! session crate (`event/`); `sos::xe` starts a running session from it. Definitions live as long
+//! as the instance, like logins.
 
 use std::time::Duration;
 
 use sos::xe::{EventSpec, PartitionMode, Retention, SessionOptions, SessionSpec, TargetSpec};
 
-/// First `event_session_id` of a session that users make; system_health comes before it.
+/// First `event_session_id` of users' sessions; system_health has a lower one.
 const SESSION_ID_FIRST: i32 = 65_537;
 
-/// An event session.
+/// The definition of an event session.
 #[derive(Clone, Debug)]
 pub struct EventSessionDef {
-    /// `event_session_id`
+    /// `event_session_id`, 65537 and more for users' sessions.
     pub id: i32,
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
-    /// WITH.
+    /// Options of the WITH clause.
     pub options: EventSessionOptions,
     /// Events in the order added.
     pub events: Vec<EventDef>,
@@ -31,19 +31,19 @@ pub struct EventSessionDef {
 /// The options of an event session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSessionOptions {
-    /// MAX_MEMORY in KB.
+    /// MAX_MEMORY: size of the buffers in KB.
     pub max_memory_kb: u32,
-    /// EVENT_RETENTION_MODE
+    /// EVENT_RETENTION_MODE: what happens when the buffers are full.
     pub retention: Retention,
     /// MAX_DISPATCH_LATENCY in ms; 0 is INFINITE.
     pub max_dispatch_latency_ms: u32,
-    /// MAX_EVENT_SIZE in KB; 0 is what a buffer holds.
+    /// MAX_EVENT_SIZE in KB; 0 for the size of a buffer.
     pub max_event_size_kb: u32,
-    /// MEMORY_PARTITION_MODE
+    /// MEMORY_PARTITION_MODE: buffers for the instance, per node or per CPU.
     pub partition: PartitionMode,
-    /// TRACK_CAUSALITY
+    /// TRACK_CAUSALITY: events carry an activity id.
     pub track_causality: bool,
-    /// STARTUP_STATE
+    /// STARTUP_STATE: starts with the server.
     pub startup_state: bool,
 }
 
@@ -75,7 +75,7 @@ impl EventSessionOptions {
     }
 }
 
-/// A choice that an option has: its word in statements and views, and its letter in views.
+/// A value of an option: its keyword in statements and views, and its letter in views.
 pub struct Choice<T>(pub T, pub &'static str, pub &'static str);
 
 /// The choices of EVENT_RETENTION_MODE.
@@ -93,13 +93,13 @@ pub static PARTITIONS: [Choice<PartitionMode>; 3] = [
 ];
 
 impl<T: PartialEq + Copy> Choice<T> {
-    /// The word and the letter of a value.
+    /// Returns the keyword and the letter of a value.
     pub fn of(choices: &[Self], value: T) -> (&'static str, &'static str) {
         let found = choices.iter().find(|choice| choice.0 == value);
         found.map_or(("", ""), |choice| (choice.1, choice.2))
     }
 
-    /// The value of a word.
+    /// Returns the value with this keyword.
     pub fn named(choices: &[Self], word: &str) -> Option<T> {
         choices.iter().find(|choice| choice.1.eq_ignore_ascii_case(word)).map(|choice| choice.0)
     }
@@ -108,31 +108,31 @@ impl<T: PartialEq + Copy> Choice<T> {
 /// An event of a session.
 #[derive(Clone, Debug)]
 pub struct EventDef {
-    /// `event_id`
+    /// `event_id`, unique in the session.
     pub id: i32,
-    /// What is collected, every name resolved.
+    /// Fields, actions and predicate, with all names resolved.
     pub spec: EventSpec,
-    /// WHERE as the views show it; empty without one.
+    /// WHERE clause as the views show it; empty without one.
     pub predicate: String,
 }
 
 /// A target of a session.
 #[derive(Clone, Debug)]
 pub struct EventTargetDef {
-    /// `target_id`
+    /// `target_id`, unique in the session.
     pub id: i32,
-    /// Which, and its parameters.
+    /// The target and its parameters.
     pub spec: TargetSpec,
 }
 
 impl EventSessionDef {
-    /// Gives out the next `event_id` or `target_id`.
+    /// Allocates the next `event_id` or `target_id`.
     pub fn next_id(&mut self) -> i32 {
         self.next_object += 1;
         self.next_object
     }
 
-    /// What is started of it.
+    /// Returns what `sos::xe` needs to start the session.
     pub fn spec(&self) -> SessionSpec {
         SessionSpec {
             name: self.name.clone(),

@@ -1,39 +1,40 @@
-//! What external tables are made of: data sources, which are folders, file formats, and the place of a table.
+//! Definitions behind external tables: data sources, which are folders, file formats, and a table's
+//! location.
 
 use parquet_io::Compression;
 
 use super::Database;
 
-/// The first id of data sources and of file formats, as SQL Server counts them.
+/// First id of data sources and of file formats, as in SQL Server.
 const ID_FIRST: i32 = 65_536;
 
-/// An external data source: a folder of the server.
+/// An external data source: a folder on the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalDataSource {
-    /// `data_source_id`
+    /// `data_source_id`, 65536 and more.
     pub id: i32,
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
-    /// LOCATION as written.
+    /// LOCATION clause as written.
     pub location: String,
-    /// The folder that it names.
+    /// Path of the folder that LOCATION names.
     pub folder: String,
 }
 
-/// An external file format: PARQUET, of which only the compression differs.
+/// An external file format: always PARQUET, with a compression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalFileFormat {
-    /// `file_format_id`
+    /// `file_format_id`, 65536 and more.
     pub id: i32,
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
-    /// DATA_COMPRESSION as written.
+    /// DATA_COMPRESSION clause as written.
     pub data_compression: Option<String>,
-    /// What it means for files that are written; those that are read say it themselves.
+    /// Compression of files that are written; files that are read declare their own.
     pub compression: Compression,
 }
 
-/// Where an external table's rows are.
+/// The location of an external table's rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalPlace {
     /// Id of the data source.
@@ -42,7 +43,7 @@ pub struct ExternalPlace {
     pub file_format: i32,
     /// LOCATION: a file or folder of the data source.
     pub location: String,
-    /// The path of that.
+    /// Path of that file or folder.
     pub path: String,
 }
 

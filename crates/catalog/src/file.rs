@@ -1,15 +1,15 @@
-//! Files and filegroups of a database, as declared: nothing is stored in them.
+//! Declared files and filegroups of a database. Nothing is stored in them.
 
 use crate::name::Name;
 
-/// A file or filegroup as declared; Clearway stores nothing in it, `sys.database_files` shows it.
+/// A file or filegroup as declared. Clearway stores nothing in it; `sys.database_files` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseFile {
-    /// Filegroup.
+    /// Name of its filegroup.
     pub filegroup: String,
-    /// Logical name.
+    /// Logical name; empty for a filegroup alone.
     pub name: String,
-    /// Path as declared.
+    /// FILENAME clause as declared.
     pub path: String,
     /// Whether the filegroup is for memory-optimized data.
     pub memory_optimized: bool,
@@ -19,16 +19,16 @@ pub struct DatabaseFile {
     pub size: FileSize,
 }
 
-/// Sizes of a file as declared: shown, since nothing is stored in it.
+/// Declared sizes of a file; only shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSize {
-    /// SIZE in pages of 8 KB; 0 where it was not said.
+    /// SIZE in pages of 8 KB; 0 if not declared.
     pub size: i32,
     /// MAXSIZE in pages; -1 without a limit.
     pub max: i32,
     /// FILEGROWTH in pages, or in percent.
     pub growth: i32,
-    /// Whether it grows by a percentage.
+    /// Whether FILEGROWTH is a percentage.
     pub is_percent: bool,
 }
 
@@ -38,12 +38,12 @@ impl Default for FileSize {
     }
 }
 
-/// Checks the name of a filegroup of a database that has these files.
+/// Checks that a database with these files has a filegroup of this name.
 ///
 /// # Errors
-/// 1921 if there is none.
+/// 1921 if it does not exist.
 pub fn check_filegroup(files: &[DatabaseFile], name: &str) -> types::Result<()> {
-    // "default" is the database's own, which is the primary one.
+    // "default" is the default filegroup, which is the primary one.
     let known = Name::same(name, "PRIMARY")
         || Name::same(name, "default")
         || files.iter().any(|file| !file.log && Name::same(&file.filegroup, name));

@@ -1,4 +1,5 @@
-//! `IndexFilter`: the WHERE clause of a filtered index. Rows for which it is not true have no entry.
+//! `IndexFilter`: the WHERE clause of a filtered index. Rows for which it is not true have no
+//! entry.
 
 use types::compare::Truth;
 use types::row::RowView;
@@ -6,30 +7,30 @@ use types::{Collation, Value};
 
 use types::comparison::{CompareOp, compare};
 
-/// A conjunction of tests of single columns against constants: all that SQL Server allows.
+/// A conjunction of tests of single columns against constants, which is all that SQL Server allows.
 #[derive(Debug)]
 pub struct IndexFilter {
-    /// The clause as `sys.indexes.filter_definition` shows it.
+    /// The clause as `filter_definition` of `sys.indexes` shows it.
     pub text: String,
-    /// What a row must meet.
+    /// Tests that a row must all pass.
     pub tests: Vec<ColumnTest>,
 }
 
 /// A test of one column.
 #[derive(Clone, Debug)]
 pub struct ColumnTest {
-    /// The column by ordinal.
+    /// Ordinal of the column.
     pub column: u16,
-    /// What it must be.
+    /// Test that its value must pass.
     pub test: Test,
 }
 
-/// What a column must be.
+/// The test of a column's value.
 #[derive(Clone, Debug)]
 pub enum Test {
-    /// IS NULL
+    /// `column IS NULL`; true for NULL only.
     Null,
-    /// IS NOT NULL
+    /// `column IS NOT NULL`; false for NULL only.
     NotNull,
     /// A comparison with a constant of the column's type.
     Compare(CompareOp, Value, Collation),
@@ -38,17 +39,17 @@ pub enum Test {
 }
 
 impl IndexFilter {
-    /// Tells whether the index has a row.
+    /// Returns whether the index has an entry for a row.
     pub fn admits(&self, row: &RowView<'_>) -> bool {
         self.tests.iter().all(|test| test.test.holds(&row.get(usize::from(test.column))))
     }
 
-    /// Tells whether the clause reads a column.
+    /// Returns whether the clause reads a column.
     pub fn reads(&self, column: u16) -> bool {
         self.tests.iter().any(|test| test.column == column)
     }
 
-    /// Returns it with other ordinals: those of columns behind one that has been dropped.
+    /// Returns the filter with other ordinals, after a column has been dropped.
     #[must_use]
     pub fn renumbered(&self, number: impl Fn(u16) -> u16) -> Self {
         let tests = self.tests.iter();

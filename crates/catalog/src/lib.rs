@@ -1,8 +1,8 @@
-//! The catalog: databases and what is in them, as one immutable snapshot.
+//! The catalog: databases and their objects, as one immutable snapshot.
 //!
-//! DDL copies what it changes (everything is behind `Arc`), and publishes a new snapshot with the next
-//! version. A session keeps the snapshot it last saw and compares one version number per request, so
-//! that looking a name up takes no lock and writes nothing.
+//! DDL copies what it changes (everything is behind `Arc`), and publishes a new snapshot with the
+//! next version. A session keeps the snapshot it last saw and compares one version number per
+//! request, so a name lookup takes no lock and writes nothing.
 //!
 //! Object ids are positive and unique in the instance; temporary tables and table variables have
 //! negative ones.
@@ -65,20 +65,20 @@ pub use statistics::{ColumnStatistics, Sampled, StatisticsCell, TableStatistics}
 pub use table::{RowShape, create_rows, index_spec, layout_of};
 pub use temporal::{Generated, Period, Versioning};
 
-/// All databases at one moment.
+/// All databases at one point in time.
 #[derive(Clone, Debug)]
 pub struct Catalog {
-    /// Goes up by one with every change.
+    /// Increases by one with every change.
     pub version: u64,
-    /// By name, case-insensitively.
+    /// Databases by name, compared without regard to case.
     pub databases: BTreeMap<Name, Arc<Database>>,
-    /// Server logins.
+    /// Logins of the server, by name.
     pub logins: BTreeMap<Name, Arc<Login>>,
     /// GRANT and DENY of permissions of the server; the grantee is a login's `principal_id`.
     pub server_permissions: Vec<Permission>,
-    /// Messages of users.
+    /// Messages added by sp_addmessage.
     pub messages: UserMessages,
-    /// What sp_configure has set.
+    /// Values set by sp_configure and DBCC.
     pub settings: Settings,
     /// Trace flags that are on for all sessions.
     pub trace_flags: TraceFlags,
@@ -88,90 +88,90 @@ pub struct Catalog {
     pub triggers: BTreeMap<Name, Arc<ModuleDef>>,
 }
 
-/// A database.
+/// A database and its objects.
 #[derive(Clone, Debug)]
 pub struct Database {
     /// `database_id`: 1 master, 2 tempdb, 3 model, 4 msdb, 5 and more the user's.
     pub id: i16,
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
     /// Default collation of its columns.
     pub collation: Collation,
     /// Creation time, as `datetime`.
     pub created: types::Value,
-    /// Schemas by name.
+    /// Schemas by name, the fixed ones included.
     pub schemas: BTreeMap<Name, Schema>,
     /// Tables, views, procedures, functions, synonyms, sequences, triggers by schema and name.
     pub objects: BTreeMap<(Name, Name), Object>,
-    /// Triggers ON DATABASE by name: they are in no schema.
+    /// Triggers ON DATABASE by name: they belong to no schema.
     pub triggers: BTreeMap<Name, Arc<ModuleDef>>,
     /// Alias and table types by schema and name.
     pub types: BTreeMap<(Name, Name), Arc<UserType>>,
     /// Roles and users by name.
     pub principals: BTreeMap<Name, Arc<Principal>>,
-    /// ALTER DATABASE .. SET options as they show in `sys.databases`.
+    /// ALTER DATABASE .. SET options, as `sys.databases` shows them.
     pub options: DatabaseOptions,
-    /// Filegroups and files by name, as they show in `sys.filegroups` and `sys.database_files`.
+    /// Filegroups and files by name, as `sys.filegroups` and `sys.database_files` show them.
     pub files: Vec<DatabaseFile>,
-    /// Permissions granted and denied.
+    /// Permissions that are granted or denied.
     pub permissions: Vec<Permission>,
-    /// Extended properties by what they are attached to and their name.
+    /// Extended properties by the item that they belong to and their name.
     pub properties: BTreeMap<(Securable, Name), Arc<ExtendedProperty>>,
-    /// External data sources by name: they are in no schema.
+    /// External data sources by name: they belong to no schema.
     pub data_sources: BTreeMap<Name, Arc<ExternalDataSource>>,
-    /// External file formats by name, likewise.
+    /// External file formats by name: they belong to no schema.
     pub file_formats: BTreeMap<Name, Arc<ExternalFileFormat>>,
-    /// Principals that own an object in the place of its schema's owner, by the object's id.
+    /// Owners of objects that are not their schema's owner, by object id.
     pub owners: BTreeMap<i32, i32>,
-    /// Modules whose text is not shown: of the copy that a login sees, none of the catalog's own.
+    /// Ids of modules whose text is hidden. Only the copy made for a login has any.
     pub withheld: BTreeSet<i32>,
 }
 
-/// Options of a database.
+/// Options of a database, as ALTER DATABASE sets them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseOptions {
-    /// MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT.
+    /// MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT: memory-optimized tables are read under SNAPSHOT.
     pub elevate_to_snapshot: bool,
-    /// READ_COMMITTED_SNAPSHOT.
+    /// READ_COMMITTED_SNAPSHOT: READ COMMITTED reads row versions.
     pub read_committed_snapshot: bool,
-    /// ALLOW_SNAPSHOT_ISOLATION.
+    /// ALLOW_SNAPSHOT_ISOLATION: SNAPSHOT may be used.
     pub allow_snapshot_isolation: bool,
-    /// Who may be in it.
+    /// SINGLE_USER, RESTRICTED_USER or MULTI_USER.
     pub user_access: UserAccess,
-    /// COMPATIBILITY_LEVEL.
+    /// COMPATIBILITY_LEVEL, such as 160.
     pub compatibility_level: u8,
-    /// RECOVERY: FULL, SIMPLE, BULK_LOGGED.
+    /// Recovery model: FULL, SIMPLE, BULK_LOGGED.
     pub recovery: String,
-    /// Database scoped configurations that have another value than their default.
+    /// Database scoped configurations that differ from their default.
     pub scoped: BTreeMap<&'static str, i64>,
-    /// Those set FOR SECONDARY.
+    /// The same for those set FOR SECONDARY.
     pub scoped_secondary: BTreeMap<&'static str, i64>,
-    /// The other options by upper-case name, with the value that was set.
+    /// The other options by upper-case name, with the value set.
     pub others: BTreeMap<String, String>,
 }
 
 /// The highest id of a system database.
 pub const SYSTEM_DATABASE_LAST: i16 = 4;
 
-/// Who may be in a database; the numbers are those of `sys.databases.user_access`.
+/// Who may use a database; the numbers are those of `sys.databases.user_access`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UserAccess {
-    /// Everybody who has a user there.
+    /// Every login with a user in it.
     #[default]
     Multi = 0,
-    /// One session.
+    /// A single session at a time.
     Single = 1,
     /// Members of `db_owner`, `dbcreator` and `sysadmin`.
     Restricted = 2,
 }
 
 impl UserAccess {
-    /// Finds an access by its upper-case name.
+    /// Finds a value by its upper-case keyword.
     pub fn by_name(name: &str) -> Option<Self> {
         [Self::Multi, Self::Single, Self::Restricted].into_iter().find(|one| one.name() == name)
     }
 
-    /// Returns the name, as statements and `sys.databases` have it.
+    /// Returns the keyword used in statements and `sys.databases`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Multi => "MULTI_USER",
@@ -181,114 +181,116 @@ impl UserAccess {
     }
 }
 
-/// A schema.
+/// A schema of a database.
 #[derive(Clone, Debug)]
 pub struct Schema {
-    /// `schema_id`: 1 dbo, 2 guest, 3 INFORMATION_SCHEMA, 4 sys, 5 and more the user's, 16384 and more the fixed
-    /// roles'.
+    /// `schema_id`: 1 dbo, 2 guest, 3 INFORMATION_SCHEMA, 4 sys, 5 and more the user's, 16384 and
+    /// more the fixed roles'.
     pub id: i32,
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
-    /// Owner's principal id.
+    /// Principal id of the owner.
     pub owner: i32,
 }
 
 /// An object of a schema.
 #[derive(Clone, Debug)]
 pub enum Object {
-    /// A table.
+    /// A user's table, memory-optimized or not.
     Table(Arc<TableDef>),
-    /// A stored procedure.
+    /// A stored procedure, compiled natively or not.
     Procedure(Arc<ProcedureDef>),
-    /// A view.
+    /// A view and its definition.
     View(Arc<ModuleDef>),
     /// A function: scalar, inline or multi-statement.
     Function(Arc<ModuleDef>),
-    /// A trigger.
+    /// A DML trigger; DDL triggers belong to no schema.
     Trigger(Arc<ModuleDef>),
-    /// A synonym and what it stands for.
+    /// A synonym and the name it refers to.
     Synonym(Arc<SynonymDef>),
-    /// A sequence.
+    /// A sequence and its counter.
     Sequence(Arc<SequenceDef>),
 }
 
-/// A table. Temporary tables and table variables have the same shape but are not in the catalog.
+/// A table. Temporary tables and table variables use the same type but are not in the catalog.
 #[derive(Clone)]
 pub struct TableDef {
-    /// `object_id`
+    /// `object_id`; negative for temporary tables.
     pub id: i32,
-    /// Database it is in.
+    /// Id of its database.
     pub database_id: i16,
-    /// Schema.
+    /// `schema_id` of its schema.
     pub schema_id: i32,
-    /// Schema's name.
+    /// Name of its schema.
     pub schema: String,
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
     /// Columns by ordinal (`column_id` - 1).
     pub columns: Vec<ColumnDef>,
-    /// Indexes; the numbers in plans are places in this list, which is that of `data` too.
+    /// Indexes. An index number in a plan is a position in this list and in that of `data`.
     pub indexes: Vec<IndexDef>,
-    /// CHECK constraints.
+    /// CHECK constraints of the table.
     pub checks: Vec<CheckDef>,
     /// FOREIGN KEY constraints of this table.
     pub foreign_keys: Vec<ForeignKeyDef>,
-    /// CREATE STATISTICS.
+    /// Statistics made by CREATE STATISTICS.
     pub statistics: Vec<StatisticsDef>,
-    /// ANSI_NULLS at CREATE.
+    /// ANSI_NULLS when it was created.
     pub ansi_nulls: bool,
-    /// MEMORY_OPTIMIZED = ON
+    /// Declared with MEMORY_OPTIMIZED = ON.
     pub memory_optimized: bool,
     /// DURABILITY = SCHEMA_ONLY; the default is SCHEMA_AND_DATA.
     pub schema_only: bool,
-    /// DATA_COMPRESSION of a heap, as [`ShownOptions::compression`]. A clustered index has its own.
+    /// DATA_COMPRESSION of a heap, numbered like [`ShownOptions::compression`]. A clustered index
+    /// has its own.
     pub compression: u8,
     /// Creation time, as `datetime`.
     pub created: types::Value,
-    /// Where each column lies in an encoded row.
+    /// Offset of each column in an encoded row.
     pub layout: Arc<RowLayout>,
-    /// The rows.
+    /// Storage, identity counter and statistics.
     pub rows: Arc<TableRows>,
     /// Whether other tables have foreign keys to this one.
     pub referenced: bool,
-    /// The clustered columnstore index, if it has one; then it has no other index.
+    /// The clustered columnstore index; a table with one has no other index here.
     pub columnstore: Option<ColumnstoreDef>,
-    /// The nonclustered columnstore index, if it has one: beside the rows, and never with the clustered one.
+    /// The nonclustered columnstore index, stored besides the rows; never together with a clustered
+    /// one.
     pub column_index: Option<ColumnIndexDef>,
-    /// Of an external table: where its rows are. It has none of its own.
+    /// For an external table: the location of its rows. Its own storage is empty.
     pub external: Option<Arc<ExternalPlace>>,
-    /// PERIOD FOR SYSTEM_TIME.
+    /// Columns of PERIOD FOR SYSTEM_TIME.
     pub period: Option<Period>,
-    /// SYSTEM_VERSIONING.
+    /// SYSTEM_VERSIONING, and the table's part in it.
     pub versioning: Versioning,
 }
 
 /// A clustered columnstore index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnstoreDef {
-    /// Its name.
+    /// Name of the index.
     pub name: String,
-    /// COMPRESSION_DELAY in minutes, for which delta stores that are closed wait at least for the tuple mover.
+    /// COMPRESSION_DELAY: minutes that a closed delta store waits at least before it is compressed.
     pub compression_delay: i32,
 }
 
 /// A nonclustered columnstore index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnIndexDef {
-    /// `index_id`
+    /// `index_id`, 2 and more.
     pub id: i32,
-    /// By which storage knows this definition.
+    /// Id that storage has for this definition.
     pub storage_id: ColumnIndexId,
-    /// Its name.
+    /// Name of the index.
     pub name: String,
-    /// Columns by ordinal, in the order in which they were named.
+    /// Ordinals of its columns, in the order of the statement.
     pub columns: Vec<u16>,
-    /// COMPRESSION_DELAY in minutes.
+    /// COMPRESSION_DELAY, in minutes; see [`ColumnstoreDef`].
     pub compression_delay: i32,
 }
 
 impl ColumnIndexDef {
-    /// Tells whether it has all of these columns.
+    /// Returns whether it has all of these columns.
     pub fn covers(&self, mut ordinals: impl Iterator<Item = u16>) -> bool {
         ordinals.all(|ordinal| self.columns.contains(&ordinal))
     }
@@ -300,53 +302,53 @@ impl std::fmt::Debug for TableDef {
     }
 }
 
-/// The rows of a table and its counters: shared by all definitions of one table. A table variable has
-/// one per execution of its batch or procedure.
+/// The rows of a table and its counters, shared by all definitions of one table. A table variable
+/// has one for each execution of its batch or procedure.
 pub struct TableRows {
-    /// The rows.
+    /// The storage that holds the rows.
     pub data: Arc<storage::Table>,
-    /// The next identity value to give.
+    /// The next identity value.
     pub identity_next: sos::sync::AtomicI64,
-    /// What the optimizer knows of the values.
+    /// Statistics for the optimizer.
     pub statistics: StatisticsCell,
 }
 
-/// A column.
+/// A column of a table.
 #[derive(Clone, Debug)]
 pub struct ColumnDef {
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
-    /// Type, collation, nullability.
+    /// Type, collation and nullability.
     pub ty: ColumnType,
     /// Alias type it was declared with, if any: schema and name.
     pub user_type: Option<(String, String)>,
-    /// IDENTITY (seed, increment).
+    /// IDENTITY as (seed, increment).
     pub identity: Option<(i64, i64)>,
-    /// DEFAULT: constraint name and text of the expression.
+    /// DEFAULT constraint, if it has one.
     pub default: Option<DefaultDef>,
-    /// Computed column: text of the expression.
+    /// Computed column: the expression's text and syntax tree.
     pub computed: Option<Arc<ModuleText>>,
-    /// ROWGUIDCOL.
+    /// ROWGUIDCOL; at most one column.
     pub row_guid: bool,
-    /// Declared as `numeric`: a `decimal` that the catalog calls by that name.
+    /// Declared as `numeric`, which the catalog shows instead of `decimal`.
     pub numeric: bool,
-    /// SPARSE: shown by the catalog; a NULL takes no more room than in any other column.
+    /// SPARSE: only shown; NULL takes the same space as in any other column.
     pub sparse: bool,
     /// GENERATED ALWAYS AS ROW START or ROW END.
     pub generated: Option<Generated>,
-    /// HIDDEN: neither `*` nor an INSERT without a column list means it.
+    /// HIDDEN: omitted by `*` and by INSERT without a column list.
     pub hidden: bool,
-    /// Made under ANSI_PADDING OFF: blanks and zeros at the end of what it gets are cut off.
+    /// Created under ANSI_PADDING OFF: trailing blanks and zeros of its values are removed.
     pub trims: bool,
-    /// PERSISTED, of a computed column.
+    /// PERSISTED, for a computed column.
     pub persisted: bool,
-    /// NOT FOR REPLICATION of an identity column, as [`CheckDef::not_for_replication`].
+    /// NOT FOR REPLICATION of an identity column; see [`CheckDef::not_for_replication`].
     pub not_for_replication: bool,
 }
 
 impl ColumnDef {
-    /// Returns the type that its values have: those of a `char` or `binary` column that trims them are as long as
-    /// they are.
+    /// Returns the type of its values. A `char` or `binary` column that trims them has values of
+    /// variable length.
     pub fn shown_type(&self) -> ColumnType {
         let data_type = match self.ty.data_type {
             DataType::Char(n) if self.trims => DataType::VarChar(Length::Limited(n)),
@@ -357,77 +359,77 @@ impl ColumnDef {
     }
 }
 
-/// A default constraint.
+/// A DEFAULT constraint of a column.
 #[derive(Clone, Debug)]
 pub struct DefaultDef {
-    /// Object id.
+    /// Object id of the constraint.
     pub id: i32,
-    /// Name, given or made.
+    /// Name, declared or generated.
     pub name: String,
-    /// The expression.
+    /// The expression and its text.
     pub text: Arc<ModuleText>,
-    /// Whether the name was made by the system.
+    /// Whether the name was generated.
     pub system_named: bool,
 }
 
-/// A piece of T-SQL kept with an object: source text and its syntax tree.
+/// A piece of T-SQL stored with an object: source text and syntax tree.
 #[derive(Debug)]
 pub struct ModuleText<T = tsql::ast::Expr> {
     /// The text as the catalog views show it.
     pub text: String,
-    /// It parsed.
+    /// Syntax tree of the text.
     pub tree: T,
 }
 
-/// An index, which may be behind a PRIMARY KEY or UNIQUE constraint.
+/// An index, which may enforce a PRIMARY KEY or UNIQUE constraint.
 #[derive(Clone, Debug)]
 pub struct IndexDef {
     /// `index_id`: 1 clustered, 2 and more nonclustered.
     pub id: i32,
-    /// Its name.
+    /// Name of the index.
     pub name: String,
-    /// Key columns: ordinal and DESC.
+    /// Key columns: ordinal, and whether DESC.
     pub keys: Vec<(u16, bool)>,
-    /// INCLUDE columns by ordinal: kept for the catalog, since an index finds whole rows.
+    /// Ordinals of INCLUDE columns: only shown, since an index entry refers to the whole row.
     pub included: Vec<u16>,
-    /// UNIQUE.
+    /// UNIQUE; always set for a constraint.
     pub unique: bool,
-    /// Constraint behind it.
+    /// PRIMARY KEY or UNIQUE constraint that it enforces.
     pub constraint: Option<IndexConstraint>,
     /// Object id of the constraint; 0 without one.
     pub constraint_id: i32,
-    /// Hash or range.
+    /// Hash or range index.
     pub kind: IndexKind,
-    /// CLUSTERED was declared.
+    /// Whether it was declared CLUSTERED.
     pub clustered: bool,
-    /// BUCKET_COUNT as declared: a hint.
+    /// BUCKET_COUNT as declared; only a hint.
     pub bucket_count: Option<u64>,
-    /// IGNORE_DUP_KEY = ON.
+    /// IGNORE_DUP_KEY = ON: duplicate rows are skipped with warning 3604.
     pub ignore_dup_key: bool,
-    /// Whether the name of the constraint was made by the system.
+    /// Whether the constraint's name was generated.
     pub system_named: bool,
-    /// WHERE of a filtered index.
+    /// WHERE clause of a filtered index.
     pub filter: Option<Arc<IndexFilter>>,
-    /// Options that the catalog shows.
+    /// Options that only the catalog shows.
     pub shown: ShownOptions,
 }
 
-/// Options of an index about pages, their locks and statistics: there are none of these, so they are only shown.
+/// Options about pages, page locks and statistics. Clearway has no pages, so they are only shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShownOptions {
-    /// FILLFACTOR in percent; 0 where it was not said.
+    /// FILLFACTOR in percent; 0 if not given.
     pub fill_factor: u8,
-    /// PAD_INDEX = ON.
+    /// Whether PAD_INDEX = ON.
     pub is_padded: bool,
-    /// ALLOW_ROW_LOCKS = OFF.
+    /// Whether ALLOW_ROW_LOCKS = OFF.
     pub no_row_locks: bool,
-    /// ALLOW_PAGE_LOCKS = OFF.
+    /// Whether ALLOW_PAGE_LOCKS = OFF.
     pub no_page_locks: bool,
-    /// OPTIMIZE_FOR_SEQUENTIAL_KEY = ON.
+    /// Whether OPTIMIZE_FOR_SEQUENTIAL_KEY = ON.
     pub is_sequential: bool,
-    /// STATISTICS_NORECOMPUTE = ON.
+    /// Whether STATISTICS_NORECOMPUTE = ON.
     pub no_recompute: bool,
-    /// DATA_COMPRESSION as sys.partitions numbers it: 0 NONE, 1 ROW, 2 PAGE.
+    /// DATA_COMPRESSION as `sys.partitions` numbers it: 0 NONE, 1 ROW, 2 PAGE.
     pub compression: u8,
 }
 
@@ -439,7 +441,7 @@ pub enum IndexConstraint {
     Unique,
 }
 
-/// Kinds of index.
+/// The kind of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum IndexKind {
@@ -447,66 +449,66 @@ pub enum IndexKind {
     Range,
 }
 
-/// A CHECK constraint.
+/// A CHECK constraint of a table.
 #[derive(Clone, Debug)]
 pub struct CheckDef {
-    /// Object id.
+    /// Object id of the constraint.
     pub id: i32,
-    /// Name, given or made.
+    /// Name, declared or generated.
     pub name: String,
-    /// The predicate.
+    /// The predicate and its text.
     pub text: Arc<ModuleText<tsql::ast::Condition>>,
-    /// The column behind which it was written, or the only one that it reads.
+    /// Ordinal of the column it was declared with, or of the only one that it reads.
     pub column: Option<u16>,
-    /// NOCHECK CONSTRAINT has not been said.
+    /// False after NOCHECK CONSTRAINT.
     pub enabled: bool,
-    /// All rows are known to comply: none came in unchecked since all were checked.
+    /// Whether all rows are known to comply: none was inserted unchecked since the last full check.
     pub trusted: bool,
-    /// Whether the constraint was made by the system's naming.
+    /// Whether the name was generated.
     pub system_named: bool,
-    /// NOT FOR REPLICATION: shown; there are no agents of replication that it would spare.
+    /// NOT FOR REPLICATION: only shown, since Clearway has no replication agents.
     pub not_for_replication: bool,
 }
 
-/// Statistics that were asked for by name.
+/// Statistics that CREATE STATISTICS has declared.
 #[derive(Clone, Debug)]
 pub struct StatisticsDef {
-    /// Their name.
+    /// Name of the statistics.
     pub name: String,
-    /// Columns by ordinal.
+    /// Ordinals of their columns.
     pub columns: Vec<u16>,
-    /// NORECOMPUTE.
+    /// NORECOMPUTE: not updated automatically.
     pub no_recompute: bool,
 }
 
 /// A FOREIGN KEY constraint.
 #[derive(Clone, Debug)]
 pub struct ForeignKeyDef {
-    /// Object id.
+    /// Object id of the constraint.
     pub id: i32,
-    /// Name, given or made.
+    /// Name, declared or generated.
     pub name: String,
     /// Columns of this table by ordinal.
     pub columns: Vec<u16>,
-    /// The table referred to, by object id.
+    /// `object_id` of the referenced table.
     pub referenced: i32,
-    /// Its columns by ordinal.
+    /// Ordinals of the referenced columns.
     pub referenced_columns: Vec<u16>,
-    /// ON DELETE.
+    /// Action of ON DELETE.
     pub on_delete: ReferenceAction,
-    /// ON UPDATE.
+    /// Action of ON UPDATE.
     pub on_update: ReferenceAction,
-    /// NOCHECK CONSTRAINT has not been said.
+    /// False after NOCHECK CONSTRAINT.
     pub enabled: bool,
-    /// As [`CheckDef::trusted`].
+    /// Whether all rows are known to comply; see [`CheckDef::trusted`].
     pub trusted: bool,
-    /// Whether the name was made by the system.
+    /// Whether the name was generated.
     pub system_named: bool,
-    /// As [`CheckDef::not_for_replication`].
+    /// Only shown; see [`CheckDef::not_for_replication`].
     pub not_for_replication: bool,
 }
 
-/// What happens to rows that refer to a row that is deleted or gets another key.
+/// The action on rows that refer to a row that is deleted or whose key changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants are SQL Server's words")]
 pub enum ReferenceAction {
@@ -516,133 +518,134 @@ pub enum ReferenceAction {
     SetDefault,
 }
 
-/// The EXECUTE AS clause of a module. Who owns a schema does not change, so the user is known once.
+/// The EXECUTE AS clause of a module. The user is resolved once, since a schema's owner does not
+/// change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecuteAs {
     /// `execute_as_principal_id`: -2 for OWNER.
     pub principal: i32,
-    /// The user that it runs as.
+    /// Principal id of the user that it runs as.
     pub user: i32,
 }
 
 impl ExecuteAs {
-    /// `execute_as_principal_id` of OWNER.
+    /// `execute_as_principal_id` of EXECUTE AS OWNER.
     pub const OWNER: i32 = -2;
 }
 
-/// A stored procedure.
+/// A stored procedure: its text, syntax tree and parameters.
 #[derive(Clone, Debug)]
 pub struct ProcedureDef {
-    /// `object_id`
+    /// `object_id`; negative for a temporary one.
     pub id: i32,
-    /// Database it is in.
+    /// Id of its database.
     pub database_id: i16,
-    /// Schema's name.
+    /// Name of its schema.
     pub schema: String,
-    /// Schema.
+    /// `schema_id` of its schema.
     pub schema_id: i32,
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
     /// Text of the whole CREATE statement.
     pub text: String,
-    /// The CREATE statement parsed.
+    /// Syntax tree of the CREATE statement.
     pub ast: tsql::ast::CreateProcedure,
-    /// Parameters in order.
+    /// Parameters in declared order.
     pub parameters: Vec<ParameterDef>,
-    /// NATIVE_COMPILATION.
+    /// Whether it was created WITH NATIVE_COMPILATION.
     pub native: bool,
     /// Creation time, as `datetime`.
     pub created: types::Value,
-    /// Last change, as `datetime`.
+    /// Time of the last ALTER, as `datetime`.
     pub modified: types::Value,
-    /// SET QUOTED_IDENTIFIER and ANSI_NULLS as they were at CREATE: they go with the module.
+    /// QUOTED_IDENTIFIER and ANSI_NULLS when it was created: it runs under them.
     pub options: ModuleOptions,
-    /// WITH EXECUTE AS, unless CALLER.
+    /// The EXECUTE AS clause, unless CALLER.
     pub execute_as: Option<ExecuteAs>,
 }
 
 /// A parameter of a procedure or function.
 #[derive(Clone, Debug)]
 pub struct ParameterDef {
-    /// With its `@`.
+    /// Name, including the `@`.
     pub name: String,
-    /// Type.
+    /// Declared type and collation.
     pub ty: ColumnType,
     /// Table type, for a table-valued parameter.
     pub table_type: Option<Arc<UserType>>,
-    /// Default value, a constant.
+    /// Default value; a constant.
     pub default: Option<types::Value>,
-    /// OUTPUT.
+    /// OUTPUT: the value is returned to the caller.
     pub output: bool,
 }
 
 /// A view, function or trigger: its text and syntax tree.
 #[derive(Clone, Debug)]
 pub struct ModuleDef {
-    /// `object_id`
+    /// `object_id`, unique in the instance.
     pub id: i32,
-    /// Database it is in.
+    /// Id of its database.
     pub database_id: i16,
-    /// Schema's name.
+    /// Name of its schema.
     pub schema: String,
-    /// Schema.
+    /// `schema_id` of its schema.
     pub schema_id: i32,
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
     /// Text of the whole CREATE statement.
     pub text: String,
-    /// The CREATE statement parsed.
+    /// Syntax tree of the CREATE statement.
     pub ast: tsql::ast::Statement,
-    /// Table of a trigger; 0 for the others, DDL triggers too.
+    /// `object_id` of a trigger's table or view; 0 for other modules and for DDL triggers.
     pub parent_id: i32,
-    /// `sys.objects.type`: `V`, `FN`, `IF`, `TF`, `TR`.
+    /// `type` of `sys.objects`: `V`, `FN`, `IF`, `TF`, `TR`.
     pub type_code: &'static str,
     /// Creation time, as `datetime`.
     pub created: types::Value,
-    /// What a function takes and gives.
+    /// Parameters and result of a function.
     pub routine: Option<Routine>,
-    /// DISABLE TRIGGER has been said.
+    /// Whether DISABLE TRIGGER applies.
     pub disabled: bool,
-    /// Of a trigger on a view: the view's columns, as a table that never has rows.
+    /// For a trigger on a view: the view's columns, as the definition of an empty table.
     pub shape: Option<Arc<TableDef>>,
-    /// As that of a [`ProcedureDef`].
+    /// The EXECUTE AS clause, unless CALLER.
     pub execute_as: Option<ExecuteAs>,
-    /// SET options as they were at CREATE.
+    /// SET options when it was created.
     pub options: ModuleOptions,
 }
 
-/// SET options that go with a module from its creation.
+/// SET options that a module keeps from its creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleOptions {
-    /// QUOTED_IDENTIFIER
+    /// QUOTED_IDENTIFIER: `"x"` is an identifier.
     pub quoted_identifier: bool,
-    /// ANSI_NULLS
+    /// ANSI_NULLS: `x = NULL` is unknown.
     pub ansi_nulls: bool,
 }
 
-/// What a function takes and gives.
+/// Parameters and result of a function.
 #[derive(Clone, Debug)]
 pub struct Routine {
-    /// Its parameters, in order.
+    /// Parameters in declared order.
     pub parameters: Vec<ParameterDef>,
-    /// What a scalar function returns.
+    /// Return type of a scalar function.
     pub returns: Option<ColumnType>,
-    /// The shape of the table that a multi-statement function returns.
+    /// Definition of the table that a multi-statement function returns.
     pub table: Option<Arc<TableDef>>,
-    /// RETURNS NULL ON NULL INPUT
+    /// RETURNS NULL ON NULL INPUT: a NULL argument gives NULL without a call.
     pub null_on_null: bool,
 }
 
-/// A synonym.
+/// A synonym: another name for an object.
 #[derive(Clone, Debug)]
 pub struct SynonymDef {
-    /// `object_id`
+    /// `object_id`, unique in the instance.
     pub id: i32,
-    /// Schema's name.
+    /// Name of its schema.
     pub schema: String,
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
-    /// What it stands for.
+    /// The name it refers to; resolved when used.
     pub target: tsql::ast::ObjectName,
 }
 
@@ -651,9 +654,9 @@ pub struct SynonymDef {
 pub struct UserType {
     /// `user_type_id`, 257 and more.
     pub id: i32,
-    /// Schema's name.
+    /// Name of its schema.
     pub schema: String,
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
     /// Base type of an alias type.
     pub base: Option<ColumnType>,

@@ -1,4 +1,4 @@
-//! Looking names up in a catalog snapshot.
+//! Lookup of names and ids in a catalog snapshot.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use super::{
 };
 
 impl Catalog {
-    /// Takes over what a session has changed in its own snapshot `mine` of `base`.
+    /// Merges the changes that a session made to its own snapshot `mine`, which was copied from
+    /// `base`.
     pub fn take_changes(&mut self, base: &Self, mine: &Self) {
         super::merge::merge(base, mine, self);
     }
@@ -24,7 +25,8 @@ impl Catalog {
         self.databases.values().find(|d| d.id == id)
     }
 
-    /// Lets `edit` change a database; `None` if there is none of that name.
+    /// Returns a database to be changed; a shared one is copied. `None` if there is none of that
+    /// name.
     pub fn database_mut(&mut self, name: &str) -> Option<&mut Database> {
         self.databases.get_mut(&Name::new(name)).map(Arc::make_mut)
     }
@@ -57,7 +59,7 @@ impl Catalog {
 }
 
 impl Database {
-    /// Finds a user that EXECUTE AS may name: no role, and not one of those that only own schemas.
+    /// Finds a user that EXECUTE AS may name: no role, and no principal that only owns schemas.
     pub fn user(&self, name: &str) -> Option<&Principal> {
         const OWNERS_ONLY: [&str; 2] = ["sys", "INFORMATION_SCHEMA"];
         let found = self.principals.get(&Name::new(name))?;
@@ -108,12 +110,12 @@ impl Database {
         })
     }
 
-    /// Tells whether foreign keys of other tables refer to one.
+    /// Returns whether foreign keys of other tables refer to this one.
     pub fn is_referenced_by_others(&self, id: i32) -> bool {
         self.tables().any(|t| t.id != id && t.foreign_keys.iter().any(|k| k.referenced == id))
     }
 
-    /// Iterates over the tables.
+    /// Iterates over the tables of all schemas.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
         self.objects.values().filter_map(|o| match o {
             Object::Table(table) => Some(table),
@@ -121,12 +123,12 @@ impl Database {
         })
     }
 
-    /// Puts an object in, in place of one of the same name.
+    /// Inserts an object, or replaces the one of the same name.
     pub fn put(&mut self, object: Object) {
         self.objects.insert((Name::new(object.schema()), Name::new(object.name())), object);
     }
 
-    /// Tells whether a constraint or object of this schema has the name: they share one name space.
+    /// Returns whether a constraint or object of this schema has the name: they share a namespace.
     pub fn is_name_taken(&self, schema: &str, name: &str) -> bool {
         self.object(schema, name).is_some()
             || self.tables().any(|t| {
@@ -141,7 +143,7 @@ impl TableDef {
         self.columns.iter().position(|c| Name::same(&c.name, name))
     }
 
-    /// Finds an index's place by name.
+    /// Finds an index's position by name.
     pub fn index(&self, name: &str) -> Option<usize> {
         self.indexes.iter().position(|i| Name::same(&i.name, name))
     }
@@ -155,12 +157,12 @@ impl TableDef {
         keys.chain(checks).chain(foreign).chain(defaults.map(|d| d.name.as_str()))
     }
 
-    /// Tells whether some index leaves duplicates out instead of refusing them.
+    /// Returns whether any index skips duplicates instead of refusing them.
     pub fn has_ignore_dup_key(&self) -> bool {
         self.indexes.iter().any(|i| i.ignore_dup_key)
     }
 
-    /// Tells whether the index with this id in storage leaves duplicates out.
+    /// Returns whether the index with this storage id skips duplicates.
     pub fn ignores_duplicates(&self, index: storage::IndexId) -> bool {
         self.indexes.iter().any(|i| i.ignore_dup_key && i.storage_id() == index)
     }
@@ -205,7 +207,7 @@ impl Object {
         }
     }
 
-    /// Returns the word that DROP has for its kind.
+    /// Returns the keyword for its kind in DROP.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Table(_) => "table",

@@ -1,15 +1,16 @@
-//! Brings the definitions of a transaction into the catalog as it is at the commit.
+//! Merges a transaction's DDL into the current catalog at commit.
 //!
-//! A transaction changes a snapshot of its own, so that nobody sees what may be rolled back. What it
-//! changed is what differs from the snapshot that it began with, entry by entry; others have changed
-//! other entries meanwhile, since the tables it touches are closed to them.
+//! A transaction changes a private snapshot, so that no other session sees definitions that may be
+//! rolled back. Its changes are the entries that differ from the snapshot it began with. Other
+//! sessions can only have changed other entries, because the transaction holds schema locks on its
+//! tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Catalog, Database, Object, Schema};
 
-/// Puts into `into` what `mine` has changed of `base`.
+/// Applies to `into` the differences between `base` and `mine`.
 pub(super) fn merge(base: &Catalog, mine: &Catalog, into: &mut Catalog) {
     entries(&base.logins, &mine.logins, &mut into.logins, Arc::ptr_eq);
     entries(&base.triggers, &mine.triggers, &mut into.triggers, Arc::ptr_eq);
@@ -65,7 +66,7 @@ fn database(base: &Database, mine: &Database, into: &mut Database) {
     }
 }
 
-/// Carries what has been added, replaced and removed from one map to another.
+/// Applies the entries that were added, replaced or removed to another map.
 fn entries<K: Ord + Clone, V: Clone>(
     base: &BTreeMap<K, V>,
     mine: &BTreeMap<K, V>,

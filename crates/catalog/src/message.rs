@@ -1,4 +1,4 @@
-//! Messages of users: what sp_addmessage adds to `sys.messages`.
+//! User-defined messages: what sp_addmessage adds to `sys.messages`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 /// Number and language id of a message.
 pub type MessageKey = (i32, i16);
 
-/// The messages of an instance, shared by the versions of its catalog that do not change them.
+/// The messages of an instance, shared by all catalog versions that do not change them.
 pub type UserMessages = Arc<BTreeMap<MessageKey, UserMessage>>;
 
-/// A message that a user has added.
+/// A message that sp_addmessage has added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserMessage {
-    /// Its severity.
+    /// Severity, 1 to 25.
     pub severity: u8,
-    /// Its text, with places as RAISERROR fills them in.
+    /// Text with RAISERROR's placeholders.
     pub text: String,
-    /// Whether `@with_log` was said.
+    /// `@with_log`: the message is written to the log.
     pub logged: bool,
 }

@@ -8,25 +8,25 @@ use std::cmp::Ordering;
 pub struct Name(Box<str>);
 
 impl Name {
-    /// Wraps an identifier.
+    /// Makes a name with this spelling.
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// Returns it as spelled.
+    /// Returns the original spelling.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns what all spellings of a name have in common: two are the same name if these are equal.
+    /// Returns the folded form: two spellings are the same name if their folded forms are equal.
     pub fn folded(name: &str) -> String {
         name.chars().map(fold).collect()
     }
 
-    /// Tells whether two identifiers are the same name.
+    /// Returns whether two identifiers are the same name.
     #[inline]
     pub fn same(a: &str, b: &str) -> bool {
-        // Most names that are compared differ in their first letter.
+        // Fast path: most names that are compared differ in the first letter.
         if let ([x, ..], [y, ..]) = (a.as_bytes(), b.as_bytes())
             && x.is_ascii()
             && y.is_ascii()
@@ -68,9 +68,10 @@ fn compare_chars(a: &str, b: &str) -> Ordering {
     a.chars().map(fold).cmp(b.chars().map(fold))
 }
 
-/// One name, or a schema's and an object's, by which maps of names are searched: nothing is allocated.
+/// A name, or a pair of schema and object name: the borrowed key by which maps of names are
+/// searched without allocating.
 pub(super) trait Parts {
-    /// The first name, and the second if it is a pair.
+    /// Returns the first name, and the second one of a pair.
     fn parts(&self) -> (&str, &str);
 }
 

@@ -1,80 +1,80 @@
-//! SET options of a session, with the values that a login gives them.
+//! SET options of a session, with the values that a login sets.
 
 use crate::ModuleOptions;
 
 /// Transaction isolation levels, with the numbers that `sys.dm_exec_sessions` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum IsolationLevel {
-    /// 1
+    /// 1: READ UNCOMMITTED, as NOLOCK.
     ReadUncommitted,
-    /// 2
+    /// 2: READ COMMITTED, the default.
     #[default]
     ReadCommitted,
-    /// 3
+    /// 3: REPEATABLE READ, without phantom protection.
     RepeatableRead,
-    /// 4
+    /// 4: SERIALIZABLE, as HOLDLOCK.
     Serializable,
-    /// 5
+    /// 5: SNAPSHOT, by row versions.
     Snapshot,
 }
 
-/// SET options. `Default` is what a bare TDS login gets; ODBC and OLE DB logins get ANSI_DEFAULTS.
+/// SET options. `Default` is what a plain TDS login gets; ODBC and OLE DB logins get ANSI_DEFAULTS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an ON/OFF option of the language")]
 pub struct Options {
-    /// QUOTED_IDENTIFIER
+    /// QUOTED_IDENTIFIER: `"x"` is an identifier.
     pub quoted_identifier: bool,
-    /// ANSI_NULLS
+    /// ANSI_NULLS: `x = NULL` is unknown.
     pub ansi_nulls: bool,
-    /// ANSI_NULL_DFLT_ON
+    /// ANSI_NULL_DFLT_ON: columns allow NULL by default.
     pub ansi_null_default: bool,
-    /// ANSI_NULL_DFLT_OFF
+    /// ANSI_NULL_DFLT_OFF: columns are NOT NULL by default.
     pub ansi_null_default_off: bool,
-    /// ANSI_PADDING
+    /// ANSI_PADDING: new columns keep trailing blanks.
     pub ansi_padding: bool,
-    /// ANSI_WARNINGS
+    /// ANSI_WARNINGS: truncation and NULLs in aggregates are reported.
     pub ansi_warnings: bool,
-    /// ARITHABORT
+    /// ARITHABORT: an arithmetic error ends the statement or batch.
     pub arith_abort: bool,
-    /// ARITHIGNORE
+    /// ARITHIGNORE: no message for arithmetic errors that give NULL.
     pub arith_ignore: bool,
-    /// CONCAT_NULL_YIELDS_NULL
+    /// CONCAT_NULL_YIELDS_NULL: `x + NULL` is NULL.
     pub concat_null_yields_null: bool,
-    /// CURSOR_CLOSE_ON_COMMIT
+    /// CURSOR_CLOSE_ON_COMMIT: COMMIT closes cursors.
     pub cursor_close_on_commit: bool,
-    /// IMPLICIT_TRANSACTIONS
+    /// IMPLICIT_TRANSACTIONS: statements open transactions.
     pub implicit_transactions: bool,
-    /// NOCOUNT
+    /// NOCOUNT: no row counts are sent.
     pub no_count: bool,
-    /// NOEXEC
+    /// NOEXEC: statements are compiled only.
     pub no_exec: bool,
-    /// FMTONLY
+    /// FMTONLY: only column metadata is sent.
     pub format_only: bool,
-    /// NUMERIC_ROUNDABORT
+    /// NUMERIC_ROUNDABORT: loss of precision is an error.
     pub numeric_round_abort: bool,
-    /// PARSEONLY
+    /// PARSEONLY: statements are parsed only.
     pub parse_only: bool,
-    /// XACT_ABORT
+    /// XACT_ABORT: errors roll the transaction back.
     pub xact_abort: bool,
-    /// ROWCOUNT; 0 is no limit.
+    /// ROWCOUNT; 0 for no limit.
     pub row_count: u64,
-    /// TEXTSIZE in bytes; -1 is no limit.
+    /// TEXTSIZE in bytes; -1 for no limit.
     pub text_size: i32,
     /// DATEFIRST, 1 (Monday) to 7 (Sunday).
     pub date_first: u8,
-    /// DATEFORMAT
+    /// DATEFORMAT: order of day, month and year.
     pub date_format: types::convert::DateFormat,
-    /// LANGUAGE
+    /// LANGUAGE, such as `us_english`.
     pub language: String,
-    /// LOCK_TIMEOUT in ms; -1 waits for ever.
+    /// LOCK_TIMEOUT in ms; -1 for no timeout.
     pub lock_timeout_ms: i32,
     /// DEADLOCK_PRIORITY, -10 to 10.
     pub deadlock_priority: i8,
-    /// SHOWPLAN_.. and STATISTICS ..
+    /// SHOWPLAN_.. and STATISTICS .. options.
     pub explain: Explain,
 }
 
-/// What of the SET options is part of a bound plan: a plan is good where they mean the same.
+/// The SET options that a bound plan depends on: it is valid only under equal ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meaning(u8);
 
@@ -84,27 +84,28 @@ impl Meaning {
     const NOT_FOR_INDEXES: u8 = 4;
     const MAKES_NULL: u8 = 8;
 
-    /// ANSI_NULLS is OFF: `= NULL` and `<> NULL` are true or false.
+    /// Returns whether ANSI_NULLS is OFF: `= NULL` and `<> NULL` are true or false.
     pub fn nulls_compare(self) -> bool {
         self.0 & Self::NULLS_COMPARE != 0
     }
 
-    /// CONCAT_NULL_YIELDS_NULL is OFF: NULL is an empty string to `+`.
+    /// Returns whether CONCAT_NULL_YIELDS_NULL is OFF: `+` takes NULL for an empty string.
     pub fn null_is_empty(self) -> bool {
         self.0 & Self::NULL_IS_EMPTY != 0
     }
 
-    /// Arithmetic that fails gives NULL.
+    /// Returns whether arithmetic that fails gives NULL.
     pub fn makes_null(self) -> bool {
         self.0 & Self::MAKES_NULL != 0
     }
 
-    /// Indexes on computed columns and filtered indexes may be written, and `xml` has its methods.
+    /// Returns whether indexes on computed columns and filtered indexes may be written and `xml`
+    /// methods called.
     pub fn is_for_indexes(self) -> bool {
         self.0 & Self::NOT_FOR_INDEXES == 0
     }
 
-    /// The same under ANSI_NULLS as a module was created with.
+    /// Returns the same under the ANSI_NULLS that a module was created with.
     pub fn with_ansi_nulls(self, on: bool) -> Self {
         match on {
             true => Self(self.0 & !Self::NULLS_COMPARE),
@@ -112,30 +113,31 @@ impl Meaning {
         }
     }
 
-    /// Returns it as part of a key.
+    /// Returns the options as a byte, for a key.
     pub fn byte(self) -> u8 {
         self.0
     }
 }
 
-/// What a division by zero, an overflow or a root of a negative number does: ANSI_WARNINGS and ARITHABORT.
+/// The effect of a division by zero, an overflow or the root of a negative number, by ANSI_WARNINGS
+/// and ARITHABORT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArithmeticFailure {
-    /// It ends its statement.
+    /// The statement ends with the error.
     Statement,
-    /// It ends the batch, and the transaction with it.
+    /// The batch ends, and its transaction is rolled back.
     Batch,
-    /// The expression is NULL, and a message tells it.
+    /// The expression is NULL, and a message reports it.
     Null,
 }
 
 impl Options {
-    /// Tells whether statements are compiled only: NOEXEC and PARSEONLY.
+    /// Returns whether statements are compiled but not run: NOEXEC or PARSEONLY.
     pub fn skips_statements(&self) -> bool {
         self.no_exec || self.parse_only
     }
 
-    /// What of the options a bound plan goes by.
+    /// Returns the options that a bound plan depends on.
     pub fn meaning(&self) -> Meaning {
         let indexed = self.ansi_nulls
             && self.ansi_padding
@@ -152,12 +154,12 @@ impl Options {
         )
     }
 
-    /// What of them a module keeps that is created now.
+    /// Returns the options that a module created now would keep.
     pub fn of_module(&self) -> ModuleOptions {
         ModuleOptions { quoted_identifier: self.quoted_identifier, ansi_nulls: self.ansi_nulls }
     }
 
-    /// Goes by a module's options; returns those before.
+    /// Sets a module's options; returns the previous ones.
     pub fn enter_module(&mut self, module: ModuleOptions) -> ModuleOptions {
         let outer = self.of_module();
         self.quoted_identifier = module.quoted_identifier;
@@ -165,7 +167,8 @@ impl Options {
         outer
     }
 
-    /// Returns the options as the bits of `@@OPTIONS`, as sp_configure 'user options' documents them.
+    /// Returns the options as the bits of `@@OPTIONS`, as sp_configure 'user options' documents
+    /// them.
     pub fn bits(&self) -> i32 {
         let bits = [
             (self.implicit_transactions, 2),
@@ -186,7 +189,7 @@ impl Options {
         bits.into_iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
     }
 
-    /// What happens to an expression whose arithmetic fails.
+    /// Returns the effect of an arithmetic failure.
     pub fn arithmetic_failure(&self) -> ArithmeticFailure {
         match (self.ansi_warnings, self.arith_abort) {
             (true, _) => ArithmeticFailure::Statement,
@@ -195,14 +198,14 @@ impl Options {
         }
     }
 
-    /// Tells whether conversions and arithmetic do what they do under the ANSI options: what kernels and
-    /// helpers on other schedulers take for granted.
+    /// Returns whether conversions and arithmetic behave as under the ANSI options, which kernels
+    /// and helpers on other schedulers assume.
     pub fn computes_as_usual(&self) -> bool {
         self.ansi_warnings && !self.numeric_round_abort
     }
 
-    /// Returns the options that have to be otherwise for indexes on computed columns, filtered indexes and the
-    /// methods of `xml`, as error 1934 lists them.
+    /// Returns the options that have the wrong value for indexes on computed columns, filtered
+    /// indexes and `xml` methods, as error 1934 lists them.
     pub fn wrong_for_indexes(&self) -> String {
         let wrong = [
             (!self.ansi_nulls, "ANSI_NULLS"),
@@ -250,54 +253,54 @@ impl Default for Options {
     }
 }
 
-/// What a session wants to know of its statements: a set of options.
+/// A set of SHOWPLAN and STATISTICS options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Explain(u8);
 
 impl Explain {
-    /// SHOWPLAN_TEXT
+    /// SET SHOWPLAN_TEXT: plans without statistics, as text.
     pub const PLAN_TEXT: Self = Self(1);
-    /// SHOWPLAN_ALL
+    /// SET SHOWPLAN_ALL: plans as rows.
     pub const PLAN_ALL: Self = Self(2);
-    /// SHOWPLAN_XML
+    /// SET SHOWPLAN_XML: plans as XML.
     pub const PLAN_XML: Self = Self(4);
-    /// STATISTICS IO
+    /// SET STATISTICS IO: rows read per table.
     pub const IO: Self = Self(8);
-    /// STATISTICS TIME
+    /// SET STATISTICS TIME: CPU and elapsed time.
     pub const TIME: Self = Self(16);
-    /// STATISTICS PROFILE
+    /// SET STATISTICS PROFILE: the executed plan as rows.
     pub const PROFILE: Self = Self(32);
-    /// STATISTICS XML
+    /// SET STATISTICS XML: the executed plan as XML.
     pub const XML: Self = Self(64);
-    /// All that shows plans instead of running anything.
+    /// Options that show plans instead of running the statement.
     pub const PLANS: Self = Self(1 | 2 | 4);
-    /// All that shows plans behind a run.
+    /// Options that show the plan after the statement ran.
     pub const PLANS_AFTER: Self = Self(32 | 64);
-    /// All that an operator has to be counted for.
+    /// Options that need row counts per operator.
     pub const COUNTS: Self = Self(8 | 32 | 64);
 
-    /// Tells whether anything is wanted.
+    /// Returns whether any option is set.
     #[inline]
     pub fn is_any(self) -> bool {
         self.0 != 0
     }
 
-    /// Tells whether any of these is wanted.
+    /// Returns whether any of these options is set.
     pub fn has(self, options: Self) -> bool {
         self.0 & options.0 != 0
     }
 
-    /// These, and the document of what ran.
+    /// Returns the set with STATISTICS XML added.
     pub fn with_document(self) -> Self {
         Self(self.0 | Self::XML.0)
     }
 
-    /// Tells whether statements are shown and not run.
+    /// Returns whether statements are shown instead of run.
     pub fn shows_plans(self) -> bool {
         self.has(Self::PLANS)
     }
 
-    /// Switches an option.
+    /// Sets or clears an option.
     pub fn set(&mut self, option: Self, on: bool) {
         if on {
             self.0 |= option.0;
@@ -305,4 +308,12 @@ impl Explain {
             self.0 &= !option.0;
         }
     }
+}
+
+/// What error 40517 names where a client asks for a language other than English.
+pub const OTHER_LANGUAGES: &str = "languages other than us_english";
+
+/// Tells whether a name is one of the only language of messages and dates, us_english.
+pub fn is_known_language(name: &str) -> bool {
+    name.eq_ignore_ascii_case("us_english") || name.eq_ignore_ascii_case("english")
 }

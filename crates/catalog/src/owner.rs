@@ -1,4 +1,4 @@
-//! Who owns what is in a database.
+//! Owners of schemas and objects in a database.
 
 use super::DBO;
 use super::{Class, Database, Schema};
@@ -19,8 +19,8 @@ impl Database {
         self.owners.get(&object).copied().unwrap_or_else(|| self.owner_of_schema(schema))
     }
 
-    /// Gives an object another owner; `None` is that of its schema. What was granted on the object goes, as in SQL
-    /// Server.
+    /// Sets the owner of an object; `None` for its schema's owner. As in SQL Server, permissions on
+    /// the object are removed.
     pub fn set_owner(&mut self, object: i32, owner: Option<i32>) {
         self.forget_grants(object);
         match owner {
@@ -33,12 +33,12 @@ impl Database {
         }
     }
 
-    /// Takes back what was granted and denied on an object.
+    /// Removes the permissions that are granted or denied on an object.
     pub fn forget_grants(&mut self, object: i32) {
         self.permissions.retain(|p| p.class != Class::Object || p.object_id != object);
     }
 
-    /// Forgets the owners of objects that have gone.
+    /// Removes the owners of dropped objects.
     pub fn prune_owners(&mut self) {
         if self.owners.is_empty() {
             return;
@@ -48,15 +48,15 @@ impl Database {
         self.owners = owners;
     }
 
-    /// Tells whether chains of ownership go into and out of the database: DB_CHAINING, which is on in master, tempdb
-    /// and msdb.
+    /// Returns whether ownership chains may enter and leave the database: DB_CHAINING, which is ON
+    /// in master, tempdb and msdb.
     pub fn is_chained(&self) -> bool {
         let by_default = matches!(self.id, 1 | 2 | 4);
         let said = self.options.others.get("DB_CHAINING");
         said.map_or(by_default, |said| said == "ON" || said.is_empty())
     }
 
-    /// Tells whether a principal owns a schema, or an object.
+    /// Returns the kind of item that a principal owns; `None` if it owns nothing.
     pub fn owned_by(&self, principal: i32) -> Option<Owned> {
         if self.schemas.values().any(|schema| schema.owner == principal) {
             return Some(Owned::Schema);
@@ -65,10 +65,10 @@ impl Database {
     }
 }
 
-/// What a principal owns.
+/// The kind of item that a principal owns.
 pub enum Owned {
-    /// A schema.
+    /// At least one schema.
     Schema,
-    /// An object of its own.
+    /// At least one object by ALTER AUTHORIZATION.
     Object,
 }

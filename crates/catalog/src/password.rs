@@ -1,28 +1,28 @@
-//! Password hashes: `0x0200`, 4 bytes of salt, SHA2-512 of the password in UTF-16LE and the salt, the
-//! format of SQL Server's `sys.sql_logins.password_hash` since 2012.
+//! Password hashes: `0x0200`, 4 bytes of salt, SHA2-512 of the password in UTF-16LE and the salt,
+//! the format of SQL Server's `sys.sql_logins.password_hash` since 2012.
 
 use sha2::{Digest, Sha512};
 
-/// Version of the format.
+/// Version of the hash format.
 const HEADER: [u8; 2] = [0x02, 0x00];
-/// Bytes of salt.
+/// Length of the salt in bytes.
 const SALT_LENGTH: usize = 4;
 
-/// Hashes a password with a fresh salt.
+/// Hashes a password with a random salt.
 pub fn hash(password: &str) -> Vec<u8> {
     let salt = sos::sys::random_bytes::<SALT_LENGTH>();
     with_salt(password, &salt)
 }
 
-/// Bytes of a SHA2-512.
+/// Length of a SHA2-512 in bytes.
 const DIGEST_LENGTH: usize = 64;
 
-/// Tells whether some bytes have the form of a hash.
+/// Returns whether these bytes have the form of a hash.
 pub fn is_hash(bytes: &[u8]) -> bool {
     bytes.starts_with(&HEADER) && bytes.len() == HEADER.len() + SALT_LENGTH + DIGEST_LENGTH
 }
 
-/// Tells whether a password belongs to a hash. Takes as long for a wrong one as for the right one.
+/// Returns whether a password matches a hash. Takes the same time for a wrong password.
 pub fn matches(hash: &[u8], password: &str) -> bool {
     let Some(salt) = hash.get(HEADER.len()..HEADER.len() + SALT_LENGTH) else { return false };
     let computed = with_salt(password, salt);

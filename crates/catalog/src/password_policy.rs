@@ -1,45 +1,46 @@
-//! `PasswordPolicy`: what CHECK_POLICY, CHECK_EXPIRATION and MUST_CHANGE ask of a login's password.
+//! `PasswordPolicy`: the rules of CHECK_POLICY, CHECK_EXPIRATION and MUST_CHANGE for a login's
+//! password.
 //!
-//! SQL Server asks Windows. The rules here are those that its page "Password Policy" lists; the age is what Windows
-//! begins with. No login is locked out: docs/decisions/0220 says what happens instead.
+//! SQL Server asks Windows. The rules here are those of its page "Password Policy"; the maximum age
+//! is Windows' default. No login is locked out: docs/decisions/0220 describes the alternative.
 
 use types::{Msg, Value, date::Moment};
 
 use super::Login;
 
-/// Characters that a password has at least.
+/// Minimum number of characters in a password.
 const LENGTH_MIN: usize = 8;
-/// Kinds of characters that it has at least, of the four.
+/// Minimum number of character classes, of the four.
 const KINDS_MIN: usize = 3;
-/// Names that are shorter may be part of a password, as in Windows.
+/// Login names shorter than this may occur in a password, as in Windows.
 const NAME_LENGTH_MIN: usize = 3;
-/// After how many days a password expires.
+/// Maximum age of a password in days.
 const AGE_MAX_DAYS: i32 = 42;
 
-/// What is asked of a login's password.
+/// The password rules of a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PasswordPolicy {
     /// CHECK_POLICY: new passwords are checked.
     pub checked: bool,
-    /// CHECK_EXPIRATION: it expires.
+    /// CHECK_EXPIRATION: the password expires.
     pub expires: bool,
-    /// MUST_CHANGE: the login changes it when it logs in.
+    /// MUST_CHANGE: the password must be changed at the next login.
     pub must_change: bool,
-    /// When it was set.
+    /// When the password was set, UTC.
     pub set: Moment,
 }
 
-/// What is wrong with a password.
+/// The reason why a password is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weakness {
     /// It has too few characters.
     TooShort,
-    /// It has too few kinds of characters, or the login's name in it.
+    /// It has too few character classes, or contains the login's name.
     TooSimple,
 }
 
 impl Weakness {
-    /// The message of CREATE LOGIN and ALTER LOGIN.
+    /// Returns the error of CREATE LOGIN and ALTER LOGIN.
     pub fn message(self) -> Msg<'static> {
         match self {
             Self::TooShort => Msg::PasswordTooShort,
@@ -49,26 +50,26 @@ impl Weakness {
 }
 
 impl PasswordPolicy {
-    /// One that asks for nothing, of a password that is set now.
+    /// Returns a policy without any check, for a password that is set now.
     pub fn none() -> Self {
         let set = super::clock::clock();
         Self { checked: false, expires: false, must_change: false, set }
     }
 
-    /// In how many days the password expires: none are left of one that has; `None` for one that does not.
+    /// Returns the days until the password expires, 0 if it has; `None` if it never does.
     pub fn days_left(&self, today: i32) -> Option<i32> {
         let age = today.saturating_sub(self.set.days).max(0);
         self.expires.then(|| (AGE_MAX_DAYS - age).max(0))
     }
 
-    /// Tells whether the password has expired.
+    /// Returns whether the password has expired.
     pub fn has_expired(&self, today: i32) -> bool {
         self.days_left(today) == Some(0)
     }
 }
 
 impl Login {
-    /// Gives the login a password by its hash.
+    /// Sets the login's password hash, and the time of the change.
     pub fn set_password(&mut self, hash: Vec<u8>) {
         self.password_hash = hash;
         self.policy.set = super::clock::clock();
@@ -76,14 +77,14 @@ impl Login {
         self.touch();
     }
 
-    /// Notes that it was changed.
+    /// Sets the time of the last change.
     pub fn touch(&mut self) {
         let now = super::clock::clock();
         self.modified = now.to_value(&types::DataType::DateTime).unwrap_or(Value::Null);
     }
 }
 
-/// Checks a password that a login is to have.
+/// Returns why a login may not have this password; `None` if it may.
 pub fn weakness(login: &str, password: &str) -> Option<Weakness> {
     if password.chars().count() < LENGTH_MIN {
         return Some(Weakness::TooShort);

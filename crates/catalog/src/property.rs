@@ -1,4 +1,4 @@
-//! Extended properties: values that applications attach by name to a database and to what is in it.
+//! Extended properties: named values that applications attach to a database and to items in it.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use types::Value;
 use super::name::Name;
 use super::{Class, Database, Permission, TableDef};
 
-/// What a property is attached to: `sys.extended_properties.class`.
+/// The class of item that a property is attached to: `sys.extended_properties.class`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum PropertyClass {
@@ -21,7 +21,7 @@ pub enum PropertyClass {
 }
 
 impl PropertyClass {
-    /// Returns `class_desc`.
+    /// Returns `class_desc` of `sys.extended_properties`.
     pub fn description(self) -> &'static str {
         match self {
             Self::Database => "DATABASE",
@@ -35,10 +35,10 @@ impl PropertyClass {
     }
 }
 
-/// The thing that properties are attached to.
+/// The item that properties are attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Securable {
-    /// Its class.
+    /// Class of the item.
     pub class: PropertyClass,
     /// Id of the object, schema, principal or type; 0 for the database.
     pub major_id: i32,
@@ -46,25 +46,25 @@ pub struct Securable {
     pub minor_id: i32,
 }
 
-/// An extended property.
+/// A named value attached to an item.
 #[derive(Debug)]
 pub struct ExtendedProperty {
-    /// Its name as given.
+    /// Name in the given spelling.
     pub name: String,
-    /// Its value: a `sql_variant` or NULL.
+    /// The value: a `sql_variant` or NULL.
     pub value: Value,
 }
 
 impl Database {
-    /// Iterates over the properties of one thing.
+    /// Iterates over the properties of one item.
     pub fn properties_of(&self, of: Securable) -> impl Iterator<Item = &Arc<ExtendedProperty>> {
         let first = (of, Name::new(""));
         let properties = self.properties.range(first..).take_while(move |(key, _)| key.0 == of);
         properties.map(|(_, property)| property)
     }
 
-    /// Removes the properties and permissions of a column that is dropped, and moves those of the columns
-    /// behind it.
+    /// Removes the properties and permissions of a dropped column, and renumbers those of the
+    /// columns after it.
     pub fn forget_column(&mut self, table_id: i32, column_id: i32) {
         let of_table = |p: &Permission| p.class == Class::Object && p.object_id == table_id;
         self.permissions.retain(|p| !(of_table(p) && p.column_id == column_id));
@@ -84,7 +84,7 @@ impl Database {
         }
     }
 
-    /// Removes the properties of what is no longer there.
+    /// Removes the properties of items that no longer exist.
     pub fn prune_properties(&mut self) {
         if self.properties.is_empty() {
             return;

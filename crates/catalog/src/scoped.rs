@@ -1,26 +1,27 @@
-//! Database scoped configurations: what `sys.database_scoped_configurations` lists, with SQL Server 2022's
-//! ids and defaults, and what another value than the default would do here.
+//! Database scoped configurations: the rows of `sys.database_scoped_configurations`, with SQL
+//! Server 2022's ids and defaults, and how Clearway treats another value.
 
-/// What becomes of another value than the default.
+/// How a value other than the default is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherValue {
-    /// It is kept and shown: it guides only how plans are made and what is gathered of them.
+    /// Stored and shown: it affects only how SQL Server plans statements or what it collects about
+    /// them.
     Kept,
-    /// It is refused: statements would have to do something else.
+    /// Refused: statements would have to give other results.
     Refused,
 }
 
-/// A configuration.
+/// A configuration and its default.
 pub struct ScopedConfiguration {
-    /// `configuration_id`
+    /// `configuration_id`, as in SQL Server 2022.
     pub id: i32,
-    /// Its name, in upper case.
+    /// Name in upper case.
     pub name: &'static str,
-    /// Its value where nobody has set one; of a switch 0 or 1.
+    /// Default value; 0 or 1 for a switch.
     pub default: i64,
-    /// Whether it is ON or OFF, and not a number.
+    /// Whether its values are ON and OFF rather than numbers.
     pub is_switch: bool,
-    /// What another value does.
+    /// How another value is treated.
     pub other: OtherValue,
 }
 
@@ -35,9 +36,9 @@ const fn switch(
 
 use OtherValue::{Kept, Refused};
 
-/// All of them, by id.
+/// All configurations, in order of id.
 pub const SCOPED: &[ScopedConfiguration] = &[
-    // Schedulers that a statement may run on; 0 leaves it to the server's setting.
+    // Limit of schedulers per statement; 0 uses the server's setting.
     ScopedConfiguration { id: 1, name: "MAXDOP", default: 0, is_switch: false, other: Kept },
     switch(2, "LEGACY_CARDINALITY_ESTIMATION", 0, Kept),
     switch(3, "PARAMETER_SNIFFING", 1, Kept),

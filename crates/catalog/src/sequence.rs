@@ -1,50 +1,50 @@
-//! `SequenceDef`: a sequence and the counter behind it, which all its definitions share.
+//! `SequenceDef`: a sequence, and the counter that all catalog versions of it share.
 
 use std::sync::Arc;
 
 use sos::sync::{AtomicBool, AtomicI64, Ordering};
 use types::{DataType, Decimal, Error, Msg, Result, Value};
 
-/// A sequence.
+/// A sequence of integers.
 #[derive(Clone, Debug)]
 pub struct SequenceDef {
-    /// `object_id`
+    /// `object_id`, unique in the instance.
     pub id: i32,
-    /// Schema's name.
+    /// Name of its schema.
     pub schema: String,
-    /// Its name as created.
+    /// Name in the spelling of CREATE.
     pub name: String,
-    /// Integer type.
+    /// Integer or `decimal` type of its values.
     pub data_type: DataType,
-    /// START WITH, or where it was restarted.
+    /// START WITH, or the value of the last RESTART.
     pub start: i64,
-    /// INCREMENT BY.
+    /// INCREMENT BY; negative for a descending sequence.
     pub increment: i64,
-    /// MINVALUE.
+    /// MINVALUE: smallest value it returns.
     pub minimum: i64,
-    /// MAXVALUE.
+    /// MAXVALUE: largest value it returns.
     pub maximum: i64,
-    /// CYCLE.
+    /// CYCLE: starts again after the last value.
     pub cycle: bool,
-    /// CACHE or NO CACHE, and how many; of no effect, since numbers are given out of memory.
+    /// CACHE or NO CACHE. Only shown, since the counter is in memory.
     pub cache: SequenceCache,
-    /// What it gives next.
+    /// Holds the next value.
     pub counter: Arc<Counter>,
 }
 
-/// How many numbers a sequence may lose when the server ends.
+/// The CACHE option: how many numbers a sequence may lose when the server stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SequenceCache {
-    /// As many as the server likes.
+    /// No size given: SQL Server chooses one.
     #[default]
     Default,
-    /// CACHE n.
+    /// `CACHE n`: the number of values.
     Numbers(i32),
-    /// NO CACHE.
+    /// `NO CACHE`: SQL Server writes each value to disk.
     Off,
 }
 
-/// What a sequence gives next. It is outside of transactions: a value given is not given again.
+/// The next value of a sequence. It is not transactional: a value is never returned twice.
 #[derive(Debug)]
 pub struct Counter {
     next: AtomicI64,
@@ -52,14 +52,14 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Makes one that begins with a value.
+    /// Returns a counter that begins with a value.
     pub fn new(start: i64) -> Self {
         Self { next: AtomicI64::new(start), exhausted: AtomicBool::new(false) }
     }
 
-    /// Returns the value that comes next.
+    /// Returns the next value without taking it.
     pub fn peek(&self) -> i64 {
-        // Relaxed: a statistic.
+        // Relaxed: only shown in a view.
         self.next.load(Ordering::Relaxed)
     }
 }
@@ -68,11 +68,11 @@ impl SequenceDef {
     /// Takes the next value.
     ///
     /// # Errors
-    /// 11728 when all have been given and the sequence does not cycle.
+    /// 11728 when all values have been taken and the sequence does not cycle.
     pub fn take(&self) -> Result<Value> {
         let counter = &*self.counter;
         loop {
-            // Relaxed throughout: only uniqueness is asked for.
+            // Relaxed throughout: only uniqueness is needed.
             let current = counter.next.load(Ordering::Relaxed);
             let following = current
                 .checked_add(self.increment)
@@ -81,7 +81,7 @@ impl SequenceDef {
             let next = match following {
                 Some(next) => next,
                 None if self.cycle => wrapped,
-                // The last value: whoever sets the flag has it.
+                // The last value goes to the thread that sets the flag.
                 None if counter.exhausted.swap(true, Ordering::Relaxed) => {
                     return Err(Msg::SequenceExhausted(&self.name).into());
                 }
@@ -95,10 +95,11 @@ impl SequenceDef {
         }
     }
 
-    /// Takes `count` values at once: the first, the last and how often it began anew on the way.
+    /// Takes `count` values at once; returns the first, the last and the number of times it
+    /// restarted in between.
     ///
     /// # Errors
-    /// 11732 if the sequence does not cycle and has not so many left.
+    /// 11732 if fewer values are left and the sequence does not cycle.
     pub fn take_range(&self, count: i64) -> Result<(i64, i64, i32)> {
         let counter = &*self.counter;
         let ends = |from: i64, steps: i64| {
@@ -110,7 +111,7 @@ impl SequenceDef {
             + (i128::from(self.maximum) - i128::from(self.minimum))
                 / i128::from(self.increment.unsigned_abs());
         loop {
-            // Relaxed throughout: only uniqueness is asked for.
+            // Relaxed throughout: only uniqueness is needed.
             let first = counter.next.load(Ordering::Relaxed);
             let exceeded = || Error::from(Msg::SequenceRange(&self.name));
             if self.is_exhausted() {
@@ -140,7 +141,7 @@ impl SequenceDef {
                 Ordering::Relaxed,
                 Ordering::Relaxed,
             );
-            // The last value of all: whoever sets the flag has it.
+            // The very last value goes to the thread that sets the flag.
             if swapped.is_ok()
                 && (next.is_some() || !counter.exhausted.swap(true, Ordering::Relaxed))
             {
@@ -149,7 +150,7 @@ impl SequenceDef {
         }
     }
 
-    /// Returns the last value given, as far as the counter tells.
+    /// Returns the last value taken, computed from the counter; `None` after a (re)start.
     pub fn last(&self) -> Option<i64> {
         let next = self.counter.peek();
         if self.is_exhausted() {
@@ -159,19 +160,19 @@ impl SequenceDef {
         (next != self.start && (self.minimum..=self.maximum).contains(&last)).then_some(last)
     }
 
-    /// Tells whether all values have been given.
+    /// Returns whether all values have been taken.
     pub fn is_exhausted(&self) -> bool {
-        // Relaxed: a statistic.
+        // Relaxed: only shown in a view.
         self.counter.exhausted.load(Ordering::Relaxed)
     }
 
-    /// Makes a `sql_variant` of the sequence's type.
+    /// Returns a number as a `sql_variant` of the sequence's type.
     pub fn variant(&self, number: i64) -> Value {
         let ty = types::value::ColumnType::nullable(self.data_type);
         Value::Variant(Box::new((self.value(number), ty)))
     }
 
-    /// Makes a value of the sequence's type.
+    /// Returns a number as a value of the sequence's type.
     fn value(&self, n: i64) -> Value {
         match self.data_type {
             DataType::TinyInt => u8::try_from(n).map_or(Value::Null, Value::TinyInt),

@@ -1,30 +1,30 @@
-//! Settings of the instance that procedures and DBCC change.
+//! Settings of the instance that sp_configure and DBCC change.
 
 use std::sync::Arc;
 
-/// Settings that are kept with the catalog, since they are read as often and changed as rarely.
+/// Settings that are stored in the catalog because they are read as often and changed as rarely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// `show advanced options` as sp_configure has set it.
+    /// `show advanced options` as set by sp_configure.
     pub show_advanced: bool,
-    /// The same as RECONFIGURE has brought it into use.
+    /// The value of `show advanced options` after the last RECONFIGURE.
     pub advanced_in_use: bool,
-    /// `sampling rate (Hz)` as sp_configure has set it, until RECONFIGURE brings it into use.
+    /// `sampling rate (Hz)` as set by sp_configure, until RECONFIGURE applies it.
     pub sampling_rate_hz: Option<u32>,
-    /// `max degree of parallelism`: schedulers that may work at a statement; 0 for all there are.
+    /// `max degree of parallelism`: limit of schedulers per statement; 0 for all.
     pub degree_max: Pending,
-    /// `cost threshold for parallelism`: what a plan must cost to run on several.
+    /// `cost threshold for parallelism`: minimum cost of a plan that runs on several schedulers.
     pub cost_threshold: Pending,
     /// `allow polybase export`: whether CREATE EXTERNAL TABLE AS SELECT may write files.
     pub polybase_export: Pending,
 }
 
-/// A number as sp_configure has set it, and as RECONFIGURE has brought it into use.
+/// A number with its configured value and the value in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// What it is set to.
+    /// Value set by sp_configure.
     pub set: i32,
-    /// What is in use.
+    /// Value applied by RECONFIGURE.
     pub in_use: i32,
 }
 
@@ -47,7 +47,7 @@ impl Default for Settings {
     }
 }
 
-/// SQL Server's default.
+/// SQL Server's default threshold for parallelism, in cost units.
 const COST_THRESHOLD: i32 = 5;
 
 /// Trace flags that are on for all sessions, in order.

@@ -1,12 +1,12 @@
-//! What is known of the values of a table's columns, as the table keeps it. The optimizer takes the sample that
-//! it is made from, and asks it for shares of rows.
+//! Statistics of a table's column values, stored with the table. The optimizer takes the sample
+//! they are computed from and uses them for selectivity estimates.
 
 use std::sync::Arc;
 
 use sos::lock::{SpinClass, SpinLock};
 use types::date::Moment;
 
-/// The statistics of one table, if they were taken.
+/// The statistics of one table, once they have been computed.
 pub struct StatisticsCell(SpinLock<Option<Arc<TableStatistics>>>);
 
 impl Default for StatisticsCell {
@@ -16,62 +16,62 @@ impl Default for StatisticsCell {
 }
 
 impl StatisticsCell {
-    /// Tells when the sample was taken, if one was.
+    /// Returns when and how the sample was taken, if one was.
     pub fn sampled(&self) -> Option<Sampled> {
         self.get().map(|known| known.sampled)
     }
 
-    /// Returns what is known.
+    /// Returns the current statistics, if any.
     pub fn get(&self) -> Option<Arc<TableStatistics>> {
         self.0.lock().clone()
     }
 
-    /// Puts what is known now in the place of what was.
+    /// Replaces the statistics with newer ones.
     pub fn set(&self, statistics: TableStatistics) {
         let before = self.0.lock().replace(Arc::new(statistics));
         drop(before);
     }
 }
 
-/// A sample of a table.
+/// How a table's sample was taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampled {
-    /// When it was taken.
+    /// Time of the sample, UTC.
     pub when: Moment,
-    /// Rows of the table then.
+    /// Rows in the table at that time.
     pub rows: u64,
-    /// Rows that were read.
+    /// Number of rows that were read.
     pub read: u64,
 }
 
-/// What a sample tells of a table.
+/// The statistics computed from a sample of a table.
 pub struct TableStatistics {
-    /// Which sample.
+    /// Time and size of the sample.
     pub sampled: Sampled,
-    /// By ordinal; none of large values, which are not read.
+    /// Statistics by column ordinal; `None` for large values, which are not read.
     pub columns: Vec<Option<ColumnStatistics>>,
-    /// By index and number of leading columns less one: expected number of keys that these have.
+    /// Expected number of distinct keys, by index and by the number of leading columns minus one.
     pub prefixes: Vec<Vec<f64>>,
 }
 
 impl TableStatistics {
-    /// Returns what is known of a column.
+    /// Returns the statistics of a column, if any.
     pub fn column(&self, ordinal: u16) -> Option<&ColumnStatistics> {
         self.columns.get(usize::from(ordinal))?.as_ref()
     }
 
-    /// Returns how many keys the first columns of an index have; `None` if nothing is known of them together.
+    /// Returns the number of distinct keys of an index's first columns; `None` if it is not known.
     pub fn prefix(&self, index: usize, columns: usize) -> Option<f64> {
         self.prefixes.get(index)?.get(columns.checked_sub(1)?).copied()
     }
 }
 
-/// What a sample tells of a column.
+/// The statistics of one column.
 pub struct ColumnStatistics {
-    /// Expected number of distinct values, NULL left out.
+    /// Expected number of distinct values, NULL excluded.
     pub distinct: f64,
-    /// Share of NULLs.
+    /// Fraction of NULLs, 0 to 1.
     pub nulls: f64,
-    /// Values at equal distances in their order, as numbers; empty for what is no number or date.
+    /// Quantiles at equal distances, as numbers; empty for a type that is neither number nor date.
     pub steps: Vec<f64>,
 }

@@ -1,4 +1,4 @@
-//! From a table's definition to its rows: layout, key extractors and the table of storage.
+//! Creates the storage of a table from its definition: row layout, key extractors and indexes.
 
 use std::sync::Arc;
 
@@ -12,33 +12,33 @@ use types::value::ColumnType;
 
 use super::{CatalogCell, ColumnDef, IndexDef, IndexFilter, IndexKind, TableDef, TableRows};
 
-/// Buckets of a hash index that does not say how many.
+/// Buckets of a hash index declared without BUCKET_COUNT.
 const BUCKET_COUNT_DEFAULT: u64 = 1_024;
 
-/// A table of storage, and what describes its rows, is not of the clerk of definitions.
+/// Storage is charged to this clerk, not to the one for definitions.
 const CLERK_OF_ROWS: MemoryClerk = MemoryClerk::StorageEngine;
 
-/// Lays out the rows of a table with these columns.
+/// Returns the row layout of a table with these columns.
 pub fn layout_of(columns: &[ColumnDef]) -> Arc<RowLayout> {
     let types: Vec<ColumnType> = columns.iter().map(|c| c.ty).collect();
     with_clerk(CLERK_OF_ROWS, || Arc::new(RowLayout::new(&types)))
 }
 
-/// What storage has to know of a table.
+/// What storage needs to know of a table.
 pub struct RowShape<'a> {
-    /// Columns by ordinal.
+    /// Columns, indexed by ordinal.
     pub columns: &'a [ColumnDef],
-    /// Indexes.
+    /// Indexes, hash and range.
     pub indexes: &'a [IndexDef],
-    /// Where each column lies in an encoded row.
+    /// Offset of each column in an encoded row.
     pub layout: &'a Arc<RowLayout>,
-    /// MEMORY_OPTIMIZED = ON
+    /// Whether MEMORY_OPTIMIZED = ON.
     pub memory_optimized: bool,
-    /// Whether its rows are compressed by column.
+    /// Whether it has a clustered columnstore index.
     pub has_columns: bool,
 }
 
-/// Makes an empty table of storage for a definition's columns and indexes.
+/// Creates an empty storage table for a definition's columns and indexes.
 pub fn create_rows(
     store: &Arc<storage::Store>,
     cell: &CatalogCell,
@@ -68,7 +68,7 @@ pub fn identity_seed(columns: &[ColumnDef]) -> i64 {
     columns.iter().find_map(|c| c.identity).map_or(0, |(seed, _)| seed)
 }
 
-/// Describes an index to storage.
+/// Returns storage's description of an index.
 pub fn index_spec(index: &IndexDef, columns: &[ColumnDef], layout: &Arc<RowLayout>) -> IndexSpec {
     let layout = Arc::clone(layout);
     let parts: Box<[(usize, KeyPart)]> = index
@@ -90,10 +90,10 @@ pub fn index_spec(index: &IndexDef, columns: &[ColumnDef], layout: &Arc<RowLayou
     }
 }
 
-/// Makes the keys of an index from rows.
+/// Computes the keys of an index from rows.
 struct RowKey {
     layout: Arc<RowLayout>,
-    /// Columns by ordinal.
+    /// Ordinal and encoding of each key column.
     parts: Box<[(usize, KeyPart)]>,
     filter: Option<Arc<IndexFilter>>,
 }
@@ -136,25 +136,25 @@ pub fn key_part(column: &ColumnDef, descending: bool) -> KeyPart {
 }
 
 impl IndexDef {
-    /// Returns the id by which storage knows the index.
+    /// Returns the id that storage has for the index.
     pub fn storage_id(&self) -> IndexId {
         IndexId(self.id.unsigned_abs())
     }
 
-    /// Tells whether no two rows of the table have the same values of its columns.
+    /// Returns whether no two rows of the table have equal values in its columns.
     pub fn is_key(&self) -> bool {
         self.unique && self.filter.is_none()
     }
 }
 
 impl TableDef {
-    /// Tells whether it has a clustered columnstore index of this name.
+    /// Returns whether it has a clustered columnstore index of this name.
     pub fn has_columnstore(&self, name: &str) -> bool {
         let is_same = |index: &super::ColumnstoreDef| super::name::Name::same(&index.name, name);
         self.columnstore.as_ref().is_some_and(is_same)
     }
 
-    /// Tells whether it has a nonclustered columnstore index of this name.
+    /// Returns whether it has a nonclustered columnstore index of this name.
     pub fn has_column_index(&self, name: &str) -> bool {
         let is_same = |index: &super::ColumnIndexDef| super::name::Name::same(&index.name, name);
         self.column_index.as_ref().is_some_and(is_same)
@@ -168,7 +168,7 @@ impl TableDef {
             .map(|&(ordinal, descending)| key_part(&self.columns[usize::from(ordinal)], descending))
     }
 
-    /// Returns an empty table of the same shape: a table variable as one execution has it.
+    /// Returns an empty table with the same definition: a table variable in one execution.
     pub fn instantiate(
         &self,
         store: &Arc<storage::Store>,

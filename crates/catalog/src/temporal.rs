@@ -1,53 +1,53 @@
-//! What the catalog knows of system-versioned temporal tables.
+//! Definitions of system-versioned temporal tables.
 //!
-//! A table with a period has two columns that the system fills: when a row began to hold, and when it
-//! ceased to. With SYSTEM_VERSIONING it also has a history table, of the same columns, that gets each
-//! version of a row when another takes its place.
+//! A table with a period has two columns that the system fills: when a row version began, and when
+//! it ended. With SYSTEM_VERSIONING it also has a history table with the same columns, which
+//! receives each row version that is replaced.
 
 use std::sync::Arc;
 
 use super::{TableDef, TableRows};
 
-/// Which end of a row's period a column holds.
+/// Which end of a row's period a column contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generated {
-    /// AS ROW START: the time of the transaction that made the version.
+    /// AS ROW START: the time of the transaction that made the row version.
     RowStart,
-    /// AS ROW END: the end of time, as long as the version is the current one.
+    /// AS ROW END: the maximum time as long as the row version is current.
     RowEnd,
 }
 
 /// PERIOD FOR SYSTEM_TIME, by the ordinals of its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// The column that is generated as row start.
+    /// Ordinal of the ROW START column.
     pub start: u16,
-    /// The column that is generated as row end.
+    /// Ordinal of the ROW END column.
     pub end: u16,
 }
 
-/// Whether a table is system-versioned, and its part in that.
+/// Whether a table is system-versioned, and its role.
 #[derive(Clone, Default)]
 pub enum Versioning {
-    /// It is not.
+    /// It is not system-versioned.
     #[default]
     Off,
-    /// It has the current versions.
+    /// It contains the current row versions.
     Current {
         /// `object_id` of the history table.
         history: i32,
-        /// Rows of the history table, whose columns lie in a row as this table's do.
+        /// Rows of the history table, which has the same row layout.
         rows: Arc<TableRows>,
     },
-    /// It has the earlier versions.
+    /// It contains the earlier row versions.
     History {
-        /// `object_id` of the table with the current versions.
+        /// `object_id` of the table with the current row versions.
         current: i32,
     },
 }
 
 impl TableDef {
-    /// Returns the rows of the history table, if earlier versions of the rows are kept.
+    /// Returns the rows of the history table, if the table has one.
     pub fn history_rows(&self) -> Option<&Arc<TableRows>> {
         match &self.versioning {
             Versioning::Current { rows, .. } => Some(rows),
@@ -63,12 +63,12 @@ impl TableDef {
         }
     }
 
-    /// Tells whether it keeps the earlier versions of another table's rows.
+    /// Returns whether it is the history table of another table.
     pub fn is_history(&self) -> bool {
         matches!(self.versioning, Versioning::History { .. })
     }
 
-    /// Tells whether it is one of the two tables of a system-versioned one.
+    /// Returns whether it is the current or the history table of a system-versioned table.
     pub fn is_versioned(&self) -> bool {
         !matches!(self.versioning, Versioning::Off)
     }

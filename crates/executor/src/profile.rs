@@ -1,7 +1,7 @@
 //! `Profile`: what the operators of one run of a statement did, for STATISTICS PROFILE, XML and IO.
 //!
 //! An operator is known by the address of its node: a plan does not move while it runs. Row operators
-//! are counted by `exec/query`, vector operators count the rows of their batches; both count reads by
+//! are counted by `query/`, vector operators count the rows of their batches; both count reads by
 //! scan. A statement that nobody profiles has none of this: it costs a branch where an operator opens.
 
 use std::collections::HashMap;

@@ -88,7 +88,7 @@ impl Accumulator for Count {
     }
 }
 
-/// The type that SUM and AVG give, and what they add up in.
+/// Returns the result type of SUM and AVG, in which they also accumulate.
 fn sum_type(argument: &DataType, name: &str) -> Result<DataType> {
     Ok(match argument {
         DataType::TinyInt | DataType::SmallInt | DataType::Int => DataType::Int,
@@ -107,7 +107,7 @@ fn bind_sum(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ty)
 }
 
-/// AVG of a decimal has at least 6 decimals.
+/// AVG of a decimal has a scale of at least 6.
 fn bind_avg(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let argument = only(arguments, "avg")?;
     let sum = of(sum_type(&argument.ty.data_type, "avg")?, true);
@@ -120,14 +120,14 @@ fn bind_avg(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     })
 }
 
-/// Adds up in the widest form of the type, so that only the result can overflow.
+/// A running sum in the widest form of the type, so that only the result can overflow.
 #[derive(Clone, Copy, Debug)]
 pub enum Total {
-    /// Integers and money.
+    /// Sum of integers or money, in units of the last digit.
     Whole(i128),
-    /// Decimals; `None` before the first.
+    /// Sum of decimals; `None` before the first.
     Decimal(Option<Decimal>),
-    /// Floats.
+    /// Sum of `float` or `real` values.
     Float(f64),
 }
 
@@ -185,7 +185,7 @@ impl Accumulator for Sum {
     }
 }
 
-/// Makes the result of SUM or AVG of what was added up over so many rows.
+/// Returns the result of SUM or AVG for a total over this many rows.
 pub fn finish_total(total: &Total, rows: i64, average: bool, ty: &DataType) -> Result<Value> {
     if rows == 0 {
         return Ok(Value::Null);
@@ -201,7 +201,7 @@ pub fn finish_total(total: &Total, rows: i64, average: bool, ty: &DataType) -> R
                 _ => i32::try_from(n).map(Value::Int).map_err(|_| overflow()),
             }
         }
-        // Floats have no exact count of rows beyond 2^53, which no table reaches.
+        // The count is exact as a float below 2^53, which no table reaches.
         #[expect(clippy::cast_precision_loss, reason = "as said")]
         Total::Float(total) => Ok(Value::Float(if average { total / rows as f64 } else { *total })),
         Total::Decimal(None) => Ok(Value::Null),
@@ -260,7 +260,7 @@ impl Accumulator for Extreme {
         self.nulls
     }
     fn finish(&mut self) -> Result<Value> {
-        // A window asks again after each row.
+        // A window function calls `finish` after each row, so the value is cloned.
         Ok(self.best.clone())
     }
 }
@@ -275,7 +275,7 @@ fn bind_statistic(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ty)
 }
 
-/// Welford's running mean and sum of squared differences.
+/// Welford's running mean and sum of squared differences from it.
 struct Statistic {
     rows: f64,
     mean: f64,
@@ -333,7 +333,7 @@ fn bind_string_agg(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
         return Err(Msg::FunctionArguments("string_agg", 2).into());
     };
     let wide = text.ty.data_type.is_unicode() || separator.ty.data_type.is_unicode();
-    // A MAX input gives MAX, anything else the longest limited string.
+    // A MAX argument gives a MAX result, any other the longest limited string.
     let large = text.ty.data_type.is_large();
     let data_type = match (wide, large) {
         (true, true) => DataType::NVarChar(Length::Max),

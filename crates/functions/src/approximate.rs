@@ -1,4 +1,5 @@
-//! APPROX_COUNT_DISTINCT, APPROX_PERCENTILE_CONT and _DISC, all of them exact; GROUPING and GROUPING_ID; what a trigger is told of its statement.
+//! APPROX_COUNT_DISTINCT, APPROX_PERCENTILE_CONT and _DISC, all computed exactly; GROUPING and
+//! GROUPING_ID; functions about the statement that fired a trigger.
 
 use hashbrown::HashSet;
 use types::compare::group_key;
@@ -32,7 +33,8 @@ pub(crate) static AGGREGATES: &[AggregateFunction] = &[
     },
 ];
 
-/// Whether the key of an aggregate's WITHIN GROUP is its last argument, as a `float` if `Some(true)`.
+/// Returns whether the key of an aggregate's WITHIN GROUP becomes its last argument; as a `float`
+/// if `Some(true)`.
 pub fn takes_key(name: &str) -> Option<bool> {
     match name {
         "APPROX_PERCENTILE_CONT" => Some(true),
@@ -46,14 +48,15 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let updated = cx.updated_columns();
         updated.map_or(Value::Null, |mask| Value::VarBinary(types::Bytes::copy_from(mask)))
     }),
-    // Nor is this: what a column made under ANSI_PADDING OFF makes of a value.
+    // No text can name this one either: it converts a value for a column created under ANSI_PADDING
+    // OFF.
     lookup(
         "ANSI TRIM",
         (1, 1),
         |arguments| Ok(arguments[0].ty),
         |_, _, values| Ok(ansi_trimmed(&values[0])),
     ),
-    // Not a name that can be written: UPDATE(column) in a trigger.
+    // No text can name this: the binder makes it of UPDATE(column) in a trigger.
     lookup("UPDATE COLUMN", (1, 1), bind_columns_updated, |cx, _, values| {
         let ordinal = whole(values, 0).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
         let mask = cx.updated_columns().unwrap_or_default();
@@ -63,7 +66,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     grouping("GROUPING_ID", (1, 32), |_| Ok(not_null(DataType::Int))),
 ];
 
-/// Cuts blanks off the end of a text, and zeros off that of bytes.
+/// Removes trailing blanks from a text, and trailing zeros from binary data.
 pub(crate) fn ansi_trimmed(value: &Value) -> Value {
     let Some(bytes) = value.string_bytes() else { return value.clone() };
     let filler = if matches!(value, Value::VarBinary(_)) { 0 } else { b' ' };
@@ -71,8 +74,8 @@ pub(crate) fn ansi_trimmed(value: &Value) -> Value {
     value.with_bytes(types::Bytes::copy_from(&bytes[..kept]))
 }
 
-/// A function of the current grouping set. The binder replaces its arguments: the mask of absent keys
-/// first, then the bits of it that are asked for.
+/// A function of the current grouping set. The binder replaces its arguments by the mask of absent
+/// keys and the bits of that mask to return.
 const fn grouping(name: &'static str, arity: (u8, u8), bind: Bind) -> Function {
     Function { name, arity, bind, eval: Evaluate::Full(eval_grouping), deterministic: false }
 }
@@ -109,7 +112,7 @@ fn bind_count(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::BigInt))
 }
 
-/// Counts exactly: an error of none is within the documented one of 2%.
+/// Counts exactly: the documented error of 2 % is an upper limit.
 struct Distinct {
     seen: HashSet<Box<[u8]>>,
     nulls: bool,
@@ -136,7 +139,7 @@ impl Accumulator for Distinct {
     }
 }
 
-/// The share; the key comes later, and gives the type.
+/// Binds the fraction; the key becomes an argument later and determines the type.
 fn bind_percentile(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     if arguments.len() != 1 {
         return Err(Msg::FunctionArguments("approx_percentile", 1).into());
@@ -145,8 +148,8 @@ fn bind_percentile(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::Float))
 }
 
-/// The value at a share of a group's values in order: exactly, which is within the documented error of
-/// 1.33 % of the ranks. Rows come in the order of WITHIN GROUP.
+/// The value at a fraction of a group's ordered values: exact, while the documentation allows an
+/// error of 1.33 % of the ranks. Rows arrive in the order of WITHIN GROUP.
 #[derive(Default)]
 struct Percentile {
     continuous: bool,

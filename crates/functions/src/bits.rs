@@ -1,7 +1,7 @@
-//! Functions of single bits: LEFT_SHIFT, RIGHT_SHIFT, BIT_COUNT, GET_BIT, SET_BIT.
+//! Bit functions: LEFT_SHIFT, RIGHT_SHIFT, BIT_COUNT, GET_BIT, SET_BIT.
 //!
-//! An integer is its two's complement in the width of its type; in a binary value bit 0 is the lowest
-//! bit of the last byte.
+//! An integer is its two's complement in the width of its type. In a binary value, bit 0 is the
+//! lowest bit of the last byte.
 
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
@@ -52,7 +52,7 @@ fn bind_set(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ty)
 }
 
-/// The bits of a value, highest byte first.
+/// Returns the bytes of a value, highest first.
 fn bytes_of(value: &Value) -> Vec<u8> {
     match value {
         Value::TinyInt(n) => vec![*n],
@@ -63,7 +63,7 @@ fn bytes_of(value: &Value) -> Vec<u8> {
     }
 }
 
-/// The value of the kind of `like` that has these bits.
+/// Returns the value of the same type as `like` that has these bytes.
 fn value_of(like: &Value, bytes: Vec<u8>) -> Value {
     let number = bytes.iter().fold(0_u64, |n, byte| n << 8 | u64::from(*byte));
     let whole = number.cast_signed();
@@ -114,7 +114,7 @@ fn eval_count(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Val
     Ok(Value::BigInt(i64::from(ones)))
 }
 
-/// The bit that the second argument names.
+/// Returns the bit offset in the second argument.
 ///
 /// # Errors
 /// 9838 if the value has no such bit.

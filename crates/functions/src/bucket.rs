@@ -23,8 +23,8 @@ fn bind_bucket(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ty)
 }
 
-/// Buckets are counted from the origin, 1900-01-01 where none is given; those of months and years by
-/// the calendar, the others by time.
+/// Buckets are counted from the origin, by default 1900-01-01: those of months and years on the
+/// calendar, the others in ticks.
 fn eval_bucket(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let width = whole(values, 1).unwrap_or(0);
     if width <= 0 {
@@ -95,7 +95,7 @@ fn by_months(at: Moment, from: Moment, width: i64) -> Option<Moment> {
     }
 }
 
-/// The origin's day and time in another month, or that month's last day.
+/// Returns the origin's day and time in another month, or that month's last day if it is shorter.
 fn plus_months(from: Moment, month: i64) -> Option<Moment> {
     let year = i32::try_from(month.div_euclid(12)).ok()?;
     let number = i32::try_from(month.rem_euclid(12) + 1).ok()?;

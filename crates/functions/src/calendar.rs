@@ -1,4 +1,4 @@
-//! Date functions that take dates apart and put them together.
+//! Date functions that extract parts of dates and construct dates from parts.
 
 use types::date;
 use types::date::DatePart;
@@ -82,7 +82,7 @@ fn int(values: &[Value], place: usize) -> i32 {
     id(values, place).unwrap_or(0)
 }
 
-/// All arguments are `int`.
+/// Converts all arguments to `int`.
 fn ints(arguments: &mut [Expr], result: DataType) -> Result<ColumnType> {
     for place in 0..arguments.len() {
         convert(arguments, place, DataType::Int)?;
@@ -90,7 +90,7 @@ fn ints(arguments: &mut [Expr], result: DataType) -> Result<ColumnType> {
     Ok(of(result))
 }
 
-/// The precision argument of the ..FROMPARTS functions: a literal, 0 to 7.
+/// Returns the precision argument of a ..FROMPARTS function: a literal, 0 to 7.
 fn scale_of(arguments: &[Expr], place: usize) -> Result<u8> {
     match arguments.get(place).and_then(Expr::as_constant) {
         Some(Value::Int(n @ 0..=7)) => Ok(u8::try_from(*n).unwrap_or(7)),
@@ -107,10 +107,10 @@ fn moment(values: &[Value], offset: i32, data_type: &DataType) -> Result<Value> 
     date::from_date_time_parts(day, time, offset, data_type)
 }
 
-/// The date argument: text and numbers become dates.
+/// Converts the date argument: text and numbers become dates.
 fn date_argument(arguments: &mut Vec<Expr>, place: usize, text: DataType) -> Result<()> {
     let taken = arguments.remove(place);
-    // A number is one of days, as datetime has it; no other date type takes numbers.
+    // A number counts days, as in `datetime`; no other date type accepts numbers.
     let target = if taken.ty.data_type.is_numeric() { DataType::DateTime } else { text };
     arguments.insert(place, to_date(taken, target)?);
     Ok(())
@@ -175,7 +175,7 @@ fn offset_scale(data_type: &DataType) -> u8 {
     }
 }
 
-/// `'+hh:mm'`, or minutes as a number.
+/// Returns the offset in minutes, given as `'+hh:mm'` or as a number.
 fn offset(call: &Call<'_>, values: &[Value]) -> Result<i32> {
     let written = match &values[1] {
         Value::VarChar(_) | Value::NVarChar(_) => {
@@ -191,8 +191,8 @@ fn bind_truncate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(arguments[1].ty.data_type))
 }
 
-/// Goes back to the beginning of the part. 0001-01-01 was a Monday, so a day number tells the ISO week;
-/// a plain week begins as DATEFIRST says.
+/// Truncates to the start of the date part. 0001-01-01 was a Monday, so the ISO week follows from
+/// the day number; a plain week begins on the day that DATEFIRST sets.
 fn eval_truncate(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let ty = &call.ty.data_type;
     let part = part(values)?;

@@ -1,7 +1,7 @@
 //! Functions over sets of characters: TRIM, LTRIM, RTRIM and TRANSLATE.
 //!
-//! A character is one of the code page or one UTF-16 unit; characters that the collation takes for one
-//! are one here.
+//! A character is one of the code page or one UTF-16 unit. Characters that are equal in the
+//! collation are treated as the same.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     pure("TRANSLATE", (3, 3), bind_translate, eval_translate),
 ];
 
-/// Makes an argument a string of the encoding that all have.
+/// Converts arguments to strings of one encoding.
 fn to_text(arguments: &mut [Expr], texts: &[usize]) -> Result<()> {
     let wide = texts.iter().any(|place| {
         let ty = arguments[*place].ty.data_type;
@@ -48,14 +48,14 @@ fn to_text(arguments: &mut [Expr], texts: &[usize]) -> Result<()> {
     Ok(())
 }
 
-/// `LTRIM(text [, characters])`
+/// Binds `LTRIM(text [, characters])` and RTRIM.
 fn bind_trim(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let places: Vec<usize> = (0..arguments.len()).collect();
     to_text(arguments, &places)?;
     Ok(ColumnType { nullable: true, ..arguments[0].ty })
 }
 
-/// `TRIM(text)`; or the side as a number, the characters and the text.
+/// Binds `TRIM(text)`, or the side as a number, the characters and the text.
 fn bind_trim_from(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     if let [_, _, _] = arguments.as_slice() {
         to_text(arguments, &[1, 2])?;
@@ -83,7 +83,7 @@ fn split(value: &Value) -> impl DoubleEndedIterator<Item = &[u8]> + ExactSizeIte
     value.string_bytes().unwrap_or_default().chunks(width)
 }
 
-/// Brings characters that are one in the collation to one form, place by place.
+/// Replaces each character by the representative of those equal to it in the collation.
 fn folded(value: &Value, collation: Collation) -> Value {
     if collation.is_case_sensitive() {
         return value.clone();
@@ -117,7 +117,7 @@ fn bind_translate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable: true, ..arguments[0].ty })
 }
 
-/// Puts for each character of the second argument that of the third at its place.
+/// Replaces each character of the second argument by the one at the same position in the third.
 fn eval_translate(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (from, to) = (&values[1], &values[2]);
     if split(from).len() != split(to).len() {
@@ -126,7 +126,7 @@ fn eval_translate(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Res
     }
     let wanted = folded(from, call.ty.collation);
     let compared = folded(&values[0], call.ty.collation);
-    // Of a character that is there twice the first form counts.
+    // Of a character that occurs twice, the first occurrence counts.
     let mut forms: HashMap<&[u8], &[u8]> = HashMap::new();
     for (from, to) in split(&wanted).zip(split(to)) {
         forms.entry(from).or_insert(to);

@@ -1,4 +1,4 @@
-//! fn_helpcollations: the collations that there are.
+//! fn_helpcollations: the list of collations.
 
 use types::collation::Collation;
 use types::{DataType, Length, Msg, Value};
@@ -25,7 +25,7 @@ pub(crate) static FUNCTIONS: &[TableFunction] = &[TableFunction {
     },
 }];
 
-/// Says what a collation's name says.
+/// Describes a collation in words, derived from its name.
 fn describe(collation: Collation) -> String {
     let name = collation.name();
     let words: Vec<&str> = name.split('_').collect();

@@ -19,9 +19,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     pure("DECOMPRESS", (1, 1), bind_decompress, eval_decompress),
 ];
 
-/// Bytes that are unpacked at once.
+/// Number of bytes that are decompressed at a time.
 const PIECE_BYTES: usize = 8 << 10;
-/// Longest value of a type.
+/// Maximum length of a value in bytes.
 const BYTES_MAX: u64 = (1 << 31) - 1;
 
 fn bind_compress(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
@@ -50,7 +50,7 @@ fn eval_compress(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<
     Ok(Value::VarBinary(Bytes::from(bytes)))
 }
 
-/// What is no GZIP data is error 9803; so is what grows beyond the longest value.
+/// Error 9803 for data that is not GZIP, and for output beyond the maximum length.
 fn eval_decompress(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let input = values[0].string_bytes().unwrap_or_default();
     let mut bytes = Vec::new();

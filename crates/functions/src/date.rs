@@ -29,7 +29,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     scalar("DATEDIFF_BIG", (3, 3), bind_date_diff_big, eval_date_diff_big),
 ];
 
-/// Date parts and the words for them; a bound date part is its place in this list.
+/// Date parts with their names and abbreviations; a bound date part is its index in this list.
 static PARTS: &[(DatePart, &[&str])] = &[
     (DatePart::Year, &["year", "yy", "yyyy"]),
     (DatePart::Quarter, &["quarter", "qq", "q"]),
@@ -48,7 +48,7 @@ static PARTS: &[(DatePart, &[&str])] = &[
     (DatePart::IsoWeek, &["iso_week", "isowk", "isoww"]),
 ];
 
-/// Finds a date part by any of its words and returns its place among them.
+/// Finds a date part by any of its names and returns its index.
 pub fn date_part_place(word: &str) -> Option<i32> {
     let place =
         PARTS.iter().position(|(_, words)| words.iter().any(|w| w.eq_ignore_ascii_case(word)))?;
@@ -76,17 +76,17 @@ fn of(data_type: DataType) -> ColumnType {
     ColumnType { data_type, collation: Collation::default(), nullable: false }
 }
 
-/// The statement's time. The server's time zone is UTC, so local and UTC time are the same.
+/// Returns the statement's time. The server's time zone is UTC, so local and UTC time are equal.
 fn local(cx: &mut Context<'_>, data_type: &DataType) -> Value {
     utc(cx, data_type)
 }
 
 fn utc(cx: &mut Context<'_>, data_type: &DataType) -> Value {
-    // The clock's range is inside that of every date type, so the rounding can't fail.
+    // The clock's range is within that of every date type, so the rounding can't fail.
     cx.now().to_value(data_type).unwrap_or(Value::Null)
 }
 
-/// Reads the date part that the binder put first.
+/// Returns the date part that the binder passes as the first argument.
 pub fn part(values: &[Value]) -> Result<DatePart> {
     match values.first() {
         Some(Value::Int(place)) => usize::try_from(*place).ok().and_then(|p| PARTS.get(p)),
@@ -96,7 +96,8 @@ pub fn part(values: &[Value]) -> Result<DatePart> {
     .ok_or_else(|| Error::from(Msg::InvalidParameter(1, "datepart")))
 }
 
-/// Text is taken for `datetimeoffset`-precise time, as DATEDIFF and DATEPART do; a number is days since 1900.
+/// Converts an operand to a date: text with the precision of `datetimeoffset`, as DATEDIFF and
+/// DATEPART do; a number as days since 1900.
 pub(crate) fn to_date(expr: Expr, text: DataType) -> Result<Expr> {
     let data_type = match expr.ty.data_type {
         string if string.is_string() => text,
@@ -113,7 +114,7 @@ fn bind_date_add(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     };
     let date = to_date(date, DataType::DateTime)?;
     let ty = ColumnType { nullable: true, ..date.ty };
-    // A fraction is cut off, as documented.
+    // The documentation says that a fraction is truncated.
     let whole = ColumnType { data_type: DataType::BigInt, ..number.ty };
     arguments.push(convert_to(number, &whole, Mode::Implicit)?);
     arguments.push(date);
@@ -124,10 +125,10 @@ fn eval_date_add(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resu
     date_added(values, &call.ty.data_type)
 }
 
-/// Returns what DATEADD gives for the values of its arguments as bound.
+/// Returns the result of DATEADD for the values of its arguments as bound.
 ///
 /// # Errors
-/// 517 where the result is out of the type's range.
+/// 517 if the result is outside the type's range.
 pub fn date_added(values: &[Value], to: &DataType) -> Result<Value> {
     match values {
         [_, Value::BigInt(number), date] => date::date_add(part(values)?, *number, date, to),

@@ -1,4 +1,4 @@
-//! Registry entries of functions whose result type is fixed, and what their arguments are read with.
+//! Constructors of registry entries, and helpers that read arguments and build results.
 
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Mode, Result, Value};
@@ -13,17 +13,17 @@ pub type Bind = fn(&mut Vec<Expr>) -> Result<ColumnType>;
 /// Computes a result from arguments.
 pub type Eval = fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>;
 
-/// A function that is NULL for any NULL and depends on nothing but its arguments.
+/// Returns the entry of a function that is NULL for any NULL and depends only on its arguments.
 pub const fn pure(name: &'static str, arity: (u8, u8), bind: Bind, eval: Eval) -> Function {
     Function { name, arity, bind, eval: Evaluate::Strict(eval), deterministic: true }
 }
 
-/// A function that is NULL for any NULL and depends on catalog or session.
+/// Returns the entry of a function that is NULL for any NULL and depends on the catalog or session.
 pub const fn lookup(name: &'static str, arity: (u8, u8), bind: Bind, eval: Eval) -> Function {
     Function { name, arity, bind, eval: Evaluate::Strict(eval), deterministic: false }
 }
 
-/// A function without arguments that reads the session.
+/// Returns the entry of a function without arguments that reads the session.
 pub const fn session(
     name: &'static str,
     bind: Bind,
@@ -32,32 +32,32 @@ pub const fn session(
     Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
 }
 
-/// Makes a nullable type.
+/// Returns a nullable type with the default collation.
 pub fn of(data_type: DataType) -> ColumnType {
     ColumnType { data_type, collation: Collation::default(), nullable: true }
 }
 
-/// Gives `int`.
+/// Derives the result type `int`.
 pub fn int(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::Int))
 }
 
-/// Gives `smallint`.
+/// Derives the result type `smallint`.
 pub fn smallint(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::SmallInt))
 }
 
-/// Gives `nvarchar(128)`.
+/// Derives the result type `nvarchar(128)`.
 pub fn sysname(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::NVarChar(Length::Limited(128))))
 }
 
-/// Gives `sql_variant`.
+/// Derives the result type `sql_variant`.
 pub fn variant(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::SqlVariant))
 }
 
-/// Converts an argument.
+/// Converts the argument at `place`.
 pub fn convert(arguments: &mut [Expr], place: usize, to: DataType) -> Result<()> {
     if let Some(argument) = arguments.get_mut(place) {
         let collation = argument.ty.collation;
@@ -68,7 +68,7 @@ pub fn convert(arguments: &mut [Expr], place: usize, to: DataType) -> Result<()>
     Ok(())
 }
 
-/// Reads a text argument; a number reads as its digits.
+/// Returns a text argument; a number becomes its digits.
 pub fn text(call: &Call<'_>, values: &[Value], place: usize) -> Option<String> {
     let value = values.get(place)?;
     let collation = call.arguments.get(place).map_or_else(Collation::default, |a| a.ty.collation);
@@ -78,17 +78,17 @@ pub fn text(call: &Call<'_>, values: &[Value], place: usize) -> Option<String> {
     value.as_text(collation).or_else(|| whole(values, place).map(|n| n.to_string()))
 }
 
-/// Reads a whole number argument; digits in text read as the number.
+/// Returns an integer argument; digits in text become the number.
 pub fn whole(values: &[Value], place: usize) -> Option<i64> {
     values.get(place)?.as_whole()
 }
 
-/// Reads an object id or another `int`.
+/// Returns an `int` argument, such as an object id.
 pub fn id(values: &[Value], place: usize) -> Option<i32> {
     whole(values, place).and_then(|n| i32::try_from(n).ok())
 }
 
-/// Makes a `sql_variant` of a value of a type.
+/// Returns a value as a `sql_variant` of its type.
 pub fn wrap(value: Value, data_type: DataType) -> Value {
     match value {
         Value::Null => Value::Null,
@@ -96,17 +96,17 @@ pub fn wrap(value: Value, data_type: DataType) -> Value {
     }
 }
 
-/// Makes a `sql_variant` of `nvarchar(128)`.
+/// Returns a text as a `sql_variant` of `nvarchar(128)`.
 pub fn wrap_text(text: &str) -> Value {
     wrap(Value::nvarchar(text), DataType::NVarChar(Length::Limited(128)))
 }
 
-/// Makes a `sql_variant` of `int`.
+/// Returns a number as a `sql_variant` of `int`.
 pub fn wrap_int(n: i32) -> Value {
     wrap(Value::Int(n), DataType::Int)
 }
 
-/// Makes an `int` of a truth.
+/// Returns a truth value as an `int`, 1 or 0.
 pub fn flag(truth: bool) -> Value {
     Value::Int(i32::from(truth))
 }

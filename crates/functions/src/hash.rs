@@ -1,4 +1,4 @@
-//! Hashes: HASHBYTES, CHECKSUM and its kin.
+//! Hash functions: HASHBYTES, CHECKSUM and BINARY_CHECKSUM.
 
 use sha2::Digest;
 use types::{DataType, Length, Msg, Result, Value};
@@ -14,12 +14,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     checksum("BINARY_CHECKSUM", Strings::Bytes),
 ];
 
-/// How strings go into a checksum.
+/// How strings enter a checksum.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Strings {
-    /// Strings that compare equal give the same.
+    /// Strings that compare equal have the same checksum.
     Collated,
-    /// Byte for byte.
+    /// As bytes, without a collation.
     Bytes,
 }
 
@@ -42,12 +42,12 @@ fn bind_hash(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
     Ok(of(DataType::VarBinary(Length::Limited(8_000))))
 }
 
-/// Hashes the bytes as stored: `varchar` in its code page, `nvarchar` in UTF-16LE. An algorithm that
-/// does not exist gives NULL, as documented.
+/// Hashes the bytes as stored: `varchar` in its code page, `nvarchar` in UTF-16LE. An algorithm
+/// that does not exist gives NULL, as documented.
 fn eval_hash(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let algorithm = text(call, values, 0).unwrap_or_default();
     let input = values[1].string_bytes().unwrap_or_default();
-    // Two stores beside a hash, of which the fastest takes a hundred nanoseconds.
+    // The label costs two stores; the fastest hash takes a hundred nanoseconds.
     let _label = sos::ledger::labelled(sos::ledger::Label::Hash);
     let _page = sos::memory::experiment::HashPage::take();
     let hash = match algorithm.to_ascii_uppercase().as_str() {
@@ -62,8 +62,9 @@ fn eval_hash(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
     Ok(Value::VarBinary(hash))
 }
 
-/// SHA-256 by FIPS 180-4. An input that fits one block with its padding is padded in place and compressed at
-/// once: most of what is hashed by row is that short, and a hasher that can take more keeps a buffer for it.
+/// SHA-256 by FIPS 180-4. An input that fits one block with its padding is padded in place and
+/// compressed at once: most inputs hashed per row are that short, and an incremental hasher would
+/// copy into a buffer.
 pub fn sha256(input: &[u8]) -> [u8; 32] {
     if input.len() > ONE_BLOCK_MAX {
         return sha2::Sha256::digest(input).into();
@@ -81,10 +82,10 @@ pub fn sha256(input: &[u8]) -> [u8; 32] {
     hash
 }
 
-/// Bytes of an input that leave room in a block for a bit and the length.
+/// Longest input that leaves room in one block for the end bit and the length.
 const ONE_BLOCK_MAX: usize = 55;
 
-/// FIPS 180-4, 5.3.3.
+/// Initial state: FIPS 180-4, 5.3.3.
 const SHA256_START: [u32; 8] = [
     0x6a09_e667,
     0xbb67_ae85,
@@ -96,13 +97,13 @@ const SHA256_START: [u32; 8] = [
     0x5be0_cd19,
 ];
 
-/// Hashes with the state on the stack: the value alone may need memory, where it is longer than a value
-/// holds by itself.
+/// Hashes with the state on the stack. Only a result longer than a value's inline bytes allocates
+/// memory.
 fn digest<D: Digest>(input: &[u8]) -> types::Bytes {
     types::Bytes::copy_from(&D::digest(input))
 }
 
-/// A checksum of all arguments, by order and value: FNV-1a over their bytes.
+/// Returns a checksum of all arguments in order: FNV-1a over their bytes.
 fn sum(call: &Call<'_>, values: &[Value], strings: Strings) -> Value {
     let mut hash = 0x811C_9DC5_u32;
     let mut bytes = Vec::new();
@@ -116,7 +117,7 @@ fn sum(call: &Call<'_>, values: &[Value], strings: Strings) -> Value {
     Value::Int(hash.cast_signed())
 }
 
-/// Adds the bytes that stand for a value: what compares equal has the same.
+/// Appends the bytes that represent a value: equal values have equal bytes.
 fn push(value: &Value, collation: types::Collation, strings: Strings, bytes: &mut Vec<u8>) {
     match (value, strings) {
         (Value::VarChar(b) | Value::NVarChar(b), Strings::Bytes) => bytes.extend_from_slice(b),

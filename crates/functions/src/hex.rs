@@ -1,5 +1,6 @@
-//! The functions of the sys schema that show bytes in hexadecimal: scripts that copy logins call them. They are
-//! found by a name with a schema only, `sys.fn_varbintohexstr` or `master.dbo.fn_varbintohexstr`.
+//! Functions of the sys schema that show bytes in hexadecimal; scripts that copy logins call them.
+//! They are found only by a name with a schema: `sys.fn_varbintohexstr` or
+//! `master.dbo.fn_varbintohexstr`.
 
 use types::{DataType, Length, Result, Value};
 
@@ -8,7 +9,7 @@ use crate::{Call, Evaluate, Function};
 use plan::expr::Expr;
 use plan::function::Context;
 
-/// What names of such functions begin with.
+/// Prefix of the names of such functions.
 pub const PREFIX: &str = "FN_";
 
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -33,7 +34,8 @@ fn bind_whole(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
     Ok(of(DataType::NVarChar(Length::Max)))
 }
 
-/// `fn_varbintohexsubstring(@fsetprefix bit, @pbinin varbinary(max), @startoffset int, @cbytesin int)`
+/// `fn_varbintohexsubstring(@fsetprefix bit, @pbinin varbinary(max), @startoffset int, @cbytesin
+/// int)`
 fn bind_part(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
     convert(arguments, 0, DataType::Bit)?;
     convert(arguments, 1, DataType::VarBinary(Length::Max))?;
@@ -46,8 +48,8 @@ fn bytes(value: &Value) -> &[u8] {
     value.string_bytes().unwrap_or_default()
 }
 
-/// A part of a binary value, from an offset that counts from 1; 0 bytes are all there are. NULL for a part that
-/// begins outside.
+/// Returns part of a binary value from a 1-based offset; a length of 0 means all. NULL if the
+/// offset is outside the value.
 fn part(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let all = bytes(&values[1]);
     let place = |at| whole(values, at).and_then(|n| usize::try_from(n).ok());

@@ -1,8 +1,8 @@
-//! The function library: one registry entry per function, by name. Functions that tell of the session are not here but
-//! in the engine.
+//! The function library: one registry entry per function, by name. Functions that read the session
+//! are in the engine.
 //!
-//! A scalar function has one row implementation here; vector kernels of the executor are
-//! optimisations that a differential test holds against it.
+//! A scalar function has one implementation for single rows here. The executor's vector kernels are
+//! optimisations, which a differential test compares with it.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::ptr_arg,
@@ -73,7 +73,7 @@ pub static SCALARS: &[&[Function]] = &[
     zone::FUNCTIONS,
 ];
 
-/// All aggregates.
+/// All aggregates, one list per file.
 pub static AGGREGATES: &[&[AggregateFunction]] =
     &[aggregate::FUNCTIONS, approximate::AGGREGATES, json::AGGREGATES];
 
@@ -96,7 +96,7 @@ pub fn find_table(name: &str) -> Option<&'static TableFunction> {
     TABLES.iter().flat_map(|list| list.iter()).find(|f| f.name == name)
 }
 
-/// Tells whether the first argument is a date part such as `day`, which reads as a column name.
+/// Returns whether the first argument is a date part such as `day`, which reads as a column name.
 pub fn takes_date_part(name: &str) -> bool {
     matches!(
         name,

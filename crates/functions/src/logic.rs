@@ -1,4 +1,5 @@
-//! Functions of conditions and NULLs that are not bound to CASE, and identifiers.
+//! Functions of conditions and NULL that the binder does not turn into CASE, and those that create
+//! identifiers.
 
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
@@ -48,10 +49,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     },
 ];
 
-/// The result has the type of the first argument: the second is cut to it.
+/// The result has the type of the first argument; the second is converted to it, and truncated.
 fn bind_is_null(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = if arguments[0].is_null_literal() { arguments[1].ty } else { arguments[0].ty };
-    // NULL only where both are.
+    // NULL only if both arguments are.
     let nullable = arguments.iter().all(|argument| argument.ty.nullable);
     for argument in arguments.iter_mut() {
         let taken = std::mem::replace(argument, Expr::constant(Value::Null, DataType::Int));
@@ -69,12 +70,13 @@ fn bind_new_id(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { data_type, collation: Collation::default(), nullable: false })
 }
 
-/// A version 4 identifier: the version in the upper half of byte 7 (the groups are little-endian).
+/// Returns a version 4 identifier: the version is the upper half of byte 7, since the groups are
+/// little-endian.
 fn new_id(_: &mut Context<'_>) -> Value {
     catalog::new_guid()
 }
 
-/// NEWSEQUENTIALID() as a column's default, the only place where it may stand.
+/// Binds NEWSEQUENTIALID() as a column's default, the only place where it is allowed.
 pub fn sequential_default(default: &tsql::ast::Expr) -> Option<Expr> {
     let tsql::ast::ExprKind::Call(call) = &default.kind else { return None };
     let name = call.name.as_simple().filter(|name| name.is("newsequentialid"))?;
@@ -99,7 +101,7 @@ fn converts(value: &Value, from: &ColumnType, to: DataType, cx: &Context<'_>) ->
 
 fn eval_is_numeric(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let from = &call.arguments[0].ty;
-    // Nothing converts to 0, but is no number.
+    // A blank string converts to 0, but is not numeric.
     let is_blank = values[0].as_text(from.collation).is_some_and(|text| text.trim().is_empty());
     let numeric = !values[0].is_null()
         && !is_blank

@@ -1,5 +1,5 @@
-//! Mathematical functions. What keeps its argument's type computes in it; the others compute in
-//! `float`, and what no float can hold is error 3623 or 8115.
+//! Mathematical functions. Those that keep their argument's type compute in it; the others compute
+//! in `float`, and a result that no float can represent is error 3623 or 8115.
 
 use types::value::ColumnType;
 use types::{DataType, Decimal, Error, Msg, Result, Value};
@@ -41,8 +41,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     },
 ];
 
-/// The type in which a number is computed that keeps its type: small integers as `int`, text and
-/// `bit` as `float`.
+/// Returns the type that a function which keeps its argument's type computes in: `int` for small
+/// integers, `float` for text and `bit`.
 fn computed_in(ty: DataType) -> DataType {
     match ty {
         DataType::TinyInt | DataType::SmallInt | DataType::Int => DataType::Int,
@@ -89,7 +89,7 @@ fn bind_float(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::Float))
 }
 
-/// DEGREES and RADIANS give their argument's type; a decimal gets 18 digits behind the point.
+/// DEGREES and RADIANS return their argument's type; a decimal gets a scale of 18.
 fn bind_angle(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = match computed_in(arguments[0].ty.data_type) {
         DataType::Decimal { .. } => DataType::Decimal { precision: 38, scale: 18 },
@@ -111,7 +111,7 @@ fn float(values: &[Value], place: usize) -> f64 {
     }
 }
 
-/// Passes what is a number.
+/// Returns a finite number; error 3623 for NaN, 8115 for infinity.
 fn finite(x: f64) -> Result<Value> {
     if x.is_nan() {
         let text = "An invalid floating point operation occurred.";
@@ -125,7 +125,7 @@ fn finite(x: f64) -> Result<Value> {
 
 fn of_float(values: &[Value], compute: fn(f64) -> f64) -> Result<Value> {
     let x = compute(float(values, 0));
-    // The logarithm of 0 is no number in SQL either.
+    // The logarithm of 0 is undefined in SQL Server too.
     finite(if x == f64::NEG_INFINITY { f64::NAN } else { x })
 }
 
@@ -173,7 +173,7 @@ fn eval_sign(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Valu
     })
 }
 
-/// Which whole number is meant.
+/// The direction of rounding to an integer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Toward {
     Less,
@@ -198,10 +198,10 @@ fn to_whole(value: &Value, of_float: fn(f64) -> f64, toward: Toward) -> Value {
     }
 }
 
-/// Digits that any number has at most: rounding beyond them does nothing, or gives 0.
+/// Maximum number of digits: rounding beyond it does nothing, or gives 0.
 const DIGITS_MAX: i64 = 38;
 
-/// Rounds, or cuts off if the third argument is not 0, at so many digits behind the point.
+/// Rounds to this many decimals; truncates if the third argument is not 0.
 fn eval_round(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let places = whole(values, 1).unwrap_or(0).clamp(-DIGITS_MAX, DIGITS_MAX);
     let cut = whole(values, 2).unwrap_or(0) != 0;
@@ -224,7 +224,7 @@ fn eval_round(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<
     })
 }
 
-/// Makes the last `digits` digits of a number 0, rounding half away from 0.
+/// Sets the last `digits` digits of a number to 0, rounding half away from 0.
 fn round_digits(n: i128, digits: i64, cut: bool) -> i128 {
     if digits <= 0 {
         return n;
@@ -248,7 +248,7 @@ fn round_float(x: f64, places: i64, cut: bool) -> f64 {
     if places < 0 { whole * unit } else { whole / unit }
 }
 
-/// Brings a float back to the type of the first argument; fractions of integers are cut off.
+/// Converts a float back to the type of the first argument; fractions of integers are truncated.
 fn back(x: f64, call: &Call<'_>) -> Result<Value> {
     let ty = &call.ty.data_type;
     finite(x)?;
@@ -275,19 +275,19 @@ fn eval_angle(
     back(compute(float(values, 0)), call)
 }
 
-/// A number from 0 to 1. With a seed always the same one for it; without, from the system.
+/// Returns a number from 0 to 1: with a seed always the same one, without one a random one.
 fn eval_rand(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let bits = match whole(values, 0) {
         Some(seed) => scramble(seed.cast_unsigned()),
         None => u64::from_le_bytes(sos::sys::random_bytes::<8>()),
     };
-    // 53 bits are a float's own.
+    // A float has 53 significant bits.
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
     let x = (bits >> 11) as f64 / (1_u64 << 53) as f64;
     Ok(Value::Float(x))
 }
 
-/// One step of SplitMix64.
+/// Returns one step of SplitMix64.
 fn scramble(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,4 +1,4 @@
-//! STR: a number as text of a fixed width; STRING_ESCAPE: text as it stands in JSON.
+//! STR: a number as text of a fixed width; STRING_ESCAPE: text with JSON's escapes.
 
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
@@ -13,11 +13,11 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     pure("STRING_ESCAPE", (2, 2), bind_escape, eval_escape),
 ];
 
-/// Width of STR where none is given.
+/// Default width of STR.
 const WIDTH_DEFAULT: i64 = 10;
-/// Longest result of STR.
+/// Longest result of STR, in characters.
 const WIDTH_MAX: i64 = 8_000;
-/// Decimals at most.
+/// Maximum number of decimals of STR.
 const DECIMALS_MAX: i64 = 16;
 
 fn bind_str(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
@@ -33,8 +33,8 @@ fn bind_str(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::VarChar(Length::Limited(width))))
 }
 
-/// The number at the right of its field; decimals that do not fit are rounded away, and a field that
-/// the whole part does not fit is stars.
+/// Right-aligns the number. Decimals that do not fit are rounded off; if the integer part does not
+/// fit, the result is all asterisks.
 fn eval_str(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Value::Float(number) = values[0] else { return Ok(Value::Null) };
     let given = |place, default| if values.len() > place { whole(values, place) } else { default };
@@ -59,7 +59,7 @@ fn eval_str(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
     Ok(Value::varchar(&field, call.ty.collation))
 }
 
-/// Half goes away from zero, as the shortest digits of the number say, not its binary tail.
+/// Rounds half away from zero by the number's shortest decimal digits, not by its binary value.
 fn rounded(number: f64, decimals: usize) -> f64 {
     let text = format!("{number}");
     let Some((_, fraction)) = text.split_once('.') else { return number };

@@ -4,9 +4,9 @@
 //! 02 00 00 00 | initialization vector (16) | AES-256 in CBC mode, padded by PKCS #7, of
 //!               0d f0 ad ba | length of hash (2) | length of text (2) | hash (0 or 20) | text
 //! ```
-//! The key is the SHA-256 of the passphrase in UTF-16LE; the hash is the SHA-1 of text and authenticator,
-//! where one is added. What does not decrypt to that form is NULL. Does not read the format of earlier
-//! versions, which is Triple DES: error 40517.
+//! The key is the SHA-256 of the passphrase in UTF-16LE; the hash is the SHA-1 of text and
+//! authenticator, if there is one. Data that does not decrypt to that form gives NULL. The format
+//! of earlier versions, Triple DES, is not supported: error 40517.
 
 use aes::Aes256;
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
@@ -27,14 +27,14 @@ const fn by_passphrase(name: &'static str, eval: crate::entry::Eval) -> Function
     Function { name, arity: (2, 4), bind, eval: Evaluate::Full(eval), deterministic: false }
 }
 
-/// What the text begins with that a key is right for.
+/// First bytes of the plaintext; they show that the key is right.
 const MAGIC: [u8; 4] = 0xbaad_f00d_u32.to_le_bytes();
-/// AES, and its predecessor.
+/// Version 2 is AES; version 1 was Triple DES.
 const VERSION: [u8; 4] = [2, 0, 0, 0];
 const VERSION_OF_DES: [u8; 4] = [1, 0, 0, 0];
-/// Bytes of a block.
+/// Block size of AES in bytes.
 const BLOCK: usize = 16;
-/// Bytes of a result at most.
+/// Maximum length of a result in bytes.
 const BYTES_MAX: usize = 8_000;
 
 fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
@@ -49,7 +49,7 @@ fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::VarBinary(Length::Limited(8_000))))
 }
 
-/// The key, and the authenticator if one is asked for; `None` where one of them is NULL.
+/// Returns the key, and the authenticator if one is requested; `None` if one of them is NULL.
 fn secrets<'v>(call: &Call<'_>, values: &'v [Value]) -> Option<([u8; 32], Option<&'v [u8]>)> {
     let passphrase = text(call, values, 0)?;
     let units: Vec<u8> = passphrase.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -68,7 +68,7 @@ fn hash(clear: &[u8], authenticator: Option<&[u8]>) -> Vec<u8> {
     }
 }
 
-/// NULL for NULLs, and for a text whose cipher would be longer than 8,000 bytes.
+/// NULL for NULLs, and for a text whose ciphertext would exceed 8,000 bytes.
 fn encrypt(call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some((key, authenticator)) = secrets(call, values) else { return Ok(Value::Null) };
     let Some(clear) = values[1].string_bytes() else { return Ok(Value::Null) };
@@ -98,7 +98,7 @@ fn decrypt(call: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(clear.map_or(Value::Null, Value::VarBinary))
 }
 
-/// Takes the text out of a message that is whole and for this authenticator.
+/// Returns the text of a message that is complete and has this authenticator.
 fn open<'m>(message: &'m [u8], authenticator: Option<&[u8]>) -> Option<&'m [u8]> {
     let rest = message.strip_prefix(&MAGIC)?;
     let (hashed, rest) = rest.split_first_chunk::<2>()?;
@@ -124,7 +124,7 @@ fn encrypt_blocks(key: &[u8; 32], vector: [u8; BLOCK], mut message: Vec<u8>) -> 
     message
 }
 
-/// `None` for what is not whole blocks with padding at their end.
+/// Returns `None` unless the ciphertext is whole blocks that end with valid padding.
 fn decrypt_blocks(key: &[u8; 32], vector: [u8; BLOCK], cipher: &[u8]) -> Option<Vec<u8>> {
     let (blocks, []) = cipher.as_chunks::<BLOCK>() else { return None };
     let aes = Aes256::new(&(*key).into());

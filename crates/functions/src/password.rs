@@ -1,4 +1,4 @@
-//! PWDENCRYPT and PWDCOMPARE: the hashes of passwords, as `sys.sql_logins` shows them.
+//! PWDENCRYPT and PWDCOMPARE: password hashes as in `sys.sql_logins`.
 
 use types::value::ColumnType;
 use types::{Bytes, DataType, Length, Result, Value};
@@ -25,7 +25,7 @@ fn bind_encrypt(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 fn bind_compare(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     convert(arguments, 0, PASSWORD)?;
     convert(arguments, 1, HASH)?;
-    // The third argument says that the hash is one of before 2000, which none is.
+    // The third argument marks a hash from before SQL Server 2000; Clearway has none.
     if arguments.len() > 2 {
         convert(arguments, 2, DataType::Int)?;
     }

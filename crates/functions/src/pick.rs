@@ -28,7 +28,7 @@ const fn pick(
     Function { name, arity, bind, eval: Evaluate::Full(eval), deterministic: true }
 }
 
-/// Brings the arguments from `first` on to the type of highest precedence.
+/// Converts the arguments from `first` on to the type of highest precedence.
 fn unify(arguments: &mut Vec<Expr>, first: usize) -> Result<ColumnType> {
     let typed = || arguments[first..].iter().filter(|a| !a.is_null_literal());
     let mut data_type = typed().next().map_or(DataType::Int, |a| a.ty.data_type);
@@ -54,7 +54,7 @@ fn bind_all(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     unify(arguments, 0)
 }
 
-/// NULLs are left out; all NULL gives NULL.
+/// NULLs are ignored; if all are NULL, so is the result.
 fn extreme(call: &Call<'_>, values: &[Value], keep: Ordering) -> Value {
     let mut best = &Value::Null;
     for value in values.iter().filter(|v| !v.is_null()) {

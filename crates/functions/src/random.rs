@@ -11,9 +11,9 @@ use plan::function::Context;
 pub(crate) static FUNCTIONS: &[Function] =
     &[lookup("CRYPT_GEN_RANDOM", (1, 2), bind_random, random)];
 
-/// Most bytes of one call.
+/// Maximum number of bytes per call.
 const BYTES_MAX: i64 = 8_000;
-/// Bytes taken from the system at once.
+/// Number of bytes read from the system at a time.
 const CHUNK: usize = 64;
 
 fn bind_random(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
@@ -21,7 +21,7 @@ fn bind_random(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::VarBinary(Length::Limited(8_000))))
 }
 
-/// A seed adds nothing to what the system gives; a length out of range gives NULL.
+/// A seed is ignored, since the system's generator needs none; a length out of range gives NULL.
 fn random(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let length = whole(values, 0).filter(|n| (1..=BYTES_MAX).contains(n));
     let Some(length) = length.and_then(|n| usize::try_from(n).ok()) else {

@@ -1,4 +1,4 @@
-//! SOUNDEX and DIFFERENCE: how names sound in English.
+//! SOUNDEX and DIFFERENCE: codes for the sound of English names.
 
 use types::value::ColumnType;
 use types::{DataType, Length, Result, Value};
@@ -32,7 +32,7 @@ fn to_text(arguments: &mut [Expr]) -> Result<()> {
     Ok(())
 }
 
-/// The digit of a letter: letters that sound alike share one.
+/// Returns the digit of a consonant: letters that sound alike have the same.
 fn digit(letter: char) -> Option<char> {
     match letter {
         'B' | 'F' | 'P' | 'V' => Some('1'),
@@ -45,8 +45,9 @@ fn digit(letter: char) -> Option<char> {
     }
 }
 
-/// The first letter and up to three digits. Letters of one digit side by side count once, also across
-/// H and W; a vowel parts them. What is no letter ends the word.
+/// Returns the first letter and up to three digits. Adjacent letters with the same digit count
+/// once, also across H and W but not across a vowel. The first character that is no letter ends the
+/// word.
 fn soundex(text: &str) -> String {
     let mut letters = text.chars().map(|c| c.to_ascii_uppercase());
     let Some(first) = letters.next().filter(char::is_ascii_uppercase) else {
@@ -79,7 +80,7 @@ fn eval_soundex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     Ok(Value::varchar(&code_of(call, values, 0), call.ty.collation))
 }
 
-/// How many places of the two codes agree: 4 sounds alike, 0 does not.
+/// Returns the number of positions at which the two codes agree: 4 sounds alike, 0 does not.
 fn eval_difference(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (left, right) = (code_of(call, values, 0), code_of(call, values, 1));
     let same = left.bytes().zip(right.bytes()).filter(|(l, r)| l == r).count();

@@ -1,5 +1,5 @@
-//! String functions. Strings are kept in their wire encoding, so positions and lengths count bytes of
-//! a code page or UTF-16 units, as SQL Server counts them.
+//! String functions. Strings are stored in their wire encoding, so positions and lengths count
+//! bytes of a code page or UTF-16 units, as in SQL Server.
 
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
@@ -56,7 +56,7 @@ fn of(data_type: DataType) -> ColumnType {
     ColumnType { data_type, collation: Collation::default(), nullable: true }
 }
 
-/// The string type that an argument of any type becomes.
+/// Returns the string type that an argument of any type is converted to.
 fn as_text(ty: &ColumnType) -> ColumnType {
     let data_type = match ty.data_type {
         t if t.is_string() => t,
@@ -66,7 +66,7 @@ fn as_text(ty: &ColumnType) -> ColumnType {
     ColumnType { data_type, nullable: true, ..*ty }
 }
 
-/// The variable-length form: what most functions give, whatever was fixed or old.
+/// Returns the variable-length form of a string type, which most functions return.
 fn variable(ty: &ColumnType) -> ColumnType {
     let data_type = match ty.data_type {
         DataType::Char(n) => DataType::VarChar(Length::Limited(n)),
@@ -88,7 +88,7 @@ fn convert_argument(arguments: &mut [Expr], place: usize, to: &ColumnType) -> Re
     Ok(())
 }
 
-/// Makes an argument a string.
+/// Converts an argument to a string.
 fn text_argument(arguments: &mut [Expr], place: usize) -> Result<ColumnType> {
     let ty = as_text(&arguments[place].ty);
     convert_argument(arguments, place, &ty)?;
@@ -153,7 +153,7 @@ fn eval_data_length(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
     Ok(whole(bytes, call.ty))
 }
 
-/// Bytes per character unit.
+/// Returns the bytes per character unit.
 fn unit(value: &Value) -> usize {
     if matches!(value, Value::NVarChar(_)) { 2 } else { 1 }
 }
@@ -173,7 +173,7 @@ fn int(values: &[Value], place: usize) -> i64 {
     }
 }
 
-/// Cuts units `from..to` out of a string or binary value, within its bounds.
+/// Returns units `from..to` of a string or binary value, clamped to its bounds.
 fn slice(value: &Value, from: i64, to: i64) -> Value {
     let (bytes, unit) = (raw(value), unit(value));
     let units = i64::try_from(bytes.len() / unit).unwrap_or(i64::MAX);
@@ -217,11 +217,11 @@ fn eval_substring(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result
     if length < 0 {
         return Err(Msg::InvalidLengthLeft.into());
     }
-    // Position 1 is the first unit; what lies before it counts towards the length.
+    // Position 1 is the first unit; units before it count towards the length.
     Ok(slice(&values[0], start.saturating_sub(1), start.saturating_sub(1).saturating_add(length)))
 }
 
-/// Brings two string arguments to one encoding.
+/// Converts two string arguments to one encoding.
 fn same_encoding(arguments: &mut [Expr], places: &[usize]) -> Result<ColumnType> {
     let mut wide = false;
     let mut large = false;
@@ -255,13 +255,13 @@ fn bind_charindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { data_type, collation, nullable: true })
 }
 
-/// Finds `needle` at or behind unit `from`; both folded to the collation first.
+/// Finds `needle` at or after unit `from`; both are folded by the collation first.
 fn find(haystack: &Value, needle: &Value, from: i64, collation: Collation) -> Option<i64> {
     let found = Folded::new(haystack, needle, collation).finder(usize::try_from(from).ok()?).next();
     found.and_then(|at| i64::try_from(at).ok())
 }
 
-/// Two strings as a collation compares them.
+/// Two strings, folded so that equality of bytes is equality in the collation.
 struct Folded {
     haystack: Value,
     needle: Value,
@@ -271,8 +271,8 @@ impl Folded {
     fn new(haystack: &Value, needle: &Value, collation: Collation) -> Self {
         let fold = |v: &Value| match collation.is_case_sensitive() {
             true => v.clone(),
-            // Places in the folded text are places in the text, which a letter of UTF-8 can undo whose
-            // upper case has another length.
+            // Offsets in the folded text are offsets in the text, except where the upper case of a
+            // UTF-8 letter has another length.
             false => match text::fold(v, LetterCase::Upper, collation) {
                 folded if raw(&folded).len() == raw(v).len() => folded,
                 _ => v.clone(),
@@ -281,7 +281,7 @@ impl Folded {
         Self { haystack: fold(haystack), needle: fold(needle) }
     }
 
-    /// The places of the needle from a unit on, none of which overlaps another.
+    /// Returns the positions of the needle from a unit on, without overlaps.
     fn finder(&self, from: usize) -> Box<dyn Iterator<Item = usize> + '_> {
         let (haystack, needle) = (raw(&self.haystack), raw(&self.needle));
         if unit(&self.haystack) == 2 {
@@ -292,12 +292,12 @@ impl Folded {
     }
 }
 
-/// Finds a string in another in a time that grows with both lengths, not with their product (Knuth,
+/// Finds a string in another in time linear in the sum of their lengths, not in the product (Knuth,
 /// Morris, Pratt 1977).
 struct Finder<'a, T> {
     haystack: &'a [T],
     needle: &'a [T],
-    /// For each length of what has matched: the longest proper prefix of the needle that it ends with.
+    /// For each length of a match: the longest proper prefix of the needle that is also its suffix.
     borders: Vec<usize>,
     at: usize,
 }
@@ -350,7 +350,7 @@ fn bind_patindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { data_type, ..ty })
 }
 
-/// The first position from which the pattern, its leading `%` aside, matches.
+/// Returns the first position at which the pattern without its leading `%` matches.
 fn eval_patindex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let pattern = types::collation::LikePattern::new(&values[0], None, call.ty.collation)?;
     let Some(pattern) = pattern else { return Ok(Value::Null) };
@@ -385,10 +385,10 @@ fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     bounded(&values[0], out, call.ty)
 }
 
-/// Makes the result of a function that lengthens strings.
+/// Returns the result of a function that may lengthen its argument.
 ///
 /// # Errors
-/// 8152 for a limited type that it does not fit.
+/// 8152 if it does not fit the limited type.
 fn bounded(like: &Value, bytes: Vec<u8>, ty: &ColumnType) -> Result<Value> {
     if ty.data_type.bytes_max().is_some_and(|most| bytes.len() > usize::from(most)) {
         return Err(Error::from(Msg::StringTruncated));
@@ -414,19 +414,19 @@ fn bind_replicate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { data_type, ..ty })
 }
 
-/// Longest string that REPLACE and REPLICATE make of a MAX type: that of the type.
+/// Longest result of REPLACE and REPLICATE with a MAX type: the limit of the type, in bytes.
 const STRING_BYTES_MAX: usize = 1 << 31;
 
 fn eval_replicate(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Ok(times) = usize::try_from(int(values, 1)) else { return Ok(Value::Null) };
     let piece = raw(&values[0]);
-    // A limited type cuts the result off, as documented.
+    // A limited type truncates the result, as documented.
     let most = call.ty.data_type.bytes_max().map_or(STRING_BYTES_MAX, usize::from);
     let whole_times = if piece.is_empty() { 0 } else { times.min(most / piece.len()) };
     if whole_times < times && call.ty.data_type.is_large() && !piece.is_empty() {
         return Err(Error::from(Msg::OutOfMemory));
     }
-    // What is made is copied once.
+    // Twice, because the result is copied once.
     long::ask(piece.len().saturating_mul(2 * whole_times))?;
     let mut out = piece.repeat(whole_times);
     if whole_times < times && !piece.is_empty() {
@@ -518,7 +518,7 @@ fn bind_quotename(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { data_type, collation, nullable: true })
 }
 
-/// Longest name that QUOTENAME takes, in characters.
+/// Longest name that QUOTENAME accepts, in characters.
 const NAME_LENGTH_MAX: usize = 128;
 
 fn eval_quotename(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -544,7 +544,7 @@ fn eval_quotename(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Res
     Ok(Value::nvarchar(&format!("{open}{inner}{close}")))
 }
 
-/// The result is as long as the arguments together, as texts, and never NULL.
+/// The result is as long as the arguments together, as text, and never NULL.
 fn bind_concat(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let places: Vec<usize> = (0..arguments.len()).collect();
     let units = arguments.iter().map(|argument| u32::from(text_units(argument))).sum::<u32>();
@@ -559,7 +559,7 @@ fn bind_concat(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { data_type, nullable: false, ..ty })
 }
 
-/// Returns how many characters a value has as text, at most.
+/// Returns the maximum number of characters of a value as text.
 fn text_units(argument: &Expr) -> u16 {
     let data_type = argument.ty.data_type;
     match data_type {
@@ -574,7 +574,7 @@ fn text_units(argument: &Expr) -> u16 {
         _ => match data_type.length() {
             Some(Length::Limited(units)) => units,
             Some(Length::Max) => 8_000,
-            // Money, floats and moments.
+            // Money, floats, dates and times.
             None => 64,
         },
     }
@@ -586,7 +586,7 @@ fn eval_concat(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
     bounded(&empty(call.ty), out, call.ty)
 }
 
-/// The first argument goes between the others; NULLs are left out.
+/// The first argument separates the others; NULLs are skipped.
 fn eval_concat_ws(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let mut out = Vec::new();
     for (place, value) in values[1..].iter().filter(|v| !v.is_null()).enumerate() {

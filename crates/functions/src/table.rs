@@ -31,7 +31,7 @@ fn bind_split(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     convert(arguments, 1, data_type)?;
     let mut columns = vec![("value".to_owned(), ty)];
     if let Some(ordinal) = arguments.get(2) {
-        // The third argument decides about the columns, so it must be known now.
+        // The third argument determines the columns, so it must be a constant.
         match ordinal.as_constant() {
             Some(Value::Int(0) | Value::Bit(false)) => {}
             Some(Value::Int(1) | Value::Bit(true)) => {
@@ -102,7 +102,7 @@ fn series(_: &mut Context<'_>, values: &[Value]) -> Result<NextRow> {
     if step == 0 {
         return Err(Msg::InvalidParameter(3, "generate_series").into());
     }
-    // Every number lies between the first two arguments, so it has their type.
+    // Every number is between the first two arguments, so it fits their type.
     let like = values[0].clone();
     let mut next = Some(start);
     Ok(Box::new(move |row| {
@@ -114,7 +114,7 @@ fn series(_: &mut Context<'_>, values: &[Value]) -> Result<NextRow> {
     }))
 }
 
-/// Makes a number of the type that another has.
+/// Returns a number of the same type as another value.
 fn number_like(like: &Value, n: i64) -> Value {
     match like {
         Value::TinyInt(_) => u8::try_from(n).map_or(Value::Null, Value::TinyInt),

@@ -1,7 +1,7 @@
-//! Functions that SQL Server has and Clearway has not: they fail with error 40517, which names them, and
-//! not as names that nobody knows.
+//! Functions of SQL Server that Clearway lacks: calling one is error 40517 with its name, rather
+//! than an unknown name.
 
-/// Upper-case names, sorted.
+/// Names in upper case, sorted.
 pub const NAMES: &[&str] = &[
     "@@DEFAULT_LANGID",
     "@@DEF_SORTORDER_ID",
@@ -68,7 +68,7 @@ pub const NAMES: &[&str] = &[
     "VERIFYSIGNEDBYCERT",
 ];
 
-/// Tells whether a function that is not in the library is one of SQL Server.
+/// Returns whether a function that is not in the library is one of SQL Server's.
 pub fn is_known(name: &str) -> bool {
     NAMES.binary_search(&name).is_ok()
 }

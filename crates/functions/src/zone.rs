@@ -1,8 +1,8 @@
-//! AT TIME ZONE, and what else knows of time zones.
+//! AT TIME ZONE, and the time zones it knows.
 //!
-//! Zones go by Windows' names, as SQL Server has them. Each has its offset and the rule by which it moves
-//! its clocks. A rule holds from a year on; for a moment before it the answer is error 40517, for it would
-//! be a guess. The server's own zone is UTC.
+//! Zones have Windows' names, as in SQL Server. Each has its offset and its daylight saving rule. A
+//! rule applies from a certain year on; an earlier time is error 40517, because the answer would be
+//! a guess. The server's own zone is UTC.
 
 use types::date::{DAYS_MAX, Moment, TICKS_PER_MINUTE, civil_of, days_in_month, days_of, weekday};
 use types::value::ColumnType;
@@ -14,7 +14,7 @@ use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
 
-/// The function that AT TIME ZONE is: not a name that can be written.
+/// Internal name of the function behind AT TIME ZONE; no text can name it.
 pub const AT_TIME_ZONE: &str = "AT TIME ZONE";
 
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -31,14 +31,15 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// When clocks move.
+/// The daylight saving rule of a zone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// Never, since 1990 at least.
+    /// No change since 1990 at least.
     Never,
     /// Europe since 1996: from the last Sunday of March to the last of October, at 01:00 UTC.
     Europe,
-    /// North America since 2007: from the second Sunday of March to the first of November, at 02:00.
+    /// North America since 2007: from the second Sunday of March to the first of November, at
+    /// 02:00.
     America,
     /// South-eastern Australia since 2008: from the first Sunday of October to the first of April.
     Australia,
@@ -57,7 +58,7 @@ impl Rule {
     }
 }
 
-/// Name, minutes east of UTC in winter, rule.
+/// Name, minutes east of UTC in standard time, and rule.
 const ZONES: &[(&str, i16, Rule)] = &[
     ("UTC", 0, Rule::Never),
     ("GMT Standard Time", 0, Rule::Europe),
@@ -126,28 +127,28 @@ fn eval_at(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Val
         let offset = offset_at(minutes_of(days, ticks), zone)?;
         let shown = Moment { days, ticks, offset: 0 };
         let shown = shown.plus_ticks(i64::from(offset) * TICKS_PER_MINUTE);
-        // A local time beyond the calendar is not shown.
+        // A local time beyond the calendar's end is shown in UTC.
         let offset = if shown.is_some() { offset } else { 0 };
         return Ok(Value::DateTimeOffset { days, ticks, offset });
     }
     from_local(given, zone)
 }
 
-/// A zone of the registry.
+/// An entry of [`ZONES`].
 type Zone = (&'static str, i16, Rule);
 
 const MINUTES_PER_DAY: i64 = 1_440;
 const HOUR: i64 = 60;
-/// Minutes that clocks are put forward by.
+/// Minutes by which daylight saving time is ahead.
 const SUMMER: i16 = 60;
 
-/// Whole minutes since 0001-01-01.
+/// Returns the whole minutes since 0001-01-01.
 fn minutes_of(days: i32, ticks: i64) -> i64 {
     i64::from(days) * MINUTES_PER_DAY + ticks / TICKS_PER_MINUTE
 }
 
-/// Reads a wall clock: what comes twice is summer time, what is left out is standard time and so is shown
-/// an hour later.
+/// Converts a local time: an ambiguous one is daylight saving time; a skipped one is standard time,
+/// and so is shown an hour later.
 fn from_local(local: Moment, zone: &Zone) -> Result<Value> {
     let (_, standard, _) = *zone;
     let minutes = minutes_of(local.days, local.ticks);
@@ -166,10 +167,10 @@ fn from_local(local: Moment, zone: &Zone) -> Result<Value> {
     Ok(Value::DateTimeOffset { days, ticks, offset })
 }
 
-/// The offset at a moment, in minutes of UTC.
+/// Returns the offset at a time, in minutes from UTC.
 ///
 /// # Errors
-/// 40517 before the zone's rule.
+/// 40517 before the rule's first year.
 fn offset_at(utc: i64, (name, standard, rule): &Zone) -> Result<i16> {
     if *name == "UTC" {
         return Ok(0);
@@ -181,13 +182,13 @@ fn offset_at(utc: i64, (name, standard, rule): &Zone) -> Result<i16> {
         return Err(Msg::NotSupported(&what).into());
     }
     let in_summer = changes(year, i64::from(*standard), *rule).is_some_and(|(from, to)| {
-        // Summer may span the turn of the year.
+        // On the southern hemisphere the period spans the turn of the year.
         if from <= to { (from..to).contains(&utc) } else { utc >= from || utc < to }
     });
     Ok(if in_summer { standard + SUMMER } else { *standard })
 }
 
-/// When summer time begins and ends in a year, in minutes of UTC.
+/// Returns when daylight saving time begins and ends in a year, in minutes of UTC.
 fn changes(year: i32, standard: i64, rule: Rule) -> Option<(i64, i64)> {
     let at = |month, nth, minutes: i64| {
         sunday(year, month, nth).map(|day| i64::from(day) * MINUTES_PER_DAY + minutes)
@@ -202,17 +203,18 @@ fn changes(year: i32, standard: i64, rule: Rule) -> Option<(i64, i64)> {
     }
 }
 
-/// Asks [`sunday`] for the last one.
+/// Argument of [`sunday`] for the last one of the month.
 const LAST: i32 = 5;
 
-/// The day of the nth Sunday of a month.
+/// Returns the day of the nth Sunday of a month.
 fn sunday(year: i32, month: i32, nth: i32) -> Option<i32> {
     let first = days_of(year, month, 1)?;
     let day = 6 - weekday(first) + (nth - 1) * 7;
     Some(first + if day < days_in_month(year, month)? { day } else { day - 7 })
 }
 
-/// Returns the zones with their offset from UTC in minutes as it is now, and whether it is summer's.
+/// Returns the zones with their current offset from UTC in minutes, and whether it is daylight
+/// saving time.
 pub fn zones_now() -> Vec<(&'static str, i16, bool)> {
     let now = catalog::clock::clock();
     let minutes = minutes_of(now.days, now.ticks);

@@ -1,4 +1,4 @@
-//! What a session lends a binder for the length of one leaf.
+//! Builds the context that a session passes to the binder for one leaf.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use plan::program::Program;
 use plan::sink::Traits;
 use tsql::ast;
 
-/// For a leaf of a program. `SessionState` and program are borrowed, the catalog is counted up:
-/// binding is not on the hot path.
+/// Returns the context for a leaf of a running program. `SessionState` and program are borrowed,
+/// the catalog is reference-counted: binding is not on the hot path.
 pub fn context_of<'s>(session: &'s SessionState, program: &'s Program) -> BinderContext<'s> {
     let database = if program.switches_database { &session.database } else { &program.database };
     BinderContext {
@@ -25,9 +25,9 @@ pub fn context_of<'s>(session: &'s SessionState, program: &'s Program) -> Binder
     }
 }
 
-/// For a leaf of a program that does not run yet, in the database that it will run in. It has the variables
-/// that are declared up to `at`, and no temporary table that the program makes itself: what is found by
-/// that name is another one.
+/// Returns the context for a leaf of a program that does not run yet, in the database that it will
+/// run in. It contains the variables declared up to `at`, and no temporary table that the program
+/// itself creates: an existing one of that name is another table.
 pub fn context_ahead<'s>(
     session: &'s SessionState,
     program: &'s Program,
@@ -50,13 +50,13 @@ pub fn context_ahead<'s>(
     }
 }
 
-/// Without variables, for what the login may be forbidden.
+/// Returns a context without variables, with permission checks.
 pub fn checked_context<'s>(session: &'s SessionState, database: &'s str) -> BinderContext<'s> {
     let rights = (!session.rights.is_all()).then_some(&session.rights);
     BinderContext { rights, ..bare_context(session, database) }
 }
 
-/// Without variables.
+/// Returns a context without variables and without permission checks.
 pub fn bare_context<'s>(session: &'s SessionState, database: &'s str) -> BinderContext<'s> {
     BinderContext {
         catalog: Arc::clone(&session.catalog),

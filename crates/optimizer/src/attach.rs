@@ -1,4 +1,4 @@
-//! Joins two inputs by predicates: the method is chosen by cost where it is not given.
+//! Joins two inputs by predicates; the method is chosen by cost unless a hint gives it.
 
 use super::Hints;
 use super::conjunct::{filter, join_conjuncts, node_reads, part, split};
@@ -11,22 +11,22 @@ use plan::query::{Access, Join, JoinKind, JoinMethod, Node, Scan};
 use plan::statement::table_of;
 use plan::walk::{self, Registers};
 
-/// The inputs of a join, each optimized by itself.
+/// The two inputs of a join, each already optimized.
 pub(crate) struct Sides {
     pub left: Node,
     pub right: Node,
 }
 
-/// How a join is to be done.
+/// The method of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// The right side is opened for each left row, with the predicates inside it.
+    /// Opens the right side for each left row, with the predicates pushed into it.
     Loop,
-    /// The right side is read once.
+    /// Reads the right side once.
     Hash,
 }
 
-/// Joins by the cheaper method.
+/// Joins two inputs by the cheaper method.
 pub(crate) fn attach(
     kind: JoinKind,
     sides: Sides,
@@ -39,7 +39,7 @@ pub(crate) fn attach(
     join(kind, sides, conjuncts, (outer, all), method)
 }
 
-/// Chooses how to join.
+/// Chooses the method of a join.
 fn choose(
     kind: JoinKind,
     sides: &Sides,
@@ -64,9 +64,9 @@ fn choose(
     let (left, right) = (estimate(&sides.left), estimate(&sides.right));
     let by_loop = match found_by_seek(&sides.right, conjuncts) {
         Some(each) => left.rows * each,
-        // Estimates may be far off: a hash table never costs more than a little too much.
+        // Estimates may be far off: a hash table never costs much more than the best method.
         None if has_key => return Method::Hash,
-        // What is opened for each row stops at the first match of a semi-join.
+        // A semi-join's right side stops at its first match.
         None if matches!(kind, JoinKind::Semi | JoinKind::Anti) => left.rows * right.cost() * 0.5,
         None => left.rows * right.cost(),
     };
@@ -78,7 +78,7 @@ fn choose(
     if by_loop <= by_hash { Method::Loop } else { Method::Hash }
 }
 
-/// Tells whether a hint asks for a look-up that the input's own predicates do not give.
+/// Returns whether a hint requests a seek that the input's own predicates do not allow.
 fn wants_seek(node: &Node) -> bool {
     match node {
         Node::Scan(scan) => !seek::takes_hinted_path(scan),
@@ -88,7 +88,7 @@ fn wants_seek(node: &Node) -> bool {
     }
 }
 
-/// Returns the cost of finding the rows of one left row by an index of the right side.
+/// Returns the cost of finding the matches of one left row through an index of the right side.
 pub(crate) fn found_by_seek(node: &Node, conjuncts: &[Expr]) -> Option<f64> {
     match node {
         Node::Scan(scan) => {
@@ -101,7 +101,7 @@ pub(crate) fn found_by_seek(node: &Node, conjuncts: &[Expr]) -> Option<f64> {
     }
 }
 
-/// Joins by a method.
+/// Joins two inputs by a method.
 pub(crate) fn join(
     kind: JoinKind,
     sides: Sides,
@@ -111,7 +111,7 @@ pub(crate) fn join(
 ) -> Node {
     let Sides { left, right } = sides;
     let (left_live, right_live) = (walk::live(&left), walk::live(&right));
-    // `unordered.rs` knows better, when the tree is done.
+    // `unordered.rs` sets it once the tree is complete.
     let any_order = false;
     if method == Method::Loop {
         let mut right = push_more(right, conjuncts);
@@ -133,7 +133,7 @@ pub(crate) fn join(
     }
     own.extend(outer);
     let own = own.difference(&left_fills);
-    // A FULL join gives the right rows that do not match, too.
+    // A FULL join also returns the right rows without a match.
     let (below, on) =
         if kind == JoinKind::Full { (Vec::new(), rest) } else { part(rest, &own, all) };
     let right = push_more(right, below);
@@ -142,8 +142,8 @@ pub(crate) fn join(
     Node::Join(Box::new(join))
 }
 
-/// Leaves out of what is checked on the rows of a look-up by columns of the left side what the left side's
-/// rows satisfy already: `a = b AND a = 1` has become `b = 1`, too.
+/// Removes, from the predicate checked on the rows of a seek, conjuncts over the left side's
+/// columns that the left rows satisfy already: `a = b AND a = 1` has implied `b = 1`.
 fn drop_carried(scan: &mut Scan, left: &Node) {
     let (index, keys) = match &scan.access {
         Access::Seek { index, key } => (*index, key),
@@ -173,8 +173,8 @@ fn drop_carried(scan: &mut Scan, left: &Node) {
     scan.residual = join_conjuncts(checks);
 }
 
-/// Tells whether the scan that fills a column checks this of it: then it is true, or the column is NULL by an
-/// outer join.
+/// Returns whether the scan that fills a column checks this conjunct: then it is true, or the
+/// column is NULL because of an outer join.
 fn is_met(node: &Node, conjunct: &Expr, key: &Expr) -> bool {
     let ExprKind::Column(register) = key.kind else { return false };
     let mut nodes = vec![node];
@@ -192,7 +192,7 @@ fn is_met(node: &Node, conjunct: &Expr, key: &Expr) -> bool {
     false
 }
 
-/// Puts more conjuncts into an input that is optimized already.
+/// Adds conjuncts to an input that is already optimized.
 pub(crate) fn push_more(node: Node, conjuncts: Vec<Expr>) -> Node {
     if conjuncts.is_empty() {
         return node;
@@ -217,7 +217,7 @@ pub(crate) fn push_more(node: Node, conjuncts: Vec<Expr>) -> Node {
     }
 }
 
-/// Tells whether a conjunct is an equality between the two sides.
+/// Returns whether a conjunct is an equality between the two sides.
 pub(crate) fn is_equi(
     conjunct: &Expr,
     left: &Registers,
@@ -233,7 +233,7 @@ pub(crate) fn is_equi(
     (a.is_subset(left) && b.is_subset(right)) || (b.is_subset(left) && a.is_subset(right))
 }
 
-/// Takes `left = right` apart where one side reads the left input only and the other the right one.
+/// Splits `left = right` if one side reads only the left input and the other only the right one.
 fn equi(
     conjunct: Expr,
     left: &Registers,

@@ -1,4 +1,5 @@
-//! Predicates as lists of conjuncts, and what can be told of an expression without running it.
+//! Predicates as lists of conjuncts, and properties of expressions that are known without running
+//! them.
 
 use types::{Collation, DataType};
 
@@ -17,7 +18,7 @@ pub(crate) fn split(predicate: Expr, conjuncts: &mut Vec<Expr>) {
     }
 }
 
-/// Makes one predicate of conjuncts; `None` of none.
+/// Combines conjuncts into one predicate; `None` for none.
 pub(crate) fn join_conjuncts(mut conjuncts: Vec<Expr>) -> Option<Expr> {
     match conjuncts.len() {
         0 => None,
@@ -29,7 +30,7 @@ pub(crate) fn join_conjuncts(mut conjuncts: Vec<Expr>) -> Option<Expr> {
     }
 }
 
-/// Puts conjuncts above a node.
+/// Adds a filter with conjuncts above a node.
 pub(crate) fn filter(node: Node, conjuncts: Vec<Expr>) -> Node {
     match join_conjuncts(conjuncts) {
         Some(predicate) => Node::Filter(Box::new((node, predicate))),
@@ -37,7 +38,8 @@ pub(crate) fn filter(node: Node, conjuncts: Vec<Expr>) -> Node {
     }
 }
 
-/// Parts conjuncts into those that read, of `all`, only `readable`, and others.
+/// Splits conjuncts into those that read, among the registers in `all`, only `readable`, and the
+/// others.
 pub(crate) fn part(
     conjuncts: Vec<Expr>,
     readable: &Registers,
@@ -46,8 +48,8 @@ pub(crate) fn part(
     conjuncts.into_iter().partition(|c| walk::reads(c).intersection(all).is_subset(readable))
 }
 
-/// Tells whether it matters how often an expression is evaluated: it makes random values, takes a value
-/// of a sequence or calls a user's function.
+/// Returns whether the number of evaluations of an expression matters: it computes random values,
+/// takes values of a sequence or calls a user's function.
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let mut found = false;
     walk::visit(expr, &mut |e| {
@@ -60,9 +62,10 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
     found
 }
 
-/// Tells whether a conjunct over keys holds for all values that a grouping takes for equal, or for none: equal texts
-/// may differ in case and blanks, floats in the sign of 0, binary values in zeros at the end, points in time in their
-/// offset. A comparison under the key's own collation and IS NULL do not see that; functions may.
+/// Returns whether a conjunct over keys is true for all values that grouping considers equal, or
+/// for none. Equal texts may differ in case and trailing blanks, floats in the sign of 0, binary
+/// values in trailing zeros, dates in their offset. A comparison under the key's own collation and
+/// IS NULL do not distinguish such values; functions may.
 pub(crate) fn treats_equals_alike(conjunct: &Expr, keys: &Registers) -> bool {
     let mut open = vec![conjunct];
     while let Some(expr) = open.pop() {
@@ -86,13 +89,13 @@ pub(crate) fn treats_equals_alike(conjunct: &Expr, keys: &Registers) -> bool {
     true
 }
 
-/// Tells whether an operand of a comparison is a column that compares as grouping does.
+/// Returns whether an operand of a comparison is a column that is compared as grouping compares it.
 fn compares(operand: &Expr, collation: Collation) -> bool {
     matches!(operand.kind, ExprKind::Column(_))
         && (!operand.ty.data_type.is_string() || operand.ty.collation == collation)
 }
 
-/// Tells whether a type has values that are equal and not the same.
+/// Returns whether a type has distinct values that are equal.
 fn has_unlike_equals(data_type: &DataType) -> bool {
     matches!(
         data_type,
@@ -105,12 +108,12 @@ fn has_unlike_equals(data_type: &DataType) -> bool {
     ) || data_type.is_string()
 }
 
-/// As [`is_volatile`], of a whole query.
+/// Like [`is_volatile`], for a whole query.
 pub(crate) fn is_query_volatile(query: &Query) -> bool {
     is_node_volatile(&query.root) || query.output.iter().any(|c| is_volatile(&c.expr))
 }
 
-/// As [`is_volatile`], of an operator and all below it.
+/// Like [`is_volatile`], for an operator and all below it.
 pub(crate) fn is_node_volatile(node: &Node) -> bool {
     let mut found = false;
     walk::visit_node(node, &mut |e| {
@@ -139,7 +142,7 @@ pub(crate) fn node_reads(node: &Node) -> Registers {
     set
 }
 
-/// Returns the registers that are filled anywhere inside a node, those of subqueries included.
+/// Returns the registers that are filled anywhere inside a node, including its subqueries.
 pub(crate) fn made_inside(node: &Node) -> Registers {
     let mut set = Registers::default();
     add_made(node, &mut set);
@@ -162,7 +165,7 @@ fn add_made(node: &Node, set: &mut Registers) {
     });
 }
 
-/// Returns the registers that a query reads and does not fill: those of the queries around it.
+/// Returns the registers that a query reads but does not fill: those of outer queries.
 pub(crate) fn free(query: &Query) -> Registers {
     let mut read = node_reads(&query.root);
     let mut made = made_inside(&query.root);
@@ -180,7 +183,7 @@ pub(crate) fn free(query: &Query) -> Registers {
     read.difference(&made)
 }
 
-/// Tells whether a value can be NULL; columns are looked up among what the nodes give.
+/// Returns whether a value can be NULL; columns are looked up among the outputs of the nodes.
 pub(crate) fn is_nullable(expr: &Expr, nodes: &[&Node]) -> bool {
     match &expr.kind {
         ExprKind::Constant(value) => value.is_null(),
@@ -197,8 +200,8 @@ pub(crate) fn is_nullable(expr: &Expr, nodes: &[&Node]) -> bool {
     }
 }
 
-/// Tells whether a node gives no NULL in a register: a column that is NOT NULL, on no side of an outer
-/// join that may be missing.
+/// Returns whether a node never returns NULL in a register: a NOT NULL column, not on the optional
+/// side of an outer join.
 pub(crate) fn is_never_null(node: &Node, register: Register) -> bool {
     match node {
         Node::Scan(scan) => scan.columns.iter().any(|c| {
@@ -241,7 +244,7 @@ pub(crate) fn is_never_null(node: &Node, register: Register) -> bool {
     }
 }
 
-/// Tells whether a predicate is never true where all of these registers are NULL.
+/// Returns whether a predicate is never true where all of these registers are NULL.
 pub(crate) fn rejects_null(predicate: &Expr, registers: &Registers) -> bool {
     match &predicate.kind {
         ExprKind::And(all) => all.iter().any(|e| rejects_null(e, registers)),
@@ -264,7 +267,7 @@ pub(crate) fn rejects_null(predicate: &Expr, registers: &Registers) -> bool {
     }
 }
 
-/// Tells whether an expression is NULL where all of these registers are.
+/// Returns whether an expression is NULL where all of these registers are.
 fn is_strict(expr: &Expr, registers: &Registers) -> bool {
     match &expr.kind {
         ExprKind::Column(register) => registers.contains(*register),
@@ -272,7 +275,7 @@ fn is_strict(expr: &Expr, registers: &Registers) -> bool {
             is_strict(operand, registers)
         }
         ExprKind::Convert(conversion) => is_strict(&conversion.operand, registers),
-        // Text + NULL is text where CONCAT_NULL_YIELDS_NULL is off.
+        // Text + NULL is text when CONCAT_NULL_YIELDS_NULL is OFF.
         ExprKind::Arithmetic(_, pair) if !expr.ty.data_type.is_string() => {
             is_strict(&pair.0, registers) || is_strict(&pair.1, registers)
         }

@@ -1,8 +1,8 @@
-//! What a plan is expected to give and to cost, before it runs.
+//! Estimates of a plan's rows and cost.
 //!
-//! Rows come from storage's counts and from the selectivity of predicates; where nothing is known, from
-//! the guesses that are usual in this trade (a tenth of the rows for an equality, a third for a range).
-//! Costs are in the unit that SQL Server's plans have: 1.0 was once a second.
+//! Row counts come from storage and from the selectivity of predicates; without statistics, from
+//! the usual guesses (a tenth of the rows for an equality, a third for a range). Costs use SQL
+//! Server's unit, in which 1.0 was one second on the machine its model was calibrated on.
 
 use catalog::{IndexDef, IndexKind};
 use plan::expr::{CompareOp, Expr, ExprKind, Register};
@@ -12,48 +12,48 @@ use plan::query::{
 use plan::statement::table_of;
 use plan::walk;
 
-/// What is expected of an operator.
+/// The estimate for an operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Rows that it gives each time it is opened.
+    /// Rows per opening of the operator.
     pub rows: f64,
-    /// Bytes of one of them.
+    /// Average bytes of a row.
     pub row_bytes: f64,
-    /// Cost of its own work and that of its inputs.
+    /// CPU cost, including its inputs.
     pub cpu: f64,
-    /// Cost of reading, that of its inputs included; rows are in memory, so it is small.
+    /// Cost of reading, including its inputs; small, because rows are in memory.
     pub io: f64,
 }
 
 impl Estimate {
-    /// Returns the whole cost, inputs included.
+    /// Returns the total cost, including inputs.
     pub fn cost(&self) -> f64 {
         self.cpu + self.io
     }
 }
 
-/// Cost of handing a row to the operator above.
+/// Cost of passing a row to the operator above.
 const ROW: f64 = 0.000_000_02;
-/// Cost of reading a row by walking a table or an index.
+/// Cost of reading a row in a scan of a table or an index.
 const READ: f64 = 0.000_000_1;
-/// Cost of finding a place in an index.
+/// Cost of a seek in an index.
 const SEEK: f64 = 0.000_000_8;
 /// Cost of evaluating a predicate once.
 const TEST: f64 = 0.000_000_03;
-/// Cost of putting a row into a hash table.
+/// Cost of inserting a row into a hash table.
 const BUILD: f64 = 0.000_000_25;
-/// Cost of looking a row up in one.
+/// Cost of looking up a row in a hash table.
 const PROBE: f64 = 0.000_000_1;
-/// Cost of making a hash table.
+/// Cost of creating a hash table.
 const TABLE: f64 = 0.000_003;
 /// Cost of comparing two rows in a sort.
 const COMPARE: f64 = 0.000_000_05;
-/// Rows of what nothing is known about: a function, a view of the system.
+/// Rows of a source without statistics: a function, a system view.
 const UNKNOWN: f64 = 1_000.0;
 
-/// Rows of a view of the system. Some have few in every database; that these are looked up by a hash
-/// table lets the rows of what they are joined to, sys.columns above all, keep the order of their keys,
-/// which scripts that have no ORDER BY rely on.
+/// Returns the rows of a system view. Some are small in every database. Because they are looked up
+/// by a hash table, the rows they are joined to (above all sys.columns) stay in key order, which
+/// scripts without ORDER BY rely on.
 fn view_rows(name: &str) -> f64 {
     const TYPES: f64 = 34.0;
     const SCHEMAS: f64 = 14.0;
@@ -64,16 +64,16 @@ fn view_rows(name: &str) -> f64 {
     }
 }
 
-/// Share of rows for which `column = value` is true where nothing is known.
+/// Fraction of rows for which `column = value` is true, without statistics.
 const EQUAL: f64 = 0.1;
-/// Share of rows inside one bound.
+/// Fraction of rows within one bound.
 const RANGE: f64 = 0.3;
-/// Share of rows that LIKE finds.
+/// Fraction of rows that match LIKE.
 const LIKE: f64 = 0.09;
-/// Share of rows that are NULL.
+/// Fraction of rows that are NULL.
 const NULL: f64 = 0.05;
 
-/// Estimates an operator with all below it.
+/// Estimates an operator including all below it.
 pub fn estimate(node: &Node) -> Estimate {
     match node {
         Node::OneRow => Estimate { rows: 1.0, row_bytes: 8.0, cpu: ROW, io: 0.0 },
@@ -139,25 +139,25 @@ pub fn estimate(node: &Node) -> Estimate {
     }
 }
 
-/// Bytes that a value is taken to have.
+/// Assumed bytes of a value.
 const WIDTH: f64 = 9.0;
 
-/// Cost of joining rows by a hash table over the right ones.
+/// Returns the cost of joining rows by a hash table over the right ones.
 pub(crate) fn hash_cost(left: f64, right: f64) -> f64 {
     TABLE + right * BUILD + left * PROBE
 }
 
-/// Cost of comparing all left rows with all right ones, which are kept.
+/// Returns the cost of comparing all left rows with all right ones, which are buffered.
 pub(crate) fn product_cost(left: f64, right: f64) -> f64 {
     TABLE + right * BUILD + left * right * TEST
 }
 
-/// Cost of handing rows on.
+/// Returns the cost of passing rows on.
 pub(crate) fn given_cost(rows: f64) -> f64 {
     rows * ROW
 }
 
-/// Cost of a look-up in a scan by an index.
+/// Returns the cost of a seek of a scan.
 pub(crate) fn seek_cost(scan: &Scan, best: &super::seek::Best) -> f64 {
     let rows = table_rows(scan);
     let found = if best.unique { 1.0 } else { seek_rows(scan, best.index, best.equal, rows) };
@@ -169,7 +169,7 @@ fn leaf(rows: f64, columns: usize) -> Estimate {
     Estimate { rows, row_bytes, cpu: rows * READ, io: 0.0 }
 }
 
-/// A count as the number that estimates are made of.
+/// Converts a count to the number type of estimates.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 pub(crate) fn count(n: usize) -> f64 {
     n as f64
@@ -179,7 +179,7 @@ fn sorting(rows: f64) -> f64 {
     rows * (rows + 2.0).log2() * COMPARE + rows * BUILD
 }
 
-/// Rows that a TOP lets through of so many.
+/// Returns the rows that a TOP passes on.
 fn bounded(limit: &Expr, rows: f64) -> f64 {
     match limit.as_constant() {
         Some(types::Value::BigInt(n)) => rows.min(float(*n)),
@@ -192,10 +192,10 @@ pub(crate) fn float(n: i64) -> f64 {
     n as f64
 }
 
-/// Rows that a table is taken to have at least: it may be filled later, and the plan stays.
+/// Minimum estimate for a table: it may be filled later, while the plan stays.
 const ROWS_MIN: f64 = 10.0;
 
-/// Rows of a table now.
+/// Returns the current number of rows of a table.
 pub(crate) fn table_rows(scan: &Scan) -> f64 {
     let rows = table_of(&scan.table).rows.data.row_count();
     float(i64::try_from(rows).unwrap_or(i64::MAX)).max(ROWS_MIN)
@@ -236,8 +236,9 @@ fn of_scan(scan: &Scan) -> Estimate {
     Estimate { rows: given, row_bytes, cpu, io: 0.0 }
 }
 
-/// Rows that satisfy a scan's predicate. What a look-up by several columns finds is known better than the shares
-/// of each of them tell; only the other conjuncts count beside it.
+/// Returns the rows that satisfy a scan's predicate. For a seek by several columns the index gives
+/// a better estimate than the product of each column's selectivity; only the other conjuncts are
+/// multiplied with it.
 fn left_rows(scan: &Scan, rows: f64, find: Find<'_, '_>) -> f64 {
     let Some(predicate) = &scan.predicate else { return rows };
     let table = table_of(&scan.table);
@@ -264,14 +265,14 @@ fn left_rows(scan: &Scan, rows: f64, find: Find<'_, '_>) -> f64 {
     found * conjunction(rest, find)
 }
 
-/// Rows that have one value of the leading columns of an index together, if a sample tells.
+/// Returns the rows per value of an index's leading columns, if a sample has measured it.
 fn known_rows(scan: &Scan, index: usize, columns: usize, rows: f64) -> Option<f64> {
     let known = table_of(&scan.table).rows.statistics.get()?;
     let keys = known.prefix(index, columns)?;
     Some((rows / keys.max(1.0)).max(rows.min(1.0)))
 }
 
-/// Rows that have one value of the leading columns of an index that is not unique.
+/// Returns the rows per value of the leading columns of an index that is not unique.
 fn seek_rows(scan: &Scan, index: usize, columns: usize, rows: f64) -> f64 {
     if let Some(found) = known_rows(scan, index, columns, rows) {
         return found;
@@ -283,7 +284,7 @@ fn seek_rows(scan: &Scan, index: usize, columns: usize, rows: f64) -> f64 {
     (rows * shares).max(rows.min(1.0))
 }
 
-/// A column of a table, as a scan reads it.
+/// A table's column that a scan reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Column<'n> {
     scan: &'n Scan,
@@ -291,7 +292,7 @@ pub(crate) struct Column<'n> {
 }
 
 impl Column<'_> {
-    /// Number of distinct values; `None` if nothing is known.
+    /// Returns the number of distinct values; `None` without statistics.
     pub(crate) fn distinct(self) -> Option<f64> {
         let table = table_of(&self.scan.table);
         let rows = table_rows(self.scan);
@@ -306,7 +307,7 @@ impl Column<'_> {
         table.indexes.iter().any(leads).then(|| (rows / 10.0).max(1.0))
     }
 
-    /// Share of the rows for which a comparison with a value is true.
+    /// Returns the fraction of rows for which a comparison with a value is true.
     fn share(self, op: CompareOp, value: &types::Value) -> Option<f64> {
         let known = table_of(&self.scan.table).rows.statistics.get()?;
         super::statistics::share(known.column(self.ordinal)?, op, value)
@@ -318,7 +319,7 @@ impl Column<'_> {
     }
 }
 
-/// Finds the column of a table that a register holds above a node.
+/// Finds the table column in a register above a node.
 pub(crate) fn column_of(node: &Node, register: Register) -> Option<Column<'_>> {
     match node {
         Node::Scan(scan) => {
@@ -356,15 +357,15 @@ pub(crate) fn column_of(node: &Node, register: Register) -> Option<Column<'_>> {
     }
 }
 
-/// Distinct values of a register that the node fills.
+/// Returns the number of distinct values in a register that the node fills.
 pub(crate) fn distinct(node: &Node, register: Register) -> Option<f64> {
     column_of(node, register)?.distinct()
 }
 
-/// Finds the column that a register holds.
+/// A lookup of the column in a register.
 type Find<'f, 'n> = &'f dyn Fn(Register) -> Option<Column<'n>>;
 
-/// Returns the share of rows for which a predicate is true.
+/// Returns the fraction of rows for which a predicate is true.
 pub(crate) fn selectivity(predicate: &Expr, find: Find<'_, '_>) -> f64 {
     match &predicate.kind {
         ExprKind::And(all) => conjunction(all.iter(), find),
@@ -393,7 +394,7 @@ pub(crate) fn selectivity(predicate: &Expr, find: Find<'_, '_>) -> f64 {
     }
 }
 
-/// Share of the rows that satisfy all conjuncts.
+/// Returns the fraction of rows that satisfy all conjuncts.
 fn conjunction<'e>(all: impl Iterator<Item = &'e Expr>, find: Find<'_, '_>) -> f64 {
     let mut shares = Vec::new();
     let mut bounds: Vec<(Register, bool, f64)> = Vec::new();
@@ -402,20 +403,22 @@ fn conjunction<'e>(all: impl Iterator<Item = &'e Expr>, find: Find<'_, '_>) -> f
             shares.push(selectivity(conjunct, find));
             continue;
         };
-        // Two bounds of one column leave what lies between.
+        // Two bounds of one column select the values between them.
         match bounds.iter_mut().find(|b| b.0 == register && b.1 != above) {
             Some(other) => other.2 = (other.2 + share - 1.0).max(0.005),
             None => bounds.push((register, above, share)),
         }
     }
     shares.extend(bounds.into_iter().map(|b| b.2));
-    // The most selective counts whole, the others ever less: predicates go together.
+    // Exponential backoff: the most selective predicate counts fully, further ones less and less,
+    // since predicates are correlated.
     shares.sort_by(f64::total_cmp);
     let power = |i: usize| 1.0 / count(1 << i.min(3));
     shares.iter().enumerate().map(|(i, s)| s.powf(power(i))).product()
 }
 
-/// A bound of a column by a constant: the column, whether it bounds from below, and the share inside.
+/// Returns the bound of a column by a constant: its register, whether it is a lower bound, and the
+/// fraction within it.
 fn range_share(conjunct: &Expr, find: Find<'_, '_>) -> Option<(Register, bool, f64)> {
     let ExprKind::Compare(op, _, pair) = &conjunct.kind else { return None };
     if matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
@@ -440,7 +443,7 @@ fn equal_share(a: &Expr, b: &Expr, find: Find<'_, '_>) -> f64 {
     }
 }
 
-/// Returns the register of a column, converted or not.
+/// Returns the register of a column, with or without a conversion.
 pub(crate) fn bare(expr: &Expr) -> Option<Register> {
     match &expr.kind {
         ExprKind::Column(register) => Some(*register),
@@ -477,7 +480,7 @@ fn of_join(join: &Join) -> Estimate {
     Estimate { rows, row_bytes, cpu: cpu + rows * ROW, io: left.io + right.io }
 }
 
-/// Number of groups that so many rows fall into.
+/// Returns the number of groups in this many rows.
 fn groups<'e>(node: &Node, keys: impl Iterator<Item = &'e Expr>, rows: f64) -> f64 {
     let mut all = 1.0_f64;
     for key in keys {
@@ -508,12 +511,12 @@ fn of_limit(limit: &Limit) -> Estimate {
     let input = estimate(&limit.input);
     let Some(wanted) = limit.count.as_ref().filter(|_| !limit.percent) else { return input };
     let rows = bounded(wanted, input.rows);
-    // What does not have to see all its rows first stops early.
+    // An input that streams stops early; a blocking one is read in full.
     let share = if streams(&limit.input) { rows / input.rows.max(1.0) } else { 1.0 };
     Estimate { rows, cpu: input.cpu * share, ..input }
 }
 
-/// Tells whether an operator gives its first row before it has seen all of its input.
+/// Returns whether an operator returns its first row before reading all of its input.
 fn streams(node: &Node) -> bool {
     match node {
         Node::Filter(inner) => streams(&inner.0),
@@ -538,7 +541,7 @@ fn streams(node: &Node) -> bool {
     }
 }
 
-/// What one opening of an index spool costs: the index is made once for all of them.
+/// Returns the cost of one opening of an index spool: the index is built once for all of them.
 fn of_spool(spool: &Spool) -> Estimate {
     let input = estimate(&spool.input);
     let find = |r: Register| column_of(&spool.input, r);

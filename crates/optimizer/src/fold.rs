@@ -1,8 +1,9 @@
-//! Moments folded: what a condition computes of constant dates alone becomes a constant, where neither the
-//! session's settings nor the clock has a say in it.
+//! Constant folding of dates: an expression over constant dates becomes a constant, unless it
+//! depends on session settings or the clock.
 //!
-//! `d < DATEADD(month, 3, CAST('1994-01-01' AS date))` then bounds an index, is estimated by what is known
-//! of the values of `d`, and cannot fail. What fails stays as it is written: it may never be evaluated.
+//! `d < DATEADD(month, 3, CAST('1994-01-01' AS date))` then bounds an index, is estimated by the
+//! statistics of `d`, and cannot fail. An expression that fails is left as written, since it may
+//! never be evaluated.
 
 use types::value::ColumnType;
 use types::{ConvertOptions, DataType, Family, Mode, Value, convert};
@@ -11,7 +12,7 @@ use functions::date::date_added;
 use plan::expr::{Conversion, Expr, ExprKind};
 use plan::walk::{self, Rewrite};
 
-/// Folds the moments in an expression.
+/// Folds constant dates and times in an expression.
 pub(crate) fn fold(expr: &mut Expr) {
     walk::rewrite(expr, &mut |e| {
         let is_made = matches!(e.kind, ExprKind::Convert(_) | ExprKind::Call(..));
@@ -21,7 +22,7 @@ pub(crate) fn fold(expr: &mut Expr) {
     });
 }
 
-/// Returns the value of a moment that is known already.
+/// Returns the value of a date or time that is known already.
 fn value_of(expr: &Expr) -> Option<Value> {
     match &expr.kind {
         ExprKind::Constant(value) => (!value.is_null()).then(|| value.clone()),
@@ -38,8 +39,8 @@ fn value_of(expr: &Expr) -> Option<Value> {
     .filter(|value| !value.is_null())
 }
 
-/// Returns what a conversion to a moment gives, of a moment or of text in a form that has one meaning
-/// whatever SET DATEFORMAT says.
+/// Returns the result of converting a constant to a date or time: from another one, or from text in
+/// a format that does not depend on SET DATEFORMAT.
 fn converted(conversion: &Conversion, to: &ColumnType) -> Option<Value> {
     let Conversion { operand, style: None, mode: mode @ (Mode::Implicit | Mode::Explicit) } =
         conversion
@@ -59,7 +60,7 @@ fn converted(conversion: &Conversion, to: &ColumnType) -> Option<Value> {
         .then(|| convert(&value, &operand.ty, to, 0, *mode, &ConvertOptions::default()).ok())?
 }
 
-/// Returns the value of an argument of DATEADD: a number that was made wider, or a moment.
+/// Returns the value of an argument of DATEADD: a widened number, or a date or time.
 fn whole(conversion: &Conversion, to: &ColumnType) -> Option<Value> {
     match (conversion.operand.as_constant(), &to.data_type) {
         (Some(Value::Int(number)), DataType::BigInt) => Some(Value::BigInt(i64::from(*number))),
@@ -67,7 +68,7 @@ fn whole(conversion: &Conversion, to: &ColumnType) -> Option<Value> {
     }
 }
 
-/// Tells whether a text is `yyyy-mm-dd`.
+/// Returns whether a text has the form `yyyy-mm-dd`.
 fn is_year_month_day(text: &[u8]) -> bool {
     let is_part = |(place, byte): (usize, &u8)| match place {
         4 | 7 => *byte == b'-',

@@ -1,13 +1,15 @@
-//! Conditions on the rows of a Parquet file become conditions on its row groups: with the least and the greatest
-//! value of a column, which the footer has, many can be passed over unread.
+//! Row group elimination for Parquet files: conditions on rows become conditions on row groups. By
+//! the minimum and maximum of a column, which are in the file's footer, many groups can be skipped
+//! unread.
 //!
 //! ```text
 //! c < 5            least < 5
 //! c = 5            least <= 5 AND greatest >= 5
 //! c IN (5, 9)      (least <= 5 AND greatest >= 5) OR (least <= 9 AND greatest >= 9)
 //! ```
-//! Each holds wherever a row may satisfy what is written, and the rows are still looked at one by one. Only bare columns
-//! take part, and those that are converted between numbers or between dates, which keeps their order.
+//! Each is true for every group that may contain a matching row; the rows of such groups are still
+//! checked one by one. Only bare columns are used, and columns converted between numbers or between
+//! dates, which preserves their order.
 
 use types::{Collation, DataType};
 
@@ -17,7 +19,7 @@ use plan::query::{BulkFormat, BulkScan, GroupTest};
 use plan::walk::{self, Rewrite};
 
 impl Optimizer<'_> {
-    /// Gives a scan the tests that follow from what its rows have to satisfy.
+    /// Adds to a scan the group conditions that follow from its rows' conditions.
     pub(crate) fn test_groups(&mut self, scan: &mut BulkScan, conjuncts: &[Expr]) {
         if !matches!(scan.format, BulkFormat::Parquet(_)) {
             return;
@@ -32,7 +34,7 @@ impl Optimizer<'_> {
         }
     }
 
-    /// As [`Self::test_groups`], for what is asked of values that are computed of the columns.
+    /// Like [`Self::test_groups`], for conditions on values computed from the columns.
     pub(crate) fn test_groups_below(
         &mut self,
         scan: &mut BulkScan,
@@ -53,14 +55,14 @@ impl Optimizer<'_> {
     }
 }
 
-/// Makes the test of one conjunct.
+/// Builds the group condition of one conjunct.
 struct Maker<'m, 'o> {
     optimizer: &'m mut Optimizer<'o>,
     scan: &'m BulkScan,
     bounds: Vec<(u16, Register, Register)>,
 }
 
-/// An end of the values of a row group.
+/// The minimum or the maximum of a row group.
 #[derive(Clone, Copy)]
 enum End {
     Least,
@@ -68,7 +70,8 @@ enum End {
 }
 
 impl Maker<'_, '_> {
-    /// Makes a test that holds wherever the condition may; `None` for conditions that say nothing about bounds.
+    /// Returns a condition that is true for every group with a matching row; `None` for a condition
+    /// that does not limit the bounds.
     fn test(&mut self, condition: &Expr) -> Option<Expr> {
         let of = |kind| Expr { kind, ty: condition.ty };
         match &condition.kind {
@@ -125,13 +128,13 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Returns a value with the bound of its column in the column's place.
+    /// Returns a value with its column replaced by the column's bound.
     fn bound(&mut self, value: &Expr, collation: Collation, end: End) -> Option<Expr> {
         match &value.kind {
             ExprKind::Column(register) => {
                 let column = self.scan.columns.iter().find(|column| column.1 == *register);
                 let ordinal = column?.0;
-                // The order of bounds is that of their bytes.
+                // Bounds of strings are ordered by their bytes.
                 if value.ty.data_type.is_string() && collation != value.ty.collation {
                     return None;
                 }
@@ -167,7 +170,7 @@ impl Maker<'_, '_> {
     }
 }
 
-/// Types between which conversions keep the order of values.
+/// Types between which conversions preserve the order of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Number,
@@ -195,7 +198,7 @@ impl Family {
     }
 }
 
-/// Tells whether an expression has one value for all rows of a statement.
+/// Returns whether an expression has the same value for all rows of a statement.
 fn is_fixed(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Constant(_) | ExprKind::Variable(_) => true,

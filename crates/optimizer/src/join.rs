@@ -1,9 +1,9 @@
-//! Inner joins: their inputs and predicates are put into one pool, from which an order and a method for
-//! each join are chosen by cost: exactly, by dynamic programming over sets of inputs, up to
-//! [`INPUTS_EXACT_MAX`] of them, greedily beyond.
+//! Inner joins: their inputs and predicates are collected in a pool, from which a join order and
+//! the methods are chosen by cost: exactly, by dynamic programming over sets of inputs, up to
+//! [`INPUTS_EXACT_MAX`] of them; greedily beyond.
 //!
-//! Semi-joins over the pool are taken out first and put back where they take most rows away for least
-//! work: directly over the one input that they are about, or over all.
+//! Semi-joins over the pool are removed first, and added back where they eliminate most rows at
+//! least cost: directly above the single input that they restrict, or above all.
 
 use super::attach::{Sides, attach};
 use super::conjunct::{filter, is_volatile, node_reads, part, split};
@@ -15,12 +15,12 @@ use plan::expr::{CompareOp, Expr, ExprKind};
 use plan::query::{Join, JoinKind, JoinMethod, Node};
 use plan::walk::{self, Registers};
 
-/// Inputs of inner joins for which all orders are looked at.
+/// Maximum number of inputs for which all join orders are compared.
 pub(crate) const INPUTS_EXACT_MAX: usize = 10;
-/// Inputs that fit the sets of the search; more are joined as they stand.
+/// Maximum number of inputs in a search, one bit each; more are joined as written.
 const INPUTS_MAX: usize = 64;
 
-/// Inner joins taken apart.
+/// The inputs and predicates of a tree of inner joins.
 #[derive(Default)]
 struct Pool {
     inputs: Vec<Node>,
@@ -33,7 +33,7 @@ struct Semi {
     kind: JoinKind,
     right: Node,
     on: Vec<Expr>,
-    /// Whether the right side is optimized already.
+    /// Whether the right side is already optimized.
     ready: bool,
 }
 
@@ -54,7 +54,7 @@ impl Optimizer<'_> {
         if simplify(&mut pool.conjuncts) == Verdict::Never {
             return Node::Empty;
         }
-        // How often it is evaluated is the number of joined rows.
+        // A volatile expression is evaluated once per joined row.
         let conjuncts = std::mem::take(&mut pool.conjuncts);
         let (above, conjuncts) = conjuncts.into_iter().partition(is_volatile);
         pool.conjuncts = conjuncts;
@@ -66,13 +66,14 @@ impl Optimizer<'_> {
         filter(node, above)
     }
 
-    /// Takes a tree of joins apart. An outer join whose missing side a conjunct rejects is an inner one.
+    /// Collects the inputs of a tree of joins. An outer join whose optional side a conjunct rejects
+    /// becomes an inner one.
     fn flatten(&mut self, node: Node, pool: &mut Pool) {
         match node {
             Node::Join(mut join) => {
                 let kept = matches!(join.kind, JoinKind::Left | JoinKind::Full);
                 if !kept && let JoinMethod::Hash(keys) = &mut join.method {
-                    // One that has its method already.
+                    // A join that has its method already.
                     let mut on: Vec<Expr> = std::mem::take(keys).into_iter().map(equal).collect();
                     on.extend(join.on.take());
                     join.on = conjunct::join_conjuncts(on);
@@ -122,8 +123,8 @@ impl Optimizer<'_> {
         self.flatten(join.right, pool);
     }
 
-    /// Joins too many inputs in the order in which they are written: each condition is part of the first join that has
-    /// all that it reads.
+    /// Joins too many inputs in the order in which they are written: each condition is added to the
+    /// first join that has all its columns.
     fn as_written(&mut self, pool: Pool, outer: &Registers, all: &Registers) -> Node {
         let mut left = pool.conjuncts;
         let mut known = outer.clone();
@@ -152,7 +153,7 @@ impl Optimizer<'_> {
         node
     }
 
-    /// Orders the inputs of a pool and joins them.
+    /// Chooses the order of a pool's inputs, and joins them.
     fn order(&mut self, mut pool: Pool, outer: &Registers, all: &Registers) -> Node {
         let fills: Vec<Registers> = pool.inputs.iter().map(|i| walk::fills(i).0).collect();
         let mut local: Vec<Vec<Expr>> = fills.iter().map(|_| Vec::new()).collect();
@@ -216,8 +217,8 @@ impl Optimizer<'_> {
         node
     }
 
-    /// Makes the right side of a semi-join one more input of the inner joins, where its few values find
-    /// rows of another by an index; else gives the semi-join back.
+    /// Adds the right side of a semi-join to the inner joins, if its few values can drive an index
+    /// seek on another input; otherwise returns the semi-join.
     fn drive(
         &mut self,
         mut semi: Semi,
@@ -264,7 +265,7 @@ impl Optimizer<'_> {
         None
     }
 
-    /// Decides which semi-joins go over one input, by its place, and which over all.
+    /// Decides which semi-joins are placed above one input, by its index, and which above all.
     fn place_semis(
         &self,
         semis: Vec<Semi>,
@@ -304,15 +305,15 @@ impl Optimizer<'_> {
             return attach(kind, sides, on, &Registers::default(), &all, self.hints);
         }
         on.iter_mut().for_each(|c| self.expression(c));
-        // What reads the right side alone is its own.
+        // Conjuncts that read only the right side are pushed into it.
         let (below, on) = part(on, &own, &all);
         let right = self.push(right, below, known, &all);
         attach(kind, Sides { left, right }, on, &Registers::default(), &all, self.hints)
     }
 }
 
-/// Takes an equality of the right side of a semi-join with something outside apart: what is outside, and
-/// the right side's value.
+/// Splits an equality between the right side of a semi-join and the outside: returns the outer
+/// operand and the right side's value.
 fn key_of<'e>(conjunct: &'e Expr, own: &Registers) -> Option<(&'e Expr, Expr)> {
     let ExprKind::Compare(CompareOp::Equal, collation, pair) = &conjunct.kind else { return None };
     if walk::has_subquery(conjunct) {
@@ -333,14 +334,14 @@ fn key_of<'e>(conjunct: &'e Expr, own: &Registers) -> Option<(&'e Expr, Expr)> {
     Some((left, key))
 }
 
-/// The comparison that a pair of hash keys came from.
+/// Returns the comparison behind a pair of hash keys.
 fn equal((left, right): (Expr, Expr)) -> Expr {
     let collation = left.ty.collation;
     let kind = ExprKind::Compare(CompareOp::Equal, collation, Box::new((left, right)));
     Expr { kind, ty: super::unnest::bit() }
 }
 
-/// Tells whether a semi-join is expected to leave few of an input's rows.
+/// Returns whether a semi-join is expected to keep few of an input's rows.
 fn is_selective(semi: &Semi, relation: &Relation) -> bool {
     if semi.kind == JoinKind::Anti {
         return false;
@@ -350,13 +351,13 @@ fn is_selective(semi: &Semi, relation: &Relation) -> bool {
     right < relation.estimate.rows
 }
 
-/// Returns the inputs whose registers these are, as a set.
+/// Returns the inputs that fill these registers, as a bit set.
 fn places_of(read: &Registers, fills: &[Registers]) -> u64 {
     let places = fills.iter().enumerate().filter(|(_, own)| !own.is_disjoint(read));
     places.fold(0, |set, (place, _)| set | 1 << place)
 }
 
-/// Makes the tree that a search has chosen.
+/// Builds the tree that a search has chosen.
 struct Builder<'b> {
     relations: Vec<Relation>,
     predicates: Vec<Predicate>,
@@ -365,8 +366,8 @@ struct Builder<'b> {
 }
 
 impl Builder<'_> {
-    /// Puts conjuncts that read no input where the first row is made: if they fail, the sides that are
-    /// opened for each row are never opened.
+    /// Adds conjuncts that read no input above the first input: if they are false, the sides that
+    /// are opened for each row are never opened.
     fn start(&mut self, plan: &Plan, conjuncts: Vec<Expr>) {
         let mut set = plan.whole();
         while let How::Join { left, .. } = plan.how(set) {

@@ -1,14 +1,19 @@
-//! The optimizer: a pass between binding and running.
+//! The optimizer: a pass between binding and execution.
 //!
-//! The binder makes a tree of what is written: FROM as it stands, WHERE above it, a sort for each ORDER
-//! BY. From there, top down: subqueries become joins (`unnest.rs`, `scalar.rs`); predicates are
-//! simplified (`simplify.rs`, `fold.rs`) and pushed to the tables they are about, where they choose the access path
-//! (`seek.rs`), or which parts of a file are read (`groups.rs`); inner joins are ordered (`join.rs`, `order_search.rs`) and given a method
-//! (`attach.rs`); sorts are left out where an index gives the order (`order.rs`), windows number rows that
-//! come in their order (`stream.rs`), and order is left out where nobody sees it (`unordered.rs`); scans that are opened over and over get an
-//! index of their own (`spool.rs`); at last, what nobody reads is left out (`prune.rs`). Costs are `estimate.rs`'s, from what `statistics.rs` knows.
+//! The binder builds a tree of what is written: FROM as written, WHERE above it, a sort for each
+//! ORDER BY. The optimizer then works top down:
 //!
-//! [`Level::None`] leaves the tree as the binder made it: tests compare the two.
+//! - subqueries become joins (`unnest.rs`, `scalar.rs`);
+//! - predicates are simplified (`simplify.rs`, `fold.rs`) and pushed to their tables, where they
+//!   choose the access path (`seek/`) or the parts of a file to read (`groups.rs`);
+//! - inner joins are ordered (`join.rs`, `order_search.rs`) and given a method (`attach.rs`);
+//! - sorts are removed where an index provides the order (`order.rs`), windows stream over sorted
+//!   input (`stream.rs`), and order is dropped where it does not show (`unordered.rs`);
+//! - scans that are opened repeatedly get an index spool (`spool.rs`);
+//! - finally, unread columns are removed (`prune.rs`).
+//!
+//! Costs come from `estimate.rs`, which uses `statistics.rs`. [`Level::None`] leaves the tree as
+//! the binder built it: tests compare the two.
 #![forbid(unsafe_code)]
 
 mod attach;
@@ -49,40 +54,40 @@ pub use prune::{prune, prune_query};
 pub use seek::{is_point, takes_hinted_paths};
 pub use sweep::leftovers;
 
-/// What OPTION asks of the optimizer.
+/// Query hints for the optimizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// FORCE ORDER: inputs are joined as they are written.
+    /// FORCE ORDER: inputs are joined in the written order.
     pub force_order: bool,
-    /// LOOP JOIN, HASH JOIN.
+    /// LOOP JOIN or HASH JOIN for all joins.
     pub method: Option<Method>,
     /// Whether a table has a hint about its access path.
     pub paths: bool,
 }
 
-/// What the binder lends of a statement that is being bound.
+/// The parts of a statement's state that the optimizer uses.
 pub struct Statement<'s> {
-    /// How much is done.
+    /// The level of optimization.
     pub level: Level,
-    /// Registers given out so far.
+    /// Number of registers allocated.
     pub registers: &'s mut u32,
-    /// Numbers given to subqueries that are run once.
+    /// Number of numbers allocated to subqueries that run once.
     pub once: &'s mut u32,
-    /// What OPTION and join hints ask.
+    /// Query hints and join hints.
     pub hints: Hints,
     /// Whether the statement has any subquery.
     pub subqueries: bool,
     /// Whether it assigns variables.
     pub assigns: bool,
-    /// Expressions, conditions, queries and sources that it is bound from.
+    /// Number of expressions, conditions, queries and sources it was bound from.
     pub size: u32,
-    /// Set where the plan is so deep that it is good for the place alone that it was made at.
+    /// Set if the plan is so deep that it is valid only for this call.
     pub unkept: &'s mut bool,
-    /// Where samples of tables are read.
+    /// Storage from which tables are sampled.
     pub store: &'s Arc<storage::Store>,
 }
 
-/// What a pass over one statement knows and counts.
+/// The state of a pass over one statement.
 pub struct Optimizer<'o> {
     registers: &'o mut u32,
     once: &'o mut u32,
@@ -91,22 +96,22 @@ pub struct Optimizer<'o> {
     subqueries: bool,
     /// Whether the statement assigns variables.
     assigns: bool,
-    /// Whether the rows of the tree are there to be changed.
+    /// Whether the statement changes the rows of the tree.
     changes: bool,
-    /// Queries inside queries that are being tried.
+    /// Number of nested queries that are being tried.
     depth: u32,
-    /// Trials so far.
+    /// Number of trials so far.
     trials: u32,
-    /// Subqueries that have become joins.
+    /// Number of subqueries that have become joins.
     unnested: usize,
-    /// Subqueries around the query that is being optimized.
+    /// Number of subqueries around the query that is being optimized.
     level: u32,
-    /// Where samples are read.
+    /// Storage from which tables are sampled.
     store: &'o Arc<storage::Store>,
 }
 
 impl<'o> Optimizer<'o> {
-    /// Returns one for the statement being bound; `None` if nothing is to be done.
+    /// Returns the optimizer of a statement; `None` if nothing is to be done.
     fn of(statement: &'o mut Statement<'_>) -> Option<Self> {
         (statement.level == Level::Full).then_some(Self {
             registers: statement.registers,
@@ -129,11 +134,11 @@ impl<'o> Optimizer<'o> {
         register
     }
 
-    /// Optimizes a tree that stands alone.
+    /// Optimizes a tree without a surrounding query.
     fn top(&mut self, node: Node) -> Node {
         let none = Registers::default();
         match node {
-            // The commonest, without a look at what they fill.
+            // The most common cases, which need no list of filled registers.
             Node::OneRow | Node::Scan(_) => self.push(node, Vec::new(), &none, &none),
             Node::Filter(inner) if !self.subqueries && matches!(inner.0, Node::Scan(_)) => {
                 self.push(Node::Filter(inner), Vec::new(), &none, &none)
@@ -146,7 +151,7 @@ impl<'o> Optimizer<'o> {
         }
     }
 
-    /// Makes the values of the tables of a tree known.
+    /// Samples the tables of a tree that have no statistics.
     fn learn(&self, node: &Node) {
         let mut nodes = vec![node];
         while let Some(node) = nodes.pop() {
@@ -165,7 +170,7 @@ impl<'o> Optimizer<'o> {
         self.whole(query);
         self.level -= 1;
         prune_query(query);
-        // Once more: only now it is known which columns are read.
+        // Again, since the columns that are read are only known now.
         unordered::relax(&mut query.root, unordered::Order::Seen);
     }
 
@@ -175,7 +180,7 @@ impl<'o> Optimizer<'o> {
         self.rows(&mut query.root, &mut exprs);
     }
 
-    /// Optimizes rows and what is evaluated over each.
+    /// Optimizes a tree, and the expressions that are evaluated for each of its rows.
     fn rows(&mut self, root: &mut Node, exprs: &mut [&mut Expr]) {
         let mut node = std::mem::replace(root, Node::Empty);
         if self.subqueries {
@@ -187,10 +192,11 @@ impl<'o> Optimizer<'o> {
     }
 }
 
-/// Bound expressions, conditions, queries and sources up to which no tree is measured: it cannot be deep.
+/// Number of bound items up to which a tree is not measured: it cannot be deep.
 const SMALL: u32 = 32;
 
-/// Refuses what is too deep to be walked, run and dropped. Every tree passes here before it is optimized, and after.
+/// Refuses a tree that is too deep for passes, execution and drop. Every tree is measured before
+/// and after it is optimized.
 fn measured<'p>(
     statement: &mut Statement<'_>,
     parts: impl Iterator<Item = Part<'p>>,
@@ -201,10 +207,10 @@ fn measured<'p>(
     Ok(())
 }
 
-/// Optimizes a query and leaves out what nobody reads.
+/// Optimizes a query, and removes unread columns.
 ///
 /// # Errors
-/// 8631 for one that is too deep, as all functions here.
+/// 8631 if it is too deep, as for all functions here.
 pub fn query(statement: &mut Statement<'_>, query: &mut Query) -> Result<()> {
     measured(statement, depth::of_query(query))?;
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
@@ -232,7 +238,7 @@ pub fn root(statement: &mut Statement<'_>, root: &mut Node) -> Result<()> {
     measured(statement, std::iter::once(Part::Node(root)))
 }
 
-/// Optimizes rows and the values made of each; what nobody reads of them is the caller's to know.
+/// Optimizes a tree and the values computed for each row; the caller removes unread columns.
 pub fn rows(
     statement: &mut Statement<'_>,
     root: &mut Node,
@@ -248,7 +254,7 @@ pub fn rows(
     measured(statement, parts(root, values))
 }
 
-/// The parts of a tree and of what is evaluated over its rows.
+/// Returns the parts of a tree, and of the values that are computed for each row.
 fn parts<'p>(root: &'p Node, values: &'p [&mut Expr]) -> impl Iterator<Item = Part<'p>> {
     std::iter::once(Part::Node(root)).chain(values.iter().map(|value| Part::Expr(value)))
 }
@@ -277,12 +283,12 @@ fn optimize(statement: &mut Statement<'_>, value: &mut Expr, opened: spool::Open
     measured(statement, std::iter::once(Part::Expr(value)))
 }
 
-/// Optimizes the subqueries of an expression that stands outside of any tree.
+/// Optimizes the subqueries of an expression outside any tree.
 pub fn expression(statement: &mut Statement<'_>, expr: &mut Expr) -> Result<()> {
     optimize(statement, expr, spool::Opened::Once)
 }
 
-/// Joins two inputs without a predicate.
+/// Returns a join of two inputs without a predicate.
 pub fn inner_join(left: Node, right: Node) -> Node {
     let (left_live, right_live) = (walk::live(&left), walk::live(&right));
     Node::Join(Box::new(Join {

@@ -1,4 +1,4 @@
-//! ORDER BY: by an index where one gives the order, else by a sort.
+//! ORDER BY: by an index that has the order, else by a sort.
 
 use super::stream;
 use catalog::IndexKind;
@@ -7,7 +7,7 @@ use plan::query::{Access, JoinKind, Node, Scan, Sort, SortKey};
 use plan::statement::table_of;
 use plan::walk::{self, Registers};
 
-/// Sorts a node's rows, unless it can be made to give them in that order.
+/// Sorts a node's rows, unless it can be changed to return them in that order.
 pub(crate) fn sort(mut input: Node, keys: Vec<SortKey>, limit: Option<Expr>) -> Node {
     let keys = distinct(keys);
     if keys.is_empty() || provide(&mut input, &keys) {
@@ -17,7 +17,7 @@ pub(crate) fn sort(mut input: Node, keys: Vec<SortKey>, limit: Option<Expr>) -> 
     Node::Sort(Box::new(Sort { input, keys, limit, live }))
 }
 
-/// Leaves constants and repeated keys out: they order nothing.
+/// Removes constants and repeated keys, which do not affect the order.
 pub(crate) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
     let mut kept: Vec<SortKey> = Vec::with_capacity(keys.len());
     for key in keys {
@@ -29,7 +29,8 @@ pub(crate) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
     kept
 }
 
-/// Makes the node give its rows in the order of the keys, if it can.
+/// Changes the node to return its rows in the order of the keys, if possible; returns whether it
+/// did.
 pub(crate) fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
     match node {
         Node::OneRow | Node::Empty => true,
@@ -47,7 +48,7 @@ pub(crate) fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
         }
         Node::Scan(scan) => provide_scan(scan, keys),
         Node::Aggregate(aggregate) => aggregate.scalar,
-        // What is below has been brought into the window's order, which must stay.
+        // The input has been sorted for the window, which must stay so.
         Node::Window(window) => stream::gives(window, keys),
         Node::Join(_)
         | Node::View(_)
@@ -65,7 +66,7 @@ pub(crate) fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
     }
 }
 
-/// Tells whether no two rows of a node agree in all of these registers.
+/// Returns whether no two rows of a node are equal in all of these registers.
 pub(crate) fn is_unique(node: &Node, registers: &Registers) -> bool {
     match node {
         Node::OneRow | Node::Empty => true,
@@ -96,7 +97,7 @@ pub(crate) fn is_unique(node: &Node, registers: &Registers) -> bool {
             JoinKind::Inner => {
                 is_unique(&join.left, registers) && is_unique(&join.right, registers)
             }
-            // Rows without a match are alike on the missing side.
+            // Left rows without a match have the same NULLs on the right side.
             JoinKind::Left => is_unique(&join.left, registers) && is_unique(&join.right, registers),
             JoinKind::Full => false,
         },
@@ -128,7 +129,8 @@ fn provide_scan(scan: &mut Scan, keys: &[SortKey]) -> bool {
         })
         .collect();
     let Some(wanted) = ordinals else { return false };
-    // Whether index columns behind the first `skip` give the wanted order, and if so backwards.
+    // Returns whether index columns after the first `skip` give the order, and if so whether
+    // backwards.
     let direction = |index: usize, skip: usize| -> Option<bool> {
         let index = &table.indexes[index];
         if index.kind != IndexKind::Range || index.filter.is_some() {

@@ -1,5 +1,5 @@
-//! The search for an order of inner joins: the cheapest way to join each set of inputs, made of the
-//! cheapest ways to join smaller ones and one more input, on either side.
+//! The search for an order of inner joins, by dynamic programming: the cheapest plan of a set of
+//! inputs combines the cheapest plan of a smaller set with one more input, on either side.
 
 use hashbrown::HashMap;
 
@@ -15,17 +15,17 @@ use plan::query::Node;
 use plan::statement::table_of;
 use plan::walk::{self, Registers};
 
-/// What a product of inputs costs that no predicate joins: it is a last resort.
+/// Extra cost of a cross product, so that it is used only as a last resort.
 const PRODUCT: f64 = 1e6;
 
-/// What a method costs that a hint has not asked for.
+/// Extra cost of a method or scan that a hint advises against.
 const UNASKED: f64 = 1e3;
 
-/// An input of the joins, optimized by itself.
+/// An input of the joins, already optimized.
 pub(crate) struct Relation {
     pub node: Node,
     pub fills: Registers,
-    /// Inputs whose rows it reads: it is opened for each of them.
+    /// Inputs whose rows it reads: it is opened for each row of those.
     pub needs: u64,
     pub estimate: Estimate,
     /// Rows before predicates, if it is a table.
@@ -39,7 +39,7 @@ impl Relation {
         Self { node, fills, needs, estimate, base }
     }
 
-    /// Puts another node in its place that gives the same registers.
+    /// Replaces its node by one that fills the same registers.
     pub(crate) fn replace(&mut self, node: Node) {
         self.estimate = estimate(&node);
         self.node = node;
@@ -57,15 +57,15 @@ fn scan_of(node: &Node) -> Option<&plan::query::Scan> {
 
 /// A predicate over two or more inputs.
 pub(crate) struct Predicate {
-    /// Taken when it is placed.
+    /// The predicate; taken when it is placed.
     pub expr: Option<Expr>,
-    /// The inputs that it reads.
+    /// Inputs that it reads, as a bit set.
     pub places: u64,
-    /// Share of the pairs for which it is true.
+    /// Fraction of the pairs for which it is true.
     share: f64,
-    /// Inputs of the two sides of an equality.
+    /// Inputs of the two sides, if it is an equality.
     key: Option<(u64, u64)>,
-    /// The bare columns of an equality, left and right.
+    /// Bare columns of an equality, left and right.
     columns: [Option<Register>; 2],
 }
 
@@ -103,7 +103,7 @@ impl Predicate {
         Self { expr: Some(expr), places, share, key, columns }
     }
 
-    /// Tells whether it is an equality between the two sets.
+    /// Returns whether it is an equality between the two sets.
     fn joins(&self, left: u64, right: u64) -> bool {
         self.key.is_some_and(|(a, b)| {
             (a & !left == 0 && b & !right == 0) || (b & !left == 0 && a & !right == 0)
@@ -111,8 +111,8 @@ impl Predicate {
     }
 }
 
-/// Share of the pairs that agree in two columns: one of a value of the side that has more of them. A
-/// column of which nothing is known has as many as its input has rows.
+/// Returns the fraction of pairs that are equal in two columns: 1 / the larger number of distinct
+/// values. A column without statistics has as many as its input has rows.
 fn equal_share(columns: [Option<Register>; 2], relations: &[Relation]) -> f64 {
     let values = columns.map(|register| {
         let relation = relations.iter().find(|r| register.is_some_and(|c| r.fills.contains(c)))?;
@@ -123,10 +123,10 @@ fn equal_share(columns: [Option<Register>; 2], relations: &[Relation]) -> f64 {
     if values.iter().all(Option::is_none) { 0.1 } else { 1.0 / most }
 }
 
-/// How the rows of a set of inputs are made.
+/// How the rows of a set of inputs are produced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum How {
-    /// By one input.
+    /// By reading one input.
     Leaf(usize),
     /// By joining two sets.
     Join { left: u64, right: u64, method: Method },
@@ -139,7 +139,7 @@ struct Entry {
     how: How,
 }
 
-/// What a search found.
+/// The result of a search.
 pub(crate) struct Plan {
     best: HashMap<u64, Entry>,
     whole: u64,
@@ -151,13 +151,13 @@ impl Plan {
         self.whole
     }
 
-    /// Returns how a set is made that the plan has.
+    /// Returns how a set in the plan is produced.
     pub(crate) fn how(&self, set: u64) -> How {
         self.best.get(&set).map_or(How::Leaf(0), |e| e.how)
     }
 }
 
-/// Finds an order.
+/// Finds the cheapest join order.
 pub(crate) fn search(relations: &[Relation], predicates: &[Predicate], hints: Hints) -> Plan {
     let whole = (0..relations.len()).fold(0, |set, i| set | 1 << i);
     let shares = shares_of(relations, predicates);
@@ -176,8 +176,8 @@ pub(crate) fn search(relations: &[Relation], predicates: &[Predicate], hints: Hi
     Plan { best: search.best, whole }
 }
 
-/// Shares of the predicates; several equalities of two inputs that cover a unique key of one find one
-/// row of it, however they go together.
+/// Returns the selectivity of each predicate. Several equalities between two inputs that cover a
+/// unique key of one match at most one of its rows, even if they are correlated.
 fn shares_of(relations: &[Relation], predicates: &[Predicate]) -> Vec<f64> {
     let mut shares: Vec<f64> = predicates.iter().map(|p| p.share).collect();
     for (place, relation) in relations.iter().enumerate() {
@@ -220,7 +220,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Looks at every set of inputs.
+    /// Computes the cheapest plan of every set of inputs.
     fn exact(&mut self, whole: u64) {
         for set in 1..=whole {
             if set.count_ones() < 2 {
@@ -233,7 +233,7 @@ impl Search<'_> {
         }
     }
 
-    /// Adds one input after the other, each time the one that costs least.
+    /// Adds one input at a time, always the one with the lowest cost.
     fn greedy(&mut self, whole: u64) {
         let start = (0..self.relations.len())
             .filter(|&i| self.relations[i].needs == 0)
@@ -265,7 +265,7 @@ impl Search<'_> {
         }
     }
 
-    /// Joins the inputs as they stand.
+    /// Joins the inputs in the written order.
     fn in_order(&mut self, count: usize) {
         let mut set = 1_u64;
         for place in 1..count {
@@ -280,7 +280,7 @@ impl Search<'_> {
 
     fn extend_to(&mut self, set: u64) {
         let mut found: Option<Entry> = None;
-        // From the last to the first: of equal plans, the one as written stays.
+        // From the last to the first, so that among equal plans the written order wins.
         for place in (0..self.relations.len()).rev() {
             let one = 1_u64 << place;
             if set & one == 0 {
@@ -299,7 +299,7 @@ impl Search<'_> {
         }
     }
 
-    /// Rows that joining a set gives, in whatever order.
+    /// Returns the rows of a joined set, which do not depend on the order.
     fn rows(&self, set: u64) -> f64 {
         let members = self.relations.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1);
         let product: f64 = members.map(|(_, r)| r.estimate.rows.max(0.01)).product();
@@ -307,7 +307,7 @@ impl Search<'_> {
         product * inside.map(|(_, share)| share).product::<f64>()
     }
 
-    /// The cheapest way to join two sets; `None` if the right one cannot come after the left one.
+    /// Returns the cheapest join of two sets; `None` if the right one cannot follow the left one.
     fn joined(&self, left: u64, right: u64) -> Option<Entry> {
         let (a, b) = (self.best.get(&left)?, self.best.get(&right)?);
         if self.needs(left) & !left != 0 {
@@ -329,7 +329,7 @@ impl Search<'_> {
             .predicates
             .iter()
             .any(|p| p.places & !whole == 0 && p.places & left != 0 && p.places & right != 0);
-        // However few rows are expected: estimates may be far off.
+        // Whatever the estimated number of rows, since estimates may be far off.
         let product = if joined { 0.0 } else { PRODUCT };
         let seek = if right.count_ones() == 1 { self.seek(left, right) } else { None };
         let by_hash = if keyed {
@@ -350,7 +350,7 @@ impl Search<'_> {
             None => by_loop <= by_hash,
         };
         let (cost, method) = if loops { (by_loop, Method::Loop) } else { (by_hash, Method::Hash) };
-        // What a hint asks for wins wherever any order allows it.
+        // A hinted method wins if any order allows it.
         let unasked = match self.hints.method {
             Some(asked) if asked != method => UNASKED,
             _ if self.wants_seek(left) || (wants_seek && seek.is_none()) => UNASKED,
@@ -359,7 +359,7 @@ impl Search<'_> {
         Some(entry(cost + product + unasked, method))
     }
 
-    /// Tells whether a hint asks that the one table of a set be looked up, and nothing does so yet.
+    /// Returns whether a hint requests a seek on the single table of a set that has none yet.
     fn wants_seek(&self, set: u64) -> bool {
         self.hints.paths
             && set.count_ones() == 1
@@ -372,7 +372,7 @@ impl Search<'_> {
         members.fold(0, |all, (_, r)| all | r.needs)
     }
 
-    /// Cost of finding the rows of `right` for one row of `left` by an index.
+    /// Returns the cost of finding the rows of `right` for one row of `left` by an index.
     fn seek(&self, left: u64, right: u64) -> Option<f64> {
         let relation = &self.relations[right.trailing_zeros() as usize];
         let scan = scan_of(&relation.node)?;

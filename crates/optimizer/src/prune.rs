@@ -1,10 +1,10 @@
-//! Leaves out what nobody reads: columns of scans, computed values, values kept by buffers.
+//! Removes registers that are never read: columns of scans, computed values, buffered values.
 
 use plan::expr::ExprKind;
 use plan::query::{Live, Node, Query};
 use plan::walk::{self, Registers};
 
-/// Leaves out of a query's scans and buffers the registers that nothing in it reads.
+/// Removes from a query's scans and buffers the registers that nothing in it reads.
 pub fn prune_query(query: &mut Query) {
     let mut used = Registers::default();
     walk::visit_query(query, &mut |e| {
@@ -15,7 +15,7 @@ pub fn prune_query(query: &mut Query) {
     prune(&mut query.root, &used);
 }
 
-/// Leaves out of a node the registers that are not in `used`.
+/// Removes from a node the registers that are not in `used`.
 pub fn prune(node: &mut Node, used: &Registers) {
     let keep = |live: &mut Live| live.registers.retain(|r| used.contains(*r));
     match node {

@@ -1,5 +1,5 @@
-//! Top down through a tree with the conjuncts that its rows have to satisfy: each goes as deep as it
-//! can, and each operator is optimized on the way.
+//! Predicate pushdown: walks top down through a tree with the conjuncts that its rows must satisfy.
+//! Each conjunct is placed as deep as possible, and each operator is optimized on the way.
 
 use types::value::ColumnType;
 use types::{Collation, DataType, Value};
@@ -16,13 +16,15 @@ use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Aggregate, Join, JoinKind, Node, Query, SetKind, SetOperation, Sort, Window};
 use plan::walk::{self, Registers, Rewrite};
 
-/// Subqueries around a scan up to which it checks those of its own conditions. A scan has its conditions twice, so
-/// subqueries in each other would double with each level.
+/// Maximum number of enclosing subqueries for which a scan optimizes the subqueries in its
+/// conditions. A scan has its conditions twice, so the work for nested subqueries would double with
+/// each level.
 const LEVELS_IN_SCANS: u32 = 3;
 
 impl Optimizer<'_> {
-    /// Optimizes a node whose rows have to satisfy conjuncts. Of the registers in `all`, those in `outer`
-    /// are filled before the node is opened; registers that are not in `all` are constants to it.
+    /// Optimizes a node whose rows must satisfy the conjuncts. Of the registers in `all`, those in
+    /// `outer` are filled before the node is opened; registers that are not in `all` are constants
+    /// for it.
     pub(crate) fn push(
         &mut self,
         node: Node,
@@ -83,7 +85,7 @@ impl Optimizer<'_> {
         }
     }
 
-    /// Optimizes what is below an operator that lets no conjunct through.
+    /// Optimizes the input of an operator that no conjunct can pass.
     fn inside(&mut self, mut node: Node, outer: &Registers, all: &Registers) -> Node {
         if self.subqueries {
             children::expressions_mut(&mut node, &mut |e| self.expression(e));
@@ -108,7 +110,7 @@ impl Optimizer<'_> {
         self.push(input, conjuncts, outer, &all)
     }
 
-    /// Optimizes the conditions of a filter: those that can be are made joins of its input.
+    /// Optimizes the conditions of a filter: those that can become joins with its input do.
     pub(crate) fn conditions(&mut self, input: Node, predicate: Expr) -> (Node, Vec<Expr>) {
         let mut conjuncts = Vec::new();
         split(predicate, &mut conjuncts);
@@ -227,7 +229,7 @@ impl Optimizer<'_> {
             split(on, &mut on_conjuncts);
         }
         on_conjuncts.iter_mut().for_each(|c| self.expression(c));
-        // What reads the right side alone decides which of its rows match.
+        // Conjuncts that read only the right side decide which of its rows match.
         let mut own = outer.clone();
         own.extend(&right_fills);
         let (inside, on_conjuncts) = part(on_conjuncts, &own, &all);
@@ -267,7 +269,7 @@ impl Optimizer<'_> {
         filter(attach(JoinKind::Full, sides, on_conjuncts, outer, &all, self.hints), conjuncts)
     }
 
-    /// Conjuncts over grouping keys hold for all rows of a group or for none.
+    /// A conjunct over grouping keys is true for all rows of a group or for none.
     fn push_aggregate(
         &mut self,
         aggregate: Aggregate,
@@ -304,7 +306,7 @@ impl Optimizer<'_> {
         filter(Node::Aggregate(aggregate), above)
     }
 
-    /// Conjuncts over what all calls partition by take whole partitions away.
+    /// A conjunct over columns that all calls partition by removes whole partitions.
     fn push_window(
         &mut self,
         window: Window,
@@ -345,7 +347,7 @@ impl Optimizer<'_> {
         filter(Node::Window(window), above)
     }
 
-    /// Conjuncts over what rows are told apart by take all of equal rows away or none.
+    /// A conjunct over the columns of DISTINCT removes all of a set of equal rows or none.
     fn push_distinct(
         &mut self,
         (input, mut keys): (Node, Vec<Expr>),
@@ -376,7 +378,7 @@ impl Optimizer<'_> {
         filter(Node::Distinct(Box::new((input, keys))), above)
     }
 
-    /// Conjuncts over the result go into both queries, in the terms of their own columns.
+    /// A conjunct over the result is pushed into both queries, over their columns.
     fn push_set(&mut self, mut operation: SetOperation, conjuncts: Vec<Expr>) -> Node {
         let keeps_all = operation.kind == SetKind::UnionAll;
         let made: Registers = operation.registers.iter().copied().collect();
@@ -405,8 +407,8 @@ impl Optimizer<'_> {
     }
 }
 
-/// Gives a side of an outer join that was found to be empty the registers that it had: where it has no row the join
-/// sets them to NULL, and they may hold what an earlier statement left in them.
+/// Adds to an empty side of an outer join the registers that it filled: the join sets them to NULL
+/// where there is no row, and otherwise they may hold values of an earlier statement.
 fn filling(node: Node, registers: &[Register]) -> Node {
     let filled = walk::fills(&node).0;
     let ty =
@@ -425,8 +427,8 @@ fn add_filter(query: &mut Query, conjunct: Expr) {
     query.root = filter(root, vec![conjunct]);
 }
 
-/// Returns a conjunct with what registers stand for in their place; `None` if that would evaluate
-/// something twice that costs, varies or fails.
+/// Returns a conjunct with registers replaced by their expressions; `None` if an expression would
+/// be evaluated twice that is expensive, volatile or may fail.
 fn substituted(conjunct: &Expr, computed: &[(Register, Expr)]) -> Option<Expr> {
     if is_volatile(conjunct) {
         return None;

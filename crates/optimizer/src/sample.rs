@@ -1,13 +1,16 @@
-//! `Sample`: rows of a table that are read to learn about all of it.
+//! `Sample`: rows of a table from which its statistics are computed.
 //!
-//! It is bounded ([`SAMPLE_ROWS`]), so that it costs a compilation about a millisecond. Where a range index
-//! begins with a whole number, rows are read in runs at places spread over its keys, since the first rows
-//! of a table tell little of the others; else from the start of the heap. An index that begins with a column of
-//! few values (a warehouse, a tenant) is spread over its second column under each of them, and so on:
+//! Its size is bounded ([`SAMPLE_ROWS`]), so that it adds about a millisecond to a compilation. If
+//! a range index begins with an integer column, runs of rows are read at places spread over its
+//! keys, since the first rows of a table say little about the others; otherwise rows are read from
+//! the start of the heap. If the first column has few values (a warehouse, a tenant), the places
+//! are spread over the second column under each of them, and so on:
 //!
 //! ```text
-//!   many values   |1..|    |60..|    |120..|    |180..|         a run at every step of the first column
-//!   few values    (1, 3, 17..)  (1, 8, 90..)  (2, 1, 55..)      a run under a value of each of the first columns
+//!   many values   |1..|    |60..|    |120..|    |180..|         a run at every step of the first
+//!   column
+//!   few values    (1, 3, 17..)  (1, 8, 90..)  (2, 1, 55..)      a run under a value of each of the
+//!   first columns
 //! ```
 
 use std::ops::Bound;
@@ -20,34 +23,34 @@ use types::{DataType, Value};
 
 use catalog::{IndexKind, TableDef};
 
-/// Rows read at most.
+/// Maximum number of rows read.
 const SAMPLE_ROWS: usize = 1_500;
-/// Places at which they are read.
+/// Number of places at which rows are read.
 const PLACES: u32 = 25;
-/// Rows read at each.
+/// Number of rows read at each place.
 const RUN_ROWS: usize = SAMPLE_ROWS / PLACES as usize;
-/// Steps by which places go through the values of the columns behind the first, in parts of 2^32: the
-/// fractions of the golden ratio and of the roots of 2 and 3, which fill an interval evenly however often they
-/// are added (Weyl 1916), and not in step with each other.
+/// Steps by which places advance through the values of the columns after the first, in units of
+/// 2^-32: the fractional parts of the golden ratio and of the roots of 2 and 3. Their multiples
+/// fill an interval evenly for any number of steps (Weyl 1916), and independently of each other.
 const STRIDES: [u64; 3] = [2_654_435_769, 1_779_033_703, 3_144_134_277];
 
-/// Rows of a table.
+/// Sampled rows of a table.
 pub(crate) struct Sample {
     pub(crate) rows: Vec<Vec<Value>>,
-    /// What is known of their order.
+    /// The runs in which they were read, if by an index.
     pub(crate) runs: Option<Runs>,
 }
 
-/// Runs of neighbours in an index.
+/// Runs of adjacent rows of an index.
 pub(crate) struct Runs {
-    /// The index.
+    /// Number of the index.
     pub(crate) index: usize,
-    /// Where each begins among the rows.
+    /// Position of each run's first row.
     pub(crate) starts: Vec<usize>,
 }
 
 impl Sample {
-    /// Reads one.
+    /// Reads a sample of a table.
     pub(crate) fn of(table: &TableDef, transaction: &Transaction) -> Self {
         if let Some(sample) = Self::of_columns(table, transaction) {
             return sample;
@@ -67,7 +70,7 @@ impl Sample {
         sample
     }
 
-    /// Reads blocks spread over the row groups of a table that has some.
+    /// Reads blocks spread over the row groups of a columnstore table.
     fn of_columns(table: &TableDef, transaction: &Transaction) -> Option<Self> {
         table.columnstore.as_ref()?;
         let (data, read) = (&table.rows.data, Read::COMMITTED);
@@ -81,7 +84,7 @@ impl Sample {
         let mut deleted = (None, Vec::new());
         for (group, block) in blocks {
             if deleted.0 != Some(group.id()) {
-                // A sample that cannot be read is a small one: plans are made without it.
+                // A sample that cannot be read is cut short: the plan is made without it.
                 let Ok(rows) = transaction.deleted_rows(data, group.id(), read) else { break };
                 deleted = (Some(group.id()), rows);
             }
@@ -104,7 +107,8 @@ impl Sample {
         (!sample.rows.is_empty()).then_some(sample)
     }
 
-    /// Reads runs at places spread over the keys of a range index that begins with a whole number.
+    /// Reads runs at places spread over the keys of a range index that begins with an integer
+    /// column.
     fn spread(table: &TableDef, transaction: &Transaction) -> Option<Self> {
         let place = table.indexes.iter().position(|i| {
             i.kind == IndexKind::Range
@@ -115,7 +119,7 @@ impl Sample {
         let mut sample = Self { rows: Vec::new(), runs: None };
         let (mut starts, mut last) = (Vec::new(), Vec::new());
         for key in along.places()? {
-            // The rows here were read as the end of those before.
+            // These rows were read already, at the end of the previous run.
             if !starts.is_empty() && key <= last {
                 continue;
             }
@@ -141,7 +145,7 @@ impl Sample {
         spec: ScanSpec<'_>,
         rows_max: usize,
     ) {
-        // A sample that cannot be read is a small one: plans are made without it.
+        // A sample that cannot be read is cut short: the plan is made without it.
         let Ok(mut cursor) = transaction.scan(&table.rows.data, spec) else { return };
         for _ in 0..rows_max {
             let Ok(Some(row)) = cursor.next() else { return };
@@ -154,12 +158,12 @@ impl Sample {
     }
 }
 
-/// The keys of a range index.
+/// Access to the keys of a range index.
 struct Along<'t> {
     table: &'t TableDef,
     transaction: &'t Transaction,
     index: storage::IndexId,
-    /// Ordinals of its columns and how they are encoded.
+    /// Ordinals and encodings of its columns.
     keys: Vec<(u16, KeyPart)>,
 }
 
@@ -175,7 +179,8 @@ impl<'t> Along<'t> {
         ScanSpec { index: Some(self.index), bounds, order, read: Read::COMMITTED }
     }
 
-    /// Returns the keys at which runs begin, in their order; `None` if the index has no number first.
+    /// Returns the keys at which runs begin, in order; `None` if the index does not begin with a
+    /// number.
     fn places(&self) -> Option<Vec<Vec<u8>>> {
         let whole = self.ends(0, &[])?;
         let mut places: Vec<Vec<u8>> = if whole.values() < u64::from(PLACES) {
@@ -190,14 +195,14 @@ impl<'t> Along<'t> {
         Some(places)
     }
 
-    /// Makes the key of a value of the first column; `None` if it has no such value.
+    /// Returns the key of a value of the first column; `None` if the column cannot hold it.
     fn key_at(&self, value: i64) -> Option<Vec<u8>> {
         let mut key = Vec::new();
         self.push(0, value, &mut key)?;
         Some(key)
     }
 
-    /// Makes the key of one of the places: a value for each column up to one that has many.
+    /// Returns the key of one of the places: a value for each column up to one with many values.
     fn place_under(&self, i: u32, first: Ends) -> Vec<u8> {
         let (mut key, mut ends) = (Vec::new(), first);
         for column in 0..self.keys.len() {
@@ -230,8 +235,8 @@ impl<'t> Along<'t> {
         Some(())
     }
 
-    /// Returns the least and the greatest value of a column under a key of those before it; `None` if there
-    /// is none, or one that is no whole number.
+    /// Returns the minimum and maximum of a column under a key of the columns before it; `None` if
+    /// there is no value, or one that is not an integer.
     fn ends(&self, column: usize, under: &[u8]) -> Option<Ends> {
         let (ordinal, _) = *self.keys.get(column)?;
         if !is_whole(self.table, ordinal) {
@@ -248,7 +253,7 @@ impl<'t> Along<'t> {
     }
 }
 
-/// The least and the greatest value of a column.
+/// The minimum and maximum of a column.
 #[derive(Clone, Copy)]
 struct Ends {
     low: i64,
@@ -256,12 +261,12 @@ struct Ends {
 }
 
 impl Ends {
-    /// Number of values between them, both included.
+    /// Returns the number of values from one to the other, both included.
     fn values(self) -> u64 {
         self.high.abs_diff(self.low).saturating_add(1)
     }
 
-    /// Returns the value so many parts of 2^32 above the least.
+    /// Returns the value at this fraction, in units of 2^-32, above the minimum.
     fn at(self, share: u64) -> i64 {
         let above = (u128::from(self.values()) * u128::from(share)) >> 32;
         self.low.saturating_add(i64::try_from(above).unwrap_or(i64::MAX)).min(self.high)

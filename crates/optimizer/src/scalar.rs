@@ -1,9 +1,9 @@
-//! Subqueries in expressions: those that read nothing outside are run once in a statement; an aggregate
-//! over rows that equal the row outside becomes a grouped input of an outer join, where that is cheaper
-//! than running it for each row.
+//! Subqueries in expressions. A subquery that reads nothing outside runs once per statement. A
+//! correlated aggregate becomes a grouped input of an outer join, if that is cheaper than running
+//! it for each row.
 //!
-//! `(SELECT SUM(x) FROM t WHERE t.k = o.k)` is NULL for a row without a match, and so is the register
-//! of the join's missing side. COUNT is 0 there, which has to be put back.
+//! `(SELECT SUM(x) FROM t WHERE t.k = o.k)` is NULL for a row without a match, and so is the
+//! register of the join's optional side. COUNT is 0 there, which must be restored.
 
 use types::value::ColumnType;
 use types::{DataType, Value};
@@ -18,13 +18,15 @@ use plan::expr::{CompareOp, Expr, ExprKind, Register};
 use plan::query::{Aggregate, Join, JoinKind, JoinMethod, Node, Query};
 use plan::walk::{self, Registers, Rewrite};
 
-/// Queries inside queries for which two ways are compared: each level costs twice the one below.
+/// Maximum nesting at which two alternatives are compared: each level doubles the work of the one
+/// below.
 const TRIAL_LEVELS_MAX: u32 = 2;
 
-/// Comparisons of a statement: beyond, all rows are grouped once, which is never far off.
+/// Maximum number of comparisons per statement; beyond it, all rows are grouped once, which is
+/// never far from the best.
 const TRIALS_MAX: u32 = 200;
 
-/// Aggregates that give NULL for no rows, or, the first ones, 0.
+/// Aggregates that return 0 for no rows; all others return NULL.
 const COUNTS: [&str; 2] = ["COUNT", "COUNT_BIG"];
 const EMPTY_IS_NULL: [&str; 8] = ["SUM", "AVG", "MIN", "MAX", "STDEV", "STDEVP", "VAR", "VARP"];
 
@@ -66,7 +68,7 @@ impl Optimizer<'_> {
         *self.once - 1
     }
 
-    /// Tells whether a query gives the same whenever it is run in the statement.
+    /// Returns whether a query has the same result whenever it runs in the statement.
     fn is_constant(&self, query: &Query) -> bool {
         if !is_closed(query) || is_query_volatile(query) || has_open_work_table(&query.root) {
             return false;
@@ -78,8 +80,8 @@ impl Optimizer<'_> {
         !(self.assigns && reads_variable)
     }
 
-    /// Makes joins of aggregates in expressions over `input` that read its rows. `others` are the
-    /// conjuncts that its rows satisfy beside.
+    /// Converts correlated aggregates in expressions over `input` to joins. `others` are further
+    /// conjuncts that its rows satisfy.
     pub(crate) fn unnest_scalars(
         &mut self,
         input: Node,
@@ -89,7 +91,7 @@ impl Optimizer<'_> {
         let mut held = Some(input);
         for expr in exprs {
             walk::rewrite(expr, &mut |e| match &e.kind {
-                // What may not be evaluated for every row stays where it is.
+                // Operands that may not be evaluated for every row are left alone.
                 ExprKind::Case(..) | ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Let(..) => {
                     Rewrite::Done
                 }
@@ -138,7 +140,7 @@ impl Optimizer<'_> {
         (Node::Join(Box::new(join)), Some(grouped.value))
     }
 
-    /// Makes the grouped form of an aggregate over rows that equal those outside.
+    /// Returns the grouped form of an aggregate over rows that equal the outer ones.
     fn group(&mut self, query: &Query, outside: &Registers) -> Option<Grouped> {
         let Node::Aggregate(aggregate) = &query.root else { return None };
         let plain = aggregate.scalar && aggregate.keys.is_empty() && aggregate.sets.len() <= 1;
@@ -185,7 +187,7 @@ impl Optimizer<'_> {
         (closed && apart).then_some(Grouped { node, on, value })
     }
 
-    /// Tells whether grouping all rows once costs less than running the query for each row outside.
+    /// Returns whether grouping all rows once is cheaper than running the query for each outer row.
     fn pays(&mut self, input: &Node, others: &[Expr], query: &Query, grouped: &Node) -> bool {
         if self.depth >= TRIAL_LEVELS_MAX || self.trials >= TRIALS_MAX {
             return true;
@@ -207,16 +209,16 @@ impl Optimizer<'_> {
     }
 }
 
-/// A correlated aggregate as an input of its own.
+/// A correlated aggregate as a separate join input.
 struct Grouped {
     node: Node,
-    /// How its rows meet those outside.
+    /// Condition of the join with the outer rows.
     on: Vec<Expr>,
-    /// What the subquery stands for.
+    /// Expression that replaces the subquery.
     value: Expr,
 }
 
-/// Takes `own = other` apart, where one side reads only what is `made` and the other nothing of it.
+/// Splits `own = other` if one side reads only registers in `made` and the other none of them.
 fn sides(conjunct: Expr, made: &Registers) -> Option<(Expr, Expr)> {
     let ExprKind::Compare(CompareOp::Equal, collation, pair) = conjunct.kind else { return None };
     let (left, right) = *pair;
@@ -239,7 +241,7 @@ fn sides(conjunct: Expr, made: &Registers) -> Option<(Expr, Expr)> {
     Some((own, other))
 }
 
-/// Puts the 0 back that COUNT gives for no rows.
+/// Restores the 0 that COUNT returns for no rows.
 fn with_zeros(expr: &Expr, aggregate: &Aggregate) -> Expr {
     let counts: Vec<Register> = aggregate
         .aggregates
@@ -268,7 +270,8 @@ fn with_zeros(expr: &Expr, aggregate: &Aggregate) -> Expr {
     expr
 }
 
-/// Tells whether a node reads the working table of a recursion around it: other rows each round.
+/// Returns whether a node reads the work table of an outer recursion, whose rows change with each
+/// round.
 fn has_open_work_table(node: &Node) -> bool {
     let mut ids = Vec::new();
     let mut read = Vec::new();

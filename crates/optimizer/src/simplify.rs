@@ -1,8 +1,8 @@
-//! Makes less of predicates, and more: constants are folded, contradictions found, what all branches of
-//! an OR share is pulled out of it, and what follows from equalities is added.
+//! Simplifies predicates: folds constants, finds contradictions, factors out what all branches of
+//! an OR share, and adds predicates implied by equalities.
 //!
-//! Everything here keeps, for each row, whether the predicate is true; between false and unknown it may
-//! choose, since a filter drops both.
+//! Every rewrite preserves, for each row, whether the predicate is true; it may exchange false and
+//! unknown, since a filter drops both.
 
 use types::Value;
 use types::compare::Truth;
@@ -13,12 +13,12 @@ use plan::expr::{CompareOp, Expr, ExprKind, Register};
 use plan::walk::{self, Registers};
 use types::comparison::compare;
 
-/// Whether rows can satisfy conjuncts.
+/// Whether any row can satisfy conjuncts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// They may.
+    /// Some row may satisfy them.
     Possible,
-    /// None does.
+    /// No row satisfies them.
     Never,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn simplify(conjuncts: &mut Vec<Expr>) -> Verdict {
     verdict
 }
 
-/// Returns what a conjunct is for every row, if that is known.
+/// Returns the value that a conjunct has for every row, if that is known.
 fn known(conjunct: &Expr) -> Option<Truth> {
     match &conjunct.kind {
         ExprKind::Constant(Value::Bit(holds)) => Some((*holds).into()),
@@ -58,7 +58,7 @@ fn known(conjunct: &Expr) -> Option<Truth> {
     }
 }
 
-/// Pulls out of an OR what all its branches share: `(a AND b) OR (a AND c)` is `a AND (b OR c)`.
+/// Factors out what all branches of an OR share: `(a AND b) OR (a AND c)` is `a AND (b OR c)`.
 fn factor(conjunct: Expr, out: &mut Vec<Expr>) {
     let Expr { kind: ExprKind::Or(branches), ty } = conjunct else {
         out.push(conjunct);
@@ -108,14 +108,14 @@ fn bound_of(conjunct: &Expr) -> Option<Bound<'_>> {
     }
 }
 
-/// Tells whether two bounds of one column leave no value between them.
+/// Returns whether two bounds of one column exclude every value.
 fn contradict(conjuncts: &[Expr]) -> bool {
     let bounds: Vec<Bound<'_>> = conjuncts.iter().filter_map(bound_of).collect();
     let exclude = |a: &Bound<'_>, b: &Bound<'_>| {
         a.register == b.register
             && a.collation == b.collation
             && match (a.op, b.op) {
-                // What is equal to one value has to satisfy the other bound.
+                // The value of an equality must satisfy the other bound.
                 (CompareOp::Equal, op) => {
                     compare(op, a.value, b.value, a.collation) == Truth::False
                 }
@@ -132,7 +132,7 @@ fn contradict(conjuncts: &[Expr]) -> bool {
         .any(|(i, a)| bounds.iter().enumerate().any(|(j, b)| i != j && exclude(a, b)))
 }
 
-/// Adds what follows from equalities of columns: `a = b AND a < 5` gives `b < 5`.
+/// Adds predicates implied by equalities of columns: `a = b AND a < 5` implies `b < 5`.
 pub(crate) fn add_implied(conjuncts: &mut Vec<Expr>) {
     let mut equal: Vec<(Register, Register, Expr, Expr)> = Vec::new();
     for conjunct in conjuncts.iter() {
@@ -166,7 +166,7 @@ pub(crate) fn add_implied(conjuncts: &mut Vec<Expr>) {
     }
 }
 
-/// Returns the column that a comparison restricts by a constant or a variable, bare.
+/// Returns the bare column that a comparison restricts by a constant or a variable.
 pub(crate) fn restricted(conjunct: &Expr) -> Option<Register> {
     let ExprKind::Compare(op, collation, pair) = &conjunct.kind else { return None };
     if *op == CompareOp::NotEqual {
@@ -185,7 +185,7 @@ pub(crate) fn restricted(conjunct: &Expr) -> Option<Register> {
     (!text || column.ty.collation == *collation).then_some(register)
 }
 
-/// Returns an expression with another column in the place of one.
+/// Returns an expression with one column replaced by another.
 pub(crate) fn replaced(expr: &Expr, register: Register, other: &Expr) -> Expr {
     let mut expr = expr.clone();
     walk::rewrite(&mut expr, &mut |e| {
@@ -198,8 +198,9 @@ pub(crate) fn replaced(expr: &Expr, register: Register, other: &Expr) -> Expr {
     expr
 }
 
-/// Returns what an OR over several inputs says of one of them: the OR of what its branches say, if all
-/// do. `(a.x = 1 AND b.y = 2) OR (a.x = 3 AND b.y = 4)` says `a.x = 1 OR a.x = 3` of `a`.
+/// Returns what an OR over several inputs implies for one of them: the OR of the branches' parts
+/// about it, if all have one. `(a.x = 1 AND b.y = 2) OR (a.x = 3 AND b.y = 4)` implies `a.x = 1 OR
+/// a.x = 3`.
 pub(crate) fn implied_by_or(conjunct: &Expr, own: &Registers, all: &Registers) -> Option<Expr> {
     let ExprKind::Or(branches) = &conjunct.kind else { return None };
     if walk::has_subquery(conjunct) || is_volatile(conjunct) {

@@ -1,8 +1,9 @@
-//! Index spools: a scan that is opened for each row of something, looks for rows that equal a value from
-//! there, and has no index to find them by.
+//! Index spools, for a scan that is opened for each row of an outer input, searches for rows equal
+//! to an outer value, and has no index for that.
 //!
-//! Comes last, over a tree whose joins and access paths stand: what a hash join can do is one by now.
-//! That leaves APPLY with TOP or ORDER BY, and subqueries that could not be made joins.
+//! This is the last pass, over a tree with its joins and access paths chosen: whatever a hash join
+//! can do is one by now. That leaves APPLY with TOP or ORDER BY, and subqueries that could not
+//! become joins.
 
 use super::Optimizer;
 use super::conjunct::{is_volatile, join_conjuncts, split};
@@ -16,12 +17,12 @@ use plan::walk::{self, Registers, Rewrite};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
     Once,
-    /// For each row of something.
+    /// Once for each row of an outer input.
     Often,
 }
 
 impl Optimizer<'_> {
-    /// Puts spools into a query.
+    /// Adds spools to a query.
     pub(crate) fn spool_query(&mut self, query: &mut Query, opened: Opened) {
         self.spool(&mut query.root, opened);
         if self.subqueries {
@@ -29,7 +30,7 @@ impl Optimizer<'_> {
         }
     }
 
-    /// Puts spools into the queries inside an expression that is evaluated so often.
+    /// Adds spools to the queries inside an expression that is evaluated this often.
     pub(crate) fn spool_expression(&mut self, expr: &mut Expr, opened: Opened) {
         walk::rewrite(expr, &mut |e| match &mut e.kind {
             ExprKind::Once(_, inner) => {
@@ -50,7 +51,7 @@ impl Optimizer<'_> {
         });
     }
 
-    /// Puts spools into a tree.
+    /// Adds spools to a tree.
     pub(crate) fn spool(&mut self, node: &mut Node, opened: Opened) {
         if self.subqueries {
             children::expressions_mut(node, &mut |e| self.spool_expression(e, Opened::Often));
@@ -66,7 +67,7 @@ impl Optimizer<'_> {
             Node::Join(join) => {
                 self.spool(&mut join.left, opened);
                 let is_loop = matches!(join.method, JoinMethod::Loop);
-                // The rows of a statement that changes some have to be those in storage.
+                // A statement that changes rows needs them from storage, not from a spool.
                 let opened = if is_loop && !self.changes { Opened::Often } else { opened };
                 self.spool(&mut join.right, opened);
             }
@@ -76,7 +77,7 @@ impl Optimizer<'_> {
         }
     }
 
-    /// Makes a spool of a scan, if there is something to look up by.
+    /// Returns a spool of a scan, if there is a key to look up by.
     fn spool_of(&mut self, scan: &Scan) -> Option<Node> {
         let is_whole = match &scan.access {
             Access::Full => true,
@@ -85,7 +86,7 @@ impl Optimizer<'_> {
             }
             Access::Seek { .. } => false,
         };
-        // Whoever asks for locks wants them on the rows that are looked at, each time.
+        // A scan with lock hints must lock the rows each time that it reads them.
         let ScanHints { path, database, .. } = scan.hints;
         let only_path = ScanHints { path, database, ..ScanHints::default() };
         if !is_whole
@@ -120,8 +121,8 @@ impl Optimizer<'_> {
         Some(Node::Spool(Box::new(Spool { number, input, keys, rest, live })))
     }
 
-    /// Tells whether a conjunct is the same for a row whenever it is asked in the statement, and has an
-    /// answer for every row.
+    /// Returns whether a conjunct has the same value for a row throughout the statement, and cannot
+    /// fail.
     fn is_closed(&self, conjunct: &Expr, own: &Registers) -> bool {
         let mut reads_variable = false;
         walk::visit(conjunct, &mut |e| {
@@ -135,7 +136,7 @@ impl Optimizer<'_> {
     }
 }
 
-/// Takes `outside = own` apart.
+/// Splits `outside = own`.
 fn key(conjunct: Expr, own: &Registers) -> Result<(Expr, Expr), Box<Expr>> {
     let ExprKind::Compare(CompareOp::Equal, collation, pair) = &conjunct.kind else {
         return Err(Box::new(conjunct));

@@ -1,8 +1,9 @@
-//! What is known of the values of a table's columns: from a sample, taken when a plan first asks and
-//! again when the table has grown or shrunk by a factor of [`STALE`].
+//! Statistics of a table's columns, computed from a sample that is taken when a plan first needs
+//! it, and again when the table has grown or shrunk by a factor of [`STALE`].
 //!
-//! How rows are chosen is in `sample.rs`. Of the index by which they are read it tells, too, how many keys its
-//! first columns have together, which is what a look-up by several columns finds rows by.
+//! `sample.rs` chooses the rows. For the index by which they are read, the sample also gives the
+//! number of distinct keys of its first columns together, which estimates a seek by several
+//! columns.
 
 use std::sync::Arc;
 
@@ -18,12 +19,12 @@ use plan::expr::CompareOp;
 
 /// Tables with fewer rows have no statistics.
 const ROWS_MIN: u64 = 100;
-/// Growth by which a sample is out of date.
+/// Factor of growth at which a sample is outdated.
 const STALE: u64 = 3;
-/// Steps of a histogram at most.
+/// Maximum number of steps of a histogram.
 const STEPS_MAX: usize = 64;
 
-/// Returns the share of the rows for which `column op value` is true; `None` if nothing is known.
+/// Returns the fraction of rows for which `column op value` is true; `None` without statistics.
 pub(crate) fn share(column: &ColumnStatistics, op: CompareOp, value: &Value) -> Option<f64> {
     let number = number_of(value)?;
     if column.steps.len() < 2 {
@@ -31,7 +32,7 @@ pub(crate) fn share(column: &ColumnStatistics, op: CompareOp, value: &Value) -> 
     }
     let below = column.steps.partition_point(|s| *s < number);
     let share = count(below) / count(column.steps.len());
-    // A sample never shows that there is nothing.
+    // A sample never proves that there is no such row.
     let share = match op {
         CompareOp::Less | CompareOp::LessOrEqual => share,
         CompareOp::Greater | CompareOp::GreaterOrEqual => 1.0 - share,
@@ -40,7 +41,7 @@ pub(crate) fn share(column: &ColumnStatistics, op: CompareOp, value: &Value) -> 
     Some(share.clamp(0.5 / count(column.steps.len()), 1.0) * (1.0 - column.nulls))
 }
 
-/// Takes statistics of a table, if there are none that are good.
+/// Computes the statistics of a table, unless there are current ones.
 pub(crate) fn learn(table: &TableDef, store: &Arc<storage::Store>) {
     let rows = table.rows.data.row_count();
     if rows < ROWS_MIN {
@@ -99,7 +100,7 @@ impl Sample {
         });
         let distinct = match leading {
             Some(runs) => self.along(table, runs, 1, total),
-            // Duj1, Haas and others 1995: what was met once may be one of many.
+            // Duj1, Haas and others 1995: a value seen once may be one of many.
             None => different / (1.0 - (1.0 - (values / whole).min(1.0)) * once / values).max(1e-9),
         };
         steps.sort_by(f64::total_cmp);
@@ -111,8 +112,8 @@ impl Sample {
         }
     }
 
-    /// Numbers of keys that the first columns of an index have, by how many columns; none where the sample
-    /// does not tell.
+    /// Returns the number of distinct keys of an index's first columns, by the number of columns;
+    /// empty if the sample does not show it.
     fn prefixes(&self, table: &TableDef, index: usize, rows: u64) -> Vec<f64> {
         let definition = &table.indexes[index];
         if definition.kind != IndexKind::Range || definition.filter.is_some() {
@@ -131,8 +132,8 @@ impl Sample {
         }
     }
 
-    /// Number of keys that the first columns of the index have by which the sample was read: as often as one
-    /// neighbour differs from the next, and at least as many as were seen.
+    /// Returns the number of distinct keys of the first columns of the sampled index: as often as
+    /// adjacent rows differ, and at least as many as were seen.
     fn along(&self, table: &TableDef, runs: &Runs, columns: usize, total: f64) -> f64 {
         let ends = runs.starts.iter().skip(1).copied().chain([self.rows.len()]);
         let (mut pairs, mut changes) = (0, 0);
@@ -151,7 +152,7 @@ impl Sample {
         steps.max(count(self.different(table, runs.index, columns))).clamp(1.0, total.max(1.0))
     }
 
-    /// Number of keys that the first columns of an index have in the sample.
+    /// Returns the number of distinct keys of an index's first columns in the sample.
     fn different(&self, table: &TableDef, index: usize, columns: usize) -> usize {
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
         for row in &self.rows {
@@ -163,7 +164,7 @@ impl Sample {
     }
 }
 
-/// Makes what tells the rows apart by the first columns of an index.
+/// Writes a key that is equal for rows with equal values in an index's first columns.
 fn prefix_key(table: &TableDef, index: usize, columns: usize, row: &[Value], key: &mut Vec<u8>) {
     key.clear();
     for (ordinal, _) in table.indexes[index].keys.iter().take(columns) {
@@ -176,7 +177,7 @@ fn as_count(rows: u64) -> f64 {
     u32::try_from(rows).map_or(f64::from(u32::MAX), f64::from)
 }
 
-/// Returns the place of a number or a date on its axis.
+/// Returns a number or a date as a position on an axis.
 fn number_of(value: &Value) -> Option<f64> {
     Some(match value {
         Value::TinyInt(n) => f64::from(*n),

@@ -1,15 +1,16 @@
-//! Windows that need no buffer: ROW_NUMBER, RANK and DENSE_RANK over rows that come in their order.
+//! Streaming windows: ROW_NUMBER, RANK and DENSE_RANK over rows that arrive in their order need no
+//! buffer.
 //!
-//! `ROW_NUMBER() OVER (ORDER BY (SELECT NULL))` numbers rows as they come, and one over the key of an
-//! index numbers them as that index gives them. So TOP above it stops the scan below it.
+//! `ROW_NUMBER() OVER (ORDER BY (SELECT NULL))` numbers rows as they arrive, and one over an index
+//! key numbers them in index order. So TOP above it stops the scan below it.
 
 use super::order;
 use plan::expr::{Expr, ExprKind};
 use plan::query::{Node, SortKey, Window, WindowCall, WindowFunction};
 use plan::walk;
 
-/// Leaves out keys that order nothing, and lets the functions number rows as they pass, if the input can be
-/// made to give them in the order of all calls.
+/// Removes keys that do not affect the order, and lets the window stream if its input can return
+/// rows in the order of all calls.
 pub(crate) fn settle(window: &mut Window) {
     for call in &mut window.calls {
         call.order.retain(|key| !is_constant(&key.expr));
@@ -18,7 +19,7 @@ pub(crate) fn settle(window: &mut Window) {
     window.streams = window.calls.iter().all(numbers) && in_order(window);
 }
 
-/// Tells whether a streaming window gives its rows in the order of these keys.
+/// Returns whether a streaming window returns its rows in the order of these keys.
 pub(crate) fn gives(window: &Window, keys: &[SortKey]) -> bool {
     if !window.streams {
         return false;
@@ -33,7 +34,8 @@ pub(crate) fn gives(window: &Window, keys: &[SortKey]) -> bool {
     window.calls.iter().any(|call| by_number(call) || by_keys(call))
 }
 
-/// Tells whether a call asks of a row only how many came before it, and which of them equal it.
+/// Returns whether a call depends only on the number of earlier rows, and on which of them are
+/// equal.
 fn numbers(call: &WindowCall) -> bool {
     match call.function {
         WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank => true,
@@ -50,7 +52,7 @@ fn numbers(call: &WindowCall) -> bool {
     }
 }
 
-/// Brings the input into the order that all calls ask for, if there is one.
+/// Changes the input to the order that all calls need, if there is one; returns whether it did.
 fn in_order(window: &mut Window) -> bool {
     for descending in [false, true] {
         let wanted: Vec<Vec<SortKey>> =
@@ -66,7 +68,7 @@ fn in_order(window: &mut Window) -> bool {
     false
 }
 
-/// The order of a call: its partitions one behind the other, in either direction.
+/// Returns the sort keys of a call: partitions in either direction, then its ORDER BY.
 fn keys_of(call: &WindowCall, descending: bool) -> Vec<SortKey> {
     let partition = call.partition.iter().map(|expr| SortKey { expr: expr.clone(), descending });
     order::distinct(partition.chain(call.order.iter().cloned()).collect())
@@ -78,7 +80,7 @@ fn is_start(keys: &[SortKey], of: &[SortKey]) -> bool {
     keys.len() <= of.len() && keys.iter().zip(of).all(same)
 }
 
-/// Tells whether a key is the same for every row and cannot fail: `(SELECT NULL)`.
+/// Returns whether a key is the same for every row and cannot fail: `(SELECT NULL)`.
 fn is_constant(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Constant(_) | ExprKind::Variable(_) => true,

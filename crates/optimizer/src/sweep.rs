@@ -1,5 +1,5 @@
-//! The subqueries that stand outside of a statement's tree of operators: in SET lists, VALUES, OUTPUT,
-//! WHEN clauses, TOP.
+//! Optimizes subqueries outside a statement's operator tree: in SET lists, VALUES, OUTPUT, WHEN
+//! clauses, TOP.
 
 use types::Result;
 
@@ -9,7 +9,7 @@ use plan::statement::{
     Assignment, Bound, Insert, InsertValue, MergeAction, OutputClause, OutputTarget, SetRow,
 };
 
-/// Optimizes what the passes over a statement's trees have not seen.
+/// Optimizes the expressions that the passes over a statement's trees have not reached.
 ///
 /// # Errors
 /// 8631 for an expression that is too deep.
@@ -60,7 +60,7 @@ pub fn leftovers(statement: &mut Statement<'_>, bound: &mut Bound) -> Result<()>
     outcome
 }
 
-/// The optimizer gives out registers, too.
+/// Updates the statement's number of registers, since the optimizer allocates some too.
 fn set_registers(bound: &mut Bound, registers: u32) {
     match bound {
         Bound::Select(select) => select.registers = registers,

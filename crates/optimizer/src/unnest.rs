@@ -1,10 +1,11 @@
-//! Subqueries of WHERE as joins: EXISTS, IN and ANY become semi-joins, NOT EXISTS, NOT IN and ALL
-//! anti-joins.
+//! Subqueries of WHERE as joins: EXISTS, IN and ANY become semi-joins; NOT EXISTS, NOT IN and ALL
+//! become anti-joins.
 //!
-//! A conjunct of the subquery that reads the rows outside becomes part of the join's ON. NOT IN is
-//! where NULL bites: a row goes if its comparison with any row of the subquery is *not false*, so that
-//! ON is `x = y OR x IS NULL OR y IS NULL`, unless both are known not to be NULL. Where that would cost
-//! the join its key, and the subquery reads nothing outside, it stays a subquery that is run once.
+//! A conjunct of the subquery that reads outer rows becomes part of the join's ON. NOT IN must
+//! respect NULL: a row is dropped if its comparison with any row of the subquery is *not false*, so
+//! ON is `x = y OR x IS NULL OR y IS NULL`, unless both are known not to be NULL. If that would
+//! cost the join its hash key, and the subquery reads nothing outside, it stays a subquery that
+//! runs once.
 
 use super::Optimizer;
 use super::conjunct::{
@@ -15,7 +16,7 @@ use plan::expr::{CompareOp, Expr, ExprKind, QuantifiedSubquery, Quantifier};
 use plan::query::{Join, JoinKind, JoinMethod, Node, Query};
 use plan::walk::{self, Registers};
 
-/// A condition with a subquery, taken apart.
+/// The parts of a condition with a subquery.
 struct Quest {
     kind: JoinKind,
     query: Query,
@@ -27,12 +28,12 @@ struct Comparison {
     operand: Expr,
     op: CompareOp,
     collation: types::Collation,
-    /// Whether unknown counts as a match, as it does for NOT IN and ALL.
+    /// Whether unknown counts as a match, as for NOT IN and ALL.
     unknown_matches: bool,
 }
 
 impl Optimizer<'_> {
-    /// Makes a join of a conjunct over `input`, if it can be one; else gives the conjunct back.
+    /// Converts a conjunct over `input` to a join if possible; otherwise returns the conjunct.
     pub(crate) fn unnest(&mut self, input: Node, conjunct: Expr) -> (Node, Option<Expr>) {
         if self.unnested >= UNNESTED_MAX {
             return (input, Some(conjunct));
@@ -73,7 +74,7 @@ impl Optimizer<'_> {
     }
 }
 
-/// Takes a conjunct apart that may become a join.
+/// Returns the parts of a conjunct that may become a join.
 fn quest_of(conjunct: &Expr) -> Option<Quest> {
     let (negated, inner) = match &conjunct.kind {
         ExprKind::Not(inner) => (true, &**inner),
@@ -91,7 +92,7 @@ fn quest_of(conjunct: &Expr) -> Option<Quest> {
             if once.is_some() || !simple || is_query_volatile(query) || query.output.len() != 1 {
                 return None;
             }
-            // `x op ALL q` holds where no row of q makes `x op y` anything but true.
+            // `x op ALL q` is true unless some row of q makes `x op y` false or unknown.
             let all = *quantifier == Quantifier::All;
             let compare = Comparison {
                 operand: operand.clone(),
@@ -106,7 +107,8 @@ fn quest_of(conjunct: &Expr) -> Option<Quest> {
     }
 }
 
-/// The part of ON that compares the operand with the subquery's column; `None` if it is better left.
+/// Returns the part of ON that compares the operand with the subquery's column; `None` if the
+/// subquery is better left alone.
 fn condition(
     compare: Comparison,
     column: &Expr,
@@ -143,8 +145,8 @@ pub(crate) fn bit() -> types::value::ColumnType {
     }
 }
 
-/// Takes off a subquery what changes nothing about which values it has, or, if only the existence of a
-/// row matters, about whether it has any.
+/// Removes operators from a subquery that do not change the set of its values, or, if only
+/// existence matters, whether it has any row.
 fn stripped(node: Node, existence: bool) -> Node {
     match node {
         Node::Sort(sort) if sort.limit.is_none() => stripped(sort.input, existence),
@@ -169,8 +171,8 @@ fn is_positive(count: &Expr) -> bool {
     matches!(count.as_constant(), Some(types::Value::BigInt(n)) if *n > 0)
 }
 
-/// Takes the conjuncts out of a node that read registers outside, as far as they stand in filters and
-/// inner joins at its top.
+/// Removes conjuncts that read outer registers from a node, from filters and inner joins at its
+/// top.
 pub(crate) fn lift(node: Node, outside: &Registers, lifted: &mut Vec<Expr>) -> Node {
     match node {
         Node::Filter(inner) => {
@@ -206,7 +208,7 @@ pub(crate) fn lift(node: Node, outside: &Registers, lifted: &mut Vec<Expr>) -> N
     }
 }
 
-/// Tells whether a query reads no register of the rows around it.
+/// Returns whether a query reads no register of outer queries.
 pub(crate) fn is_closed(query: &Query) -> bool {
     free(query).is_empty()
 }

@@ -1,32 +1,34 @@
-//! Scans whose order nobody sees read a large table as it lies in memory, not along its clustered index.
+//! Scans whose order does not show read a large table in memory order instead of along its
+//! clustered index.
 //!
-//! An ordinary table is scanned in the order of its clustered index, so that SELECT without ORDER BY
-//! gives rows as people expect them. Below a sort, or an aggregate that is the same in any order, this
-//! only costs: an index is walked from node to node and leads to rows all over the memory, while heads
-//! lie one behind the other. For the same reason SQL Server reads large tables in allocation order where
-//! a plan says `Ordered="False"`. Joins learn of it as well: an outer one may give its rows in the order of either side.
+//! An ordinary table is scanned in the order of its clustered index, so that SELECT without ORDER
+//! BY returns rows in the order that users expect. Below a sort, or an aggregate that does not
+//! depend on order, this only costs time: an index is walked from node to node and refers to rows
+//! all over memory, while row heads are adjacent. For the same reason SQL Server reads large tables
+//! in allocation order where a plan says `Ordered="False"`. Joins use this too: an outer join may
+//! return its rows in the order of either side.
 
 use types::DataType;
 
 use catalog::{ColumnIndexDef, IndexKind};
 use plan::query::{Access, Aggregate, AggregateCall, JoinMethod, Node, Scan, TableSource};
 
-/// Rows from which a table is large: those of smaller ones come in the order of the index all the same.
+/// Number of rows from which a table is large; smaller ones are always read in index order.
 const ROWS_MIN: u64 = 10_000;
 
-/// As `ROWS_MIN`, where a columnstore index has all columns that are read.
+/// Like `ROWS_MIN`, for a table whose columnstore index has all columns that are read.
 const COVERED_ROWS_MIN: u64 = 1_000;
 
-/// Whether somebody sees in which order an operator gives its rows.
+/// Whether the order of an operator's rows shows in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// It may show.
+    /// It may show in the result.
     Seen,
-    /// It does not.
+    /// It does not show in the result.
     Unseen,
 }
 
-/// Takes the order off scans below an operator where nobody sees it.
+/// Allows any order in scans below an operator whose order does not show.
 pub(crate) fn relax(node: &mut Node, order: Order) {
     match node {
         Node::Scan(scan) if order == Order::Unseen => relax_scan(scan),
@@ -67,7 +69,8 @@ fn relax_aggregate(aggregate: &mut Aggregate) {
     relax(&mut aggregate.input, order);
 }
 
-/// Tells whether an aggregate gives the same whatever the order of its rows; a sum of floats does not.
+/// Returns whether an aggregate has the same result for any order of rows; a sum of floats does
+/// not.
 fn is_same_in_any_order(call: &AggregateCall) -> bool {
     match call.function.name {
         "COUNT" | "COUNT_BIG" | "MIN" | "MAX" => true,

@@ -1,4 +1,4 @@
-//! One step down a bound tree: the inputs of an operator, and the expressions that are its own.
+//! One step down a bound tree: the inputs of an operator, and the expressions it holds itself.
 
 use crate::expr::Expr;
 use crate::query::{Access, AggregateCall, JoinMethod, Node, SortKey, WindowCall};
@@ -39,7 +39,7 @@ pub fn inputs<'n>(node: &'n Node, see: &mut dyn FnMut(&'n Node)) {
     }
 }
 
-/// As [`inputs`], to change them.
+/// Like [`inputs`], with mutable inputs.
 pub fn inputs_mut(node: &mut Node, change: &mut dyn FnMut(&mut Node)) {
     match node {
         Node::OneRow
@@ -75,8 +75,8 @@ pub fn inputs_mut(node: &mut Node, change: &mut dyn FnMut(&mut Node)) {
     }
 }
 
-/// Calls `change` for each expression of an operator, not for those of its inputs. The outputs of the
-/// queries of a set operation, a recursion and a document are the operator's own.
+/// Calls `change` for each expression of an operator, not for those of its inputs. The outputs of
+/// the queries of a set operation, a recursion and a document are the operator's own.
 pub fn expressions_mut(node: &mut Node, change: &mut dyn FnMut(&mut Expr)) {
     match node {
         Node::OneRow | Node::Empty | Node::Bulk(_) | Node::WorkTable(..) => {}
@@ -155,7 +155,7 @@ fn of_window(call: &mut WindowCall, change: &mut dyn FnMut(&mut Expr)) {
     of_keys(&mut call.order, change);
 }
 
-/// As [`expressions_mut`], to look at them.
+/// Like [`expressions_mut`], with shared references.
 pub fn expressions<'n>(node: &'n Node, see: &mut dyn FnMut(&'n Expr)) {
     match node {
         Node::OneRow | Node::Empty | Node::Bulk(_) | Node::WorkTable(..) => {}

@@ -7,7 +7,8 @@ use types::{Collation, ConvertOptions, DataType, Mode, Result, Value};
 
 use crate::expr::{Conversion, Expr, ExprKind};
 
-/// Brings an expression to a type; does nothing where the values already have its representation.
+/// Converts an expression to a type; returns it unchanged where its values already have that
+/// type's representation.
 ///
 /// # Errors
 /// 257, 206 and 529 for conversions that do not exist in this mode.
@@ -24,7 +25,8 @@ pub fn convert_to(mut expr: Expr, target: &ColumnType, mode: Mode) -> Result<Exp
     Ok(convert(expr, ty, None, mode))
 }
 
-/// Brings an expression to a column's or variable's declared type: cut, padded and rounded as stored.
+/// Converts an expression to a column's or variable's declared type: values are truncated, padded
+/// and rounded as they are when stored.
 ///
 /// # Errors
 /// As [`convert_to`].
@@ -42,9 +44,9 @@ pub fn assign(mut expr: Expr, target: &ColumnType, mode: Mode) -> Result<Expr> {
     Ok(convert(expr, ty, None, mode))
 }
 
-/// Makes a conversion with a style, or its result where that depends on nothing but the constant.
+/// Returns a conversion with a style, or its result where that depends on the constant alone.
 pub fn convert(operand: Expr, ty: ColumnType, style: Option<Expr>, mode: Mode) -> Expr {
-    // What NUMERIC_ROUNDABORT may refuse is found out when it runs.
+    // SET NUMERIC_ROUNDABORT is a session option, so a loss of precision is left to run time.
     let options = ConvertOptions { round_abort: mode != Mode::Try, ..ConvertOptions::default() };
     if style.is_none()
         && let Some(value) = operand.as_constant()
@@ -57,7 +59,7 @@ pub fn convert(operand: Expr, ty: ColumnType, style: Option<Expr>, mode: Mode) -
     Expr::new(ExprKind::Convert(Box::new(Conversion { operand, style, mode })), ty)
 }
 
-/// Text to date goes by SET DATEFORMAT and LANGUAGE: not folded into a shared plan.
+/// Text to date depends on SET DATEFORMAT and LANGUAGE, so it is not folded into a shared plan.
 fn depends_on_session(from: &DataType, to: &DataType) -> bool {
     let temporal = |t: &DataType| {
         matches!(
@@ -73,7 +75,7 @@ fn depends_on_session(from: &DataType, to: &DataType) -> bool {
     from.is_string() && temporal(to)
 }
 
-/// Tells whether values of the two types compare and combine as they are.
+/// Returns whether values of the two types compare and combine without a conversion.
 fn same_representation(from: &ColumnType, to: &ColumnType) -> bool {
     use DataType::{Binary, Char, Image, NChar, NText, NVarChar, Text, VarBinary, VarChar};
     match (&from.data_type, &to.data_type) {

@@ -1,7 +1,8 @@
-//! How much stack a bound tree needs: passes over it, its execution and its end recurse, and cannot fail for want of
-//! stack in the middle. So a tree that is too deep is refused before: docs/decisions/0200.
+//! Limits on the depth of a bound tree.
 //!
-//! The measure itself is a loop.
+//! Passes over a tree, its execution and its drop are recursive and cannot fail for lack of stack
+//! in the middle. So a tree that is too deep is refused beforehand: docs/decisions/0200. The
+//! measurement itself is a loop, not recursive.
 
 use types::{Msg, Result};
 
@@ -10,36 +11,39 @@ use crate::expr::{Expr, ExprKind};
 use crate::query::{Node, Query};
 use crate::walk;
 
-/// Stack that any pass takes at most for a level of an expression, in bytes.
+/// Upper limit of the stack that any pass takes per level of an expression, in bytes.
 pub const EXPR_BYTES: usize = if cfg!(debug_assertions) { 8 << 10 } else { 3 << 9 };
-/// Stack that any pass takes at most for an operator, in bytes.
+/// Upper limit of the stack that any pass takes per operator, in bytes.
 pub const NODE_BYTES: usize = if cfg!(debug_assertions) { 40 << 10 } else { 8 << 10 };
-/// What needs no more than this is run wherever a statement may begin: the reserve of a stack is four times as large.
+/// A tree that needs at most this much stack is run without a check: wherever a statement may
+/// begin, the reserve of the stack is four times as large.
 const SHALLOW_BYTES: usize = sos::thread::STACK_BYTES / 32;
-/// Subqueries of a statement that become joins, at most; the others are run where they are written.
+/// Upper limit of subqueries of a statement that become joins; the others run where they are
+/// written.
 pub const UNNESTED_MAX: usize = 64;
-/// Operators that the optimizer may add, one over the other: those of its subqueries that become joins.
+/// Stack for the operators that the optimizer may add on one path: those of unnested subqueries.
 const ADDED_BYTES: usize = 4 * UNNESTED_MAX * NODE_BYTES;
-/// Joins that are optimized together. The work to place one grows with the number of the others.
+/// Upper limit of joins that are optimized together: placing one takes time linear in the others.
 pub const JOINS_MAX: usize = 300;
-/// UNION, EXCEPT and INTERSECT that a row may go through, of those that have to be done one after the other.
+/// Upper limit of UNION, EXCEPT and INTERSECT on one path from the root.
 pub const SET_OPERATIONS_MAX: usize = 500;
 
-/// Views, inline functions and references of common table expressions that a statement may unfold: where each names the one
-/// before twice, they double with each level.
+/// Upper limit of views, inline functions and references to common table expressions that a
+/// statement may expand: where each refers to the one before twice, their number doubles with each
+/// level.
 pub const UNFOLDED_MAX: u32 = 50_000;
 
-/// A part of a bound tree.
+/// A part of a bound tree: an operator or an expression.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'p> {
     /// An operator with all below it.
     Node(&'p Node),
-    /// An expression.
+    /// An expression with its operands.
     Expr(&'p Expr),
 }
 
-/// Returns whether a pass over these parts goes so deep that their plan is good for the place alone that it was made
-/// at, and may not be kept.
+/// Returns whether these parts are so deep that their plan is valid only for this call and must not
+/// be stored: another caller may have less stack left.
 ///
 /// # Errors
 /// 8631 if they need more stack than is left, 8623 if they would take too long to optimize.
@@ -55,54 +59,54 @@ pub fn check<'p>(parts: impl Iterator<Item = Part<'p>>) -> Result<bool> {
     Ok(is_deep)
 }
 
-/// What a path from the root of a tree down has.
+/// Depth of one path from the root down.
 #[derive(Clone, Copy, Default)]
 struct Path {
     bytes: usize,
     set_operations: usize,
-    /// The block that it is in: joins that are optimized together.
+    /// Index of the block of joins that are optimized together.
     block: usize,
 }
 
 impl Path {
-    /// Goes on in a block of its own; `joins` has the joins of each.
+    /// Continues in a new block; `joins` counts the joins of each block.
     fn in_new_block(self, joins: &mut Vec<usize>) -> Self {
         joins.push(0);
         Self { block: joins.len() - 1, ..self }
     }
 }
 
-/// The most that any path, or any block, has.
+/// The maximum over all paths, or all blocks.
 struct Most {
     bytes: usize,
     set_operations: usize,
     joins: usize,
 }
 
-/// Requires that so much stack is left.
+/// Returns an error unless this much stack is left.
 ///
 /// # Errors
-/// 8631 if it is not.
+/// 8631 if less is left.
 pub fn require(bytes: usize) -> Result<()> {
     if sos::stack::has_room_for(bytes) { Ok(()) } else { Err(Msg::StackLimit.into()) }
 }
 
-/// Requires that recursion may go one level deeper.
+/// Returns an error unless recursion may go one level deeper.
 ///
 /// # Errors
-/// 8631 if it may not.
+/// 8631 if the stack is used up.
 #[inline]
 pub fn descend() -> Result<()> {
     if sos::stack::has_room() { Ok(()) } else { Err(Msg::StackLimit.into()) }
 }
 
-/// Returns the parts of a query.
+/// Returns the parts of a query: its root and its output expressions.
 pub fn of_query(query: &Query) -> impl Iterator<Item = Part<'_>> {
     let output = query.output.iter().map(|column| Part::Expr(&column.expr));
     std::iter::once(Part::Node(&query.root)).chain(output)
 }
 
-/// Returns the most that any path, or any block, has.
+/// Returns the maximum over all paths, or all blocks.
 fn most<'p>(parts: impl Iterator<Item = Part<'p>>) -> Most {
     let mut left: Vec<(Part<'p>, Path)> = parts.map(|part| (part, Path::default())).collect();
     let mut joins = vec![0];
@@ -135,7 +139,7 @@ fn most<'p>(parts: impl Iterator<Item = Part<'p>>) -> Most {
     Most { bytes, set_operations, joins: joins.into_iter().max().unwrap_or(0) }
 }
 
-/// Tells whether the joins below an operator are optimized without those above it.
+/// Returns whether the joins below an operator are optimized without those above it.
 fn is_apart(node: &Node) -> bool {
     matches!(node, Node::SetOperation(_) | Node::Recursive(_) | Node::Document(_))
 }

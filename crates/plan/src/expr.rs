@@ -1,9 +1,9 @@
 //! Bound scalar expressions.
 //!
-//! All columns of all tables that a statement touches, subqueries included, have registers of their
-//! own in one flat file ([`Register`]); a scan fills the registers of its columns, an expression
-//! reads them. So a correlated subquery needs no special access to its outer row, and an expression
-//! is evaluated without knowing which operator is below.
+//! Every column of every table that a statement reads, subqueries included, has its own
+//! [`Register`] in one flat register file. A scan fills the registers of its columns; an expression
+//! reads them. So a correlated subquery reads its outer row like any other register, and an
+//! expression is evaluated without knowing which operator is below.
 
 use std::sync::Arc;
 
@@ -26,21 +26,22 @@ pub struct Register(pub u32);
 pub struct Slot(pub u32);
 
 impl Slot {
-    /// The first slot of parameters that nobody has declared.
+    /// The first slot of undeclared parameters.
     const UNDECLARED: u32 = 1 << 31;
 
-    /// Makes the slot of an undeclared parameter: a NULL that takes the type of what it stands beside, as
-    /// the literal does. It is in statements that are described, not run.
+    /// Returns the slot of an undeclared parameter: a NULL that takes the type of the other
+    /// operand, as the literal does. Only statements that are described, not run, contain such
+    /// slots.
     pub const fn undeclared(place: u32) -> Self {
         Self(Self::UNDECLARED | place)
     }
 
-    /// Tells whether it is an undeclared parameter's.
+    /// Returns whether this is the slot of an undeclared parameter.
     pub const fn is_undeclared(self) -> bool {
         self.0 >= Self::UNDECLARED
     }
 
-    /// Returns the place of an undeclared parameter among those.
+    /// Returns the 0-based number of an undeclared parameter; `None` for a declared variable.
     pub fn undeclared_place(self) -> Option<usize> {
         usize::try_from(self.0.checked_sub(Self::UNDECLARED)?).ok()
     }
@@ -49,14 +50,14 @@ impl Slot {
 /// A bound expression and the type of its result.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it computes.
+    /// Operator or operand, with its children.
     pub kind: ExprKind,
     /// The type of the result, derived by the binder.
     pub ty: ColumnType,
 }
 
-/// What an expression computes. Operands already have the type that the operator wants: the binder
-/// has put [`ExprKind::Convert`] where T-SQL converts implicitly.
+/// The operator of an expression. Operands already have the type that the operator needs: the
+/// binder has inserted [`ExprKind::Convert`] where T-SQL converts implicitly.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     /// A literal or a folded constant.
@@ -65,21 +66,21 @@ pub enum ExprKind {
     Variable(Slot),
     /// A column of a table in FROM, a grouping key, an aggregate's or a window function's result.
     Column(Register),
-    /// `-x`
+    /// `-x`; overflow is error 8115.
     Negate(Box<Expr>),
-    /// `~x`
+    /// `~x` of an integer type.
     BitNot(Box<Expr>),
-    /// `+ - * / % & | ^`; both operands converted as the operator wants.
+    /// `+ - * / % & | ^`; both operands are converted to what the operator needs.
     Arithmetic(BinaryOp, Box<(Expr, Expr)>),
     /// `= <> < <= > >=`; both operands of one type; strings compare under `collation`.
     Compare(CompareOp, Collation, Box<(Expr, Expr)>),
-    /// All of them; three-valued.
+    /// Conjunction of all operands; three-valued.
     And(Box<[Expr]>),
-    /// Any of them; three-valued.
+    /// Disjunction of all operands; three-valued.
     Or(Box<[Expr]>),
-    /// `NOT x`
+    /// `NOT x`; NULL stays NULL.
     Not(Box<Expr>),
-    /// `x IS NULL`
+    /// `x IS NULL`; never NULL itself.
     IsNull(Box<Expr>),
     /// `x IN (list)`; three-valued; operands of one type.
     InList(Collation, Box<Expr>, Box<[Expr]>),
@@ -88,35 +89,36 @@ pub enum ExprKind {
     /// Searched CASE: pairs of condition and result, then ELSE. The simple form is bound to the
     /// searched one over a [`ExprKind::Let`].
     Case(Box<[(Expr, Expr)]>, Option<Box<Expr>>),
-    /// Evaluates the operand once in a statement and keeps the value, by this number: a subquery that
-    /// reads nothing of the rows around it.
+    /// Evaluates the operand once in a statement and stores the value under this number: a subquery
+    /// that reads no register of the surrounding query.
     Once(u32, Box<Expr>),
-    /// Evaluates the first into the register, then the second: an operand evaluated once.
+    /// Evaluates the first operand into the register, then the second, which may read it: an
+    /// operand that is evaluated once.
     Let(Register, Box<(Expr, Expr)>),
     /// `CAST`, `CONVERT`, `TRY_..` and implicit conversions to `Expr::ty`.
     Convert(Box<Conversion>),
-    /// `x COLLATE name`: the value as it is; the collation of `Expr::ty` is explicit.
+    /// `x COLLATE name`: the value is unchanged; the collation of `Expr::ty` is explicit.
     Collate(Box<Expr>),
     /// A scalar function of the library.
     Call(&'static Function, Box<[Expr]>),
     /// A user-defined scalar function.
     CallUser(Box<UserCall>),
-    /// NEXT VALUE FOR: another one at each evaluation.
+    /// NEXT VALUE FOR: a new value at each evaluation.
     NextValue(Arc<SequenceDef>),
     /// `(SELECT ..)` as a value: error 512 if it gives more than one row.
     ScalarSubquery(Box<Query>),
-    /// `EXISTS (SELECT ..)`
+    /// `EXISTS (SELECT ..)`; never NULL.
     Exists(Box<Query>),
     /// `x op ANY|ALL (SELECT ..)`; `IN (SELECT ..)` is `= ANY`.
     Quantified(Box<QuantifiedSubquery>),
 }
 
-/// Operands of LIKE.
+/// Operands of a LIKE predicate.
 #[derive(Clone, Debug)]
 pub struct LikeArguments {
-    /// The text that is searched.
+    /// Text to be matched.
     pub text: Expr,
-    /// The pattern.
+    /// The pattern, with `%`, `_` and `[..]`.
     pub pattern: Expr,
     /// The escape character, if one is given.
     pub escape: Option<Expr>,
@@ -125,18 +127,18 @@ pub struct LikeArguments {
 /// A conversion of `operand` to the type of the expression that holds it.
 #[derive(Clone, Debug)]
 pub struct Conversion {
-    /// What is converted.
+    /// Value to be converted.
     pub operand: Expr,
     /// The CONVERT style, an integer expression; `None` for 0.
     pub style: Option<Expr>,
-    /// Who asked.
+    /// Implicit, CAST, CONVERT or a TRY_ form.
     pub mode: Mode,
 }
 
 /// A call of a user-defined scalar function.
 #[derive(Clone, Debug)]
 pub struct UserCall {
-    /// The function.
+    /// Definition of the function.
     pub module: Arc<ModuleDef>,
     /// Arguments, converted to the parameters' types.
     pub arguments: Vec<Expr>,
@@ -145,9 +147,9 @@ pub struct UserCall {
 /// `operand op ANY|ALL (query)`.
 #[derive(Clone, Debug)]
 pub struct QuantifiedSubquery {
-    /// The left side.
+    /// The left side; evaluated once per row.
     pub operand: Expr,
-    /// The comparison.
+    /// Comparison of the operand with each row's value.
     pub op: CompareOp,
     /// ANY (SOME) or ALL.
     pub quantifier: Quantifier,
@@ -155,12 +157,12 @@ pub struct QuantifiedSubquery {
     pub collation: Collation,
     /// One column, converted to the type of `operand`.
     pub query: Query,
-    /// Number by which the values of the query are kept for the statement, where it reads nothing of
-    /// the rows around it.
+    /// Number under which the query's values are stored for the statement, where it reads no
+    /// register of the surrounding query.
     pub once: Option<u32>,
 }
 
-/// ANY or ALL.
+/// ANY (SOME) or ALL of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantifier {
     /// True if the comparison holds for any row.
@@ -170,14 +172,14 @@ pub enum Quantifier {
 }
 
 impl Register {
-    /// Returns the register `offset` behind this one.
+    /// Returns the register with a number larger by `offset`.
     #[inline]
     #[must_use]
     pub fn plus(self, offset: usize) -> Self {
         Self(self.0 + u32::try_from(offset).unwrap_or(u32::MAX))
     }
 
-    /// Returns its place in the register file.
+    /// Returns its index in the register file.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -185,19 +187,19 @@ impl Register {
 }
 
 impl Expr {
-    /// Makes an expression.
+    /// Returns an expression of this type.
     pub fn new(kind: ExprKind, ty: ColumnType) -> Self {
         Self { kind, ty }
     }
 
-    /// Makes a constant of `data_type`.
+    /// Returns a constant of `data_type` with the default collation.
     pub fn constant(value: Value, data_type: DataType) -> Self {
         let nullable = value.is_null();
         let ty = ColumnType { data_type, collation: types::Collation::default(), nullable };
         Self { kind: ExprKind::Constant(value), ty }
     }
 
-    /// Tells whether this is the literal NULL, which takes the type of what it stands beside.
+    /// Returns whether this is the literal NULL, which takes the type of the other operand.
     pub fn is_null_literal(&self) -> bool {
         let is_null = match &self.kind {
             ExprKind::Constant(value) => value.is_null(),
@@ -207,7 +209,7 @@ impl Expr {
         is_null && self.ty.data_type == DataType::Int
     }
 
-    /// Returns the value of a constant.
+    /// Returns the value if this is a constant.
     pub fn as_constant(&self) -> Option<&Value> {
         match &self.kind {
             ExprKind::Constant(value) => Some(value),

@@ -1,6 +1,8 @@
-//! Built-in functions as plans hold them: a name, the check of the arguments, and the code that computes.
+//! Built-in functions as plans hold them: a name, the check of the arguments, and the code that
+//! computes.
 //!
-//! The functions themselves are in `func`, which is above: a plan points to their entries.
+//! The functions themselves are in the crate `functions`, which depends on this one: a plan points
+//! to their entries.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,7 +14,8 @@ use types::{Result, Value};
 
 use crate::expr::Expr;
 
-/// Whether a function gives another value at each call, so that it matters how often it is called.
+/// Returns whether a function may return another value at each call, so that the number of calls
+/// matters.
 pub fn is_volatile(name: &str) -> bool {
     matches!(
         name,
@@ -25,40 +28,40 @@ pub fn is_volatile(name: &str) -> bool {
     )
 }
 
-/// What a function may ask of the statement that it runs in.
+/// What a function may ask the running statement for.
 pub trait EvalContext {
     /// The statement's time, UTC: the same for all its rows.
     fn now(&mut self) -> Moment;
 
-    /// The session's settings that conversions go by.
+    /// The session's settings that conversions depend on.
     fn convert_options(&self) -> ConvertOptions;
 
-    /// SET DATEFIRST.
+    /// SET DATEFIRST, 1 to 7.
     fn date_first(&self) -> u8;
 
     /// The next value of NEWSEQUENTIALID().
     fn next_sequential_id(&self) -> Value;
 
-    /// What COLUMNS_UPDATED() gives; `None` outside of a trigger.
+    /// The bit mask of COLUMNS_UPDATED(); `None` outside a trigger.
     fn updated_columns(&self) -> Option<&[u8]>;
 
-    /// A document of sp_xml_preparedocument by its handle: what the library has for one.
+    /// A document of sp_xml_preparedocument by its handle, in the library's own type.
     fn document(&self, handle: i64) -> Option<Arc<dyn Any + Send + Sync>>;
 
-    /// What the methods of `xml` have parsed, for the length of a request.
+    /// Cache of what the methods of `xml` have parsed; it lives as long as the request.
     fn parsed(&mut self) -> &mut Option<Box<dyn Any + Send>>;
 
-    /// The session, for functions that are about it: what the engine has for one.
+    /// The session, in the engine's own type, for functions about it.
     fn session(&self) -> &dyn Any;
 
-    /// The session, to be changed.
+    /// The session, mutable, in the engine's own type.
     fn session_mut(&mut self) -> &mut dyn Any;
 
-    /// Variables and state of the running module, likewise.
+    /// Variables and state of the running module, in the engine's own type.
     fn frame(&self) -> &dyn Any;
 }
 
-/// What functions are called with.
+/// The context argument of every built-in function.
 pub type Context<'a> = dyn EvalContext + 'a;
 
 /// A scalar function of the library.
@@ -69,9 +72,9 @@ pub struct Function {
     pub arity: (u8, u8),
     /// Checks and converts the arguments, and derives the type of the result.
     pub bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
-    /// Computes the result.
+    /// Code that computes the result.
     pub eval: Evaluate,
-    /// Whether equal arguments always give equal results, so that the binder may fold it.
+    /// Whether equal arguments always give equal results, so that the binder may fold a call.
     pub deterministic: bool,
 }
 
@@ -86,11 +89,11 @@ pub enum Evaluate {
     Session(fn(&mut Context<'_>) -> Value),
 }
 
-/// What an evaluation knows beside the values.
+/// What an evaluation gets besides the argument values.
 pub struct Call<'a> {
     /// The arguments as bound: their types and collations.
     pub arguments: &'a [Expr],
-    /// The result's type.
+    /// Type of the result.
     pub ty: &'a ColumnType,
 }
 
@@ -100,13 +103,13 @@ impl std::fmt::Debug for Function {
     }
 }
 
-/// An aggregate function.
+/// An aggregate function of the library.
 pub struct AggregateFunction {
     /// Name in upper case.
     pub name: &'static str,
     /// Checks and converts the arguments, and derives the type of the result.
     pub bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
-    /// Makes an empty accumulator for a result of this type over arguments of these types.
+    /// Returns an empty accumulator for a result of this type over arguments of these types.
     pub start: fn(&ColumnType, &[ColumnType]) -> Box<dyn Accumulator>,
 }
 
@@ -120,19 +123,19 @@ impl std::fmt::Debug for AggregateFunction {
 pub trait Accumulator {
     /// Adds a row's arguments.
     fn add(&mut self, arguments: &[Value]) -> Result<()>;
-    /// Tells whether a NULL was left out (warning 8153).
+    /// Returns whether a NULL was left out (warning 8153).
     fn saw_null(&self) -> bool;
-    /// Returns the result.
+    /// Returns the group's result.
     fn finish(&mut self) -> Result<Value>;
 }
 
 /// Columns of a table-valued function: name and type.
 pub type TableColumns = Vec<(String, ColumnType)>;
-/// The rows of a table-valued function, one after the other: puts the values of the next one into an empty vector;
-/// `false` where there is none.
+/// The rows of a table-valued function: each call appends the next row's values to an empty vector
+/// and returns true, or returns false at the end.
 pub type NextRow = Box<dyn FnMut(&mut Vec<Value>) -> bool>;
 
-/// The rows of a function that makes all of them at once.
+/// Returns the rows of a function that computes all of them at once.
 pub fn made(rows: Vec<Vec<Value>>) -> NextRow {
     let mut rows = rows.into_iter();
     Box::new(move |row| match rows.next() {
@@ -148,9 +151,9 @@ pub fn made(rows: Vec<Vec<Value>>) -> NextRow {
 pub struct TableFunction {
     /// Name in upper case.
     pub name: &'static str,
-    /// Checks and converts the arguments; derives the columns.
+    /// Checks and converts the arguments, and derives the columns.
     pub bind: fn(&mut Vec<Expr>) -> Result<TableColumns>,
-    /// Begins to make rows of arguments.
+    /// Starts the rows for these arguments.
     pub rows: fn(&mut Context<'_>, &[Value]) -> Result<NextRow>,
 }
 

@@ -1,8 +1,9 @@
 //! The bound tree: what the binder makes of a syntax tree and what the executor runs.
 //!
-//! Names are gone: a column is a register, a variable a slot, a table a handle. A statement's plan is
-//! immutable and shared between the connections that run it. With it come what its results leave by (`sink.rs`) and
-//! what is counted of its statements (`stats/`).
+//! Names are resolved: a column is a register, a variable a slot, a table a handle. A statement's
+//! plan is immutable and shared between the connections that run it. The crate also holds the
+//! interface through which results leave (`sink`) and the execution statistics of statements
+//! (`stats/`).
 #![forbid(unsafe_code)]
 
 pub mod children;

@@ -1,16 +1,16 @@
-//! Long values: a result that may take megabytes is asked for before it is made, because the vector that it is made in has
-//! no way to be refused memory.
+//! Memory for long values. Space for a result of megabytes is requested before the result is built,
+//! because growing a `Vec` cannot be refused.
 
 use sos::memory;
 use types::{DataType, Error, Msg, Result, Value};
 
-/// Values from this size on are asked for; shorter ones are what the reserve of the limit is for.
+/// Values of this size and more are requested; the memory limit's reserve covers shorter ones.
 pub const LONG_BYTES: usize = 1 << 20;
 
-/// Asks for so many bytes more.
+/// Requests this many more bytes.
 ///
 /// # Errors
-/// 701 where they are not within the limit of memory.
+/// 701 if they would exceed the memory limit.
 pub fn ask(bytes: usize) -> Result<()> {
     if bytes < LONG_BYTES {
         return Ok(());
@@ -18,18 +18,18 @@ pub fn ask(bytes: usize) -> Result<()> {
     memory::wait_for_room(bytes, None).map_err(|_| Error::from(Msg::OutOfMemory))
 }
 
-/// What an operation takes while it runs: so many times the bytes of its operands.
+/// Memory that an operation takes while it runs, as a multiple of its operands' bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
-    /// Strings are joined, and what came out is copied.
+    /// Strings are concatenated, and the result is copied.
     Joined = 2,
-    /// A function makes a vector that grows, and a copy.
+    /// A function builds a growing vector, and a copy.
     Called = 4,
-    /// Characters get twice as wide, in a vector that grows, and are copied.
+    /// Characters double in width, in a growing vector, and are copied.
     Converted = 6,
 }
 
-/// Asks for what an operation takes whose result is of this type.
+/// Requests the memory of an operation whose result has this type.
 ///
 /// # Errors
 /// As [`ask`].
@@ -46,7 +46,8 @@ pub fn ask_for_result<'v>(
     ask(bytes.saturating_mul(takes as usize))
 }
 
-/// A text that grows: asks for the room that its vector takes when it has to grow, and for the copy that it ends as.
+/// Appends to a text that grows. Requests memory for the vector when it must grow, and for the
+/// final copy.
 ///
 /// # Errors
 /// As [`ask`].

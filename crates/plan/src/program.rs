@@ -1,9 +1,9 @@
 //! A compiled batch or procedure body: control flow over leaves that are bound when first run.
 //!
-//! Compiling a text fixes its variables and its control flow. Before a program first runs, each [`Leaf`]
-//! whose tables exist is bound (`exec/run/compile.rs`) and keeps its plan, unless the plan depends on the
-//! session (temporary tables); the others are bound when control reaches them, since a batch may create the
-//! table that its next line fills.
+//! Compiling a text fixes its variables and its control flow. Before a program first runs, each
+//! [`Leaf`] whose tables exist is bound (`exec/run/compile.rs`) and keeps its plan, unless the plan
+//! depends on the session (temporary tables); the others are bound when control reaches them, since
+//! a batch may create the table that its next line fills.
 
 use std::sync::{Arc, OnceLock};
 
@@ -23,12 +23,13 @@ use catalog::{ModuleDef, TableDef, UserType};
 /// A compiled batch or procedure body. Shared between the connections that run it.
 #[derive(Debug)]
 pub struct Program {
-    /// Catalog version that the leaves' plans are good for.
+    /// Catalog version that the leaves' plans are valid for.
     pub catalog_version: u64,
     /// Database that unqualified names are looked up in, unless it switches itself.
     pub database: Arc<str>,
-    /// Whether it has a USE, or as a text EXECUTE AS or REVERT: then names are looked up in the session's current database, and a plan
-    /// is good for the database that it was bound in, and for whom it was bound for.
+    /// Whether it has USE or, as a text, EXECUTE AS or REVERT. Then names are looked up in the
+    /// session's current database, and a plan is valid only for the database and principal it was
+    /// bound for.
     pub switches_database: bool,
     /// Variables: parameters first, then those declared, in order.
     pub variables: Vec<VariableDef>,
@@ -38,122 +39,122 @@ pub struct Program {
     pub parameters: usize,
     /// How many of the table variables are parameters.
     pub table_parameters: usize,
-    /// The statements.
+    /// Statements in source order.
     pub body: Vec<Step>,
     /// Source text that spans refer to.
     pub source: Arc<str>,
     /// How many statements have a place in the statistics.
     pub statements: u32,
-    /// Its books in the statistics; none in a program that is only checked.
+    /// Its entry in the statistics; `None` for a program that is only checked.
     pub books: Option<Arc<ProgramBooks>>,
-    /// Of the body of a trigger or function, which that is: those have no books.
+    /// For the body of a trigger or function: which one. Such programs have no `books`.
     pub routine: Option<Routine>,
-    /// Set once it has been found that all that can be bound before it runs is without mistakes.
+    /// Set once everything that can be bound before the program runs has been bound without error.
     pub compiled: OnceLock<()>,
-    /// Of a module's body, who owns the module.
+    /// Owner of the module, for a module's body.
     pub owner: Option<Owner>,
 }
 
 /// The trigger or function whose body a program is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Routine {
-    /// Its database.
+    /// Id of its database.
     pub database_id: i16,
-    /// Its id there.
+    /// `object_id` within the database.
     pub object_id: i32,
-    /// Which of the two.
+    /// Whether it is a trigger or a function.
     pub kind: RoutineKind,
 }
 
 /// What a [`Routine`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoutineKind {
-    /// A trigger.
+    /// DML or DDL trigger.
     Trigger,
-    /// A function.
+    /// User-defined scalar or table-valued function.
     Function,
 }
 
 impl Routine {
-    /// Names a module of this kind.
+    /// Returns the routine that a module of this kind is.
     pub fn of(module: &ModuleDef, kind: RoutineKind) -> Self {
         Self { database_id: module.database_id, object_id: module.id, kind }
     }
 }
 
-/// A variable.
+/// A local variable or parameter.
 #[derive(Clone, Debug)]
 pub struct VariableDef {
-    /// With its `@`.
+    /// Name, including the `@`.
     pub name: String,
-    /// Type.
+    /// Declared type and collation.
     pub ty: ColumnType,
     /// Whether it is a cursor variable.
     pub cursor: bool,
-    /// Where the statement that declares it begins; 0 of a parameter.
+    /// Byte offset of the declaring statement; 0 for a parameter.
     pub at: u32,
 }
 
-/// A table variable.
+/// A table variable, or a table-valued parameter.
 #[derive(Clone, Debug)]
 pub struct TableVariableDef {
-    /// With its `@`.
+    /// Name, including the `@`.
     pub name: String,
-    /// Its columns and indexes; each execution makes an empty table of this shape.
+    /// Columns and indexes; each execution creates an empty table of this definition.
     pub definition: Arc<TableDef>,
-    /// Its type, where it is declared by a table type.
+    /// User-defined table type, where it is declared with one.
     pub user_type: Option<Arc<UserType>>,
-    /// Of `inserted` and `deleted`: `object_id` of what the trigger is on.
+    /// For `inserted` and `deleted`: `object_id` of the trigger's table or view.
     pub image_of: Option<i32>,
-    /// Where the statement that declares it begins; 0 of a parameter.
+    /// Byte offset of the declaring statement; 0 for a parameter.
     pub at: u32,
-    /// Of a parameter: its place among all parameters.
+    /// For a parameter: its position among all parameters.
     pub ordinal: usize,
 }
 
 /// One step of a program.
 #[derive(Debug)]
 pub struct Step {
-    /// Its line, 1-based in the program's source.
+    /// Line, 1-based in the program's source.
     pub line: u32,
-    /// Its place in the program's source.
+    /// Byte range in the program's source.
     pub span: ast::Span,
-    /// Its place in the statistics.
+    /// Position in the statistics.
     pub place: StatementPlace,
-    /// What to do.
+    /// The compiled form of the statement.
     pub kind: StepKind,
 }
 
 /// What a step does.
 #[derive(Debug)]
 pub enum StepKind {
-    /// BEGIN .. END
+    /// `BEGIN .. END`, a block.
     Block(Vec<Step>),
-    /// BEGIN ATOMIC WITH (..) .. END: a transaction, or a savepoint inside one. `commits_alone` says
-    /// that its one data statement needs neither where no transaction is open.
+    /// `BEGIN ATOMIC WITH (..) .. END`: runs in a transaction, or in a savepoint of an open one.
     Atomic {
-        /// WITH.
+        /// Options of the WITH clause.
         options: Vec<ast::AtomicOption>,
-        /// The body.
+        /// Statements of the block.
         body: Vec<Step>,
-        /// See `bind/atomic.rs`.
+        /// Whether the block's single data statement is atomic by itself, so that it needs no
+        /// transaction where none is open. Computed by the binder's `atomic.rs`.
         commits_alone: bool,
     },
-    /// IF, ELSE IF, ELSE
+    /// `IF .. ELSE IF .. ELSE`: branches, then the last ELSE.
     If(Vec<Branch>, Vec<Step>),
-    /// WHILE
+    /// `WHILE condition body`, a loop.
     While(Leaf, Vec<Step>),
-    /// BREAK
+    /// BREAK: leaves the innermost loop.
     Break,
-    /// CONTINUE
+    /// CONTINUE: the loop's next round.
     Continue,
-    /// GOTO a label.
+    /// GOTO the label of this name.
     Goto(String),
-    /// A label.
+    /// `name:`, a target of GOTO.
     Label(String),
     /// BEGIN TRY .. END TRY BEGIN CATCH .. END CATCH
     TryCatch(Vec<Step>, Vec<Step>),
-    /// `RETURN [n]`
+    /// `RETURN [n]` of a batch or procedure.
     Return(Option<Leaf>),
     /// RETURN of a scalar function.
     ReturnValue(Leaf),
@@ -163,43 +164,43 @@ pub enum StepKind {
     Declare,
     /// A data statement: bound as a whole.
     Data(Leaf),
-    /// PRINT
+    /// `PRINT expr`: an informational message.
     Print(Leaf),
-    /// RAISERROR
+    /// RAISERROR, with its format arguments.
     RaisError(Box<RaisErrorStep>),
     /// THROW; without operands it raises the caught error again.
     Throw(Option<Box<[Leaf; 3]>>),
     /// WAITFOR DELAY (false) or TIME (true)
     WaitFor(bool, Leaf),
-    /// EXEC procedure
+    /// `EXEC procedure`, with its arguments.
     Execute(Box<ExecuteStep>),
-    /// EXEC (@sql)
+    /// `EXEC (@sql)`: runs a text.
     ExecuteString(TextCall),
-    /// INSERT .. EXEC
+    /// `INSERT .. EXEC`: stores the rows of a call.
     InsertExecute(Box<InsertExecuteStep>),
-    /// A cursor statement.
+    /// DECLARE, OPEN, FETCH, CLOSE or DEALLOCATE.
     Cursor(CursorStep),
     /// SET of an option that has a value.
     SetValue(ast::ValueOption, Leaf),
-    /// Anything else: run from its syntax tree.
+    /// Any other statement: interpreted from its syntax tree.
     Other(Box<ast::Statement>),
 }
 
-/// How a step counts in the statistics.
+/// How the statistics count a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Counted<'p> {
-    /// Not at all: it is no statement, or its parts count.
+    /// Not counted: it is no statement, or its parts are counted.
     Not,
-    /// As its plan says.
+    /// By the cost of its plan.
     ByPlan(&'p Leaf),
-    /// As a statement that takes next to no time.
+    /// As a statement whose duration is about that of a clock reading.
     Cheap,
-    /// As one that may take any time.
+    /// As a statement of any duration: it is timed each time.
     Dear,
 }
 
 impl StepKind {
-    /// Returns the number by which a DONE names the step's statement.
+    /// Returns the number that names the statement in its DONE token.
     pub fn command(&self) -> Command {
         match self {
             Self::Assign(..) => Command::SELECT,
@@ -216,7 +217,7 @@ impl StepKind {
         }
     }
 
-    /// Tells how the step counts.
+    /// Returns how the statistics count the step.
     #[inline]
     pub fn counted(&self) -> Counted<'_> {
         match self {
@@ -255,176 +256,176 @@ impl StepKind {
 /// EXEC (@sql) [AS ..]
 #[derive(Debug)]
 pub struct TextCall {
-    /// What the text is put together from.
+    /// Expressions that are concatenated to the text.
     pub parts: Vec<Leaf>,
-    /// AS: whom it runs as.
+    /// AS: the login or user that it runs as.
     pub run_as: Option<ast::ExecuteAsWho>,
-    /// WITH RESULT SETS, one shape for each; empty for NONE.
+    /// WITH RESULT SETS: one shape for each result; empty for NONE.
     pub result_sets: Option<Vec<std::sync::Arc<crate::sink::ResultShape>>>,
 }
 
-/// INSERT .. EXEC: rows that a call returns go to a table.
+/// INSERT .. EXEC: stores the rows that a call returns.
 #[derive(Debug)]
 pub struct InsertExecuteStep {
-    /// Where they go.
+    /// Table or view that receives the rows.
     pub target: ast::Target,
     /// The columns, if given.
     pub columns: Vec<ast::Ident>,
-    /// What is run.
+    /// Procedure or text to run.
     pub source: InsertedCall,
 }
 
-/// What INSERT .. EXEC runs.
+/// The call of an INSERT .. EXEC.
 #[derive(Debug)]
 pub enum InsertedCall {
-    /// `EXEC p`
+    /// `INSERT .. EXEC procedure`, by name or variable.
     Procedure(Box<ExecuteStep>),
-    /// `EXEC (@sql)`
+    /// `INSERT .. EXEC (@sql)`, a text.
     Text(TextCall),
 }
 
-/// IF or ELSE IF with what follows it.
+/// IF or ELSE IF with the statements that it guards.
 #[derive(Debug)]
 pub struct Branch {
     /// Line of the IF.
     pub line: u32,
-    /// Its place in the statistics.
+    /// Position in the statistics.
     pub place: StatementPlace,
-    /// What is asked.
+    /// Condition; NULL counts as false.
     pub condition: Leaf,
-    /// What is done.
+    /// Statements to run if it is true.
     pub then: Vec<Step>,
 }
 
-/// RAISERROR.
+/// RAISERROR with its operands.
 #[derive(Debug)]
 pub struct RaisErrorStep {
-    /// A number or a text.
+    /// Message number or text.
     pub message: Leaf,
-    /// Severity.
+    /// Severity, 0 to 25.
     pub severity: Leaf,
-    /// State.
+    /// State, 0 to 255.
     pub state: Leaf,
-    /// What replaces `%s`, `%d`, ..
+    /// Values for `%s`, `%d` and so on.
     pub arguments: Vec<Leaf>,
-    /// WITH.
+    /// Options after WITH: LOG, NOWAIT, SETERROR.
     pub options: Vec<ast::RaisErrorOption>,
 }
 
 /// EXEC of a procedure.
 #[derive(Debug)]
 pub struct ExecuteStep {
-    /// What is called.
+    /// The procedure, by name or variable.
     pub procedure: ExecuteTarget,
-    /// `@rc =`
+    /// `@rc =`: variable that receives the return status.
     pub return_status: Option<Slot>,
-    /// The arguments.
+    /// Arguments in the order of the call.
     pub arguments: Vec<ArgumentStep>,
-    /// WITH RESULT SETS, one shape for each; empty for NONE.
+    /// WITH RESULT SETS: one shape for each result; empty for NONE.
     pub result_sets: Option<Vec<std::sync::Arc<crate::sink::ResultShape>>>,
 }
 
-/// What EXEC calls.
+/// The procedure of an EXEC.
 #[derive(Debug)]
 pub enum ExecuteTarget {
-    /// By name.
+    /// A name in the statement.
     Name(ast::ObjectName),
-    /// By the name that a variable holds.
+    /// The name that a variable holds at run time.
     Variable(Slot),
 }
 
 /// An argument of EXEC.
 #[derive(Debug)]
 pub struct ArgumentStep {
-    /// `@p =`
+    /// `@p =`: the parameter's name.
     pub name: Option<String>,
-    /// Its value.
+    /// Value, variable or DEFAULT.
     pub value: ArgumentValue,
-    /// OUTPUT
+    /// OUTPUT: the parameter's final value is copied back.
     pub output: bool,
 }
 
 /// The value of an argument.
 #[derive(Debug)]
 pub enum ArgumentValue {
-    /// An expression.
+    /// An expression to evaluate.
     Value(Leaf),
     /// A variable: the one that OUTPUT writes to.
     Variable(Slot),
-    /// A table variable, by its place.
+    /// A table variable, by its index in the program.
     Table(usize),
-    /// DEFAULT
+    /// `DEFAULT`: the parameter's default value.
     Default,
 }
 
-/// A cursor statement.
+/// A statement about a cursor.
 #[derive(Debug)]
 pub enum CursorStep {
     /// DECLARE c CURSOR FOR ..; or `SET @c = CURSOR FOR ..` with the variable.
     Declare(Option<Slot>, Box<ast::DeclareCursor>, Leaf),
-    /// OPEN
+    /// `OPEN c`: runs the cursor's query.
     Open(ast::CursorRef),
     /// FETCH .. INTO variables
     Fetch(Box<ast::Fetch>, Vec<Slot>),
-    /// CLOSE
+    /// `CLOSE c`: frees the result.
     Close(ast::CursorRef),
-    /// DEALLOCATE
+    /// `DEALLOCATE c`: removes the reference.
     Deallocate(ast::CursorRef),
 }
 
-/// What of a session a plan has to be good for.
+/// The session state that a plan must match to be reused.
 #[derive(Clone, Copy, Debug)]
 pub struct AskedFor<'s> {
-    /// The SET options.
+    /// SET options that change the meaning of a text.
     pub meaning: Meaning,
-    /// The current database.
+    /// Name of the current database.
     pub database: &'s str,
-    /// The key of the rights.
+    /// Key of the principal's permissions.
     pub rights: i32,
 }
 
-/// Something that is bound when first run.
+/// A part of a program that is bound when first run.
 #[derive(Debug)]
 pub struct Leaf {
-    /// What it says.
+    /// Syntax tree to bind.
     pub ast: LeafAst,
-    /// The plan, unless it depends on the session.
+    /// Plan shared by all sessions; unset if the plan depends on the session.
     pub plan: OnceLock<Arc<Bound>>,
-    /// The database that it was bound in and the key of the rights, where the program switches.
+    /// For a program that switches databases: the database and the permission key it was bound for.
     pub bound_for: OnceLock<(Arc<str>, i32)>,
-    /// The SET options that it was bound under.
+    /// SET options it was bound under.
     pub meaning: OnceLock<Meaning>,
-    /// What timing it would add to it: known with the plan.
+    /// Whether timing would show in its duration; known once it is bound.
     pub cost: OnceLock<Cost>,
-    /// The sizes of tables that the plan was made for, where it joins them.
+    /// Table sizes that the plan was made for, where it joins tables.
     pub watch: OnceLock<Watch>,
-    /// Plans for other sizes.
+    /// Plans for other table sizes.
     pub later: OnceLock<Box<Later>>,
 }
 
 /// Hints of OPTION that act when a statement runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunHints {
-    /// MAXDOP n: the number of schedulers.
+    /// MAXDOP n: upper limit of schedulers.
     pub degree: Option<u32>,
-    /// USE HINT ('DISALLOW_BATCH_MODE'): rows go through the operators one by one.
+    /// USE HINT ('DISALLOW_BATCH_MODE'): operators process single rows.
     pub row_mode: bool,
 }
 
-/// What a leaf says.
+/// The syntax tree of a leaf, with the type that it must have.
 #[derive(Debug)]
 pub enum LeafAst {
-    /// A value.
+    /// An expression of any type.
     Value(ast::Expr),
-    /// A value as a type: the argument of a statement that wants one.
+    /// An expression converted to the type that the statement's argument has.
     Typed(ast::Expr, ColumnType),
-    /// A condition.
+    /// A condition of IF or WHILE.
     Condition(ast::Condition),
-    /// What a scalar function returns: as its type.
+    /// RETURN of a scalar function: converted to its return type.
     Returned(ast::Expr, ColumnType),
-    /// What a variable gets: converted to its type.
+    /// SET @v: converted to the variable's type.
     Assignment(Slot, ast::AssignOp, ast::Expr),
-    /// A data statement.
+    /// A SELECT, INSERT, UPDATE, DELETE or MERGE.
     Statement(ast::Statement),
 }
 
@@ -466,7 +467,7 @@ impl Leaf {
         hints
     }
 
-    /// Returns the plan that is good for a session as it is now.
+    /// Returns the stored plan if it is valid for the session's current state.
     #[inline]
     pub fn plan_for(&self, program: &Program, asked: &AskedFor<'_>) -> Option<&Arc<Bound>> {
         let plan = self.plan.get()?;
@@ -480,9 +481,9 @@ impl Leaf {
         (**database == *asked.database && *rights == asked.rights).then_some(plan)
     }
 
-    /// Keeps the plan for all sessions.
+    /// Stores the plan for all sessions.
     pub fn keep(&self, bound: Bound) -> &Bound {
-        // Whoever is first: all bind the same.
+        // Two sessions may race here; both bind to the same plan, so the first one is kept.
         self.cost.get_or_init(|| bound.cost());
         if let Some(watch) = Watch::of(&bound) {
             self.watch.get_or_init(|| watch);
@@ -490,7 +491,7 @@ impl Leaf {
         self.plan.get_or_init(|| with_clerk(MemoryClerk::SqlPlans, || Arc::new(bound)))
     }
 
-    /// Makes a leaf that is not bound yet.
+    /// Returns a leaf that is not bound yet.
     pub fn new(ast: LeafAst) -> Self {
         Self {
             ast,
@@ -505,7 +506,7 @@ impl Leaf {
 }
 
 impl Program {
-    /// Tells whether the program has one statement and no control flow.
+    /// Returns whether the program is a single statement without control flow.
     pub fn is_alone(&self) -> bool {
         let [step] = &self.body[..] else { return false };
         !matches!(

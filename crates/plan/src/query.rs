@@ -1,4 +1,4 @@
-//! Bound queries: a tree of operators over the register file.
+//! Bound queries: a tree of operators ([`Node`]) over the statement's register file.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::sink::Traits;
 use crate::view::SystemView;
 use catalog::{ModuleDef, TableDef};
 
-/// A query expression (everything that gives rows), with its output columns.
+/// A query expression (everything that returns rows), with its output columns.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// How rows are made.
+    /// Operators that produce the rows.
     pub root: Node,
     /// The output, left to right; evaluated over the registers once `root` has a row.
     pub output: Vec<OutputColumn>,
@@ -23,18 +23,18 @@ pub struct Query {
 /// A column that a query returns.
 #[derive(Clone, Debug)]
 pub struct OutputColumn {
-    /// Its name; empty if it has none.
+    /// Column name; empty if the expression has none.
     pub name: SmolStr,
-    /// Its value.
+    /// Value of the column, over the registers.
     pub expr: Expr,
-    /// What it is beside its type, where it is a bare column of a table.
+    /// Identity, `numeric`, HIDDEN and the like, where the column is a bare column of a table.
     pub traits: Traits,
 }
 
 /// An operator. Each fills registers and asks its input for the next row.
 #[derive(Clone, Debug)]
 pub enum Node {
-    /// One row of nothing: SELECT without FROM.
+    /// One row without columns: SELECT without FROM.
     OneRow,
     /// Rows of a table by one access path.
     Scan(Box<Scan>),
@@ -46,13 +46,13 @@ pub enum Node {
     Function(Box<FunctionScan>),
     /// Rows that a user's multi-statement function returns.
     UserFunction(Box<UserFunctionScan>),
-    /// Rows of a file.
+    /// Rows of files: OPENROWSET(BULK ..) or an external table.
     Bulk(Box<BulkScan>),
     /// Rows for which the predicate is true.
     Filter(Box<(Node, Expr)>),
     /// Joins of two inputs.
     Join(Box<Join>),
-    /// Groups and aggregates.
+    /// GROUP BY, grouping sets and aggregates.
     Aggregate(Box<Aggregate>),
     /// Computes window functions over partitions.
     Window(Box<Window>),
@@ -68,7 +68,7 @@ pub enum Node {
     Recursive(Box<Recursive>),
     /// FOR JSON and FOR XML: all rows as one text.
     Document(Box<Document>),
-    /// Rows of a table by an index that is made while the statement runs.
+    /// Rows of a table through an index that is built while the statement runs.
     Spool(Box<Spool>),
     /// Rows of the working table of the [`Node::Recursive`] with this id.
     WorkTable(u32, Vec<Register>),
@@ -83,18 +83,18 @@ pub enum Node {
 pub struct Scan {
     /// Which table: resolved when bound, or by slot for table variables.
     pub table: TableSource,
-    /// Which rows.
+    /// Access path: which rows are read.
     pub access: Access,
-    /// Columns that are needed: ordinal in the table, register it goes to.
+    /// Columns that are needed: ordinal in the table, and the register that receives it.
     pub columns: Vec<(u16, Register)>,
     /// Number that identifies the scan's current row for UPDATE, DELETE and WHERE CURRENT OF.
     pub row: u32,
-    /// The whole predicate on this table, that of the access path included: what a row must still
-    /// satisfy when a writer finds that it has changed since it was read.
+    /// The whole predicate on this table, including the part that the access path covers. A writer
+    /// that finds a row changed since it was read evaluates it again.
     pub predicate: Option<Expr>,
-    /// What is left of the predicate after the access path.
+    /// The part of the predicate that the access path does not cover.
     pub residual: Option<Expr>,
-    /// Locks and isolation asked by table hints.
+    /// Locks and isolation that table hints ask for.
     pub hints: ScanHints,
 }
 
@@ -109,12 +109,13 @@ pub enum TableSource {
     Trigger(bool, Arc<TableDef>),
 }
 
-/// An access path.
+/// How a scan finds its rows.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// All rows.
+    /// All rows of the table.
     Full,
-    /// Rows whose key of the index equals the values (all columns for a hash index, a prefix for a range index).
+    /// Rows whose index key equals the values (all columns of a hash index, a prefix of a range
+    /// index).
     Seek {
         /// Index number within the table.
         index: u16,
@@ -131,73 +132,74 @@ pub enum Access {
         lower: Option<(Expr, bool)>,
         /// Upper bound on the next column, and whether it is inclusive.
         upper: Option<(Expr, bool)>,
-        /// Descending order.
+        /// Whether rows come in descending key order.
         backward: bool,
     },
 }
 
-/// The access path that table hints ask for; indexes by their place in the table.
+/// The access path that table hints ask for. An index is given by its number within the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Path {
-    /// The best one.
+    /// No hint: the optimizer chooses.
     #[default]
     Any,
-    /// FORCESCAN, INDEX (0): all rows.
+    /// FORCESCAN, INDEX (0): read all rows.
     Scan,
-    /// INDEX (name): by that index.
+    /// INDEX (name): use that index.
     Index(u16),
-    /// FORCESEEK: by looking keys up, in that index if one is named.
+    /// FORCESEEK: seek, in that index if one is named.
     Seek(Option<u16>),
 }
 
 /// What table hints ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanHints {
-    /// INDEX, FORCESEEK, FORCESCAN.
+    /// INDEX, FORCESEEK, FORCESCAN: the access path.
     pub path: Path,
     /// UPDLOCK, XLOCK: take ownership of the rows read until the transaction ends.
     pub exclusive: bool,
-    /// XLOCK: and let nobody else hold them.
+    /// XLOCK: no other transaction may hold a lock on the rows.
     pub alone: bool,
-    /// TABLOCK, TABLOCKX.
+    /// TABLOCK, TABLOCKX: a lock on the whole table.
     pub whole: Whole,
-    /// READCOMMITTEDLOCK: wait for who is changing a row, whatever the database says.
+    /// READCOMMITTEDLOCK: wait for a writer of the row, whatever READ_COMMITTED_SNAPSHOT says.
     pub committed_lock: bool,
-    /// Rows that the statement changes: UPDATE, DELETE, MERGE.
+    /// Whether this is the table that UPDATE, DELETE or MERGE changes.
     pub target: bool,
-    /// What the table's database says.
+    /// The row-version options of the table's database.
     pub database: Versions,
-    /// READPAST: leave out rows that another transaction owns.
+    /// READPAST: skip rows that another transaction owns.
     pub read_past: bool,
-    /// NOLOCK, READUNCOMMITTED: as a snapshot read; no blocking.
+    /// NOLOCK, READUNCOMMITTED: read as a snapshot does, without blocking.
     pub read_uncommitted: bool,
-    /// READCOMMITTED: whatever the session's level is.
+    /// READCOMMITTED: use this level whatever the session's level is.
     pub read_committed: bool,
-    /// REPEATABLEREAD.
+    /// REPEATABLEREAD: hold shared locks to the end of the transaction.
     pub repeatable_read: bool,
-    /// SERIALIZABLE, HOLDLOCK.
+    /// SERIALIZABLE, HOLDLOCK: REPEATABLEREAD, and no phantoms.
     pub serializable: bool,
     /// SNAPSHOT (memory-optimized tables in explicit transactions; else error 41368).
     pub snapshot: bool,
     /// NOWAIT: error 1222 instead of a wait for a row.
     pub no_wait: bool,
-    /// TABLESAMPLE.
+    /// TABLESAMPLE: read only part of the table.
     pub sample: Option<Sample>,
 }
 
 /// Which lock a table hint asks for on the whole table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Whole {
-    /// None.
+    /// No table lock hint.
     #[default]
     No,
-    /// TABLOCK: a shared one, or an exclusive one for who changes rows or asks for UPDLOCK or XLOCK.
+    /// TABLOCK: a shared lock; an exclusive one for a statement that changes rows or has UPDLOCK or
+    /// XLOCK.
     Shared,
-    /// TABLOCKX.
+    /// TABLOCKX: an exclusive lock.
     Exclusive,
 }
 
-/// What the database of a table says about row versions.
+/// Which row-version options the table's database has ON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Versions {
     /// READ_COMMITTED_SNAPSHOT ON and ALLOW_SNAPSHOT_ISOLATION ON.
@@ -207,20 +209,20 @@ pub enum Versions {
     Snapshot,
     /// Only READ_COMMITTED_SNAPSHOT is ON.
     ReadCommitted,
-    /// Neither is.
+    /// Both options are OFF.
     None,
-    /// Nobody but the session sees the rows: a temporary table, a table variable, the rows of a trigger.
+    /// Only this session sees the rows: a temporary table, a table variable, the rows of a trigger.
     Private,
 }
 
 impl Versions {
-    /// Tells whether READ COMMITTED reads what was committed when the statement began.
+    /// Returns whether READ COMMITTED reads what was committed when the statement began.
     #[must_use]
     pub const fn serve_read_committed(self) -> bool {
         matches!(self, Self::Both | Self::ReadCommitted | Self::Private)
     }
 
-    /// Tells whether SNAPSHOT is allowed.
+    /// Returns whether SNAPSHOT isolation is allowed.
     #[must_use]
     pub const fn serve_snapshot(self) -> bool {
         matches!(self, Self::Both | Self::Snapshot | Self::Private)
@@ -228,7 +230,8 @@ impl Versions {
 }
 
 impl ScanHints {
-    /// Tells whether READ COMMITTED outside of a transaction may read the newest committed row at once.
+    /// Returns whether READ COMMITTED outside of a transaction may read the newest committed row
+    /// without a lock.
     #[must_use]
     pub const fn read_versions(&self) -> bool {
         let locks = self.exclusive || self.committed_lock || !matches!(self.whole, Whole::No);
@@ -240,18 +243,18 @@ impl ScanHints {
 /// Which part of a table's pages TABLESAMPLE reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// How much.
+    /// Share of the pages, or number of rows.
     pub size: SampleSize,
     /// REPEATABLE: the same seed takes the same pages.
     pub seed: Option<u64>,
 }
 
-/// How much a sample is to have.
+/// How large a sample is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleSize {
-    /// Of 2 to the power of 64 pages so many, as PERCENT was brought to; all of them if absent.
+    /// Fraction of the pages in units of 2^-64, computed from PERCENT; `None` for all pages.
     Share(Option<u64>),
-    /// About so many rows.
+    /// Roughly this number of rows.
     Rows(u64),
 }
 
@@ -269,58 +272,59 @@ pub fn sample_portion(share: f64) -> u64 {
 /// A scan of a system view.
 #[derive(Clone, Debug)]
 pub struct ViewScan {
-    /// The view.
+    /// The view or table function.
     pub view: &'static dyn SystemView,
-    /// The database whose view it is.
+    /// Name of the database that the view is read in.
     pub database: String,
     /// Arguments of a system table function.
     pub arguments: Vec<Expr>,
-    /// Columns that are needed: ordinal in the view, register it goes to.
+    /// Columns that are needed: ordinal in the view, and the register that receives it.
     pub columns: Vec<(u16, Register)>,
 }
 
-/// VALUES (..), (..).
+/// `VALUES (..), (..)`, or `INSERT .. VALUES`.
 #[derive(Clone, Debug)]
 pub struct ValuesScan {
     /// Rows of expressions, all of one width.
     pub rows: Vec<Vec<Expr>>,
-    /// Where the values go.
+    /// Registers that receive the values, one per column.
     pub registers: Vec<Register>,
-    /// The table that INSERT brings them to and the columns, which an error of a cut value names.
+    /// Target table and columns of an INSERT; the truncation error names them.
     pub target: Option<(Arc<catalog::TableDef>, Vec<usize>)>,
 }
 
 /// A built-in table-valued function (STRING_SPLIT, GENERATE_SERIES, OPENJSON ..).
 #[derive(Clone, Debug)]
 pub struct FunctionScan {
-    /// Which function.
+    /// The function's entry in the library.
     pub function: &'static crate::function::TableFunction,
-    /// Its arguments.
+    /// Arguments, converted by the function's `bind`.
     pub arguments: Vec<Expr>,
-    /// Where its columns go.
+    /// Registers that receive its columns.
     pub registers: Vec<Register>,
 }
 
-/// OPENROWSET(BULK ..) or an external table: the rows of files. The files were looked at when this was bound, and are
-/// opened anew by each execution.
+/// OPENROWSET(BULK ..) or an external table: the rows of files. The files' schemas were read at
+/// bind time; each execution opens the files again.
 #[derive(Clone, Debug)]
 pub struct BulkScan {
-    /// What messages call it: the table, or the file.
+    /// Name in messages: the external table's, or the file's.
     pub name: String,
-    /// The files.
+    /// Files to read, in order.
     pub files: Vec<BulkFile>,
-    /// How they are read.
+    /// File format, with its options.
     pub format: BulkFormat,
-    /// Columns that are needed: ordinal in the format, register it goes to.
+    /// Columns that are needed: ordinal in the format, and the register that receives it.
     pub columns: Vec<(u16, Register)>,
-    /// Rows that there are, as far as is known.
+    /// Estimated number of rows.
     pub rows: u64,
-    /// What a row group has to satisfy to be read.
+    /// Conditions that a row group's bounds must satisfy for the group to be read.
     pub tests: Vec<GroupTest>,
 }
 
 impl BulkScan {
-    /// Returns in how many parts its rows can be read at one time: row groups; one of what is read from end to end.
+    /// Returns the number of parts that can be read in parallel: row groups for Parquet, 1
+    /// otherwise.
     pub fn parts(&self) -> usize {
         match self.format {
             BulkFormat::Parquet(_) => self.files.iter().map(|file| file.groups).sum(),
@@ -332,21 +336,21 @@ impl BulkScan {
 /// A file of a scan.
 #[derive(Clone, Debug)]
 pub struct BulkFile {
-    /// Its path.
+    /// Path as the server opens it.
     pub path: String,
-    /// Of a Parquet file: the columns of the format as the file has them, with their place there.
+    /// Parquet only: the format's columns as this file has them, with their ordinals in the file.
     pub columns: Vec<(parquet_io::Column, usize)>,
-    /// Of a Parquet file: how many row groups it has.
+    /// Parquet only: number of row groups.
     pub groups: usize,
 }
 
-/// A condition on the least and greatest values of a row group, which holds wherever a row of it may satisfy the
-/// statement's.
+/// A condition on the minimum and maximum of a row group's columns. It is true for every group that
+/// may contain a row of the result.
 #[derive(Clone, Debug)]
 pub struct GroupTest {
-    /// The condition, over the registers of the bounds.
+    /// The condition, over the registers of the minima and maxima.
     pub condition: Expr,
-    /// By column of the format: the registers of its least and its greatest value.
+    /// Per column of the format: its ordinal, and the registers of its minimum and its maximum.
     pub bounds: Vec<(u16, Register, Register)>,
 }
 
@@ -355,136 +359,138 @@ pub struct GroupTest {
 pub enum BulkFormat {
     /// FORMAT = 'PARQUET': the types of the columns that are read.
     Parquet(Vec<types::DataType>),
-    /// FORMAT = 'CSV'.
+    /// FORMAT = 'CSV': a text file with the columns that WITH lists.
     Text(Box<TextFormat>),
-    /// SINGLE_BLOB and its kin: one row with all of the file as a value of this type.
+    /// SINGLE_BLOB, SINGLE_CLOB, SINGLE_NCLOB: one row whose only column, of this type, is the
+    /// whole file.
     Single(types::DataType),
 }
 
 /// A text file of OPENROWSET(BULK ..).
 #[derive(Clone, Debug)]
 pub struct TextFormat {
-    /// What its options say.
+    /// Terminators, quoting, code page and the other options.
     pub options: ::files::option::Options,
-    /// Its columns, which WITH names, and their types.
+    /// The columns that WITH lists: name and type.
     pub columns: Vec<(String, types::value::ColumnType)>,
 }
 
 /// A user's multi-statement function.
 #[derive(Clone, Debug)]
 pub struct UserFunctionScan {
-    /// The function.
+    /// Definition of the function.
     pub module: Arc<ModuleDef>,
-    /// The shape of its table.
+    /// Definition of the table that it returns.
     pub definition: Arc<TableDef>,
-    /// Its arguments, as the types of its parameters.
+    /// Arguments, converted to the types of its parameters.
     pub arguments: Vec<Expr>,
-    /// Where its columns go.
+    /// Registers that receive its columns.
     pub registers: Vec<Register>,
 }
 
-/// A join. Derived tables, views and CTEs need no operator of their own: the node of their query
-/// stands in FROM, and a column that is no bare column there is made by a [`Node::Compute`].
+/// A join. Derived tables, views and CTEs have no operator: the node of their query is the input in
+/// FROM, and a [`Node::Compute`] evaluates their columns that are not bare columns.
 #[derive(Clone, Debug)]
 pub struct Join {
-    /// Which kind.
+    /// Inner, left, full, semi or anti.
     pub kind: JoinKind,
-    /// How.
+    /// Nested loops or hash.
     pub method: JoinMethod,
-    /// Outer input.
+    /// Left input; the outer one of nested loops.
     pub left: Node,
     /// Inner input; with [`JoinMethod::Loop`] it may read the registers of the left one.
     pub right: Node,
-    /// What is left of ON after predicates were pushed into the inputs.
+    /// The part of ON that was not pushed into the inputs.
     pub on: Option<Expr>,
-    /// What the left input leaves behind: set to NULL for a FULL join's unmatched right rows.
+    /// Registers and rows of the left input: set to NULL for a FULL join's unmatched right rows.
     pub left_live: Live,
-    /// What the right input leaves behind: set to NULL for unmatched left rows.
+    /// Registers and rows of the right input: set to NULL for unmatched left rows.
     pub right_live: Live,
-    /// Whether its rows may come in any order: nobody above sees it.
+    /// Whether its rows may come in any order, because no operator above depends on it.
     pub any_order: bool,
 }
 
-/// How a join finds the right rows of a left one.
+/// How a join finds the right rows for a left row.
 #[derive(Clone, Debug)]
 pub enum JoinMethod {
-    /// Opens the right input anew for each left row (so APPLY and an index seek are joins).
+    /// Opens the right input again for each left row (so APPLY and an index seek are joins).
     Loop,
     /// Reads the right input once into a hash table. Keys of the left and of the right side, in
     /// pairs of one type and collation; rows with a NULL key match nothing.
     Hash(Vec<(Expr, Expr)>),
 }
 
-/// What an input leaves behind for the operators above it: to be kept by those that buffer rows.
+/// The registers and scan rows that an input fills. An operator that buffers rows must save them.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
-    /// Registers.
+    /// Registers, in no particular order.
     pub registers: Vec<Register>,
     /// Scan row numbers that an UPDATE, DELETE or MERGE needs.
     pub rows: Vec<u32>,
 }
 
-/// Kinds of join.
+/// The kind of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinKind {
     /// INNER, CROSS, CROSS APPLY.
     Inner,
     /// LEFT OUTER, OUTER APPLY. (A RIGHT join is bound as a LEFT one with its sides swapped.)
     Left,
-    /// FULL OUTER.
+    /// `FULL [OUTER] JOIN`: unmatched rows of both sides.
     Full,
-    /// EXISTS: a left row once if any right row matches; nothing of the right one is seen above.
+    /// EXISTS: returns a left row once if any right row matches, and no columns of the right side.
     Semi,
     /// NOT EXISTS: a left row if no right row matches.
     Anti,
 }
 
-/// Grouping.
+/// GROUP BY, grouping sets and aggregate functions.
 #[derive(Clone, Debug)]
 pub struct Aggregate {
-    /// Rows to group.
+    /// Rows to be grouped.
     pub input: Node,
     /// Grouping keys and the registers that hold a group's key.
     pub keys: Vec<(Expr, Register)>,
-    /// Grouping sets as lists of indexes into `keys`; one set with all of them for a plain GROUP BY.
+    /// Grouping sets as lists of indexes into `keys`; one set with all of them for a plain GROUP
+    /// BY.
     pub sets: Vec<Vec<u16>>,
-    /// Whether there is no GROUP BY: one row even for no input.
+    /// Whether there is no GROUP BY: returns one row even for an empty input.
     pub scalar: bool,
-    /// The aggregates.
+    /// Aggregate calls, evaluated for each group.
     pub aggregates: Vec<AggregateCall>,
-    /// Register for the GROUPING_ID bit mask of the current set, if asked for.
+    /// Register for the GROUPING_ID bit mask of the current set, if the query uses it.
     pub grouping_id: Option<Register>,
 }
 
 /// One aggregate function call.
 #[derive(Clone, Debug)]
 pub struct AggregateCall {
-    /// The function.
+    /// The function's entry in the library.
     pub function: &'static crate::function::AggregateFunction,
     /// Arguments; empty for COUNT(*).
     pub arguments: Vec<Expr>,
-    /// DISTINCT.
+    /// DISTINCT: equal values count once.
     pub distinct: bool,
     /// WITHIN GROUP (ORDER BY ..) of STRING_AGG.
     pub order: Vec<SortKey>,
-    /// Which rows it is over: those of a value of PIVOT.
+    /// Condition on the rows that are aggregated: PIVOT aggregates those of one value.
     pub filter: Option<Expr>,
-    /// Result type.
+    /// Type of the result.
     pub ty: ColumnType,
-    /// Where the result goes.
+    /// Register that receives the result.
     pub register: Register,
 }
 
 /// Window functions over one partitioning and order.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// Rows.
+    /// Rows to compute over.
     pub input: Node,
-    /// What of the input has to survive the sort.
+    /// Registers and rows of the input that must survive the sort.
     pub live: Live,
-    /// The calls; each brings its own partition, order and frame.
+    /// The calls; each has its own partition, order and frame.
     pub calls: Vec<WindowCall>,
-    /// Whether the rows come in the order of every call and none has to see later ones: then each is
+    /// Whether the rows come in the order of every call and no call looks ahead: then each row is
     /// numbered as it passes. Set by the optimizer.
     pub streams: bool,
 }
@@ -492,21 +498,21 @@ pub struct Window {
 /// One window function call.
 #[derive(Clone, Debug)]
 pub struct WindowCall {
-    /// The function.
+    /// The function, or the aggregate.
     pub function: WindowFunction,
-    /// Arguments.
+    /// Arguments of the function.
     pub arguments: Vec<Expr>,
-    /// PARTITION BY.
+    /// PARTITION BY expressions; empty for one partition.
     pub partition: Vec<Expr>,
-    /// ORDER BY.
+    /// ORDER BY of the OVER clause.
     pub order: Vec<SortKey>,
     /// Frame: `None` is the default of the function.
     pub frame: Option<WindowFrame>,
-    /// What FIRST_VALUE, LAST_VALUE, LAG and LEAD do with NULLs.
+    /// IGNORE or RESPECT NULLS of FIRST_VALUE, LAST_VALUE, LAG and LEAD.
     pub nulls: Nulls,
-    /// Where the result goes.
+    /// Register that receives the result.
     pub register: Register,
-    /// Result type.
+    /// Type of the result.
     pub ty: ColumnType,
 }
 
@@ -533,10 +539,10 @@ pub enum WindowFunction {
 /// What a window function does with NULLs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nulls {
-    /// RESPECT NULLS: they are values.
+    /// RESPECT NULLS: NULL is a value like any other.
     #[default]
     Respect,
-    /// IGNORE NULLS: they are passed over.
+    /// IGNORE NULLS: NULL is skipped.
     Ignore,
 }
 
@@ -562,53 +568,53 @@ pub enum FrameBound {
     UnboundedFollowing,
 }
 
-/// A sort key.
+/// One expression of ORDER BY.
 #[derive(Clone, Debug)]
 pub struct SortKey {
-    /// The value.
+    /// Expression to sort by.
     pub expr: Expr,
-    /// DESC.
+    /// DESC; false for ASC.
     pub descending: bool,
 }
 
-/// A sort.
+/// A stable sort of all rows.
 #[derive(Clone, Debug)]
 pub struct Sort {
-    /// Rows.
+    /// Rows to be sorted.
     pub input: Node,
     /// Keys, most significant first.
     pub keys: Vec<SortKey>,
-    /// Rows that are wanted at most (TOP above it): the rest need not be kept.
+    /// TOP above the sort: the number of rows to keep; the rest is discarded.
     pub limit: Option<Expr>,
-    /// What of the input has to survive the sort.
+    /// Registers and rows of the input that must survive the sort.
     pub live: Live,
 }
 
-/// TOP, OFFSET, FETCH.
+/// TOP, OFFSET and FETCH.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// Rows.
+    /// Rows to be limited.
     pub input: Node,
-    /// Rows to skip.
+    /// OFFSET: number of rows to skip.
     pub offset: Option<Expr>,
     /// Rows to return at most; a percentage if `percent`.
     pub count: Option<Expr>,
-    /// TOP (n) PERCENT.
+    /// `TOP (n) PERCENT`: `count` is a percentage.
     pub percent: bool,
-    /// WITH TIES: goes on while these keys equal those of the last row.
+    /// WITH TIES: continues while these keys equal those of the last row.
     pub ties: Option<Vec<SortKey>>,
 }
 
-/// A set operation; the output goes to `registers`.
+/// UNION, EXCEPT or INTERSECT; the output goes to `registers`.
 #[derive(Clone, Debug)]
 pub struct SetOperation {
-    /// Which one.
+    /// UNION, UNION ALL, EXCEPT or INTERSECT.
     pub kind: SetKind,
     /// Left query, its output converted to the common types.
     pub left: Query,
-    /// Right query, likewise.
+    /// Right query, its output converted to the common types.
     pub right: Query,
-    /// Where the result's columns go.
+    /// Registers that receive the result's columns.
     pub registers: Vec<Register>,
 }
 
@@ -622,19 +628,21 @@ pub enum SetKind {
     Intersect,
 }
 
-/// An index spool: a table without a fitting index that is opened over and over for one key after the
-/// other. Once it has been read as a whole, its rows are kept by their keys.
+/// An index spool over a table without a suitable index that is opened repeatedly, each time for
+/// another key. The first open reads the whole input into a hash table by key; later ones look the
+/// key up.
 #[derive(Clone, Debug)]
 pub struct Spool {
-    /// Number by which the rows are kept for the statement.
+    /// Number that identifies the stored rows within the statement.
     pub number: u32,
-    /// The rows; reads nothing of what is around it.
+    /// Rows to store; it reads no register of the surrounding query.
     pub input: Node,
-    /// A value from around it and what of a row has to equal it, in pairs of one type and collation.
+    /// Pairs of one type and collation: an outer value, and the expression over the row that must
+    /// equal it.
     pub keys: Vec<(Expr, Expr)>,
-    /// What else the rows have to satisfy.
+    /// Further predicate on the rows.
     pub rest: Option<Expr>,
-    /// What of the input is kept.
+    /// Registers and rows of the input that are stored.
     pub live: Live,
 }
 
@@ -643,12 +651,12 @@ pub struct Spool {
 pub struct Recursive {
     /// Id by which [`Node::WorkTable`] finds it.
     pub id: u32,
-    /// The anchor members.
+    /// The anchor members: the rows of round 0.
     pub anchor: Query,
-    /// The recursive members.
+    /// The recursive members: each round reads the rows of the one before.
     pub step: Query,
-    /// Where the result's columns go.
+    /// Registers that receive the result's columns.
     pub registers: Vec<Register>,
-    /// OPTION (MAXRECURSION n); 0 is no limit; default 100.
+    /// OPTION (MAXRECURSION n): limit of rounds; 0 for none; 100 by default.
     pub rounds_max: u32,
 }

@@ -1,4 +1,4 @@
-//! Which expressions cannot fail, whatever their operands hold.
+//! Decides which expressions cannot fail, whatever their operands hold.
 
 use types::convert::is_unchanged;
 use types::value::ColumnType;
@@ -6,7 +6,7 @@ use types::{DataType, Value};
 
 use crate::expr::{Conversion, Expr, ExprKind};
 
-/// Tells whether an expression is known to have a value for every row.
+/// Returns whether an expression is known to evaluate without error for every row.
 pub fn cannot_fail(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_) => true,
@@ -51,8 +51,8 @@ fn converts_safely(conversion: &Conversion, to: &ColumnType) -> bool {
     !has_style && cannot_fail(&conversion.operand) && (is_wider || is_unchanged(from, to))
 }
 
-/// Returns digits before the point that every value of an exact type has room for, and that none
-/// exceeds; `bit` is left out, since it takes any number.
+/// Returns the digits before the decimal point that every value of an exact type has room for and
+/// none exceeds; `None` for `bit`, which accepts any number.
 fn integer_digits(of: &DataType) -> Option<u8> {
     match of {
         DataType::TinyInt => Some(3),

@@ -11,7 +11,7 @@ use crate::stats::Cost;
 use crate::walk;
 use catalog::{ExternalPlace, Generated, ModuleDef, TableDef};
 
-/// A bound leaf.
+/// The plan of one leaf of a program.
 #[derive(Debug)]
 pub enum Bound {
     /// SELECT that returns rows to the client.
@@ -20,24 +20,24 @@ pub enum Bound {
     SelectAssign(SelectAssign),
     /// SELECT .. INTO table, CREATE EXTERNAL TABLE .. AS SELECT.
     SelectInto(SelectInto),
-    /// INSERT
+    /// `INSERT` of VALUES, a query or DEFAULT VALUES.
     Insert(Insert),
-    /// UPDATE
+    /// `UPDATE` of a table.
     Update(Update),
-    /// DELETE
+    /// `DELETE` from a table.
     Delete(Delete),
     /// UPDATE or DELETE of a view with an INSTEAD OF trigger.
     Instead(Instead),
-    /// TRUNCATE TABLE
+    /// TRUNCATE TABLE of this table.
     Truncate(TableSource),
-    /// MERGE
+    /// `MERGE` into a table or view.
     Merge(Box<Merge>),
-    /// A value: SET @v = .., the condition of IF and WHILE, arguments of EXEC, PRINT, RETURN..
+    /// A value: SET @v = .., the condition of IF and WHILE, arguments of EXEC, PRINT, RETURN ..
     Scalar(Scalar),
 }
 
 impl Bound {
-    /// What the statement outputs.
+    /// Returns the OUTPUT clauses of the statement, and the rows that its triggers need.
     pub fn output(&self) -> &[OutputClause] {
         match self {
             Self::Insert(insert) => &insert.output,
@@ -53,7 +53,7 @@ impl Bound {
         }
     }
 
-    /// The INSERT around the statement, if it is a nested one.
+    /// Returns the INSERT around the statement, if it is a nested one.
     pub fn outer(&self) -> Option<&OuterInsert> {
         self.output().iter().find_map(|clause| match &clause.target {
             OutputTarget::Insert(outer) => Some(&**outer),
@@ -61,7 +61,7 @@ impl Bound {
         })
     }
 
-    /// What goes to the client of what the statement outputs.
+    /// Returns the columns that OUTPUT sends to the client, if it sends any.
     pub fn client_shape(&self) -> Option<&Arc<ResultShape>> {
         let outputs = self.outer().map_or(self.output(), |outer| &outer.insert.output[..]);
         outputs.iter().find_map(|output| match &output.target {
@@ -70,7 +70,7 @@ impl Bound {
         })
     }
 
-    /// Tells what timing the statement would add to it.
+    /// Returns whether reading the clock would show in the statement's duration.
     pub fn cost(&self) -> Cost {
         let is_plain = |expr: &Expr| !walk::has_subquery(expr);
         let course = match self {
@@ -108,58 +108,58 @@ impl Bound {
 /// An expression with the registers it needs (for its subqueries).
 #[derive(Debug)]
 pub struct Scalar {
-    /// The expression.
+    /// The expression to evaluate.
     pub expr: Expr,
     /// Size of the register file.
     pub registers: u32,
 }
 
-/// Whether a statement needs a transaction of storage.
+/// Whether a statement needs a storage transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
-    /// It touches one row by a whole unique key and has no subquery: outside of a transaction it runs
-    /// on the row itself ([`storage::Table::read_point`] and its kin).
+    /// It touches one row by a whole unique key and has no subquery: outside of a transaction it
+    /// runs on the row itself ([`storage::Table::read_point`] and related functions).
     Point,
-    /// Any other.
+    /// Any other statement: it needs a transaction.
     General,
 }
 
 /// A SELECT that returns rows.
 #[derive(Debug)]
 pub struct Select {
-    /// The query.
+    /// Rows and columns to return.
     pub query: Query,
-    /// Its columns as the client sees them.
+    /// The columns as the client sees them.
     pub shape: Arc<ResultShape>,
     /// Size of the register file.
     pub registers: u32,
-    /// Whether it is a point statement.
+    /// Whether it can run without a storage transaction.
     pub course: Course,
 }
 
 /// SELECT @a = .., ..
 #[derive(Debug)]
 pub struct SelectAssign {
-    /// Rows.
+    /// Operators that produce the rows.
     pub root: Node,
     /// Assignments in order; each is visible to the next one.
     pub assignments: Vec<(Slot, Expr)>,
     /// Size of the register file.
     pub registers: u32,
-    /// Whether it is a point statement.
+    /// Whether it can run without a storage transaction.
     pub course: Course,
 }
 
 /// SELECT .. INTO, CREATE EXTERNAL TABLE .. AS SELECT
 #[derive(Debug)]
 pub struct SelectInto {
-    /// The query.
+    /// The query whose rows fill the table.
     pub query: Query,
     /// Name parts of the new table.
     pub target: tsql::ast::ObjectName,
-    /// Columns of the new table: name, type, and what it is beside.
+    /// Columns of the new table: name, type and traits.
     pub columns: Vec<(String, ColumnType, Traits)>,
-    /// Of CREATE EXTERNAL TABLE .. AS SELECT: where the rows go.
+    /// CREATE EXTERNAL TABLE .. AS SELECT only: where the rows are written.
     pub export: Option<Box<Export>>,
     /// Size of the register file.
     pub registers: u32,
@@ -177,22 +177,22 @@ pub struct Export {
 /// OUTPUT of a data-changing statement: over the registers of the old and the new row.
 #[derive(Debug)]
 pub struct OutputClause {
-    /// The columns.
+    /// Columns of the clause, left to right.
     pub columns: Vec<OutputColumn>,
-    /// Where they go.
+    /// Receiver of the rows.
     pub target: OutputTarget,
 }
 
-/// Where OUTPUT rows go.
+/// The receiver of OUTPUT rows.
 #[derive(Debug)]
 pub enum OutputTarget {
-    /// To the client, with these columns.
+    /// The client, with these columns.
     Client(Arc<ResultShape>),
     /// OUTPUT .. INTO a table: the columns' values are the source registers of this INSERT.
     Table(Box<Insert>),
-    /// To the triggers that the statement fires: new rows, then old rows, whole.
+    /// The triggers that the statement fires: all columns of the new row, then of the old one.
     Triggers(Arc<Firing>),
-    /// To the INSERT around a nested statement.
+    /// The INSERT around a nested statement.
     Insert(Box<OuterInsert>),
 }
 
@@ -203,7 +203,7 @@ pub struct OuterInsert {
     pub insert: Insert,
     /// WHERE of its SELECT.
     pub filter: Option<Expr>,
-    /// TOP (n) PERCENT.
+    /// `TOP (n) PERCENT` of its SELECT.
     pub percent: Option<Expr>,
 }
 
@@ -212,17 +212,17 @@ pub struct OuterInsert {
 pub struct Firing {
     /// What fires them: `INSERT`, `UPDATE` or `DELETE`.
     pub event: &'static str,
-    /// The changed table.
+    /// The table or view that is changed.
     pub table: Arc<TableDef>,
     /// AFTER triggers, in order.
     pub after: Vec<Arc<ModuleDef>>,
     /// The INSTEAD OF trigger.
     pub instead: Option<Arc<ModuleDef>>,
-    /// Whether there are new rows.
+    /// Whether the triggers get new rows (`inserted`).
     pub inserted: bool,
-    /// Whether there are old rows.
+    /// Whether the triggers get old rows (`deleted`).
     pub deleted: bool,
-    /// The columns that the statement names, as COLUMNS_UPDATED() gives them.
+    /// The columns that the statement names, as COLUMNS_UPDATED() returns them.
     pub updated: Vec<u8>,
 }
 
@@ -233,30 +233,30 @@ pub struct NewRow {
     pub computed: Vec<(u16, Register, Expr)>,
     /// CHECK constraints: name and predicate.
     pub checks: Vec<(String, Expr)>,
-    /// Foreign keys: the referenced rows must be there.
+    /// Foreign keys: the referenced rows must exist.
     pub foreign: Vec<Lookup>,
     /// WITH CHECK OPTION of the views that the row is written through.
     pub views: Option<Box<ViewCheck>>,
 }
 
-/// What a row has to satisfy that is written through views WITH CHECK OPTION.
+/// What a row that is written through views WITH CHECK OPTION must satisfy.
 #[derive(Debug)]
 pub struct ViewCheck {
     /// The views' conditions, over the registers of the views' own scans.
     pub predicates: Vec<Expr>,
-    /// Pairs of registers that change places while they are evaluated: a value as the views read it,
-    /// and the new row's.
+    /// Pairs of registers that are swapped for the evaluation: a value as the views read it, and
+    /// the new row's.
     pub swaps: Vec<(Register, Register)>,
 }
 
-/// A check of all rows of a table.
+/// A check of all rows of a table against its constraints.
 #[derive(Debug)]
 pub struct Validation {
-    /// The table.
+    /// The table to check.
     pub table: Arc<TableDef>,
-    /// Its rows.
+    /// A scan of all its rows.
     pub root: Node,
-    /// What each has to satisfy.
+    /// Constraints that each row must satisfy.
     pub row: NewRow,
     /// Size of the register file.
     pub registers: u32,
@@ -275,14 +275,14 @@ pub struct Lookup {
     pub key: Vec<Register>,
 }
 
-/// INSERT
+/// INSERT, with the target's columns in table order.
 #[derive(Debug)]
 pub struct Insert {
-    /// The table.
+    /// Table that receives the rows.
     pub target: TableSource,
     /// Per column of the table: where its value comes from.
     pub columns: Vec<InsertValue>,
-    /// Rows to insert.
+    /// Rows to insert: a query, or one row of defaults.
     pub source: InsertSource,
     /// Registers that a row of the source is put into before `columns` are evaluated.
     pub source_registers: Vec<Register>,
@@ -290,24 +290,24 @@ pub struct Insert {
     pub first: Register,
     /// How the new row is completed.
     pub row: NewRow,
-    /// TOP (n).
+    /// TOP (n): limit of inserted rows.
     pub top: Option<Expr>,
-    /// OUTPUT.
+    /// OUTPUT clauses, and the rows for triggers.
     pub output: Vec<OutputClause>,
     /// Size of the register file.
     pub registers: u32,
     /// Whether it is a point statement: one row of values without a subquery.
     pub course: Course,
-    /// What the rows are for.
+    /// A statement's rows, or the rebuild of a table.
     pub purpose: Purpose,
 }
 
-/// What rows are inserted for.
+/// Why rows are inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// A statement inserts them.
+    /// An INSERT statement adds them.
     Insert,
-    /// The table is made anew: all of it is compressed, if it has a columnstore index.
+    /// The table is rebuilt: all rows are compressed if it has a columnstore index.
     Rebuild,
 }
 
@@ -330,7 +330,7 @@ pub enum InsertValue {
     Default(Option<Expr>),
     /// The next identity value.
     Identity,
-    /// The next rowversion.
+    /// The next `rowversion` of the database.
     RowVersion,
     /// The start or the end of the new row's period.
     Period(Generated),
@@ -338,10 +338,10 @@ pub enum InsertValue {
     Computed,
 }
 
-/// UPDATE
+/// UPDATE of a table, or of a view over one table.
 #[derive(Debug)]
 pub struct Update {
-    /// The table.
+    /// Table whose rows change.
     pub target: TableSource,
     /// Rows to change; the scan over the target has the row number `row`.
     pub root: Node,
@@ -349,13 +349,13 @@ pub struct Update {
     pub row: u32,
     /// How the new row is made.
     pub set: SetRow,
-    /// OUTPUT.
+    /// OUTPUT clauses, and the rows for triggers.
     pub output: Vec<OutputClause>,
-    /// TOP (n).
+    /// TOP (n): limit of changed rows.
     pub top: Option<Expr>,
     /// Size of the register file.
     pub registers: u32,
-    /// Whether it is a point statement.
+    /// Whether it can run without a storage transaction.
     pub course: Course,
 }
 
@@ -375,7 +375,7 @@ pub struct SetRow {
     pub row_version: Option<u16>,
     /// Ordinal of the column that is the start of the row's period.
     pub period_start: Option<u16>,
-    /// Whether a key of an index may change.
+    /// Which index keys may change.
     pub keys: storage::Keys,
     /// How the new row is completed.
     pub row: NewRow,
@@ -387,58 +387,58 @@ pub struct SetRow {
 /// assigned left to right and visible to later items.
 #[derive(Debug)]
 pub enum Assignment {
-    /// `column = expr`
+    /// `column = expr`, by ordinal of the column.
     Column(u16, Expr),
-    /// `@v = expr`: the expression may be a bare column, then it is the old value.
+    /// `@v = expr`; where the expression is a bare column, it is the old value.
     Variable(Slot, Expr),
     /// `@v = column = expr`: the variable gets the new value, by the second expression over the new
     /// row's register.
     VariableAndColumn(Slot, u16, Expr, Expr),
-    /// `column.WRITE(expr, offset, length)`
+    /// `column.WRITE(expr, offset, length)`, by ordinal.
     Write(u16, Box<(Expr, Expr, Expr)>),
 }
 
-/// UPDATE or DELETE of a view whose INSTEAD OF trigger takes the statement's place: the rows are handed
-/// to the trigger and nothing is changed.
+/// UPDATE or DELETE of a view whose INSTEAD OF trigger replaces the statement: the rows are passed
+/// to the trigger, and no table is changed.
 #[derive(Debug)]
 pub struct Instead {
-    /// UPDATE or DELETE.
+    /// UPDATE or DELETE, for the DONE token.
     pub command: Command,
-    /// The view's columns, as a table that never has rows.
+    /// The view's columns, as the definition of an empty table.
     pub target: TableSource,
     /// Rows of the view, with the new values computed.
     pub root: Node,
-    /// The trigger, and OUTPUT INTO.
+    /// The trigger's clause, and OUTPUT INTO.
     pub output: Vec<OutputClause>,
-    /// TOP (n).
+    /// TOP (n): limit of rows.
     pub top: Option<Expr>,
     /// Size of the register file.
     pub registers: u32,
 }
 
-/// DELETE
+/// DELETE from a table, or from a view over one table.
 #[derive(Debug)]
 pub struct Delete {
-    /// The table.
+    /// Table that loses the rows.
     pub target: TableSource,
     /// Rows to delete; the scan over the target has the row number `row`.
     pub root: Node,
     /// Row number of the target's scan.
     pub row: u32,
-    /// OUTPUT.
+    /// OUTPUT clauses, and the rows for triggers.
     pub output: Vec<OutputClause>,
-    /// TOP (n).
+    /// TOP (n): limit of deleted rows.
     pub top: Option<Expr>,
     /// Size of the register file.
     pub registers: u32,
-    /// Whether it is a point statement.
+    /// Whether it can run without a storage transaction.
     pub course: Course,
 }
 
-/// MERGE
+/// MERGE, as a join of source and target.
 #[derive(Debug)]
 pub struct Merge {
-    /// The table.
+    /// Table or view that is changed.
     pub target: TableSource,
     /// Source joined with the target: a FULL or LEFT join whose unmatched sides are NULL.
     pub root: Node,
@@ -446,22 +446,22 @@ pub struct Merge {
     pub row: u32,
     /// Register that is not NULL where the source has a row.
     pub source_present: Register,
-    /// The same of the target, where that is not told by the row of its scan: of a view whose triggers take
+    /// The same for the target, where the scan's row does not show it: a view whose triggers take
     /// the rows.
     pub target_present: Option<Register>,
-    /// Row numbers of the scans behind such a view: together they tell its rows from each other.
+    /// Row numbers of the scans behind such a view; together they identify one of its rows.
     pub view_rows: Vec<u32>,
     /// WHEN clauses in order.
     pub clauses: Vec<MergeClause>,
-    /// OUTPUT.
+    /// OUTPUT clauses, and the rows for triggers.
     pub output: Vec<OutputClause>,
-    /// Register of `$action`.
+    /// Register that receives `$action`.
     pub action: Register,
     /// First of the registers of `inserted`.
     pub inserted: Register,
     /// First of the registers of `deleted`: those of the target's scan.
     pub deleted: Register,
-    /// TOP (n).
+    /// TOP (n): limit of changed rows.
     pub top: Option<Expr>,
     /// Size of the register file.
     pub registers: u32,
@@ -470,11 +470,11 @@ pub struct Merge {
 /// A WHEN clause of MERGE.
 #[derive(Debug)]
 pub struct MergeClause {
-    /// Which rows.
+    /// Matched, or not matched by which side.
     pub when: MergeWhen,
-    /// AND condition.
+    /// AND condition of the clause.
     pub condition: Option<Expr>,
-    /// What to do.
+    /// UPDATE, DELETE or INSERT.
     pub action: MergeAction,
 }
 
@@ -487,19 +487,19 @@ pub enum MergeWhen {
     NotMatchedBySource,
 }
 
-/// THEN ..
+/// THEN .. of a WHEN clause.
 #[derive(Debug)]
 pub enum MergeAction {
-    /// UPDATE SET
+    /// `UPDATE SET ..` of the matched row.
     Update(SetRow),
-    /// DELETE
+    /// `DELETE` of the matched row.
     Delete,
-    /// INSERT
+    /// `INSERT` of a new row.
     Insert(MergeInsert),
 }
 
 impl MergeAction {
-    /// Returns what `$action` calls it.
+    /// Returns the value of `$action`.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Update(_) => "UPDATE",
@@ -520,7 +520,7 @@ pub struct MergeInsert {
     pub row: NewRow,
 }
 
-/// Keeps the definition of a table in reach of code that only has its plan.
+/// Returns the definition of the table that a source names.
 pub fn table_of(source: &TableSource) -> &Arc<TableDef> {
     match source {
         TableSource::Table(t) | TableSource::Variable(_, t) | TableSource::Trigger(_, t) => t,

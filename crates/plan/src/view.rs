@@ -1,4 +1,5 @@
-//! System views and system table functions, as plans point to them: what they are made of is above.
+//! System views and system table functions, as plans point to them. The views themselves are in a
+//! crate above.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -16,7 +17,7 @@ pub trait SystemView: Debug + Sync {
     /// Schema: `sys` or `INFORMATION_SCHEMA`; empty for compatibility views that need none.
     fn schema(&self) -> &'static str;
 
-    /// Name.
+    /// Name without the schema.
     fn name(&self) -> &'static str;
 
     /// Names and types of the columns, in the documented order.
@@ -25,31 +26,32 @@ pub trait SystemView: Debug + Sync {
     /// Number of arguments; 0 for a view.
     fn arity(&self) -> u8;
 
-    /// Makes the rows as a database shows them to a session; none if the database is gone. The session is what the
-    /// engine has for one.
+    /// Computes the rows as a database shows them to a session; none if the database is gone.
+    /// `session` is the engine's session type.
     ///
     /// # Errors
-    /// Those of definitions that must be bound to be shown (columns of views).
+    /// Errors of definitions that must be bound to be shown (columns of views).
     fn read(&self, session: &dyn Any, database: &str, arguments: &[Value]) -> Rows;
 }
 
-/// What a server has built in and names in statements may mean: given to the binder by the engine, which is above
-/// functions and views.
+/// Looks up the built-in functions, views and procedures that names in statements may refer to. The
+/// engine, which depends on functions and views, passes it to the binder.
 pub trait Library: Sync {
     /// Finds a scalar function by its upper-case name (`@@` names included).
     fn scalar(&self, name: &str) -> Option<&'static Function>;
 
-    /// Finds a system view or system table function by schema and name. Compatibility views need no schema, and may be
-    /// asked for under `dbo` as well.
+    /// Finds a system view or system table function by schema and name. Compatibility views need no
+    /// schema, and are also found under `dbo`.
     fn view(&self, schema: &str, name: &str) -> Option<&'static dyn SystemView>;
 
     /// Iterates over all system views and system table functions with their object ids, which are less than those of
     /// temporary tables.
     fn views(&self) -> Box<dyn Iterator<Item = (i32, &'static dyn SystemView)>>;
 
-    /// Returns the name of the system procedure that drivers call by a number; `None` for a number that means nothing.
+    /// Returns the system procedure that drivers call by this number; `None` for an unknown number.
     fn procedure(&self, id: u16) -> Option<&'static str>;
 
-    /// Tells whether a name is one of SQL Server's views or functions that is not here: as a message names it.
+    /// Returns the name that a message gives one of SQL Server's views or functions that Clearway
+    /// lacks; `None` for any other name.
     fn known_but_missing(&self, database: &str, schema: &str, name: &str) -> Option<String>;
 }

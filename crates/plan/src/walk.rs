@@ -11,7 +11,7 @@ use crate::query::{Access, AggregateCall, JoinKind, Live, Node, Query, Scan, Sor
 pub struct Registers(SmallVec<[u64; 2]>);
 
 impl Registers {
-    /// Adds one.
+    /// Adds a register to the set.
     pub fn insert(&mut self, register: Register) {
         let word = register.0 as usize / 64;
         if word >= self.0.len() {
@@ -20,12 +20,12 @@ impl Registers {
         self.0[word] |= 1 << (register.0 % 64);
     }
 
-    /// Tells whether it holds one.
+    /// Returns whether the register is in the set.
     pub fn contains(&self, register: Register) -> bool {
         self.0.get(register.0 as usize / 64).is_some_and(|w| w & (1 << (register.0 % 64)) != 0)
     }
 
-    /// Adds all of another set.
+    /// Adds all registers of another set.
     pub fn extend(&mut self, other: &Self) {
         if other.0.len() > self.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -33,30 +33,30 @@ impl Registers {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }
 
-    /// Returns what two sets have in common.
+    /// Returns the registers that are in both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         Self(self.0.iter().zip(&other.0).map(|(a, b)| a & b).collect())
     }
 
-    /// Returns what is not in `other`.
+    /// Returns the registers that are not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         let of = |i: usize| other.0.get(i).copied().unwrap_or(0);
         Self(self.0.iter().enumerate().map(|(i, w)| w & !of(i)).collect())
     }
 
-    /// Tells whether it has none.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|w| *w == 0)
     }
 
-    /// Tells whether all of it is in `other`.
+    /// Returns whether every register is in `other`.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.0.iter().enumerate().all(|(i, w)| w & !other.0.get(i).copied().unwrap_or(0) == 0)
     }
 
-    /// Tells whether it has nothing in common with `other`.
+    /// Returns whether no register is in `other`.
     pub fn is_disjoint(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).all(|(a, b)| a & b == 0)
     }
@@ -88,14 +88,15 @@ pub fn with<'e>(needed: &Registers, exprs: impl IntoIterator<Item = &'e Expr>) -
     all
 }
 
-/// Tells whether an expression runs queries: it has a subquery, or calls a user's function.
+/// Returns whether an expression runs queries: it contains a subquery or a call of a user's
+/// function.
 pub fn has_subquery(expr: &Expr) -> bool {
     let mut found = has_own_subquery(expr);
     visit(expr, &mut |e| found |= matches!(e.kind, ExprKind::CallUser(_)));
     found
 }
 
-/// Tells whether an expression has a subquery.
+/// Returns whether an expression contains a subquery.
 pub fn has_own_subquery(expr: &Expr) -> bool {
     let mut found = false;
     visit(expr, &mut |e| {
@@ -107,7 +108,7 @@ pub fn has_own_subquery(expr: &Expr) -> bool {
     found
 }
 
-/// Calls `see` for an expression and everything in it, the expressions of subqueries included.
+/// Calls `see` for an expression and all expressions in it, those of subqueries included.
 pub fn visit(expr: &Expr, see: &mut dyn FnMut(&Expr)) {
     see(expr);
     operands(expr, &mut |operand| visit(operand, see));
@@ -268,15 +269,14 @@ pub fn visit_node(node: &Node, see: &mut dyn FnMut(&Expr)) {
     }
 }
 
-/// Returns what an operator leaves behind: the registers it and its inputs fill, and their rows.
+/// Returns the registers and the scan rows that an operator passes up.
 pub fn fills(node: &Node) -> (Registers, Vec<u32>) {
     let mut live = Live::default();
     collect(node, &mut live);
     (live.registers.iter().copied().collect(), live.rows)
 }
 
-/// Returns the registers that an operator or anything below it fills, whether or not they are left
-/// behind.
+/// Returns all registers that an operator or any operator below it fills, passed up or not.
 pub fn fills_all(node: &Node) -> Registers {
     let mut set = Registers::default();
     let mut nodes = vec![node];
@@ -287,7 +287,7 @@ pub fn fills_all(node: &Node) -> Registers {
     set
 }
 
-/// As [`fills`], as the list that an operator keeps.
+/// Like [`fills`], as the list that a buffering operator stores.
 pub fn live(node: &Node) -> Live {
     let mut live = Live::default();
     collect(node, &mut live);
@@ -327,7 +327,7 @@ fn collect(node: &Node, live: &mut Live) {
             collect(&window.input, live);
         }
         Node::Sort(sort) => collect(&sort.input, live),
-        // Its rows have no place in storage any more.
+        // A spooled row no longer refers to a row in storage.
         Node::Spool(spool) => out.extend(self::live(&spool.input).registers),
         Node::Distinct(distinct) => collect(&distinct.0, live),
         Node::Limit(limit) => collect(&limit.input, live),
@@ -341,8 +341,8 @@ fn collect(node: &Node, live: &mut Live) {
     }
 }
 
-/// Rewrites an expression from the root down: where `change` gives a new expression, it stands for
-/// the old one and is not entered. Subqueries are entered by `change` itself, if at all.
+/// Rewrites an expression from the root down: an expression that `change` replaces is not entered.
+/// Subqueries are entered by `change` itself, if at all.
 pub fn rewrite(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr) -> Rewrite) {
     if change(expr) == Rewrite::Done {
         return;
@@ -391,22 +391,22 @@ pub fn rewrite(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr) -> Rewrite) {
     }
 }
 
-/// Whether [`rewrite`] goes on inside an expression.
+/// Whether [`rewrite`] continues inside an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rewrite {
-    /// It does.
+    /// Continue with the operands.
     Enter,
-    /// It does not.
+    /// The operands stay as they are.
     Done,
 }
 
-/// Tells whether two expressions are the same computation: GROUP BY keys and DISTINCT are matched so.
-/// Expressions with subqueries are never the same.
+/// Returns whether two expressions are the same computation; used to match GROUP BY keys and
+/// DISTINCT. Expressions with subqueries are never the same.
 pub fn same(a: &Expr, b: &Expr) -> bool {
     same_under(a, b, &[])
 }
 
-/// Tells the same of expressions below operands that were evaluated once, each into a register of its own.
+/// Like [`same`], below `Let` operators: `named` pairs the registers that each side introduced.
 fn same_under(a: &Expr, b: &Expr, named: &[(Register, Register)]) -> bool {
     use ExprKind as K;
     let same = |x: &Expr, y: &Expr| same_under(x, y, named);
@@ -433,7 +433,7 @@ fn same_under(a: &Expr, b: &Expr, named: &[(Register, Register)]) -> bool {
         (K::Arithmetic(o, x), K::Arithmetic(p, y)) => o == p && pair(x, y),
         (K::Compare(o, c, x), K::Compare(p, d, y)) => o == p && c == d && pair(x, y),
         (K::And(x), K::And(y)) | (K::Or(x), K::Or(y)) => all(x, y),
-        // What it gives may depend on the session, but not twice in one statement.
+        // The result may depend on the session, but is constant within one statement.
         (K::Call(f, x), K::Call(g, y)) => f.name == g.name && !is_volatile(f.name) && all(x, y),
         (K::CallUser(x), K::CallUser(y)) => {
             x.module.id == y.module.id && all(&x.arguments, &y.arguments)

@@ -1,4 +1,5 @@
-//! The row counts that a plan was made for: far from them, another plan may be better.
+//! Row counts that a plan was made for: when a table's count is far from them, another plan may be
+//! better.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,14 +8,14 @@ use crate::query::{Node, TableSource};
 use crate::statement::{Bound, InsertSource};
 use catalog::TableRows;
 
-/// Factor by which a table has to grow or shrink.
+/// Factor by which a table must grow or shrink for its plan to be stale.
 const FAR: u64 = 10;
-/// Tables with fewer rows are as good as empty.
+/// Tables with fewer rows count as empty.
 const ROWS_MIN: u64 = 100;
-/// Plans kept for one statement, for one size of its tables each.
+/// Upper limit of plans stored for one statement, each for other table sizes.
 const PLANS_MAX: usize = 8;
 
-/// Tables of a plan and how many rows they had when it was made.
+/// Tables of a plan with their row counts at bind time.
 pub struct Watch(Box<[(Arc<TableRows>, u64)]>);
 
 impl std::fmt::Debug for Watch {
@@ -24,7 +25,8 @@ impl std::fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// Watches the tables of a statement; `None` if it has no joins, whose order could change.
+    /// Records the tables of a statement; `None` without joins, since only their order depends on
+    /// sizes.
     pub fn of(bound: &Bound) -> Option<Self> {
         let root = root_of(bound)?;
         if let Node::Scan(_) | Node::OneRow = root {
@@ -45,7 +47,7 @@ impl Watch {
         joins.then(|| Self(tables.into()))
     }
 
-    /// Tells whether a table has far more or fewer rows now.
+    /// Returns whether a table now has far more or fewer rows.
     pub fn is_stale(&self) -> bool {
         self.0.iter().any(|(rows, before)| {
             let (now, before) = (rows.data.row_count().max(ROWS_MIN), (*before).max(ROWS_MIN));
@@ -54,7 +56,7 @@ impl Watch {
     }
 }
 
-/// The tree that makes the rows of a statement.
+/// Returns the operator tree that produces the rows of a statement.
 pub fn root_of(bound: &Bound) -> Option<&Node> {
     Some(match bound {
         Bound::Select(select) => &select.query.root,
@@ -81,14 +83,15 @@ pub struct Later {
 }
 
 impl Later {
-    /// Keeps a plan for the row counts of now.
+    /// Stores a plan with the current row counts.
     pub fn new(plan: Bound) -> Self {
         let watch = Watch::of(&plan);
         Self { plan, watch, next: OnceLock::new() }
     }
 }
 
-/// Finds the plan for the tables as they are; else the place for one, if there is room.
+/// Finds the plan for the tables' current sizes; otherwise the place to store one, if there is
+/// room.
 pub fn find(mut place: &OnceLock<Box<Later>>) -> Found<'_> {
     for _ in 0..PLANS_MAX {
         let Some(later) = place.get() else { return Found::Room(place) };
@@ -100,18 +103,18 @@ pub fn find(mut place: &OnceLock<Box<Later>>) -> Found<'_> {
     Found::Full
 }
 
-/// What was found.
+/// The result of [`find`].
 pub enum Found<'l> {
-    /// A plan.
+    /// A plan for the current sizes.
     Plan(&'l Bound),
-    /// Room for one.
+    /// No such plan; one can be stored here.
     Room(&'l OnceLock<Box<Later>>),
-    /// Neither.
+    /// No such plan, and no room.
     Full,
 }
 
 impl Found<'_> {
-    /// Keeps a plan where there is room, and returns the one that is there.
+    /// Stores a plan where there is room, and returns the plan stored there.
     pub fn keep(place: &OnceLock<Box<Later>>, plan: Bound) -> &Bound {
         &place.get_or_init(|| Box::new(Later::new(plan))).plan
     }

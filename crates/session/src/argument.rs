@@ -1,4 +1,4 @@
-//! Arguments of calls, as EXEC and RPC bring them.
+//! Arguments of procedure calls, from EXEC and from RPC.
 
 use std::sync::Arc;
 
@@ -9,34 +9,34 @@ use crate::TableParameter;
 use crate::stop::Stop;
 use catalog::{TableRows, UserType};
 
-/// An argument of a call.
+/// An argument of a procedure call.
 #[derive(Clone)]
 pub struct Argument {
-    /// With its `@`; empty if positional.
+    /// Parameter name, including the `@`; empty if positional.
     pub name: String,
     /// Type of the value.
     pub ty: ColumnType,
-    /// Value; after the call of an OUTPUT argument the parameter's.
+    /// The value; for an OUTPUT argument after the call, the parameter's final value.
     pub value: Value,
-    /// OUTPUT was said.
+    /// Whether it is passed as OUTPUT.
     pub output: bool,
-    /// DEFAULT was said.
+    /// Whether it is DEFAULT instead of a value.
     pub default: bool,
-    /// A table-valued argument.
+    /// The rows, for a table-valued parameter.
     pub table: Option<TableArgument>,
 }
 
-/// A table-valued argument.
+/// The value of a table-valued parameter.
 #[derive(Clone)]
 pub enum TableArgument {
-    /// Rows, and the table type that they are of; none of a variable that was declared column by column.
+    /// Rows with their table type; `None` for a variable that was declared column by column.
     Rows(Arc<TableRows>, Option<Arc<UserType>>),
-    /// What a client has sent: rows are made of it when the parameter is known.
+    /// Rows sent by a client; stored in a table once the parameter's type is known.
     Sent(Box<TableParameter>),
 }
 
 impl TableArgument {
-    /// Takes the rows for a parameter of this type.
+    /// Returns the rows for a parameter of this type.
     ///
     /// # Errors
     /// 206 for rows of another type.
@@ -49,7 +49,7 @@ impl TableArgument {
         }
     }
 
-    /// The name of its type, as an operand of a clash.
+    /// Returns the name of its type, for the error of a type clash.
     pub fn type_name(&self) -> &str {
         match self {
             Self::Rows(_, Some(of)) => &of.name,
@@ -59,7 +59,7 @@ impl TableArgument {
     }
 }
 
-/// `nvarchar(max)`.
+/// Returns the type `nvarchar(max)` with this collation.
 pub const fn text_type(collation: types::Collation) -> ColumnType {
     ColumnType { data_type: DataType::NVarChar(Length::Max), collation, nullable: true }
 }

@@ -1,49 +1,51 @@
-//! Programs that a session ran lately, in front of the instance's shared cache.
+//! The session's cache of recently run programs, in front of the instance's shared cache.
 //!
-//! Direct mapped, by a hash of the text (or of the procedure's id). A program is *moved* out while it
-//! runs and put back afterwards: counting it up and down would write a line that all sessions share.
+//! It is direct-mapped by a hash of the text (or of the procedure's id). A program is *moved* out
+//! while it runs and put back afterwards: changing its reference count would write a cache line
+//! that all sessions share.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use crate::SessionState;
 use crate::template::TemplateCache;
 use catalog::ProcedureDef;
 use plan::program::Program;
 
-/// Places in a session's cache; a power of two.
+/// Number of slots in a session's cache; a power of two.
 const PLACES: usize = 16;
 
-/// What a program was made from.
+/// The key of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProgramKey {
-    /// A batch, by the hash of its text and of what else its meaning depends on.
+    /// A batch: a hash of its text and of everything else that its meaning depends on.
     Text(u64),
     /// A procedure by its object id.
     Procedure(i32),
 }
 
-/// The cache of one session. Places are allocated with the first program.
+/// The cache of one session. Its slots are allocated with the first program.
 #[derive(Default)]
 pub struct ProgramCache {
     places: Vec<Option<(ProgramKey, Entry)>>,
     hasher: foldhash::fast::FixedState,
-    /// Programs of texts that differ in constants.
+    /// Programs of texts that differ only in constants.
     pub templates: TemplateCache,
 }
 
-/// A cached program.
+/// A cached program with its source.
 #[derive(Clone)]
 pub struct Entry {
-    /// The procedure, if it is one.
+    /// The procedure, if the program is its body.
     pub procedure: Option<Arc<ProcedureDef>>,
-    /// What was sent, to be compared: a hash alone could be met by another text.
+    /// The text as sent, to be compared: another text may have the same hash.
     pub text: Arc<[u8]>,
-    /// The program.
+    /// Program compiled from the source.
     pub program: Arc<Program>,
 }
 
 impl ProgramCache {
-    /// Hashes what a program is made from.
+    /// Returns the hash of a program's source.
     pub fn hash<'p>(&self, parts: impl Iterator<Item = &'p &'p [u8]>) -> u64 {
         use std::hash::Hasher;
         let mut hasher = self.hasher.build_hasher();
@@ -54,7 +56,7 @@ impl ProgramCache {
         hasher.finish()
     }
 
-    /// Moves a program out, if it is there and still good for the catalog.
+    /// Moves a program out if it is cached and still valid for the catalog.
     pub fn take(&mut self, key: ProgramKey, catalog_version: u64) -> Option<Entry> {
         let place = self.place(key);
         let slot = self.places.get_mut(place)?;
@@ -70,7 +72,7 @@ impl ProgramCache {
         }
     }
 
-    /// Puts a program (back) in.
+    /// Stores a program, or puts it back after a run.
     pub fn put(&mut self, key: ProgramKey, entry: Entry) {
         if self.places.is_empty() {
             self.places.resize_with(PLACES, || None);
@@ -79,7 +81,7 @@ impl ProgramCache {
         self.places[place] = Some((key, entry));
     }
 
-    /// Forgets programs that were made against another catalog.
+    /// Drops programs that were compiled against another catalog version.
     pub fn let_go(&mut self, catalog_version: u64) {
         for place in &mut self.places {
             place.take_if(|(_, entry)| entry.program.catalog_version != catalog_version);
@@ -87,7 +89,7 @@ impl ProgramCache {
         self.templates.let_go(catalog_version);
     }
 
-    /// Forgets all.
+    /// Drops all programs of the session.
     pub fn clear(&mut self) {
         self.places.clear();
         self.templates.clear();
@@ -98,7 +100,15 @@ impl ProgramCache {
             ProgramKey::Text(hash) => hash,
             ProgramKey::Procedure(id) => u64::from(id.unsigned_abs()).wrapping_mul(0x9E37_79B9),
         };
-        // The mask keeps it below PLACES.
+        // The mask keeps it below `PLACES`.
         usize::try_from(hash & (PLACES as u64 - 1)).unwrap_or(0)
     }
+}
+
+/// Empties the plan caches of the instance and of this session, with the statistics of what they had.
+pub fn free_programs(session: &mut SessionState) {
+    session.instance.programs.clear();
+    session.instance.templates.clear();
+    session.instance.statistics.evict_all();
+    session.programs.clear();
 }

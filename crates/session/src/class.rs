@@ -1,26 +1,27 @@
-//! How much an error ends.
+//! The extent of an error: whether it ends the statement, the batch or the connection.
 
 use types::Error;
 
-/// How much an error ends where no TRY block catches it, least first.
+/// What an error ends if no TRY block catches it, in increasing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorClass {
-    /// Its statement.
+    /// The statement that raised it.
     Statement,
-    /// The batch or procedure it is in: names and types that did not resolve.
+    /// The batch or procedure that contains it: a name or type did not resolve.
     Scope,
     /// The whole batch; the transaction is rolled back, or doomed where a TRY block catches it.
     Batch,
-    /// The connection.
+    /// The connection of the session.
     Connection,
 }
 
 impl ErrorClass {
-    /// Tells whether an error of binding is that of the text and of the objects that exist: it keeps the batch from
-    /// running.
+    /// Returns whether a binding error depends only on the text and on existing objects, so that
+    /// the batch does not run at all.
     ///
-    /// Not so a table that is missing (208), which the batch may make first, a permission, which is asked for where
-    /// control gets to, what depends on options, and what is not there yet (40517).
+    /// This excludes a missing table (208), which the batch may create first; permissions, which
+    /// are checked when control reaches the statement; errors that depend on options; and
+    /// unsupported features (40517).
     pub fn is_of_compilation(error: &Error) -> bool {
         match error.number {
             208 | 40517 => false,
@@ -33,14 +34,15 @@ impl ErrorClass {
 
     /// Classifies an error by its number.
     ///
-    /// Conversion errors end the batch, arithmetic and constraint errors the statement: documented
-    /// nowhere in one place, the sum of SQL Server's behaviour as its users have recorded it.
+    /// Conversion errors end the batch; arithmetic and constraint errors end the statement. No
+    /// single page documents this: the list collects SQL Server's behaviour as its users have
+    /// recorded it.
     pub fn of(error: &Error) -> Self {
         if error.severity >= 20 {
             return Self::Connection;
         }
         match error.number {
-            // Names, types and permissions, found when a statement is bound.
+            // Names, types and permissions: found when a statement is bound.
             102..=214
             | 257
             | 260
@@ -64,9 +66,9 @@ impl ErrorClass {
             // A trigger that ended the transaction, or failed.
             3609 | 3616 => Self::Batch,
             1205 | 3930 | 3960 | 3998 | 41301 | 41302 | 41305 | 41325 | 41839 => Self::Batch,
-            // Resources and nesting.
+            // Resource limits and nesting depth.
             217 | 701 | 8645 => Self::Batch,
-            // A memory-optimized table read without SNAPSHOT in a transaction.
+            // A memory-optimized table that a transaction reads without SNAPSHOT.
             41368 | 41333 => Self::Batch,
             _ => Self::Statement,
         }

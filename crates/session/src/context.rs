@@ -1,13 +1,14 @@
-//! The principals that a session runs as: its login's at first, others by EXECUTE AS until REVERT, or
-//! for as long as a module with an EXECUTE AS clause runs.
+//! The principals that a session runs as: that of its login at first, then others from EXECUTE AS
+//! until REVERT, or while a module with an EXECUTE AS clause runs.
 //!
 //! ```text
 //!   current: SessionState::login, SessionState::rights
-//!   stack:   [ who was before the 1st switch | before the 2nd | .. ]
-//!                                            ^ base: what the running module or text may revert
+//!   stack:   [ principal before the 1st switch | before the 2nd | .. ]
+//!                                              ^ base: what the running module or text may revert
 //! ```
 //!
-//! What a context may do is in its [`Rights`], whose key is part of every text's key in the caches.
+//! A principal's permissions are its [`Rights`], whose key is part of every text's key in the
+//! caches.
 
 use std::sync::Arc;
 
@@ -17,62 +18,62 @@ use crate::SessionState;
 use catalog::security::Rights;
 use catalog::{Database, ExecuteAs, Principal};
 
-/// Bytes of a cookie.
+/// Length of a cookie in bytes.
 const COOKIE_BYTES: usize = 16;
-/// The user that owns a database.
+/// Id of the user that owns a database.
 const DBO: i32 = 1;
 
 /// How a context ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By REVERT.
+    /// By REVERT without a cookie.
     Revert,
-    /// By REVERT WITH COOKIE.
+    /// By REVERT WITH COOKIE and this cookie.
     Cookie(Vec<u8>),
-    /// WITH NO REVERT: with the session.
+    /// WITH NO REVERT: it lasts as long as the session.
     Session,
-    /// With the module whose clause it is.
+    /// When the module with the EXECUTE AS clause returns.
     Module,
 }
 
 impl End {
-    /// Makes a cookie that nobody can guess.
+    /// Returns an end by a random cookie.
     pub fn by_cookie() -> Self {
         Self::Cookie(sos::sys::random_bytes::<COOKIE_BYTES>().to_vec())
     }
 }
 
-/// Somebody to run as.
+/// A principal that a session runs as.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// What SUSER_SNAME() gives.
+    /// Login name, as SUSER_SNAME() returns it.
     pub login: String,
-    /// What they may do.
+    /// Permissions of the principal.
     pub rights: Rights,
 }
 
-/// A switch.
+/// One switch of the principal.
 #[derive(Debug)]
 struct Context {
-    /// Who ran before.
+    /// The principal before the switch.
     outer: Identity,
-    /// The database that the switch was made in.
+    /// The database that was current at the switch.
     database: Arc<str>,
     end: End,
 }
 
-/// The switches of a session.
+/// The switches of a session, innermost last.
 #[derive(Debug, Default)]
 pub struct Contexts {
     stack: Vec<Context>,
-    /// How many of them REVERT leaves alone.
+    /// Number of switches that REVERT may not undo.
     base: usize,
-    /// Who ran last in a context that has ended: most likely the next one again.
+    /// The principal of the context that ended last, which is likely to be the next one again.
     spare: Option<Identity>,
 }
 
 impl SessionState {
-    /// Runs as somebody else from now on.
+    /// Switches to another principal.
     pub fn push_context(&mut self, who: Identity, end: End) {
         let login = std::mem::replace(&mut self.login, who.login);
         let rights = std::mem::replace(&mut self.rights, who.rights);
@@ -87,14 +88,14 @@ impl SessionState {
         self.contexts.spare = Some(Identity { login, rights });
     }
 
-    /// Goes on as a module or dynamic SQL, which reverts its own contexts only; returns what
-    /// [`SessionState::leave_contexts`] takes.
+    /// Begins a module or dynamic SQL, which may revert only its own contexts; returns the argument
+    /// for [`SessionState::leave_contexts`].
     #[inline]
     pub fn enter_contexts(&mut self) -> usize {
         std::mem::replace(&mut self.contexts.base, self.contexts.stack.len())
     }
 
-    /// Ends the contexts that a module or dynamic SQL has left.
+    /// Ends the contexts that a module or dynamic SQL has left open.
     #[inline]
     pub fn leave_contexts(&mut self, outer: usize) {
         while self.contexts.stack.len() > self.contexts.base {
@@ -103,13 +104,13 @@ impl SessionState {
         self.contexts.base = outer;
     }
 
-    /// Ends all contexts: the session is its login's again.
+    /// Ends all contexts: the session runs as its login again.
     pub fn end_contexts(&mut self) {
         self.contexts.base = 0;
         self.leave_contexts(0);
     }
 
-    /// Finds out anew what everybody may do: the catalog has changed.
+    /// Recomputes the permissions of all principals after a change of the catalog.
     pub fn renew_contexts(&mut self) {
         self.rights = self.rights.renewed(&self.catalog);
         self.contexts.spare = None;
@@ -118,8 +119,8 @@ impl SessionState {
         }
     }
 
-    /// Runs as the principal of a module's EXECUTE AS clause; tells whether that is a switch, which
-    /// [`SessionState::leave_module`] undoes. A sysadmin is `dbo` everywhere already.
+    /// Switches to the principal of a module's EXECUTE AS clause. Returns whether a switch was
+    /// needed, which [`SessionState::leave_module`] undoes: a sysadmin is `dbo` everywhere already.
     #[inline]
     pub fn enter_module(&mut self, database: i16, clause: Option<ExecuteAs>) -> bool {
         match clause {
@@ -143,14 +144,14 @@ impl SessionState {
         true
     }
 
-    /// Runs as whoever called the module.
+    /// Switches back to the caller of the module.
     pub fn leave_module(&mut self, switched: bool) {
         if switched {
             self.pop_context();
         }
     }
 
-    /// Whoever called the running module; otherwise the session as it is.
+    /// Returns the caller of the running module; outside a module, the session's principal.
     pub fn caller(&self) -> Identity {
         let below = self.contexts.stack.get(..self.contexts.base).and_then(<[Context]>::last);
         match below {
@@ -162,7 +163,7 @@ impl SessionState {
     /// Ends the last context.
     ///
     /// # Errors
-    /// 15199 in another database than where it began, 15196 if it was made WITH NO REVERT, 15591 for
+    /// 15199 in another database than where it began, 15196 for one made WITH NO REVERT, 15591 for
     /// the wrong cookie.
     pub fn revert(&mut self, cookie: Option<&[u8]>) -> Result<()> {
         if self.contexts.stack.len() <= self.contexts.base {
@@ -184,10 +185,10 @@ impl SessionState {
         Ok(())
     }
 
-    /// Finds a user of the current database to run as.
+    /// Finds a user of the current database to impersonate.
     ///
     /// # Errors
-    /// 15517.
+    /// 15517 if there is none that may be impersonated.
     pub fn user_to_be(&self, name: &str) -> Result<Identity> {
         let refused = || Error::from(Msg::CannotExecuteAs(name));
         let database = self.catalog.database(&self.database).ok_or_else(refused)?;
@@ -198,10 +199,10 @@ impl SessionState {
         }
     }
 
-    /// Finds a login to run as.
+    /// Finds a login to impersonate.
     ///
     /// # Errors
-    /// 15406; 916 if it may not enter the current database.
+    /// 15406; 916 if it may not use the current database.
     pub fn login_to_be(&self, name: &str) -> Result<Identity> {
         let refused = || Error::from(Msg::CannotExecuteAsLogin(name));
         let login = self.catalog.logins.get(&catalog::name::Name::new(name));

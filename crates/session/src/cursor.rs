@@ -1,4 +1,4 @@
-//! Cursors as a session or a frame keeps them: what is declared, and the rows since OPEN.
+//! Cursors of a session or frame: their declaration, and their rows once they are open.
 
 use std::sync::Arc;
 
@@ -9,50 +9,50 @@ use types::{Msg, Value};
 use crate::stop::Stop;
 use plan::sink::ResultShape;
 
-/// A cursor.
+/// A Transact-SQL cursor, local or global.
 pub struct Cursor {
-    /// Its name, or the variable's; case-insensitive.
+    /// Name of the cursor or cursor variable; case-insensitive.
     pub name: String,
-    /// The SELECT that it runs; bound at OPEN.
+    /// The SELECT statement; bound at OPEN.
     pub query: ast::Statement,
-    /// Rows since OPEN; `None` while closed.
+    /// Rows read at OPEN; `None` while closed.
     pub rows: Option<Vec<Vec<Value>>>,
-    /// Types of the columns, since OPEN.
+    /// Columns with their types; `None` until OPEN.
     pub shape: Option<Arc<ResultShape>>,
-    /// 0 before the first row; `rows.len() + 1` behind the last.
+    /// Current row: 0 before the first; `rows.len() + 1` after the last.
     pub position: usize,
-    /// Whether it goes to other rows than the next: SCROLL.
+    /// SCROLL: FETCH may go to rows other than the next.
     pub scroll: bool,
-    /// Whether its rows are chosen at OPEN: STATIC, INSENSITIVE or KEYSET.
+    /// STATIC, INSENSITIVE or KEYSET: the set of rows is fixed at OPEN.
     pub fixed: bool,
-    /// Whether it was declared so that nothing can be changed through it.
+    /// Whether it was declared read-only.
     pub read_only: bool,
-    /// FOR UPDATE OF: the columns that may be changed; any if it is empty.
+    /// FOR UPDATE OF: names of the updatable columns; empty for all.
     pub updatable: Vec<String>,
-    /// FOR UPDATE was said.
+    /// Whether FOR UPDATE was declared.
     pub for_update: bool,
-    /// TYPE_WARNING, of a cursor whose type takes keys: KEYSET or DYNAMIC.
+    /// TYPE_WARNING, for a cursor whose type needs a key: KEYSET or DYNAMIC.
     pub warns: bool,
-    /// The tables that can be changed through it, since OPEN.
+    /// Tables that can be changed through it; filled at OPEN.
     pub tables: Vec<KeyTable>,
 }
 
 /// A table that can be changed through a cursor.
 #[derive(Clone)]
 pub struct KeyTable {
-    /// `object_id`
+    /// `object_id` of the table.
     pub id: i32,
-    /// The columns that tell its rows apart.
+    /// The columns that identify its rows.
     pub columns: Vec<(String, ColumnType)>,
-    /// Whether they are a key: no two rows have the same values.
+    /// Whether those are a key: no two rows have equal values.
     pub unique: bool,
-    /// Place of the first of them in a row of the cursor.
+    /// Index of the first of them in a row of the cursor.
     pub place: usize,
 }
 
 impl Cursor {
-    /// Returns what CURSOR_STATUS says of it: 1 open, 0 open without rows, -1 closed. A cursor that may
-    /// yet get rows is never without.
+    /// Returns the result of CURSOR_STATUS: 1 open, 0 open without rows, -1 closed. A dynamic
+    /// cursor, which may get rows later, is never 0.
     pub fn status(&self) -> i16 {
         match &self.rows {
             None => -1,
@@ -61,8 +61,8 @@ impl Cursor {
         }
     }
 
-    /// Returns the current row with the tables that it can be changed in, and the columns that may be
-    /// changed.
+    /// Returns the current row with the tables that can be changed through it, and the names of the
+    /// updatable columns.
     ///
     /// # Errors
     /// 16917 for a closed cursor, 16929 for a read-only one, 16931 where it is on no row.
@@ -76,7 +76,7 @@ impl Cursor {
         Ok((row, &self.tables, &self.updatable))
     }
 
-    /// Moves and returns the row that is current then.
+    /// Moves to another row, and returns it.
     pub fn move_to(
         &mut self,
         direction: &FetchDirection,
@@ -111,30 +111,31 @@ impl Cursor {
     }
 }
 
-/// An open cursor of the client's API.
+/// A server cursor opened by a client API (sp_cursoropen).
 pub struct ApiCursor {
-    /// What the client names it by.
+    /// Handle that the client refers to it by.
     pub handle: i32,
-    /// Its columns.
+    /// Columns of the result.
     pub shape: Arc<ResultShape>,
-    /// Its rows, as they were when it was opened.
+    /// Rows as of the open.
     pub rows: Vec<Vec<Value>>,
-    /// The rows that the client has fetched last.
+    /// The rows of the last fetch.
     pub window: Window,
 }
 
-/// The rows that the client has: from `start`, counted from 1, so many. Before the first row `start` is
-/// 0, behind the last one more than there are rows.
+/// The rows of the last fetch: `size` rows from `start`, which counts from 1. Before the first row
+/// `start` is 0, after the last one it is one more than the number of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// The number of the first of them.
+    /// Number of the first row, from 1.
     pub start: i64,
-    /// How many they are.
+    /// Number of rows in it.
     pub size: i64,
 }
 
 impl Window {
-    /// The rows that a fetch of `wanted` rows takes, of so many; none for a kind that means nothing.
+    /// Returns the window of a fetch of `wanted` rows out of `count`; `None` for an unknown fetch
+    /// type.
     pub fn moved(self, kind: i64, row: i64, wanted: i64, count: i64) -> Option<Self> {
         let mut wanted = wanted.max(0);
         let start = match kind {

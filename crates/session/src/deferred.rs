@@ -1,4 +1,5 @@
-//! `Deferred`: the sink of a request, which knows only at its end which `done` was the last.
+//! `Deferred`: the sink of a request. It delays each `done` until it is known whether it is the
+//! last.
 
 use types::value::ColumnType;
 use types::{Error, Value};
@@ -6,43 +7,43 @@ use types::{Error, Value};
 use crate::instance::{SessionCounter, SessionCounters};
 use plan::sink::{ColumnInfo, Command, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent};
 
-/// What came back in an OUTPUT parameter.
+/// The final value of an OUTPUT parameter.
 pub struct Output {
-    /// The parameter's name; empty if it has none.
+    /// Name of the parameter; empty if it has none.
     pub name: String,
-    /// Its type.
+    /// Type of the parameter.
     pub ty: ColumnType,
-    /// Its value.
+    /// Value after the call.
     pub value: Value,
 }
 
-/// Holds the last `done` back until it is known whether more follows, and counts what was sent.
+/// Holds the last `done` back until it is known whether more follows, and counts messages.
 pub struct Deferred<'a> {
     inner: &'a mut dyn ResultSink,
     pending: Option<Done>,
-    /// What came back in OUTPUT parameters, if anybody asks.
+    /// OUTPUT parameters returned so far, if they are to be kept.
     outputs: Option<Vec<Output>>,
-    /// Messages of severity 10 and less, 11 to 19, and 20 and more.
+    /// Number of messages of severity up to 10, from 11 to 19, and from 20.
     messages: [u64; 3],
 }
 
 impl<'a> Deferred<'a> {
-    /// Begins a request whose results go to a sink.
+    /// Begins a request with results to a sink.
     pub fn new(inner: &'a mut dyn ResultSink) -> Self {
         Self { inner, pending: None, outputs: None, messages: [0; 3] }
     }
 
-    /// Keeps what comes back in OUTPUT parameters.
+    /// Keeps the OUTPUT parameters that are returned from now on.
     pub fn keep_outputs(&mut self) {
         self.outputs = Some(Vec::new());
     }
 
-    /// What has come back in OUTPUT parameters; none if that was not kept.
+    /// Returns the OUTPUT parameters; `None` if they were not kept.
     pub fn outputs(&self) -> Option<&[Output]> {
         self.outputs.as_deref()
     }
 
-    /// Counts what was said to the client; what one call has counted the next one does not.
+    /// Adds the number of messages sent to the counters, and sets it to zero.
     pub fn count_messages(&mut self, counters: &SessionCounters) {
         let kinds =
             [SessionCounter::InfoErrors, SessionCounter::UserErrors, SessionCounter::FatalErrors];
@@ -53,7 +54,7 @@ impl<'a> Deferred<'a> {
         }
     }
 
-    /// Passes the held `done` on: more follows.
+    /// Sends the held `done`, marked that more follows.
     fn pass_pending(&mut self) -> Sent {
         match self.pending.take() {
             Some(done) => self.inner.done(Done { more: true, ..done }),
@@ -61,7 +62,7 @@ impl<'a> Deferred<'a> {
         }
     }
 
-    /// Ends the request: the last `done`, or an empty one where that can't be the end of a request.
+    /// Ends the request: sends the held `done`, or an empty one if that one can't end a request.
     pub fn finish(mut self, kind: DoneKind) -> Sent {
         let empty = Done { kind, command: Command::NONE, rows: None, error: false, more: false };
         if self.pending.is_some_and(|last| last.kind == DoneKind::InProcedure) {
@@ -71,7 +72,7 @@ impl<'a> Deferred<'a> {
         self.inner.done(Done { more: false, ..last })
     }
 
-    /// Ends an RPC: the held `done` knows by itself whether more follows.
+    /// Ends an RPC: the held `done` already says whether more follows.
     pub fn pass(mut self) -> Sent {
         match self.pending.take() {
             Some(done) => self.inner.done(done),
@@ -79,7 +80,7 @@ impl<'a> Deferred<'a> {
         }
     }
 
-    /// Ends what has failed.
+    /// Sends the `done` of a failed statement or procedure.
     pub fn error_done(&mut self, kind: DoneKind) -> Sent {
         self.done(Done { kind, command: Command::NONE, rows: None, error: true, more: true })
     }

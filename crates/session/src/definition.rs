@@ -1,9 +1,9 @@
-//! `Definitions`: what an open transaction, or the definition that runs, has changed of the catalog and
-//! of the tables behind it, and how that is kept or undone.
+//! `Definitions`: changes of the catalog and of tables that an open transaction or the running DDL
+//! statement has made, and how they are committed or undone.
 //!
-//! In a transaction the session works on a catalog of its own: others go on with the one there was, and
-//! the changes are merged into theirs at the commit. Tables that are being redefined are closed to the
-//! writers of other sessions (`storage::Table::close_for`), who wait under the lock of the table's schema.
+//! In a transaction the session works on a private catalog. Other sessions keep using the shared
+//! one, and the changes are merged into it at commit. Tables under change are closed to writers of
+//! other sessions (`storage::Table::close_for`), which wait for the lock on the table's schema.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,32 +18,33 @@ use crate::SessionState;
 use crate::instance::SessionCounter;
 use catalog::{Catalog, TableDef, TableRows};
 
-/// What has been defined and is neither kept nor undone yet.
+/// Changes that are neither committed nor undone yet.
 #[derive(Default)]
 pub struct Definitions {
-    /// The catalog that the session's own one is a change of; none as long as it is the common one.
+    /// The shared catalog that the private one was copied from; `None` while there is no private
+    /// one.
     base: Option<Arc<Catalog>>,
-    /// Tables that are closed to other sessions, and the locks under which those wait.
+    /// Tables that are closed to other sessions, and the locks that those wait for.
     closed: Vec<(Arc<storage::Table>, LockKey)>,
-    /// Tables of storage that were made.
+    /// Ids of storage tables that were created.
     made: Vec<TableId>,
-    /// Tables of storage that nobody needs once this is kept.
+    /// Storage tables to free at commit.
     gone: Vec<Arc<storage::Table>>,
-    /// What undoes the rest, in the order done.
+    /// Undo records for the other changes, in the order of the changes.
     undo: Vec<Undo>,
 }
 
-/// What undoes one change that is not of the catalog.
+/// The undo record of a change outside the catalog.
 enum Undo {
-    /// A temporary table was made.
+    /// A temporary table was created.
     TempMade(i32),
-    /// A temporary table was dropped, or another definition took its place.
+    /// A temporary table was dropped or redefined; this is the old definition.
     Temp(Arc<TableDef>),
-    /// The identity of a table began anew.
+    /// A table's identity was reseeded; this was the next value.
     Identity(Arc<TableRows>, i64),
 }
 
-/// A point to which definitions can be undone.
+/// A point that definitions can be undone to.
 #[derive(Default)]
 pub struct DefinitionMark {
     catalog: Option<Arc<Catalog>>,
@@ -53,10 +54,10 @@ pub struct DefinitionMark {
 }
 
 impl SessionState {
-    /// Changes the catalog: the session's own one in a transaction, else the common one.
+    /// Changes the catalog: the private one in a transaction, else the shared one.
     ///
     /// # Errors
-    /// What `edit` returns; then nothing has changed.
+    /// The error of `edit`; then nothing has changed.
     pub fn change_catalog<T>(&mut self, edit: impl FnOnce(&mut Catalog) -> Result<T>) -> Result<T> {
         let cell = &self.instance.catalog;
         if self.transaction.count == 0 {
@@ -79,7 +80,7 @@ impl SessionState {
         Ok(done)
     }
 
-    /// Takes the catalog as it is now: the common one, or with the session's own changes on top.
+    /// Takes the current catalog: the shared one, with the session's own changes applied.
     #[cold]
     pub fn take_catalog(&mut self) {
         let cell = &self.instance.catalog;
@@ -103,8 +104,8 @@ impl SessionState {
         self.set_catalog(next);
     }
 
-    /// Waits until nobody else writes to a table or redefines it, and keeps others from it until the
-    /// transaction ends, or the definition that runs.
+    /// Waits until no other session writes to a table or redefines it, and excludes other sessions
+    /// until the transaction or the DDL statement ends.
     ///
     /// # Errors
     /// 1222 and 1205 as for any lock; [`storage::Error::Cancelled`].
@@ -156,7 +157,7 @@ impl SessionState {
         }
     }
 
-    /// Waits until whoever redefines a table is done with it.
+    /// Waits until no other session is redefining a table.
     ///
     /// # Errors
     /// As for [`Self::close_table`].
@@ -167,27 +168,27 @@ impl SessionState {
         Ok(())
     }
 
-    /// Notes a table of storage that goes if the definition is undone.
+    /// Records a storage table to be freed if the definition is undone.
     pub fn note_made(&mut self, table: TableId) {
         self.definitions.get_or_insert_default().made.push(table);
     }
 
-    /// Notes a table of storage that nobody needs any more once the definition is kept.
+    /// Records a storage table to be freed once the definition is committed.
     pub fn note_gone(&mut self, table: &Arc<storage::Table>) {
         self.definitions.get_or_insert_default().gone.push(Arc::clone(table));
     }
 
-    /// Notes that a temporary table was made.
+    /// Records that a temporary table was created.
     pub fn note_temp_made(&mut self, id: i32) {
         self.note_undo(Undo::TempMade(id));
     }
 
-    /// Notes a temporary table as it was before it is dropped or changed.
+    /// Records a temporary table before it is dropped or changed.
     pub fn note_temp(&mut self, table: Arc<TableDef>) {
         self.note_undo(Undo::Temp(table));
     }
 
-    /// Notes what the next identity value was before it begins anew.
+    /// Records the next identity value before a reseed.
     pub fn note_identity(&mut self, rows: &Arc<TableRows>) {
         // Relaxed: the counter orders nothing else.
         let next = rows.identity_next.load(Ordering::Relaxed);
@@ -200,7 +201,7 @@ impl SessionState {
         }
     }
 
-    /// The present point, to undo definitions to.
+    /// Returns the current point, as a target for undo.
     pub fn mark_definitions(&self) -> DefinitionMark {
         let mark = |definitions: &Definitions| DefinitionMark {
             catalog: definitions.base.as_ref().map(|_| Arc::clone(&self.catalog)),
@@ -251,7 +252,7 @@ impl SessionState {
         }
     }
 
-    /// Undoes all definitions, and opens the tables again.
+    /// Undoes all definitions, and reopens the tables.
     pub fn undo_definitions(&mut self) {
         if self.definitions.is_none() {
             return;
@@ -264,8 +265,8 @@ impl SessionState {
         }
     }
 
-    /// Keeps all definitions: publishes the catalog, opens the tables for plans made from it, and lets
-    /// go of what nobody needs any more.
+    /// Commits all definitions: publishes the catalog, reopens the tables for plans that were bound
+    /// to it, and frees what is no longer used.
     pub fn keep_definitions(&mut self) {
         let Some(definitions) = self.definitions.take() else { return };
         let Definitions { base, closed, gone, .. } = *definitions;
@@ -293,7 +294,7 @@ impl SessionState {
         self.refresh_catalog();
     }
 
-    /// Ends a definition that ran outside of a transaction; inside one, undoes the one that failed.
+    /// Ends a DDL statement outside a transaction; inside one, undoes the statement if it failed.
     pub fn end_definition(&mut self, mark: &DefinitionMark, failed: bool) {
         match (self.transaction.count > 0, failed) {
             (true, true) => self.undo_definitions_to(mark),

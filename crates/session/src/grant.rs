@@ -1,18 +1,19 @@
-//! Memory grants: what a query may take for the rows that it keeps (sorts, hash tables, buffers).
+//! Memory grants: memory that queries use to buffer rows (sorts, hash tables, buffers).
 //!
-//! An operator that keeps rows opens a `Charge` and adds to it what it takes. A charge reserves
-//! `STEP_BYTES` and more at a time, so that a row costs an addition: only a step is a store that
-//! others can see. Over the limit of one query, or of all queries together, the query that asks fails
-//! with error 701; what it had taken goes back when its operators are dropped, and the others go on.
+//! An operator that buffers rows opens a `Charge` and adds to it what it uses. A charge reserves
+//! `STEP_BYTES` or more at a time, so that a row costs an addition: only a step is a store that
+//! other threads can see. Over the limit of one query, or of all queries together, the query that
+//! asks fails with error 701. Its memory is released when its operators are dropped; other queries
+//! go on.
 //!
 //! ```text
 //!   operator: Charge ──step──► session: Grant ──step──► instance: Workspace
 //!              used             used, limit               used, limit
 //! ```
 //!
-//! A query that holds nothing yet waits until there is memory: first come, first served, as wait type
-//! RESOURCE_SEMAPHORE, and with error 8645 when that takes too long. One that holds some already
-//! does not wait, because the others might be waiting for what it holds: it gets 701.
+//! A query that holds no memory yet waits until there is some: first come, first served, with wait
+//! type RESOURCE_SEMAPHORE, and error 8645 on timeout. A query that already holds memory gets 701
+//! instead of waiting, because the others might be waiting for its memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,57 +28,57 @@ use types::{Error, Msg, Result, Value};
 use super::stop::cancelled;
 use crate::event::emit::grant;
 
-/// Bytes that a charge reserves at least at a time.
+/// Smallest number of bytes that a charge reserves at a time.
 pub const STEP_BYTES: u64 = 64 << 10;
-/// Share of the server's memory that one query may take, in percent: what SQL Server's default
-/// workload group has as REQUEST_MAX_MEMORY_GRANT_PERCENT.
+/// Share of the server's memory that one query may use, in percent: the default of
+/// REQUEST_MAX_MEMORY_GRANT_PERCENT in SQL Server's default workload group.
 pub const QUERY_PERCENT: u64 = 25;
-/// Share of the server's memory that all queries may take together, in percent.
+/// Share of the server's memory that all queries may use together, in percent.
 const QUERIES_PERCENT: u64 = 75;
-/// How long a query waits for memory. SQL Server waits 25 s for each unit of a query's estimated cost,
-/// and never less than that.
+/// Timeout of a query that waits for memory. SQL Server waits 25 s for each unit of a query's
+/// estimated cost, and at least that long.
 pub const WAIT_MAX: Duration = Duration::from_secs(25);
-/// The resource pool that all queries are in.
+/// Name and id of the resource pool of all queries.
 pub const POOL: (&str, i32) = ("default", 2);
-/// State of error 701 where it is a query's limit that was met.
+/// State of error 701 for the limit of a single query.
 const STATE_LIMIT: u8 = 123;
 
-/// What all queries of an instance may take together.
+/// The memory that all queries of an instance may use together.
 #[derive(Debug)]
 pub struct Workspace {
     used: AtomicU64,
     limit: u64,
     query_limit: u64,
     wait_max: Duration,
-    /// Queries that wait.
+    /// Number of queries that wait.
     waiting: AtomicU32,
-    /// Queries that hold memory.
+    /// Number of queries that hold memory.
     holding: AtomicU32,
-    /// Grants since the start, and waits that took too long.
+    /// Number of grants since the start, and of waits that timed out.
     granted: AtomicU64,
     timed_out: AtomicU64,
 }
 
-/// A [`Workspace`] as it stands.
+/// A snapshot of a [`Workspace`].
 #[derive(Clone, Copy, Debug)]
 pub struct WorkspaceNow {
-    /// Bytes that queries may take together.
+    /// Bytes that queries may use together.
     pub limit: u64,
-    /// Bytes that they have taken.
+    /// Bytes that they have reserved.
     pub used: u64,
-    /// Queries that hold memory.
+    /// Number of queries that hold memory.
     pub holding: u32,
-    /// Queries that wait.
+    /// Number of queries that wait.
     pub waiting: u32,
-    /// Grants since the start.
+    /// Number of grants since the start.
     pub granted: u64,
-    /// Waits that took too long.
+    /// Number of waits that timed out.
     pub timed_out: u64,
 }
 
 impl Workspace {
-    /// Makes the workspace of an instance that has `memory_max` bytes; `query_limit` is what one query
-    /// may take of it, the default share if it is 0.
+    /// Returns the workspace of an instance with `memory_max` bytes; `query_limit` is the share of
+    /// one query in bytes, 0 for the default share.
     pub fn new(memory_max: u64, query_limit: u64) -> Self {
         let share = |percent: u64| {
             let share = u128::from(memory_max) * u128::from(percent) / 100;
@@ -97,7 +98,7 @@ impl Workspace {
         }
     }
 
-    /// Returns how it stands.
+    /// Returns a snapshot of the numbers.
     pub fn now(&self) -> WorkspaceNow {
         // Relaxed: statistics.
         WorkspaceNow {
@@ -110,19 +111,19 @@ impl Workspace {
         }
     }
 
-    /// Returns what one query may take, in bytes.
+    /// Returns the limit of one query, in bytes.
     pub fn query_limit(&self) -> u64 {
         self.query_limit
     }
 
     fn take(&self, bytes: u64) -> bool {
-        // Relaxed: a number that orders nothing else; waiting has its own rule, below. No sum that is
-        // over the limit is ever there to be seen, or somebody would wait for what nobody holds.
+        // Relaxed: the number orders nothing else; waiting has its own rule, below. A sum over the
+        // limit is never stored: otherwise a query could wait for memory that no query holds.
         let more = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
-    /// Takes the first memory of a query, after those who have waited longer.
+    /// Reserves a query's first memory, after the queries that have waited longer.
     fn take_first(&self, bytes: u64, cancel: &Cancel) -> Result<()> {
         if self.waiting.load(Ordering::Relaxed) > 0 || !self.take(bytes) {
             self.wait_for(bytes, cancel)?;
@@ -135,8 +136,9 @@ impl Workspace {
     #[cold]
     fn wait_for(&self, bytes: u64, cancel: &Cancel) -> Result<()> {
         let deadline_ns = clock::deadline_ns(self.wait_max);
-        // SeqCst, here and in `give`: either the waiter sees what was given, or the giver sees that
-        // somebody waits. The same holds under the lot's lock for one who is about to park.
+        // SeqCst, here and in `give`: either the waiter sees the released memory, or the releasing
+        // thread sees that a query waits. The parking lot's lock gives the same guarantee to a
+        // thread about to park.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let outcome = loop {
             let left = deadline_ns.saturating_sub(clock::monotonic_ns());
@@ -159,7 +161,8 @@ impl Workspace {
             }
         };
         self.waiting.fetch_sub(1, Ordering::SeqCst);
-        // What came back may have been enough for the next one too; and who gives up passes it on.
+        // The released memory may be enough for the next waiter too; a waiter that gives up wakes
+        // it.
         self.wake_next();
         outcome
     }
@@ -180,45 +183,45 @@ impl Workspace {
     }
 }
 
-/// What the running query of a session has taken. Written by the session's thread, and by its helpers while that
-/// one holds memory; read by `sys.dm_exec_query_memory_grants`.
+/// The memory of a session's running query. Written by the session's thread, and by its helpers
+/// while it holds memory; read by `sys.dm_exec_query_memory_grants`.
 #[derive(Debug)]
 pub struct Grant {
     workspace: Arc<Workspace>,
-    /// Ends a wait.
+    /// Cancellation, which ends a wait.
     cancel: Arc<Cancel>,
-    /// Ticks since when it waits; 0 while it does not.
+    /// Ticks at which its wait began; 0 while it does not wait.
     waits_since: AtomicU64,
-    /// Charges that are open: the query holds memory as long as there is one.
+    /// Number of open charges: the query holds memory while there is one.
     open: AtomicU32,
     /// Ticks at which the first of them was opened.
     since: AtomicU64,
     limit: AtomicU64,
-    /// What the open operators are expected to take.
+    /// Bytes that the open operators are expected to use.
     ideal: AtomicU64,
     used: AtomicU64,
     used_max: AtomicU64,
 }
 
-/// A [`Grant`] as it stands.
+/// A snapshot of a [`Grant`].
 #[derive(Clone, Copy, Debug)]
 pub struct GrantNow {
-    /// Ticks at which it began.
+    /// Ticks at which the query first reserved memory.
     pub since: u64,
-    /// Ticks since when it waits for its first memory; 0 if it does not.
+    /// Ticks at which its wait for memory began; 0 if it does not wait.
     pub waits_since: u64,
-    /// Bytes that the query may take.
+    /// Bytes that the query may use.
     pub limit: u64,
-    /// Bytes that its operators are expected to take.
+    /// Bytes that its operators are expected to use.
     pub ideal: u64,
-    /// Bytes that it has taken.
+    /// Bytes that it has reserved.
     pub used: u64,
-    /// The most that it has had.
+    /// Maximum of the bytes reserved so far.
     pub used_max: u64,
 }
 
 impl Grant {
-    /// Makes the grant of a session, whose waits `cancel` ends.
+    /// Returns the grant of a session whose waits `cancel` ends.
     pub fn new(workspace: &Arc<Workspace>, cancel: &Arc<Cancel>) -> Self {
         Self {
             workspace: Arc::clone(workspace),
@@ -233,11 +236,12 @@ impl Grant {
         }
     }
 
-    /// Opens a charge for an operator that is expected to take `ideal` bytes (0 if nobody knows).
+    /// Opens a charge for an operator that is expected to use `ideal` bytes (0 if unknown).
     pub fn charge(self: &Arc<Self>, ideal: u64) -> Charge {
-        // Relaxed, here and below: statistics. The first charge and the last one are the session's own thread's.
+        // Relaxed, here and below: statistics. The session's own thread opens the first charge and
+        // closes the last.
         if self.open.fetch_add(1, Ordering::Relaxed) == 0 {
-            // A clock read, beside the making of a sort or a hash table.
+            // Reading the clock is cheap next to building a sort or a hash table.
             self.since.store(clock::now_ticks(), Ordering::Relaxed);
             self.limit.store(self.workspace.query_limit(), Ordering::Relaxed);
             self.ideal.store(0, Ordering::Relaxed);
@@ -256,7 +260,7 @@ impl Grant {
         }
     }
 
-    /// Returns how it stands; `None` if no operator holds memory.
+    /// Returns a snapshot; `None` if no operator holds memory.
     pub fn now(&self) -> Option<GrantNow> {
         let load = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         (self.open.load(Ordering::Relaxed) > 0).then(|| GrantNow {
@@ -270,7 +274,7 @@ impl Grant {
     }
 
     fn take(&self, bytes: u64) -> Result<()> {
-        // A helper never finds 0: whoever leads it holds memory.
+        // In a helper this is never 0, since the session's thread holds memory while helpers run.
         let held = self.used.fetch_add(bytes, Ordering::Relaxed);
         let taken = self.take_more(held, bytes);
         if taken.is_err() {
@@ -283,7 +287,7 @@ impl Grant {
 
     fn take_more(&self, held: u64, bytes: u64) -> Result<()> {
         let used = held.saturating_add(bytes);
-        // A vector that grows is twice as large, beside the old one, before this is asked.
+        // A growing vector doubles, next to the old one, before it is charged.
         let next = usize::try_from(used).unwrap_or(usize::MAX);
         let is_within = used <= self.limit.load(Ordering::Relaxed);
         let fits = is_within && {
@@ -293,7 +297,7 @@ impl Grant {
                 Err(NoRoom::Cancelled) => return Err(cancelled()),
             }
         };
-        // What can never fit is not waited for.
+        // A request that can never fit does not wait.
         if fits && held == 0 && bytes <= self.workspace.limit {
             self.waits_since.store(clock::now_ticks(), Ordering::Relaxed);
             let taken = self.workspace.take_first(bytes, &self.cancel);
@@ -326,24 +330,24 @@ impl Grant {
     }
 }
 
-/// What one operator has taken of its query's grant; it goes back when this is dropped.
+/// The memory of one operator, as part of its query's grant; dropping it releases the memory.
 #[derive(Debug)]
 pub struct Charge {
     grant: Arc<Grant>,
     reserved: u64,
     used: u64,
     ideal: u64,
-    /// Addresses of the long values that were charged last: a row of `nodes()` has the document that the
-    /// row before has.
+    /// Addresses of the long values charged last: the rows of `nodes()` often share one document
+    /// with the row before.
     shared: [usize; SHARED_MAX],
     shared_next: usize,
 }
 
-/// Long values of which holders beside each other are known.
+/// Number of recent long values by which shared ones are recognised.
 const SHARED_MAX: usize = 4;
 
 impl Charge {
-    /// Notes that so many bytes more are taken.
+    /// Adds this many bytes.
     ///
     /// # Errors
     /// 701 over a limit.
@@ -353,7 +357,7 @@ impl Charge {
         if self.used <= self.reserved { Ok(()) } else { self.grow() }
     }
 
-    /// Notes that so many bytes are taken in all.
+    /// Sets the total to this many bytes.
     ///
     /// # Errors
     /// 701 over a limit.
@@ -364,7 +368,7 @@ impl Charge {
         if self.used <= self.reserved { Ok(()) } else { self.grow() }
     }
 
-    /// As [`Charge::add`], for a row of values that is kept.
+    /// Adds the size of a row of values that is kept.
     ///
     /// # Errors
     /// 701 over a limit.
@@ -374,8 +378,8 @@ impl Charge {
         self.add(bytes)
     }
 
-    /// Bytes that a value takes, with what it holds outside of itself, which is counted once for holders
-    /// that come one after the other.
+    /// Returns the bytes of a value, including what it holds on the heap; a shared heap value of
+    /// consecutive rows counts once.
     #[inline]
     fn size_of_value(&mut self, value: &Value) -> usize {
         let outside = value.string_bytes().filter(|bytes| bytes.len() > types::bytes::INLINE_MAX);
@@ -445,7 +449,7 @@ mod tests {
         assert!(small.add(1 << 19).is_ok());
     }
 
-    /// Grants that have taken all there is, and one more.
+    /// Returns a workspace whose grants use all memory, and one more grant.
     fn full(wait_max: Duration) -> (Arc<Workspace>, Vec<Charge>, Arc<Grant>) {
         let mut workspace = Workspace::new(4 << 20, 1 << 20);
         workspace.wait_max = wait_max;

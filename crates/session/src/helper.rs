@@ -1,8 +1,8 @@
-//! The session as a helper sees it: a thread that evaluates expressions for a statement of it.
+//! The state of a helper thread, which evaluates expressions for a statement of a session.
 //!
-//! It has the session's options, database, catalog and memory grant, hears of its cancellation, and has books of
-//! its own, which the session's thread adds to the session's when the helper has ended. It runs no statement: what
-//! statements leave behind is not there.
+//! A helper has the session's options, database, catalog and memory grant, and is cancelled with
+//! it. It has separate statistics, which the session's thread adds to the session's when the helper
+//! ends. It runs no statements, so the state that statements leave behind is empty.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use catalog::security::Copies;
 use plan::stats::{Live, Meter};
 
 impl SessionState {
-    /// Makes the state of a helper.
+    /// Returns the state for a helper thread.
     pub fn helper(&self) -> Self {
         Self {
             instance: Arc::clone(&self.instance),

@@ -1,11 +1,11 @@
-//! What a connection is inside the engine: its state, and the instance that it is on.
+//! Sessions inside the engine: the state of a connection, and the instance it belongs to.
 //!
-//! - `state.rs` has what a session keeps; beside it each part of it has a file (temporary tables, cursors, transaction,
-//!   contexts, caches);
-//! - `instance/` is the engine that sessions share; `event/` tells event sessions what happens;
-//! - `binding.rs` lends a binder what it needs.
+//! - `state.rs` holds the state of a session; each part of it has a file beside it (temporary
+//!   tables, cursors, transaction, contexts, caches);
+//! - `instance/` is the engine that sessions share; `event/` fires events to event sessions;
+//! - `binding.rs` builds the binder's context.
 //!
-//! Nothing here runs a statement: that is the executor's.
+//! Nothing here runs a statement: the executor does that.
 #![forbid(unsafe_code)]
 
 pub mod argument;
@@ -43,36 +43,36 @@ pub use state::SessionState;
 pub use state::{session_id, session_number};
 pub use template::Kind;
 
-/// What a client said of itself at login, for the views and functions that tell it.
+/// What a client sent about itself at login, for views and functions.
 #[derive(Clone, Debug, Default)]
 pub struct ClientInfo {
-    /// LOGIN7 HostName.
+    /// HostName of LOGIN7, as HOST_NAME() returns it.
     pub host_name: String,
-    /// LOGIN7 AppName.
+    /// AppName of LOGIN7, as APP_NAME() returns it.
     pub program_name: String,
-    /// LOGIN7 CltIntName.
+    /// CltIntName of LOGIN7: the driver's name.
     pub interface_name: String,
-    /// LOGIN7 ClientPID.
+    /// ClientPID of LOGIN7: the client's process id.
     pub process_id: u32,
-    /// LOGIN7 ClientProgVer.
+    /// ClientProgVer of LOGIN7: the driver's version.
     pub client_version: u32,
-    /// TDS version as the LOGINACK tells it, such as 0x74000004.
+    /// TDS version as in LOGINACK, such as 0x74000004.
     pub tds_version: u32,
-    /// Packet size agreed.
+    /// Packet size in bytes, as negotiated.
     pub packet_size: u32,
-    /// Address of the client, `host` and `port`.
+    /// Address of the client: host and port.
     pub address: (String, u16),
-    /// Address it connected to.
+    /// Address that it connected to: host and port.
     pub local_address: (String, u16),
     /// Whether the connection is encrypted.
     pub encrypted: bool,
-    /// LOGIN7 fODBC or fOLEDB.
+    /// Whether LOGIN7 has fODBC or fOLEDB set.
     pub odbc: bool,
-    /// What has gone over the connection.
+    /// Counts of reads and writes on the connection.
     pub traffic: Arc<Traffic>,
 }
 
-/// What has gone over a connection. Written by the thread that serves it, one at a time.
+/// Counts of a connection. Written by the thread that serves it; only one does at a time.
 #[derive(Debug, Default)]
 pub struct Traffic {
     reads: Counter,
@@ -80,48 +80,48 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Counts a receive that brought something.
+    /// Counts a read that returned data.
     pub fn count_read(&self) {
         self.reads.add(1);
     }
 
-    /// Counts a send that took something.
+    /// Counts a write that sent data.
     pub fn count_write(&self) {
         self.writes.add(1);
     }
 
-    /// Receives so far.
+    /// Returns the number of reads.
     pub fn reads(&self) -> u64 {
         self.reads.get()
     }
 
-    /// Sends so far.
+    /// Returns the number of writes.
     pub fn writes(&self) -> u64 {
         self.writes.get()
     }
 }
 
-/// A login attempt.
+/// The content of a login request.
 #[derive(Clone, Debug)]
 pub struct LoginRequest {
-    /// Login name.
+    /// Name of the login.
     pub user: String,
-    /// Password in clear.
+    /// Password in plain text.
     pub password: String,
-    /// The password that is to take its place, in clear, if the login changes it.
+    /// New password in plain text, if the login changes it.
     pub new_password: Option<String>,
-    /// Database; empty for the login's default.
+    /// Requested database; empty for the login's default.
     pub database: String,
-    /// Language; empty for the login's default.
+    /// Requested language; empty for the login's default.
     pub language: String,
-    /// The client's facts.
+    /// What the client sent about itself.
     pub client: ClientInfo,
 }
 
-/// Which procedure an RPC calls.
+/// The procedure that an RPC calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RpcTarget<'a> {
-    /// By name, as sent: `proc`, `dbo.proc`, `[sys].sp_x`, `{call ..}` already taken apart by the driver.
+    /// By name as sent: `proc`, `dbo.proc`, `[sys].sp_x`; drivers resolve `{call ..}` themselves.
     Name(&'a str),
     /// By ProcID 1 to 15. `[MS-TDS] 2.2.6.6`
     Id(u16),
@@ -132,70 +132,70 @@ pub enum RpcTarget<'a> {
 pub struct RpcParameter {
     /// Name with or without `@`; empty if positional.
     pub name: String,
-    /// Type as sent.
+    /// Type and collation as sent.
     pub ty: ColumnType,
     /// Value; for a table-valued parameter see `table`.
     pub value: Value,
-    /// fByRefValue: OUTPUT.
+    /// fByRefValue: an OUTPUT parameter.
     pub output: bool,
-    /// fDefaultValue: take the parameter's default.
+    /// fDefaultValue: the parameter's default is used.
     pub default: bool,
     /// Rows of a table-valued parameter.
     pub table: Option<Box<TableParameter>>,
 }
 
-/// A table-valued parameter.
+/// A table-valued parameter as sent.
 #[derive(Clone, Debug, Default)]
 pub struct TableParameter {
-    /// Type name: schema and name.
+    /// Name of its table type: schema and name.
     pub type_name: (String, String),
-    /// Types of the columns as sent; none of a column that is left to the table type in all rows.
+    /// Types of the columns as sent; `None` for a column that has its default in all rows.
     pub columns: Vec<Option<ColumnType>>,
-    /// Rows.
+    /// Rows; one value per column sent.
     pub rows: Vec<Vec<Value>>,
 }
 
-/// An RPC request.
+/// An RPC request, decoded.
 #[derive(Debug)]
 pub struct Rpc<'a> {
-    /// What is called.
+    /// Procedure to call, by name or id.
     pub target: RpcTarget<'a>,
-    /// Parameters in the order sent. Lent, so that the server uses their memory again: values may be
-    /// taken out.
+    /// Parameters in the order sent. Borrowed, so that the server reuses their memory; values may
+    /// be moved out.
     pub parameters: &'a mut [RpcParameter],
     /// Whether more RPCs follow in the same message.
     pub more: bool,
-    /// The call as it came, where [`wants_data_stream`] says that an event session asks for it.
+    /// The call as received, if [`wants_data_stream`] says that an event session needs it.
     pub stream: Option<&'a [u8]>,
 }
 
 /// A transaction manager request. `[MS-TDS] 2.2.6.9`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransactionRequest<'a> {
-    /// TM_BEGIN_XACT
+    /// TM_BEGIN_XACT: isolation level and name.
     Begin(Option<IsolationLevel>, &'a str),
-    /// TM_COMMIT_XACT; begins the next one if asked (fBeginXact).
+    /// TM_COMMIT_XACT; also begins the next transaction if requested (fBeginXact).
     Commit(Option<BeginNext<'a>>),
-    /// TM_ROLLBACK_XACT to a savepoint or all; begins the next one if asked.
+    /// TM_ROLLBACK_XACT to a savepoint or entirely; also begins the next transaction if requested.
     Rollback(&'a str, Option<BeginNext<'a>>),
-    /// TM_SAVE_XACT
+    /// TM_SAVE_XACT: name of the savepoint.
     Save(&'a str),
 }
 
-/// The transaction that a COMMIT or ROLLBACK request begins in the same breath.
+/// The transaction that a COMMIT or ROLLBACK request begins as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BeginNext<'a> {
-    /// Isolation level; `None` leaves it.
+    /// Isolation level; `None` keeps the current one.
     pub isolation: Option<IsolationLevel>,
-    /// Name.
+    /// Name of the transaction.
     pub name: &'a str,
 }
 
-/// Whether a reset ends the open transaction.
+/// Whether a reset rolls back the open transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reset {
-    /// RESETCONNECTION: rolls it back.
+    /// RESETCONNECTION: it is rolled back.
     All,
-    /// RESETCONNECTIONSKIPTRAN: keeps it.
+    /// RESETCONNECTIONSKIPTRAN: it stays open.
     KeepTransaction,
 }

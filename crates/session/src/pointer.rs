@@ -1,16 +1,16 @@
-//! Text pointers: what TEXTPTR gives and READTEXT takes.
+//! Text pointers: the values of TEXTPTR, which READTEXT takes.
 //!
-//! A pointer names the value that its column had when TEXTPTR was evaluated: values are shared and never
-//! change, so it costs a reference and needs no lock. It belongs to the session; the oldest is forgotten
-//! when there are too many.
+//! A pointer refers to the value that its column had when TEXTPTR was evaluated. Values are shared
+//! and immutable, so it costs a reference and needs no lock. It belongs to the session; the oldest
+//! is dropped when there are too many.
 
 use std::collections::VecDeque;
 
 use types::{Bytes, Value};
 
-/// Pointers that a session remembers.
+/// Maximum number of pointers that a session remembers.
 const POINTERS_MAX: usize = 256;
-/// Bytes of a pointer.
+/// Length of a pointer in bytes.
 pub const POINTER_BYTES: usize = 16;
 
 /// The text pointers of a session.
@@ -21,7 +21,7 @@ pub struct TextPointers {
 }
 
 impl TextPointers {
-    /// Makes a pointer to a value.
+    /// Creates a pointer to a value.
     pub fn make(&mut self, value: &Value) -> Bytes {
         self.made += 1;
         if self.kept.len() >= POINTERS_MAX {
@@ -33,7 +33,7 @@ impl TextPointers {
         Bytes::copy_from(&pointer)
     }
 
-    /// Returns the value of a pointer; `None` for what is none or is forgotten.
+    /// Returns the value of a pointer; `None` if it is unknown or was dropped.
     pub fn find(&self, pointer: &[u8]) -> Option<&Value> {
         let (number, rest) = pointer.split_first_chunk::<8>()?;
         if rest.len() != POINTER_BYTES - 8 || rest.iter().any(|b| *b != 0xFF) {
@@ -43,7 +43,7 @@ impl TextPointers {
         self.kept.iter().find(|(made, _)| *made == number).map(|(_, value)| value)
     }
 
-    /// Forgets all.
+    /// Drops all pointers of the session.
     pub fn clear(&mut self) {
         self.kept.clear();
     }

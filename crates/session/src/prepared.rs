@@ -1,23 +1,23 @@
-//! Prepared statements as a session keeps them.
+//! Prepared statements of a session.
 
 use types::Value;
 
-/// A prepared statement.
+/// A prepared statement with its parameters.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The text as sent.
+    /// Text of the statement, as sent.
     pub statement: Value,
-    /// The declarations of its parameters as sent; NULL for none.
+    /// Declarations of its parameters, as sent; NULL for none.
     pub declared: Value,
-    /// What it is.
+    /// A text or a call.
     pub kind: PreparedKind,
 }
 
-/// What was prepared.
+/// The kind of a prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreparedKind {
-    /// A text.
+    /// A text, by sp_prepare.
     Text,
-    /// The call of a procedure alone: sp_prepexecrpc.
+    /// A procedure call without text, by sp_prepexecrpc.
     Call,
 }

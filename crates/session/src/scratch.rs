@@ -1,25 +1,25 @@
-//! Buffers that statements use again.
+//! Buffers that statements reuse.
 
 use std::any::Any;
 
 use types::Value;
 use types::row::RowBuffer;
 
-/// Buffers that live as long as their statement.
+/// Buffers that are used while a statement runs.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// Index key under construction.
+    /// An index key being built.
     pub key: Vec<u8>,
-    /// Row under construction.
+    /// A row being built.
     pub row: RowBuffer,
-    /// Output values of a row.
+    /// Output values of the current row.
     pub output: Vec<Value>,
     /// Arguments of an aggregate.
     pub arguments: Vec<Value>,
-    /// Variables as they were before a statement that may be restarted.
+    /// Values of the variables before a statement that may be restarted.
     pub variables: Vec<Value>,
-    /// What the methods of `xml` parsed, for the length of a request.
+    /// Cache of what the methods of `xml` parsed in this request.
     pub xml: Option<Box<dyn Any + Send>>,
-    /// Counts rows, for the look at cancellation.
+    /// Rows since the last check for cancellation.
     pub rows_passed: u32,
 }

@@ -1,4 +1,4 @@
-//! `SessionState`: everything about a session that statements read and change.
+//! `SessionState`: all state of a session that statements read and change.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -28,151 +28,153 @@ use catalog::{Catalog, Database, Object, ProcedureDef};
 use plan::program::AskedFor;
 use plan::stats::Meter;
 
-/// Everything about a session that statements read and change. Owned by the engine's `Session`;
-/// lent to the executor through its `Cx`.
+/// All state of a session that statements read and change. Owned by the engine's `Session`;
+/// borrowed by the executor through its `Cx`.
 pub struct SessionState {
-    /// The instance.
+    /// Instance that the session belongs to.
     pub instance: Arc<Instance>,
-    /// The catalog snapshot of the running request: checked against the instance's version when a
-    /// request begins and after DDL of its own.
+    /// Catalog snapshot of the running request. Its version is compared with the instance's when a
+    /// request begins, and after the session's own DDL.
     pub catalog: Arc<Catalog>,
-    /// `@@SPID`
+    /// `@@SPID`, the session's id.
     pub id: i16,
     /// Name of the login that the session runs as: the one that logged in, unless EXECUTE AS has
-    /// switched.
+    /// switched
+    /// it.
     pub login: String,
     /// Name of the login that logged in.
     pub original_login: Arc<str>,
-    /// The switches of EXECUTE AS.
+    /// Switches by EXECUTE AS, innermost last.
     pub contexts: Contexts,
-    /// What the login may do, by the catalog in hand.
+    /// Permissions of the login under the current catalog snapshot.
     pub rights: Rights,
-    /// Current database, as created.
+    /// Name of the current database, in the spelling of CREATE.
     pub database: Arc<str>,
-    /// Database at login, to go back to at a reset.
+    /// Database at login; a reset returns to it.
     pub login_database: Arc<str>,
-    /// SET options.
+    /// SET options in effect.
     pub options: Options,
     /// SET options at login.
     pub login_options: Arc<Options>,
-    /// Current isolation level: not reset with the others, by design of the protocol.
+    /// Current isolation level. A reset does not restore it, as the protocol specifies.
     pub isolation: IsolationLevel,
-    /// The client.
+    /// Properties of the client.
     pub client: ClientInfo,
-    /// The open transaction, and what the session remembers of it.
+    /// The open transaction and its savepoints.
     pub transaction: TransactionState,
-    /// What it has defined and neither kept nor undone.
+    /// Definitions that are neither committed nor undone; `None` without any.
     pub definitions: Option<Box<Definitions>>,
-    /// Application locks that it holds.
+    /// Application locks that the session holds.
     pub locks: storage::lock::SessionLocks,
-    /// Counts the session's transactions, for their descriptors.
+    /// Number of the session's next transaction, for its descriptor.
     pub next_descriptor: u32,
     /// Temporary tables by scope.
     pub temp: TempTables,
-    /// GLOBAL cursors.
+    /// Cursors declared GLOBAL, in order of declaration.
     pub cursors: Vec<Cursor>,
-    /// `@@FETCH_STATUS`
+    /// `@@FETCH_STATUS` of the last FETCH.
     pub fetch_status: i32,
-    /// `@@CURSOR_ROWS`
+    /// `@@CURSOR_ROWS` of the last OPEN.
     pub cursor_rows: i32,
     /// `@@ERROR` after the last statement.
     pub last_error: i32,
     /// `@@ROWCOUNT` after the last statement.
     pub row_count: u64,
-    /// `@@IDENTITY`
+    /// `@@IDENTITY`: last identity value inserted, in any scope.
     pub last_identity: Option<Value>,
-    /// Last identity value that a batch inserted itself: SCOPE_IDENTITY() of the next.
+    /// Identity value that the last batch inserted itself: SCOPE_IDENTITY() of the next batch.
     pub scope_identity: Option<Value>,
-    /// Table that IDENTITY_INSERT is ON for.
+    /// `object_id` of the table with IDENTITY_INSERT ON.
     pub identity_insert: Option<i32>,
-    /// `CONTEXT_INFO()`
+    /// `CONTEXT_INFO()`, up to 128 bytes.
     pub context_info: Bytes,
-    /// Trace flags that are on for the session.
+    /// Trace flags that are on for this session.
     pub trace_flags: Vec<i32>,
-    /// What TEXTPTR gave.
+    /// Pointers returned by TEXTPTR.
     pub text_pointers: TextPointers,
-    /// `SESSION_CONTEXT()`: key, value, read-only.
+    /// `SESSION_CONTEXT()`: key, value, and whether read-only.
     pub session_context: Vec<(String, Value, bool)>,
-    /// `@@NESTLEVEL`
+    /// `@@NESTLEVEL`: depth of nested modules.
     pub nest_level: u32,
-    /// TRIGGER_NESTLEVEL(): triggers that are running, one within the other.
+    /// TRIGGER_NESTLEVEL(): number of running triggers, each within the other.
     pub trigger_level: u32,
-    /// What EVENTDATA() gives, in a DDL trigger.
+    /// EVENTDATA() in a DDL trigger.
     pub event_data: Option<Arc<str>>,
-    /// The request is an RPC: its statements are those of a procedure.
+    /// Whether the request is an RPC: its statements count as those of a procedure.
     pub in_rpc: bool,
-    /// An INSERT .. EXEC is running its call: another one inside is an error.
+    /// Whether an INSERT .. EXEC is running its call: a nested one is an error.
     pub inserting_call: bool,
-    /// Options as the running procedure or dynamic SQL found them, once it has changed one.
+    /// Options before the running procedure or dynamic SQL first changed one.
     pub saved_options: Option<Box<Options>>,
-    /// TRY blocks and atomic blocks around the running statement, in whatever procedures.
+    /// Number of TRY blocks and atomic blocks around the running statement, in all procedures.
     pub try_depth: u32,
-    /// Errors being handled by CATCH blocks, innermost last: ERROR_NUMBER() and kin.
+    /// Errors handled by CATCH blocks, innermost last: ERROR_NUMBER() and the related functions.
     pub handled_errors: Vec<Error>,
     /// Line of the running statement in its batch or procedure.
     pub line: u32,
-    /// Tokens that the client has been sent in this request: none means that it may be run again.
+    /// Number of tokens sent to the client for this request: with none, the request may be
+    /// restarted.
     pub tokens_sent: u64,
-    /// Raised by an attention: statements stop at their next check.
+    /// Set by an attention: statements stop at their next check.
     pub cancel: Arc<sos::park::Cancel>,
     /// Login time, as `datetime`.
     pub login_time: Value,
-    /// Its login, as a pool of connections has it.
+    /// Time of the last login or reset of a pooled connection.
     pub pooled: Pooled,
-    /// An INSERT BULK statement whose rows have not come yet.
+    /// An INSERT BULK statement whose rows have not arrived yet.
     pub pending_bulk: Option<tsql::ast::InsertBulk>,
-    /// Open cursors of the client's API.
+    /// Open server cursors of the client's API.
     pub api_cursors: Vec<ApiCursor>,
     /// Documents of sp_xml_preparedocument by handle.
     pub documents: Vec<(i32, Arc<dyn Any + Send + Sync>)>,
     /// Prepared statements by handle.
     pub prepared: Vec<(i32, Arc<crate::prepared::Prepared>)>,
-    /// What the session counts of its own doing.
+    /// Counters of the session's activity.
     pub counters: Arc<SessionCounters>,
-    /// What it counts in its current database.
+    /// Counters for its current database.
     pub database_counters: Arc<DatabaseCounters>,
-    /// Programs that this session ran lately.
+    /// Programs that ran recently.
     pub programs: ProgramCache,
-    /// What compiling has taken since it was told last, in ns.
+    /// Time spent compiling since the last report to the client, in ns.
     pub compile_ns: u64,
-    /// What it counts and times.
+    /// Statement statistics of the session.
     pub meter: Meter,
-    /// What its running query has taken for the rows that it keeps.
+    /// Memory that its running query uses to buffer rows.
     pub grant: Arc<Grant>,
-    /// What its requests have spent and waited for.
+    /// Times and waits of its requests.
     pub books: Arc<SessionBooks>,
     /// Buffers that are reused from request to request.
     pub scratch: SessionScratch,
-    /// What it has been shown of databases.
+    /// Copies of databases without the items that the login may not see.
     pub copies: Copies,
 }
 
-/// A session's login, as a pool of connections has it: each reset is a login anew.
+/// The login state of a pooled connection: each reset counts as a login.
 #[derive(Clone, Copy, Debug)]
 pub struct Pooled {
-    /// When it logged in or was last reset, in ticks.
+    /// Time of the login or the last reset, in ticks.
     pub since: u64,
-    /// How the request began: the key of a reset that came with it, 0 without one.
+    /// Map key of the reset that came with the current request; 0 without one.
     pub reset: u32,
 }
 
 impl Pooled {
-    /// That of a session that logs in now.
+    /// Returns the state of a session that logs in now.
     pub fn now() -> Self {
         Self { since: sos::clock::now_ticks(), reset: 0 }
     }
 }
 
-/// Buffers of a session.
+/// Buffers of a session that requests reuse.
 #[derive(Default)]
 pub struct SessionScratch {
-    /// Parameters as an atomic block found them.
+    /// Values of the parameters when an atomic block began.
     pub parameters: Vec<Value>,
     /// Variables of the procedure that ran last, all NULL.
     pub variables: Vec<Value>,
     /// Arguments of a call, empty between calls.
     pub arguments: Vec<Argument>,
-    /// The parameter that each argument met.
+    /// Index of the parameter that each argument is passed to.
     pub places: Vec<usize>,
     /// Registers of the outermost context.
     pub registers: Vec<Value>,
@@ -180,12 +182,12 @@ pub struct SessionScratch {
     pub statement: Scratch,
 }
 
-/// Variables that a session keeps from one call to the next, at most.
+/// Maximum number of variables that are kept from one call to the next.
 const VARIABLES_KEPT_MAX: usize = 64;
 
 impl SessionScratch {
-    /// Keeps the variables of a call for the next one. They become NULL now, so that no value keeps memory
-    /// alive in an idle connection.
+    /// Keeps the variables of a call for the next one. They are set to NULL now, so that no value
+    /// keeps memory alive in an idle connection.
     pub fn keep_variables(&mut self, mut variables: Vec<Value>) {
         variables.truncate(VARIABLES_KEPT_MAX);
         variables.iter_mut().for_each(Value::clear);
@@ -194,7 +196,7 @@ impl SessionScratch {
 }
 
 impl SessionState {
-    /// What quotes mean to the session.
+    /// Returns the meaning of double quotes under QUOTED_IDENTIFIER.
     pub fn quotes(&self) -> tsql::QuotedIdentifier {
         if self.options.quoted_identifier {
             tsql::QuotedIdentifier::On
@@ -203,7 +205,7 @@ impl SessionState {
         }
     }
 
-    /// Returns the cache key of a text: the same text means something else in another database or
+    /// Returns the cache key of a text: the same text has another meaning in another database or
     /// under another QUOTED_IDENTIFIER, and may be forbidden to another login.
     pub fn text_key(&self, parts: &[&[u8]]) -> ProgramKey {
         let mode = [u8::from(self.options.quoted_identifier), self.options.meaning().byte()];
@@ -212,13 +214,13 @@ impl SessionState {
         ProgramKey::Text(self.programs.hash(context.iter().chain(parts)))
     }
 
-    /// Returns the name by which tempdb keeps a temporary procedure: a local one's carries the
-    /// session's id, since other sessions may have one of the same name.
+    /// Returns the name under which tempdb stores a temporary procedure: a local one's contains the
+    /// session's id, since other sessions may use the same name.
     pub fn temporary_module_name(&self, name: &str) -> String {
         if name.starts_with("##") { name.to_owned() } else { format!("{name}___{}", self.id) }
     }
 
-    /// Drops the temporary tables of the scope that ends.
+    /// Drops the temporary tables of the innermost scope, which ends.
     pub fn close_temp_scope(&mut self) {
         for table in self.temp.close_scope() {
             self.counters.count(SessionCounter::TempTablesDropped);
@@ -239,8 +241,8 @@ impl SessionState {
         self.drop_globals();
     }
 
-    /// Drops the `##` tables and temporary procedures that the session has made; those of an open transaction
-    /// stay until the next time.
+    /// Drops the `##` tables and temporary procedures that the session has created. Inside a
+    /// transaction it drops none; the next call does.
     fn drop_globals(&mut self) {
         if self.transaction.count > 0 {
             return;
@@ -267,34 +269,34 @@ impl SessionState {
         self.keep_definitions();
     }
 
-    /// Keeps the options as they are, for the end of the running level. To be called before one is
-    /// changed.
+    /// Saves the current options, to be restored when the running level ends. Must be called before
+    /// an option is changed.
     pub fn save_options(&mut self) {
         if self.nest_level > 0 && self.saved_options.is_none() {
             self.saved_options = Some(Box::new(self.options.clone()));
         }
     }
 
-    /// Returns what a plan has to be good for that is to serve the session now.
+    /// Returns the session state that a plan must match to be used now.
     #[inline]
     pub fn asked_for(&self) -> AskedFor<'_> {
         let meaning = self.options.meaning();
         AskedFor { meaning, database: &self.database, rights: self.rights.key() }
     }
 
-    /// Takes the current catalog snapshot, if it is another one than that in hand: one load.
+    /// Takes the current catalog snapshot, if it is newer than the session's: one load.
     pub fn refresh_catalog(&mut self) {
         if self.instance.catalog.version() != self.catalog.version {
             self.take_catalog();
         }
     }
 
-    /// Returns what the session sees of the definitions of a database.
+    /// Returns the database as the session may see it.
     pub fn sees(&self, database: &Arc<Database>) -> Arc<Database> {
         self.copies.of(&self.rights, &self.catalog, database)
     }
 
-    /// Goes by another catalog from now on.
+    /// Sets the catalog snapshot, and updates what depends on it.
     pub fn set_catalog(&mut self, catalog: Arc<Catalog>) {
         self.programs.let_go(catalog.version);
         self.copies.let_go(&catalog);
@@ -302,12 +304,13 @@ impl SessionState {
         self.renew_contexts();
     }
 
-    /// Tells whether the running statement is one of a procedure: DONEINPROC and not DONE.
+    /// Returns whether the running statement belongs to a procedure: it ends with DONEINPROC
+    /// instead of DONE.
     pub fn in_procedure(&self) -> bool {
         self.in_rpc || self.nest_level > 0
     }
 
-    /// Makes a database the current one; returns the one before.
+    /// Makes a database the current one; returns the previous one.
     pub fn enter_database(&mut self, database: Arc<str>) -> Arc<str> {
         let id = self.catalog.database(&database).map_or(0, |d| d.id);
         self.database_counters = self.counters.of_database(id);
@@ -324,7 +327,7 @@ impl SessionState {
         text_type(self.collation())
     }
 
-    /// Returns the settings that conversions go by.
+    /// Returns the settings that conversions depend on.
     pub fn convert_options(&self) -> ConvertOptions {
         ConvertOptions {
             date_format: self.options.date_format,
@@ -347,16 +350,16 @@ impl SessionState {
         self.catalog.find_procedure(database, schema, name).map(Arc::clone)
     }
 
-    /// The session as storage knows it.
+    /// Returns the session's identification for storage.
     pub fn tag(&self) -> storage::SessionTag {
         let deadlock_priority = self.options.deadlock_priority;
         let plan = self.catalog.version;
         storage::SessionTag { number: session_number(self.id), deadlock_priority, plan }
     }
 
-    /// Forgets the transaction once storage has ended it, and gives its locks back.
+    /// Forgets the transaction once storage has ended it, and releases its locks.
     pub fn end_transaction(&mut self) {
-        // What a commit keeps is kept by now.
+        // A commit has kept its definitions before this call.
         self.undo_definitions();
         self.transaction = TransactionState::default();
         emit::lock::released_all(self, LockScope::Transaction);
@@ -364,7 +367,7 @@ impl SessionState {
         self.locks.end_transaction(self.instance.store.locks());
     }
 
-    /// Asks for a lock and waits for it.
+    /// Acquires a lock, waiting for it if needed.
     pub fn acquire_lock(
         &mut self,
         key: &LockKey,
@@ -377,13 +380,13 @@ impl SessionState {
         acquired
     }
 
-    /// Gives a lock back; tells whether it was held.
+    /// Releases a lock; returns whether it was held.
     pub fn release_lock(&mut self, key: &LockKey, scope: LockScope) -> bool {
         emit::lock::released(self, key, scope);
         self.locks.release(self.instance.store.locks(), key, scope)
     }
 
-    /// Turns storage's word for a failure into the client's.
+    /// Converts an error of storage to the client's error.
     pub fn storage_error(&self, error: &storage::Error) -> Error {
         match error {
             storage::Error::Deadlock => {
@@ -397,7 +400,7 @@ impl SessionState {
         }
     }
 
-    /// Rolls back whatever is open, without a word to the client: at reset and at the end.
+    /// Rolls back any open transaction without a message to the client: at reset and at the end.
     pub fn roll_back_silently(&mut self) {
         if let Some(active) = self.transaction.active.take() {
             Transaction::rollback(active);
@@ -407,12 +410,12 @@ impl SessionState {
     }
 }
 
-/// The number by which storage and the machine know a session.
+/// Returns the number that storage and the machine use for a session.
 pub fn session_number(id: i16) -> u32 {
     u32::from(id.cast_unsigned())
 }
 
-/// The id of the session of a number.
+/// Returns the session id of such a number.
 pub fn session_id(number: u32) -> Option<i16> {
     u16::try_from(number).ok().map(u16::cast_signed)
 }

@@ -1,27 +1,27 @@
-//! Why a program stops before its end, and where control goes after a step.
+//! The reasons why a program stops early, and where control goes after a step.
 
 use types::{Error, Msg};
 
 pub use super::class::ErrorClass;
 use plan::sink::Disconnected;
 
-/// Why a program stops before its end.
+/// The reason why a program stops early.
 #[derive(Debug)]
 pub enum Stop {
-    /// An error that is not handled yet: on its way to a CATCH block or to its report.
+    /// An error that is not handled yet: it is being passed to a CATCH block or to the client.
     Error(Error),
-    /// The same, raised by THROW: ends the batch even where the error alone would not.
+    /// The same, raised by THROW: it ends the batch even if its number alone would not.
     Thrown(Error),
-    /// A name or type did not resolve when a statement was bound: it ends the batch or procedure that
-    /// it is in, and only a TRY block around the call of that catches it.
+    /// A name or type did not resolve when a statement was bound: it ends the batch or procedure,
+    /// and only a TRY block around the call of that catches it.
     Unbound(Error),
-    /// An error has been reported and ends the batch or procedure that it is in.
+    /// An error that was reported and ends its batch or procedure.
     Scope,
-    /// An error has been reported and ends the whole batch.
+    /// An error that was reported and ends the whole batch.
     Batch,
     /// The client has cancelled the request.
     Cancelled,
-    /// The client is gone.
+    /// The connection is closed.
     Disconnected,
 }
 
@@ -48,7 +48,7 @@ impl From<Disconnected> for Stop {
 pub enum Outcome {
     /// To the next step.
     Next,
-    /// Behind the innermost loop.
+    /// Out of the innermost loop.
     Break,
     /// To the condition of the innermost loop.
     Continue,
@@ -61,10 +61,10 @@ pub enum Outcome {
 /// The result of running steps.
 pub type Run = Result<Outcome, Stop>;
 
-/// Number of errors that no client is told by it.
+/// Number of errors that are never sent to a client.
 pub const INTERNAL: i32 = 0;
 
-/// What a cancelled statement fails with, where nobody is there to tell it.
+/// Returns the error of a cancelled statement, which no client receives.
 pub fn cancelled() -> Error {
     Error::custom(INTERNAL, 16, 1, "Operation cancelled by user.")
 }

@@ -1,8 +1,9 @@
-//! Temporary tables (`#t`) of a session, in the scopes that made them.
+//! Temporary tables (`#t`) of a session, by the scope that created them.
 //!
-//! A `#table` made in a procedure goes with it; one made in a batch goes with the session or its
-//! reset. An inner scope's table hides an outer one's of the same name. `##t` lives in the catalog
-//! of tempdb, and so do temporary procedures; the session that made one takes it away.
+//! A `#table` created in a procedure is dropped at its end; one created in a batch is dropped with
+//! the session or at its reset. A table of an inner scope hides one of the same name in an outer
+//! scope. `##t` and temporary procedures are in the catalog of tempdb; the session that created one
+//! drops it at its end.
 
 use std::sync::Arc;
 
@@ -55,14 +56,15 @@ impl TempTables {
         }
     }
 
-    /// Notes a `##t` or a temporary procedure, which go with the session.
+    /// Records a `##t` or a temporary procedure, to be dropped with the session.
     pub fn add_global(&mut self, id: i32) {
         if !self.globals.contains(&id) {
             self.globals.push(id);
         }
     }
 
-    /// Takes the ids of what [`Self::add_global`] noted, which may have been dropped since.
+    /// Removes and returns the ids recorded by [`Self::add_global`]; some may have been dropped
+    /// since.
     pub fn take_globals(&mut self) -> Vec<i32> {
         std::mem::take(&mut self.globals)
     }
@@ -74,22 +76,22 @@ impl TempTables {
         }
     }
 
-    /// Drops a table by id; tells whether it was there.
+    /// Drops a table by id; returns whether it existed.
     pub fn remove(&mut self, id: i32) -> bool {
         let before = self.scopes.iter().map(Vec::len).sum::<usize>();
         self.scopes.iter_mut().for_each(|scope| scope.retain(|t| t.id != id));
         before != self.scopes.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// Takes a table out by id.
+    /// Removes a table by id, and returns it.
     pub fn take(&mut self, id: i32) -> Option<Arc<TableDef>> {
         let found = self.iter().find(|t| t.id == id).cloned();
         self.remove(id);
         found
     }
 
-    /// Puts a table back as it was: in place of its changed definition, else in the innermost scope. Tells whether
-    /// it was not there.
+    /// Restores a table: replaces its changed definition, or adds it to the innermost scope.
+    /// Returns whether it was missing.
     pub fn restore(&mut self, table: Arc<TableDef>) -> bool {
         let is_gone = self.iter().all(|t| t.id != table.id);
         if is_gone {
@@ -100,17 +102,17 @@ impl TempTables {
         is_gone
     }
 
-    /// Drops all: at a reset.
+    /// Removes all tables: at a reset.
     pub fn clear(&mut self) {
         self.scopes.clear();
     }
 
-    /// Tells whether there is none.
+    /// Returns whether there is no temporary table.
     pub fn is_empty(&self) -> bool {
         self.scopes.iter().all(Vec::is_empty)
     }
 
-    /// Iterates over all of them, for the views.
+    /// Iterates over the tables of all scopes, for views.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<TableDef>> {
         self.scopes.iter().flatten()
     }

@@ -1,5 +1,5 @@
-//! What one session ran lately by templates: texts that differ in constants only run one program. How they are found
-//! and made is `compile/template.rs`.
+//! The session's cache of templates: texts that differ only in constants run one program. The
+//! engine's `compile/template.rs` finds and creates templates.
 
 use std::sync::Arc;
 
@@ -9,47 +9,47 @@ use types::Value;
 use crate::ProgramKey;
 use plan::program::Program;
 
-/// Places in a session's caches; a power of two.
+/// Number of slots in each of a session's caches; a power of two.
 const PLACES: usize = 16;
 
 /// A template with its program.
 #[derive(Clone, Debug)]
 pub struct Kind {
-    /// What texts have in common.
+    /// The common part of the texts.
     pub template: Arc<Template>,
-    /// What they run.
+    /// Program that such texts run.
     pub program: Arc<Program>,
 }
 
-/// A template as one session has it.
+/// A template in the session's cache.
 pub struct Kept {
     /// The template and its program.
     pub kind: Kind,
-    /// The key of the text that ran last.
+    /// Key of the text that ran last.
     pub last: ProgramKey,
 }
 
-/// A text that was sent twice running, with the values that it has.
+/// A text that was sent twice in a row, with its constants.
 pub struct Known {
-    /// The text.
+    /// Text as it was sent.
     pub text: Box<str>,
-    /// The program of its kind.
+    /// Program of its template.
     pub program: Arc<Program>,
-    /// Its constants.
+    /// Values of its constants.
     pub values: Box<[Value]>,
 }
 
-/// What one session ran lately by templates. Places are allocated with the first.
+/// The templates and texts that a session ran recently. Slots are allocated with the first one.
 #[derive(Default)]
 pub struct TemplateCache {
-    /// Templates, by the hash of what texts have in common.
+    /// Templates, by the hash of the common part.
     pub kinds: Vec<Option<(ProgramKey, Kept)>>,
-    /// Texts, by their hash.
+    /// Known texts, by their hash.
     pub texts: Vec<Option<(ProgramKey, Known)>>,
 }
 
 impl TemplateCache {
-    /// Forgets programs that were made against another catalog.
+    /// Drops programs that were compiled against another catalog version.
     pub fn let_go(&mut self, catalog_version: u64) {
         for kind in &mut self.kinds {
             kind.take_if(|(_, kept)| kept.kind.program.catalog_version != catalog_version);
@@ -59,45 +59,45 @@ impl TemplateCache {
         }
     }
 
-    /// Forgets all.
+    /// Drops all templates and texts.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// A program that is to run with values for its parameters, and where it goes back to.
+/// A program to run with these parameter values, and its cache slot.
 pub struct Call {
-    /// The program.
+    /// Program to be run.
     pub program: Arc<Program>,
-    /// Values of its parameters.
+    /// Values of the program's parameters.
     pub values: Vec<Value>,
-    /// Where it goes back to.
+    /// Slot that it is put back to.
     pub back: Back,
 }
 
-/// Where a program goes that has run.
+/// The slot of a program that has run.
 pub enum Back {
-    /// To the text that it is known by.
+    /// That of its text.
     Text(ProgramKey, Box<str>, Box<[Value]>),
-    /// To its kind, with the key of the text that ran.
+    /// That of its template, with the key of the text that ran.
     Kind(ProgramKey, Arc<Template>, ProgramKey),
 }
 
-/// What a text runs.
+/// The program chosen for a text.
 pub enum Chosen {
-    /// A program of its own.
+    /// One compiled for this text alone.
     Own(Arc<Program>),
-    /// The one of its kind.
+    /// That of its template.
     Kind(Call),
 }
 
 fn place(key: ProgramKey) -> usize {
     let ProgramKey::Text(hash) = key else { return 0 };
-    // The mask keeps it below PLACES.
+    // The mask keeps it below `PLACES`.
     usize::try_from(hash & (PLACES as u64 - 1)).unwrap_or(0)
 }
 
-/// Moves out what is in the place of a key, if it is of that key.
+/// Removes and returns the entry of a key's slot, if it has that key.
 pub fn take<T>(places: &mut [Option<(ProgramKey, T)>], key: ProgramKey) -> Option<T> {
     let slot = places.get_mut(place(key))?;
     if !slot.as_ref().is_some_and(|(found, _)| *found == key) {
@@ -106,7 +106,7 @@ pub fn take<T>(places: &mut [Option<(ProgramKey, T)>], key: ProgramKey) -> Optio
     slot.take().map(|(_, value)| value)
 }
 
-/// Puts something into the place of a key.
+/// Stores an entry in a key's slot.
 pub fn put<T>(places: &mut Vec<Option<(ProgramKey, T)>>, key: ProgramKey, value: T) {
     if places.is_empty() {
         places.resize_with(PLACES, || None);

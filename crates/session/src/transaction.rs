@@ -1,25 +1,25 @@
-//! The session's transaction: `@@TRANCOUNT`, `XACT_STATE()`, savepoints, and the storage transaction
-//! that carries the rows.
+//! The session's transaction: `@@TRANCOUNT`, `XACT_STATE()`, savepoints, and the storage
+//! transaction that carries the rows.
 
 use crate::definition::DefinitionMark;
 
-/// What the session knows of its transaction.
+/// The session's view of its transaction.
 #[derive(Default)]
 pub struct TransactionState {
-    /// The storage transaction; made when the first statement needs one.
+    /// Storage transaction; created when the first statement needs one.
     pub active: Option<storage::Transaction>,
-    /// `@@TRANCOUNT`
+    /// `@@TRANCOUNT`: number of nested BEGIN TRANSACTION.
     pub count: u32,
     /// `XACT_STATE() = -1`: it can only be rolled back.
     pub doomed: bool,
-    /// Descriptor that the client sends with each request that runs in it; 0 outside.
+    /// Descriptor that the client sends with each request in the transaction; 0 outside one.
     pub descriptor: u64,
     /// Name of the outermost BEGIN TRANSACTION.
     pub name: String,
-    /// When it began, for system-versioned tables: read with BEGIN TRANSACTION where the instance has such
-    /// tables, else, and for a statement's own transaction, when it is first asked for.
+    /// Start time, for system-versioned tables: read at BEGIN TRANSACTION if the instance has such
+    /// tables, otherwise (and for single-statement transactions) when it is first needed.
     pub time: Option<types::date::Moment>,
-    /// How often the statement has begun anew because a row's version was younger than that.
+    /// Number of restarts of the statement because a row version was newer than the start time.
     pub renewals: u32,
     /// Named savepoints, oldest first.
     pub savepoints: Vec<(String, storage::Savepoint, DefinitionMark)>,

@@ -1,4 +1,4 @@
-//! INSERT of rows that a client sends: INSERT BULK, and the rows of a table-valued parameter.
+//! INSERT of rows sent by a client: INSERT BULK, and the rows of a table-valued parameter.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use plan::expr::{Expr, ExprKind, Register};
 use plan::query::TableSource;
 use plan::statement::{Insert, InsertSource, InsertValue, table_of};
 
-/// What a NULL is that a client sends for a column.
+/// The treatment of a NULL that a client sends for a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nulls {
-    /// NULL: KEEP_NULLS.
+    /// KEEP_NULLS: it stays NULL.
     Keep,
-    /// The column's default, if it has one.
+    /// The column's default replaces it, if there is one.
     Default,
 }
 
-/// Binds an INSERT of rows of these types that come by INSERT BULK.
+/// Binds an INSERT of rows of these types that arrive by INSERT BULK.
 ///
 /// # Errors
-/// Those of names and types.
+/// Errors of names and types.
 pub fn bind_bulk_rows(
     binder: &mut Binder<'_>,
     (target, columns): (&Target, &[Ident]),
@@ -67,7 +67,7 @@ pub fn bind_bulk_rows(
     })
 }
 
-/// Lets a NULL be the column's default.
+/// Replaces a NULL by the column's default.
 fn or_default(
     binder: &mut Binder<'_>,
     table: &TableDef,
@@ -86,11 +86,12 @@ fn or_default(
     Ok(())
 }
 
-/// Binds an INSERT of rows that a client has sent for a parameter of a table type; a column without a type is left
-/// to its default. The table is the first table variable of the frame.
+/// Binds an INSERT of rows that a client has sent for a table-valued parameter; a column without a
+/// type has its default. The table is the first table variable of the frame.
 ///
 /// # Errors
-/// 1077 for a value of an identity column, 271 and 273 for computed and `rowversion` columns, those of types.
+/// 1077 for a value of an identity column, 271 and 273 for computed and `rowversion` columns, and
+/// errors of types.
 pub fn bind_table_rows(
     binder: &mut Binder<'_>,
     table: Arc<TableDef>,

@@ -14,7 +14,7 @@ use plan::query::TableSource;
 use plan::statement::{Bound, Course, Delete};
 use plan::walk::Registers;
 
-/// Binds DELETE.
+/// Binds a DELETE statement.
 pub fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Bound> {
     in_level(binder, delete.with.as_ref(), |binder| {
         let bound = target::bind_with_from(binder, &delete.target, &delete.from)?;
@@ -63,14 +63,15 @@ pub fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Boun
     })
 }
 
-/// Binds TRUNCATE TABLE.
+/// Binds a TRUNCATE TABLE statement.
 pub fn bind_truncate(binder: &mut Binder<'_>, truncate: &ast::Truncate) -> Result<TableSource> {
     if !truncate.partitions.is_empty() {
         return Err(Msg::NotSupported("TRUNCATE TABLE .. WITH (PARTITIONS ..)").into());
     }
     let name = truncate.table.to_string();
     let catalog = binder.catalog;
-    // The flag stays when a foreign key goes, and tells nothing of a table's own keys, which do not count.
+    // `referenced` stays set when a foreign key is dropped, and includes the table's references to
+    // itself, which are allowed.
     let is_referenced = |table: &TableDef| {
         let database = catalog.database_by_id(table.database_id);
         table.referenced && database.is_some_and(|d| d.is_referenced_by_others(table.id))

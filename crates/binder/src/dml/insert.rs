@@ -1,4 +1,4 @@
-//! INSERT: from VALUES, a query, DEFAULT VALUES, or rows that the caller brings (EXEC, bulk).
+//! INSERT from VALUES, a query, DEFAULT VALUES, or rows passed by the caller (EXEC, bulk load).
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use plan::query::{Node, OutputColumn, Query, TableSource, ValuesScan};
 use plan::statement::{Course, Insert, InsertSource, InsertValue, Purpose, ViewCheck, table_of};
 use plan::walk;
 
-/// Binds INSERT.
+/// Binds an INSERT statement.
 pub fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Insert> {
     in_level(binder, insert.with.as_ref(), |binder| {
         let Resolution { target, columns, check } = resolve_columns(binder, insert)?;
@@ -66,7 +66,7 @@ pub fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Inse
     })
 }
 
-/// Only the system inserts rows into a history table.
+/// Checks that a statement does not insert into a history table, which only the system may.
 pub(crate) fn check_history(binder: &Binder<'_>, table: &TableDef) -> Result<()> {
     if table.is_history() {
         return Err(Msg::InsertHistory(&full_name(binder, table)).into());
@@ -74,7 +74,7 @@ pub(crate) fn check_history(binder: &Binder<'_>, table: &TableDef) -> Result<()>
     Ok(())
 }
 
-/// Leaves a percentage of the source's rows.
+/// Limits the source to a percentage of its rows.
 fn limit_source(source: &mut InsertSource, percent: Expr) {
     let query = match std::mem::replace(source, InsertSource::Default) {
         InsertSource::Query(query) => query,
@@ -84,7 +84,7 @@ fn limit_source(source: &mut InsertSource, percent: Expr) {
     *source = InsertSource::Query(Query { root, ..query });
 }
 
-/// Values and defaults of a row that take the next value of one sequence get the same one.
+/// Values and defaults of one row that use NEXT VALUE FOR of the same sequence get the same value.
 fn share_next_values_of(binder: &mut Binder<'_>, insert: &mut Insert) {
     let mut values: Vec<&mut Expr> = insert.columns.iter_mut().filter_map(value).collect();
     let shared = share_next_values(binder, &mut values);
@@ -101,7 +101,7 @@ fn share_next_values_of(binder: &mut Binder<'_>, insert: &mut Insert) {
     }
 }
 
-/// The expression of a column that takes a value or its default.
+/// Returns the expression of a column that has a value or a default.
 fn value(column: &mut InsertValue) -> Option<&mut Expr> {
     match column {
         InsertValue::Source(value) | InsertValue::Default(Some(value)) => Some(value),
@@ -113,7 +113,7 @@ fn value(column: &mut InsertValue) -> Option<&mut Expr> {
     }
 }
 
-/// Resolves the target, and the ordinals of the columns that get values: through a view, those of the
+/// Resolves the target, and the ordinals of the columns that get values; for a view, those of the
 /// table behind it.
 fn resolve_columns(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Resolution> {
     let TargetKind::Name(name) = &insert.target.kind else {
@@ -138,23 +138,23 @@ fn resolve_columns(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Reso
             return Ok(Resolution { target: through.target, columns, check: through.check });
         }
     };
-    // Hints on the target of INSERT change no result; those that would are refused.
+    // Hints on the target of INSERT do not change the result; others are refused.
     check_table_hints(&insert.target.hints)?;
     let columns = named_columns(table_of(&target), &insert.columns)?;
     Ok(Resolution { target, columns, check: None })
 }
 
-/// What an INSERT names.
+/// The resolved target and columns of an INSERT.
 struct Resolution {
-    /// The table, or the shape of a view whose trigger takes the rows.
+    /// The table, or the columns of a view whose trigger receives the rows.
     target: TableSource,
-    /// The ordinals of the columns that get values.
+    /// Ordinals of the columns that get values.
     columns: Vec<usize>,
-    /// WITH CHECK OPTION of the view.
+    /// WITH CHECK OPTION of the view, if it has one.
     check: Option<view::RowCheck>,
 }
 
-/// Lets the statement fire the table's triggers; an INSERT counts as naming all columns.
+/// Adds the table's triggers to the statement; an INSERT counts as naming all columns.
 pub(crate) fn add_triggers(binder: &Binder<'_>, insert: &mut Insert) -> Result<()> {
     let first = insert.first;
     let register = |i: usize| first.plus(i);
@@ -165,7 +165,7 @@ pub(crate) fn add_triggers(binder: &Binder<'_>, insert: &mut Insert) -> Result<(
     Ok(())
 }
 
-/// Binds the source of INSERT .. SELECT; TOP and ORDER BY are its own.
+/// Binds the source of INSERT .. SELECT; TOP and ORDER BY belong to the source.
 fn bind_source(binder: &mut Binder<'_>, query: &ast::QueryExpression) -> Result<Query> {
     let levels = std::mem::take(&mut binder.levels);
     let bound = bind_query(binder, query);
@@ -173,19 +173,19 @@ fn bind_source(binder: &mut Binder<'_>, query: &ast::QueryExpression) -> Result<
     bound
 }
 
-/// Whether rows that the caller brings fire triggers: a bulk load's do not, unless asked.
+/// Whether rows passed by the caller fire triggers: those of a bulk load do not, unless requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Triggers {
-    /// They do.
+    /// INSERT triggers fire as usual.
     Fire,
-    /// They do not.
+    /// No trigger fires for them.
     Ignore,
 }
 
-/// Binds an INSERT of rows of these types that the caller brings: INSERT .. EXEC and bulk load.
+/// Binds an INSERT of rows of these types that the caller passes: INSERT .. EXEC and bulk load.
 ///
 /// # Errors
-/// Those of names and types.
+/// Errors of names and types.
 pub fn bind_insert_rows(
     binder: &mut Binder<'_>,
     target: &Target,
@@ -196,10 +196,10 @@ pub fn bind_insert_rows(
     bind_captured_rows(binder, (target, columns), (types, &[]), triggers)
 }
 
-/// As [`bind_insert_rows`], where some columns have no type: they are NULL in every row.
+/// Like [`bind_insert_rows`], where columns without a type are NULL in every row.
 ///
 /// # Errors
-/// Those of names and types.
+/// Errors of names and types.
 pub fn bind_captured_rows(
     binder: &mut Binder<'_>,
     (target, columns): (&Target, &[Ident]),
@@ -216,16 +216,17 @@ pub fn bind_captured_rows(
     })
 }
 
-/// Checks the target of an INSERT .. EXEC and the columns that it names, before it is known what comes.
+/// Checks the target of an INSERT .. EXEC and the columns that it names, before the call's columns
+/// are known.
 ///
 /// # Errors
-/// Those of names.
+/// Errors of names.
 pub fn check_target(binder: &mut Binder<'_>, target: &Target, columns: &[Ident]) -> Result<()> {
     let target = resolve(binder, target)?;
     named_columns(table_of(&target), columns).map(drop)
 }
 
-/// As [`bind_insert_rows`], within a level there is: OUTPUT .. INTO.
+/// Like [`bind_insert_rows`], within an existing level: OUTPUT .. INTO.
 pub(crate) fn bind_rows_into(
     binder: &mut Binder<'_>,
     target: &Target,
@@ -260,7 +261,7 @@ pub(crate) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TableS
             Ok(TableSource::Variable(slot, table))
         }
         TargetKind::Name(name) => {
-            // Hints on the target of INSERT change no result; those that would are refused.
+            // Hints on the target of INSERT do not change the result; others are refused.
             check_table_hints(&target.hints)?;
             resolve_name(binder, name)
         }
@@ -270,7 +271,7 @@ pub(crate) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TableS
     }
 }
 
-/// Tells whether a name is that of a view or of a common table expression.
+/// Returns whether a name is that of a view or of a common table expression.
 pub(crate) fn is_view(binder: &mut Binder<'_>, name: &ObjectName) -> bool {
     let is_cte = |simple: &Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
     name.as_simple().is_some_and(is_cte)
@@ -289,7 +290,7 @@ fn resolve_name(binder: &mut Binder<'_>, name: &ObjectName) -> Result<TableSourc
     }
 }
 
-/// Returns the ordinals that an INSERT names, or all that take a value.
+/// Returns the ordinals that an INSERT names, or of all columns that accept a value.
 pub(crate) fn named_columns(table: &TableDef, names: &[Ident]) -> Result<Vec<usize>> {
     if names.is_empty() {
         let takes = |c: &catalog::ColumnDef| {
@@ -320,7 +321,7 @@ pub(crate) fn named_columns(table: &TableDef, names: &[Ident]) -> Result<Vec<usi
     Ok(ordinals)
 }
 
-/// Brings values to the columns that take them.
+/// Converts values to the types of the named columns.
 pub(crate) fn assign_named(
     binder: &Binder<'_>,
     table: &TableDef,
@@ -341,7 +342,7 @@ pub(crate) fn assign_named(
     Ok(named)
 }
 
-/// Makes the statement: columns that are not named get their default.
+/// Builds the statement; columns that are not named get their default.
 pub(crate) fn make(
     binder: &mut Binder<'_>,
     target: TableSource,
@@ -393,7 +394,7 @@ pub(crate) fn check_count(columns: usize, values: usize, insert: &ast::Insert) -
     .into())
 }
 
-/// One row of VALUES: its expressions are the columns' values.
+/// Binds one row of VALUES: its expressions are the columns' values.
 fn values_row(
     binder: &mut Binder<'_>,
     target: TableSource,
@@ -420,7 +421,7 @@ fn values_row(
     make(binder, target, InsertSource::Query(query), Vec::new(), named)
 }
 
-/// Several rows of VALUES: each value is brought to its column's type in its row.
+/// Binds several rows of VALUES: each value is converted to its column's type within its row.
 fn values(
     binder: &mut Binder<'_>,
     target: TableSource,
@@ -453,7 +454,7 @@ fn values(
         target: Some((Arc::clone(&definition), columns.to_vec())),
     };
     let query = Query { root: Node::Values(Box::new(scan)), output: Vec::new() };
-    // What the rows have for a generated column is DEFAULT: it is made as if the column were not named.
+    // For a generated column the rows contain DEFAULT: it is generated as if it were not named.
     let values = columns.iter().zip(&registers);
     let values = values.filter(|(c, _)| definition.columns[**c].generated.is_none());
     let (columns, values): (Vec<usize>, Vec<Expr>) = values
@@ -502,10 +503,10 @@ pub(crate) fn bind_output(
     output::bind(binder, outputs, &[inserted], None)
 }
 
-/// Leaves unread columns out of the source and decides how the statement runs.
+/// Removes unread columns from the source, and decides whether the statement is a point statement.
 ///
 /// # Errors
-/// 8631 for a source that is too deep.
+/// 8631 if the source is too deep.
 pub(crate) fn finish(binder: &mut Binder<'_>, insert: &mut Insert) -> Result<()> {
     if let InsertSource::Query(query) = &mut insert.source {
         let values = insert.columns.iter_mut().filter_map(|column| match column {

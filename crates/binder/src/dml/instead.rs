@@ -1,5 +1,5 @@
-//! Statements on a view whose INSTEAD OF trigger takes their place: the rows of the view before and after
-//! are computed and handed to the trigger.
+//! Statements on a view with an INSTEAD OF trigger: the view's rows before and after the change are
+//! computed and passed to the trigger.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use plan::sink::Command;
 use plan::statement::Instead;
 use plan::walk::Registers;
 
-/// Returns the view's columns as a table, if a trigger is to take the place of the statement. The
-/// statements of the trigger itself go through the view to its tables.
+/// Returns the view's columns as a table, if a trigger replaces the statement. Statements of that
+/// trigger itself change the tables behind the view.
 pub(crate) fn shape(binder: &Binder<'_>, view: &ModuleDef, event: Event) -> Option<Arc<TableDef>> {
     if binder.table_variables.iter().any(|table| table.image_of == Some(view.id)) {
         return None;
@@ -38,7 +38,7 @@ pub(crate) fn shape(binder: &Binder<'_>, view: &ModuleDef, event: Event) -> Opti
     found.and_then(|(trigger, _)| trigger.shape.clone())
 }
 
-/// As [`shape`], of the target of UPDATE or DELETE.
+/// Like [`shape`], for the target of UPDATE or DELETE.
 pub(crate) fn shape_of_target(
     binder: &Binder<'_>,
     bound: &Bound,
@@ -48,7 +48,7 @@ pub(crate) fn shape_of_target(
     shape(binder, &source.view.as_ref()?.module, event)
 }
 
-/// Binds UPDATE of a view.
+/// Binds an UPDATE of a view.
 pub(crate) fn update(
     binder: &mut Binder<'_>,
     update: &ast::Update,
@@ -84,7 +84,7 @@ pub(crate) fn update(
     finish(binder, shape, event, (&images, &named), (root, &update.output, update.top.as_ref()))
 }
 
-/// Binds DELETE of a view.
+/// Binds a DELETE of a view.
 pub(crate) fn delete(
     binder: &mut Binder<'_>,
     delete: &ast::Delete,

@@ -1,4 +1,4 @@
-//! MERGE: the source joined with the target, and what the WHEN clauses do with each pair.
+//! MERGE: joins the source with the target; WHEN clauses say what to do with each pair of rows.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use plan::statement::{
 };
 use plan::walk::{self, Registers};
 
-/// Binds MERGE.
+/// Binds a MERGE statement.
 pub fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Merge> {
     in_level(binder, merge.with.as_ref(), |binder| {
         let hints = crate::query::scan_hints(&merge.target.hints);
@@ -73,7 +73,7 @@ pub fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Merge> 
         clauses.iter().for_each(|c| clause_reads(c, &mut used));
         output_reads(&output, &mut used);
         if !output.is_empty() {
-            // `inserted` of an updated row shows the columns that did not change, too.
+            // OUTPUT shows the unchanged columns of `inserted` too.
             (0..base.definition.columns.len()).for_each(|i| used.insert(base.old.plus(i)));
         }
         optimizer::prune(&mut root, &used);
@@ -95,22 +95,22 @@ pub fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Merge> 
     })
 }
 
-/// The target of a MERGE.
+/// The bound target of a MERGE.
 struct MergeTarget {
     node: Node,
     base: Base,
-    /// Register that is not NULL where the target has a row, where somebody reads it.
+    /// Register that is not NULL where the target has a row; `None` if it is not needed.
     present: Option<Register>,
-    /// Whether it is a view whose triggers take the rows.
+    /// Whether it is a view whose triggers receive the rows.
     is_view: bool,
-    /// The scans behind such a view.
+    /// Row numbers of the scans behind such a view.
     view_rows: Vec<u32>,
 }
 
-/// Finds the table that the target is, or makes a view with INSTEAD OF triggers look like one.
+/// Finds the table behind the target; a view with INSTEAD OF triggers is treated as a table.
 ///
 /// # Errors
-/// 5316 where triggers take the place of some actions of the MERGE and not of all.
+/// 5316 if triggers replace some actions of the MERGE but not all.
 fn merge_target(binder: &mut Binder<'_>, node: Node, merge: &ast::Merge) -> Result<MergeTarget> {
     let events = merge.clauses.iter().map(|clause| match clause.action {
         ast::MergeAction::Insert { .. } => Event::Insert,
@@ -142,7 +142,7 @@ fn merge_target(binder: &mut Binder<'_>, node: Node, merge: &ast::Merge) -> Resu
     Ok(MergeTarget { node, base, present, is_view: false, view_rows: Vec::new() })
 }
 
-/// Copies the columns of a view to registers in a row, as a table's are.
+/// Copies the columns of a view to consecutive registers, as a table has them.
 fn as_table(binder: &mut Binder<'_>, node: Node, shape: Arc<TableDef>) -> MergeTarget {
     let view_rows = walk::live(&node).rows;
     let present = binder.new_register();
@@ -161,8 +161,8 @@ fn as_table(binder: &mut Binder<'_>, node: Node, shape: Arc<TableDef>) -> MergeT
     MergeTarget { node, base, present: Some(present), is_view: true, view_rows }
 }
 
-/// Binds TOP (n); a percentage becomes a limit over the pairs that some clause has something to do with, by
-/// the registers that tell which sides have a row.
+/// Binds TOP (n). A percentage becomes a limit over the pairs that some clause applies to; the
+/// registers show which sides have a row.
 fn bind_top(
     binder: &mut Binder<'_>,
     top: Option<&ast::Top>,
@@ -182,7 +182,7 @@ fn bind_top(
     }
 }
 
-/// Checks what the clauses do to the table behind a CTE.
+/// Checks the permissions for the clauses' actions on the table behind a CTE.
 fn require_actions(binder: &Binder<'_>, base: &Base, clauses: &[MergeClause]) -> Result<()> {
     for clause in clauses {
         match &clause.action {
@@ -197,13 +197,13 @@ fn require_actions(binder: &Binder<'_>, base: &Base, clauses: &[MergeClause]) ->
     Ok(())
 }
 
-/// Adds a register that is not NULL where there is a row.
+/// Adds a register that is not NULL where the node has a row.
 fn with_flag(node: Node, flag: Register) -> Node {
     let present = Expr::constant(Value::Bit(true), DataType::Bit);
     Node::Compute(Box::new((node, vec![(flag, present)])))
 }
 
-/// The condition that some clause has something to do with a pair of rows.
+/// Returns the condition that some clause applies to a pair of rows.
 fn applies(clauses: &[MergeClause], source: Register, target: Register) -> Expr {
     let flag_type =
         ColumnType { data_type: DataType::Bit, collation: Collation::default(), nullable: true };
@@ -247,8 +247,8 @@ fn bind_output(
     output::bind(binder, &merge.output, &pseudo, Some(("$action", action, ty)))
 }
 
-/// Lets the statement fire the AFTER triggers of each action that one of its clauses has, whether or not it
-/// comes to it.
+/// Adds the AFTER triggers of each action that the clauses contain, whether or not it occurs at run
+/// time.
 fn add_triggers(
     binder: &Binder<'_>,
     base: &Base,

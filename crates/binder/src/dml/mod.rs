@@ -2,7 +2,7 @@
 //!
 //! - `target.rs` finds the table that is changed, through views and CTEs;
 //! - `row.rs` binds what every new row needs: defaults, computed columns, checks, foreign keys;
-//! - `output.rs` binds OUTPUT; `nested.rs` an INSERT of what a nested statement outputs.
+//! - `output.rs` binds OUTPUT; `nested.rs` binds an INSERT of a nested statement's OUTPUT.
 
 mod bulk;
 mod delete;
@@ -40,7 +40,7 @@ use catalog::TableDef;
 use plan::query::Node;
 use plan::walk::{self, Registers};
 
-/// Binds in a level of its own, with the CTEs of the statement in scope.
+/// Binds in a new query level, with the CTEs of the statement in scope.
 fn in_level<T>(
     binder: &mut Binder<'_>,
     with: Option<&tsql::ast::With>,
@@ -57,7 +57,7 @@ fn in_level<T>(
     bound
 }
 
-/// Returns the name of a table with its database and schema, as messages have it.
+/// Returns the name of a table with its database and schema, as messages show it.
 fn full_name(binder: &Binder<'_>, table: &TableDef) -> String {
     let database = binder.catalog.database_by_id(table.database_id);
     let database = database.map(|d| d.name.as_str()).unwrap_or("tempdb");

@@ -1,9 +1,10 @@
-//! INSERT whose rows are what a nested statement changes:
-//! `INSERT t SELECT .. FROM (UPDATE .. OUTPUT ..) AS x WHERE ..`.
+//! INSERT of the rows that a nested statement changes: `INSERT t SELECT .. FROM (UPDATE .. OUTPUT
+//! ..) AS x WHERE ..`.
 //!
-//! The nested statement is bound as it would be on its own; its OUTPUT then goes to the outer INSERT, whose
-//! SELECT is bound over a row of that OUTPUT. Elsewhere in FROM a nested statement is an error, each with a
-//! number of its own: `bind/query/from.rs` asks [`refuse_joined`] and its kin.
+//! The nested statement is bound like any other; its OUTPUT then goes to the outer INSERT, whose
+//! SELECT is bound over a row of that OUTPUT. In other places of FROM a nested statement is an
+//! error, with a specific number for each place: the code that binds the place tests for it by
+//! [`is_nested`].
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ use plan::statement::{
 };
 use plan::walk;
 
-/// A nested statement and the SELECT whose FROM it is.
+/// A nested statement, and the SELECT that has it in FROM.
 pub struct Nested<'s> {
     query: &'s ast::QueryExpression,
     spec: &'s QuerySpec,
@@ -35,11 +36,11 @@ pub struct Nested<'s> {
     alias: &'s TableAlias,
 }
 
-/// The rows of a nested statement, while the SELECT over them is bound.
+/// The rows of a nested statement while the SELECT over them is bound.
 pub struct NestedRows {
-    /// The name of the source.
+    /// Alias of the source.
     pub alias: String,
-    /// Its columns.
+    /// Columns of the OUTPUT clause.
     pub columns: Vec<SourceColumn>,
 }
 
@@ -69,15 +70,15 @@ pub fn of(insert: &ast::Insert) -> Result<Option<Nested<'_>>> {
     Ok(Some(Nested { query, spec, statement, alias }))
 }
 
-/// Tells whether a source is a nested statement.
+/// Returns whether a source is a nested statement.
 pub fn is_nested(table: &ast::TableRef) -> bool {
     matches!(table.kind, TableRefKind::Dml { .. })
 }
 
-/// Refuses nested statements among operands of UNION, EXCEPT and INTERSECT.
+/// Refuses nested statements in operands of UNION, EXCEPT and INTERSECT.
 ///
 /// # Errors
-/// 10732.
+/// 10732 for each of them.
 pub fn refuse_in_set(body: &QueryBody) -> Result<()> {
     match body {
         QueryBody::Select(spec) if spec.from.iter().any(is_nested) => Err(Msg::NestedInSet.into()),
@@ -87,10 +88,11 @@ pub fn refuse_in_set(body: &QueryBody) -> Result<()> {
     }
 }
 
-/// Binds an INSERT whose source is a nested statement: the nested statement, with an OUTPUT that inserts.
+/// Binds an INSERT whose source is a nested statement: the nested statement, with an OUTPUT that
+/// inserts.
 ///
 /// # Errors
-/// Those of both statements, and of what SQL Server refuses in either beside the other.
+/// Errors of both statements, and those for clauses that SQL Server refuses in their combination.
 pub fn bind(binder: &mut Binder<'_>, outer: &ast::Insert, nested: &Nested<'_>) -> Result<Bound> {
     check_clauses(outer, nested)?;
     check_statement(nested.statement)?;
@@ -110,7 +112,7 @@ pub fn bind(binder: &mut Binder<'_>, outer: &ast::Insert, nested: &Nested<'_>) -
     })
 }
 
-/// Refuses the clauses that the outer INSERT and its SELECT may not have.
+/// Refuses clauses that the outer INSERT and its SELECT may not have.
 fn check_clauses(outer: &ast::Insert, nested: &Nested<'_>) -> Result<()> {
     let (query, spec) = (nested.query, nested.spec);
     let clauses = [
@@ -131,7 +133,7 @@ fn check_clauses(outer: &ast::Insert, nested: &Nested<'_>) -> Result<()> {
     }
 }
 
-/// Refuses what the nested statement may not have.
+/// Refuses clauses that the nested statement may not have.
 fn check_statement(statement: &Statement) -> Result<()> {
     let (outputs, hints, filter) = match &statement.kind {
         StatementKind::Insert(insert) => {
@@ -182,7 +184,7 @@ fn target(binder: &mut Binder<'_>, outer: &ast::Insert) -> Result<TableSource> {
     Ok(target)
 }
 
-/// Finds a foreign key of a table or to it.
+/// Finds a foreign key of the table, or one that references it.
 fn reference_of(binder: &Binder<'_>, table: &TableDef) -> Option<String> {
     if let Some(key) = table.foreign_keys.first() {
         return Some(key.name.clone());
@@ -192,7 +194,7 @@ fn reference_of(binder: &Binder<'_>, table: &TableDef) -> Option<String> {
     keys.find(|key| table.referenced && key.referenced == table.id).map(|key| key.name.clone())
 }
 
-/// The OUTPUT of the nested statement.
+/// Returns the OUTPUT clause of the nested statement.
 fn client_clause(bound: &mut Bound) -> Result<&mut OutputClause> {
     let outputs = match bound {
         Bound::Insert(insert) => &mut insert.output,
@@ -260,7 +262,7 @@ fn select(
     Ok(OuterInsert { insert: bound, filter, percent })
 }
 
-/// Names the columns of the nested OUTPUT.
+/// Returns the columns of the nested OUTPUT with their names.
 fn source_columns(
     alias: &TableAlias,
     columns: &[OutputColumn],
@@ -295,7 +297,7 @@ fn source_columns(
     Ok(found)
 }
 
-/// Takes WHERE out of what the SELECT became; anything more is an aggregate, a window or a subquery.
+/// Returns WHERE of the bound SELECT; any other operator is an aggregate, a window or a subquery.
 fn filter_of(root: Node) -> Result<Option<Expr>> {
     match root {
         Node::OneRow => Ok(None),
@@ -309,7 +311,7 @@ fn filter_of(root: Node) -> Result<Option<Expr>> {
     }
 }
 
-/// Refuses subqueries, and functions of users, which may read data.
+/// Refuses subqueries, and user-defined functions, which may read data.
 fn check_value(expr: &Expr, clause: &'static str) -> Result<()> {
     if walk::has_own_subquery(expr) {
         return Err(Msg::NestedSubquery(clause).into());
@@ -326,7 +328,8 @@ fn check_value(expr: &Expr, clause: &'static str) -> Result<()> {
     }
 }
 
-/// The outer INSERT gives no identity values: those that are asked for later are the nested statement's.
+/// Refuses identity columns in the outer INSERT: SCOPE_IDENTITY() and @@IDENTITY return the nested
+/// statement's value.
 fn refuse_identity(table: &TableDef, ordinals: &[usize]) -> Result<()> {
     let column = ordinals.iter().map(|&i| &table.columns[i]).find(|c| c.identity.is_some());
     match column {
@@ -335,7 +338,7 @@ fn refuse_identity(table: &TableDef, ordinals: &[usize]) -> Result<()> {
     }
 }
 
-/// The values of sequences are the nested statement's as well.
+/// Refuses defaults with NEXT VALUE FOR in the outer INSERT.
 fn refuse_next_defaults(insert: &Insert) -> Result<()> {
     for column in &insert.columns {
         let InsertValue::Default(Some(value)) = column else { continue };
@@ -348,7 +351,7 @@ fn refuse_next_defaults(insert: &Insert) -> Result<()> {
     Ok(())
 }
 
-/// The statement has got more registers, and is none of one row any more.
+/// Sets the statement's number of registers; it is no longer a point statement.
 fn settle(bound: &mut Bound, registers: u32) {
     match bound {
         Bound::Insert(insert) => {

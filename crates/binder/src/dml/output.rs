@@ -1,4 +1,4 @@
-//! OUTPUT: expressions over `deleted` and `inserted`, for the client or into a table.
+//! OUTPUT: expressions over `deleted` and `inserted`, sent to the client or inserted into a table.
 
 use std::sync::Arc;
 
@@ -18,25 +18,25 @@ use plan::query::OutputColumn;
 use plan::sink::Traits;
 use plan::statement::{OutputClause, OutputTarget};
 
-/// Where the columns of a pseudo table are.
+/// A pseudo table of OUTPUT, with the registers of its columns.
 pub(crate) struct Pseudo<'r> {
-    /// `inserted` or `deleted`.
+    /// Name: `inserted` or `deleted`.
     pub name: &'static str,
-    /// The changed table.
+    /// The table that is changed.
     pub table: &'r Arc<TableDef>,
-    /// Register of a column.
+    /// Returns the register of a column.
     pub register: &'r dyn Fn(usize) -> Register,
-    /// Whether there may be no such row (MERGE).
+    /// Whether the row may be missing (MERGE).
     pub optional: bool,
-    /// First register of the old row as the target's scan fills it, by which a view's columns are told from
-    /// those that it does not show.
+    /// First register of the old row in the target's scan. It distinguishes a view's columns from
+    /// those that the view does not show.
     pub old: Option<Register>,
 }
 
 /// Binds the OUTPUT clauses of a statement with these pseudo tables in scope. `extra` is `$action`.
 ///
 /// # Errors
-/// Those of names; 229 and 230 where a column that is shown may not be read.
+/// Errors of names; 229 and 230 for a column that may not be read.
 pub(crate) fn bind(
     binder: &mut Binder<'_>,
     outputs: &[Output],
@@ -66,7 +66,7 @@ pub(crate) fn bind(
     }
     let count = sources.len();
     if let Some(level) = binder.levels.last_mut() {
-        // Unqualified names are refused (the pseudo tables make them ambiguous); FROM can be named.
+        // The pseudo tables make unqualified names ambiguous; columns of FROM can be named.
         level.sources.extend(sources);
     }
     let bound = outputs.iter().map(|o| bind_one(binder, o)).collect();
@@ -95,12 +95,12 @@ fn source(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Source {
     }
 }
 
-/// What may be read of the rows that a statement has changed: what may be read of its target, a view if the
-/// statement names one.
+/// Returns the guard for columns of the changed rows: that of the target, a view if the statement
+/// names one.
 fn guard(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Option<Arc<Guard>> {
     binder.rights?;
     let table = pseudo.table;
-    // Temporary tables and table variables are the session's own.
+    // Temporary tables and table variables belong to the session.
     if table.id < 0 || table.name.starts_with('#') {
         return None;
     }

@@ -1,5 +1,5 @@
-//! What ALTER TABLE needs of the binder: an INSERT that fills a table made anew, and a scan that checks
-//! constraints over the rows that are there.
+//! Statements for ALTER TABLE: an INSERT that fills the rebuilt table, and a scan that checks
+//! constraints over existing rows.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Node, Query, ScanHints, TableSource};
 use plan::statement::{Insert, InsertSource, InsertValue, Purpose, Validation};
 
-/// Where the value of a column of the new table comes from.
+/// The source of a column of the rebuilt table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rewrite {
     /// A column of the old table, by ordinal.
     Keep(usize),
-    /// What an INSERT that does not name the column gives it.
+    /// The value that an INSERT without the column would give it.
     Default,
-    /// NULL, unless the value is made by the system (computed, identity, rowversion).
+    /// NULL, unless the system generates the value (computed, identity, rowversion).
     NullUnlessMade,
 }
 
-/// Binds the INSERT that fills `after` from the rows of `before`. What was checked before is not checked
-/// again; constraints that are new are where `validate` says so.
+/// Binds the INSERT that fills `after` from the rows of `before`. Old constraints are not checked
+/// again; new ones are checked if `validate` says so.
 pub fn bind_rewrite(
     binder: &mut Binder<'_>,
     before: &Arc<TableDef>,
@@ -47,7 +47,7 @@ pub fn bind_rewrite(
                     let ty = before.columns[*old].ty;
                     Expr::new(ExprKind::Column(registers[*old]), ty)
                 }
-                // A column that is generated from now on has its default in the rows that are there.
+                // A column that becomes generated has its default in existing rows.
                 Rewrite::Default if column.generated.is_some() && column.default.is_some() => {
                     row::default_value(binder, column)?
                 }
@@ -78,7 +78,7 @@ fn scan(binder: &mut Binder<'_>, table: &Arc<TableDef>) -> Result<(Node, Vec<Reg
     Ok((node, columns.unwrap_or_default().iter().map(|c| c.register).collect()))
 }
 
-/// Binds a check of all rows against the constraints of these names.
+/// Binds a check of all rows against the constraints with these names.
 pub fn bind_validation(
     binder: &mut Binder<'_>,
     table: &Arc<TableDef>,

@@ -1,4 +1,5 @@
-//! What every new row of a table needs: defaults, computed columns, CHECK and FOREIGN KEY constraints.
+//! Values and checks of every new row of a table: defaults, computed columns, CHECK and FOREIGN KEY
+//! constraints.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use plan::expr::{Expr, ExprKind, Register};
 use plan::sink::Traits;
 use plan::statement::{InsertValue, Lookup, NewRow};
 
-/// Binds something of a table's definition, where no name of the statement is in scope but the
-/// table's columns at the registers that `register` gives.
+/// Binds an expression of a table's definition. Only the table's columns are in scope, at the
+/// registers that `register` returns.
 fn over_row<T>(
     binder: &mut Binder<'_>,
     table: &Arc<TableDef>,
@@ -46,12 +47,13 @@ fn over_row<T>(
     bound
 }
 
-/// Binds a column's default to the column's type; `None` without one.
+/// Binds a column's default, converted to the column's type; `None` without one.
 pub(crate) fn default_of(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Option<Expr>> {
     let Some(default) = &column.default else { return Ok(None) };
     let levels = std::mem::take(&mut binder.levels);
     let variables = std::mem::take(&mut binder.variables);
-    // A table and what its defaults use have one owner.
+    // A table and the objects that its defaults use have the same owner, so no permission is
+    // checked.
     let rights = binder.rights.take();
     let bound = match functions::logic::sequential_default(&default.text.tree) {
         Some(bound) => Ok(bound),
@@ -63,7 +65,7 @@ pub(crate) fn default_of(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<
     Ok(Some(stored(bound?, column)?))
 }
 
-/// Brings a value to a column's type as the column keeps it.
+/// Converts a value to a column's type as it is stored.
 ///
 /// # Errors
 /// As [`assign`].
@@ -77,11 +79,11 @@ pub(crate) fn stored(value: Expr, column: &ColumnDef) -> Result<Expr> {
     Ok(Expr::new(ExprKind::Call(function, Box::new([value])), ty))
 }
 
-/// Checks the SET options for a statement that changes a table with filtered indexes or indexes on computed
-/// columns: those were made under ANSI's, and are kept under no other.
+/// Checks the SET options for a statement that changes a table with filtered indexes or indexes on
+/// computed columns: such indexes depend on the ANSI options.
 ///
 /// # Errors
-/// 1934.
+/// 1934 if one has the wrong value.
 pub(crate) fn check_indexed(binder: &Binder<'_>, table: &TableDef, statement: &str) -> Result<()> {
     if binder.meaning.is_for_indexes() {
         return Ok(());
@@ -93,10 +95,10 @@ pub(crate) fn check_indexed(binder: &Binder<'_>, table: &TableDef, statement: &s
     if needs { check_options(binder, statement) } else { Ok(()) }
 }
 
-/// As `check_indexed`, of whatever needs the options.
+/// Checks the SET options for a statement that needs the ANSI options.
 ///
 /// # Errors
-/// 1934.
+/// 1934 if one has the wrong value.
 pub fn check_options(binder: &Binder<'_>, statement: &str) -> Result<()> {
     if binder.meaning.is_for_indexes() {
         return Ok(());
@@ -104,7 +106,7 @@ pub fn check_options(binder: &Binder<'_>, statement: &str) -> Result<()> {
     Err(Msg::SetOptionsWrong(statement, &binder.options.wrong_for_indexes()).into())
 }
 
-/// What a column gets that the statement does not name.
+/// Returns the value of a column that the statement does not name.
 pub(crate) fn unnamed(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<InsertValue> {
     if column.computed.is_some() {
         return Ok(InsertValue::Computed);
@@ -121,14 +123,15 @@ pub(crate) fn unnamed(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Ins
     Ok(InsertValue::Default(default_of(binder, column)?))
 }
 
-/// Binds the value of a column as DEFAULT gives it: NULL where there is none.
+/// Binds the value of DEFAULT for a column: NULL without a default.
 pub fn default_value(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Expr> {
     let null =
         Expr::new(ExprKind::Constant(Value::Null), ColumnType { nullable: true, ..column.ty });
     Ok(default_of(binder, column)?.unwrap_or(null))
 }
 
-/// Binds what completes a new row, for the parts that depend on a column for which `changes` holds.
+/// Binds the completion of a new row; only the parts that depend on a column for which `changes`
+/// holds.
 pub fn new_row(
     binder: &mut Binder<'_>,
     table: &Arc<TableDef>,
@@ -187,11 +190,11 @@ fn lookup(
     })
 }
 
-/// Binds the computed columns of a table whose values are made when they are read: those that are not PERSISTED and
-/// give another value at each time, as the clock or a user's function do. The others are kept with the row.
+/// Binds the computed columns that are computed when read: those that are not PERSISTED and are not
+/// deterministic, as they use the clock or a user's function. The other ones are stored in the row.
 ///
 /// # Errors
-/// Those of names that the expressions refer to.
+/// Errors of names in the expressions.
 pub fn computed_at_read(
     binder: &mut Binder<'_>,
     table: &Arc<TableDef>,
@@ -218,7 +221,7 @@ pub fn computed_at_read(
     Ok(computed)
 }
 
-/// Tells whether a statement on the table can be a point statement: nothing else is looked at.
+/// Returns whether completing the row allows a point statement: no other row is read.
 pub(crate) fn is_simple(row: &NewRow) -> bool {
     let plain = |e: &Expr| !plan::walk::has_subquery(e);
     row.foreign.is_empty()

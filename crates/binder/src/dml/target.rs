@@ -1,4 +1,5 @@
-//! The table that a statement changes: named directly, by an alias of FROM, or behind a view or CTE.
+//! The table that a statement changes: named directly, by an alias of FROM, or behind a view or
+//! CTE.
 
 use std::sync::Arc;
 
@@ -17,22 +18,22 @@ use plan::expr::Register;
 use plan::query::{Node, Scan, ScanHints, TableSource, Whole};
 use plan::statement::table_of;
 
-/// A bound target and the rows that the statement is about.
+/// A bound target with the rows that the statement applies to.
 pub(crate) struct Bound {
-    /// FROM with the target in it.
+    /// The FROM clause, including the target.
     pub from: Node,
-    /// Place of the target among the sources of the level.
+    /// Index of the target among the level's sources.
     pub source: usize,
 }
 
 /// The table behind a target.
 #[derive(Clone)]
 pub(crate) struct Base {
-    /// The table.
+    /// The table, or the table variable.
     pub table: TableSource,
-    /// Its definition.
+    /// Definition of that table.
     pub definition: Arc<TableDef>,
-    /// Row number of its scan.
+    /// Row number of the table's scan.
     pub row: u32,
     /// First register of its columns.
     pub old: Register,
@@ -65,7 +66,7 @@ pub(crate) fn bind_with_from(
     Ok(Bound { from: inner_join(node, added), source })
 }
 
-/// Adds a target that FROM does not have.
+/// Adds the target as a source if FROM does not contain it.
 pub(crate) fn add_target(
     binder: &mut Binder<'_>,
     target: &Target,
@@ -85,7 +86,7 @@ pub(crate) fn add_target(
             if name.as_simple().is_some_and(is_cte) {
                 return bind_named_source(binder, name, None, &target.hints);
             }
-            // What the statement may do to it has been asked: `bind/statement.rs`.
+            // The statement's permission was checked in `statement.rs`.
             let rights = binder.rights.take();
             let node = bind_named_source(binder, name, None, &target.hints);
             binder.rights = rights;
@@ -100,7 +101,7 @@ pub(crate) fn add_target(
     }
 }
 
-/// Finds the source that the target names: by alias first, else by the table's name.
+/// Finds the source that the target names: by alias first, then by the table's name.
 fn find(sources: &[Source], target: &Target) -> Result<Option<usize>> {
     let name = match &target.kind {
         TargetKind::Variable(variable) => {
@@ -132,7 +133,7 @@ fn is_table(source: &Source, name: &ObjectName) -> bool {
     Name::same(own, &name.object) && (name.is_temporary() || Name::same(own_schema, schema))
 }
 
-/// Adds the hints of the target to those of its scan, and notes that it is one.
+/// Adds the target's hints to its scan, and marks the scan as the target.
 pub(crate) fn with_hints(
     mut node: Node,
     hints: ScanHints,
@@ -189,7 +190,7 @@ pub(crate) fn base_of(
         if found.as_ref().is_some_and(|f| f.row != scan.row) {
             return Err(Msg::ViewMultipleTables(&source.alias).into());
         }
-        // The first column may be one that is computed when it is read: no column of the scan.
+        // The first column may be computed when read, and so be missing from the scan.
         let Some(&(ordinal, first)) = scan.columns.first() else { continue };
         let old = Register(first.0 - u32::from(ordinal));
         found = Some(Base {
@@ -202,10 +203,11 @@ pub(crate) fn base_of(
     found.ok_or_else(|| Msg::ViewMultipleTables(&source.alias).into())
 }
 
-/// Checks what a statement does to the table behind a CTE or derived table: by its name nothing was asked.
+/// Checks the permission for changing the table behind a CTE or derived table, which was not
+/// checked by name.
 ///
 /// # Errors
-/// 229.
+/// 229 if it is missing.
 pub(crate) fn require_base(
     binder: &Binder<'_>,
     source: usize,
@@ -227,10 +229,10 @@ pub(crate) fn require_base(
     crate::require::require(binder, &Resolved::Table(Arc::clone(&base.definition)), permission)
 }
 
-/// As [`require_base`], of a change of these columns.
+/// Like [`require_base`], for changing these columns.
 ///
 /// # Errors
-/// 229, and 230 for a column.
+/// 229, or 230 for a column.
 pub(crate) fn require_columns(
     binder: &Binder<'_>,
     source: usize,
@@ -251,13 +253,14 @@ pub(crate) fn require_columns(
     changed.try_for_each(|(place, column)| guard.check_change(place, &column.name))
 }
 
-/// Tells whether a source of the innermost level is a query and no table, view or table variable.
+/// Returns whether a source of the innermost level is a query instead of a table, view or table
+/// variable.
 fn is_query(binder: &Binder<'_>, source: usize) -> bool {
     let source = binder.levels.last().and_then(|level| level.sources.get(source));
     source.is_some_and(|source| source.table.is_none() && source.view.is_none())
 }
 
-/// Finds the scan that fills a register.
+/// Finds the scan that fills this register.
 pub(crate) fn scan_of(node: &Node, register: Register) -> Option<&Scan> {
     match node {
         Node::Scan(scan) => scan.columns.iter().any(|c| c.1 == register).then_some(scan),

@@ -1,4 +1,4 @@
-//! The triggers that a statement fires: bound as an OUTPUT of whole rows that goes to them.
+//! Triggers that a statement fires: bound as an OUTPUT of whole rows to the triggers.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use plan::query::{OutputColumn, TableSource};
 use plan::sink::Traits;
 use plan::statement::{Firing, OutputClause, OutputTarget};
 
-/// Where the columns of the new and of the old row are; `None` where there is no such row.
+/// Registers of the new and the old row's columns; `None` if there is no such row.
 pub(crate) struct Images<'r> {
     pub inserted: Option<&'r dyn Fn(usize) -> Register>,
     pub deleted: Option<&'r dyn Fn(usize) -> Register>,
 }
 
-/// Adds what fires the enabled triggers of the target, if it has any for the event. `named` are the
-/// columns that the statement names.
+/// Adds the enabled triggers of the target for an event, if there are any. `named` are the columns
+/// that the statement names.
 ///
 /// # Errors
-/// 334 for OUTPUT to the client beside triggers.
+/// 334 if the statement also has OUTPUT to the client.
 pub(crate) fn add(
     binder: &Binder<'_>,
     target: &TableSource,
@@ -62,7 +62,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// Finds the enabled triggers of a table for an event, in the order in which they were made.
+/// Finds the enabled triggers of a table for an event, in the order of their creation.
 pub(crate) fn triggers(binder: &Binder<'_>, table: &TableDef, event: Event) -> Option<Triggers> {
     triggers_of(binder.catalog, table, event)
 }

@@ -20,7 +20,7 @@ use plan::query::{Limit, Node};
 use plan::statement::{Assignment, Bound, Course, OutputClause, OutputTarget, SetRow, Update};
 use plan::walk::{self, Registers};
 
-/// Binds UPDATE.
+/// Binds an UPDATE statement.
 pub fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Bound> {
     in_level(binder, update.with.as_ref(), |binder| {
         let bound = target::bind_with_from(binder, &update.target, &update.from)?;
@@ -65,7 +65,7 @@ pub fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Boun
         set_reads(&set, &mut used);
         output_reads(&output, &mut used);
         optimizer::prune(&mut root, &used);
-        // The version that goes is kept by a statement that has a transaction.
+        // The old version goes to the history table, which needs a transaction.
         let versioned = base.definition.is_versioned();
         let course = match course_of(&root, &set, &output, top.as_ref()) {
             Course::Point if versioned => Course::General,
@@ -84,7 +84,7 @@ pub fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Boun
     })
 }
 
-/// The new value of an assignment, as far as it may take one of a sequence.
+/// Returns the new value of an assignment, if it may contain NEXT VALUE FOR.
 fn value(assignment: &mut Assignment) -> Option<&mut Expr> {
     match assignment {
         Assignment::Column(_, value)
@@ -94,7 +94,7 @@ fn value(assignment: &mut Assignment) -> Option<&mut Expr> {
     }
 }
 
-/// Tells whether an item of the SET list names a column.
+/// Returns whether an item of the SET list assigns a column.
 pub(crate) fn names(assignment: &Assignment, ordinal: usize) -> bool {
     match assignment {
         Assignment::Column(column, _)
@@ -104,7 +104,7 @@ pub(crate) fn names(assignment: &Assignment, ordinal: usize) -> bool {
     }
 }
 
-/// Binds the WHERE of a statement that changes data.
+/// Binds WHERE of a statement that changes data.
 pub(crate) fn condition(
     binder: &mut Binder<'_>,
     filter: Option<&ast::Condition>,
@@ -119,7 +119,7 @@ pub(crate) fn condition(
     bind_condition(binder, filter).map(Some)
 }
 
-/// Puts WHERE over FROM.
+/// Adds WHERE as a filter above FROM.
 pub(crate) fn filtered(from: Node, filter: Option<Expr>) -> Node {
     match filter {
         Some(filter) => Node::Filter(Box::new((from, filter))),
@@ -143,7 +143,7 @@ pub(crate) fn bind_top(
     Ok(None)
 }
 
-/// Leaves a percentage of rows.
+/// Limits rows to a percentage.
 pub(crate) fn percent_of(input: Node, percent: Expr) -> Node {
     let count = Some(percent);
     Node::Limit(Box::new(Limit { input, offset: None, count, percent: true, ties: None }))
@@ -157,12 +157,12 @@ fn pseudo<'r>(
     Pseudo { name, table: &base.definition, register, optional: false, old: Some(base.old) }
 }
 
-/// Register of a column of the new row.
+/// Returns the register of a column of the new row.
 pub(crate) fn new_register(old: Register, new: Register, changed: &[u16], i: usize) -> Register {
     if changed.iter().any(|&c| usize::from(c) == i) { new.plus(i) } else { old.plus(i) }
 }
 
-/// Place of the first assigned column in the target's source, by which its table is found.
+/// Returns the index of the first assigned column in the target's source, which leads to its table.
 fn first_column(binder: &Binder<'_>, source: usize, set: &[SetItem]) -> Result<Option<usize>> {
     let level = binder.levels.last();
     let Some(source) = level.and_then(|l| l.sources.get(source)) else { return Ok(None) };
@@ -182,7 +182,7 @@ fn first_column(binder: &Binder<'_>, source: usize, set: &[SetItem]) -> Result<O
     Ok(None)
 }
 
-/// Binds a SET list.
+/// Binds the items of a SET list.
 pub(crate) fn bind_set(
     binder: &mut Binder<'_>,
     base: &Base,
@@ -215,7 +215,7 @@ pub(crate) fn bind_set(
     Ok(SetRow { old, new, assignments, changed, row_version, period_start, keys, row, referenced })
 }
 
-/// Which index keys have columns that are assigned.
+/// Returns the index keys that contain assigned columns.
 fn keys_of(table: &TableDef, changed: &[u16]) -> storage::Keys {
     let mut mask = storage::IndexMask::default();
     let mut is_any = false;
@@ -282,7 +282,7 @@ impl Setter<'_> {
         self.base.definition.columns[usize::from(ordinal)].ty
     }
 
-    /// Resolves a column that is assigned and notes it.
+    /// Resolves an assigned column and records it.
     fn column(&mut self, binder: &Binder<'_>, name: &ast::Ident) -> Result<u16> {
         let level = binder.levels.last();
         let source = level.and_then(|l| l.sources.get(self.source));
@@ -321,7 +321,7 @@ impl Setter<'_> {
         Ok(ordinal)
     }
 
-    /// Binds the value of a column: it reads the old row.
+    /// Binds the value of a column; it reads the old row.
     fn value(
         &self,
         binder: &mut Binder<'_>,
@@ -412,7 +412,7 @@ pub(crate) fn output_reads(output: &[OutputClause], used: &mut Registers) {
     }
 }
 
-/// Tells whether OUTPUT leaves a statement a point statement: nothing, or rows to the client.
+/// Returns whether OUTPUT allows a point statement: none, or only to the client.
 pub(crate) fn is_simple_output(output: &[OutputClause]) -> bool {
     output.iter().all(|o| {
         matches!(o.target, OutputTarget::Client(_))

@@ -1,5 +1,5 @@
-//! INSERT through a view: the table behind it, and which of its columns the view's columns are; MERGE
-//! into one whose triggers take the rows.
+//! INSERT through a view: finds the table and the columns behind the view; MERGE into a view whose
+//! triggers receive the rows.
 
 use std::sync::Arc;
 
@@ -17,21 +17,20 @@ use plan::expr::{Expr, Register};
 use plan::query::TableSource;
 use plan::statement::{ViewCheck, table_of};
 
-/// What an INSERT into a view is an INSERT into.
+/// The table and columns behind an INSERT into a view.
 pub(crate) struct Through {
-    /// The table.
+    /// The table that receives the rows.
     pub(crate) target: TableSource,
     /// The table's columns that get values, in the order of the INSERT.
     pub(crate) columns: Vec<Ident>,
-    /// What WITH CHECK OPTION asks, over the registers of a scan of the table: those of the columns by
-    /// ordinal.
+    /// WITH CHECK OPTION, over the registers of a scan of the table, one per column by ordinal.
     pub(crate) check: Option<RowCheck>,
 }
 
-/// Conditions of views, and the registers of the table's columns by ordinal that they read.
+/// Conditions of views, and the registers of the table's columns (by ordinal) that they read.
 pub(crate) type RowCheck = (Vec<Expr>, Vec<(usize, Register)>);
 
-/// Makes the check of a row that is written through the source, if a view asks for it.
+/// Returns the check of a row that is written through the source, if a view requires one.
 ///
 /// # Errors
 /// 40517 for a view that joins tables.
@@ -49,26 +48,26 @@ pub(crate) fn check(
     Ok((!predicates.is_empty()).then(|| Box::new(ViewCheck { predicates, swaps })))
 }
 
-/// What is known of a view: its columns, what it asks of rows, and the registers of its table's columns.
+/// Columns of a view, its conditions for rows, and the registers of its table's columns.
 struct Known {
     columns: Vec<Column>,
     check: Option<Box<ViewCheck>>,
     scanned: Vec<(usize, Register)>,
 }
 
-/// A column of a view: its name, and the table and ordinal that it is, if it is one.
+/// A column of a view: its name, and the table and ordinal behind it, if there are.
 type Column = (String, Option<(TableSource, usize)>);
 
 /// Finds the table that an INSERT of these columns into a view changes.
 ///
 /// # Errors
-/// 4405 where the columns are of several tables, 4406 where one is no table's, 207 for an unknown one.
+/// 4405 for columns of several tables, 4406 for a computed column, 207 for an unknown one.
 pub(crate) fn through(
     binder: &mut Binder<'_>,
     name: &ObjectName,
     named: &[Ident],
 ) -> Result<Through> {
-    // What the statement may do to the view has been asked: `bind/statement.rs`.
+    // The statement's permission on the view was checked in `statement.rs`.
     let rights = binder.rights.take();
     let known = in_level(binder, None, |binder| known(binder, name));
     binder.rights = rights;
@@ -101,7 +100,8 @@ pub(crate) fn through(
     Ok(Through { target: target.clone(), columns: found, check })
 }
 
-/// A list that is not written leaves out what the system makes.
+/// Returns whether a column belongs to an omitted column list: not if the system generates its
+/// value.
 fn takes_value(column: &Column) -> bool {
     let Some((table, ordinal)) = &column.1 else { return true };
     let base = &table_of(table).columns[*ordinal];
@@ -130,10 +130,11 @@ fn known(binder: &mut Binder<'_>, name: &ObjectName) -> Result<Known> {
     })
 }
 
-/// Returns the columns of the view that a MERGE is into, as a table, if its triggers are to take the rows.
+/// Returns the columns of the MERGE's target view as a table, if the view's triggers receive the
+/// rows.
 ///
 /// # Errors
-/// 5316 where they take those of some of the actions only.
+/// 5316 if triggers replace only some of the actions.
 pub(crate) fn merge_shape(binder: &Binder<'_>, events: &[Event]) -> Result<Option<Arc<TableDef>>> {
     let source = binder.levels.last().and_then(|level| level.sources.first());
     let Some(view) = source.and_then(|source| source.view.as_ref()) else { return Ok(None) };

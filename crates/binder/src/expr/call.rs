@@ -1,4 +1,4 @@
-//! Calls: functions of the library, date functions with their date part, aggregates and window
+//! Function calls: library functions, date functions with their date part, aggregates, window
 //! functions, and `@@` names.
 
 use tsql::ast;
@@ -80,8 +80,8 @@ fn bind_function(
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }
 
-/// `SQL_VARIANT_PROPERTY(1.5, 'BaseType')` is `numeric`: a value does not know by which of its two names its type was
-/// written.
+/// `SQL_VARIANT_PROPERTY(1.5, 'BaseType')` is `numeric`: a value does not record which of the two
+/// names its type was written with.
 fn numeric_base_type(
     binder: &Binder<'_>,
     function: &str,
@@ -107,8 +107,8 @@ fn numeric_base_type(
     Some(Expr::constant(name, DataType::SqlVariant))
 }
 
-/// What a function's grammar says travels as a first argument. TRIM's side: 0 both, 1 leading,
-/// 2 trailing; what JSON_OBJECT and JSON_ARRAY do with NULL: 0 leave it out, 1 write it.
+/// Returns the extra first argument for a function with special grammar. TRIM's side: 0 both, 1
+/// leading, 2 trailing; treatment of NULL in JSON_OBJECT and JSON_ARRAY: 0 skip it, 1 write it.
 fn special_argument(function: &str, special: ast::CallSpecial) -> Option<i32> {
     match (special, function) {
         (ast::CallSpecial::TrimBoth, _) => Some(0),
@@ -128,7 +128,7 @@ fn special_argument(function: &str, special: ast::CallSpecial) -> Option<i32> {
     }
 }
 
-/// The kind that ISJSON asks for is a bare word; it travels as its place.
+/// Converts ISJSON's type, a bare word, to its index.
 fn json_kind(argument: &ast::Expr) -> Result<Expr> {
     let word = match &argument.kind {
         ast::ExprKind::Column(column) => column.column.as_str(),
@@ -141,7 +141,7 @@ fn json_kind(argument: &ast::Expr) -> Result<Expr> {
     Ok(Expr::constant(Value::Int(place), DataType::Int))
 }
 
-/// A date part is a bare word; it travels as an integer constant, its place in [`DatePart`].
+/// Converts a date part, a bare word, to an integer constant: its index in `functions::date`.
 fn date_part(function: &str, argument: &ast::Expr) -> Result<Expr> {
     let ast::ExprKind::Column(column) = &argument.kind else {
         return Err(Msg::InvalidParameter(1, &function.to_ascii_lowercase()).into());
@@ -218,7 +218,7 @@ fn bind_aggregate(
     function: &'static AggregateFunction,
     call: &ast::Call,
 ) -> Result<Expr> {
-    // Without columns it can only be this query's, which need not look at its arguments first.
+    // Without columns the aggregate can only belong to this query, so its arguments are bound once.
     let innermost = binder.levels.len().checked_sub(1);
     if binder.levels.len() <= 1 {
         check_clause(binder, innermost)?;
@@ -235,7 +235,7 @@ fn bind_aggregate(
     Ok(Expr::new(ExprKind::Column(register), ty))
 }
 
-/// Checks that the clause that a level is in may have aggregates.
+/// Checks that aggregates are allowed in the level's current clause.
 fn check_clause(binder: &Binder<'_>, level: Option<usize>) -> Result<()> {
     match level.and_then(|place| binder.levels.get(place)).map(|level| level.clause) {
         Some(Clause::Output | Clause::Having) => Ok(()),
@@ -244,8 +244,8 @@ fn check_clause(binder: &Binder<'_>, level: Option<usize>) -> Result<()> {
     }
 }
 
-/// The query that an aggregate belongs to: the innermost of those whose columns it takes. `None` if it takes
-/// none.
+/// Returns the level of the query that an aggregate belongs to: the innermost of those whose
+/// columns it uses; `None` if it uses no columns.
 fn owner_of(binder: &Binder<'_>, arguments: &[Expr]) -> Option<usize> {
     let mut owner = None;
     let mut note = |register: Register| {
@@ -265,7 +265,7 @@ fn owner_of(binder: &Binder<'_>, arguments: &[Expr]) -> Option<usize> {
     owner
 }
 
-/// Arguments of an aggregate see the rows before grouping: no aggregates within.
+/// Binds arguments of an aggregate: they see the rows before grouping, and contain no aggregates.
 fn bind_aggregate_arguments(
     binder: &mut Binder<'_>,
     function: &'static AggregateFunction,

@@ -1,4 +1,4 @@
-//! CASE in its forms, IIF, COALESCE and NULLIF: all become searched CASE.
+//! CASE, IIF, COALESCE and NULLIF: all become searched CASE.
 
 use tsql::ast;
 use types::type_rules;
@@ -49,7 +49,7 @@ pub(crate) fn bind_iif(binder: &mut Binder<'_>, iif: &ast::Iif) -> Result<Expr> 
     finish(vec![(condition, then)], Some(otherwise))
 }
 
-/// `COALESCE(a, b, ..)`: each operand is evaluated once.
+/// Binds `COALESCE(a, b, ..)`; each operand is evaluated once.
 pub(crate) fn bind_coalesce(binder: &mut Binder<'_>, arguments: &[ast::Expr]) -> Result<Expr> {
     let mut bound = Vec::with_capacity(arguments.len());
     for argument in arguments {
@@ -61,12 +61,12 @@ pub(crate) fn bind_coalesce(binder: &mut Binder<'_>, arguments: &[ast::Expr]) ->
     let Some(last) = bound.pop() else { return Err(Msg::SyntaxNear(")").into()) };
     let mut result = last;
     while let Some(operand) = bound.pop() {
-        // A level is a conversion, a CASE and the operand's name.
+        // Each level is a conversion, a CASE and the operand's register.
         binder.grow(3 * depth::EXPR_BYTES)?;
         let nullable = result.ty.nullable;
         let (operand, hoisted) = hoist(binder, operand);
         let mut branches = vec![branch(operand)];
-        // Operands that need no name are branches of one CASE.
+        // Operands that need no register are branches of a single CASE.
         while hoisted.is_none() && bound.last().is_some_and(is_cheap) {
             branches.extend(bound.pop().map(branch));
         }
@@ -78,17 +78,17 @@ pub(crate) fn bind_coalesce(binder: &mut Binder<'_>, arguments: &[ast::Expr]) ->
     Ok(result)
 }
 
-/// The branch of an operand of COALESCE: its value where it has one.
+/// Returns the branch of a COALESCE operand: its value if it is not NULL.
 fn branch(operand: Expr) -> (Expr, Expr) {
     (not(is_null(operand.clone())), operand)
 }
 
-/// Tells whether an operand may be evaluated twice.
+/// Returns whether evaluating an operand twice is cheap.
 fn is_cheap(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_))
 }
 
-/// `NULLIF(a, b)`: NULL if they are equal, else `a`.
+/// Binds `NULLIF(a, b)`: NULL if they are equal, else `a`.
 pub(crate) fn bind_null_if(
     binder: &mut Binder<'_>,
     left: &ast::Expr,
@@ -105,7 +105,7 @@ pub(crate) fn bind_null_if(
     Ok(wrap(hoisted, finish(vec![(test, null)], Some(left))?))
 }
 
-/// Makes an operand that is evaluated more than once a register, unless reading it is as cheap.
+/// Moves an operand that is used more than once to a register, unless evaluating it is cheap.
 pub(crate) fn hoist(binder: &mut Binder<'_>, expr: Expr) -> (Expr, Option<(Register, Expr)>) {
     if is_cheap(&expr) {
         return (expr, None);
@@ -130,12 +130,12 @@ pub(crate) fn not(operand: Expr) -> Expr {
     Expr::new(ExprKind::Not(Box::new(operand)), ty)
 }
 
-/// Makes `operand IS NULL`.
+/// Returns the expression `operand IS NULL`.
 pub fn is_null(operand: Expr) -> Expr {
     Expr::new(ExprKind::IsNull(Box::new(operand)), condition::bit_type(false))
 }
 
-/// Gives all results their common type.
+/// Converts all results to their common type.
 fn finish(branches: Vec<(Expr, Expr)>, otherwise: Option<Expr>) -> Result<Expr> {
     let results = branches.iter().map(|(_, r)| r).chain(otherwise.as_ref());
     let ty = common_type(results)?.ok_or(Msg::CaseAllNull)?;
@@ -150,11 +150,11 @@ fn finish(branches: Vec<(Expr, Expr)>, otherwise: Option<Expr>) -> Result<Expr> 
     Ok(Expr::new(ExprKind::Case(converted.into(), otherwise.map(Box::new)), ty))
 }
 
-/// Returns the type that all of some expressions convert to; NULL literals have no say. `None` if
-/// there is nothing else. The collation is that of the operand that insists on it most, and of the first of such.
+/// Returns the type that all of some expressions convert to; NULL literals do not count. `None` if
+/// there are no others. The collation is that of the strongest operand, the first among equals.
 ///
 /// # Errors
-/// 206 for types that do not go together.
+/// 206 for types without a common type.
 pub fn common_type<'e>(exprs: impl Iterator<Item = &'e Expr>) -> Result<Option<ColumnType>> {
     let mut common: Option<ColumnType> = None;
     let mut strongest: Option<&Expr> = None;

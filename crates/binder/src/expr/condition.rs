@@ -12,7 +12,7 @@ use plan::expr::{
     CompareOp, Conversion, Expr, ExprKind, LikeArguments, QuantifiedSubquery, Quantifier,
 };
 
-/// The type of a condition.
+/// Returns the type of a condition, `bit`.
 pub(crate) fn bit_type(nullable: bool) -> ColumnType {
     ColumnType { data_type: DataType::Bit, collation: Collation::default(), nullable }
 }
@@ -74,7 +74,7 @@ pub(crate) fn bind(binder: &mut Binder<'_>, condition: &ast::Condition) -> Resul
     }
 }
 
-/// `UPDATE(column)` in a trigger: whether the statement names the column.
+/// Binds `UPDATE(column)` in a trigger: whether the statement names the column.
 fn column_updated(binder: &Binder<'_>, column: &ast::Ident) -> Result<Expr> {
     let Some((_, table)) = binder.table_variable("inserted") else {
         return Err(Msg::UpdateOutsideTrigger.into());
@@ -108,7 +108,7 @@ fn compare_op(op: ast::CompareOp) -> CompareOp {
     }
 }
 
-/// Returns the operator's name as error 402 has it.
+/// Returns the operator's name as in error 402.
 fn op_name(op: CompareOp) -> &'static str {
     match op {
         CompareOp::Equal => "equal to",
@@ -123,7 +123,7 @@ fn op_name(op: CompareOp) -> &'static str {
 /// Compares two bound operands in their common type and collation.
 ///
 /// # Errors
-/// 402, 206, 306 and 305 for types that do not compare; 468 for collations that disagree.
+/// 402, 206, 306 and 305 for types that do not compare; 468 for conflicting collations.
 pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr> {
     let collation = convert::common_collation(&left, &right, op_name(op))?;
     let (left, right) = super::adopt_null_types(left, right);
@@ -148,8 +148,9 @@ pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr> {
     Ok(predicate(ExprKind::Compare(op, collation, Box::new((left, right)))))
 }
 
-/// Compares as a statement says it: under ANSI_NULLS OFF `=` and `<>` are true or false where one side is written as
-/// NULL, or is a variable that is NULL. Two columns, or what is computed of them, compare as ever.
+/// Compares as written: under ANSI_NULLS OFF, `=` and `<>` are true or false if one side is the
+/// literal NULL or a variable that is NULL. Comparisons between columns or computed values do not
+/// change.
 ///
 /// # Errors
 /// As [`compare`].
@@ -180,7 +181,7 @@ pub(crate) fn compare_written(
     let equal = compare(CompareOp::Equal, other, variable)?;
     let known = predicate(ExprKind::And(Box::new([not(unknown.clone()), equal])));
     let same = match may_miss {
-        // In this form an index finds the row.
+        // An index can be used for this form.
         false => known,
         true => {
             let both = predicate(ExprKind::And(Box::new([unknown, missing])));
@@ -190,8 +191,9 @@ pub(crate) fn compare_written(
     Ok(wrap(hoisted, negate_if(negated, same)))
 }
 
-/// Makes an exact number a decimal that compares with one of any scale. It is a conversion even of what is one:
-/// whoever looks for a column beside a value of its own type must not take it for that.
+/// Converts an exact number to a decimal that compares with one of any scale. The conversion is
+/// added even to a decimal, so that index matching does not take it for a column compared with its
+/// own type.
 fn as_it_is(operand: Expr) -> Result<Expr> {
     let parts = type_rules::as_decimal(&operand.ty.data_type).ok_or(Msg::InternalError)?;
     let data_type = DataType::Decimal { precision: parts.0, scale: parts.1 };
@@ -200,7 +202,7 @@ fn as_it_is(operand: Expr) -> Result<Expr> {
     Ok(Expr::new(ExprKind::Convert(Box::new(conversion)), ty))
 }
 
-/// `operand IS NOT NULL`
+/// Returns the expression `operand IS NOT NULL`.
 pub fn is_not_null(operand: Expr) -> Expr {
     not(is_null(operand))
 }
@@ -220,7 +222,7 @@ fn bind_between(
     Ok(wrap(hoisted, predicate(ExprKind::And(Box::new([above, below])))))
 }
 
-/// `a IS DISTINCT FROM b`: not equal, where NULL equals NULL; never unknown.
+/// Binds `a IS DISTINCT FROM b`: not equal, where NULL equals NULL; never unknown.
 fn bind_distinct(binder: &mut Binder<'_>, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
     let left = bind_expr(binder, left)?;
     let (left, left_hoisted) = hoist(binder, left);

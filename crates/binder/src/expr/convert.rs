@@ -1,5 +1,5 @@
 //! Conversions: CAST and CONVERT, implicit conversion to an operator's or a column's type, and the
-//! collation that two strings meet in.
+//! common collation of two strings.
 
 use tsql::ast;
 use types::value::ColumnType;
@@ -47,17 +47,17 @@ fn int_type() -> ColumnType {
     ColumnType { data_type: DataType::Int, collation: Collation::default(), nullable: true }
 }
 
-/// Returns the collation that two operands meet in: an explicit COLLATE wins, then a column's, then
-/// that of variables and literals.
+/// Returns the common collation of two operands: an explicit COLLATE has precedence, then a
+/// column's, then that of variables and literals.
 ///
 /// # Errors
-/// 468 for two columns, or two COLLATE clauses, that disagree.
+/// 468 for two columns, or two COLLATE clauses, with different collations.
 pub(crate) fn common_collation(left: &Expr, right: &Expr, operation: &str) -> Result<Collation> {
     let strings = (left.ty.data_type.is_string(), right.ty.data_type.is_string());
     match strings {
         (true, false) => return Ok(left.ty.collation),
         (false, _) => return Ok(right.ty.collation),
-        // The strength of a chain is found by a walk over it.
+        // Equal collations need no walk over a chain to compute its strength.
         (true, true) if left.ty.collation == right.ty.collation => return Ok(left.ty.collation),
         (true, true) => {}
     }
@@ -72,27 +72,27 @@ pub(crate) fn common_collation(left: &Expr, right: &Expr, operation: &str) -> Re
     Err(Msg::CollationConflict(&names.0, &names.1, operation).into())
 }
 
-/// How much an operand insists on its collation.
+/// The precedence of an operand's collation (SQL Server: collation precedence).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strength {
-    /// A literal, a variable, a function of such.
+    /// A literal, a variable, or a function of these.
     Coercible,
-    /// A column.
+    /// A column, or an expression over columns.
     Implicit,
-    /// COLLATE.
+    /// An explicit COLLATE clause.
     Explicit,
 }
 
-/// Returns how much an expression insists on its collation.
+/// Returns the precedence of an expression's collation.
 pub(crate) fn strength(expr: &Expr) -> Strength {
     strength_under(expr, None)
 }
 
-/// As [`strength`], where a register stands for an operand that is evaluated once.
+/// Like [`strength`], where a register represents an operand that is evaluated once.
 fn strength_under(expr: &Expr, once: Option<(Register, Strength)>) -> Strength {
     let (mut expr, mut once) = (expr, once);
     let mut strongest = Strength::Coercible;
-    // COALESCE of many operands is a CASE in the ELSE of another: a loop, not a recursion.
+    // COALESCE of many operands is a CASE in the ELSE of another: a loop, not recursion.
     loop {
         let own = match &expr.kind {
             ExprKind::Let(register, pair) => {

@@ -1,4 +1,4 @@
-//! Literals and the types that they have.
+//! Literals and their types.
 
 use tsql::ast::{self, Literal, OdbcKind};
 use types::value::ColumnType;
@@ -21,7 +21,7 @@ pub(crate) fn bind(binder: &Binder<'_>, literal: &Literal) -> Result<Expr> {
     constant(literal, collation)
 }
 
-/// Binds a literal in a database of this collation.
+/// Binds a literal in a database with this collation.
 pub fn constant(literal: &Literal, collation: Collation) -> Result<Expr> {
     Ok(match literal {
         Literal::Null => Expr::constant(Value::Null, DataType::Int),
@@ -41,7 +41,7 @@ pub fn constant(literal: &Literal, collation: Collation) -> Result<Expr> {
     })
 }
 
-/// The length of a literal's type: its own, at least 1; `max` where that is too long for the type.
+/// Returns the length of a literal's type: at least 1; `max` beyond the type's limit.
 fn length(units: usize, most: u16) -> Length {
     match u16::try_from(units.max(1)) {
         Ok(n) if n <= most => Length::Limited(n),
@@ -63,7 +63,8 @@ fn nvarchar(text: &str, collation: Collation) -> Expr {
     Expr::new(ExprKind::Constant(value), ColumnType { data_type, collation, nullable: false })
 }
 
-/// `12.50` is `decimal(4,2)`: every digit written counts, leading zeros of the whole part do not.
+/// Binds a decimal literal. `12.50` is `decimal(4,2)`: every digit counts, except leading zeros of
+/// the integer part.
 fn decimal(digits: &str) -> Result<Expr> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let whole = whole.trim_start_matches('0');
@@ -88,7 +89,7 @@ fn odbc(kind: OdbcKind, text: &str, collation: Collation) -> Result<Expr> {
     convert_to(varchar(text, collation), &target, Mode::Explicit)
 }
 
-/// Makes a decimal of just enough digits of a whole number that is written beside a decimal: `1.0 / 3` has
+/// Converts an integer literal beside a decimal to a decimal of just enough digits: `1.0 / 3` has
 /// six decimals, `1.0 / CAST(3 AS int)` has twelve.
 pub(crate) fn beside_decimal(written: &ast::Expr, bound: Expr, other: &DataType) -> Expr {
     let is_literal = match &written.kind {

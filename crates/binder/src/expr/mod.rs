@@ -1,9 +1,9 @@
 //! Binds scalar expressions and conditions.
 //!
-//! Every operand is brought to the type that its operator wants by explicit
-//! [`ExprKind::Convert`] nodes, so that evaluation never looks at types. Strings that differ in length
-//! only are one representation and need no conversion; that keeps `column = @parameter` recognisable
-//! as an index key. Constant operands are converted here and now.
+//! Every operand is converted to the type that its operator needs by explicit [`ExprKind::Convert`]
+//! nodes, so that evaluation never looks at types. Strings that differ only in length have one
+//! representation and need no conversion; that keeps `column = @parameter` recognisable as an index
+//! key. Constant operands are converted at bind time.
 
 mod call;
 mod case;
@@ -38,14 +38,15 @@ pub use plan::convert::{assign, convert_to};
 pub use user::{bind_arguments, find as find_object, find_function};
 pub use xml::{XmlScope, bind_modify, bind_nodes, mutator};
 
-/// Nesting of expressions that the binder and the evaluator follow. The parser has a bound of its own;
-/// this one guards against views and functions that unfold into each other.
+/// Maximum nesting of expressions. The parser has a separate limit; this one covers views and
+/// functions that expand into each other.
 const DEPTH_MAX: u32 = 512;
 
 /// Binds an expression.
 ///
 /// # Errors
-/// Those of name resolution (207, 4104, 209, 137), of types (206, 402, 257, 529, 8117) and of functions.
+/// Errors of name resolution (207, 4104, 209, 137), of types (206, 402, 257, 529, 8117) and of
+/// functions.
 pub fn bind_expr(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
     binder.depth += 1;
     if binder.depth > DEPTH_MAX {
@@ -111,7 +112,7 @@ fn bind_kind(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
     }
 }
 
-/// Makes the error for a construct that is parsed but not run.
+/// Returns the error for a construct that is parsed but not supported.
 pub fn not_supported<T>(construct: &str) -> Result<T> {
     Err(Error::from(Msg::NotSupported(construct)))
 }
@@ -156,7 +157,7 @@ fn bind_chain(
     Ok(left)
 }
 
-/// Returns what an operator of the syntax tree computes.
+/// Returns the bound operator for one of the syntax tree.
 pub fn arithmetic_op(op: ast::ArithmeticOp) -> BinaryOp {
     match op {
         ast::ArithmeticOp::Multiply => BinaryOp::Multiply,
@@ -170,10 +171,10 @@ pub fn arithmetic_op(op: ast::ArithmeticOp) -> BinaryOp {
     }
 }
 
-/// Applies an arithmetic operator to two bound operands: the compound assignments use it too.
+/// Applies an arithmetic operator to two bound operands; also used for compound assignment.
 ///
 /// # Errors
-/// 8117 and 402 for types that the operator does not take.
+/// 8117 and 402 for types that the operator does not accept.
 pub fn arithmetic(op: BinaryOp, left: Expr, right: Expr, meaning: Meaning) -> Result<Expr> {
     let collation = convert::common_collation(&left, &right, "add")?;
     let (left, right) = adopt_null_types(left, right);
@@ -192,7 +193,7 @@ pub fn arithmetic(op: BinaryOp, left: Expr, right: Expr, meaning: Meaning) -> Re
     {
         return Ok(Expr::new(ExprKind::Constant(folded), ty));
     }
-    // As SQL Server has it, what may overflow may be NULL, whatever the operands are.
+    // As in SQL Server, a result that may overflow is nullable, whatever its operands are.
     let is_certain = types.result.is_string()
         || matches!(types.result, DataType::Binary(_) | DataType::VarBinary(_))
         || matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
@@ -200,7 +201,7 @@ pub fn arithmetic(op: BinaryOp, left: Expr, right: Expr, meaning: Meaning) -> Re
     Ok(Expr::new(ExprKind::Arithmetic(op, Box::new((left, right))), ty))
 }
 
-/// `ISNULL(text, '')`: what CONCAT_NULL_YIELDS_NULL OFF makes of an operand.
+/// Returns `ISNULL(text, '')`: an operand of `+` under CONCAT_NULL_YIELDS_NULL OFF.
 fn or_empty(text: Expr) -> Result<Expr> {
     if !text.ty.nullable {
         return Ok(text);
@@ -218,7 +219,7 @@ fn or_empty(text: Expr) -> Result<Expr> {
     Ok(Expr::new(ExprKind::Call(function, arguments), ty))
 }
 
-/// Gives a literal NULL the type of the operand beside it.
+/// Gives a literal NULL the type of the other operand.
 fn adopt_null_types(mut left: Expr, mut right: Expr) -> (Expr, Expr) {
     if left.is_null_literal() {
         left.ty.data_type = right.ty.data_type;

@@ -10,7 +10,7 @@ use plan::expr::{Expr, ExprKind, Slot};
 
 /// Binds a column: looked up from the innermost query outwards; within a query it must be unique.
 ///
-/// A column of `nodes()` is for methods alone; they take it by [`find_column`].
+/// A column of `nodes()` can only be used by methods, which call [`find_column`].
 pub(crate) fn bind_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result<Expr> {
     let found = find_column(binder, column)?;
     match found.kind {
@@ -21,7 +21,7 @@ pub(crate) fn bind_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
     }
 }
 
-/// Finds a column, those of `nodes()` included.
+/// Finds a column, including those of `nodes()`.
 pub(crate) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result<Expr> {
     let name = column.column.as_str();
     let wants_identity = name.eq_ignore_ascii_case("$identity");
@@ -65,22 +65,23 @@ pub(crate) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
     unfound(binder, column, error)
 }
 
-/// A column is not found: where such errors are gathered, NULL stands for it.
+/// Handles a column that is not found: where such errors are collected, NULL replaces it.
 fn unfound(binder: &mut Binder<'_>, column: &ColumnRef, error: Error) -> Result<Expr> {
     let Some(errors) = &mut binder.unfound else { return Err(error) };
     errors.push((column.column.span.start, error));
     Ok(Expr::constant(Value::Null, DataType::Int))
 }
 
-/// Tells by the first letter, which is where most names differ, whether a name may be that which begins with
-/// `first` in lower case.
+/// Returns whether a name may equal another one that begins with `first` in lower case. Most names
+/// differ in the first letter.
 #[inline]
 fn may_be_same(candidate: &str, first: u8) -> bool {
     let letter = candidate.as_bytes().first().map_or(0, u8::to_ascii_lowercase);
     letter == first || !letter.is_ascii() || !first.is_ascii()
 }
 
-/// Tells whether a qualifier means this source: its alias, or its table by one or more name parts.
+/// Returns whether a qualifier refers to this source: its alias, or its table by one or more name
+/// parts.
 pub fn names_source(qualifier: &ObjectName, source: &Source) -> bool {
     if qualifier.database.is_some() || qualifier.schema.is_some() {
         let Some(schema) = &source.schema else { return false };
@@ -90,7 +91,7 @@ pub fn names_source(qualifier: &ObjectName, source: &Source) -> bool {
     Name::same(&qualifier.object, &source.alias)
 }
 
-/// Binds a variable: a declared one, else a function such as `@@ROWCOUNT`.
+/// Binds a variable: a declared one, or a function such as `@@ROWCOUNT`.
 pub(crate) fn bind_variable(binder: &mut Binder<'_>, variable: &Variable) -> Result<Expr> {
     if let Some((_, value)) = binder.given.iter().find(|(n, _)| Name::same(n, &variable.name)) {
         return Ok(value.clone());
@@ -104,7 +105,7 @@ pub(crate) fn bind_variable(binder: &mut Binder<'_>, variable: &Variable) -> Res
     Err(Msg::MustDeclareScalar(&variable.name).into())
 }
 
-/// Finds a declared scalar variable by its name with `@`.
+/// Finds a declared scalar variable by its name, including the `@`.
 pub fn find_variable(binder: &Binder<'_>, name: &str) -> Option<(Slot, ColumnType)> {
     let index = binder.variables.iter().position(|v| !v.cursor && Name::same(&v.name, name))?;
     let slot = Slot(u32::try_from(index).ok()?);

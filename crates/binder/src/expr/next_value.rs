@@ -1,7 +1,7 @@
-//! NEXT VALUE FOR, with and without the order in which rows get their values.
+//! NEXT VALUE FOR, with and without OVER (ORDER BY ..).
 //!
-//! All of one sequence that stand in one row's expressions have one value: [`share`] computes it below
-//! them. One that stands alone stays where it is.
+//! All uses of one sequence in the expressions of a row have the same value: [`share`] computes it
+//! in an operator below them. A single use stays in its expression.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Node, Sort, SortKey};
 use plan::walk;
 
-/// A value that rows get in an order: where it goes, what it is, by what rows are sorted.
+/// Values that rows get in an order: their register, the expression, and the sort keys.
 pub type Ordered = (Register, Expr, Vec<SortKey>);
 
-/// Binds `NEXT VALUE FOR sequence [OVER (ORDER BY ..)]`, which asks for UPDATE on the sequence.
+/// Binds `NEXT VALUE FOR sequence [OVER (ORDER BY ..)]`, which needs UPDATE on the sequence.
 pub(crate) fn bind(
     binder: &mut Binder<'_>,
     name: &ast::ObjectName,
@@ -65,8 +65,8 @@ pub(crate) fn bind(
     Ok(Expr::new(ExprKind::Column(register), ty))
 }
 
-/// Takes the values that expressions of one row have in common out of them: each comes with the register
-/// that now stands for it.
+/// Extracts sequence values that several expressions of one row share; returns each with the
+/// register that replaces it.
 pub fn share(binder: &mut Binder<'_>, exprs: &mut [&mut Expr]) -> Vec<(Register, Expr)> {
     let mut found: Vec<(Expr, usize)> = Vec::new();
     for expr in &*exprs {
@@ -90,7 +90,7 @@ pub fn share(binder: &mut Binder<'_>, exprs: &mut [&mut Expr]) -> Vec<(Register,
     shared
 }
 
-/// Puts what computes shared values above an operator.
+/// Adds an operator that computes the shared values above `root`.
 pub fn compute(root: &mut Node, shared: Vec<(Register, Expr)>) {
     if !shared.is_empty() {
         let input = std::mem::replace(root, Node::Empty);
@@ -105,7 +105,7 @@ fn is_same(one: &Expr, other: &Expr) -> bool {
     Arc::ptr_eq(one, other)
 }
 
-/// Puts what gives the rows of a level their ordered values above its operators.
+/// Adds the operators that assign a level's ordered values above its others.
 pub fn apply(binder: &mut Binder<'_>, mut root: Node) -> Node {
     let values = binder.levels.last_mut().map(|level| std::mem::take(&mut level.next_values));
     for (register, value, keys) in values.unwrap_or_default() {

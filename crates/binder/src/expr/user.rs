@@ -11,10 +11,10 @@ use crate::expr::{assign, bind_expr};
 use catalog::{ModuleDef, Object};
 use plan::expr::{Expr, ExprKind, UserCall};
 
-/// Synonyms that may stand for each other.
+/// Maximum length of a chain of synonyms.
 const SYNONYMS_MAX: u32 = 8;
 
-/// Finds an object of the current database or of the one that is named, through synonyms.
+/// Finds an object of the current or the named database, following synonyms.
 pub fn find<'b>(binder: &'b Binder<'_>, name: &ast::ObjectName) -> Option<&'b Object> {
     let mut found = lookup(binder, name)?;
     for _ in 0..SYNONYMS_MAX {
@@ -38,7 +38,7 @@ pub fn find_function(binder: &Binder<'_>, name: &ast::ObjectName) -> Option<Arc<
     }
 }
 
-/// Binds a call of a scalar function; `None` if the name is not one of those.
+/// Binds a call of a scalar function; `None` if there is none of that name.
 pub(crate) fn bind_scalar(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Option<Expr>> {
     let Some(module) = find_function(binder, &call.name) else { return Ok(None) };
     let Some(returns) = module.routine.as_ref().and_then(|r| r.returns) else { return Ok(None) };
@@ -49,10 +49,11 @@ pub(crate) fn bind_scalar(binder: &mut Binder<'_>, call: &ast::Call) -> Result<O
     Ok(Some(Expr::new(ExprKind::CallUser(Box::new(call)), ty)))
 }
 
-/// Binds the arguments of a function as the types of its parameters; DEFAULT gives a parameter's own.
+/// Binds the arguments of a function with the types of its parameters; DEFAULT is the parameter's
+/// default.
 ///
 /// # Errors
-/// 313 and 8144 for a wrong number of them, and those of conversion.
+/// 313 and 8144 for a wrong number of arguments, and errors of conversion.
 pub fn bind_arguments(
     binder: &mut Binder<'_>,
     module: &ModuleDef,

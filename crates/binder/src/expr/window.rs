@@ -1,4 +1,4 @@
-//! Window functions: OVER, the WINDOW clause, frames.
+//! Window functions: OVER, the WINDOW clause, and frames.
 
 use tsql::ast;
 use types::value::ColumnType;
@@ -11,7 +11,7 @@ use catalog::name::Name;
 use plan::expr::{Expr, ExprKind};
 use plan::query::{FrameBound, Nulls, SortKey, WindowCall, WindowFrame, WindowFunction};
 
-/// Finds the window function of a name.
+/// Finds a window function by name.
 pub(crate) fn find(name: &str) -> Option<WindowFunction> {
     Some(match name {
         "ROW_NUMBER" => WindowFunction::RowNumber,
@@ -77,7 +77,7 @@ pub(crate) fn bind(
     Ok(Expr::new(ExprKind::Column(register), ty))
 }
 
-/// Takes the parts of a window from the one of the WINDOW clause that it names.
+/// Completes a window with the parts of the named window that it refers to.
 fn resolve(binder: &Binder<'_>, over: &ast::Over, depth: usize) -> Result<ast::Over> {
     let Some(base) = &over.base else { return Ok(over.clone()) };
     let named = binder.levels.last().map(|l| &l.named[..]).unwrap_or_default();
@@ -125,7 +125,7 @@ fn is_percentile(function: WindowFunction) -> bool {
     matches!(function, WindowFunction::PercentileCont | WindowFunction::PercentileDisc)
 }
 
-/// The one key of WITHIN GROUP; PERCENTILE_CONT computes in `float`.
+/// Returns the single key of WITHIN GROUP; PERCENTILE_CONT computes in `float`.
 fn percentile_order(
     binder: &mut Binder<'_>,
     name: &str,
@@ -142,7 +142,7 @@ fn percentile_order(
     Ok(order)
 }
 
-/// The one key of WITHIN GROUP of a percentile, which may have to be a `float`.
+/// Returns the single key of a percentile's WITHIN GROUP, converted to `float` if needed.
 pub(crate) fn percentile_key(name: &str, as_float: bool, order: &mut [SortKey]) -> Result<Expr> {
     let name = name.to_ascii_lowercase();
     let [key] = order else { return Err(Msg::NeedsWithinGroup(&name).into()) };
@@ -157,7 +157,7 @@ pub(crate) fn percentile_key(name: &str, as_float: bool, order: &mut [SortKey]) 
     Ok(key.expr.clone())
 }
 
-/// What needs an order and what takes no frame.
+/// Checks that functions that need an order have one, and that those without a frame have none.
 fn check_order(
     name: &str,
     function: WindowFunction,

@@ -1,5 +1,5 @@
-//! Binds the methods of `xml`: their queries are read here once for their errors and for what they take
-//! from SQL.
+//! Binds the methods of `xml`. Their queries are parsed here once, for their errors and for the SQL
+//! values that they use.
 
 use tsql::ast::{self, Ident};
 use types::value::ColumnType;
@@ -14,17 +14,17 @@ use functions::xml::syntax::External;
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{FunctionScan, Node};
 
-/// What the methods of `xml` refer to beside their arguments.
+/// The names that the methods of `xml` can refer to.
 #[derive(Default)]
 pub struct XmlScope {
     /// WITH XMLNAMESPACES: prefix (empty for the default) and URI.
     pub namespaces: Vec<(String, String)>,
-    /// Columns of `nodes()`: where the instance is, and where the number of the node.
+    /// Columns of `nodes()`: registers of the instance and of the node's number.
     nodes: Vec<(Register, Register)>,
 }
 
 impl XmlScope {
-    /// Takes the declarations of a WITH.
+    /// Adds the declarations of a WITH XMLNAMESPACES.
     pub fn declare(&mut self, declared: &[(Box<str>, Option<Ident>)]) {
         for (uri, prefix) in declared {
             let prefix = prefix.as_ref().map(Ident::to_string).unwrap_or_default();
@@ -32,12 +32,12 @@ impl XmlScope {
         }
     }
 
-    /// Returns where the number of a node is, for a column of `nodes()`.
+    /// Returns the register of the node's number, for a column of `nodes()`.
     pub(crate) fn node_of(&self, column: Register) -> Option<Register> {
         self.nodes.iter().find(|(instance, _)| *instance == column).map(|(_, node)| *node)
     }
 
-    /// Refuses a column of `nodes()` that `*` stands for.
+    /// Returns an error for a column of `nodes()` that `*` would include.
     pub fn check_star(&self, column: Register, name: &str) -> Result<()> {
         match self.node_of(column) {
             Some(_) => Err(Msg::NodesColumn(name).into()),
@@ -45,7 +45,7 @@ impl XmlScope {
         }
     }
 
-    /// The declarations as attributes, the last one first.
+    /// Returns the declarations as attributes, the last one first.
     pub fn declarations(&self) -> String {
         let mut text = String::new();
         for (prefix, uri) in self.namespaces.iter().rev() {
@@ -57,7 +57,7 @@ impl XmlScope {
         text
     }
 
-    /// The declarations as the prolog of a query.
+    /// Returns the declarations as a query's prolog.
     fn prolog(&self) -> String {
         let mut prolog = String::new();
         for (prefix, uri) in &self.namespaces {
@@ -71,10 +71,10 @@ impl XmlScope {
     }
 }
 
-/// The name by which `modify` travels where it is allowed: no text can write it.
+/// Internal name of `modify` where it is allowed; no text can contain it.
 const MUTATOR: &str = "modify()";
 
-/// Marks a method as standing where a mutator may: `SET @x.modify(..)`.
+/// Marks a method call as allowed to modify: `SET @x.modify(..)`.
 pub fn mutator(name: &Ident) -> Ident {
     let text = if name.as_str() == "modify" { MUTATOR } else { name.as_str() };
     Ident::new(format!("set {text}"), name.quoting, name.span)
@@ -112,7 +112,7 @@ pub(crate) fn bind_method(binder: &mut Binder<'_>, method: &ast::Method) -> Resu
     }
 }
 
-/// Binds `SET column.modify(..)`.
+/// Binds `SET column.modify(..)` of UPDATE.
 pub fn bind_modify(
     binder: &mut Binder<'_>,
     target: (Expr, &str),
@@ -137,7 +137,7 @@ fn modify(
     call(binder, xml::MODIFY, ((instance, node), name), arguments, ty)
 }
 
-/// An instance and the number of the context node in it.
+/// An instance, and the number of the context node in it.
 type Target = (Expr, Expr);
 
 fn bind_target(binder: &mut Binder<'_>, target: &ast::Expr) -> Result<Target> {
@@ -163,7 +163,7 @@ fn check_type(instance: &Expr) -> Result<()> {
     if of == DataType::Xml { Ok(()) } else { Err(Msg::CannotCallMethods(of.name()).into()) }
 }
 
-/// Methods take literals: what they mean is known before they run.
+/// Returns an argument that must be a literal, since methods are checked at bind time.
 fn literal(argument: &ast::Expr, number: i64, method: &str) -> Result<String> {
     match &argument.kind {
         ast::ExprKind::Literal(ast::Literal::String(text) | ast::Literal::NString(text)) => {
@@ -173,7 +173,7 @@ fn literal(argument: &ast::Expr, number: i64, method: &str) -> Result<String> {
     }
 }
 
-/// Reads the type that `value()` names.
+/// Parses the type in the second argument of `value()`.
 fn value_type(binder: &Binder<'_>, text: &str) -> Result<ColumnType> {
     let parameters = crate::fragment::parse_parameters(&format!("@v {text}"))?;
     let [parameter] = parameters.as_slice() else { return Err(Msg::SyntaxNear(text).into()) };
@@ -192,7 +192,7 @@ fn value_type(binder: &Binder<'_>, text: &str) -> Result<ColumnType> {
     }
 }
 
-/// Makes the call of a method.
+/// Returns the call of a method.
 fn call(
     binder: &mut Binder<'_>,
     function: &'static str,
@@ -252,7 +252,7 @@ fn bind_external(binder: &mut Binder<'_>, external: &External) -> Result<Expr> {
     }
 }
 
-/// Binds `x.nodes('p')` in FROM: its scan, and the register and type of its column.
+/// Binds `x.nodes('p')` in FROM: returns its scan, and the register and type of its column.
 pub fn bind_nodes(
     binder: &mut Binder<'_>,
     method: &ast::Method,

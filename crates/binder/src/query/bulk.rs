@@ -1,6 +1,6 @@
-//! OPENROWSET(BULK ..) and external tables in FROM: files are looked at for their columns.
+//! OPENROWSET(BULK ..) and external tables in FROM: the files are opened for their columns.
 //!
-//! A plan with one serves one execution: the files may be others the next time.
+//! Such a plan is used for one execution, since the files may be others the next time.
 
 use parquet_io::Column;
 use tsql::ast::{self, BulkOption, ExprKind, Literal};
@@ -18,16 +18,17 @@ use files::open::{open_parquet, text_bytes, waiting};
 use plan::expr::{Expr, ExprKind as BoundKind, Register};
 use plan::query::{BulkFile, BulkFormat, BulkScan, Node, TextFormat};
 
-/// What strings of a Parquet file are in: as Microsoft's table of types has it, a collation of UTF-8.
+/// Collation of strings in Parquet files: a UTF-8 collation, by Microsoft's table of types.
 const TEXT_COLLATION: &str = "Latin1_General_100_BIN2_UTF8";
 
-/// Columns of a file that a rowset may have, as those of a table.
+/// Maximum number of columns of a file, as of a table.
 const COLUMNS_MAX: usize = 1_024;
 
 /// Binds the rows of a file.
 ///
 /// # Errors
-/// 4834 without permission; 491 without alias; 40517 for another format than Parquet and single values; those of the file.
+/// 4834 without permission; 491 without alias; 40517 for a format other than Parquet, CSV and
+/// single values; errors of the file.
 pub(crate) fn bind(binder: &mut Binder<'_>, source: &ast::BulkSource) -> Result<Node> {
     if binder.rights.is_some_and(|rights| !rights.reads_files(binder.catalog)) {
         return Err(Msg::BulkNoPermission.into());
@@ -61,14 +62,14 @@ pub(crate) fn bind(binder: &mut Binder<'_>, source: &ast::BulkSource) -> Result<
     })))
 }
 
-/// The type of characters that say no collation: that of the database.
+/// Returns the type of characters without a declared collation: the database's collation.
 fn text_type(binder: &Binder<'_>) -> ColumnType {
     let collation = binder.catalog.database(binder.database).map(|database| database.collation);
     let data_type = DataType::VarChar(Length::Max);
     ColumnType { data_type, collation: collation.unwrap_or_default(), nullable: true }
 }
 
-/// What a file is read as.
+/// The format of a file.
 enum Format {
     Parquet,
     Text,
@@ -91,7 +92,7 @@ fn format(options: &[BulkOption]) -> Result<Format> {
                 Some(format) => return refuse(&format!("FORMAT = '{format}'")),
                 None => return Err(Msg::SyntaxNear(name).into()),
             },
-            // A hint; the file knows better.
+            // A hint about the number of rows; the file's size is used instead.
             BulkOption::Value(name, _) if &**name == "ROWS_PER_BATCH" => continue,
             BulkOption::Value(name, _) => return refuse(name),
             BulkOption::Order(_) => return refuse("ORDER"),
@@ -111,13 +112,13 @@ fn text(value: &ast::Expr) -> Option<&str> {
     }
 }
 
-/// Statement that messages about options name.
+/// Name of the statement in messages about options.
 const STATEMENT: &str = "OPENROWSET(BULK ..)";
 
-/// Bytes of a field, about: how many rows a file has is known when it has been read.
+/// Estimated bytes per field: the number of rows is known only after reading the file.
 const FIELD_BYTES: u64 = 8;
 
-/// Binds the rows of a text file, whose columns WITH names in their order.
+/// Binds the rows of a text file; WITH lists its columns in order.
 fn bind_text(
     binder: &mut Binder<'_>,
     source: &ast::BulkSource,
@@ -194,10 +195,10 @@ fn bind_parquet(
     add_scan(binder, SourceName { alias: &alias.name, schema: None }, scan, files)
 }
 
-/// Binds the rows of an external table: of its file, or of all files of its folder.
+/// Binds the rows of an external table: of its file, or of all files in its folder.
 ///
 /// # Errors
-/// 16562 where there is none; those of the files.
+/// 16562 if there is none; errors of the files.
 pub(crate) fn bind_external(
     binder: &mut Binder<'_>,
     table: &TableDef,
@@ -234,7 +235,7 @@ pub(crate) fn bind_external(
     add_scan(binder, name, scan, files)
 }
 
-/// Tells whether values of both types come in vectors of one kind, lengths aside.
+/// Returns whether values of both types have the same kind of vector, apart from lengths.
 fn same_vectors(one: DataType, other: DataType) -> bool {
     match (one, other) {
         (DataType::VarChar(_), DataType::VarChar(_))
@@ -243,7 +244,7 @@ fn same_vectors(one: DataType, other: DataType) -> bool {
     }
 }
 
-/// The files of an external table, by name; those that begin with `.` or `_` are none of its.
+/// Returns the files of an external table, by name, except those that begin with `.` or `_`.
 fn external_files(table: &TableDef, place: &ExternalPlace) -> Result<Vec<String>> {
     if !sos::sys::is_folder(&place.path) {
         return Ok(vec![place.path.clone()]);
@@ -265,16 +266,16 @@ fn bulk_file(path: &str, groups: usize, bound: &[BoundColumn]) -> BulkFile {
     BulkFile { path: path.to_owned(), columns, groups }
 }
 
-/// What a scan of files gives.
+/// The columns that a scan of files returns.
 struct Scanned {
     name: String,
     rows: u64,
     bound: Vec<BoundColumn>,
-    /// Names for the columns, if the statement gives some.
+    /// Names for the columns, if the statement lists them.
     names: Vec<String>,
 }
 
-/// Makes the columns of a scan known, and the scan.
+/// Adds the columns of a scan as a source, and returns the scan.
 fn add_scan(
     binder: &mut Binder<'_>,
     name: SourceName<'_>,
@@ -298,18 +299,19 @@ fn add_scan(
     Ok(if computed.is_empty() { scan } else { Node::Compute(Box::new((scan, computed))) })
 }
 
-/// A column of a file and what it is to be.
+/// A column of a file with its requested type.
 struct BoundColumn {
     name: String,
     column: Column,
     place: usize,
-    /// The type that it is read as.
+    /// Type that it is read as.
     own: ColumnType,
-    /// The type that WITH gives it.
+    /// Type that WITH declares.
     wanted: Option<ColumnType>,
 }
 
-/// Makes a column known; one of another type than it is read as is converted into a register of its own.
+/// Adds a column to the source; one that is read as another type is converted into a separate
+/// register.
 fn shown_column(
     binder: &mut Binder<'_>,
     name: String,
@@ -332,7 +334,7 @@ fn shown_column(
     Ok(source_column(name, wanted, register))
 }
 
-/// All columns, with the types that they have by themselves.
+/// Returns all columns with the types of the file.
 fn all_columns(columns: &[Column], file: &str) -> Result<Vec<BoundColumn>> {
     if columns.len() > COLUMNS_MAX {
         return Err(Msg::ExternalFile("it has more than 1,024 columns", file).into());
@@ -357,7 +359,7 @@ fn own_type(data_type: DataType, column: &Column) -> Result<ColumnType> {
     Ok(ColumnType { data_type, collation, nullable: column.nullable })
 }
 
-/// A column that WITH names, and its type.
+/// Returns the name and type of a column of WITH.
 fn wanted_column(binder: &Binder<'_>, wanted: &ast::SchemaColumn) -> Result<(String, ColumnType)> {
     if wanted.path.is_some() || wanted.as_json {
         let what = "OPENROWSET(BULK ..) WITH a path of a column";
@@ -367,7 +369,7 @@ fn wanted_column(binder: &Binder<'_>, wanted: &ast::SchemaColumn) -> Result<(Str
     Ok((wanted.name.to_string(), ty))
 }
 
-/// The columns that are wanted by name.
+/// Returns the columns that WITH names.
 fn chosen_columns(
     columns: &[Column],
     wanted: &[(String, ColumnType)],
@@ -375,7 +377,7 @@ fn chosen_columns(
 ) -> Result<Vec<BoundColumn>> {
     let mut bound = Vec::with_capacity(wanted.len());
     for (name, ty) in wanted {
-        // Names differ by case in a file; who means any finds the first.
+        // Names in a file may differ only in case: an exact match is preferred, else the first one.
         let exact = columns.iter().position(|c| c.name == *name);
         let any = || columns.iter().position(|c| Name::same(&c.name, name));
         let place = exact.or_else(any).ok_or(Msg::InvalidColumn(name))?;
@@ -394,9 +396,9 @@ fn chosen_columns(
     Ok(bound)
 }
 
-/// Tells whether values of a type may take more than 8,000 bytes in UTF-8.
+/// Returns whether values of a type may take more than 8,000 bytes in UTF-8.
 fn may_be_long(wanted: &DataType) -> bool {
-    /// UTF-16 units whose characters surely fit: three bytes each.
+    /// UTF-16 units that always fit: three bytes each.
     const UNITS_MAX: u16 = 8_000 / 3;
     match wanted {
         DataType::NChar(units) | DataType::NVarChar(Length::Limited(units)) => *units > UNITS_MAX,

@@ -1,10 +1,10 @@
-//! WITH CHECK OPTION: the conditions by which a view chooses its rows.
+//! WITH CHECK OPTION: collects the conditions by which a view selects its rows.
 
 use plan::children;
 use plan::expr::Expr;
 use plan::query::Node;
 
-/// Returns all conditions in a view's tree, as bound and before the optimizer moves them.
+/// Returns all conditions in a view's tree, before the optimizer moves them.
 pub(crate) fn predicates(root: &Node) -> Vec<Expr> {
     let mut found = Vec::new();
     let mut nodes = vec![root];
@@ -19,7 +19,7 @@ pub(crate) fn predicates(root: &Node) -> Vec<Expr> {
     found
 }
 
-/// Tells whether a view's tree joins tables.
+/// Returns whether a view's tree contains a join.
 pub(crate) fn is_joined(root: &Node) -> bool {
     let mut joined = false;
     let mut nodes = vec![root];

@@ -1,4 +1,5 @@
-//! Common table expressions: bound anew at each reference, recursive ones to a [`Node::Recursive`].
+//! Common table expressions: bound again at each reference; recursive ones become a
+//! [`Node::Recursive`].
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,10 +17,10 @@ use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Node, OutputColumn, Query, Recursive, SetKind};
 use plan::sink::Traits;
 
-/// OPTION (MAXRECURSION) where none is given.
+/// Default of OPTION (MAXRECURSION).
 const ROUNDS_DEFAULT: u32 = 100;
 
-/// Puts the CTEs of a WITH in scope.
+/// Adds the CTEs of a WITH to the scope.
 pub fn declare(binder: &mut Binder<'_>, with: &With) -> Result<()> {
     binder.xml.declare(&with.xml_namespaces);
     let mut names = HashSet::with_capacity(with.ctes.len());
@@ -37,7 +38,7 @@ pub fn declare(binder: &mut Binder<'_>, with: &With) -> Result<()> {
     Ok(())
 }
 
-/// Binds a reference to a CTE; `None` if the name is not one.
+/// Binds a reference to a CTE; `None` if there is none of that name.
 pub(crate) fn bind_reference(
     binder: &mut Binder<'_>,
     name: &Ident,
@@ -57,7 +58,7 @@ pub(crate) fn bind_reference(
     add_query_source(binder, query, source, &names).map(Some)
 }
 
-/// Binds the query of a CTE: it sees those declared before it, and no columns of the statement.
+/// Binds the query of a CTE: it sees the CTEs declared before it, and no columns of the statement.
 fn bind_body_of(binder: &mut Binder<'_>, place: usize, cte: &Cte) -> Result<Query> {
     let later = binder.ctes.split_off(place);
     let levels = std::mem::take(&mut binder.levels);
@@ -70,7 +71,7 @@ fn bind_body_of(binder: &mut Binder<'_>, place: usize, cte: &Cte) -> Result<Quer
     bound
 }
 
-/// Reads a row of the round before.
+/// Returns a query that reads the rows of the previous round.
 fn work_table(binder: &mut Binder<'_>, id: u32, columns: &[(String, ColumnType)]) -> Query {
     let first = binder.new_registers(columns.len());
     let registers: Vec<Register> = (0..columns.len()).map(|i| first.plus(i)).collect();
@@ -100,7 +101,7 @@ fn recursion<'q>(
     (!steps.is_empty()).then_some((anchors, steps))
 }
 
-/// Tells whether a SELECT has the name in its FROM.
+/// Returns whether a query has the name in a FROM clause.
 fn mentions(body: &QueryBody, name: &str) -> bool {
     fn refers(table: &ast::TableRef, name: &str) -> bool {
         match &table.kind {

@@ -1,4 +1,4 @@
-//! FOR JSON and FOR XML: from the columns' names to the shape of the text.
+//! FOR JSON and FOR XML: derives the structure of the document from the columns' names.
 
 use tsql::ast::{ForClause, ForDirective, ForMode, QueryBody, QueryExpression};
 use types::value::ColumnType;
@@ -15,9 +15,9 @@ use plan::expr::{Expr, ExprKind};
 use plan::query::{Node, OutputColumn, Query};
 use plan::sink::Traits;
 
-/// Name of the one column of FOR JSON.
+/// Name of the single column of FOR JSON.
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
-/// Name of the one column of FOR XML.
+/// Name of the single column of FOR XML.
 const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
 
 /// Binds a query with FOR JSON or FOR XML.
@@ -87,8 +87,8 @@ fn all(output: &[OutputColumn]) -> Vec<usize> {
     (0..output.len()).collect()
 }
 
-/// Groups the columns by table, in the order in which the select list first names each. What is no
-/// column of a table goes with the column before it.
+/// Groups the columns by table, in the order in which the select list first names each. A column
+/// without a table belongs to the group of the column before it.
 fn tables(
     output: &[OutputColumn],
     owners: &[Option<String>],
@@ -151,8 +151,8 @@ fn json_format(
     Ok(JsonFormat { root, include_nulls, without_wrapper, levels })
 }
 
-/// Adds a property by its path: what stands before a point is an object, that of the column before if
-/// it has the same name.
+/// Adds a property by its path: the part before a point is a nested object, that of the column
+/// before if it has the same name.
 fn add_member(
     members: &mut Vec<JsonMember>,
     path: &str,
@@ -227,7 +227,8 @@ fn xml_format(
     Ok(XmlFormat { root: root_of(clause, "root"), show_nulls, declared: String::new(), levels })
 }
 
-/// RAW and EXPLICIT write binary values only as BINARY BASE64; AUTO would write addresses of them.
+/// Checks that binary columns have BINARY BASE64 in RAW and EXPLICIT; AUTO would write URLs of
+/// them.
 fn check_binary(clause: &ForClause, output: &[OutputColumn]) -> Result<()> {
     let binary = |column: &&OutputColumn| column.expr.ty.data_type.family() == Family::Binary;
     let found = output.iter().find(binary);
@@ -243,7 +244,7 @@ fn check_binary(clause: &ForClause, output: &[OutputColumn]) -> Result<()> {
     }
 }
 
-/// RAW and AUTO: columns are attributes, or elements.
+/// Returns the level of RAW or AUTO: columns are attributes or elements.
 fn column_level(
     name: &str,
     columns: Vec<usize>,
@@ -271,7 +272,7 @@ fn column_level(
     Ok(XmlLevel { element, columns })
 }
 
-/// PATH: a column's name says where its value goes.
+/// Returns the level of PATH: a column's name is the path of its value.
 fn path_level(row: &str, output: &[OutputColumn]) -> Result<XmlLevel> {
     let mut element = XmlElement { name: row.to_owned(), ..XmlElement::default() };
     for (column, out) in output.iter().enumerate() {
@@ -328,7 +329,7 @@ fn is_name_part(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':')
 }
 
-/// Refuses what is no XML name.
+/// Checks that a text is an XML name.
 fn check_name(name: &str, whole: &str) -> Result<()> {
     let mut characters = name.chars();
     let first = characters.next().filter(|c| !is_name_start(*c));
@@ -342,7 +343,7 @@ fn check_name(name: &str, whole: &str) -> Result<()> {
     }
 }
 
-/// Writes a name so that it is an XML name: other characters as `_x0020_`.
+/// Encodes a text as an XML name: other characters become `_x0020_` and the like.
 fn encoded(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for (place, c) in name.chars().enumerate() {

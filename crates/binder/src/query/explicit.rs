@@ -1,14 +1,14 @@
-//! FOR XML EXPLICIT: what the names of the columns say, `element!tag!name!directive`.
+//! FOR XML EXPLICIT: parses the columns' names, `element!tag!name!directive`.
 
 use types::{DataType, Error, Msg, Result};
 
 use plan::document::{ExplicitColumn, ExplicitDirective};
 use plan::query::OutputColumn;
 
-/// Reads the names of the columns behind Tag and Parent.
+/// Parses the names of the columns after Tag and Parent.
 ///
 /// # Errors
-/// 6820, 6803, 6804 for other first columns, 6802 and 6824 for names.
+/// 6820, 6803, 6804 for other first columns, 6802 and 6824 for malformed names.
 pub(crate) fn columns(output: &[OutputColumn]) -> Result<Vec<ExplicitColumn>> {
     let is = |place: usize, name: &str| {
         output.get(place).is_some_and(|column| column.name.eq_ignore_ascii_case(name))

@@ -30,10 +30,10 @@ use plan::sink::Traits;
 use plan::view::SystemView;
 use plan::walk::{self, Registers};
 
-/// Synonyms that may stand for each other.
+/// Maximum length of a chain of synonyms.
 const SYNONYMS_MAX: u32 = 8;
 
-/// Stack for a join and the filter that may come to be above it.
+/// Stack for a join and a filter above it.
 const LEVEL_BYTES: usize = 2 * depth::NODE_BYTES;
 
 /// Binds the comma-separated sources of FROM.
@@ -55,16 +55,16 @@ pub fn bind_from(binder: &mut Binder<'_>, from: &[TableRef]) -> Result<Node> {
     Ok(node)
 }
 
-/// Whether a source may read the columns of those before it: the right side of APPLY.
+/// Whether a source may read the columns of sources before it: the right side of APPLY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lateral {
-    /// It may.
+    /// It may: right side of APPLY.
     Yes,
-    /// It may not.
+    /// It may not: any other source.
     No,
 }
 
-/// Binds one source and makes its columns known in the innermost level.
+/// Binds one source, and adds its columns to the innermost level.
 pub fn bind_table_ref(binder: &mut Binder<'_>, table: &TableRef, lateral: Lateral) -> Result<Node> {
     binder.part(depth::NODE_BYTES, |binder| bind_source(binder, table, lateral))
 }
@@ -114,7 +114,7 @@ fn bind_source(binder: &mut Binder<'_>, table: &TableRef, lateral: Lateral) -> R
     }
 }
 
-/// Makes the columns of a nested statement known, whose rows come from outside of this tree.
+/// Adds the columns of a nested statement, whose rows come from outside this tree.
 fn bind_nested_rows(binder: &mut Binder<'_>) -> Result<Node> {
     let rows = binder.nested.take().ok_or(Msg::NestedNotInsert)?;
     add_source(binder, SourceName { alias: &rows.alias, schema: None }, rows.columns, None)?;
@@ -147,12 +147,12 @@ fn bind_join(
     }
     let (left_live, right_live) = (walk::live(&left), walk::live(&right));
     let method = match kind {
-        // The one method that finds the right rows without a match.
+        // Only a hash join finds right rows without a match.
         JoinKind::Full => JoinMethod::Hash(Vec::new()),
         _ => JoinMethod::Loop,
     };
     if let Some(hint) = join.hint {
-        // A join's own hint fixes the order of all joins, too.
+        // A join hint also fixes the order of all joins.
         binder.hints.force_order = true;
         binder.hints.method = match hint {
             ast::JoinHint::Loop => Some(optimizer::Method::Loop),
@@ -165,7 +165,7 @@ fn bind_join(
     Ok(Node::Join(Box::new(join)))
 }
 
-/// Columns of the side of an outer join that may be missing can be NULL.
+/// Marks the columns of an outer join's optional side as nullable.
 fn make_nullable(binder: &mut Binder<'_>, node: &Node) {
     let registers = walk::fills(node).0;
     let sources = binder.levels.last_mut().map(|l| &mut l.sources[..]).unwrap_or_default();
@@ -223,7 +223,7 @@ pub fn bind_named_source(
     Ok(node)
 }
 
-/// Ids and names of an object whose columns may have permissions of their own.
+/// Ids and names of an object that may have column permissions.
 struct Guarded {
     ids: (i16, i32, i32),
     schema: String,
@@ -232,7 +232,7 @@ struct Guarded {
 
 fn guarded(resolved: &Resolved<'_>) -> Option<Guarded> {
     let (ids, schema, name) = match resolved {
-        // Temporary tables are the session's own.
+        // Temporary tables belong to the session.
         Resolved::Table(table) if table.name.starts_with('#') => return None,
         Resolved::Table(t) => ((t.database_id, t.id, t.schema_id), &t.schema, &t.name),
         Resolved::View(v, _) => ((v.database_id, v.id, v.schema_id), &v.schema, &v.name),
@@ -241,7 +241,7 @@ fn guarded(resolved: &Resolved<'_>) -> Option<Guarded> {
     Some(Guarded { ids, schema: schema.clone(), name: name.clone() })
 }
 
-/// Notes for the source that was bound last what may be done with its columns.
+/// Sets the column permissions of the source bound last.
 fn guard_last(binder: &mut Binder<'_>, Guarded { ids, schema, name }: &Guarded) {
     let source = binder.levels.last().and_then(|level| level.sources.last());
     let columns = source.map_or(0, |source| source.columns.len());
@@ -251,7 +251,7 @@ fn guard_last(binder: &mut Binder<'_>, Guarded { ids, schema, name }: &Guarded) 
     }
 }
 
-/// Guards the columns of a statement's target, which was bound without asking for anything.
+/// Sets the column permissions of a statement's target, which was bound without checks.
 pub fn guard_target(binder: &mut Binder<'_>, name: &ObjectName) {
     let is_cte = |simple: &Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
     let simple = name.as_simple();
@@ -260,7 +260,7 @@ pub fn guard_target(binder: &mut Binder<'_>, name: &ObjectName) {
     {
         return;
     }
-    // A name that does not resolve has been reported.
+    // An unresolved name has been reported already.
     if let Ok(resolved) = resolve_table(binder, name)
         && let Some(guarded) = guarded(&resolved)
     {
@@ -303,14 +303,14 @@ fn bind_resolved<'a>(
     }
 }
 
-/// Finds the access path that hints ask for.
+/// Returns the access path that the hints request.
 fn path_of(table: &TableDef, hints: &[TableHint]) -> Result<Path> {
     check_table_hints(hints)?;
     let mut path = Path::Any;
     let mut seeks = false;
     for hint in hints {
         let index = match &hint.kind {
-            // Of several indexes the first is taken: what is read is the same.
+            // Of several indexes the first is used; the rows are the same.
             TableHintKind::Index(indexes) => indexes.first(),
             TableHintKind::ForceSeek(index) => {
                 seeks = true;
@@ -336,7 +336,7 @@ fn path_of(table: &TableDef, hints: &[TableHint]) -> Result<Path> {
     })
 }
 
-/// Finds an index by name or id; none for 0, which means all rows.
+/// Finds an index by name or id; `None` for 0, which means all rows.
 fn hinted(table: &TableDef, index: &ast::IndexRef) -> Result<Option<u16>> {
     let missing = |msg: Msg<'_>| types::Error::from(msg);
     let place = match index {
@@ -355,17 +355,17 @@ fn hinted(table: &TableDef, index: &ast::IndexRef) -> Result<Option<u16>> {
     Ok(u16::try_from(place).ok())
 }
 
-/// What a name in FROM stands for.
+/// The object that a name in FROM refers to.
 pub enum Resolved<'a> {
     /// A table, temporary ones included.
     Table(Arc<TableDef>),
-    /// A system view and the database whose it is.
+    /// A system view, and the database that it is read in.
     System(&'static dyn SystemView, &'a str),
-    /// A view and the database it is in.
+    /// A view, and its database.
     View(Arc<ModuleDef>, &'a str),
 }
 
-/// Looks a table or view up: temporary tables, the catalog, system views.
+/// Resolves the name of a table or view: temporary tables, the catalog, system views.
 ///
 /// # Errors
 /// 208 if there is none.
@@ -373,7 +373,7 @@ pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<R
     if let Some(server) = &name.server {
         return Err(Msg::LinkedServerNotFound(server).into());
     }
-    // The table of all sessions is one of tempdb, whatever stands before its name.
+    // Global temporary tables are in tempdb, whatever database the name has.
     let is_global = name.object.starts_with("##");
     if name.is_temporary() && !is_global {
         binder.session_bound = true;
@@ -421,7 +421,7 @@ pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<R
     Err(Msg::InvalidObject(&name.to_string()).into())
 }
 
-/// The name by which a source's columns can be qualified.
+/// The names by which a source's columns can be qualified.
 #[derive(Clone, Copy)]
 pub struct SourceName<'n> {
     /// Alias, or the table's name.
@@ -430,7 +430,7 @@ pub struct SourceName<'n> {
     pub schema: Option<&'n str>,
 }
 
-/// Adds a table to the innermost level and returns its scan, of all columns.
+/// Adds a table to the innermost level, and returns its scan of all columns.
 pub fn add_table_source(
     binder: &mut Binder<'_>,
     table: TableSource,
@@ -525,7 +525,7 @@ pub(crate) fn bind_system_view(
     })))
 }
 
-/// Binds the query of a view where no name of the user's statement is in scope.
+/// Binds the query of a view, with no name of the statement in scope.
 fn bind_view<'a>(
     binder: &mut Binder<'a>,
     view: &Arc<ModuleDef>,
@@ -541,7 +541,7 @@ fn bind_view<'a>(
     let variables = std::mem::take(&mut binder.variables);
     let given = std::mem::take(&mut binder.given);
     let outer = std::mem::replace(&mut binder.database, database);
-    // What the view reads is its owner's matter.
+    // Permissions within the view are those of its owner.
     let chain = binder.chain.replace(Owner::of_module(binder.catalog, view));
     let around = std::mem::take(&mut binder.view_checks);
     let was_in_view = std::mem::replace(&mut binder.in_view, true);
@@ -566,7 +566,7 @@ fn bind_view<'a>(
     let columns: Vec<&str> = definition.columns.iter().map(Ident::as_str).collect();
     let node = add_query_source(binder, query, name, &columns)?;
     if let Some(source) = binder.levels.last_mut().and_then(|level| level.sources.last_mut()) {
-        // The columns of a view have types: NULL is `int` there.
+        // A view's columns are typed: an untyped NULL is `int` there.
         source.columns.iter_mut().for_each(|column| column.traits.untyped = false);
         source.view = Some(ViewSource { module: Arc::clone(view), checks, joined });
     }
@@ -615,7 +615,7 @@ fn has_top(query: &QueryExpression) -> bool {
     }
 }
 
-/// What is not in APPLY must not see its neighbours in FROM.
+/// Outside APPLY, a source must not see the sources before it.
 pub(crate) fn hide_sources(binder: &mut Binder<'_>, lateral: Lateral) -> Option<Vec<Source>> {
     match lateral {
         Lateral::Yes => None,
@@ -629,7 +629,7 @@ pub(crate) fn show_sources(binder: &mut Binder<'_>, hidden: Option<Vec<Source>>)
     }
 }
 
-/// Makes the output of a query a source: every column of it gets a name and a register.
+/// Adds the output of a query as a source; every column gets a name and a register.
 pub(crate) fn add_query_source(
     binder: &mut Binder<'_>,
     query: Query,
@@ -667,9 +667,10 @@ pub(crate) fn add_query_source(
     Ok(query.root)
 }
 
-/// Gives every output column of a query that is no bare column of its own a register. A column of a query
-/// around it must have one too: under an outer join it is NULL where there is no row, unlike the original. So
-/// must one that is there twice: a grouping set may leave out one name of it and keep the other.
+/// Gives an output column its own register unless it is a bare column of the query's own FROM. A
+/// column of an outer query needs one, because under an outer join it is NULL where there is no
+/// row, unlike the original. A column that is listed twice needs one, because a grouping set may
+/// include one name of it and not the other.
 pub(super) fn to_columns(binder: &mut Binder<'_>, query: Query) -> Query {
     let Query { root, mut output } = query;
     let own = walk::fills(&root).0;
@@ -723,8 +724,8 @@ fn bind_values(
     Ok(node)
 }
 
-/// Binds the rows of a table value constructor: each column in the common type of its values, and whether it has
-/// none but NULLs without a type.
+/// Binds the rows of a table value constructor: each column has the common type of its values;
+/// returns also whether a column contains only untyped NULLs.
 pub(super) fn bind_rows(
     binder: &mut Binder<'_>,
     rows: &[Vec<ast::Expr>],
@@ -760,7 +761,7 @@ pub(super) fn bind_rows(
 }
 
 impl Binder<'_> {
-    /// Finds a table variable by its name with `@`.
+    /// Finds a table variable by its name, including the `@`.
     pub fn table_variable(&self, name: &str) -> Option<(u32, Arc<TableDef>)> {
         let place = self.table_variables.iter().position(|v| Name::same(&v.name, name))?;
         let slot = u32::try_from(place).ok()?;

@@ -1,4 +1,4 @@
-//! Table-valued functions in FROM: those of the library and the system, and OPENJSON's WITH clause.
+//! Table-valued functions in FROM: library functions, system functions, and OPENJSON's WITH clause.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use plan::query::{FunctionScan, Node, Query, UserFunctionScan};
 use plan::sink::Traits;
 use plan::view::SystemView;
 
-/// Binds a function that stands in FROM.
+/// Binds a function in FROM.
 pub(crate) fn bind(
     binder: &mut Binder<'_>,
     source: &ast::FunctionSource,
@@ -50,7 +50,7 @@ pub(crate) fn bind(
         .arguments
         .iter()
         .map(|argument| match argument.kind {
-            // No function of the system has another default than NULL.
+            // The default of every system function's parameter is NULL.
             ast::ExprKind::Default if of_system.is_some() => {
                 Ok(Expr::constant(Value::Null, DataType::NVarChar(Length::Max)))
             }
@@ -79,7 +79,7 @@ pub(crate) fn bind(
         }
         return bind_system_view(binder, (view, &database, arguments), source_name);
     }
-    // Functions of the system may be called by their schema, which the others have not.
+    // System functions may be qualified by `sys`; library functions may not.
     let of_system = schema.eq_ignore_ascii_case("sys") && name.object.starts_with("fn_");
     let simple = name.as_simple().or(of_system.then_some(&name.object));
     let found = simple.and_then(|n| functions::find_table(&n.to_ascii_uppercase()));
@@ -99,20 +99,20 @@ pub(crate) fn bind(
     Ok(node)
 }
 
-/// Finds a table function of the system, of those that are views with arguments.
+/// Finds a table function of the system, implemented as a view with arguments.
 fn system_function(
     binder: &Binder<'_>,
     schema: &str,
     name: &str,
 ) -> Option<&'static dyn SystemView> {
     let library = binder.library;
-    // Those called fn_.. need no schema.
+    // Functions called fn_.. need no schema.
     let of_sys = || library.view("sys", name).filter(|v| v.name().starts_with("fn_"));
     let found = library.view(schema, name);
     found.or_else(|| schema.is_empty().then(of_sys).flatten()).filter(|v| v.arity() > 0)
 }
 
-/// Makes the scan of a function of the library.
+/// Returns the scan of a library function.
 fn scan(
     binder: &mut Binder<'_>,
     function: &'static TableFunction,
@@ -149,13 +149,13 @@ pub(crate) fn bind_nodes_source(
     Ok(scan)
 }
 
-/// A parameter of an inline function and what it stands for.
+/// A parameter of an inline function, and its argument.
 pub type Given = (String, Expr);
 
 /// Binds the query of an inline function: it sees its parameters and nothing of its caller.
 ///
 /// # Errors
-/// Those of the query.
+/// Errors of the query.
 pub fn bind_inline(
     binder: &mut Binder<'_>,
     with: Option<&ast::With>,
@@ -177,7 +177,7 @@ pub fn bind_inline(
     bound
 }
 
-/// Binds a user's function: an inline one is unfolded, a multi-statement one is called.
+/// Binds a user's function: an inline one is expanded, a multi-statement one is called.
 fn bind_user(
     binder: &mut Binder<'_>,
     source: &ast::FunctionSource,
@@ -203,14 +203,14 @@ fn bind_user(
         let (given, hoisted) = hoist(binder, names_of.zip(arguments).collect());
         let meaning = binder.meaning;
         binder.meaning = meaning.with_ansi_nulls(module.options.ansi_nulls);
-        // What the function reads is its owner's matter.
+        // Permissions within the function are those of its owner.
         let chain = binder.chain.replace(Owner::of_module(binder.catalog, module));
         let query = bind_inline(binder, with.as_ref(), query, given);
         binder.chain = chain;
         binder.meaning = meaning;
         let query = query?;
         let node = add_query_source(binder, query, source_name, &names)?;
-        // The columns of a function have types: NULL is `int` there.
+        // A function's columns are typed: an untyped NULL is `int` there.
         let source = binder.levels.last_mut().and_then(|level| level.sources.last_mut());
         let columns = source.map(|source| &mut source.columns[..]).unwrap_or_default();
         columns.iter_mut().for_each(|column| column.traits.untyped = false);
@@ -237,7 +237,7 @@ fn bind_user(
     })))
 }
 
-/// Gives each argument that has to be computed a register, so that it is computed once.
+/// Moves each computed argument to a register, so that it is computed once.
 fn hoist(binder: &mut Binder<'_>, given: Vec<Given>) -> (Vec<Given>, Vec<(Register, Expr)>) {
     let mut hoisted = Vec::new();
     let read = given.into_iter().map(|(name, value)| {
@@ -256,8 +256,8 @@ fn hoist(binder: &mut Binder<'_>, given: Vec<Given>) -> (Vec<Given>, Vec<(Regist
     (read.collect(), hoisted)
 }
 
-/// `OPENJSON(text [, path]) WITH (column type 'path' [AS JSON], ..)`: the function gives each column as
-/// text, which is converted here.
+/// Binds `OPENJSON(text [, path]) WITH (column type 'path' [AS JSON], ..)`: the function returns
+/// each column as text, which is converted here.
 fn bind_open_json(
     binder: &mut Binder<'_>,
     source: &ast::FunctionSource,
@@ -307,7 +307,7 @@ fn bind_open_json(
     Ok(Node::Compute(Box::new((node, computed))))
 }
 
-/// Refuses the rowsets of other servers and of full-text search: there are none.
+/// Refuses rowset functions of linked servers and of full-text search, which Clearway lacks.
 fn refuse_remote(call: &ast::Call) -> Result<()> {
     let Some(name) = call.name.as_simple() else { return Ok(()) };
     let what = match name.to_ascii_uppercase().as_str() {
@@ -326,7 +326,7 @@ fn refuse_remote(call: &ast::Call) -> Result<()> {
     Err(Msg::NotSupported(what).into())
 }
 
-/// Binds OPENXML, with the columns of WITH, those of a table, or as edge table.
+/// Binds OPENXML with the columns of WITH, those of a table, or as edge table.
 fn bind_open_xml(
     binder: &mut Binder<'_>,
     source: &ast::FunctionSource,
@@ -364,7 +364,7 @@ fn bind_open_xml(
     Ok(Node::Compute(Box::new((node, computed))))
 }
 
-/// Names, types and patterns of the columns of OPENXML; none for the edge table.
+/// Returns the names, types and patterns of OPENXML's columns; `None` for the edge table.
 fn open_xml_columns(
     binder: &mut Binder<'_>,
     source: &ast::FunctionSource,
@@ -385,7 +385,7 @@ fn open_xml_columns(
     source.schema.iter().map(column).collect()
 }
 
-/// Resolves the type of a column with the collation that it is given.
+/// Resolves the type of a column, with its declared collation.
 pub fn column_type(
     binder: &Binder<'_>,
     name: &TypeName,

@@ -1,8 +1,7 @@
-//! GROUP BY: its keys and grouping sets, and what grouping does to the expressions above it.
+//! GROUP BY: its keys and grouping sets, and the rewriting of expressions above it.
 //!
-//! A key that is a bare column keeps the column's register; any other key gets one, and expressions
-//! above that are the same computation read it. What is neither a key nor inside an aggregate is
-//! error 8120.
+//! A key that is a bare column keeps the column's register; any other key gets a new one, and equal
+//! expressions above read it. A column that is neither a key nor inside an aggregate is error 8120.
 
 use std::cell::Cell;
 
@@ -15,19 +14,19 @@ use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{AggregateCall, Node};
 use plan::walk::{self, Registers, Rewrite};
 
-/// Grouping sets at most, as in SQL Server.
+/// Maximum number of grouping sets, as in SQL Server.
 const SETS_MAX: usize = 4_096;
 
-/// Bound GROUP BY.
+/// A bound GROUP BY clause.
 #[derive(Default)]
 pub(crate) struct Grouping {
-    /// Keys and the registers that hold them after grouping.
+    /// Keys, and the registers that hold them after grouping.
     pub keys: Vec<(Expr, Register)>,
-    /// Grouping sets: places in `keys`.
+    /// Grouping sets, as indexes into `keys`.
     pub sets: Vec<Vec<u16>>,
 }
 
-/// Binds GROUP BY.
+/// Binds a GROUP BY clause.
 pub(crate) fn bind_group_by(
     binder: &mut Binder<'_>,
     group_by: Option<&GroupBy>,
@@ -73,7 +72,7 @@ fn product(left: &[Vec<u16>], right: &[Vec<u16>]) -> Vec<Vec<u16>> {
         .collect()
 }
 
-/// Returns the grouping sets that one item stands for.
+/// Returns the grouping sets of one item.
 fn item_sets(
     binder: &mut Binder<'_>,
     grouping: &mut Grouping,
@@ -128,7 +127,7 @@ fn cube(parts: &[Vec<u16>]) -> Result<Vec<Vec<u16>>> {
     Ok((0..1 << parts.len()).rev().map(subset).collect())
 }
 
-/// Binds a key, or finds it among those there are.
+/// Binds a key, or finds an equal one among those bound.
 fn key(binder: &mut Binder<'_>, grouping: &mut Grouping, written: &tsql::ast::Expr) -> Result<u16> {
     let expr = bind_expr(binder, written)?;
     match expr.ty.data_type {
@@ -141,7 +140,7 @@ fn key(binder: &mut Binder<'_>, grouping: &mut Grouping, written: &tsql::ast::Ex
     if walk::has_own_subquery(&expr) {
         return Err(Msg::AggregateInGroupBy.into());
     }
-    // A column that is NULL in every row reads nothing either.
+    // A column that is NULL in every row reads no column either.
     let is_column = matches!(written.kind, tsql::ast::ExprKind::Column(_));
     if walk::reads(&expr).is_empty() && !(is_column && expr.is_null_literal()) {
         return Err(Msg::GroupByOuterOnly.into());
@@ -160,7 +159,7 @@ fn key(binder: &mut Binder<'_>, grouping: &mut Grouping, written: &tsql::ast::Ex
     u16::try_from(place).map_err(|_| Msg::TooManySelectItems(4_096).into())
 }
 
-/// Where an expression stands, for the error it may give.
+/// The clause of an expression, for the error it may cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     SelectList,
@@ -168,17 +167,17 @@ pub(crate) enum Place {
     OrderBy,
 }
 
-/// What expressions above the grouping may read.
+/// Rewrites expressions above the grouping.
 pub(crate) struct Scope<'g> {
     keys: &'g [(Expr, Register)],
     allowed: Registers,
-    /// Registers of the rows before grouping, with the names of the columns they are of.
+    /// Registers of the rows before grouping, with the names of their columns.
     input: Registers,
     names: Vec<(Register, String)>,
     grouped: bool,
-    /// Whether a key may be absent: it is NULL then.
+    /// Whether a grouping set may omit a key, which is NULL then.
     partial: bool,
-    /// Register of the mask of absent keys, and whether a GROUPING function asked for it.
+    /// Register of the mask of omitted keys, and whether a GROUPING function uses it.
     mask: Register,
     asked: Cell<bool>,
 }
@@ -209,12 +208,12 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// Register of the mask of absent keys, if a GROUPING function asked for it.
+    /// Returns the register of the mask of omitted keys, if a GROUPING function uses it.
     pub(crate) fn grouping_id(&self) -> Option<Register> {
         self.asked.get().then_some(self.mask)
     }
 
-    /// Makes the arguments of GROUPING and GROUPING_ID the mask and the bits of it that are meant.
+    /// Replaces the arguments of GROUPING and GROUPING_ID by the mask and the bits to return.
     fn grouping(&self, function: &str, arguments: &[Expr]) -> Result<Box<[Expr]>> {
         self.asked.set(true);
         let mask = Expr::constant(types::Value::Int(0), DataType::Int);
@@ -228,7 +227,7 @@ impl<'g> Scope<'g> {
         Ok(bits.into())
     }
 
-    /// Lets an expression read the keys instead of the rows.
+    /// Rewrites an expression to read the keys instead of the ungrouped rows.
     pub(crate) fn apply(&self, expr: &mut Expr, place: Place) -> Result<()> {
         let mut wrong = None;
         let mut failed = None;

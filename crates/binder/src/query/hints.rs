@@ -1,11 +1,11 @@
-//! What table hints ask of a scan, and what its database says about row versions.
+//! Table hints, and the row-version options of a table's database.
 
 use crate::Binder;
 use plan::query::{ScanHints, TableSource, Versions, Whole};
 use tsql::ast::{TableHint, TableHintKind, TableHintWord};
 
-/// Resolves table hints to what a scan does about them. Hints about the size of locks (ROWLOCK ..) change
-/// nothing: there is one size.
+/// Converts table hints to settings of a scan. Hints about lock granularity (ROWLOCK ..) have no
+/// effect, since there is only one.
 pub fn scan_hints(hints: &[TableHint]) -> ScanHints {
     let mut resolved = ScanHints::default();
     for hint in hints {
@@ -41,7 +41,7 @@ pub fn scan_hints(hints: &[TableHint]) -> ScanHints {
     resolved
 }
 
-/// Finds what a table's database says about row versions.
+/// Returns the row-version options of a table's database.
 pub(crate) fn versions_of(binder: &Binder<'_>, source: &TableSource) -> Versions {
     let TableSource::Table(table) = source else { return Versions::Private };
     if table.name.starts_with('#') && !table.name.starts_with("##") {

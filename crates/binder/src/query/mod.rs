@@ -1,10 +1,11 @@
 //! Binds queries: SELECT, its clauses, and set operations.
 //!
-//! A query becomes one tree of operators. FROM and WHERE are bound as written; `opt`
-//! makes a plan of it once the statement is whole.
+//! A query becomes one tree of operators. FROM and WHERE are bound as written; the optimizer makes
+//! a plan of the complete statement.
 //!
-//! - `spec.rs` binds one SELECT; `from.rs` its sources, `sample.rs` TABLESAMPLE; `group.rs` what grouping does to expressions;
-//! - `cte.rs` binds WITH, recursion included; `set.rs` UNION and its kin.
+//! - `spec.rs` binds one SELECT; `from.rs` its sources, `sample.rs` TABLESAMPLE; `group.rs`
+//!   rewrites expressions above GROUP BY;
+//! - `cte.rs` binds WITH, recursion included; `set.rs` binds UNION, EXCEPT and INTERSECT.
 
 mod bulk;
 mod check_option;
@@ -41,12 +42,14 @@ pub use hints::scan_hints;
 pub use spec::{bind_spec_parts, compound, top_of, traits_of};
 pub use temporal::SystemTime;
 
-/// Levels of expressions, subqueries, views, derived tables and CTEs that may unfold into each other.
+/// Maximum nesting of expressions, subqueries, views, derived tables and CTEs that expand into each
+/// other.
 const NESTING_MAX: u32 = 512;
-/// Stack for the operators that the clauses of one SELECT are: filters, an aggregate, windows, a sort and their like.
+/// Stack for the operators of one SELECT's clauses: filters, an aggregate, windows, a sort and the
+/// like.
 const LEVEL_BYTES: usize = 8 * depth::NODE_BYTES;
 
-/// Binds a query expression in a level of its own: a subquery, a derived table, the source of INSERT.
+/// Binds a query expression in a new level: a subquery, a derived table, the source of INSERT.
 ///
 /// # Errors
 /// Those of names (207, 208, 209, 4104), types and clauses.
@@ -57,7 +60,7 @@ pub fn bind_query(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Qu
     })
 }
 
-/// Binds a subquery: nothing outside reads its registers, so what it does not read is left out.
+/// Binds a subquery. No outer expression reads its registers, so unread columns are removed.
 ///
 /// # Errors
 /// As [`bind_query`].
@@ -68,7 +71,7 @@ pub fn bind_subquery(binder: &mut Binder<'_>, query: &QueryExpression) -> Result
     Ok(query)
 }
 
-/// Binds the query of EXISTS, whose output nobody reads.
+/// Binds the query of EXISTS, whose output is never read.
 ///
 /// # Errors
 /// As [`bind_query`].
@@ -102,7 +105,7 @@ fn bind_body(
     }
 }
 
-/// Goes a level deeper, if there is one left.
+/// Goes one level deeper, or returns an error.
 fn deeper(
     binder: &mut Binder<'_>,
     bind: impl FnOnce(&mut Binder<'_>) -> Result<Query>,
@@ -118,21 +121,21 @@ fn deeper(
 }
 
 impl Binder<'_> {
-    /// Gives out a register.
+    /// Allocates one new register.
     pub fn new_register(&mut self) -> Register {
         let register = Register(self.registers);
         self.registers += 1;
         register
     }
 
-    /// Gives out consecutive registers and returns the first.
+    /// Allocates consecutive registers, and returns the first.
     pub fn new_registers(&mut self, count: usize) -> Register {
         let first = Register(self.registers);
         self.registers += u32::try_from(count).unwrap_or(u32::MAX);
         first
     }
 
-    /// Gives out a row number for a scan.
+    /// Allocates a row number for a scan.
     pub fn new_row(&mut self) -> u32 {
         self.rows += 1;
         self.rows - 1

@@ -1,4 +1,4 @@
-//! PIVOT and UNPIVOT: values that become columns, and columns that become values.
+//! PIVOT turns values into columns; UNPIVOT turns columns into values.
 
 use tsql::ast::{self, Ident, TableAlias, TableRef};
 use types::value::ColumnType;
@@ -14,13 +14,13 @@ use plan::query::{Aggregate, AggregateCall, Node, ValuesScan};
 use plan::sink::Traits;
 use plan::walk;
 
-/// The source that is turned, in a level of its own.
+/// The source of a PIVOT or UNPIVOT, bound in a separate level.
 struct Turned {
     node: Node,
     columns: Vec<SourceColumn>,
 }
 
-/// Binds the source and, while its columns are in scope, what `inner` needs of them.
+/// Binds the source and, while its columns are in scope, runs `inner`.
 fn with_source<T>(
     binder: &mut Binder<'_>,
     source: &TableRef,
@@ -32,7 +32,7 @@ fn with_source<T>(
     binder.levels.push(Level::default());
     let bound: Result<_> = (|| {
         let node = bind_table_ref(binder, source, Lateral::No)?;
-        // Columns that are not named are read as well: rows are grouped by them.
+        // Columns that are not named are read too, since rows are grouped by them.
         binder
             .levels
             .iter()
@@ -57,7 +57,7 @@ fn column_expr(column: &ast::ColumnName) -> ast::Expr {
     ast::Expr { kind: ast::ExprKind::Column(Box::new(column.clone())), span }
 }
 
-/// Groups by the columns that are not named, with one aggregate for each value.
+/// Binds PIVOT: groups by the columns that are not named, with one aggregate for each value.
 pub(crate) fn bind_pivot(binder: &mut Binder<'_>, pivot: &ast::Pivot) -> Result<Node> {
     let alias = alias_of(pivot.alias.as_ref())?;
     let call = &pivot.aggregate;
@@ -117,7 +117,7 @@ pub(crate) fn bind_pivot(binder: &mut Binder<'_>, pivot: &ast::Pivot) -> Result<
     Ok(node)
 }
 
-/// `column = value`, where the value is written as a name.
+/// Returns `column = value`, where the value is written as a name.
 fn is_value(key: &Expr, value: &Ident) -> Result<Expr> {
     let text = Value::nvarchar(value);
     let units = u16::try_from(value.encode_utf16().count()).unwrap_or(4_000);
@@ -148,7 +148,7 @@ fn add_turned(
     add_source(binder, SourceName { alias: &alias.name, schema: None }, columns, None)
 }
 
-/// Makes of each row one for each of the columns that is not NULL.
+/// Binds UNPIVOT: returns one row for each listed column that is not NULL.
 pub(crate) fn bind_unpivot(binder: &mut Binder<'_>, unpivot: &ast::Unpivot) -> Result<Node> {
     let alias = alias_of(unpivot.alias.as_ref())?;
     let (turned, values) = with_source(binder, &unpivot.source, |binder| {

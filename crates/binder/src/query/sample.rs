@@ -1,4 +1,4 @@
-//! TABLESAMPLE: how much of a table, and by which seed.
+//! TABLESAMPLE: the size of the sample, and its seed.
 
 use tsql::ast;
 use types::value::ColumnType;
@@ -13,7 +13,7 @@ use plan::walk;
 /// Binds the clause of a table with this name.
 ///
 /// # Errors
-/// 476 to 479, 497 and 498, as SQL Server has them.
+/// 476 to 479, 497 and 498, as in SQL Server.
 pub(crate) fn bind(
     binder: &mut Binder<'_>,
     clause: &ast::TableSample,
@@ -30,7 +30,7 @@ pub(crate) fn bind(
     Ok(Sample { size, seed })
 }
 
-/// Returns what a constant is, and its type.
+/// Returns the value and type of a constant.
 fn constant(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<(Value, ColumnType)> {
     let bound = bind_expr(binder, expr)?;
     let mut has_variable = false;
@@ -62,7 +62,7 @@ fn literal(expr: &Expr) -> Option<(Value, ColumnType)> {
     }
 }
 
-/// ROWS and REPEATABLE: a whole number above 0.
+/// Binds the value of ROWS or REPEATABLE: an integer above 0.
 fn positive(binder: &mut Binder<'_>, expr: &ast::Expr, table: &str) -> Result<u64> {
     let number = match constant(binder, expr)?.0 {
         Value::TinyInt(n) => i64::from(n),
@@ -77,7 +77,7 @@ fn positive(binder: &mut Binder<'_>, expr: &ast::Expr, table: &str) -> Result<u6
     }
 }
 
-/// PERCENT: a share of 2 to the power of 64; none for all.
+/// Binds PERCENT as a fraction in units of 2^-64; `None` for all rows.
 fn share(binder: &mut Binder<'_>, expr: &ast::Expr, table: &str) -> Result<Option<u64>> {
     let (value, ty) = constant(binder, expr)?;
     let float = ColumnType { data_type: DataType::Float, nullable: false, ..ty };

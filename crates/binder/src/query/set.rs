@@ -1,4 +1,4 @@
-//! UNION, EXCEPT and INTERSECT, and ORDER BY over what is no single SELECT.
+//! UNION, EXCEPT and INTERSECT, and ORDER BY over a query that is not a single SELECT.
 
 use std::collections::VecDeque;
 
@@ -17,8 +17,8 @@ use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Limit, Node, OutputColumn, Query, SetKind, SetOperation, SortKey};
 use plan::sink::Traits;
 
-/// Binds a chain of set operations. It means what it says from left to right; as operators, a run that may be done in any
-/// order is as deep as the logarithm of its length.
+/// Binds a chain of set operations. Its meaning is from left to right; a run of operations that can
+/// be reordered becomes a tree of logarithmic depth.
 pub(crate) fn bind_chain(
     binder: &mut Binder<'_>,
     first: &QueryBody,
@@ -62,10 +62,11 @@ fn kind_of(op: SetOp) -> SetKind {
     }
 }
 
-/// Returns the operation that the next operands of a chain are part of, whatever their order, and how many they are.
+/// Returns the operation of the next run of operands that can be reordered, and their number.
 ///
-/// A UNION takes duplicates away whatever is UNION ALL before it; `a EXCEPT b EXCEPT c` is `a` without the rows of both.
-/// Where rows are compared, all operands have to be of the types in which they would be compared one by one.
+/// A UNION removes duplicates of any UNION ALL before it; `a EXCEPT b EXCEPT c` is `a` without the
+/// rows of both. Where rows are compared, all operands must have the types in which they would be
+/// compared one by one.
 fn first_run(left: &Query, operands: &[(SetKind, Query)]) -> Option<(SetKind, usize)> {
     let (kind, _) = operands.first()?;
     let count = |belongs: &dyn Fn(&(SetKind, Query)) -> bool| {
@@ -88,7 +89,8 @@ fn has_types_of(query: &Query, other: &Query) -> bool {
         })
 }
 
-/// Unites queries in pairs, and pairs of those, until one is left: `UNION [ALL]` and INTERSECT may be done in any order.
+/// Combines queries in pairs, and pairs of those, until one is left: for `UNION [ALL]` and
+/// INTERSECT.
 pub(crate) fn unite(
     binder: &mut Binder<'_>,
     kind: SetKind,
@@ -118,7 +120,7 @@ pub(crate) fn unite(
     }
 }
 
-/// Brings the columns of queries to their common types, as if they met one after the other.
+/// Converts the columns of queries to their common types, as if they were combined one by one.
 fn bring_together(queries: &mut [Query]) -> Result<()> {
     let width = queries.first().map_or(0, |query| query.output.len());
     if queries.iter().any(|query| query.output.len() != width) {
@@ -146,7 +148,7 @@ fn bring_together(queries: &mut [Query]) -> Result<()> {
     Ok(())
 }
 
-/// Combines two queries: their columns meet in common types.
+/// Combines two queries, with their columns converted to common types.
 pub(crate) fn combine(
     binder: &mut Binder<'_>,
     kind: SetKind,
@@ -160,7 +162,7 @@ pub(crate) fn combine(
     let mut registers = Vec::with_capacity(left.output.len());
     for (l, r) in left.output.iter_mut().zip(&mut right.output) {
         let untyped = l.traits.untyped && r.traits.untyped;
-        // What is NULL in all branches up to here takes the type of the next.
+        // A column that is NULL in all branches so far has the type of the next branch.
         for side in [&mut *l, &mut *r] {
             if side.traits.untyped {
                 side.expr = Expr::constant(types::Value::Null, types::DataType::Int);
@@ -178,7 +180,7 @@ pub(crate) fn combine(
     Ok(Query { root: Node::SetOperation(Box::new(operation)), output })
 }
 
-/// Brings two columns to their common type, which it returns.
+/// Converts two columns to their common type, and returns it.
 pub(crate) fn unify(left: &mut Expr, right: &mut Expr) -> Result<ColumnType> {
     let nullable = left.ty.nullable || right.ty.nullable;
     let common = common_type([&*left, &*right].into_iter())?.unwrap_or(left.ty);
@@ -191,7 +193,7 @@ pub(crate) fn unify(left: &mut Expr, right: &mut Expr) -> Result<ColumnType> {
     Ok(ty)
 }
 
-/// Applies ORDER BY, OFFSET and FETCH to a query by its output columns; `body` is what it was bound from.
+/// Applies ORDER BY, OFFSET and FETCH to a query's output columns; `body` is its syntax tree.
 pub(crate) fn order_output(
     binder: &mut Binder<'_>,
     (query, body): (Query, &QueryBody),
@@ -227,8 +229,8 @@ pub(crate) fn order_output(
     Ok(Query { root, output })
 }
 
-/// Finds the item of the first SELECT that is the same column: `ORDER BY t.c` behind a UNION means what the
-/// first operand calls so, and `ORDER BY c` too if no column of the result has that name.
+/// Finds the item of the first SELECT for an ORDER BY key: `ORDER BY t.c` after a UNION refers to
+/// the first operand's column, and so does `ORDER BY c` if no output column has that name.
 fn source_column(body: &QueryBody, output: &[OutputColumn], key: &ast::Expr) -> Option<usize> {
     let ast::ExprKind::Column(key) = &key.kind else { return None };
     if key.table.is_none() && output.iter().any(|column| Name::same(&column.name, &key.column)) {
@@ -258,7 +260,7 @@ fn source_column(body: &QueryBody, output: &[OutputColumn], key: &ast::Expr) -> 
             false
         }
     };
-    // Behind a star the places are not those of the items.
+    // After a star, positions of items and columns differ.
     let stars = |item: &ast::SelectItem| {
         matches!(item.kind, SelectItemKind::Star | SelectItemKind::QualifiedStar(_))
     };
@@ -266,7 +268,7 @@ fn source_column(body: &QueryBody, output: &[OutputColumn], key: &ast::Expr) -> 
     (!select.items[..place].iter().any(stars)).then_some(place)
 }
 
-/// Binds an ORDER BY item that sees the output columns only.
+/// Binds an ORDER BY item that can use only the output columns.
 fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr) -> Result<Expr> {
     if let ast::ExprKind::Literal(Literal::Int(n)) = &expr.kind {
         return match usize::try_from(*n) {
@@ -295,7 +297,7 @@ fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr
     bound.map_err(|error| if error.number == 207 { Msg::OrderByNotInSetList.into() } else { error })
 }
 
-/// Register of an output column of a set operation or of a parenthesised query.
+/// Returns the register of an output column of a set operation or a parenthesised query.
 fn column_register(expr: &Expr) -> Register {
     match expr.kind {
         ExprKind::Column(register) => register,

@@ -1,4 +1,4 @@
-//! Binds one SELECT: its clauses in the order in which they act.
+//! Binds one SELECT, clause by clause in logical order.
 
 use smol_str::SmolStr;
 use tsql::ast::{self, Literal, QuerySpec, SelectItem, SelectItemKind};
@@ -21,20 +21,20 @@ use plan::walk;
 
 /// One bound item of a select list.
 pub struct Item {
-    /// Name and value.
+    /// Name and value of the column.
     pub column: OutputColumn,
-    /// The variable that is assigned, in `SELECT @v = ..`.
+    /// The variable that it assigns, in `SELECT @v = ..`.
     pub assign: Option<Slot>,
 }
 
-/// Columns that a result may have: "Maximum capacity specifications for SQL Server".
+/// Maximum number of columns of a result: "Maximum capacity specifications for SQL Server".
 const SELECT_ITEMS_MAX: usize = 4_096;
 
-/// A bound SELECT before its output is given a meaning.
+/// A bound SELECT before its output is used.
 pub struct Parts {
-    /// How rows are made.
+    /// Operators that produce the rows.
     pub root: Node,
-    /// The select list.
+    /// Items of the select list.
     pub items: Vec<Item>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn bind_select(
     Ok(Query { root: parts.root, output: parts.items.into_iter().map(|i| i.column).collect() })
 }
 
-/// Binds a SELECT that returns rows, with the source that each bare column is of.
+/// Binds a SELECT that returns rows, and returns the source of each bare column.
 pub(crate) fn bind_owned(
     binder: &mut Binder<'_>,
     spec: &QuerySpec,
@@ -82,7 +82,7 @@ pub(crate) fn bind_owned(
     Ok((Query { root: parts.root, output }, owners))
 }
 
-/// Binds a SELECT in a level of its own.
+/// Binds a SELECT in a new level.
 pub fn bind_spec_parts(
     binder: &mut Binder<'_>,
     spec: &QuerySpec,
@@ -194,7 +194,7 @@ fn bind_items(binder: &mut Binder<'_>, items: &[SelectItem]) -> Result<Vec<Item>
     Ok(bound)
 }
 
-/// Binds `target op= value` to the value that the target gets.
+/// Binds `target op= value`: returns the value that is assigned.
 pub fn compound(op: ast::AssignOp, target: Expr, value: Expr, meaning: Meaning) -> Result<Expr> {
     let op = match op {
         ast::AssignOp::Assign => return Ok(value),
@@ -210,15 +210,15 @@ pub fn compound(op: ast::AssignOp, target: Expr, value: Expr, meaning: Meaning) 
     arithmetic(arithmetic_op(op), target, value, meaning)
 }
 
-/// Finds what a column of a result is beside its type. A bare column is what it is in its table; a `decimal`
-/// that is written as a number, or converted to `numeric` by that name, is one; what is computed of such is,
-/// too.
+/// Returns the properties of a result column besides its type. A bare column has those of its
+/// table; an expression is `numeric` if it is a number literal or converted to `numeric` by that
+/// name, or is computed from one.
 pub fn traits_of(binder: &Binder<'_>, written: &ast::Expr, bound: &Expr) -> Traits {
     if let ExprKind::Column(register) = bound.kind {
         let level = binder.levels.last();
         let mut columns = level.iter().flat_map(|l| &l.sources).flat_map(|s| &s.columns);
         if let Some(column) = columns.find(|c| c.register == register) {
-            // Who names a hidden column shows it.
+            // A hidden column that is named explicitly is shown.
             return Traits { hidden: false, ..column.traits };
         }
     }
@@ -243,7 +243,7 @@ fn is_numeric(binder: &Binder<'_>, written: &ast::Expr) -> bool {
             results.chain(otherwise.as_deref()).any(|e| is_numeric(binder, e))
         }
         E::Iif(iif) => is_numeric(binder, &iif.then) || is_numeric(binder, &iif.otherwise),
-        // "SCOPE_IDENTITY (Transact-SQL)" and its kin return numeric(38, 0).
+        // "SCOPE_IDENTITY (Transact-SQL)" and related functions return numeric(38, 0).
         E::Call(call) => {
             ["SCOPE_IDENTITY", "IDENT_CURRENT", "IDENT_SEED", "IDENT_INCR"]
                 .iter()
@@ -298,7 +298,7 @@ fn expand_star(
     }
 }
 
-/// Bound ORDER BY: keys, and output columns that are computed before the sort.
+/// A bound ORDER BY: keys, and output columns that are computed before the sort.
 struct Order {
     keys: Vec<SortKey>,
     computed: Vec<(Register, Expr)>,
@@ -318,7 +318,8 @@ fn bind_order(
                 if !spec.distinct
                     && !matches!(expr.kind, ExprKind::Column(_) | ExprKind::Constant(_))
                 {
-                    // Evaluated once per row, before the sort: the output and the key are one value.
+                    // Evaluated once per row, before the sort, since output and key are the same
+                    // value.
                     let register = binder.new_register();
                     let ty = expr.ty;
                     let computed =
@@ -341,7 +342,7 @@ fn bind_order(
     Ok(order)
 }
 
-/// Refuses types that have no order.
+/// Refuses types that cannot be sorted.
 pub(crate) fn check_sortable(expr: &Expr) -> Result<()> {
     match expr.ty.data_type {
         DataType::Text | DataType::NText | DataType::Image => Err(Msg::TextNotComparable.into()),
@@ -350,7 +351,7 @@ pub(crate) fn check_sortable(expr: &Expr) -> Result<()> {
     }
 }
 
-/// Finds the output column that an ORDER BY item means by its position or its name.
+/// Finds the output column of an ORDER BY item, by its position or name.
 fn output_of(
     binder: &Binder<'_>,
     expr: &ast::Expr,
@@ -489,7 +490,7 @@ fn apply_order(
     })
 }
 
-/// Sorts rows, if there is anything to sort by.
+/// Adds a sort above `input`, if there are keys.
 pub(crate) fn sorted(input: Node, keys: Vec<SortKey>, limit: Option<Expr>) -> Node {
     if keys.is_empty() {
         return input;
@@ -498,17 +499,17 @@ pub(crate) fn sorted(input: Node, keys: Vec<SortKey>, limit: Option<Expr>) -> No
     Node::Sort(Box::new(Sort { input, keys, limit, live }))
 }
 
-/// A bound TOP.
+/// A bound TOP clause.
 pub struct Top {
-    /// How many rows, or what percentage of them.
+    /// Number of rows, or percentage.
     pub count: Expr,
-    /// PERCENT.
+    /// PERCENT: `count` is a percentage.
     pub percent: bool,
-    /// WITH TIES.
+    /// WITH TIES: includes rows equal to the last.
     pub ties: bool,
 }
 
-/// Binds TOP: its argument sees no columns.
+/// Binds TOP; its argument cannot use columns.
 pub fn top_of(binder: &mut Binder<'_>, top: &ast::Top) -> Result<Top> {
     let count = if top.percent {
         let expr = without_sources(binder, &top.count)?;
@@ -520,7 +521,7 @@ pub fn top_of(binder: &mut Binder<'_>, top: &ast::Top) -> Result<Top> {
     Ok(Top { count, percent: top.percent, ties: top.with_ties })
 }
 
-/// Binds a number of rows: TOP, OFFSET, FETCH.
+/// Binds a row count of TOP, OFFSET or FETCH.
 pub(super) fn row_count(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
     let expr = without_sources(binder, expr)?;
     if !expr.ty.data_type.is_integer() && !expr.is_null_literal() {

@@ -1,7 +1,9 @@
-//! FOR SYSTEM_TIME: the versions of a system-versioned table's rows that held then.
+//! FOR SYSTEM_TIME: the row versions of a system-versioned table that were valid at a time or in an
+//! interval.
 //!
-//! The table becomes the union of itself and its history, each with a condition on the period; what a query
-//! asks beside that goes into both. A view hands the clause to the system-versioned tables behind it.
+//! The table becomes the union of itself and its history table, each with a condition on the
+//! period; filters of the query are pushed into both. A view passes the clause to the
+//! system-versioned tables behind it.
 
 use std::sync::Arc;
 
@@ -22,29 +24,30 @@ use plan::sink::Traits;
 /// FOR SYSTEM_TIME with its arguments bound.
 pub struct SystemTime {
     span: Span,
-    /// Whether there was a system-versioned table for it.
+    /// Whether a system-versioned table has used it.
     used: bool,
 }
 
-/// Which versions are asked for.
+/// The row versions to return.
 #[derive(Clone)]
 enum Span {
-    /// Those that held at a moment.
+    /// Those valid at this time.
     AsOf(Expr),
-    /// Those that held at some time from the first to the second, the second excluded.
+    /// Those valid at any time from the first to the second, the second excluded.
     FromTo(Expr, Expr),
-    /// The same, with what started at the second.
+    /// The same, including those that became valid at the second.
     Between(Expr, Expr),
-    /// Those that held only within the two.
+    /// Those whose whole period is within the two.
     ContainedIn(Expr, Expr),
-    /// All that held for some time.
+    /// All with a non-empty period.
     All,
 }
 
-/// Binds a table or view FOR SYSTEM_TIME.
+/// Binds a table or view with FOR SYSTEM_TIME.
 ///
 /// # Errors
-/// 13544 if there is no system-versioned table, 13590 for a second clause, and those of names and types.
+/// 13544 if there is no system-versioned table, 13590 for a second clause, and errors of names and
+/// types.
 pub(crate) fn bind(
     binder: &mut Binder<'_>,
     source: &ast::TableSource,
@@ -99,10 +102,10 @@ fn bind_span(binder: &mut Binder<'_>, clause: &ast::SystemTime) -> Result<Span> 
     })
 }
 
-/// Adds a system-versioned table to the innermost level as the versions that are asked for.
+/// Adds the requested row versions of a system-versioned table to the innermost level.
 ///
 /// # Errors
-/// 229 without SELECT on the history table, those of types.
+/// 229 without SELECT on the history table, and errors of types.
 pub(crate) fn bind_versions(
     binder: &mut Binder<'_>,
     table: &Arc<TableDef>,
@@ -132,7 +135,7 @@ pub(crate) fn bind_versions(
     Ok(node)
 }
 
-/// The rows of one of the two tables that are asked for.
+/// Returns the requested rows of one of the two tables.
 fn versions(
     binder: &mut Binder<'_>,
     table: &Arc<TableDef>,
@@ -167,8 +170,8 @@ fn versions(
     Ok(Query { root, output })
 }
 
-/// What a version's period has to satisfy. One that held for no time is in none of them: it was made and
-/// replaced in one transaction.
+/// Returns the conditions on a version's period. A version with an empty period is never returned:
+/// it was created and replaced in one transaction.
 fn conditions(span: &Span, start: &Expr, end: &Expr) -> Result<Vec<Expr>> {
     use CompareOp as Op;
     let is = |column: &Expr, op, moment: &Expr| compare(op, column.clone(), moment.clone());

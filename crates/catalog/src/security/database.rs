@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{Catalog, Database, Permission, Schema};
 
-/// Fixed roles with the permissions of the database that they have, as the documentation of database-level roles
-/// lists them. db_owner has all.
+/// Fixed roles with the database permissions that they have, as the documentation of database-level
+/// roles lists them. db_owner has all permissions.
 const ROLES: [(i32, &[&str]); 4] = [
     (DB_ACCESS_ADMIN, &["ALTER ANY USER", "CONNECT", "CREATE SCHEMA"]),
     (DB_SECURITY_ADMIN, &["ALTER ANY ROLE", "CREATE ROLE", "CREATE SCHEMA", "VIEW DEFINITION"]),
@@ -35,11 +35,11 @@ const ROLES: [(i32, &[&str]); 4] = [
     (DB_BACKUP_OPERATOR, &["BACKUP DATABASE", "BACKUP LOG", "CHECKPOINT"]),
 ];
 
-/// The permission to see the state of a database.
+/// The permission to read views about the state of a database.
 pub const VIEW_STATE: &str = "VIEW DATABASE STATE";
 
-/// Tells whether a permission of a database implies another: `sys.fn_builtin_permissions` has ALTER cover what makes
-/// and changes things, and CONTROL cover all.
+/// Returns whether a database permission implies another: by `sys.fn_builtin_permissions`, ALTER
+/// covers creating and changing items, and CONTROL covers all.
 fn implies(held: &str, asked: &str) -> bool {
     let changes = asked.starts_with("CREATE ") || asked.starts_with("ALTER ANY ");
     match held {
@@ -53,7 +53,7 @@ fn implies(held: &str, asked: &str) -> bool {
 }
 
 impl Rights {
-    /// Tells whether the login has a permission of the database itself, such as CREATE TABLE.
+    /// Returns whether the login has a permission of the database itself, such as CREATE TABLE.
     pub fn has_of_database(&self, database: &Database, permission: &str) -> bool {
         if self.all {
             return true;
@@ -76,7 +76,7 @@ impl Rights {
     /// Checks a permission of the database itself, such as CREATE TABLE.
     ///
     /// # Errors
-    /// 262.
+    /// 262 if it is missing.
     pub fn check_database(&self, database: &Database, permission: &str) -> Result<()> {
         if self.has_of_database(database, permission) {
             return Ok(());
@@ -87,7 +87,7 @@ impl Rights {
     /// Checks that the login may see the state of a database.
     ///
     /// # Errors
-    /// 262, which 297 follows.
+    /// 262, followed by 297.
     pub fn check_database_state(&self, database: &Database) -> Result<()> {
         match self.views_database_state(database) {
             true => Ok(()),
@@ -95,18 +95,18 @@ impl Rights {
         }
     }
 
-    /// Tells whether the login owns a database, as `dbo` or as a member of `db_owner`.
+    /// Returns whether the login owns a database: as `dbo` or as a member of `db_owner`.
     pub fn owns(&self, database: &Database) -> bool {
         self.all || self.principals(database).contains(&DB_OWNER)
     }
 
-    /// Tells whether the login may change a database: ALTER on it, or ALTER ANY DATABASE.
+    /// Returns whether the login may alter a database: ALTER on it, or ALTER ANY DATABASE.
     pub fn alters_database(&self, catalog: &Catalog, database: &Database) -> bool {
         self.has_of_database(database, "ALTER") || self.has_of_server(catalog, "ALTER ANY DATABASE")
     }
 
-    /// Tells whether the login has a permission on a schema: as its owner, by a GRANT on it or on the database, or
-    /// by a role.
+    /// Returns whether the login has a permission on a schema: as its owner, by a GRANT on it or on
+    /// the database, or through a role.
     pub fn has_on_schema(&self, database: &Database, schema: &Schema, permission: &str) -> bool {
         if self.all {
             return true;

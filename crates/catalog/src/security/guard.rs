@@ -1,4 +1,4 @@
-//! What may be done with single columns of a source, where that is not the same for all.
+//! Column permissions of a table or view, where they differ between its columns.
 
 use std::sync::Arc;
 
@@ -7,15 +7,16 @@ use types::{Error, Msg, Result};
 use super::{Rights, Securable, is_of_column};
 use crate::Database;
 
-/// What may be done with single columns of a source: there is one where permissions are about columns.
+/// Column permissions of a table or view. Exists only where a GRANT or DENY names a column.
 #[derive(Debug)]
 pub struct Guard {
     database: String,
     schema: String,
     name: String,
-    /// Of each column whether it may be read, and whether it may be changed.
+    /// For each column: whether it may be read, and whether it may be changed.
     columns: Vec<(bool, bool)>,
-    /// Whether what is asked first is the whole object: where nothing of it may be read.
+    /// Whether a read is reported as missing permission on the object, because no column may be
+    /// read.
     whole: bool,
 }
 
@@ -36,12 +37,13 @@ impl Guard {
     /// Checks that a column may be changed.
     ///
     /// # Errors
-    /// 230.
+    /// 230 if it may not.
     pub fn check_change(&self, place: usize, column: &str) -> Result<()> {
         self.check(self.columns.get(place).is_none_or(|may| may.1), "UPDATE", column)
     }
 
-    /// Makes the guard of an object that has so many columns; `None` where no permission is about a column of it.
+    /// Returns the guard of an object with this many columns; `None` if no permission names one of
+    /// them.
     pub fn of(
         rights: &Rights,
         database: &Database,
@@ -65,8 +67,9 @@ impl Guard {
         }))
     }
 
-    /// Makes the guard of what OUTPUT shows of an object, which was not asked for SELECT: `places` tells of each
-    /// column shown which one of the object it is, if any. `None` where all may be read.
+    /// Returns the guard for the columns that OUTPUT shows of an object, on which SELECT was not
+    /// checked. `places` maps each column shown to one of the object, if it is one. `None` if all
+    /// may be read.
     pub fn of_output(
         rights: &Rights,
         database: &Database,

@@ -1,12 +1,13 @@
-//! What a login may do: fixed roles, permissions of the server, of a database, and of what is in it.
+//! Permission checks of a login: fixed roles, permissions of the server, of a database, and of its
+//! objects.
 //!
-//! Asked when a statement is bound, not for each row. A plan that was bound with checks belongs to
-//! texts of that login alone (`Rights::key` is part of a text's key in the caches); GRANT, DENY and
-//! REVOKE make a new version of the catalog, and with it new plans.
+//! Permissions are checked when a statement is bound, not for each row. A plan that was bound with
+//! checks is reused only for texts of the same login (`Rights::key` is part of the caches' key);
+//! GRANT, DENY and REVOKE create a new catalog version, and so new plans.
 //!
-//! What a module does inside is not asked again where the chain of ownership holds: where the object has the
-//! module's owner (`owner.rs`). Definitions, DBCC and what shows the state of the server are outside of the
-//! chain. docs/permissions.md lists what everything asks for.
+//! What a module does is not checked again while the ownership chain is unbroken: while the object
+//! has the module's owner (`owner.rs`). DDL, DBCC and views about the state of the server are not
+//! part of the chain. docs/permissions.md lists the permission that each statement needs.
 
 mod database;
 mod guard;
@@ -48,24 +49,23 @@ const DB_DATA_READER: i32 = 16_390;
 const DB_DATA_WRITER: i32 = 16_391;
 const DB_DENY_DATA_READER: i32 = 16_392;
 const DB_DENY_DATA_WRITER: i32 = 16_393;
-/// Ids of fixed roles begin here; db_owner is the first.
-/// `principal_id` of the first fixed role.
+/// `principal_id` of the first fixed role, db_owner.
 pub const FIXED_ROLE_FIRST: i32 = DB_OWNER;
 
-/// What a login may do, as of a version of the catalog.
+/// The permissions of a login, as of one version of the catalog.
 #[derive(Clone, Debug)]
 pub struct Rights {
     login: String,
     id: i32,
     all: bool,
     server_state: bool,
-    /// Database and id of the user that EXECUTE AS USER or a module's clause has made of the session:
-    /// nothing of the server counts then.
+    /// Database and user id while the session runs as a database user (EXECUTE AS USER, or a
+    /// module's clause). Server permissions do not apply then.
     user: Option<(i16, i32)>,
 }
 
 impl Rights {
-    /// Finds out what a login may do.
+    /// Returns the permissions of a login.
     pub fn of(catalog: &Catalog, login: &str) -> Self {
         let found = catalog.logins.get(&Name::new(login));
         let has = |permission| found.is_some_and(|l| server::has(catalog, l, permission));
@@ -79,31 +79,31 @@ impl Rights {
         }
     }
 
-    /// What a user of a database may do, and nothing of what its login may.
+    /// Returns the permissions of a database user, without those of its login.
     pub fn of_user(login: &str, database: i16, user: i32) -> Self {
-        // Below those of logins, and of no other user.
+        // Ids below those of logins, unique per database and user.
         let id = -(i32::from(database) << 16 | user) - 2;
         let login = login.to_owned();
         Self { login, id, all: false, server_state: false, user: Some((database, user)) }
     }
 
-    /// The same principal's by another version of the catalog.
+    /// Returns the same principal's permissions under another catalog version.
     pub fn renewed(&self, catalog: &Catalog) -> Self {
         if self.user.is_some() { self.clone() } else { Self::of(catalog, &self.login) }
     }
 
-    /// Tells whether the session runs as a user of a database and not as its login.
+    /// Returns whether the session runs as this database user instead of its login.
     #[inline]
     pub fn is_user(&self, database: i16, user: i32) -> bool {
         self.user == Some((database, user))
     }
 
-    /// The user that the session runs as, and its database.
+    /// Returns the user that the session runs as, and its database.
     pub fn user(&self) -> Option<(i16, i32)> {
         self.user
     }
 
-    /// The login whose permissions of the server count.
+    /// Returns the login whose server permissions apply.
     fn own_login<'c>(&self, catalog: &'c Catalog) -> Option<&'c Arc<Login>> {
         match self.user {
             Some(_) => None,
@@ -111,36 +111,38 @@ impl Rights {
         }
     }
 
-    /// The id of the login whose permissions of the server count.
+    /// Returns the id of the login whose server permissions apply.
     pub fn own_login_id(&self, catalog: &Catalog) -> Option<i32> {
         self.own_login(catalog).map(|login| login.principal_id)
     }
 
-    /// The id of the session's user in a database; none for a guest.
+    /// Returns the id of the session's user in a database; `None` for a guest.
     pub fn own_user(&self, database: &Database) -> Option<i32> {
         self.principals(database).get(1).copied().filter(|id| *id != GUEST)
     }
 
-    /// Tells whether nothing is forbidden.
+    /// Returns whether every permission is held, so that no check is needed.
     #[inline]
     pub fn is_all(&self) -> bool {
         self.all
     }
 
-    /// Tells whose plans the login can share: 0 for those that were bound without a check.
+    /// Returns the key under which plans can be shared: 0 for plans that were bound without a
+    /// check.
     #[inline]
     pub fn key(&self) -> i32 {
         if self.all { 0 } else { self.id }
     }
 
-    /// Tells whether the login may enter a database: it has a user there, or guests are let in.
+    /// Returns whether the login may use a database: it has a user there, or guest is enabled.
     pub fn enters(&self, database: &Database) -> bool {
         const WITH_GUEST: [&str; 3] = ["master", "tempdb", "msdb"];
         let has_guest = WITH_GUEST.iter().any(|name| Name::same(name, &database.name));
         self.all || has_guest || !self.principals(database).contains(&GUEST)
     }
 
-    /// The login's user in a database, `guest` if it has none, with all roles that it is a member of.
+    /// Returns the login's user in a database (`guest` if it has none), and all roles that contain
+    /// it.
     pub fn principals(&self, database: &Database) -> Vec<i32> {
         let is_it = |p: &&Arc<Principal>| {
             p.kind == PrincipalKind::SqlUser
@@ -155,7 +157,7 @@ impl Rights {
     }
 }
 
-/// The principal `public`, a user or role, and all roles that it is a member of, by other roles too.
+/// Returns the principal `public`, a user or role, and all roles that contain it, directly or not.
 pub fn memberships(database: &Database, principal: i32) -> Vec<i32> {
     let mut ids = vec![PUBLIC, principal];
     if principal == DBO {
@@ -174,7 +176,7 @@ pub fn memberships(database: &Database, principal: i32) -> Vec<i32> {
     ids
 }
 
-/// What some rules say together: nothing, yes, or no if one of them denies.
+/// Returns the combined result of permissions: `None` without any, false if one is a DENY.
 fn verdict<'p>(rules: impl Iterator<Item = &'p Permission>) -> Option<bool> {
     let mut said = None;
     for rule in rules {

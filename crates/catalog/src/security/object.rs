@@ -1,5 +1,6 @@
-//! Permissions on objects and their columns. An object belongs to its schema's owner, unless ALTER AUTHORIZATION has
-//! given it another; the owners of the object and of its schema may do everything with it.
+//! Permissions on objects and their columns. An object's owner is its schema's owner, unless ALTER
+//! AUTHORIZATION has set another; the owners of the object and of its schema have all permissions
+//! on it.
 
 use types::{Error, Msg, Result};
 
@@ -9,27 +10,27 @@ use super::{
 };
 use crate::{Database, Object, Permission, TableDef};
 
-/// An object that is asked for.
+/// An object whose permissions are checked.
 #[derive(Clone, Copy)]
 pub struct Securable<'o> {
-    /// Its `object_id`.
+    /// `object_id` of the object.
     pub id: i32,
-    /// Its schema's id.
+    /// `schema_id` of its schema.
     pub schema_id: i32,
-    /// Its schema's name.
+    /// Name of its schema.
     pub schema: &'o str,
-    /// Its name.
+    /// Name of the object.
     pub name: &'o str,
 }
 
 impl<'o> Securable<'o> {
-    /// Names an object of a database.
+    /// Returns the ids and names of an object.
     pub fn of(database: &Database, object: &'o Object) -> Self {
         let schema_id = database.schema(object.schema()).map_or(super::DBO, |schema| schema.id);
         Self { id: object.id(), schema_id, schema: object.schema(), name: object.name() }
     }
 
-    /// Names a table.
+    /// Returns the ids and names of a table.
     pub fn table(table: &'o TableDef) -> Self {
         let (schema, name) = (table.schema.as_str(), table.name.as_str());
         Self { id: table.id, schema_id: table.schema_id, schema, name }
@@ -56,7 +57,7 @@ impl Rights {
         Err(Error::from(denied).with_state(5))
     }
 
-    /// Tells whether the login has a permission on an object.
+    /// Returns whether the login has a permission on an object.
     pub fn has(&self, database: &Database, object: &Securable<'_>, permission: &str) -> bool {
         if self.all {
             return true;
@@ -91,7 +92,7 @@ impl Rights {
         })
     }
 
-    /// Tells whether a permission is given on one column at least.
+    /// Returns whether a permission is held on at least one column.
     pub fn has_some_column(
         &self,
         database: &Database,
@@ -103,8 +104,9 @@ impl Rights {
         rules.any(|p| self.has_column(database, object, p.column_id, permission))
     }
 
-    /// Tells whether a permission is given on a column: what is said of the column counts before what is
-    /// said of the whole object, of which a DENY does not take back a GRANT on a column.
+    /// Returns whether a permission is held on a column. A permission on the column takes
+    /// precedence over one on the whole object: a DENY on the object does not revoke a GRANT on a
+    /// column.
     pub fn has_column(
         &self,
         database: &Database,
@@ -133,12 +135,12 @@ impl Rights {
         }
     }
 
-    /// Tells whether the login may change what an object is.
+    /// Returns whether the login may alter an object.
     pub fn alters(&self, database: &Database, object: &Object) -> bool {
         self.all || self.has(database, &Securable::of(database, object), "ALTER")
     }
 
-    /// Tells whether the login may drop an object: CONTROL on it, or ALTER on its schema.
+    /// Returns whether the login may drop an object: CONTROL on it, or ALTER on its schema.
     pub fn drops(&self, database: &Database, object: &Object) -> bool {
         let in_schema = || database.schema(object.schema());
         self.all
@@ -146,8 +148,8 @@ impl Rights {
             || in_schema().is_some_and(|schema| self.has_on_schema(database, schema, "ALTER"))
     }
 
-    /// Tells whether the login owns a table or may define things in its database: what DBCC asks of who checks or
-    /// reseeds a table.
+    /// Returns whether the login owns a table or may run DDL in its database, which DBCC needs to
+    /// check or reseed it.
     pub fn keeps(&self, database: &Database, table: &TableDef) -> bool {
         let ids = self.principals(database);
         self.all
@@ -156,21 +158,21 @@ impl Rights {
     }
 }
 
-/// Tells whether one of these principals owns an object or the schema that it is in.
+/// Returns whether one of these principals owns an object or its schema.
 fn owns(database: &Database, ids: &[i32], object: &Securable<'_>) -> bool {
     let own = database.owner_of(object.id, object.schema_id);
     let of_schema = database.owner_of_schema(object.schema_id);
     ids.contains(&own) || ids.contains(&of_schema)
 }
 
-/// Tells whether a permission is about one column of an object.
+/// Returns whether a permission names one column of an object.
 pub fn is_of_column(permission: &Permission, object_id: i32) -> bool {
     permission.class == Class::Object
         && permission.object_id == object_id
         && permission.column_id != 0
 }
 
-/// Tells whether a login has a permission on a column of an object.
+/// Returns whether a login has a permission on a column of an object.
 pub fn has_on_column(
     rights: &Rights,
     database: &Database,
@@ -182,7 +184,7 @@ pub fn has_on_column(
     rights.all || rights.has_column(database, &object, column_id, permission)
 }
 
-/// Tells whether a login has a permission on an object.
+/// Returns whether a login has a permission on an object.
 pub fn has_on_object(
     rights: &Rights,
     database: &Database,
@@ -206,10 +208,10 @@ pub fn check_object(
     rights.check(database, &Securable { id, schema_id, schema, name }, permission)
 }
 
-/// Checks that foreign keys may be made to columns of a table.
+/// Checks that foreign keys may reference columns of a table.
 ///
 /// # Errors
-/// 229, or 230 where some columns may be referred to.
+/// 229, or 230 if only some columns may be referenced.
 pub fn check_references(
     rights: &Rights,
     database: &Database,

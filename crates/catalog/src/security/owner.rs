@@ -1,10 +1,10 @@
-//! Who owns an object, and how far a chain of ownership reaches.
+//! Owners of objects, and how far an ownership chain reaches.
 
 use super::Securable;
 use crate::name::Name;
 use crate::{Catalog, DBO, ModuleDef, ProcedureDef};
 
-/// Who owns an object: a principal of a database.
+/// The owner of an object: a principal of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     database: i16,
@@ -12,13 +12,14 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Of an object, by its ids.
+    /// Returns the owner of an object, by its ids.
     pub fn of(catalog: &Catalog, database: i16, (id, schema_id): (i32, i32)) -> Self {
         let found = catalog.database_by_id(database);
         Self { database, principal: found.map_or(DBO, |d| d.owner_of(id, schema_id)) }
     }
 
-    /// Of a procedure. A temporary one is of the session that made it and begins no chain.
+    /// Returns the owner of a procedure. A temporary one belongs to its session and begins no
+    /// chain.
     pub fn of_procedure(catalog: &Catalog, procedure: &ProcedureDef) -> Self {
         const NOT_ANY: i32 = -1;
         let database = procedure.database_id;
@@ -28,7 +29,7 @@ impl Owner {
         Self::of(catalog, database, (procedure.id, procedure.schema_id))
     }
 
-    /// Of a view, function or trigger. A trigger is of the owner of what it is on.
+    /// Returns the owner of a view, function or trigger; for a trigger, that of its table or view.
     pub fn of_module(catalog: &Catalog, module: &ModuleDef) -> Self {
         let (mut id, mut schema_id) = (module.id, module.schema_id);
         let database = catalog.database_by_id(module.database_id);
@@ -42,8 +43,8 @@ impl Owner {
         Self::of(catalog, module.database_id, (id, schema_id))
     }
 
-    /// Tells whether a chain that has come to one owner goes on to another: to the same one; in another database, where
-    /// DB_CHAINING is on in both and the owners are one login.
+    /// Returns whether an ownership chain continues from this owner to another: if they are the
+    /// same, or one login's in two databases with DB_CHAINING ON.
     pub fn reaches(self, catalog: &Catalog, other: Self) -> bool {
         if self.database == other.database {
             return self.principal == other.principal;

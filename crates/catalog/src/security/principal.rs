@@ -1,4 +1,4 @@
-//! Who may run as whom, and who may manage principals.
+//! Permissions to impersonate and to manage principals.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use crate::SA_PRINCIPAL;
 use crate::{Catalog, Database, Login, Permission, Principal};
 
 impl Rights {
-    /// Tells whether EXECUTE AS USER is allowed: of oneself, of any user to the database's owner, or by
-    /// IMPERSONATE.
+    /// Returns whether EXECUTE AS USER is allowed: as oneself, as any user for the database's
+    /// owner, or by IMPERSONATE.
     pub fn may_be_user(&self, database: &Database, user: &Principal) -> bool {
         if self.owns(database) {
             return true;
@@ -18,7 +18,8 @@ impl Rights {
         ids.get(1) == Some(&user.id) || self.is_granted_on(database, user.id, "IMPERSONATE")
     }
 
-    /// Tells whether a GRANT on a user or role, or CONTROL of the database, gives a permission.
+    /// Returns whether a GRANT on a user or role, or CONTROL of the database, gives this
+    /// permission.
     pub fn is_granted_on(&self, database: &Database, principal: i32, permission: &str) -> bool {
         let ids = self.principals(database);
         let about = |p: &&Permission| {
@@ -35,7 +36,7 @@ impl Rights {
         verdict(database.permissions.iter().filter(about)) == Some(true)
     }
 
-    /// Tells whether EXECUTE AS LOGIN is allowed: of oneself, of any login to a sysadmin, or by
+    /// Returns whether EXECUTE AS LOGIN is allowed: as oneself, as any login for a sysadmin, or by
     /// IMPERSONATE.
     pub fn may_be_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
         let Some(own) = self.own_login(catalog) else { return self.all };
@@ -55,7 +56,7 @@ impl Rights {
             || verdict(catalog.server_permissions.iter().filter(about)) == Some(true)
     }
 
-    /// Tells whether a GRANT on a login gives a permission, or CONTROL SERVER does.
+    /// Returns whether a GRANT on a login, or CONTROL SERVER, gives this permission.
     pub fn is_granted_on_login(&self, catalog: &Catalog, wanted: &Login, permission: &str) -> bool {
         let Some(own) = self.own_login(catalog) else { return self.all };
         let about = |p: &&Permission| {
@@ -67,8 +68,8 @@ impl Rights {
         self.all || verdict(catalog.server_permissions.iter().filter(about)) == Some(true)
     }
 
-    /// Tells whether the login may change or drop another: ALTER ANY LOGIN, or ALTER on it; a sysadmin's login takes
-    /// CONTROL SERVER.
+    /// Returns whether the login may alter or drop another one: by ALTER ANY LOGIN, or ALTER on it;
+    /// for a sysadmin's login, CONTROL SERVER is needed.
     pub fn alters_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
         let granted = || {
             self.has_of_server(catalog, "ALTER ANY LOGIN")
@@ -77,8 +78,8 @@ impl Rights {
         self.all || (!Self::of(catalog, &wanted.name).all && granted())
     }
 
-    /// Returns the logins that catalog views show: all to who may change logins or see definitions, else one's own, those
-    /// that one has a permission on, and `sa`.
+    /// Returns the logins that catalog views show: all with ALTER ANY LOGIN or VIEW ANY DEFINITION;
+    /// otherwise the login itself, those it has a permission on, and `sa`.
     pub fn logins_in_sight<'c>(
         &self,
         catalog: &'c Catalog,
@@ -100,13 +101,13 @@ impl Rights {
         catalog.logins.values().filter(move |login| sees_all || shown.contains(&login.principal_id))
     }
 
-    /// Tells whether the login is the one named.
+    /// Returns whether the session's login is this one.
     pub fn is_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
         self.own_login(catalog).is_some_and(|own| own.principal_id == wanted.principal_id)
     }
 
-    /// Tells whether the login may change who is in a role: ALTER ANY ROLE, or ALTER on the role; of a fixed role
-    /// only owners of the database may.
+    /// Returns whether the login may change a role's members: by ALTER ANY ROLE, or ALTER on the
+    /// role; for a fixed role, only as owner of the database.
     pub fn alters_role(&self, database: &Database, role: &Principal) -> bool {
         let is_fixed = role.id >= FIXED_ROLE_FIRST;
         self.owns(database)
@@ -116,14 +117,15 @@ impl Rights {
                     || self.is_granted_on(database, role.id, "ALTER")))
     }
 
-    /// Tells whether the login may give something to a principal, as its owner or as what it runs as: it is that,
+    /// Returns whether the login may make a principal an owner or EXECUTE AS user: it is that
+    /// principal,
     /// is a member of it, or may impersonate it.
     pub fn may_give_to(&self, database: &Database, principal: &Principal) -> bool {
         self.may_be_user(database, principal)
             || self.principals(database)[1..].contains(&principal.id)
     }
 
-    /// Tells whether the login may grant what is about a user or role.
+    /// Returns whether the login may grant permissions on a user or role.
     pub fn controls_principal(&self, database: &Database, principal: i32) -> bool {
         principal != DBO && self.is_granted_on(database, principal, "CONTROL")
     }

@@ -1,5 +1,5 @@
-//! What permissions of a database say about its objects, gathered once so that many objects are asked about: a bit for
-//! each permission that an object can have.
+//! Permissions that a database grants and denies on its objects, collected once as bit sets, so
+//! that many objects can be checked.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ const VIEW: Bits = 256;
 const TAKE: Bits = 512;
 const TRACK: Bits = 1_024;
 
-/// Permissions of which one is needed to read the text of a module.
+/// Permissions that each allow reading the text of a module.
 pub const DEFINITION: Bits = ALTER | CONTROL | VIEW | TAKE;
 
-/// The bits of a permission by its name; none for one that is about no object.
+/// Returns the bit of a permission name; 0 for a permission that does not apply to objects.
 fn bits_of(permission: &str) -> Bits {
     match permission {
         "SELECT" => SELECT,
@@ -45,7 +45,7 @@ fn bits_of(permission: &str) -> Bits {
     }
 }
 
-/// The permissions that an object can have.
+/// Returns the permissions that apply to an object's kind.
 fn possible(object: &Object) -> Bits {
     const DATA: Bits = SELECT | INSERT | UPDATE | DELETE | REFERENCES | TRACK;
     match object {
@@ -56,30 +56,30 @@ fn possible(object: &Object) -> Bits {
         }
         Object::Function(_) => DATA | DEFINITION,
         Object::Sequence(_) => UPDATE | REFERENCES | DEFINITION,
-        // It stands for any object.
+        // A synonym may refer to any kind of object.
         Object::Synonym(_) | Object::Trigger(_) => DATA | EXECUTE | DEFINITION,
     }
 }
 
-/// What is granted and denied somewhere.
+/// What is granted and denied on one item.
 #[derive(Clone, Copy, Debug, Default)]
 struct Said {
     granted: Bits,
     denied: Bits,
 }
 
-/// What is granted and denied to some principals.
+/// What is granted and denied to a set of principals.
 #[derive(Debug, Default)]
 pub struct Rules {
     whole: Said,
     schemas: BTreeMap<i32, Said>,
     objects: BTreeMap<i32, Said>,
-    /// Whether something is denied at all.
+    /// Whether there is any DENY.
     denies: bool,
 }
 
 impl Rules {
-    /// Gathers what a database grants and denies to principals, by fixed roles too.
+    /// Collects what a database grants and denies to principals, fixed roles included.
     pub fn of(database: &Database, ids: &[i32]) -> Self {
         let mut rules = Self { whole: of_roles(ids), ..Self::default() };
         rules.denies = rules.whole.denied != 0;
@@ -101,7 +101,7 @@ impl Rules {
         rules
     }
 
-    /// The permissions that count on an object of a schema; none where VIEW DEFINITION is denied.
+    /// Returns the permissions held on an object of a schema; none if VIEW DEFINITION is denied.
     pub fn on(&self, schema: i32, object: &Object) -> Bits {
         let of_schema = self.schemas.get(&schema).copied().unwrap_or_default();
         let own = self.objects.get(&object.id()).copied().unwrap_or_default();
@@ -110,17 +110,18 @@ impl Rules {
         if denied & VIEW != 0 { 0 } else { granted & !denied & possible(object) }
     }
 
-    /// Tells whether everything in the database is defined in sight.
+    /// Returns whether all definitions in the database are visible, leaving DENY on single items
+    /// aside.
     pub fn defines_all(&self) -> bool {
         self.whole.granted & !self.whole.denied & (VIEW | CONTROL) != 0
     }
 
-    /// Tells whether nothing is hidden.
+    /// Returns whether no item is hidden.
     pub fn sees_all(&self) -> bool {
         self.defines_all() && !self.denies
     }
 
-    /// Tells whether something is granted on a schema, or on all of them.
+    /// Returns whether anything is granted on a schema, or on the whole database.
     pub fn names_schema(&self, schema: i32) -> bool {
         let own = self.schemas.get(&schema).copied().unwrap_or_default();
         let denied = self.whole.denied | own.denied;
@@ -128,7 +129,7 @@ impl Rules {
     }
 }
 
-/// What fixed roles give and take.
+/// Returns what fixed roles grant and deny.
 fn of_roles(ids: &[i32]) -> Said {
     const GIVE: [(i32, Bits); 4] = [
         (DB_DATA_READER, SELECT),

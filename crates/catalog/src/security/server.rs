@@ -1,10 +1,11 @@
-//! Permissions of the server: what fixed server roles have, what implies what, which views ask.
+//! Permissions of the server: those of fixed server roles, implied permissions, and those that
+//! views need.
 
 use super::{Class, Rights, SERVER_PUBLIC, verdict};
 use crate::{Catalog, Database, Login, Permission};
 
-/// Fixed server roles with the permissions that they have, as the documentation of server-level roles lists them;
-/// sysadmin has all.
+/// Fixed server roles with their permissions, as the documentation of server-level roles lists
+/// them; sysadmin has all permissions.
 const ROLES: [(&str, &[&str]); 7] = [
     ("bulkadmin", &["ADMINISTER BULK OPERATIONS"]),
     ("dbcreator", &["ALTER ANY DATABASE"]),
@@ -15,7 +16,8 @@ const ROLES: [(&str, &[&str]); 7] = [
     ("setupadmin", &["ALTER ANY LINKED SERVER"]),
 ];
 
-/// Permissions that others imply, as `sys.fn_builtin_permissions` has them. CONTROL SERVER implies all.
+/// Permissions implied by others, as `sys.fn_builtin_permissions` lists them. CONTROL SERVER
+/// implies all.
 const IMPLIED: [(&str, &[&str]); 6] = [
     ("CREATE ANY DATABASE", &["ALTER ANY DATABASE"]),
     ("VIEW ANY DATABASE", &["ALTER ANY DATABASE"]),
@@ -25,14 +27,14 @@ const IMPLIED: [(&str, &[&str]); 6] = [
     ("CREATE ANY EVENT SESSION", &["ALTER ANY EVENT SESSION"]),
 ];
 
-/// Tells whether a login has a permission of the server by a role or a GRANT, and is not denied it.
+/// Returns whether a login has a server permission by a role or a GRANT, without a DENY.
 pub(super) fn has(catalog: &Catalog, login: &Login, permission: &str) -> bool {
     let own = |p: &&Permission| {
         p.class == Class::Whole
             && (p.principal_id == login.principal_id || p.principal_id == SERVER_PUBLIC)
     };
     let rules = || catalog.server_permissions.iter().filter(own);
-    // A DENY of what implies it denies it too.
+    // A DENY of the implying permission denies this one too.
     let implying = IMPLIED.iter().find(|(implied, _)| *implied == permission).map(|(_, by)| *by);
     let implying = implying.unwrap_or_default();
     let counts = |p: &str| p == permission || p == "CONTROL SERVER" || implying.contains(&p);
@@ -46,64 +48,64 @@ pub(super) fn has(catalog: &Catalog, login: &Login, permission: &str) -> bool {
 }
 
 impl Rights {
-    /// Tells whether the login has a permission of the server.
+    /// Returns whether the login has a server permission.
     pub fn has_of_server(&self, catalog: &Catalog, permission: &str) -> bool {
         self.all || self.own_login(catalog).is_some_and(|login| has(catalog, login, permission))
     }
 
-    /// Tells whether the login may empty caches and clear statistics: ALTER SERVER STATE.
+    /// Returns whether the login may clear caches and statistics: by ALTER SERVER STATE.
     pub fn alters_state(&self, catalog: &Catalog) -> bool {
         self.has_of_server(catalog, "ALTER SERVER STATE")
     }
 
-    /// Tells whether the login may make databases.
+    /// Returns whether the login may create databases.
     pub fn makes_databases(&self, catalog: &Catalog) -> bool {
         let in_master = |master: &Database| self.has_of_database(master, "CREATE DATABASE");
         self.has_of_server(catalog, "CREATE ANY DATABASE")
             || catalog.database("master").is_some_and(|master| in_master(master))
     }
 
-    /// Tells whether the login is a member of a fixed server role, as a sysadmin is of all.
+    /// Returns whether the login is a member of a fixed server role; a sysadmin is a member of all.
     pub fn is_in_server_role(&self, catalog: &Catalog, role: &str) -> bool {
         self.all || self.own_login(catalog).is_some_and(|login| login.roles.contains(&role))
     }
 
-    /// Tells whether the login may read files: by ADMINISTER BULK OPERATIONS.
+    /// Returns whether the login may read files: by ADMINISTER BULK OPERATIONS.
     pub fn reads_files(&self, catalog: &Catalog) -> bool {
         self.has_of_server(catalog, "ADMINISTER BULK OPERATIONS")
     }
 
-    /// Tells whether the login may read and write what the data sources of a database name: by ADMINISTER DATABASE
-    /// BULK OPERATIONS there, which its owners have, or as [`Self::reads_files`].
+    /// Returns whether the login may read and write files of a database's data sources: by
+    /// ADMINISTER DATABASE BULK OPERATIONS, which its owners have, or as in [`Self::reads_files`].
     pub fn uses_data_sources(&self, catalog: &Catalog, database: &Database) -> bool {
         self.has_of_database(database, "ADMINISTER DATABASE BULK OPERATIONS")
             || self.reads_files(catalog)
     }
 
-    /// Tells whether the login has VIEW SERVER STATE.
+    /// Returns whether the login has VIEW SERVER STATE.
     pub fn views_server_state(&self) -> bool {
         self.server_state
     }
 
-    /// Tells whether the login has VIEW DATABASE STATE, which VIEW SERVER STATE implies.
+    /// Returns whether the login has VIEW DATABASE STATE, which VIEW SERVER STATE implies.
     pub fn views_database_state(&self, database: &Database) -> bool {
         self.server_state || self.has_of_database(database, "VIEW DATABASE PERFORMANCE STATE")
     }
 }
 
-/// What a view asks for.
+/// The permission that a view needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing: it shows definitions, or each session its own.
+    /// None: it shows definitions, or the session's own rows.
     None,
-    /// VIEW SERVER STATE.
+    /// VIEW SERVER STATE is needed.
     Server,
-    /// VIEW DATABASE STATE.
+    /// VIEW DATABASE STATE is needed.
     Database,
 }
 
-/// Tells what a view asks for, as its page of SQL Server's documentation says. Those of sessions and requests show each
-/// session its own; that of the host asks for nothing.
+/// Returns the permission that a view needs, as its documentation page says. Views of sessions and
+/// requests show a session its own rows without one; those of the host need none.
 pub fn state_of(view: &str) -> State {
     const OPEN: [&str; 5] = [
         "dm_exec_describe_first_result_set",

@@ -1,8 +1,10 @@
-//! Metadata visibility: of what is in a database, a login sees what it owns or has some permission on ("Metadata visibility
-//! configuration" of SQL Server's documentation).
+//! Metadata visibility: a login sees only items that it owns or has some permission on ("Metadata
+//! visibility configuration" of SQL Server's documentation).
 //!
-//! System views and metadata functions read a copy of the database that has the rest taken out; names in statements are
-//! bound by the whole one, which refuses with an error of its own. Who sees all, reads the database itself; the copy of
+//! System views and metadata functions read a copy of the database without the hidden items. Names
+//! in statements are resolved in the whole database, and the missing permission gives its specific
+//! error. A login that sees everything reads the database itself; for others a copy is made once
+//! for each version of the database. docs/decisions/0223.
 //! another is made once for each version of the database. docs/decisions/0223.
 
 use std::cell::RefCell;
@@ -15,12 +17,13 @@ use super::rules::{Bits, DEFINITION, Rules};
 use super::{DB_OWNER, FIXED_ROLE_FIRST, Rights};
 use crate::{Catalog, Class, Database, Object, PrincipalKind, PropertyClass, Schema};
 
-/// Copies that a session keeps: of the databases that one statement may name.
+/// Number of copies that a session keeps: one for each database that a statement may name.
 const COPIES_MAX: usize = 4;
-/// Schemas and principals that every database has are below, or from [`FIXED_ROLE_FIRST`] on.
+/// Ids of schemas and principals that exist in every database are below this, or at least
+/// [`FIXED_ROLE_FIRST`].
 const OWN_FIRST: i32 = 5;
 
-/// What a session has been shown of databases.
+/// The copies of databases that were made for a session.
 #[derive(Default)]
 pub struct Copies(RefCell<Vec<Copy>>);
 
@@ -31,7 +34,7 @@ struct Copy {
 }
 
 impl Copies {
-    /// Forgets copies of what a catalog has no more.
+    /// Drops copies of databases that have been dropped or changed.
     pub fn let_go(&mut self, catalog: &Catalog) {
         let is_there = |copy: &Copy| {
             let now = catalog.database_by_id(copy.of.id);
@@ -40,7 +43,7 @@ impl Copies {
         self.0.get_mut().retain(is_there);
     }
 
-    /// Returns what a login sees of a database.
+    /// Returns a database as a login sees it.
     pub fn of(
         &self,
         rights: &Rights,
@@ -71,7 +74,7 @@ impl Copies {
     }
 }
 
-/// Who looks at a database.
+/// The principal that a copy is made for.
 struct Viewer<'v> {
     rights: &'v Rights,
     database: &'v Database,
@@ -86,7 +89,7 @@ impl<'v> Viewer<'v> {
         Self { rights, database, ids, rules: Rules::of(database, ids), owners }
     }
 
-    /// Makes the copy: each object is looked at once.
+    /// Makes the copy; each object is checked once.
     fn copy(&self) -> Database {
         let mut copy = self.database.clone();
         let rights_on = self.objects();
@@ -125,7 +128,7 @@ impl<'v> Viewer<'v> {
         copy
     }
 
-    /// The permissions that count on each object but triggers, by its id; all for owners.
+    /// Returns the permissions held on each object except triggers, by id; all for owners.
     fn objects(&self) -> BTreeMap<i32, Bits> {
         let ids_of_schemas = self.database.schemas.values().map(|s| (s.name.as_str(), s.id));
         let ids_of_schemas: BTreeMap<&str, i32> = ids_of_schemas.collect();
@@ -147,8 +150,8 @@ impl<'v> Viewer<'v> {
             || self.rules.names_schema(schema.id)
     }
 
-    /// Users and roles: one's own, those of the system, and those that one may manage or has something on. Permissions
-    /// show with their grantees.
+    /// Copies users and roles: the login's own, the system's, and those it may manage or has a
+    /// permission on. Permissions are visible together with their grantees.
     fn principals(&self, copy: &mut Database) {
         let asks = |permission| self.rights.has_of_database(self.database, permission);
         let users = asks("ALTER ANY USER") || self.rules.defines_all();
@@ -176,7 +179,7 @@ impl<'v> Viewer<'v> {
     }
 }
 
-/// The object that decides whether one is seen: of a trigger its table or view.
+/// Returns the id of the object that decides visibility: for a trigger, its table or view.
 fn shown_with(object: &Object) -> i32 {
     match object {
         Object::Trigger(trigger) => trigger.parent_id,
@@ -189,7 +192,7 @@ fn shown_with(object: &Object) -> i32 {
     }
 }
 
-/// Ids of what is not seen, the constraints of tables too.
+/// Returns the ids of hidden items, including constraints of tables.
 fn hidden(database: &Database, sees: &impl Fn(i32) -> bool) -> BTreeSet<i32> {
     let mut ids = BTreeSet::new();
     for object in database.objects.values().filter(|object| !sees(shown_with(object))) {

@@ -1,4 +1,4 @@
-//! BULK INSERT from files that the test writes.
+//! BULK INSERT from files that the tests write.
 
 use engine::session::Session;
 
@@ -172,7 +172,7 @@ fn a_long_file_is_one_batch_and_all_of_it_or_nothing() {
     let sums = "SELECT COUNT(*), SUM(CAST(id AS bigint)), SUM(n) FROM t";
     assert_eq!(run(&mut session, sums), [[["30000", "450015000", "1477359.00"]]]);
     run(&mut session, "DELETE t");
-    // The last row is one that is there already: by then parts of the batch are stored.
+    // The last row is a duplicate: by then parts of the batch are stored.
     let twice = File::new("twice", &rows("7,x,1\n"));
     assert_eq!(load(&mut session, &twice, "FIELDTERMINATOR = ','"), [2627]);
     assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t"), [[["0"]]]);
@@ -182,7 +182,7 @@ fn a_long_file_is_one_batch_and_all_of_it_or_nothing() {
     let cut = File::new("cut", &rows("30001,x"));
     assert_eq!(load(&mut session, &cut, "FIELDTERMINATOR = ','"), [4832]);
     assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t"), [[["0"]]]);
-    // In the client's transaction the batch goes and the rest stays.
+    // In the client's transaction the batch is undone, and earlier changes stay.
     run(&mut session, "BEGIN TRAN; INSERT t VALUES (-1, N'own', 1)");
     assert_eq!(load(&mut session, &twice, "FIELDTERMINATOR = ','"), [2627]);
     assert_eq!(
@@ -190,7 +190,7 @@ fn a_long_file_is_one_batch_and_all_of_it_or_nothing() {
         [[["1", "-1", "1"]]]
     );
     run(&mut session, "ROLLBACK");
-    // In batches, those before the error stay.
+    // With batches, those before the error stay.
     let batches = "FIELDTERMINATOR = ',', BATCHSIZE = 9000";
     assert_eq!(load(&mut session, &twice, batches), [2627]);
     assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t"), [[["27000"]]]);

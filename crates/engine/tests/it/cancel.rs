@@ -1,4 +1,5 @@
-//! Attention: a request that waits ends when its client asks for it, and KILL ends another session's.
+//! Cancellation: an attention ends a waiting request of its client, and KILL ends another
+//! session's.
 
 use std::sync::Arc;
 
@@ -6,10 +7,10 @@ use engine::session::Session;
 
 use crate::client::{Answer, batch, instance, login};
 
-/// Longer than any test runs: only a cancel ends it.
+/// Longer than any test runs: only a cancellation ends it.
 const FOREVER: &str = "WAITFOR DELAY '01:00:00' PRINT 'never'";
 
-/// Runs a wait in a thread of its own and has `stop` end it, once the session is there.
+/// Runs a wait on a separate thread, and has `stop` end it once the session is waiting.
 fn cancelled(mut session: Session, stop: impl FnOnce()) -> (Session, Answer) {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(move || {

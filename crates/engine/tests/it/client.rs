@@ -1,5 +1,5 @@
-//! An engine in the test's process, sessions on it, a sink that keeps what a request answers, and files for it to
-//! read.
+//! The tests' client: an engine in the test's process, sessions on it, a sink that records what a
+//! request answers, and temporary files.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use storage::{Store, StoreOptions};
 use types::value::ColumnType;
 use types::{Collation, ConvertOptions, DataType, Error, Length, Mode, Value};
 
-/// Makes an engine.
+/// Returns an engine with default settings.
 pub(crate) fn instance() -> Arc<Instance> {
     instance_in(LockMode::default())
 }
 
-/// Makes an engine of the given lock mode.
+/// Returns an engine with the given lock mode.
 pub(crate) fn instance_in(lock_mode: LockMode) -> Arc<Instance> {
     instance_with(|config| config.lock_mode = lock_mode)
 }
 
-/// Makes an engine that is set up in another way.
+/// Returns an engine with changed settings.
 pub(crate) fn instance_with(change: impl FnOnce(&mut Config)) -> Arc<Instance> {
     instance_on(1, change)
 }
 
-/// Makes an engine on so many schedulers.
+/// Returns an engine with this many schedulers.
 pub(crate) fn instance_on(schedulers: usize, change: impl FnOnce(&mut Config)) -> Arc<Instance> {
     let config = MachineConfig { schedulers, ..MachineConfig::default() };
     let machine = Arc::new(Machine::start(&config).unwrap());
@@ -55,7 +55,7 @@ pub(crate) fn login(instance: &Arc<Instance>) -> Session {
     Session::login(instance, request).map_err(|e| format!("{e:?}")).unwrap()
 }
 
-/// What a request answered.
+/// The answer of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     /// Result sets: rows of values as text.
@@ -64,15 +64,15 @@ pub(crate) struct Answer {
     pub(crate) columns: Vec<Vec<ColumnInfo>>,
     /// Values of the last row.
     pub(crate) last_row: Vec<Value>,
-    /// Errors.
+    /// Errors, in order of arrival.
     pub(crate) errors: Vec<Error>,
-    /// Informational messages.
+    /// Informational messages, in order of arrival.
     pub(crate) messages: Vec<Error>,
     /// Row counts of the statements that had one.
     pub(crate) counts: Vec<u64>,
-    /// All of it, one line per token, in the order of the wire.
+    /// All tokens, one per line, in the order of the wire.
     pub(crate) trace: Vec<String>,
-    /// The `done`s, to check that exactly the last says that nothing follows.
+    /// The `done`s, to check that only the last one says that nothing follows.
     pub(crate) dones: Vec<Done>,
 }
 
@@ -154,7 +154,7 @@ impl ResultSink for Answer {
     }
 }
 
-/// Shows a message as `msg 2627 14 1 line 3 proc p: text`.
+/// Formats a message as `msg 2627 14 1 line 3 proc p: text`.
 pub(crate) fn describe(message: &Error) -> String {
     let procedure = if message.procedure.is_empty() {
         String::new()
@@ -166,7 +166,7 @@ pub(crate) fn describe(message: &Error) -> String {
     format!("msg {number} {severity} {state} line {line}{procedure}: {text}").trim_end().to_owned()
 }
 
-/// Shows a value: as its conversion to text, binary in hexadecimal.
+/// Formats a value as its conversion to text; binary in hexadecimal.
 fn show(value: &Value, ty: &ColumnType) -> String {
     match value {
         Value::Null => "NULL".to_owned(),
@@ -191,18 +191,18 @@ fn show(value: &Value, ty: &ColumnType) -> String {
     }
 }
 
-/// Runs a batch.
+/// Runs a batch, and returns its answer.
 pub(crate) fn batch(session: &mut Session, text: &str) -> Answer {
     let mut answer = Answer::default();
     session.batch(text, &mut answer).unwrap();
     answer
 }
 
-/// A file that goes when the test ends.
+/// A file that is deleted when the test ends.
 pub(crate) struct File(pub(crate) std::path::PathBuf);
 
 impl File {
-    /// Writes one; its path ends with the name, and differs from that of any other.
+    /// Writes a file; its path ends with the name and is unique.
     pub(crate) fn new(name: &str, content: &[u8]) -> Self {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! Sessions at the same time: autocommit statements lose no update and see no error, expiry disturbs
-//! nobody.
+//! Concurrent sessions: autocommit statements lose no update and report no error, and expiry
+//! disturbs no session.
 
 use engine::instance::LockMode;
 use engine::session::Session;
@@ -129,7 +129,7 @@ fn every_lock_mode_gives_the_same_answers_while_the_catalog_changes() {
         storm(&instance, &sql);
         let rows = run(&mut session, "SELECT n FROM t WHERE id = 1");
         assert_eq!(rows, [[[((THREADS - 1) * ROUNDS).to_string()]]], "{name}");
-        // Idle locks are of their class too, and the row is there whether anybody collided or not.
+        // Idle locks have this class too, and its row exists whether there were collisions or not.
         let sql = "SELECT COUNT(*) FROM sys.dm_os_spinlock_stats WHERE name IN
                    ('CMED_HASH_SET', 'LOCK_RW_CMED_HASH_SET', 'LOCK_RW_SECURITY_CACHE')";
         assert_eq!(run(&mut session, sql), [[["3"]]], "{name}");

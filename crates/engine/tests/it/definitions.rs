@@ -1,4 +1,4 @@
-//! Definitions while others write: no write is lost, and none gets by a constraint that is new.
+//! DDL during writes: no write is lost, and none violates a new constraint.
 
 use engine::instance::Instance;
 use engine::session::Session;
@@ -20,7 +20,7 @@ fn enter(instance: &std::sync::Arc<Instance>) -> Session {
     session
 }
 
-/// Lets writers run a statement over and over while somebody defines, and returns a session.
+/// Runs a statement repeatedly on writer threads during a DDL statement; returns a session.
 fn under_fire(create: &str, write: &str, define: &[&str]) -> Session {
     let instance = instance();
     let mut session = login(&instance);

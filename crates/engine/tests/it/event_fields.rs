@@ -1,5 +1,5 @@
-//! Events of what statements do, by what their fields say: modules, plans, memory grants, columnstores,
-//! locks that are not granted.
+//! Fields of the events that statements fire: modules, plans, memory grants, columnstores, and lock
+//! requests that fail.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -14,7 +14,7 @@ use crate::events::{data, ring, run, watched};
 /// Longer than any test runs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the events of one kind say in these fields.
+/// Returns these fields of the events of one kind.
 fn told(watcher: &mut engine::session::Session, event: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let paths: Vec<String> = fields.iter().map(|field| data(field)).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -53,7 +53,7 @@ fn modules_are_told_of_by_what_they_are() {
         of("watching", "TRIGGER", &watching),
     ];
     assert_eq!(starts, expected);
-    // The innermost ends first.
+    // The innermost module ends first.
     let mut ends = ring(&mut watcher, "module_end", &paths);
     ends.rotate_right(1);
     assert_eq!(ends, expected);
@@ -91,7 +91,7 @@ fn a_plan_is_told_with_what_its_operators_did() {
     assert!(found.contains(&of_batch), "the INSERT: {found:?}");
     let times = told(&mut watcher, "query_post_execution_showplan", &["duration"]);
     assert!(times.iter().all(|row| row[0].parse::<u64>().unwrap() < 60_000_000), "{times:?}");
-    // The plan says which rows came, not only which were expected.
+    // The plan shows actual row counts, not only estimates.
     let plans = run(
         &mut watcher,
         "SELECT COUNT(*) FROM sys.dm_xe_session_targets
@@ -119,7 +119,7 @@ fn a_query_that_kept_much_is_told_of_with_its_grant_and_one_that_kept_little_is_
     let found = told(&mut watcher, "query_memory_grant_usage", &fields);
     assert_eq!(found.len(), 1, "{found:?}");
     let granted: u64 = found[0][0].parse().unwrap();
-    // Over 5 MB, and no more than one query may have: a quarter of 1 GB.
+    // Over 5 MB, and within the limit of a query: a quarter of 1 GB.
     assert!((5 << 10..=256 << 10).contains(&granted), "{found:?}");
     assert_eq!(found[0][1..], [found[0][0].as_str(), "100", "1"]);
     let rest = ring(

@@ -1,5 +1,5 @@
-//! Events of requests and of those who make them, by what their fields say: calls with what they were sent
-//! and gave back, transaction manager requests, bulk loads, connections that are there.
+//! Fields of the events of requests and connections: calls with their arguments and OUTPUT values,
+//! transaction manager requests, bulk loads, existing connections.
 
 use engine::session::{
     BeginNext, Rpc, RpcParameter, RpcTarget, Session, TransactionRequest, wants_data_stream,
@@ -20,7 +20,7 @@ fn output(name: &str, data_type: DataType, value: Value) -> RpcParameter {
     RpcParameter { name, ty, value, output: true, default: false, table: None }
 }
 
-/// Calls a procedure that gives two values back.
+/// Calls a procedure that returns two values.
 fn call(session: &mut Session, stream: Option<&[u8]>) {
     let short = DataType::NVarChar(Length::Limited(10));
     let mut parameters =
@@ -52,7 +52,7 @@ fn a_call_is_told_of_with_its_bytes_and_what_it_gave_back_if_a_session_asks() {
     let paths: Vec<&str> = fields.iter().map(String::as_str).collect();
     let completed = ring(&mut watcher, "rpc_completed", &paths);
     assert_eq!(completed, [["0102ff", "@a=8,@b=N'it''sin'", "dbo.q", "1"]]);
-    // Who does not ask gets neither.
+    // Without the settings, neither field is collected.
     run(
         &mut watcher,
         "DROP EVENT SESSION s ON SERVER
@@ -155,7 +155,7 @@ fn transaction_manager_requests_are_told_of_with_what_they_ask() {
     let back = [["ROLLBACK TRANSACTION here", "false"], ["ROLLBACK TRANSACTION", "false"]];
     assert_eq!(told("rollback_tran_starting", &next), back);
     assert_eq!(told("rollback_tran_completed", &next), back);
-    // The last one is in no transaction: 628.
+    // The last request is outside a transaction: error 628.
     assert_eq!(
         told("save_tran_completed", &["statement", "result"]),
         [["SAVE TRANSACTION here", "0"], ["SAVE TRANSACTION nowhere", "1"]]
@@ -196,7 +196,7 @@ fn a_batch_that_announces_a_bulk_load_ends_with_the_load() {
     assert!(completed().is_empty(), "its rows have not come");
     assert_eq!(load(&mut other, &[1, 2, 3]), 0);
     assert_eq!(completed(), [[ANNOUNCED, "3", "0", ANNOUNCED]]);
-    // A load that fails, and one that never comes.
+    // A load that fails, and one whose rows never arrive.
     run(&mut other, ANNOUNCED);
     assert_eq!(load(&mut other, &[3]), 1);
     assert_eq!(completed().last().unwrap()[2], "1");

@@ -1,5 +1,5 @@
-//! Event sessions that run: what is fired where it happens, and what each target holds of it, read as
-//! published scripts read it.
+//! Running event sessions: what is fired and what each target holds, read in the way that published
+//! scripts read it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,14 +21,14 @@ pub(crate) fn run(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
     answer.sets.last().cloned().unwrap_or_default()
 }
 
-/// An engine whose events the test's thread fires, as a worker of its would.
+/// Returns an engine whose events the test's thread fires, like a worker of the server.
 pub(crate) fn joined() -> Arc<Instance> {
     let instance = instance();
     instance.machine.accounts().adopt("test");
     instance
 }
 
-/// An engine and the session that watches.
+/// Returns an engine and the session that observes the events.
 pub(crate) fn watched(definition: &str) -> (Arc<Instance>, Session) {
     let instance = joined();
     let mut watcher = login(&instance);
@@ -37,7 +37,7 @@ pub(crate) fn watched(definition: &str) -> (Arc<Instance>, Session) {
     (instance, watcher)
 }
 
-/// Reads values of the events that a ring buffer holds: paths below `event`.
+/// Reads values of the events in a ring buffer, by paths below `event`.
 pub(crate) fn ring(watcher: &mut Session, event: &str, paths: &[&str]) -> Vec<Vec<String>> {
     let columns: Vec<String> =
         paths.iter().map(|path| format!("e.value('({path})[1]', 'nvarchar(max)')")).collect();
@@ -223,7 +223,7 @@ fn a_histogram_counts_by_action_and_by_field() {
     let found = run(&mut watcher, read);
     let id = other.state().id.to_string();
     assert!(found.contains(&vec!["5".to_owned(), id]), "{found:?}");
-    // By a field of another event, weighted by what it says.
+    // By a field of another event, weighted by that field's value.
     run(&mut watcher, "DROP EVENT SESSION s ON SERVER");
     run(
         &mut watcher,
@@ -304,7 +304,7 @@ fn a_file_is_read_back_and_one_that_cannot_be_written_says_so() {
     run(&mut other, "SELECT 1");
     run(&mut other, "SELECT 2");
     let pattern = folder.join("log*.xel");
-    // The dispatcher writes when the session stops.
+    // The dispatcher writes when the event session stops.
     run(&mut watcher, "ALTER EVENT SESSION s ON SERVER STATE = STOP");
     let found = run(
         &mut watcher,
@@ -354,7 +354,7 @@ fn a_deadlock_is_reported_with_both_sides() {
             &mut second,
             "DECLARE @r int EXEC @r = sp_getapplock 'a', 'Exclusive', 'Session' SELECT @r",
         );
-        // Relaxed: read behind the join.
+        // Relaxed: read after the join.
         told.store(answer.sets[0][0][0].parse().unwrap(), Ordering::Relaxed);
     });
     let waiting = "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE request_status = 'WAIT'";

@@ -1,9 +1,9 @@
-//! SHOWPLAN and STATISTICS: shapes of the answers that scripts cannot hold.
+//! SHOWPLAN and STATISTICS: parts of the answers that scripts cannot express.
 
 use crate::client::{Answer, batch, instance, login};
 use engine::session::Session;
 
-/// The column by which tools know a plan.
+/// The column by which tools recognise a plan.
 const XML_COLUMN: &str = "Microsoft SQL Server 2005 XML Showplan";
 
 fn session() -> Session {
@@ -27,7 +27,8 @@ fn run(session: &mut Session, text: &str) -> Answer {
     answer
 }
 
-/// The elements of a document in their order, each with its attributes; panics if it is not well formed.
+/// Returns the elements of a document in order, with their attributes; panics if it is not
+/// well-formed.
 fn elements(xml: &str) -> Vec<(String, String)> {
     let mut open: Vec<String> = Vec::new();
     let mut found = Vec::new();
@@ -183,7 +184,7 @@ fn statistics_profile_counts_rows_and_executions() {
     let total: &[String] = &answer.sets[1][0];
     assert_eq!((total[0].as_str(), total[1].as_str()), ("3", "1"));
     assert_eq!(total[17], "SELECT");
-    // Each order looks its customer up, or customers are read once into a table.
+    // Either each order looks up its customer, or customers are read once into a hash table.
     let below: Vec<[&str; 3]> = answer.sets[1][1..]
         .iter()
         .filter(|r| r[6] == "Index Seek" || r[6] == "Index Scan")

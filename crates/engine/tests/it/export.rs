@@ -1,4 +1,5 @@
-//! External tables: definitions, exports, what is left of those that fail, and row groups that are passed over.
+//! External tables: definitions, exports, what a failed export leaves behind, and row group
+//! elimination.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use engine::session::Session;
 use crate::client::{Answer, batch, instance, login};
 use crate::security::login_as;
 
-/// A folder that goes when the test ends.
+/// A folder that is deleted when the test ends.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -57,7 +58,8 @@ fn error(session: &mut Session, sql: &str) -> (i32, String) {
     (error.number, error.message.clone())
 }
 
-/// An engine that may export into a folder, by the data source `out` and the file format `pq` of the database `d`.
+/// Returns an engine that may export into a folder, by the data source `out` and the file format
+/// `pq` of the database `d`.
 fn exporting(folder: &Folder) -> (Arc<Instance>, Session) {
     let instance = instance();
     let mut session = login(&instance);
@@ -65,7 +67,7 @@ fn exporting(folder: &Folder) -> (Arc<Instance>, Session) {
     (instance, session)
 }
 
-/// Lets a session export into a folder, as [`exporting`] says.
+/// Allows a session to export into a folder, as [`exporting`] describes.
 fn allow(session: &mut Session, folder: &Folder) {
     run(session, "CREATE DATABASE d");
     run(session, "USE d");
@@ -82,8 +84,8 @@ fn allow(session: &mut Session, folder: &Folder) {
     );
 }
 
-/// Makes the external table `f (id int, k int, v bigint)` of files that have so many rows each, and returns their paths.
-/// The session is in the database `d` then.
+/// Creates the external table `f (id int, k int, v bigint)` over files with these numbers of rows,
+/// and returns their paths. The session is in the database `d` afterwards.
 pub(crate) fn make_files(session: &mut Session, folder: &Folder, rows: &[i64]) -> Vec<PathBuf> {
     allow(session, folder);
     std::fs::create_dir(folder.0.join("f")).unwrap();
@@ -108,14 +110,15 @@ pub(crate) fn make_files(session: &mut Session, folder: &Folder, rows: &[i64]) -
     paths
 }
 
-/// CREATE EXTERNAL TABLE .. AS SELECT.
+/// Returns a CREATE EXTERNAL TABLE .. AS SELECT statement.
 fn export(name: &str, query: &str) -> String {
     format!(
         "CREATE EXTERNAL TABLE {name} WITH (LOCATION = '{name}/', DATA_SOURCE = out, FILE_FORMAT = pq) AS {query}"
     )
 }
 
-/// A column of each type that files have: its type, and values for three rows beside a row of NULLs.
+/// A column of each type that files support: its type, and values for three rows besides a row of
+/// NULLs.
 const TYPES: &[(&str, [&str; 3])] = &[
     ("bit", ["0", "1", "1"]),
     ("tinyint", ["0", "255", "7"]),
@@ -172,7 +175,7 @@ const TYPES: &[(&str, [&str; 3])] = &[
     ),
 ];
 
-/// Makes the table `src` with a column of each type.
+/// Creates the table `src` with a column of each type.
 fn make_types(session: &mut Session) {
     let columns: Vec<String> =
         TYPES.iter().enumerate().map(|(i, (ty, _))| format!("c{i} {ty} NULL")).collect();
@@ -273,7 +276,7 @@ fn a_folder_of_several_files_is_one_table() {
     run(&mut session, sql);
     let sql = "SELECT x, y FROM both ORDER BY x";
     assert_eq!(rows(&mut session, sql), [["1", "a"], ["2", "b"], ["3", "NULL"]]);
-    // A file of another type under the same column is named.
+    // The error names a file with another type in the same column.
     run(&mut session, &export("three", "SELECT CAST(4 AS bigint) AS x, 'c' AS y"));
     let file = folder.0.join("three").join(&folder.names("three")[0]);
     std::fs::copy(file, folder.0.join("both/three.parquet")).unwrap();
@@ -293,19 +296,19 @@ fn a_failed_export_leaves_neither_file_nor_folder_nor_table() {
     assert_eq!(error(&mut session, &export("bad", fails)).0, 8134);
     assert_eq!(folder.names(""), [""; 0]);
     assert_eq!(rows(&mut session, "SELECT COUNT(*) FROM sys.external_tables"), [["0"]]);
-    // A value that the file's type does not have is told with its column and row.
+    // The error for a value outside the file's type names its column and row.
     let late = "SELECT value, CASE WHEN value = 700 THEN CAST('9999-12-31' AS datetime2) END AS at FROM GENERATE_SERIES(1, 1000)";
     let (number, text) = error(&mut session, &export("bad", late));
     assert_eq!(number, 15813);
     assert!(text.contains("column at") && text.contains("row 699"), "{text}");
     assert_eq!(folder.names(""), [""; 0]);
-    // A folder that was there stays, as do those above.
+    // Existing folders stay, as do those above.
     std::fs::create_dir(folder.0.join("bad")).unwrap();
     assert_eq!(error(&mut session, &export("bad", fails)).0, 8134);
     assert_eq!((folder.names(""), folder.names("bad")), (vec!["bad".to_owned()], Vec::new()));
     std::fs::write(folder.0.join("bad/x"), b"").unwrap();
     assert_eq!(error(&mut session, &export("bad", "SELECT 1 AS x")).0, 15842);
-    // A name that is taken is known before anything is written.
+    // A name in use is detected before anything is written.
     run(&mut session, "CREATE TABLE taken (a int)");
     assert_eq!(error(&mut session, &export("taken", "SELECT 1 AS x")).0, 2714);
     assert_eq!(folder.names(""), ["bad"]);
@@ -418,7 +421,7 @@ fn exports_need_permissions_and_reading_needs_select_only() {
     assert_eq!(error(&mut poor, &sql).0, 2760);
     run(&mut owner, "GRANT ALTER ON SCHEMA::dbo TO poor");
     run(&mut poor, &sql);
-    // A data source is any folder of the server: that takes the right to its files.
+    // A data source may be any folder of the server, so it needs the permission for files.
     let source = "CREATE EXTERNAL DATA SOURCE other WITH (LOCATION = '/')";
     assert_eq!(error(&mut poor, source).0, 4834);
     run(&mut owner, "USE master; GRANT ADMINISTER BULK OPERATIONS TO poor");
@@ -429,7 +432,7 @@ fn exports_need_permissions_and_reading_needs_select_only() {
 fn row_groups_that_no_row_can_match_in_are_passed_over() {
     let folder = Folder::new();
     let (instance, mut session) = exporting(&folder);
-    // Three row groups: 262,144 rows are one.
+    // Three row groups: each has 262,144 rows.
     let series = "SELECT value AS id, value / 1000 AS k, CAST(value AS decimal(12, 2)) AS d, \
                   DATEADD(second, value, CAST('2020-01-01' AS datetime2(0))) AS at, \
                   CAST(FORMATMESSAGE('%08d', value) AS varchar(8)) COLLATE Latin1_General_100_BIN2_UTF8 AS s \
@@ -462,7 +465,7 @@ fn row_groups_that_no_row_can_match_in_are_passed_over() {
                 format!("Table 'g'. Segment reads {read}, segment skipped {}.", 3 - read);
             match text {
                 Some(text) => assert_eq!(text.message, segments, "{condition}"),
-                // The optimizer knows already that there is no row.
+                // The optimizer already knows that there is no row.
                 None => assert_eq!((count, read), (0, 0), "{condition}"),
             }
         }
@@ -490,7 +493,7 @@ fn a_cancelled_export_leaves_nothing() {
             let answer = batch(&mut session, &export("long", long));
             (session, answer)
         });
-        // The file is there when it is being written; then it is given up.
+        // The file exists while it is being written; then the export is cancelled.
         while folder.names("long").is_empty() {
             assert!(!exporting.is_finished(), "the export goes on for hours");
             std::thread::yield_now();

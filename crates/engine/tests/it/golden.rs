@@ -1,5 +1,6 @@
 //! The dynamic management views have the documented columns, with the documented types, in the
-//! documented order: `tests/golden/views.txt` against what a SELECT announces and `sys.all_columns`.
+//! documented order: `tests/golden/views.txt` against what a SELECT announces and
+//! `sys.all_columns`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,14 +14,14 @@ const GOLDEN: &str = include_str!("../golden/views.txt");
 /// Name and type of a column.
 type Column = (String, String);
 
-/// A view as the golden file has it.
+/// A view as declared in the golden file.
 #[derive(Debug, Default)]
 struct Expected {
     /// Arguments, if it is a function.
     arguments: usize,
-    /// Whether it is there yet.
+    /// Whether Clearway has it.
     absent: bool,
-    /// Columns in order.
+    /// Columns in documented order.
     columns: Vec<Column>,
 }
 
@@ -81,7 +82,7 @@ fn golden() -> BTreeMap<String, Expected> {
     views
 }
 
-/// Reads the columns of all system views from `sys.all_columns`, types spelled as in a declaration.
+/// Reads the columns of all system views from `sys.all_columns`, with types as in a declaration.
 fn listed(session: &mut Session) -> BTreeMap<String, Vec<Column>> {
     let answer = batch(
         session,
@@ -107,7 +108,7 @@ fn listed(session: &mut Session) -> BTreeMap<String, Vec<Column>> {
     views
 }
 
-/// Reads the columns of a view as a client is told them.
+/// Returns the columns of a view as a client receives them.
 fn announced(session: &mut Session, name: &str, arguments: usize) -> Vec<Column> {
     let call = match arguments {
         0 => String::new(),
@@ -120,7 +121,7 @@ fn announced(session: &mut Session, name: &str, arguments: usize) -> Vec<Column>
     answer.columns[0].iter().map(column).collect()
 }
 
-/// Says where two lists of columns first differ.
+/// Describes the first difference between two lists of columns.
 fn difference(expected: &[Column], found: &[Column]) -> Option<String> {
     let show = |column: Option<&Column>| match column {
         Some((name, ty)) => format!("{name} {ty}"),

@@ -1,8 +1,9 @@
-//! Memory grants: a query that keeps more rows than it may gets 701, and nobody else notices.
+//! Memory grants: a query that buffers more rows than its limit gets 701, and other queries are not
+//! affected.
 
 use crate::client::{batch, instance_with, login};
 
-/// More than the limit of the instance below, sorted.
+/// A sort of more rows than the limit of the instance below.
 const LARGE: &str = "SELECT MAX(n) FROM (SELECT TOP 1000000 value AS n, \
                      ROW_NUMBER() OVER (ORDER BY value DESC) AS r \
                      FROM GENERATE_SERIES(1, 100000)) t";
@@ -28,7 +29,7 @@ fn a_query_over_its_grant_gets_701_and_others_go_on() {
             batch(&mut other, "SELECT value FROM GENERATE_SERIES(1, 3) ORDER BY value DESC");
         assert_eq!(answer.sets[0], [["3"], ["2"], ["1"]]);
     }
-    // What a failed query had taken is back.
+    // The memory of the failed query was released.
     let answer = batch(&mut session, "SELECT COUNT(*) FROM sys.dm_exec_query_memory_grants");
     assert!(answer.errors.is_empty());
 }

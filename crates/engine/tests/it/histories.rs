@@ -1,11 +1,15 @@
-//! Histories of transactions at random, at each isolation level, and a search in them for what the level forbids.
+//! Random transaction histories at each isolation level, and a check for anomalies that the level
+//! forbids.
 //!
-//! Clients append numbers to lists and read lists, by key and by ranges of keys (Elle's list-append: Kingsbury and
-//! Alvaro, VLDB 2020). A list tells the order of its writers, so the history tells who comes before whom: `ww` (the next
-//! writer of a list), `wr` (a writer and who read its number last), `rw` (who read a list before its next writer). A
-//! cycle of these is an anomaly (Adya): of `ww` alone G0, with `wr` G1c, with one `rw` G-single, with more G2.
+//! Clients append numbers to lists and read lists, by key and by ranges of keys (Elle's
+//! list-append: Kingsbury and Alvaro, VLDB 2020). A list shows the order of its writers, so the
+//! history gives the dependencies between transactions: `ww` (to the next writer of a list), `wr`
+//! (from a writer to a reader of its number), `rw` (from a reader of a list to its next writer). A
+//! cycle of these is an anomaly (Adya): of `ww` alone G0, with `wr` G1c, with one `rw` G-single,
+//! with more G2.
 //!
-//! `HISTORY_SECONDS` says how long each level runs (`make histories`). The checker must find the mistakes that a store
+//! `HISTORY_SECONDS` sets how long each level runs (`make histories`). The checker must find the
+//! mistakes that a test store can be told to make; released builds have no such switch.
 //! can be told to make; nothing that is released can be told so.
 
 use std::collections::{HashMap, HashSet};
@@ -21,7 +25,7 @@ use storage::{Mistake, Store, StoreOptions};
 use crate::client::{batch, login};
 
 const CLIENTS: u64 = 8;
-/// Lists in use at a time; each has so many numbers before the next one takes its place.
+/// Number of lists in use at a time; each is replaced after this many numbers.
 const LISTS: u64 = 6;
 const NUMBERS: u64 = 40;
 
@@ -29,7 +33,8 @@ const NUMBERS: u64 = 40;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Anomaly {
     G0,
-    /// A number that was rolled back, or that its transaction overwrote, was read; or a cycle of `ww` and `wr`.
+    /// A read of a number that was rolled back or that its transaction overwrote; or a cycle of
+    /// `ww` and `wr`.
     G1,
     GSingle,
     G2Item,
@@ -42,7 +47,7 @@ struct Level {
     off: bool,
     level: &'static str,
     hint: &'static str,
-    /// The first that may happen; none for SERIALIZABLE.
+    /// Returns the first anomaly that may occur; `None` for SERIALIZABLE.
     allows: Option<Anomaly>,
 }
 
@@ -70,11 +75,11 @@ const LEVELS: [Level; 9] = [
     memory("memory-optimized SERIALIZABLE", "WITH (SERIALIZABLE)", None),
 ];
 
-/// One step of a transaction and what came of it.
+/// One step of a transaction, with its outcome.
 #[derive(Clone, Debug)]
 enum Step {
     Append(u64, u64),
-    /// A list, by its key or as one of a range.
+    /// A list, read by its key or as part of a range.
     Read(u64, Vec<u64>),
 }
 
@@ -84,7 +89,7 @@ struct Done {
     is_committed: bool,
 }
 
-/// Numbers that look random.
+/// A generator of pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -139,7 +144,7 @@ fn run(session: &mut Session, sql: &str) {
     assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
 }
 
-/// Runs clients for a while and returns what they did, and the lists in the end.
+/// Runs clients for a while; returns what they did, and the final lists.
 fn history(level: &'static Level, mistake: Option<Mistake>, time: Duration) -> History {
     let instance = setup(level, mistake);
     let (tell, done) = channel();
@@ -167,7 +172,7 @@ fn history(level: &'static Level, mistake: Option<Mistake>, time: Duration) -> H
     History { all, lists: lists.collect() }
 }
 
-/// Runs a transaction; `number` is the last that this client has appended.
+/// Runs a transaction; `number` is the last one that this client has appended.
 fn transaction(
     session: &mut Session,
     level: &Level,
@@ -177,7 +182,7 @@ fn transaction(
     run(session, "BEGIN TRAN");
     let mut steps = Vec::new();
     for _ in 0..=random.below(4) {
-        // Which lists are in use goes by how much has been appended.
+        // The lists in use depend on how many numbers have been appended.
         let first = *number / CLIENTS / NUMBERS * CLIENTS;
         let key = first + random.below(LISTS);
         let done = match random.below(5) {
@@ -208,7 +213,7 @@ fn append(
     steps: &mut Vec<Step>,
 ) -> Option<()> {
     let hint = level.hint;
-    // Whatever becomes of it, the number is this one's.
+    // Whatever the outcome, the number belongs to this transaction.
     steps.push(Step::Append(key, number));
     let sql = format!(
         "UPDATE t {hint} SET v = v + ',{number}' WHERE k = {key} \
@@ -256,20 +261,20 @@ struct History {
 enum Edge {
     Ww,
     Wr,
-    /// Of a list that there was, or that there was not: only a range that is held keeps that from coming.
+    /// A list that existed or not: only a range lock prevents its creation.
     Rw {
         was_there: bool,
     },
 }
 
-/// Some of the edges.
+/// A subset of the edges.
 type Edges = fn(Edge) -> bool;
 
 const IS_SEEN: Edges = |edge| matches!(edge, Edge::Ww | Edge::Wr);
 const IS_OF_ITEMS: Edges = |edge| edge != Edge::Rw { was_there: false };
 
 impl History {
-    /// Finds the first thing in the history that a level forbids.
+    /// Finds the first anomaly in the history that a level forbids.
     fn first_forbidden(&self, allows: Option<Anomaly>) -> Option<(Anomaly, String)> {
         let is_forbidden = |anomaly: Anomaly| allows.is_none_or(|allowed| anomaly < allowed);
         let writers = self.writers();
@@ -295,7 +300,7 @@ impl History {
         })
     }
 
-    /// Who appended each number.
+    /// Returns the transaction that appended each number.
     fn writers(&self) -> HashMap<u64, usize> {
         let appended = |(place, done): (usize, &Done)| {
             let numbers = done.steps.iter().filter_map(|step| match step {
@@ -307,7 +312,8 @@ impl History {
         self.all.iter().enumerate().flat_map(appended).collect()
     }
 
-    /// Finds a read of what was rolled back or lost, or of the middle of another transaction; or a number that is lost.
+    /// Finds a read of a number that was rolled back or lost or was an intermediate state, or a
+    /// lost number.
     fn wrong_read(&self, writers: &HashMap<u64, usize>) -> Option<String> {
         for (place, done) in self.all.iter().enumerate().filter(|(_, done)| done.is_committed) {
             for step in &done.steps {
@@ -337,7 +343,7 @@ impl History {
         None
     }
 
-    /// Who comes before whom, by place.
+    /// Returns the dependencies, by index of the transactions.
     fn edges(&self, writers: &HashMap<u64, usize>) -> Vec<Vec<(usize, Edge)>> {
         let mut edges = vec![Vec::new(); self.all.len()];
         let mut add = |from: usize, to: usize, edge| {
@@ -366,7 +372,7 @@ impl History {
     }
 }
 
-/// Finds an edge that `closes` a way of edges that are `on_the_way`.
+/// Finds an edge that `closes` a path of edges that are `on_the_way`.
 fn find_cycle(
     edges: &[Vec<(usize, Edge)>],
     on_the_way: Edges,
@@ -385,7 +391,8 @@ fn find_cycle(
     None
 }
 
-/// Leaves out, over and over, what nothing leads to or from: what is left may be in a cycle.
+/// Removes, repeatedly, transactions without an incoming or outgoing edge; the rest may be in a
+/// cycle.
 fn in_cycles(edges: &[Vec<(usize, Edge)>], on_the_way: Edges, closes: Edges) -> Vec<bool> {
     let mut forward = vec![Vec::new(); edges.len()];
     let mut backward = vec![Vec::new(); edges.len()];
@@ -413,7 +420,8 @@ fn in_cycles(edges: &[Vec<(usize, Edge)>], on_the_way: Edges, closes: Edges) -> 
     is_in
 }
 
-/// Places looked at in the search for one way. A cycle that is longer than that is found from another edge.
+/// Maximum number of transactions visited in the search for a path; a longer cycle is found from
+/// another edge.
 const PLACES_MAX: usize = 400;
 
 fn way_between(
@@ -464,7 +472,7 @@ fn histories_have_only_what_their_level_allows() {
     }
 }
 
-/// What the checker does not find it can't rule out.
+/// The checker must find known anomalies, or its silence proves nothing.
 #[cfg(debug_assertions)]
 #[test]
 fn histories_show_each_mistake() {
@@ -483,7 +491,7 @@ fn histories_show_each_mistake() {
     }
 }
 
-/// Weak levels show what they allow: else the clients would not meet.
+/// Weak levels must show the anomalies that they allow; otherwise the clients do not conflict.
 #[test]
 fn histories_of_weak_levels_have_their_anomalies() {
     let read_committed = LEVELS.iter().find(|level| level.level == "READ COMMITTED").unwrap();

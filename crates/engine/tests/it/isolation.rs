@@ -1,8 +1,10 @@
-//! The anomalies of the Hermitage suite at each isolation level and option, on ordinary and memory-optimized tables:
-//! which can happen, and how the others end. The table of docs/isolation.md is what this finds.
+//! The anomalies of the Hermitage suite at each isolation level and option, on ordinary and
+//! memory-optimized tables: which ones can occur, and how the others are prevented. The table of
+//! docs/isolation.md comes from these tests.
 //!
-//! The scripts are those that <https://github.com/ept/hermitage> has for SQL Server; so are the expectations at its
-//! levels (`EXPECTED`). A step that waits is passed over and ends when it can, in the order of its session.
+//! The scripts are those that <https://github.com/ept/hermitage> has for SQL Server, and so are the
+//! expectations at its levels (`EXPECTED`). A step that waits is skipped and finishes when it can,
+//! in the order of its session.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,16 +19,16 @@ use crate::client::{batch, instance_on, login};
 /// Longer than any step takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A way to read and write.
+/// An isolation level with database options and hints.
 struct Way {
-    /// What the page calls it.
+    /// Name on the page.
     name: &'static str,
     memory: bool,
     /// Options of the database.
     options: &'static str,
-    /// What a transaction sets before it begins.
+    /// Statement before a transaction begins.
     level: &'static str,
-    /// The hint of its SELECTs.
+    /// Table hint of its SELECTs.
     hint: &'static str,
 }
 
@@ -58,20 +60,20 @@ const WAYS: [Way; 14] = [
     memory("memory-optimized, SERIALIZABLE", "WITH (SERIALIZABLE)"),
 ];
 
-/// A script: steps of sessions, and whether what they saw is the anomaly.
+/// A script: steps of sessions, and the test whether their results are the anomaly.
 struct Anomaly {
     name: &'static str,
     steps: &'static [(usize, &'static str)],
     has_happened: fn(&Course) -> bool,
 }
 
-/// What came of a script.
+/// The outcome of a script.
 struct Course {
-    /// The values that each session has read, in the order of its reads: -1 for no row.
+    /// Values that each session has read, in order: -1 for no row.
     reads: [Vec<Vec<i64>>; 3],
-    /// The error that ended a session's transaction.
+    /// Error that ended a session's transaction.
     errors: [Option<i32>; 3],
-    /// The rows in the end.
+    /// Rows at the end.
     rows: Vec<(i64, i64)>,
 }
 
@@ -153,7 +155,7 @@ const ANOMALIES: [Anomaly; 10] = [
             (2, "COMMIT"),
             (3, "COMMIT"),
         ],
-        // It has seen the second transaction, and then does not see it in the other row.
+        // It has seen the second transaction in one row, and then does not see it in the other.
         has_happened: |course| course.read(3, 0) == [12] && course.read(3, 1) == [19],
     },
     Anomaly {
@@ -229,7 +231,7 @@ const ANOMALIES: [Anomaly; 10] = [
     },
 ];
 
-/// A session on a thread of its own.
+/// A session on a separate thread.
 struct Client {
     id: i16,
     asks: Sender<String>,
@@ -238,7 +240,7 @@ struct Client {
     steps: Vec<Step>,
 }
 
-/// What a step answered.
+/// The answer of a step.
 struct Step {
     values: Option<Vec<i64>>,
     error: Option<i32>,
@@ -264,15 +266,15 @@ impl Client {
         Self { id, asks, done, waiting: 0, steps: Vec::new() }
     }
 
-    /// Runs a step, and comes back when it is done or waits for another session.
+    /// Runs a step; returns when it is done or waits for another session.
     fn run(&mut self, sql: &str, watcher: &mut Session) {
         self.asks.send(sql.to_owned()).unwrap();
         self.waiting += 1;
         self.settle(&[], watcher);
     }
 
-    /// Comes back when all steps are done, or one waits for a session that is not among those that `ended` their
-    /// transactions. A wait for an ended one is over: its session has not run yet.
+    /// Returns when all steps are done, or one waits for a session whose transaction has not
+    /// `ended`. A wait for a session that has ended its transaction will be over soon.
     fn settle(&mut self, ended: &[i16], watcher: &mut Session) {
         let mut seen = 0;
         while self.waiting > 0 {
@@ -281,7 +283,7 @@ impl Client {
                 self.steps.push(step);
                 continue;
             }
-            // A wait of a moment, for a latch of the catalog, is none.
+            // A short wait for a latch of the catalog does not count.
             let waits = blocker(self.id, watcher).is_some_and(|id| !ended.contains(&id));
             seen = if waits { seen + 1 } else { 0 };
             if seen == 3 {
@@ -312,7 +314,7 @@ fn run_step(session: &mut Session, sql: &str, has_failed: bool) -> Step {
     Step { values: values.filter(|_| error.is_none()), error }
 }
 
-/// The session that another waits for.
+/// Returns the session that another one waits for.
 fn blocker(id: i16, watcher: &mut Session) -> Option<i16> {
     let sql = format!(
         "SELECT blocking_session_id FROM sys.dm_exec_requests
@@ -326,7 +328,7 @@ fn run(session: &mut Session, sql: &str) {
     assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
 }
 
-/// Runs a script in a way.
+/// Runs a script at an isolation level.
 fn course_of(anomaly: &Anomaly, way: &Way) -> Course {
     let instance = instance_on(2, |_| {});
     let mut watcher = login(&instance);
@@ -375,8 +377,9 @@ fn course_of(anomaly: &Anomaly, way: &Way) -> Course {
     Course { reads, errors, rows }
 }
 
-/// What Hermitage finds SQL Server to prevent, by the way's name, in the order of the anomalies; `.` is prevented.
-/// REPEATABLE READ lets both scripts over predicates pass; its other half of PMP, over writes, is not among these.
+/// The anomalies that SQL Server prevents according to Hermitage, by the level's name, in the order
+/// of the anomalies; `.` is prevented. REPEATABLE READ allows both scripts over predicates; the
+/// other half of PMP, over writes, is not among them.
 const EXPECTED: [(&str, &str); 6] = [
     ("READ UNCOMMITTED", ".xxxxxxxxx"),
     ("READ COMMITTED, READ_COMMITTED_SNAPSHOT OFF", ".....xxxxx"),
@@ -422,7 +425,8 @@ fn anomalies_are_those_of_docs_isolation() {
     assert!(page.contains(&table), "docs/isolation.md says something else than:\n{table}");
 }
 
-/// The upsert that SQL Server's users are told to write: no duplicate key and no deadlock, whoever else does it.
+/// The upsert recommended to SQL Server's users: no duplicate key and no deadlock with concurrent
+/// upserts.
 #[test]
 fn safe_upserts_of_the_same_keys_never_fail() {
     const UPSERT: &str = "BEGIN TRAN
@@ -460,7 +464,7 @@ fn safe_upserts_of_the_same_keys_never_fail() {
     }
 }
 
-/// Runs steps of sessions and returns which of them waited.
+/// Runs steps of sessions; returns which of them waited.
 fn who_waits(setup: &str, steps: &[(usize, &str)]) -> Vec<usize> {
     let instance = instance_on(2, |_| {});
     let mut watcher = login(&instance);
@@ -490,7 +494,8 @@ fn who_waits(setup: &str, steps: &[(usize, &str)]) -> Vec<usize> {
     waited
 }
 
-/// Table hints and SET TRANSACTION ISOLATION LEVEL in SQL Server's documentation, and its matrix of lock modes.
+/// Table hints and SET TRANSACTION ISOLATION LEVEL in SQL Server's documentation, and its matrix of
+/// lock modes.
 #[test]
 fn who_waits_for_whom_is_the_matrix_of_lock_modes() {
     const NONE: [usize; 0] = [];
@@ -510,7 +515,7 @@ fn who_waits_for_whom_is_the_matrix_of_lock_modes() {
         ("TABLOCKX", "HOLDLOCK", true),
         ("TABLOCK, HOLDLOCK", "HOLDLOCK", false),
         ("TABLOCK, HOLDLOCK", "TABLOCKX", true),
-        // Row versions serve these.
+        // Row versions serve these statements.
         ("TABLOCKX", "READCOMMITTED", false),
         ("XLOCK", "NOLOCK", false),
     ] {
@@ -538,7 +543,7 @@ fn who_waits_for_whom_is_the_matrix_of_lock_modes() {
             assert_eq!(who_waits("", &steps), expected, "{held} then {write}");
         }
     }
-    // Outside of a transaction too.
+    // The same outside a transaction.
     let change = (1, "BEGIN TRAN UPDATE t SET v = 0 WHERE id = 2 INSERT t VALUES (3, 30)");
     for (read, waits) in [
         ("SELECT v FROM t WHERE id = 2", false),

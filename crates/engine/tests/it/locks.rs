@@ -1,4 +1,4 @@
-//! Application locks between sessions that really wait, and what the views tell of it meanwhile.
+//! Application locks between sessions that wait, and what the views show about them.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -18,7 +18,7 @@ fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
     answer.sets
 }
 
-/// Runs a batch on a thread of the machine, as a worker does, and gives the session back.
+/// Runs a batch on a thread of the machine, like a worker, and returns the session.
 fn spawn(instance: &Instance, mut session: Session, sql: &str) -> Receiver<(Session, Answer)> {
     let (sender, receiver) = channel();
     let sql = sql.to_owned();
@@ -30,7 +30,7 @@ fn spawn(instance: &Instance, mut session: Session, sql: &str) -> Receiver<(Sess
     receiver
 }
 
-/// Asks until there is an answer.
+/// Repeats a query until it returns a row.
 fn until(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
     let end_ns = sos::clock::deadline_ns(PATIENCE);
     loop {
@@ -160,7 +160,7 @@ fn a_deadlock_costs_the_lower_priority_a_return_value() {
     let waiting = spawn(&instance, one, &get("b", "Exclusive"));
     let sql = format!("SELECT 1 FROM sys.dm_os_waiting_tasks WHERE session_id = {number}");
     until(&mut two, &sql);
-    // Closes the circle; the other one gives way but keeps what it has, so that this times out.
+    // Closes the cycle; the victim keeps its earlier lock, so this request times out.
     let sql = "DECLARE @r int EXEC @r = sp_getapplock 'a', 'Exclusive', 'Session', 100 SELECT @r";
     assert_eq!(run(&mut two, sql), [[["-1"]]]);
     let (mut one, answer) = waiting.recv_timeout(PATIENCE).unwrap();
@@ -188,7 +188,7 @@ fn a_deadlock_through_a_row_and_a_lock_is_found() {
     );
     let rows = until(&mut one, &sql);
     assert_eq!(rows, [["LCK_M_X".to_owned(), blocker.to_string(), "xactlock".to_owned()]]);
-    // The victim's transaction is rolled back, and with it goes its lock.
+    // The victim's transaction is rolled back, and its lock is released.
     let sql = format!("{GET} 'a', 'Exclusive' SELECT @r");
     assert_eq!(run(&mut one, &sql), [[["1"]]]);
     let (mut two, answer) = waiting.recv_timeout(PATIENCE).unwrap();
@@ -196,8 +196,8 @@ fn a_deadlock_through_a_row_and_a_lock_is_found() {
     assert_eq!(run(&mut two, "SELECT @@TRANCOUNT"), [[["0"]]]);
 }
 
-/// Each session takes back what it has tried and wakes the other one by that: the circle has to be found all the same,
-/// also where more wait behind them.
+/// Each session undoes its attempt and so wakes the other one: the cycle must still be found, also
+/// with more sessions waiting behind them.
 #[test]
 fn a_deadlock_of_keys_is_found() {
     let instance = instance_on(2, |_| {});
@@ -230,7 +230,7 @@ fn a_deadlock_of_keys_is_found() {
             run(&mut session, "IF @@TRANCOUNT > 0 COMMIT");
             sessions.push(session);
         }
-        // One is the victim; the other one's key is free then, or one of those behind has taken it.
+        // One is the victim; then the other key is free, or a session waiting behind has taken it.
         assert_eq!(ended.iter().filter(|number| **number == 1205).count(), 1, "{ended:?}");
         for waiting in waiting {
             sessions.push(waiting.recv_timeout(PATIENCE).unwrap().0);

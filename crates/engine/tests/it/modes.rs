@@ -1,10 +1,11 @@
-//! Row mode and vector mode give the same rows, errors and warnings, over tables of several batches.
+//! Row mode and vector mode return the same rows, errors and warnings, over tables of several
+//! batches.
 
 use engine::instance::ExecutionMode;
 
 use crate::client::{Answer, batch, describe, instance, login};
 
-/// Tables with duplicates, NULLs, and keys that match none, one and many rows of the other.
+/// Tables with duplicates, NULLs, and keys with no, one and many matches in the other table.
 pub(crate) const TABLES: &str = "
 CREATE TABLE n (i int NOT NULL PRIMARY KEY);
 INSERT n SELECT value FROM GENERATE_SERIES(1, 3000);
@@ -207,7 +208,7 @@ pub(crate) const QUERIES: &[&str] = &[
     "SELECT i FROM n WHERE i IN (SELECT id FROM b) AND i NOT IN (1, 2, 3) ORDER BY i DESC",
 ];
 
-/// Those of them that fail, by how they start, and with what.
+/// The queries that fail, by their first words, with the error.
 const FAILING: &[(&str, &str)] = &[
     ("SELECT id, 100 / (k - 50) FROM", "8134"),
     ("SELECT a.id, b.x FROM a JOIN b ON b.id = 100 /", "8134"),
@@ -261,8 +262,8 @@ fn both_modes_give_the_same() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-/// What a query gave: its rows, in their order if it asks for one, and its errors and messages. Of a
-/// query that fails the rows before do not count: how many they are is nobody's promise.
+/// The outcome of a query: its rows, in order if it has ORDER BY, and its errors and messages. For
+/// a query that fails the rows before the error do not count, since their number is not defined.
 fn outcome(answer: &Answer, is_ordered: bool) -> Vec<String> {
     let mut lines: Vec<String> =
         answer.errors.iter().chain(&answer.messages).map(describe).collect();

@@ -1,4 +1,5 @@
-//! OPENROWSET(BULK ..): Parquet files of `parquet_io`'s tests, whose rows are those that DuckDB reads, and plain files.
+//! OPENROWSET(BULK ..): Parquet files of `parquet_io`'s tests, whose rows are those that DuckDB
+//! reads, and plain files.
 
 use std::path::Path;
 
@@ -8,18 +9,18 @@ use engine::session::Session;
 use crate::client::{File, batch, instance, login};
 use crate::security::login_as;
 
-/// The path of one of the Parquet files.
+/// Returns the path of one of the Parquet files.
 fn parquet(name: &str) -> String {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../parquet_io/tests/data");
     data.join(name).display().to_string()
 }
 
-/// What a FROM clause says for one of the Parquet files.
+/// Returns the FROM clause for one of the Parquet files.
 fn source(name: &str) -> String {
     format!("OPENROWSET(BULK '{}', FORMAT = 'PARQUET')", parquet(name))
 }
 
-/// Columns of the rows that DuckDB reads from the files of this name.
+/// Returns columns of the rows that DuckDB reads from the files of this name.
 fn expected(name: &str, columns: &[usize]) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(parquet(name)).unwrap();
     let field = |field: &str| if field == "\\N" { "NULL".to_owned() } else { field.to_owned() };
@@ -148,7 +149,7 @@ fn a_damaged_file_loads_nothing_and_says_where() {
     let mut session = session();
     run(&mut session, "CREATE TABLE t (id int, name varchar(20))");
     let mut bytes = std::fs::read(parquet("keys_plain.parquet")).unwrap();
-    // Here is the one page of the column name.
+    // The offset of the single page of the column name.
     bytes[12_000..12_064].fill(0xFF);
     let file = File::new("damaged.parquet", &bytes);
     let sql = format!(

@@ -1,14 +1,14 @@
-//! The optimized plan of a query gives the rows that the plan as written gives: over made-up queries on
-//! tables with NULLs and duplicates, and over the rewrites that are easiest to get wrong.
+//! An optimized plan returns the same rows as the plan as written: over generated queries on tables
+//! with NULLs and duplicates, and over the rewrites that are easiest to get wrong.
 //!
-//! One engine optimizes, another runs what the binder made: loops over whole tables.
+//! One engine optimizes; the other one runs the binder's tree: loops over whole tables.
 
 use engine::opt::Level;
 use engine::session::Session;
 
 use crate::client::{Answer, batch, instance_with, login};
 
-/// Two sessions on engines of the two kinds.
+/// Two sessions, on an engine with and one without the optimizer.
 struct Pair {
     optimized: Session,
     written: Session,
@@ -88,7 +88,7 @@ impl Dice {
     }
 }
 
-/// Makes a condition over the columns of table aliases.
+/// Returns a condition over the columns of table aliases.
 fn condition(dice: &mut Dice, columns: &[&str], depth: u32) -> String {
     let column = dice.pick(columns).to_owned();
     let other = dice.pick(columns).to_owned();
@@ -112,7 +112,7 @@ fn condition(dice: &mut Dice, columns: &[&str], depth: u32) -> String {
     }
 }
 
-/// Makes a condition with a subquery, correlated or not.
+/// Returns a condition with a subquery, correlated or not.
 fn subquery(dice: &mut Dice, columns: &[&str], depth: u32) -> String {
     let outside = dice.pick(columns).to_owned();
     let (table, own): (&str, &[&str]) = match dice.roll(4) {
@@ -154,7 +154,7 @@ fn subquery(dice: &mut Dice, columns: &[&str], depth: u32) -> String {
     }
 }
 
-/// Makes a query over one to three tables.
+/// Returns a query over one to three tables.
 fn query(dice: &mut Dice) -> String {
     let kinds = ["JOIN", "LEFT JOIN", "JOIN", "FULL JOIN", "RIGHT JOIN"];
     let mut columns = vec!["a.id", "a.x", "a.y"];
@@ -254,7 +254,7 @@ fn windows_that_stream_number_rows_as_those_that_sort() {
         }
     }
     pair.compare("SELECT x.p, x.n FROM (SELECT p, q, ROW_NUMBER() OVER (ORDER BY p, q DESC) AS n FROM w) x ORDER BY x.n OFFSET 5 ROWS FETCH NEXT 9 ROWS ONLY");
-    // Nobody lives to see the end of this product.
+    // This product would take more than a lifetime to compute.
     let text = "SELECT TOP (3) ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) FROM GENERATE_SERIES(1, 1000000) \
                 CROSS JOIN w AS x CROSS JOIN w AS y CROSS JOIN w AS z CROSS JOIN w AS u CROSS JOIN w AS v";
     assert_eq!(sorted(&batch(&mut pair.optimized, text)), [["1"], ["2"], ["3"]]);
@@ -312,7 +312,7 @@ fn not_in_gives_nothing_where_the_list_has_a_null() {
     assert_eq!(pair.compare("SELECT id FROM a WHERE y NOT IN (SELECT k FROM c)"), 0);
     assert!(pair.compare("SELECT id FROM a WHERE y NOT IN (SELECT z FROM c)") > 0);
     assert!(pair.compare("SELECT id FROM a WHERE x NOT IN (SELECT z FROM c)") > 0);
-    // Of nothing: every row, the NULLs too.
+    // Over an empty set: every row, including NULLs.
     assert_eq!(pair.compare("SELECT id FROM a WHERE x NOT IN (SELECT k FROM e)"), 40);
     assert_eq!(pair.compare("SELECT id FROM a WHERE x <> ALL (SELECT k FROM e)"), 40);
     assert_eq!(pair.compare("SELECT id FROM a WHERE x = ANY (SELECT k FROM e)"), 0);
@@ -329,7 +329,7 @@ fn aggregates_over_no_rows_stay_what_they_are() {
     pair.compare("SELECT id, (SELECT ISNULL(SUM(c.z), -1) FROM c WHERE c.k = a.x) FROM a");
     pair.compare("SELECT id FROM a WHERE 0 = (SELECT COUNT(*) FROM c WHERE c.k = a.x)");
     pair.compare("SELECT id FROM a WHERE (SELECT MAX(c.z) FROM c WHERE c.k = a.x) IS NULL");
-    // A scalar aggregate has a row, whatever it is over.
+    // A scalar aggregate returns a row for any input.
     assert_eq!(
         pair.compare("SELECT id FROM a WHERE EXISTS (SELECT MAX(k) FROM e WHERE e.k = a.x)"),
         40
@@ -343,7 +343,7 @@ fn aggregates_over_no_rows_stay_what_they_are() {
 #[test]
 fn a_semi_join_gives_no_row_twice() {
     let mut pair = Pair::new(TABLES);
-    // Every value of c.z is there ten times.
+    // Every value of c.z occurs ten times.
     assert_eq!(pair.compare("SELECT id FROM a WHERE y IN (SELECT z FROM c)"), 30);
     assert_eq!(pair.compare("SELECT id FROM a WHERE EXISTS (SELECT 1 FROM c WHERE c.z = a.y)"), 30);
     assert_eq!(
@@ -403,7 +403,7 @@ fn more_than_one_row_of_a_scalar_subquery_stays_an_error() {
         let answer = batch(&mut pair.optimized, text);
         assert_eq!(numbers(&answer), [512], "{text}");
     }
-    // It is not run where no row asks for it.
+    // It is not run if no row needs it.
     pair.compare("SELECT id FROM a WHERE id < 0 AND x = (SELECT z FROM c)");
 }
 

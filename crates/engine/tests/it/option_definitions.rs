@@ -1,9 +1,10 @@
-//! Options of definitions: tables, indexes, modules, sequences and databases. See `option_rows.rs`.
+//! Options of DDL statements: tables, indexes, modules, sequences and databases. See
+//! `option_rows.rs`.
 
 use crate::option_rows::Does::{self, Nothing, RefusedIn, Shown};
 use crate::option_rows::{ALONE, NO_FILES, NO_WORK, Place};
 
-/// Places of definitions.
+/// The places of options in DDL statements.
 pub(crate) const DEFINITIONS: &[Place] = &[
     Place {
         name: "CREATE TABLE, column",

@@ -1,15 +1,17 @@
-//! docs/options.md: what every option does, and that no option is taken without a row on the page.
+//! docs/options.md: the effect of every option. The tests check that no option is accepted without
+//! a row on the page.
 //!
-//! Three tests hold the page to the parser. Each place has a batch in which every word of the grammar is tried: one that is
-//! taken must have a row. Each word of the grammar is on the page or in a list of those that are no options. And the
-//! registries of the engine, which has the names that the grammar leaves free, must be on the page. `make options` writes it.
+//! Three tests compare the page with the parser. Each place has a batch in which every word of the
+//! grammar is tried: an accepted word must have a row. Each word of the grammar is on the page or
+//! in a list of words that are no options. And the engine's registries, which hold the names that
+//! the grammar leaves open, must be on the page. `make options` writes it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use compile::shape::index_option::INDEX_OPTIONS;
+use ddl::database_option::{HARMLESS, OFF_ONLY, REFUSED, WORDS};
 use engine::bind::hint::{Effect, QUERY_HINTS, USE_HINTS};
-use engine::exec::ddl::database_option::{HARMLESS, OFF_ONLY, REFUSED, WORDS};
 use tsql::QuotedIdentifier;
 use tsql::ast::{Statement, StatementKind};
 
@@ -21,7 +23,7 @@ use crate::script::scripts;
 /// The environment variable that makes the test write the page.
 const WRITE: &str = "CLEARWAY_WRITE_OPTIONS";
 
-/// Files of tests, scripts first, with their names and what they say.
+/// Files of tests, scripts first, with their names and contents.
 fn tests() -> Vec<(String, String)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = [here.join("tests/it"), here.join("../../tests/it")];
@@ -37,13 +39,13 @@ fn tests() -> Vec<(String, String)> {
     scripts().into_iter().chain(modules).map(named).collect()
 }
 
-/// Tells whether a module may show what an option does: the tables of options may not.
+/// Returns whether a module may prove an option's effect: the tables of options may not.
 fn is_test(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_string_lossy();
     name.ends_with(".rs") && !name.starts_with("option")
 }
 
-/// Returns what the page says of an option, and the test that shows it.
+/// Returns the page's description of an option, and the test that proves it.
 fn cells(name: &str, does: Does, tests: &[(String, String)]) -> (String, String) {
     match does {
         Does::Shown(text) => {
@@ -79,7 +81,7 @@ impl Page {
     }
 }
 
-/// What stands for an entry of a registry.
+/// The row for an entry of a registry.
 fn of_effect(effect: Effect, shown: &'static str) -> Does {
     match effect {
         Effect::Acts => Does::Shown(shown),
@@ -142,7 +144,7 @@ fn page() -> String {
     page.text
 }
 
-/// Query hints that act, with what shows it.
+/// Query hints with an effect, and the test that proves it.
 const ACTING: &[(&str, &str)] = &[
     ("FORCE ORDER", "FORCE ORDER"),
     ("HASH JOIN", "HASH JOIN"),
@@ -164,21 +166,21 @@ fn options_page_is_what_the_tables_say() {
     assert!(written == page, "docs/options.md is stale: run `make options`");
 }
 
-/// The words of an option's name, as the grammar has them.
+/// Returns the words of an option's name, as in the grammar.
 fn words_of(name: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.split(move |c| !is_word(c)).filter(|word| !word.is_empty())
 }
 
-/// Tells whether a row is about what begins with a word: `CACHE`, `MINVALUE` of `MAXVALUE, MINVALUE`.
+/// Returns whether a row's option begins with a word: `CACHE`, `MINVALUE` of `MAXVALUE, MINVALUE`.
 fn begins(name: &str, word: &str) -> bool {
     name.split(", ").any(|part| words_of(part).next() == Some(word))
 }
 
-/// Tells whether the parser knows all of a batch.
+/// Returns whether the parser accepts all of a batch.
 fn is_parsed(text: &str) -> bool {
     let unknown = |statement: &Statement| matches!(statement.kind, StatementKind::Unsupported(_));
-    // What starts another statement belongs to none of the text's.
+    // A word that starts another statement is not part of this one.
     let count = text.matches(';').count() + 1;
     tsql::parse(text, QuotedIdentifier::On)
         .is_ok_and(|batch| batch.statements.len() == count && !batch.statements.iter().any(unknown))

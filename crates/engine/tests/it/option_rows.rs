@@ -1,22 +1,24 @@
-//! Every option, hint and keyword of a WITH that the parser takes, by the place where it stands: with what shows its
-//! effect, the reason why it has none, or a statement that error 40517 refuses. docs/options.md is made of it.
+//! Every option, hint and keyword of a WITH clause that the parser accepts, by its place in a
+//! statement: with a test of its effect, the reason why it has none, or a statement that error
+//! 40517 refuses. docs/options.md is generated from it.
 //!
-//! What has a registry of its own is in `options.rs`: SET, table hints, query hints and options of indexes.
+//! Options with a separate registry are in `options.rs`: SET, table hints, query hints and options
+//! of indexes.
 
-/// What an option does.
+/// The effect of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Does {
-    /// A test shows it: a script or a module of these tests holds this text.
+    /// A test proves it: a script or a module of these tests contains this text.
     Shown(&'static str),
-    /// It is refused when ON; OFF is how it is.
+    /// ON is refused; OFF is the behaviour.
     OnRefused,
-    /// It is refused whatever it is set to.
+    /// Every value is refused.
     Refused,
-    /// This batch, or what stands behind the last GO of it, is refused by name.
+    /// This batch, or the part after its last GO, is refused by name.
     RefusedIn(&'static str),
-    /// This batch fails with this number of SQL Server's.
+    /// This batch fails with this error number of SQL Server.
     Fails(i32, &'static str),
-    /// It is about locks and isolation: `locks.test` and the tests of isolation hold it.
+    /// It concerns locks and isolation: `locks.test` and the isolation tests prove it.
     Locks,
     /// It changes nothing here, for this reason.
     Nothing(&'static str),
@@ -26,19 +28,19 @@ use Does::{Nothing, RefusedIn, Shown};
 
 use crate::option_definitions::DEFINITIONS;
 
-/// An option and what it does.
+/// An option and its effect.
 pub(crate) type Row = (&'static str, Does);
 
-/// A place where options stand.
+/// A place of options in a statement.
 pub(crate) struct Place {
-    /// Its name on the page.
+    /// Name on the page.
     pub(crate) name: &'static str,
-    /// A batch in which each word of the grammar is tried for `{}`: one that the parser takes must have a row. Empty where
-    /// the names are free and the engine has the list.
+    /// A batch in which each word of the grammar is tried for `{}`: an accepted word must have a
+    /// row. Empty if names are free and the engine has the list.
     pub(crate) template: &'static str,
-    /// What may stand behind the word.
+    /// Text that may follow the word.
     pub(crate) tails: &'static [&'static str],
-    /// The options.
+    /// Options of this place.
     pub(crate) rows: &'static [Row],
 }
 
@@ -48,7 +50,7 @@ pub(crate) const ALONE: &[&str] = &[""];
 pub(crate) const NO_FILES: &str = "rows are in memory: the catalog shows it";
 pub(crate) const NO_WORK: &str = "guides how the work is done, of which nothing is left to guide";
 
-/// Places of queries and other statements.
+/// Places in queries and other statements.
 const STATEMENTS: &[Place] = &[
     Place {
         name: "DECLARE CURSOR",
@@ -361,13 +363,13 @@ const STATEMENTS: &[Place] = &[
     },
 ];
 
-/// Returns all places: of definitions, and of other statements.
+/// Returns all places: in DDL and in other statements.
 pub(crate) fn places() -> impl Iterator<Item = &'static Place> {
     DEFINITIONS.iter().chain(STATEMENTS)
 }
 
-/// Words of the grammar that are no option and no part of one, or belong to logins and users, of which
-/// docs/permissions.md tells.
+/// Words of the grammar that are no option and no part of one, or belong to logins and users, which
+/// docs/permissions.md covers.
 pub(crate) const GRAMMAR: &str = "\
     AND ANY APPLICATION APPLY ATOMIC AUDIT AUTHORIZATION BETWEEN BOTH BREAK BULK CALL CASE CAST CATCH \
     CHAR CHARACTER CLOSE COALESCE COMPUTE CONTAINED CONTAINSTABLE CONTENT CONTINUE CONVERSATION CONVERT \

@@ -1,5 +1,6 @@
-//! No option and no hint is taken silently: each that the parser knows is in a table here, with the script that
-//! shows what it does, the reason why it does nothing, or the name by which error 40517 refuses it.
+//! No option and no hint is accepted silently: each one that the parser knows is in a table here,
+//! with the script that proves its effect, the reason why it has none, or the name by which error
+//! 40517 refuses it.
 
 use compile::shape::index_option::INDEX_OPTIONS;
 use engine::bind::hint::{Effect, Operand, QUERY_HINTS, USE_HINTS};
@@ -12,7 +13,7 @@ use crate::script::scripts;
 
 use Does::{Locks, OnRefused, Refused, Shown};
 
-/// `SET name ON`, as the page "SET statements" and those under it have them.
+/// `SET name ON`: the options of the page "SET statements" and the pages below it.
 pub(crate) const SWITCHES: &[(&str, Does)] = &[
     ("ANSI_DEFAULTS", Shown("SET ANSI_DEFAULTS ON")),
     ("ANSI_NULLS", Shown("SET ANSI_NULLS OFF\nSELECT id FROM t WHERE n = NULL")),
@@ -41,7 +42,7 @@ pub(crate) const SWITCHES: &[(&str, Does)] = &[
     ("XACT_ABORT", Shown("SET XACT_ABORT ON\n")),
 ];
 
-/// `SET name value`.
+/// `SET name value`, with its test.
 pub(crate) const VALUES: &[(&str, &str, Does)] = &[
     ("CONTEXT_INFO", "0x01", Shown("SET CONTEXT_INFO 0x")),
     ("DATEFIRST", "3", Shown("SET DATEFIRST 3\n")),
@@ -57,7 +58,7 @@ pub(crate) const VALUES: &[(&str, &str, Does)] = &[
     ("TEXTSIZE", "3", Shown("SET TEXTSIZE 3\n")),
 ];
 
-/// Other words behind SET, with what shows them.
+/// Other words after SET, with the tests of their effect.
 const OTHERS: &[&str] = &["IDENTITY_INSERT", "STATISTICS", "TRAN", "TRANSACTION"];
 
 /// Table hints of one word.
@@ -96,7 +97,7 @@ fn is_shown(text: &str) -> bool {
     scripts().iter().any(|path| std::fs::read_to_string(path).unwrap().contains(text))
 }
 
-/// Checks that a text fails with 40517 and that the message has the name.
+/// Checks that a text fails with 40517 and that the message contains the name.
 fn check_refused(text: &str, name: &str) {
     let mut session = login(&instance());
     let answer: Answer = batch(&mut session, text);
@@ -192,7 +193,7 @@ fn each_query_hint_acts_or_is_advice_or_is_refused() {
     check_refused("SELECT 1 AS a OPTION (TABLE HINT (t, NOLOCK))", "TABLE HINT");
 }
 
-/// Options of indexes on rows, with what a script shows of them; advice has no text.
+/// Options of row indexes, with the script that shows their effect; ignored advice has none.
 pub(crate) const INDEXES: &[(&str, &str, &str)] = &[
     ("ALLOW_PAGE_LOCKS", "OFF", "ALLOW_PAGE_LOCKS = OFF"),
     ("ALLOW_ROW_LOCKS", "OFF", "ALLOW_ROW_LOCKS = OFF"),
@@ -231,7 +232,7 @@ fn each_index_option_acts_or_is_advice_or_is_refused() {
         assert_eq!(shown.is_empty(), *effect == Effect::Advice, "{name}");
         assert!(is_shown(shown), "{name}: no script has {shown:?}");
     }
-    // A word that is taken is in the registry.
+    // An accepted word is in the registry.
     for word in tsql::words() {
         let text = format!("CREATE TABLE t (a int); CREATE INDEX i ON t (a) WITH ({word} = ON)");
         let is_known = INDEX_OPTIONS.iter().any(|option| option.0 == word);
@@ -240,7 +241,8 @@ fn each_index_option_acts_or_is_advice_or_is_refused() {
     }
 }
 
-/// Options of procedures, functions, views, triggers and cursors: each with a text that says it, and what it does.
+/// Options of procedures, functions, views, triggers and cursors: each with a text that uses it,
+/// and its effect.
 const MODULES: &[(&str, &str, Does)] = &[
     ("procedure ENCRYPTION", "CREATE PROCEDURE p WITH ENCRYPTION AS SELECT 1", Refused),
     ("procedure EXECUTE AS", "", Shown("WITH EXECUTE AS ")),
@@ -268,7 +270,7 @@ fn each_module_option_acts_or_is_refused() {
     }
 }
 
-/// Words that no list of options has: an option that is not known is an error by its name.
+/// Words in no list of options: an unknown option is an error that names it.
 #[test]
 fn unknown_options_of_definitions_are_errors() {
     let mut session = login(&instance());

@@ -1,8 +1,10 @@
-//! A request that panics ends its session, and leaves locks, transactions, the catalog and what is counted as the
-//! session's end by itself would: nothing is held, nothing half done is seen, the others go on.
+//! A request that panics ends its session, and leaves locks, transactions, the catalog and
+//! statistics as the end of the session would: nothing stays locked, no partial change is visible,
+//! other sessions go on.
 //!
-//! The panic is that of the sink, which a statement calls wherever it is: it is in a transaction, holds a row, is in
-//! the midst of a definition, of a trigger, of a procedure's procedure, of a pipeline on several schedulers.
+//! The panic is raised by the sink, which a statement calls at various points: inside a
+//! transaction, while holding a row, in the middle of a DDL statement, of a trigger, of nested
+//! procedures, of a pipeline on several schedulers.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -16,7 +18,7 @@ use types::{Error, Value};
 
 use crate::client::{Answer, batch, describe, instance_on, login};
 
-/// The message that the sink does not survive.
+/// The message at which the sink panics.
 const BOMB: &str = "bomb";
 
 const PREPARE: [&str; 12] = [
@@ -45,7 +47,7 @@ const PREPARE: [&str; 12] = [
     "EXEC sp_configure 'cost threshold for parallelism', 0; RECONFIGURE",
 ];
 
-/// What ends in a panic, with the number of the row at which; 0 for a message.
+/// Batches that end in a panic, with the number of the row at which; 0 for a message.
 const CASES: [(usize, &str); 24] = [
     (
         0,
@@ -163,7 +165,7 @@ fn rows(session: &mut Session, text: &str) -> Vec<Vec<String>> {
     answer.sets.into_iter().flatten().collect()
 }
 
-/// What another session sees: rows, definitions, and what is held or counted as being there now.
+/// Returns what another session sees: rows, definitions, locks, and counters of current items.
 fn world(session: &mut Session) -> BTreeMap<&'static str, Vec<Vec<String>>> {
     let looks = [
         ("t", "SELECT id, a FROM t ORDER BY id"),
@@ -204,7 +206,7 @@ fn world(session: &mut Session) -> BTreeMap<&'static str, Vec<Vec<String>>> {
     looks.into_iter().map(|(name, text)| (name, rows(session, text))).collect()
 }
 
-/// Counters that tell what is there now, memory and caches aside.
+/// Counters of current items, except memory and caches.
 const GAUGES: &str = "SELECT RTRIM(counter_name), cntr_value FROM sys.dm_os_performance_counters
     WHERE RTRIM(counter_name) IN ('User Connections', 'Transactions', 'Active Transactions', 'Processes blocked', 'Active Temp Tables',
         'Memory Grants Outstanding', 'Memory Grants Pending', 'Active cursors', 'Logical Connections')

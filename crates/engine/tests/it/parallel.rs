@@ -1,4 +1,4 @@
-//! Parallel plans: the same answers as on one scheduler, and what the views tell of them.
+//! Parallel plans: the same answers as on one scheduler, and what the views show about them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use engine::session::Session;
 use crate::client::{Answer, batch, describe, instance_on, login};
 use crate::modes::{QUERIES, TABLES};
 
-/// An engine on so many schedulers that runs in parallel whatever it can.
+/// Returns an engine with this many schedulers that runs every possible statement in parallel.
 fn eager(schedulers: usize) -> (Arc<Instance>, Session) {
     let instance = instance_on(schedulers, |_| {});
     instance.set_execution_mode(ExecutionMode::Vector);
@@ -28,7 +28,7 @@ fn run(session: &mut Session, text: &str) -> Answer {
     answer
 }
 
-/// What a query gave: rows in their order if it asks for one; of one that fails the error's number.
+/// The outcome of a query: rows, in order if it has ORDER BY; for an error its number.
 fn outcome(answer: &Answer, text: &str) -> Vec<String> {
     if let Some(error) = answer.errors.first() {
         return vec![format!("msg {}", error.number)];
@@ -41,7 +41,7 @@ fn outcome(answer: &Answer, text: &str) -> Vec<String> {
     lines
 }
 
-/// Queries beside those of the two modes.
+/// Queries in addition to those of `modes.rs`.
 const MORE: &[&str] = &[
     "SELECT k, COUNT(*), SUM(big), MIN(s), MAX(at2) FROM h GROUP BY k",
     "SELECT COUNT(*), SUM(d), AVG(d), MIN(day) FROM h WHERE k > 20",
@@ -104,7 +104,8 @@ fn answers_on_several_schedulers_are_those_on_one() {
     let (instance, mut session) = eager(2);
     run(&mut session, TABLES);
     run(&mut session, HEAP);
-    // On a busy machine a statement may be over before a second scheduler has come to it: then once more.
+    // On a busy machine a statement may end before a second scheduler joins it: then it is
+    // repeated.
     let mut parallel = 0;
     for _ in 0..20 {
         assert_same_on_several(&mut session);
@@ -126,12 +127,12 @@ fn memory_in_use(session: &mut Session) -> String {
     run(session, used).sets[0][0][0].clone()
 }
 
-/// A table of several parts.
+/// Creates a table of several parts.
 const LARGE: &str = "
 CREATE TABLE t (id int NOT NULL, k int NOT NULL, v bigint NOT NULL);
 INSERT t SELECT value, value % 1000, value FROM GENERATE_SERIES(1, 200000);";
 
-/// Runs something until it has run on two schedulers; whether it did is for the caller's `is_parallel` to say.
+/// Repeats a statement until it has run on two schedulers, as the caller's `is_parallel` reports.
 fn until(mut is_parallel: impl FnMut() -> bool) {
     assert!((0..50).any(|_| is_parallel()), "never ran on two schedulers");
 }
@@ -264,7 +265,7 @@ fn a_transaction_sees_its_own_changes_on_all_schedulers_and_no_others() {
             run(&mut other, "SELECT COUNT(*), SUM(v) FROM t WHERE k >= 0").sets[0][0].join(" ");
         assert_eq!(rows, "205000 25000100000");
     }
-    // What a statement inserts into the table that it reads is not read.
+    // A statement does not read the rows that it inserts into the table it reads.
     run(&mut session, "INSERT t SELECT id, k, v FROM t WHERE k >= 0");
     run(&mut session, "ROLLBACK");
     let rows = run(&mut session, "SELECT COUNT(*), SUM(v) FROM t").sets[0][0].join(" ");
@@ -296,7 +297,7 @@ fn helpers_load_row_groups_of_their_own() {
     let groups = "SELECT COUNT(*), SUM(total_rows) FROM sys.dm_db_column_store_row_group_physical_stats WHERE object_id = OBJECT_ID('target') AND state_desc = 'COMPRESSED'";
     let found = run(&mut session, groups).sets[0][0].clone();
     assert_ne!(found[0], "0", "{found:?}");
-    // A NULL that one of the workers meets ends the load of all.
+    // A NULL in one worker ends the load in all of them.
     let answer = batch(&mut session, "INSERT strict SELECT id, k FROM big WHERE id > 0");
     assert_eq!(answer.errors.first().map(|e| e.number), Some(515));
     assert_eq!(run(&mut session, "SELECT COUNT(*) FROM strict").sets[0][0][0], "0");

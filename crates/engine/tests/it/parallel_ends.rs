@@ -1,5 +1,6 @@
-//! How parallel statements end when they don't end by themselves: an attention, KILL, an error in a helper, no memory.
-//! Whatever it is, nobody works on, nothing is held, and the next statement runs on several schedulers again.
+//! Abnormal ends of parallel statements: an attention, KILL, an error in a helper, lack of memory.
+//! In each case all helpers stop, nothing stays locked, and the next statement runs on several
+//! schedulers again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::export::{Folder, make_files};
 
 const ROWS: i64 = 120_000;
 
-/// One statement of each kind of region, and of each kind of what drives them.
+/// One statement of each kind of parallel region, and of each operator that can drive one.
 const STATEMENTS: [&str; 7] = [
     "SELECT k, COUNT(*), SUM(v), MAX(HASHBYTES('SHA2_256', CAST(v AS varbinary(8)))) FROM t GROUP BY k",
     "SELECT id, v FROM t WHERE v % 3 = 1 ORDER BY v DESC",
@@ -29,7 +30,8 @@ const STATEMENTS: [&str; 7] = [
 /// Files of the external table `f`.
 const FILES: [i64; 6] = [ROWS / 6; 6];
 
-/// An engine on two schedulers that runs in parallel whatever it can, and its tables.
+/// Returns an engine with two schedulers that runs every possible statement in parallel, and its
+/// tables.
 fn eager(change: impl FnOnce(&mut Config)) -> (Arc<Instance>, Session, Folder) {
     let instance = instance_on(2, change);
     instance.set_execution_mode(ExecutionMode::Vector);
@@ -63,7 +65,7 @@ fn rest(pause: Duration) {
     park::sleep(pause, WaitType::SleepTask, None);
 }
 
-/// Asserts that nothing is left of what has run, and that helpers help again.
+/// Asserts that nothing is left of the statement, and that helpers are available again.
 fn assert_all_is_well(session: &mut Session) {
     let used = "SELECT SUM(used_memory_kb) FROM sys.dm_exec_query_resource_semaphores";
     assert_eq!(number(session, used), 0, "memory is held");
@@ -84,7 +86,7 @@ fn assert_all_is_well(session: &mut Session) {
     assert_eq!(number(session, sum), ROWS + ROWS * (ROWS + 1) / 2);
 }
 
-/// How long each statement takes that nobody ends.
+/// Returns the duration of each statement without interruption.
 fn durations(session: &mut Session) -> Vec<Duration> {
     let measured = STATEMENTS.iter().map(|text| {
         let begin = sos::clock::monotonic_ns();
@@ -139,7 +141,7 @@ fn a_session_that_is_killed_takes_its_helpers_with_it() {
         std::thread::scope(|scope| {
             let victim = scope.spawn(move || batch(&mut victim, STATEMENTS[which]));
             rest(moment(round, durations[which]));
-            // It may have gone.
+            // It may have ended already.
             let numbers: Vec<i32> =
                 batch(&mut session, &kill).errors.iter().map(|error| error.number).collect();
             assert!(numbers.is_empty() || numbers == [6106], "{numbers:?}");
@@ -169,7 +171,7 @@ fn an_error_in_a_helper_ends_all_of_them_whoever_meets_it() {
 #[test]
 fn no_memory_for_a_helper_is_701_for_the_statement() {
     let (_instance, mut session, _folder) = eager(|config| config.query_memory_max = 1 << 20);
-    // Each worker has groups of its own: together they are too many.
+    // Each worker has separate groups: together they exceed the limit.
     let texts = [
         "SELECT v, COUNT(*) FROM t GROUP BY v",
         "SELECT COUNT(*) FROM (SELECT id, v FROM t WHERE v > 0 ORDER BY v OFFSET 1 ROWS) AS x",
@@ -190,7 +192,7 @@ fn a_columnstore_index_beside_rows_is_read_by_several_and_each_row_once() {
     let texts = [text.to_owned(), text.replace("COUNT(DISTINCT k)", "MAX(k)")];
     let mut parallel = 0;
     for round in 0..40_i64 {
-        // Rows that change, and new ones, are read as rows.
+        // Changed and new rows are read as rows.
         run(
             &mut session,
             &format!(

@@ -1,4 +1,4 @@
-//! Parquet files read by several schedulers: row groups are handed out one by one, whatever file they are in.
+//! Parquet files read by several schedulers: row groups are distributed one by one, across files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use engine::session::Session;
 use crate::client::{Answer, batch, describe, instance_on, login};
 use crate::export::{Folder, make_files};
 
-/// Rows of the files: enough of them to be shared, and a file of two row groups.
+/// Rows of the files: enough to be shared, and one file with two row groups.
 const FILES: [i64; 5] = [20_000, 1, 270_000, 15_000, 30_000];
 
 struct Files {
@@ -21,7 +21,8 @@ struct Files {
     _folder: Folder,
 }
 
-/// An engine on two schedulers that runs in parallel whatever it can, and the external table `f` over files.
+/// Returns an engine with two schedulers that runs every possible statement in parallel, and the
+/// external table `f` over files.
 fn files() -> Files {
     let instance = instance_on(2, |_| {});
     instance.set_execution_mode(ExecutionMode::Vector);
@@ -42,7 +43,7 @@ fn run(session: &mut Session, text: &str) -> Answer {
     answer
 }
 
-/// Rows of a statement, in an order of their own, and whether it ran on two schedulers.
+/// Returns the rows of a statement, sorted, and whether it ran on two schedulers.
 fn rows(session: &mut Session, text: &str) -> (Vec<String>, bool) {
     run(session, "SET STATISTICS XML ON");
     let answer = run(session, text);
@@ -53,7 +54,7 @@ fn rows(session: &mut Session, text: &str) -> (Vec<String>, bool) {
     (rows, plan.contains("DegreeOfParallelism=\"2\""))
 }
 
-/// The rows of a file, as OPENROWSET has them.
+/// Returns the rows of a file, as OPENROWSET reads them.
 fn rowset(path: &Path) -> String {
     format!("OPENROWSET(BULK '{}', FORMAT = 'PARQUET') AS r", path.display())
 }
@@ -123,7 +124,7 @@ fn a_row_group_that_is_damaged_is_one_error_whoever_reads_it() {
     let mut files = files();
     let session = &mut files.session;
     run(session, "CREATE TABLE target (id int, k int, v bigint, INDEX c CLUSTERED COLUMNSTORE)");
-    // The last row group's last page is what lies before the footer.
+    // The last page of the last row group is just before the footer.
     let path = &files.paths[2];
     let mut bytes = std::fs::read(path).unwrap();
     let tail = bytes.len() - 8;

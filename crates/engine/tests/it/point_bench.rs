@@ -1,4 +1,4 @@
-//! How long a point statement of a procedure takes: run by hand, with `--ignored --nocapture`.
+//! A benchmark of point statements in a procedure: run by hand, with `--ignored --nocapture`.
 
 use sos::sys::cpu_times;
 

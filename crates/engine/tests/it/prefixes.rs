@@ -1,18 +1,18 @@
-//! Texts that end too early: every prefix of every script, as a connection that breaks or a tool with a
-//! wrong idea of a batch would send it. Whatever comes back, it comes back.
+//! Truncated texts: every prefix of every script, as a broken connection or a tool that splits
+//! batches wrongly would send it. Any answer is accepted, but there must be one.
 
 use tsql::QuotedIdentifier;
 
 use crate::client::{batch, instance, login};
 use crate::script::{blocks, scripts};
 
-/// What may make a prefix run for ever, where the whole does not.
+/// Words with which a prefix may run forever although the whole text does not.
 const LOOPS: [&str; 3] = ["WHILE", "GOTO", "WAITFOR"];
 
-/// Prefixes of one query that are bound, at most.
+/// Maximum number of prefixes of one query that are bound.
 const BOUND_MAX: usize = 16;
 
-/// The texts of the blocks of each script.
+/// Returns the texts of the blocks of each script.
 fn texts() -> Vec<Vec<String>> {
     let of_script = |path| {
         let script = std::fs::read_to_string(path).unwrap();
@@ -35,14 +35,14 @@ fn texts() -> Vec<Vec<String>> {
 fn every_prefix_of_every_script_is_parsed_or_refused() {
     for text in texts().into_iter().flatten() {
         for (at, _) in text.char_indices() {
-            // An answer of either kind will do.
+            // Rows and errors are both accepted.
             let _ = tsql::parse(&text[..at], QuotedIdentifier::On);
         }
     }
 }
 
-/// At word boundaries, since what ends inside a word is another name to the binder. Each script has an
-/// instance of its own: what is cached for one makes the views of another long.
+/// Cuts at word boundaries, since a text cut inside a word only has another name in it. Each script
+/// has a separate instance: programs cached for one would slow down the views of another.
 #[test]
 fn every_prefix_of_every_query_is_bound_or_refused() {
     for script in texts() {
@@ -57,7 +57,7 @@ fn every_prefix_of_every_query_is_bound_or_refused() {
             for at in ends.iter().step_by(ends.len().div_ceil(BOUND_MAX).max(1)) {
                 batch(&mut session, &text[..*at]);
             }
-            // The tables that later prefixes name.
+            // Tables that later prefixes use.
             batch(&mut session, &text);
             batch(&mut session, "IF @@TRANCOUNT > 0 ROLLBACK");
         }
@@ -66,7 +66,7 @@ fn every_prefix_of_every_query_is_bound_or_refused() {
     }
 }
 
-/// The least CPU time that a batch of so many declarations takes, in ns.
+/// Returns the minimum CPU time of a batch with this many declarations, in ns.
 fn cpu_ns_of_declarations(count: u32) -> u64 {
     let instance = instance();
     let mut session = login(&instance);

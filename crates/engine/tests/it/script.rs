@@ -1,8 +1,8 @@
 //! Runs the scripts of `tests/scripts`.
 //!
-//! A script is blocks with a blank line between them. Each block begins with a line that says what it
-//! is; the lines behind it are a batch (or a call), and what is expected follows a line `----`, with
-//! ` | ` between columns and another `----` before the next result set.
+//! A script is blocks separated by blank lines. The first line of a block says what it is; the
+//! lines after it are a batch (or a call), and the expected answer follows a line `----`, with ` |
+//! ` between columns and another `----` before the next result set.
 //!
 //! ```text
 //! feature: statement|INSERT  names what the next block shows, for docs/support.md: kind|name
@@ -10,7 +10,7 @@
 //! query                      must give these rows, in this order, and no error
 //! error 2627 duplicate key   must give this error first, whose text holds these words
 //! messages                   must give these messages, one a line, and no error
-//! count 3                    must change so many rows
+//! count 3                    must change this many rows
 //! answer                     must give these tokens: see `Answer::trace` for their form
 //! tokens                     the same, without `done` of any kind
 //! commands                   must give these `done`s, each with its statement's number (CurCmd) in hexadecimal
@@ -21,7 +21,7 @@
 //! cancel                     raises the attention of this session before the next request
 //! session b                  goes on in another session (`a` is the first)
 //! ```
-//! Lines that begin with `--` before a block are comments. A line `~` stands for a blank one.
+//! Lines that begin with `--` before a block are comments. A line `~` is a blank line of the text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -38,22 +38,22 @@ fn scripts_give_what_they_say() {
     run_scripts(ExecutionMode::Row, Constants::AsWritten);
 }
 
-/// Every query that can run in vector mode does.
+/// Vector mode for every query that supports it.
 #[test]
 fn scripts_give_the_same_in_vector_mode() {
     run_scripts(ExecutionMode::Vector, Constants::AsWritten);
 }
 
-/// Every statement that can be parameterized is, at its first run.
+/// Parameters in every statement that allows them, at its first run.
 #[test]
 fn scripts_give_the_same_with_parameters_for_constants() {
     run_scripts(ExecutionMode::Row, Constants::AsParameters);
 }
 
-/// What becomes of constants where they may be parameters.
+/// The treatment of constants that could be parameters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Constants {
-    /// What the engine makes of them by itself.
+    /// The engine's default rules.
     AsWritten,
     AsParameters,
 }
@@ -64,7 +64,7 @@ fn run_scripts(mode: ExecutionMode, constants: Constants) {
     let mut blocks = 0;
     for path in scripts() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        // Shows what stays apart of texts that differ in constants.
+        // It tests that texts with different constants stay separate.
         let apart = constants == Constants::AsParameters && name == "statistics.test";
         if name.contains(&only) && !apart {
             let text = std::fs::read_to_string(&path).unwrap();
@@ -85,17 +85,17 @@ pub(crate) fn scripts() -> Vec<PathBuf> {
 
 /// A block of a script.
 pub(crate) struct Block<'t> {
-    /// Its first line in the script, 1-based.
+    /// Line number of its head in the script, 1-based.
     pub(crate) line: usize,
-    /// What it shows: the labels before it.
+    /// Labels before it: what it proves.
     pub(crate) features: Vec<&'t str>,
-    /// What it is.
+    /// Kind of the block.
     pub(crate) head: &'t str,
-    /// The lines behind the head.
+    /// Lines after the head.
     pub(crate) lines: Vec<&'t str>,
 }
 
-/// Takes a script apart.
+/// Splits a script into blocks.
 pub(crate) fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut found = Vec::new();
     let mut line = 1;
@@ -144,7 +144,7 @@ fn run(
     blocks.len()
 }
 
-/// Runs a block and compares.
+/// Runs a block and compares its answer.
 fn check(session: &mut Session, block: &Block<'_>) -> Result<(), String> {
     let mut parts = block.lines.split(|l| *l == "----");
     let text: Vec<&str> = parts.next().unwrap_or_default().to_vec();
@@ -214,7 +214,7 @@ fn same<T: PartialEq + std::fmt::Debug>(expected: &T, given: &T) -> Result<(), S
     Err(format!("\n    expected {expected:#?}\n    but got  {given:#?}"))
 }
 
-/// Compares all tokens. What nobody has to write down: the last `done` says that nothing follows, and
+/// Compares all tokens. One rule is always checked: the last `done` says that nothing follows, and
 /// no other does.
 fn same_tokens(expected: &Vec<String>, answer: &Answer) -> Result<(), String> {
     same(expected, &answer.trace)?;
@@ -258,7 +258,7 @@ fn check_error(answer: &Answer, argument: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Calls a procedure.
+/// Runs an `rpc` block.
 fn call(session: &mut Session, name: &str, lines: &[&str]) -> Result<Answer, String> {
     let mut parameters = Vec::new();
     for line in lines {
@@ -274,7 +274,7 @@ fn call(session: &mut Session, name: &str, lines: &[&str]) -> Result<Answer, Str
     Ok(answer)
 }
 
-/// Makes a parameter of `@a int = 5 output`: the engine itself evaluates the value, in a session that
+/// Returns a parameter of `@a int = 5 output`: the engine evaluates the value, in a session that
 /// the script does not see.
 fn parameter(session: &Session, line: &str) -> Result<RpcParameter, String> {
     let (name, rest) = line.split_once(' ').ok_or_else(|| format!("no parameter: {line}"))?;

@@ -1,5 +1,5 @@
-//! What other logins than `sa` may do. Each test names the rule of SQL Server's documentation that it
-//! holds the engine to.
+//! Permissions of logins other than `sa`. Each test names the rule of SQL Server's documentation
+//! that it checks.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ fn the_state_of_the_server_takes_view_server_state() {
             (297, "The user does not have permission to perform this action.")
         ]
     );
-    // The same text by somebody who may, before and after.
+    // The same text, run before and after by a login that may.
     run(&mut sa, read);
     assert_eq!(errors(&mut poor, read), [300, 297]);
     run(&mut sa, "GRANT VIEW SERVER STATE TO poor");
@@ -170,7 +170,7 @@ fn a_database_without_a_user_of_the_login_is_closed_to_it() {
     assert_eq!(errors(&mut sa, "GRANT VIEW SERVER STATE TO poor"), [4621]);
 }
 
-/// 18456 with the state that says why, as SQL Server's error_reported has it.
+/// Error 18456 with its internal state, as SQL Server's error_reported shows it.
 #[test]
 fn a_failed_login_is_an_event() {
     let (instance, mut sa, _poor) = server();
@@ -180,7 +180,7 @@ fn a_failed_login_is_an_event() {
          (WHERE error_number = 18456 AND state = 8) ADD TARGET package0.event_counter; \
          ALTER EVENT SESSION failed ON SERVER STATE = START",
     );
-    // As a worker of the server does: events are those of the machine that a thread belongs to.
+    // On a thread of the machine, like a worker: events belong to the machine of the thread.
     let (tell, told) = std::sync::mpsc::channel();
     let on = Arc::clone(&instance);
     let attempts = move || {
@@ -207,7 +207,7 @@ fn a_failed_login_is_an_event() {
     assert_eq!(run(&mut sa, rows).sets[0], [["nobody", "1", "5"], ["poor", "1", "8"]]);
 }
 
-/// Logs in, and says with which errors that fails.
+/// Logs in; returns the errors if that fails.
 fn login_errors(
     instance: &Arc<Instance>,
     user: &str,
@@ -226,8 +226,8 @@ fn login_errors(
     refused.iter().map(|error| error.number).collect()
 }
 
-/// "ALTER LOGIN": MUST_CHANGE, DISABLE, CHECK_POLICY, DEFAULT_DATABASE, UNLOCK; numbers of "Database Engine events
-/// and errors".
+/// "ALTER LOGIN": MUST_CHANGE, DISABLE, CHECK_POLICY, DEFAULT_DATABASE, UNLOCK; numbers of
+/// "Database Engine events and errors".
 #[test]
 fn options_of_a_login_are_asked_when_it_logs_in() {
     let (instance, mut sa, _poor) = server();
@@ -256,8 +256,8 @@ fn options_of_a_login_are_asked_when_it_logs_in() {
     assert_eq!(log_in("Secret-3", None), [0; 0]);
 }
 
-/// "ALTER LOGIN", Permissions: "A principal can change the password, default language, and default database for its own
-/// login."
+/// "ALTER LOGIN", Permissions: "A principal can change the password, default language, and default
+/// database for its own login."
 #[test]
 fn a_login_may_change_its_own_database_and_nothing_that_protects_it() {
     let (_instance, _sa, mut poor) = server();
@@ -272,8 +272,9 @@ fn a_login_may_change_its_own_database_and_nothing_that_protects_it() {
     }
 }
 
-/// The pages of the views: VIEW DATABASE STATE, which VIEW SERVER STATE implies; sys.dm_db_index_physical_stats: of a
-/// database that the arguments name, of all with VIEW SERVER STATE.
+/// The pages of the views: VIEW DATABASE STATE, which VIEW SERVER STATE implies;
+/// sys.dm_db_index_physical_stats: of a database that the arguments name, of all with VIEW SERVER
+/// STATE.
 #[test]
 fn the_state_of_a_database_takes_view_database_state() {
     let (_instance, mut sa, mut poor) = server();

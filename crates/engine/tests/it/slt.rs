@@ -1,8 +1,8 @@
 //! Runs the sqllogictest files of `tests/slt` in this process; `make slt` runs them over the wire.
 //!
-//! A record is lines up to a blank one: `statement ok`, `statement error NUMBER` or `query TYPES [rowsort]`,
-//! the statement, and for a query a line `----` with each value on a line of its own behind it. Lines that
-//! begin with `#` are comments. Numbers are compared without trailing zeros of their fraction.
+//! A record is lines up to a blank one: `statement ok`, `statement error NUMBER` or `query TYPES
+//! [rowsort]`, the statement, and for a query a line `----` followed by one value per line. Lines
+//! that begin with `#` are comments. Numbers are compared without trailing zeros of their fraction.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn slt_files_give_what_they_say() {
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 
-/// Runs one record.
+/// Runs one record of a file.
 fn run(session: &mut Session, record: &str) -> Result<(), String> {
     let mut lines = record.lines().filter(|line| !line.starts_with('#'));
     let head: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
@@ -67,7 +67,7 @@ fn run(session: &mut Session, record: &str) -> Result<(), String> {
     }
 }
 
-/// Writes a value as the files do.
+/// Formats a value as in the files.
 fn shown(value: &str) -> String {
     if value.is_empty() {
         return "(empty)".to_owned();

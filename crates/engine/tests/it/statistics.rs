@@ -1,5 +1,5 @@
-//! Statistics of statements: exact with many sessions at once, and complete: what a request's
-//! statements have spent is what the request has spent.
+//! Statement statistics: exact with many concurrent sessions, and complete: the times of a
+//! request's statements add up to that of the request.
 
 use engine::session::Session;
 
@@ -57,7 +57,7 @@ fn executions_and_rows_are_exact_with_eight_sessions_at_once() {
     assert_eq!(run(&mut session, plans), [[all.clone()], [all]]);
 }
 
-/// Returns what all statements of the marked texts have spent so far, in ns.
+/// Returns the total time of all statements of the marked texts, in ns.
 fn of_statements(observer: &mut Session) -> u64 {
     let sql = "SELECT SUM(l.total_ns) FROM sys.dm_exec_query_ledger l
         CROSS APPLY sys.dm_exec_sql_text(l.sql_handle) t WHERE t.text LIKE '%marked [0-9]%'";
@@ -74,10 +74,10 @@ fn what_statements_spend_adds_up_to_the_request() {
         WHILE @n < 4 BEGIN UPDATE t SET n = n + 1 WHERE id = @n; SET @n += 1 END;
         IF EXISTS (SELECT * FROM t WHERE n > 1) WAITFOR DELAY '00:00:00.002';
         EXEC p 3; INSERT INTO @seen EXEC p 2; SELECT COUNT(*) FROM t a CROSS JOIN t b";
-    // Compiles and binds, whose time belongs to no statement.
+    // Compiles and binds first: that time belongs to no statement.
     run(&mut session, sql);
-    // What the thread loses between two statements, when others take its CPU there, belongs to the
-    // request alone: of several rounds one must be undisturbed.
+    // Time lost between two statements, when another thread takes the CPU, belongs only to the
+    // request: one of several rounds must be undisturbed.
     let mut least = f64::INFINITY;
     for _ in 0..8 {
         let (request, statements) = (session.books().spent(), of_statements(&mut observer));
@@ -85,8 +85,8 @@ fn what_statements_spend_adds_up_to_the_request() {
         let request = session.books().spent().since(&request).elapsed_ns();
         let statements = of_statements(&mut observer) - statements;
         assert!(request > 2_000_000, "it waits for 2 ms of its {request} ns");
-        // The length of a tick is still being measured between the two readings, and a part that a
-        // correction has made negative for a while is not shown.
+        // The length of a tick is still being calibrated between the two readings, and a category
+        // that a correction has made negative is shown as 0.
         least = least.min(request.abs_diff(statements) as f64 / request as f64);
     }
     assert!(least <= 0.01, "statements and request differ by {least}");
@@ -109,7 +109,8 @@ fn ids_come_back_when_a_flood_of_texts_has_gone() {
     assert_eq!(run(&mut session, counted), [["1".to_owned()]]);
 }
 
-/// What one session sent once makes room; what two asked for stays, although nobody has it open.
+/// A text that one session sent once is evicted; one that two sessions sent stays, even with no
+/// session using it.
 #[test]
 fn a_plan_that_came_back_outlives_texts_that_are_sent_once() {
     let instance = instance();
@@ -130,7 +131,7 @@ fn a_plan_that_came_back_outlives_texts_that_are_sent_once() {
     assert_eq!(run(&mut session, counted), [["3".to_owned()]]);
 }
 
-/// A plan that made room for others is made again when its text comes back, and then stays.
+/// An evicted plan is compiled again when its text returns, and then stays.
 #[test]
 fn a_text_that_comes_back_is_kept_although_its_plan_went() {
     let instance = instance();

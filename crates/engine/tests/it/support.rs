@@ -1,9 +1,9 @@
-//! docs/support.md: what the scripts show, as a page.
+//! docs/support.md: the features that the scripts prove, as a page.
 //!
-//! A label `feature: kind|name` before a block puts the name on the page; `unsupported` is the kind of
-//! what is known to be missing, and its block must be an error 40517: the page cannot claim what no
-//! script shows. The test fails where the page is not the one that the scripts make; `make support`
-//! writes it.
+//! A label `feature: kind|name` before a block puts the name on the page; `unsupported` is the kind
+//! for features known to be missing, and its block must be an error 40517: the page cannot claim
+//! what no script proves. The test fails if the page differs from the one generated from the
+//! scripts; `make support` writes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ fn support_page_is_what_the_scripts_show() {
     assert!(written == page, "docs/support.md is stale: run `make support`");
 }
 
-/// Makes the page.
+/// Returns the generated page.
 fn page() -> String {
     let (mut shown, missing) = features();
     let mut page = String::from(
@@ -64,10 +64,10 @@ fn page() -> String {
     page
 }
 
-/// Names by kind, each with the scripts that show it.
+/// Names by kind, each with the scripts that prove it.
 type Shown = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
-/// Collects what the scripts show, and what they show to be missing.
+/// Collects the features that the scripts prove, and those they prove to be missing.
 fn features() -> (Shown, BTreeSet<String>) {
     let mut shown = Shown::new();
     let mut missing = BTreeSet::new();

@@ -1,13 +1,15 @@
-//! A statement gives the same rows, types, errors and changes whether its constants are parameters or not:
-//! over made-up statements with constants of all types on tables with keys and columns of all types.
+//! A statement gives the same rows, types, errors and changes whether or not its constants are
+//! parameters: over generated statements with constants of all types on tables with keys and
+//! columns of all types.
 //!
-//! One engine parameterizes every statement that it can, another none: an empty statement stands in front.
+//! One engine parameterizes every statement that it can, the other none: there an empty statement
+//! precedes each.
 
 use engine::session::Session;
 
 use crate::client::{Answer, batch, instance, login};
 
-/// Columns of every table, beside its key.
+/// Columns of every table, besides its key.
 const COLUMNS: &[(&str, &str)] = &[
     ("c_tiny", "tinyint NULL"),
     ("c_int", "int NOT NULL DEFAULT 7"),
@@ -26,7 +28,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("c_guid", "uniqueidentifier NULL"),
 ];
 
-/// Types of keys.
+/// Types of the key columns.
 const KEYS: &[(&str, &str)] = &[
     ("t_int", "int"),
     ("t_tiny", "tinyint"),
@@ -81,7 +83,7 @@ const CONSTANTS: &[&str] = &[
 
 const OPERATORS: &[&str] = &["=", "=", "<", "<=", ">", ">=", "<>"];
 
-/// Two sessions on engines that hold the same.
+/// Two sessions, on engines with the same content.
 struct Pair {
     with: Session,
     without: Session,
@@ -271,7 +273,7 @@ fn a_text_that_is_sent_twice_running_has_its_own_values() {
         let answer = batch(&mut session, &format!("SELECT name FROM pair WHERE id = {id}"));
         assert_eq!(answer.sets.concat(), [[["one", "two"][id - 1]]]);
     }
-    // Another definition is another plan, for all of them.
+    // Another definition needs another plan, for all of them.
     batch(&mut session, "ALTER TABLE pair ADD more int NULL");
     for id in [1, 2, 2] {
         let answer = batch(&mut session, &format!("SELECT * FROM pair WHERE id = {id}"));

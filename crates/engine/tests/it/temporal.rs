@@ -1,4 +1,4 @@
-//! System-versioned tables against a model: what a table was at every moment that somebody noted.
+//! System-versioned tables against a model: the content of a table at every recorded time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const TABLE: &str = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, v int NOT NULL
 /// Rows of the table by id.
 type Rows = BTreeMap<u64, u64>;
 
-/// Numbers that look random and are the same in each run.
+/// A generator of pseudo-random numbers, the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -39,7 +39,7 @@ fn run(session: &mut Session, text: &str) -> Vec<Vec<Vec<String>>> {
     answer.sets
 }
 
-/// Makes a change at random, in the table and in the model.
+/// Makes a random change, in the table and in the model.
 fn change(random: &mut Random, rows: &mut Rows, session: &mut Session) {
     let (id, v) = (random.below(12), random.below(1_000));
     let text = match random.below(6) {
@@ -112,8 +112,8 @@ fn a_table_is_at_every_noted_moment_what_it_was_then() {
     check_versions(&mut session);
 }
 
-/// The versions of a row follow each other: none begins before the one before it has ended, and what FOR SYSTEM_TIME
-/// ALL shows held for some time.
+/// The versions of a row follow each other: none begins before the previous one has ended, and
+/// those that FOR SYSTEM_TIME ALL shows have a non-empty period.
 fn check_versions(session: &mut Session) {
     let overlaps = "SELECT COUNT(*) FROM (SELECT s, LAG(e) OVER (PARTITION BY id ORDER BY s, e) AS ended \
          FROM t FOR SYSTEM_TIME ALL) v WHERE s < ended";
@@ -151,7 +151,8 @@ fn writers_of_the_same_rows_keep_every_version_once() {
     let all = (SESSIONS * ROUNDS + 3).to_string();
     assert_eq!((&counts[0][0][0], &counts[1][0][0]), (&all, &all));
     check_versions(&mut session);
-    // The value goes up by one from each version to the next, those that held for no time included.
+    // The value increases by one from each version to the next, including those with an empty
+    // period.
     let broken = "SELECT COUNT(*) FROM (SELECT v, s, LAG(v) OVER (PARTITION BY id ORDER BY v) AS before, \
          LAG(e) OVER (PARTITION BY id ORDER BY v) AS ended FROM (SELECT id, v, s, e FROM t UNION ALL \
          SELECT id, v, s, e FROM th) a) b WHERE v <> before + 1 OR s <> ended";

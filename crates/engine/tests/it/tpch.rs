@@ -1,5 +1,5 @@
-//! The plans of TPC-H's queries are sane: no product of inputs that a predicate could join, and the
-//! smaller side of a hash join is the one that is kept.
+//! The plans of TPC-H's queries are sane: no cross product of inputs that a predicate could join,
+//! and a hash join is built over its smaller side.
 
 use std::path::Path;
 
@@ -15,7 +15,8 @@ use tsql::QuotedIdentifier;
 
 use crate::client::{batch, instance, login};
 
-/// A hundredth of a hundredth of the specification's sizes, with its keys and the values that the queries ask for.
+/// A ten-thousandth of the specification's sizes, with its keys and the values that the queries
+/// select.
 const ROWS: &[&str] = &[
     "INSERT region SELECT value, CHOOSE(value + 1, 'AFRICA', 'AMERICA', 'ASIA', 'EUROPE', 'MIDDLE EAST'), '' \
      FROM GENERATE_SERIES(0, 4)",
@@ -48,7 +49,7 @@ fn filled() -> Session {
     session
 }
 
-/// Binds the queries of a text and looks at each operator of their plans.
+/// Binds the queries of a text and checks each operator of their plans.
 fn look(session: &Session, text: &str, see: &mut dyn FnMut(&Node)) {
     let parsed = tsql::parse(text, QuotedIdentifier::On).unwrap();
     for statement in &parsed.statements {
@@ -63,7 +64,7 @@ fn look(session: &Session, text: &str, see: &mut dyn FnMut(&Node)) {
     }
 }
 
-/// Tells whether all rows of the one side meet all rows of the other.
+/// Returns whether all rows of one side are combined with all rows of the other.
 fn is_product(join: &Join) -> bool {
     match &join.method {
         JoinMethod::Hash(keys) => keys.is_empty() && join.on.is_none(),

@@ -1,4 +1,4 @@
-//! The tuple mover through the boundary: closed delta stores become row groups while sessions go on.
+//! The tuple mover through the boundary: closed delta stores become row groups while sessions run.
 
 use sos::park::Cancel;
 
@@ -8,7 +8,8 @@ use crate::events::{data, ring, run, watched};
 /// Rows of a full row group.
 const GROUP_ROWS: i64 = 1 << 20;
 
-/// Fills the delta store of a table with so many rows: by inserts that are too small to be compressed at once.
+/// Fills the delta store of a table with this many rows: by inserts too small to be compressed
+/// directly.
 fn fill(session: &mut engine::session::Session, table: &str, rows: i64) {
     let mut first = 1;
     while first <= rows {

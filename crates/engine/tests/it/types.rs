@@ -1,4 +1,4 @@
-//! Types and nullability of results: what sp_describe_first_result_set says is what is sent.
+//! Types and nullability of results: sp_describe_first_result_set describes what is sent.
 
 use std::fmt::Write as _;
 
@@ -8,18 +8,19 @@ use engine::sink::ColumnInfo;
 use crate::client::{Answer, batch, instance, login};
 use crate::script::{blocks, scripts};
 
-/// Places in a row of sp_describe_first_result_set, as its page lists them.
+/// Ordinals of columns of sp_describe_first_result_set, as its page lists them.
 const NAME: usize = 2;
 const NULLABLE: usize = 3;
 const TYPE_NAME: usize = 5;
 const IDENTITY: usize = 27;
 const UPDATEABLE: usize = 29;
 
-/// What makes another result than the first in the text the first that is sent, or changes its meaning on the way.
+/// Words that make another result of the text the first that is sent, or change its meaning on the
+/// way.
 const FLOW: [&str; 7] =
     ["CATCH", "FETCH ", "ALTER ", "CREATE ", "TRUNCATE ", "EXEC", "SET CONCAT_NULL"];
 
-/// Says of a column what is compared.
+/// Formats the compared properties of a column.
 fn sent(column: &ColumnInfo) -> String {
     let name = if column.name.is_empty() { "NULL" } else { &column.name };
     let data_type = column.column_type.data_type.to_string();
@@ -43,17 +44,17 @@ fn described(row: &[String]) -> String {
     [NAME, NULLABLE, TYPE_NAME, IDENTITY, UPDATEABLE].map(|place| row[place].as_str()).join(" ")
 }
 
-/// Describes the first result of a text; none where it can't be described.
+/// Describes the first result of a text; `None` if it can't be described.
 fn describe(session: &mut Session, text: &str) -> Option<Vec<String>> {
     let quoted = text.replace('\'', "''");
     let answer = batch(session, &format!("EXEC sp_describe_first_result_set N'{quoted}'"));
     let rows = answer.sets.first().filter(|_| answer.errors.is_empty())?;
-    // Under SHOWPLAN it is a plan.
+    // Under SHOWPLAN the result is a plan.
     let is_description = rows.first().is_some_and(|row| row.len() > UPDATEABLE);
     is_description.then(|| rows.iter().map(|row| described(row)).collect())
 }
 
-/// Each query of each script: the property of "sp_describe_first_result_set agrees with what is sent".
+/// Checks for each query of each script that sp_describe_first_result_set agrees with what is sent.
 #[test]
 fn described_results_are_those_that_are_sent() {
     let (mut compared, mut failures) = (0, String::new());
@@ -91,8 +92,8 @@ fn described_results_are_those_that_are_sent() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-/// "A message string can be up to 8,000 characters long if it is a non-Unicode string, and 4,000 characters long if
-/// it is a Unicode string." (PRINT)
+/// "A message string can be up to 8,000 characters long if it is a non-Unicode string, and 4,000
+/// characters long if it is a Unicode string." (PRINT)
 #[test]
 fn print_gives_8000_characters_or_4000_of_unicode() {
     let mut session = login(&instance());
@@ -101,7 +102,8 @@ fn print_gives_8000_characters_or_4000_of_unicode() {
     assert_eq!(length("PRINT REPLICATE(CAST(N'a' AS nvarchar(max)), 9000)"), 4_000);
 }
 
-/// The flags of COLMETADATA: `[MS-TDS] 2.2.7.4`. A column of a table may be updated, an expression is computed.
+/// The flags of COLMETADATA: `[MS-TDS] 2.2.7.4`. A column of a table may be updated, an expression
+/// is computed.
 #[test]
 fn columns_of_tables_are_updatable_and_expressions_are_not() {
     let mut session = login(&instance());

@@ -1,5 +1,6 @@
-//! ALTER DATABASE .. SET SINGLE_USER, RESTRICTED_USER, MULTI_USER with several sessions: who gets in, who
-//! is put out, and DROP DATABASE while somebody is in it, as SQL Server's documentation has them.
+//! ALTER DATABASE .. SET SINGLE_USER, RESTRICTED_USER, MULTI_USER with several sessions: which
+//! sessions may enter, which are ended, and DROP DATABASE while a session uses it, as SQL Server's
+//! documentation describes.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -58,7 +59,7 @@ fn guest(instance: &Arc<Instance>) -> Receiver<()> {
     left
 }
 
-/// Does something a moment later, while a statement of the test waits.
+/// Runs something a moment later, while a statement of the test waits.
 fn soon(instance: &Arc<Instance>, act: impl FnOnce() + Send + 'static) {
     let wait = move || {
         park::sleep(Duration::from_millis(60), WaitType::WaitFor, None);
@@ -76,7 +77,7 @@ fn single_user_puts_the_others_out_and_lets_one_in() {
     run(&mut sa, "CREATE DATABASE d");
     let left = guest(&instance);
     assert_eq!(errors(&mut sa, "DROP DATABASE d"), [3702]);
-    // NO_WAIT gives up, says why, and leaves the access as it was.
+    // NO_WAIT gives up, reports why, and leaves the access unchanged.
     let told = batch(&mut sa, "ALTER DATABASE d SET SINGLE_USER WITH NO_WAIT");
     let told: Vec<i32> = told.errors.iter().map(|e| e.number).collect();
     assert_eq!(told, [5070, 5069]);
@@ -86,7 +87,7 @@ fn single_user_puts_the_others_out_and_lets_one_in() {
     left.recv_timeout(PATIENCE).expect("was put out");
     assert_eq!(access(&mut sa), ["1", "SINGLE_USER", "SINGLE_USER"]);
 
-    // Nobody is in it: the next one who comes is the one.
+    // No session is in it: the next one that enters is the single one.
     let mut one = enter(&instance, "sa", "d").expect("gets in");
     assert_eq!(errors(&mut sa, "USE d"), [924]);
     assert_eq!(enter(&instance, "sa", "d").err(), Some(vec![4060, 18456]));
@@ -117,7 +118,7 @@ fn without_a_clause_the_statement_waits_and_an_attention_puts_all_back() {
     soon(&instance, move || drop(inside));
     run(&mut sa, "ALTER DATABASE d SET SINGLE_USER");
     assert_eq!(access(&mut sa)[0], "1");
-    // ROLLBACK AFTER lets others go by themselves first.
+    // ROLLBACK AFTER lets other sessions end by themselves first.
     run(&mut sa, "ALTER DATABASE d SET MULTI_USER");
     let left = guest(&instance);
     run(&mut sa, "ALTER DATABASE d SET SINGLE_USER WITH ROLLBACK AFTER 1 SECONDS");
@@ -142,7 +143,7 @@ fn restricted_user_is_for_owners() {
     let owner = enter(&instance, "owner", "d").expect("gets in");
     assert_eq!(errors(&mut sa, "ALTER DATABASE d SET RESTRICTED_USER WITH NO_WAIT"), [5070, 5069]);
     drop(poor);
-    // Owners are not in the way.
+    // Owners may stay, so NO_WAIT succeeds.
     run(&mut sa, "ALTER DATABASE d SET RESTRICTED_USER WITH NO_WAIT");
     assert_eq!(access(&mut sa), ["2", "RESTRICTED_USER", "RESTRICTED_USER"]);
     drop(owner);

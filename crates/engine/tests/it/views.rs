@@ -1,4 +1,4 @@
-//! Every system view gives rows, and values of the types that its columns say.
+//! Every system view returns rows, with values of the types of its columns.
 
 use crate::client::{batch, instance, login};
 

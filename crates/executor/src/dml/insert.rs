@@ -47,8 +47,8 @@ pub fn run_insert(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
     Ok(StatementResult { command: Command::INSERT, rows })
 }
 
-/// Inserts rows that the caller brings: the result of EXEC, a bulk load. The statement was bound by
-/// [`crate::bind::dml::bind_insert_rows`].
+/// Inserts rows that the caller brings: the result of EXEC, a bulk load. The statement was bound for rows that have
+/// no query (`binder::dml::bind_insert_rows`).
 ///
 /// # Errors
 /// As [`run_insert`].

@@ -201,7 +201,7 @@ pub(crate) fn run_output(query: &Query, cx: &mut Cx<'_>, receive: ReceiveValues<
     Ok(())
 }
 
-/// As [`run_output`], for who takes whole batches, too.
+/// Runs a query; `receive` is called with the values of each row, or with whole batches where rows come in them.
 ///
 /// # Errors
 /// As [`run_query`].

@@ -1,4 +1,4 @@
-//! UNION [ALL], EXCEPT and INTERSECT.
+//! UNION, UNION ALL, EXCEPT and INTERSECT.
 
 use hashbrown::HashSet;
 use types::Result;

@@ -1,49 +1,49 @@
-//! Cultures: how numbers, money and dates are written where. As .NET has them, whose format strings
-//! FORMAT takes; en-US is that of the session's language, us_english.
+//! Cultures: how each writes numbers, money and dates. They are those of .NET, whose format strings
+//! FORMAT takes; the session language us_english has the culture en-US.
 
 use types::convert::DateFormat;
 
-/// A culture.
+/// The formats of one culture.
 #[derive(Debug)]
 pub(crate) struct Culture {
-    /// Its name, as .NET has it.
+    /// Name as in .NET, such as `en-US`.
     pub(crate) name: &'static str,
-    /// Between whole part and decimals.
+    /// Decimal separator, such as a point.
     pub(crate) point: &'static str,
-    /// Between groups of three digits.
+    /// Separator between groups of three digits.
     pub(crate) group: &'static str,
-    /// Currency sign.
+    /// Currency symbol, such as `$`.
     pub(crate) currency: &'static str,
-    /// Decimals of money.
+    /// Decimals of an amount of money.
     pub(crate) currency_decimals: usize,
-    /// Money, from zero on and below: `n` is the number, `$` the sign.
+    /// Patterns for money that is not negative, and negative: `n` is the number, `$` the symbol.
     pub(crate) currency_patterns: [&'static str; 2],
-    /// A percentage, from zero on and below.
+    /// Patterns for a percentage that is not negative, and negative.
     pub(crate) percent_patterns: [&'static str; 2],
     /// Standard date patterns: `d`, `D`, `t`, `T`, `M`, `Y`.
     pub(crate) dates: [&'static str; 6],
-    /// What `/` stands for.
+    /// Replacement of `/` in a date pattern.
     pub(crate) date_separator: &'static str,
-    /// Before and after noon.
+    /// Designators for times before and after noon.
     pub(crate) noon: [&'static str; 2],
-    /// Months.
+    /// Names of the months, January first.
     pub(crate) months: [&'static str; 12],
-    /// Months, short.
+    /// Abbreviated names of the months.
     pub(crate) months_short: [&'static str; 12],
-    /// Days, Monday first.
+    /// Names of the days, Monday first.
     pub(crate) days: [&'static str; 7],
-    /// Days, short.
+    /// Abbreviated names of the days.
     pub(crate) days_short: [&'static str; 7],
-    /// Order of day, month and year in numbers.
+    /// Order of day, month and year in numeric dates.
     pub(crate) order: DateFormat,
 }
 
-/// Finds a culture by its name, in any case.
+/// Finds a culture by name, ignoring case.
 pub(crate) fn find(name: &str) -> Option<&'static Culture> {
     CULTURES.iter().find(|culture| culture.name.eq_ignore_ascii_case(name))
 }
 
-/// The culture of us_english.
+/// Returns the culture of us_english.
 pub(crate) fn default() -> &'static Culture {
     &CULTURES[0]
 }

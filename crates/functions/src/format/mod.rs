@@ -1,7 +1,7 @@
 //! FORMAT, PARSE and TRY_PARSE: values as text by .NET's format strings and cultures, and back.
 //!
-//! `culture.rs` says how things are written where; `number.rs` and `picture.rs` write numbers,
-//! `moment.rs` dates and times, `parse.rs` reads them.
+//! `culture.rs` holds the formats of each culture; `number.rs` and `picture.rs` write numbers,
+//! `moment.rs` writes dates and times, `parse.rs` reads them.
 
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
@@ -24,7 +24,7 @@ use plan::function::Context;
 
 pub(crate) static FUNCTIONS: &[Function] = &[
     lookup("FORMAT", (2, 3), bind_format, eval_format),
-    // Not names that can be written: what the binder makes of PARSE(x AS t) and TRY_PARSE(x AS t).
+    // No text can name these: the binder makes them of PARSE(x AS t) and TRY_PARSE(x AS t).
     lookup("PARSE AS", (2, 2), bind_nothing, |_, c, v| eval_parse(c, v)),
     lookup("TRY_PARSE AS", (2, 2), bind_nothing, |_, c, v| {
         eval_parse(c, v).or_else(|e| if e.number == 9819 { Ok(Value::Null) } else { Err(e) })
@@ -42,7 +42,7 @@ fn bind_format(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::NVarChar(Length::Limited(4_000))))
 }
 
-/// The culture that is named; that of the session's language where none is.
+/// Returns the named culture; without a name, that of the session's language.
 fn culture_of(name: Option<String>) -> Result<&'static Culture> {
     match name {
         None => Ok(culture::default()),
@@ -52,7 +52,7 @@ fn culture_of(name: Option<String>) -> Result<&'static Culture> {
     }
 }
 
-/// NULL for a format that is none of the value's type, as documented.
+/// NULL for a format that the value's type does not have, as documented.
 fn eval_format(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let culture = culture_of(text(call, values, 2))?;
     let format = text(call, values, 1).unwrap_or_default();
@@ -75,10 +75,10 @@ fn bind_nothing(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Err(Msg::InternalError.into())
 }
 
-/// Makes `PARSE(text AS type [USING culture])`.
+/// Binds `PARSE(text AS type [USING culture])`.
 ///
 /// # Errors
-/// 10761-like 8116 for a text that is none, 529 for a type that nothing is parsed to.
+/// 8116 for an argument that is not text, 529 for a type that text cannot be parsed to.
 pub fn bind_parse(
     value: Expr,
     culture: Option<Expr>,

@@ -4,7 +4,7 @@ use types::date::{Civil, Moment, TICKS_PER_MINUTE, TICKS_PER_SECOND, civil_of, w
 
 use super::culture::{self, Culture};
 
-/// What is formatted: a `time` is a span of time in .NET, with stricter formats.
+/// What is formatted: a `time` is a TimeSpan in .NET, with stricter formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MomentKind {
     /// A date with or without a time.
@@ -15,7 +15,7 @@ pub(crate) enum MomentKind {
     Time,
 }
 
-/// A moment with its parts.
+/// A date and time with its parts.
 struct Parts<'c> {
     moment: Moment,
     civil: Civil,
@@ -23,7 +23,7 @@ struct Parts<'c> {
     culture: &'c Culture,
 }
 
-/// Formats a moment; `None` for a format that is none.
+/// Formats a date or time; `None` for an invalid format.
 pub(crate) fn format(
     moment: Moment,
     kind: MomentKind,
@@ -57,7 +57,7 @@ pub(crate) fn format(
     }
 }
 
-/// The pattern that a standard format stands for.
+/// Returns the custom pattern of a standard format.
 fn standard(letter: char, parts: &Parts<'_>) -> Option<String> {
     let [d, long, t, time, month, year] = parts.culture.dates;
     Some(match letter {
@@ -85,7 +85,7 @@ fn standard(letter: char, parts: &Parts<'_>) -> Option<String> {
     })
 }
 
-/// Reads text in quotes from behind the opening one; returns it and how many characters it takes.
+/// Reads quoted text after the opening quote; returns it and the number of characters read.
 fn quoted(rest: &[char], quote: char) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut at = 0;
@@ -124,7 +124,7 @@ impl Parts<'_> {
         }
     }
 
-    /// So many digits of the fraction of a second; `trimmed` without trailing zeros.
+    /// Returns this many digits of the fraction of a second; without trailing zeros if `trimmed`.
     fn fraction(&self, digits: usize, trimmed: bool) -> Option<String> {
         let text = format!("{:07}", self.moment.ticks % TICKS_PER_SECOND);
         let text = text.get(..digits)?;
@@ -149,7 +149,7 @@ impl Parts<'_> {
                     at += 2;
                 }
                 '%' => {
-                    // The next character alone is a pattern.
+                    // `%` makes the next character a pattern by itself.
                     let next = rest.first().filter(|next| **next != '%')?;
                     out.push_str(&self.custom(&next.to_string())?);
                     at += 2;
@@ -163,7 +163,7 @@ impl Parts<'_> {
                     at += 1;
                 }
                 '.' if rest.first() == Some(&'F') => {
-                    // The point goes with a fraction of nothing.
+                    // The point is omitted together with an empty fraction.
                     let count = rest.iter().take_while(|other| **other == 'F').count();
                     let fraction = self.fraction(count, true)?;
                     if !fraction.is_empty() {
@@ -185,7 +185,7 @@ impl Parts<'_> {
         Some(out)
     }
 
-    /// A field of a custom pattern: a letter and how often it stands.
+    /// Formats a field of a custom pattern: a letter and the number of its repetitions.
     fn field(&self, letter: char, count: usize) -> Option<String> {
         let culture = self.culture;
         let two = |n: i64| if count == 1 { n.to_string() } else { format!("{n:02}") };
@@ -227,7 +227,7 @@ impl Parts<'_> {
         }
     }
 
-    /// A span of time: everything but its fields must be quoted or escaped.
+    /// Formats a TimeSpan: everything but its fields must be quoted or escaped.
     fn span(&self, pattern: &str) -> Option<String> {
         let fraction = self.moment.ticks % TICKS_PER_SECOND;
         let clock = format!("{:02}:{:02}:{:02}", self.hour(), self.minute(), self.second());

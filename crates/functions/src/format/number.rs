@@ -1,40 +1,41 @@
 //! Numbers by .NET's standard and custom format strings.
 //!
-//! A number is its decimal digits and the place of its point, so that every type formats exactly;
-//! floats bring 15 digits, reals 7, as .NET does.
+//! A number is its decimal digits and the position of its point, so that every type formats
+//! exactly. `float` has 15 digits and `real` has 7, as in .NET.
 
 use types::Value;
 
 use super::culture::Culture;
 
-/// A number as digits.
+/// A number as decimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Digits {
     negative: bool,
     /// `0` to `9`, without leading zeros.
     digits: Vec<u8>,
-    /// How many digits stand before the point; may be negative or beyond the digits.
+    /// Number of digits before the point; negative if zeros follow the point, or larger than the
+    /// number of digits.
     point: i32,
-    /// What it is of.
+    /// Type of the number.
     kind: NumberKind,
 }
 
-/// What a number is of: some formats are for some kinds only.
+/// The type of a number: some formats apply to some types only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NumberKind {
-    /// Whole, with its bits for `X`.
+    /// An integer, with its bits for `X`.
     Whole(u64),
     /// `decimal` and `money`, which keep their trailing zeros.
     Decimal,
-    /// `float` and `real`, with so many digits.
+    /// `float` and `real`, with their number of digits.
     Float(usize),
 }
 
-/// Most digits that a precision may ask for.
+/// Maximum precision of a format.
 const PRECISION_MAX: usize = 99;
 
 impl Digits {
-    /// Takes a number apart; `None` for what is no number.
+    /// Returns the digits of a number; `None` for a value of another type.
     pub(crate) fn of(value: &Value) -> Option<Self> {
         Some(match value {
             Value::TinyInt(n) => Self::whole(i128::from(*n), u64::from(*n)),
@@ -57,7 +58,7 @@ impl Digits {
         let text = mantissa.unsigned_abs().to_string();
         let digits: Vec<u8> = if mantissa == 0 { Vec::new() } else { text.into_bytes() };
         let point = i32::try_from(digits.len()).unwrap_or(0) - i32::from(scale);
-        // A zero keeps its decimals for `G`.
+        // A zero keeps its decimals under `G`.
         let point = if mantissa == 0 { -i32::from(scale) } else { point };
         Self { negative: mantissa < 0, digits, point, kind }
     }
@@ -74,7 +75,7 @@ impl Digits {
         Self { negative: x < 0.0, digits, point, kind: NumberKind::Float(precision) }
     }
 
-    /// Rounds to so many decimals, half away from zero.
+    /// Rounds to this many decimals, half away from zero.
     fn rounded(&self, decimals: i32) -> Self {
         let mut rounded = self.clone();
         let keep = self.point.saturating_add(decimals);
@@ -111,7 +112,7 @@ impl Digits {
         rounded
     }
 
-    /// The digit at a place: 0 is the first before the point, -1 the first behind it.
+    /// Returns the digit at a place: 0 is the first before the point, -1 the first after it.
     fn at(&self, place: i32) -> char {
         let index = usize::try_from(self.point - 1 - place).ok();
         index.and_then(|i| self.digits.get(i)).map_or('0', |d| char::from(*d))
@@ -134,7 +135,7 @@ impl Digits {
     }
 }
 
-/// Formats a number; `None` for a format that is none.
+/// Formats a number; `None` for an invalid format.
 pub(crate) fn format(number: &Digits, format: &str, culture: &Culture) -> Option<String> {
     let mut characters = format.chars();
     let Some(letter) = characters.next() else { return general(number, None, 'G', culture) };
@@ -166,7 +167,7 @@ pub(crate) fn format(number: &Digits, format: &str, culture: &Culture) -> Option
     }
 }
 
-/// Puts a separator between groups of three digits.
+/// Inserts a separator between groups of three digits.
 pub(crate) fn grouped(digits: &str, group: &str) -> String {
     let count = digits.chars().count();
     let mut out = String::with_capacity(count + count / 3 * group.len());
@@ -217,7 +218,7 @@ fn hexadecimal(number: &Digits, width: usize, letter: char) -> Option<String> {
     Some(format!("{text:0>width$}"))
 }
 
-/// `1.234560E+004`, with at least so many digits of exponent.
+/// Formats as `1.234560E+004`, with at least `width` digits of exponent.
 pub(crate) fn scientific(
     number: &Digits,
     decimals: usize,
@@ -236,7 +237,7 @@ pub(crate) fn scientific(
     format!("{sign}{mantissa}{letter}{way}{:0exponent_digits$}", exponent.abs())
 }
 
-/// The shortest form: digits as they are, or with an exponent where that is shorter.
+/// Formats in the shortest form: plain, or with an exponent where that is shorter.
 fn general(
     number: &Digits,
     precision: Option<usize>,
@@ -265,32 +266,32 @@ fn general(
 }
 
 impl Digits {
-    /// Tells whether it is below zero.
+    /// Returns whether it is below zero.
     pub(crate) fn is_negative(&self) -> bool {
         self.negative
     }
 
-    /// Tells whether it is zero.
+    /// Returns whether it is zero.
     pub(crate) fn is_zero(&self) -> bool {
         self.digits.is_empty()
     }
 
-    /// The number without its sign.
+    /// Returns the number without its sign.
     pub(crate) fn magnitude(&self) -> Self {
         Self { negative: false, ..self.clone() }
     }
 
-    /// Rounds to so many decimals and multiplies by a power of ten first.
+    /// Multiplies by a power of ten, and rounds to this many decimals.
     pub(crate) fn scaled_and_rounded(&self, places: i32, decimals: usize) -> Self {
         self.shifted(places).rounded(i32::try_from(decimals).unwrap_or(0))
     }
 
-    /// Digits before the point; empty for a number below one.
+    /// Returns the digits before the point; empty for a number below one.
     pub(crate) fn before_point(&self) -> String {
         if self.point <= 0 || self.digits.is_empty() { String::new() } else { self.whole_part() }
     }
 
-    /// Decimals without trailing zeros, at least `least` and at most `most` of them.
+    /// Returns the decimals without trailing zeros, at least `least` and at most `most` of them.
     pub(crate) fn behind_point(&self, least: usize, most: usize) -> String {
         let mut decimals = self.decimals(most);
         while decimals.len() > least && decimals.ends_with('0') {
@@ -299,7 +300,7 @@ impl Digits {
         decimals
     }
 
-    /// Takes the exponent out so that so many digits stand before the point.
+    /// Extracts the exponent so that `before` digits remain before the point.
     pub(crate) fn with_exponent(&self, before: i32, decimals: usize) -> (Self, i32) {
         if self.digits.is_empty() {
             return (self.clone(), 0);

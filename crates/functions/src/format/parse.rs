@@ -6,7 +6,7 @@ use types::{Collation, DataType, Family, Length, Mode, Result, Value};
 
 use super::culture::{self, Culture};
 
-/// Reads a value of a type; `None` if the text is none in the culture.
+/// Parses a value of a type; `None` if the text is not one in the culture.
 pub(crate) fn parse(text: &str, ty: &ColumnType, culture: &Culture) -> Option<Value> {
     let text = match ty.data_type.family() {
         Family::DateTime => date(text, culture)?,
@@ -23,7 +23,8 @@ pub(crate) fn parse(text: &str, ty: &ColumnType, culture: &Culture) -> Option<Va
     value.ok().filter(|v| !v.is_null())
 }
 
-/// A number in plain form: groups taken out, the point a point; money with its sign in either place.
+/// Returns a number in plain form: without group separators, with `.` as the point; money may have
+/// its symbol on either side.
 fn number(text: &str, ty: &ColumnType, culture: &Culture) -> Option<String> {
     let mut text = text.trim();
     let mut negative = false;
@@ -60,7 +61,7 @@ fn number(text: &str, ty: &ColumnType, culture: &Culture) -> Option<String> {
     let sign = if negative { "-" } else { "" };
     let whole = if whole.is_empty() { "0".to_owned() } else { whole };
     if ty.data_type.is_integer() {
-        // Decimals of nothing but zeros are allowed.
+        // Decimals that are all zero are allowed for integers.
         let zero = fraction.bytes().all(|b| b == b'0');
         return zero.then(|| format!("{sign}{whole}"));
     }
@@ -68,7 +69,8 @@ fn number(text: &str, ty: &ColumnType, culture: &Culture) -> Option<String> {
     Some(format!("{sign}{whole}{point}{fraction}"))
 }
 
-/// A date in the words and signs of English: days of the week out, months by their English names.
+/// Returns a date with English names and separators: weekdays removed, months by their English
+/// names.
 fn date(text: &str, culture: &Culture) -> Option<String> {
     let english = culture::default();
     let mut words = Vec::new();

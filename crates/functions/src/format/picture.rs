@@ -3,39 +3,40 @@
 use super::culture::Culture;
 use super::number::Digits;
 
-/// A piece of a section.
+/// A part of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
-    /// `0`: a digit, always.
+    /// `0`: a digit, or 0.
     Zero,
-    /// `#`: a digit, where there is one.
+    /// `#`: a digit, if there is one.
     Digit,
-    /// The first `.`.
+    /// The first `.`: the decimal point.
     Point,
-    /// Anything else, as it stands.
+    /// Any other characters, copied.
     Text(String),
-    /// `E+00`: an exponent with its sign always, or only where negative, in so many digits.
+    /// `E+00`: an exponent with this minimum of digits; its sign is written always, or only if
+    /// negative.
     Exponent { letter: char, plus: bool, digits: usize },
 }
 
-/// A parsed section.
+/// A parsed section of a format.
 #[derive(Debug, Default)]
 struct Section {
     pieces: Vec<Piece>,
-    /// Digit places before and behind the point.
+    /// Digit places before and after the point.
     before: usize,
     behind: usize,
-    /// Place of the first `0` before the point, counted from the left of the digit places.
+    /// Index of the first `0` before the point, from the left.
     first_zero: Option<usize>,
-    /// Behind the point, up to the last `0`.
+    /// Minimum of decimals: up to the last `0` after the point.
     decimals_least: usize,
-    /// A comma between digits: groups.
+    /// A comma between digit places: groups of three.
     grouped: bool,
     /// Powers of ten to multiply by: `%` 2, `‰` 3, a comma before the point -3.
     scale: i32,
 }
 
-/// Formats a number.
+/// Formats a number by its section for positive, negative or zero.
 pub(crate) fn format(number: &Digits, format: &str, culture: &Culture) -> String {
     let sections = split(format);
     let pick = |place: usize| sections.get(place).filter(|s| !s.is_empty());
@@ -55,7 +56,7 @@ fn shows_zero(number: &Digits, section: &Section) -> bool {
     number.is_zero() || number.scaled_and_rounded(section.scale, section.behind).is_zero()
 }
 
-/// Splits at semicolons that are not quoted.
+/// Splits a format at unquoted semicolons.
 fn split(format: &str) -> Vec<String> {
     let mut sections = vec![String::new()];
     let mut quote = None;
@@ -186,7 +187,7 @@ impl Section {
         out
     }
 
-    /// Hands the digits out to the places from the right: the first place takes what is left over.
+    /// Assigns the digits to the places from the right; the first place gets all remaining digits.
     fn pieces_of(
         &self,
         whole: &str,
@@ -237,7 +238,7 @@ impl Section {
     }
 }
 
-/// Reads `+00`, `-00` or `00` behind an E: whether a plus shows, digits, and characters used.
+/// Parses `+00`, `-00` or `00` after an E: whether a plus is written, digits, and characters used.
 fn exponent(rest: &[char]) -> Option<(bool, usize, usize)> {
     let sign = usize::from(matches!(rest.first(), Some('+' | '-')));
     let digits = rest[sign..].iter().take_while(|c| **c == '0').count();

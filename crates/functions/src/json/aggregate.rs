@@ -1,7 +1,7 @@
 //! JSON_ARRAYAGG and JSON_OBJECTAGG: the values of a group as one JSON text.
 //!
-//! Arguments: what to do with NULL (0 leave it out, 1 write it), the name for an object, the value, and
-//! whether the value is JSON already. The binder and the grammar add the first and the last.
+//! Arguments: the treatment of NULL (0 skips it, 1 writes it), the property name for an object, the
+//! value, and whether the value is JSON already. The grammar adds the first, the binder the last.
 
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
@@ -22,7 +22,7 @@ fn int(n: i32) -> Expr {
     Expr::constant(Value::Int(n), DataType::Int)
 }
 
-/// Adds the form of the value, which is the last argument.
+/// Appends whether the value is JSON already, as the last argument.
 fn add_form(arguments: &mut Vec<Expr>) -> ColumnType {
     let json = arguments.last().is_some_and(|value| form_of(value) == Form::Json);
     arguments.push(int(i32::from(json)));
@@ -35,7 +35,7 @@ fn add_form(arguments: &mut Vec<Expr>) -> ColumnType {
 
 fn bind_array(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     match arguments.len() {
-        // With OVER the grammar adds nothing: ABSENT ON NULL.
+        // With OVER the grammar adds nothing, which means ABSENT ON NULL.
         1 => arguments.insert(0, int(0)),
         2 => {}
         _ => return Err(Msg::FunctionArguments("json_arrayagg", 1).into()),
@@ -63,10 +63,10 @@ fn start_object(_: &ColumnType, types: &[ColumnType]) -> Box<dyn Accumulator> {
     Box::new(Builder { out: String::new(), named: true, ty: types.get(2).copied() })
 }
 
-/// Text under construction; empty before the first row.
+/// The text built so far; empty before the first row.
 struct Builder {
     out: String,
-    /// An object, not an array.
+    /// Builds an object instead of an array.
     named: bool,
     ty: Option<ColumnType>,
 }

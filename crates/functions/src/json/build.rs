@@ -10,7 +10,7 @@ use plan::query::Node;
 /// Functions whose result is JSON already.
 const JSON_FUNCTIONS: &[&str] = &["JSON_QUERY", "JSON_MODIFY", "JSON_OBJECT", "JSON_ARRAY"];
 
-/// Tells in which form the value of an expression is: what makes JSON makes no text of it.
+/// Returns whether an expression's value is JSON already, so that it is not quoted again.
 pub fn form_of(expr: &Expr) -> Form {
     let is_json = match &expr.kind {
         ExprKind::Call(function, _) => JSON_FUNCTIONS.contains(&function.name),
@@ -22,19 +22,19 @@ pub fn form_of(expr: &Expr) -> Form {
     if is_json { Form::Json } else { Form::Text }
 }
 
-/// What JSON_OBJECT and JSON_ARRAY do with a NULL.
+/// The treatment of NULL by JSON_OBJECT and JSON_ARRAY.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnNull {
-    /// Write `null`.
+    /// NULL ON NULL: write `null`.
     Null,
-    /// Leave it out.
+    /// ABSENT ON NULL: skip it.
     Absent,
 }
 
-/// JSON_OBJECT: names and values in turn.
+/// Returns the object of JSON_OBJECT; arguments alternate between names and values.
 ///
 /// # Errors
-/// 13644-like: a name that is NULL is refused as an invalid parameter.
+/// 1023 for a name that is NULL.
 pub(crate) fn object(arguments: &[Expr], values: &[Value], on_null: OnNull) -> Result<String> {
     let mut out = "{".to_owned();
     for (names, pair) in arguments.chunks(2).zip(values.chunks(2)) {
@@ -56,10 +56,10 @@ pub(crate) fn object(arguments: &[Expr], values: &[Value], on_null: OnNull) -> R
     Ok(out)
 }
 
-/// JSON_ARRAY.
+/// Returns the array of JSON_ARRAY.
 ///
 /// # Errors
-/// Those of converting the values to text.
+/// Errors of the conversions to text.
 pub(crate) fn array(arguments: &[Expr], values: &[Value], on_null: OnNull) -> Result<String> {
     let mut out = "[".to_owned();
     for (expr, value) in arguments.iter().zip(values) {

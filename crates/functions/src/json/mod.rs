@@ -1,8 +1,8 @@
 //! JSON functions: ISJSON, JSON_VALUE, JSON_QUERY, JSON_MODIFY, JSON_PATH_EXISTS, JSON_OBJECT,
 //! JSON_ARRAY, and OPENJSON in `open.rs`.
 //!
-//! JSON is text in SQL Server. `text.rs` reads it, `path.rs` finds in it, `modify.rs` changes it,
-//! `build.rs` and `plan::document::text` make it.
+//! JSON is text in SQL Server. `text.rs` parses it, `path.rs` evaluates paths, `modify.rs` changes
+//! a text, `build.rs` and `plan::document::text` write one.
 
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
@@ -56,10 +56,10 @@ const fn full(
 
 /// Longest value that JSON_VALUE returns, in UTF-16 units.
 const VALUE_UNITS_MAX: u16 = 4_000;
-/// Kinds of JSON that ISJSON can be asked for; the binder passes the word's place.
+/// Types that ISJSON can test for; the binder passes the keyword's index.
 pub const KINDS: &[&str] = &["VALUE", "ARRAY", "OBJECT", "SCALAR"];
 
-/// The text and the path are strings.
+/// Checks that the text and the path are strings.
 fn strings(arguments: &mut [Expr], count: usize, function: &str) -> Result<types::Collation> {
     for place in 0..count.min(arguments.len()) {
         let ty = arguments[place].ty.data_type;
@@ -103,7 +103,7 @@ fn bind_modify(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { collation, ..of(DataType::NVarChar(Length::Max)) })
 }
 
-/// The first argument says what to do with NULLs.
+/// The first argument is the treatment of NULLs.
 fn bind_build(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable: false, ..of(DataType::NVarChar(Length::Max)) })
 }
@@ -115,7 +115,7 @@ fn on_null(values: &[Value]) -> OnNull {
 fn eval_is_json(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let json = text_of(call, values, 0).unwrap_or_default();
     let Ok(node) = text::parse(&json) else { return Ok(Value::Int(0)) };
-    // Without a kind, an object or an array; a JSON text of a scalar needs VALUE.
+    // Without a type, an object or an array; a JSON text of a scalar needs VALUE.
     let fits = match (whole(values, 1), &node.kind) {
         (None, _) => node.is_structure(),
         (Some(0), _) => true,
@@ -126,7 +126,7 @@ fn eval_is_json(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     Ok(Value::Int(i32::from(fits)))
 }
 
-/// What a function is asked: a text, and a path in it.
+/// The parsed arguments of a function: a text, and a path in it.
 struct Question {
     json: String,
     root: Node,
@@ -143,7 +143,7 @@ fn question(call: &Call<'_>, values: &[Value]) -> Result<Question> {
     Ok(Question { json, root, path })
 }
 
-/// NULL in lax mode, an error in strict mode.
+/// Returns NULL in lax mode, an error in strict mode.
 fn missing(mode: PathMode, msg: Msg<'_>) -> Result<Value> {
     match mode {
         PathMode::Lax => Ok(Value::Null),

@@ -1,4 +1,4 @@
-//! JSON_MODIFY: puts a new value into a JSON text; what is not changed keeps its form.
+//! JSON_MODIFY: changes one value in a JSON text; the rest of the text is copied unchanged.
 
 use types::{Error, Msg, Result};
 
@@ -6,13 +6,14 @@ use super::path::{Path, PathMode, Step};
 use super::text::{Kind, Node};
 use plan::document::text::push_string;
 
-/// Puts `value` (JSON text; `None` for NULL) where the path leads.
+/// Stores `value` (JSON text; `None` for NULL) at the path.
 ///
-/// In lax mode a missing property is added and NULL takes one away; in strict mode the first is an
+/// In lax mode a missing property is added and NULL removes one; in strict mode the first is an
 /// error and the second writes `null`.
 ///
 /// # Errors
-/// 13608 for a path that leads nowhere in strict mode, 13609's kin for an `append` to no array.
+/// 13608 if the path leads nowhere in strict mode, 13624 if the whole text is not the array to
+/// append to.
 pub(crate) fn modify(text: &str, root: &Node, path: &Path, value: Option<&str>) -> Result<String> {
     let Some((last, parents)) = path.steps.split_last() else {
         return match (value, path.append) {
@@ -58,7 +59,7 @@ fn append(text: &str, array: &Node, value: &str) -> Result<String> {
     Ok(insert(text, elements.last(), array, value))
 }
 
-/// Puts a piece behind the last member of an array or object.
+/// Inserts a text after the last member of an array or object.
 fn insert(text: &str, last: Option<&Node>, whole: &Node, piece: &str) -> String {
     match last {
         Some(last) => {
@@ -72,7 +73,7 @@ fn insert(text: &str, last: Option<&Node>, whole: &Node, piece: &str) -> String 
     }
 }
 
-/// Adds a property that is missing; an element can only be added by `append`.
+/// Adds a missing property; an element can only be added by `append`.
 fn add(text: &str, parent: Option<&Node>, step: &Step, value: &str) -> Result<String> {
     let (Some(parent), Step::Name(name)) = (parent, step) else { return Ok(text.to_owned()) };
     let Kind::Object(properties) = &parent.kind else { return Ok(text.to_owned()) };
@@ -83,7 +84,7 @@ fn add(text: &str, parent: Option<&Node>, step: &Step, value: &str) -> Result<St
     Ok(insert(text, properties.last().map(|p| &p.value), parent, &piece))
 }
 
-/// Takes a property away with one comma beside it; an element becomes `null`, as documented.
+/// Removes a property with one adjacent comma; an element becomes `null`, as documented.
 fn removed(text: &str, parent: &Node, step: &Step) -> String {
     match (step, &parent.kind) {
         (Step::Name(name), Kind::Object(properties)) => {

@@ -1,7 +1,8 @@
 //! OPENJSON: the members of a JSON array or object as rows.
 //!
-//! With a WITH clause the binder passes, behind text and path, two constants for each column: its path
-//! and what it wants. The columns come as text; the binder converts them to their types.
+//! With a WITH clause the binder appends two constants for each column to the text and path: the
+//! column's path and what it selects. The columns are returned as text; the binder converts them to
+//! their types.
 
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Result, Value};
@@ -19,7 +20,7 @@ pub(crate) static FUNCTIONS: &[TableFunction] = &[
         bind: bind_open,
         rows: |cx, values| open(cx, values).map(made),
     },
-    // Not a name that can be written: the form with WITH.
+    // No text can name this: the form with WITH.
     TableFunction {
         name: "OPENJSON WITH",
         bind: bind_open_with,
@@ -27,19 +28,19 @@ pub(crate) static FUNCTIONS: &[TableFunction] = &[
     },
 ];
 
-/// What a column of WITH wants of its path.
+/// What a column of WITH selects at its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// A scalar.
+    /// A scalar value, as text.
     Scalar,
     /// AS JSON: an array or object.
     Json,
-    /// A scalar that is base 64.
+    /// A scalar in base 64, as bytes.
     Bytes,
 }
 
 impl Wanted {
-    /// The number by which it travels as an argument.
+    /// Returns its code as an argument.
     pub fn code(self) -> i32 {
         match self {
             Self::Scalar => 0,
@@ -69,7 +70,7 @@ fn bind_open(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
         return Err(Msg::FunctionArgumentRange("openjson", 1, 2).into());
     }
     texts(arguments)?;
-    // Names of properties compare exactly.
+    // Property names compare exactly.
     let exact = Collation::by_name("Latin1_General_BIN2").unwrap_or_default();
     let key = of(DataType::NVarChar(Length::Limited(4_000)));
     Ok(vec![
@@ -91,7 +92,7 @@ fn bind_open_with(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>
     Ok(columns)
 }
 
-/// Text and the node that the path leads to.
+/// Returns the text and the node at the path.
 fn source(values: &[Value], path_place: Option<usize>) -> Result<Option<(String, Node, Path)>> {
     let text_at = |place: usize| values.get(place).and_then(|v| v.as_text(Collation::default()));
     let Some(json) = text_at(0) else { return Ok(None) };
@@ -104,7 +105,7 @@ fn source(values: &[Value], path_place: Option<usize>) -> Result<Option<(String,
     Ok(Some((json, root, path)))
 }
 
-/// The node that a path leads to, if it has members.
+/// Returns the node at a path, if it has members.
 fn members<'n>(root: &'n Node, path: &Path) -> Result<Option<&'n Node>> {
     let found = path.find(root);
     match (found.filter(|n| n.is_structure()), path.mode) {
@@ -158,7 +159,7 @@ fn open_with(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     }
 }
 
-/// The value of one column.
+/// Returns the value of one column.
 fn cell(json: &str, node: &Node, path: &Path, wanted: Wanted) -> Result<Value> {
     let missing = |msg: Msg<'_>| match path.mode {
         PathMode::Lax => Ok(Value::Null),
@@ -182,7 +183,7 @@ fn cell(json: &str, node: &Node, path: &Path, wanted: Wanted) -> Result<Value> {
     Ok(Value::nvarchar(text))
 }
 
-/// The path of a column that names none: its own name.
+/// Returns the path of a column that declares none: its own name.
 pub fn default_path(column: &str) -> String {
     let mut path = "$.".to_owned();
     super::push_string(column, &mut path);

@@ -4,23 +4,23 @@ use types::{Error, Msg, Result};
 
 use super::text::{Kind, Node};
 
-/// A parsed path.
+/// A parsed JSON path.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Path {
-    /// What a missing value means.
+    /// The effect of a missing value.
     pub mode: PathMode,
-    /// `append`: JSON_MODIFY adds to the array.
+    /// `append`: JSON_MODIFY adds an element to the array.
     pub append: bool,
     /// The steps from the root.
     pub steps: Vec<Step>,
 }
 
-/// What a missing value means.
+/// The effect of a missing value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathMode {
-    /// NULL.
+    /// `lax`: the result is NULL.
     Lax,
-    /// An error.
+    /// `strict`: it is an error.
     Strict,
 }
 
@@ -34,10 +34,10 @@ pub enum Step {
 }
 
 impl Path {
-    /// Reads a path.
+    /// Parses a path.
     ///
     /// # Errors
-    /// 13607 with the character that can't stand where it does, counted from 0.
+    /// 13607 with the unexpected character and its 0-based position.
     pub fn parse(text: &str) -> Result<Self> {
         let characters: Vec<char> = text.chars().collect();
         let mut reader = PathReader { characters: &characters, at: 0 };
@@ -61,14 +61,14 @@ impl Path {
         Ok(Self { mode, append, steps })
     }
 
-    /// Finds the value that the path leads to.
+    /// Finds the value at the path.
     pub fn find<'n>(&self, root: &'n Node) -> Option<&'n Node> {
         self.steps.iter().try_fold(root, |node, step| step.find(node))
     }
 }
 
 impl Step {
-    /// Finds the value one step from a node; of properties of one name the first counts.
+    /// Finds the value one step from a node; of properties with the same name, the first one.
     pub fn find<'n>(&self, node: &'n Node) -> Option<&'n Node> {
         match (self, &node.kind) {
             (Self::Name(name), Kind::Object(properties)) => {
@@ -107,7 +107,7 @@ impl PathReader<'_> {
         there
     }
 
-    /// Takes a word that a blank or `$` follows.
+    /// Consumes a keyword if a blank or `$` follows it.
     fn word(&mut self, word: &str) -> bool {
         let length = word.chars().count();
         let there = self.characters[self.at..].iter().take(length).copied().eq(word.chars());

@@ -1,49 +1,49 @@
 //! A reader of JSON text (RFC 8259): a tree of values, each with its place in the text.
 //!
-//! Values stay text: a number is not computed with, and JSON_MODIFY puts pieces of text together so
-//! that what is not changed keeps its form.
+//! Values stay text: numbers are not computed with, and JSON_MODIFY combines pieces of text so that
+//! unchanged parts keep their form.
 
 use std::ops::Range;
 
 use types::{Error, Msg, Result};
 
-/// Nesting that is followed: beyond it the text counts as malformed, as in SQL Server.
+/// Maximum nesting: deeper text counts as malformed, as in SQL Server.
 const DEPTH_MAX: u32 = 128;
 
 /// A value of a JSON text.
 #[derive(Debug)]
 pub struct Node {
-    /// What it is.
+    /// Type of the value.
     pub kind: Kind,
-    /// Its place in the text, in bytes.
+    /// Byte range in the text.
     pub span: Range<usize>,
 }
 
-/// Kinds of value.
+/// The type of a JSON value.
 #[derive(Debug)]
 pub enum Kind {
-    /// `null`
+    /// The literal `null`, not SQL's NULL.
     Null,
-    /// `true`, `false`
+    /// The literal `true` or `false`.
     Bool,
-    /// A number.
+    /// A number, unparsed; see `span`.
     Number,
     /// A string, without its quotes and with its escapes resolved.
     String(String),
-    /// Elements in order.
+    /// Elements of the array in order.
     Array(Vec<Node>),
-    /// Properties in order.
+    /// Properties of the object in order.
     Object(Vec<Property>),
 }
 
 /// A property of an object.
 #[derive(Debug)]
 pub struct Property {
-    /// Its name, with its escapes resolved.
+    /// Name, with its escapes resolved.
     pub name: String,
-    /// Where its name begins, quote included.
+    /// Byte offset of its name, quote included.
     pub start: usize,
-    /// Its value.
+    /// Value of the property.
     pub value: Node,
 }
 
@@ -57,16 +57,16 @@ impl Node {
         }
     }
 
-    /// Tells whether this is an array or object.
+    /// Returns whether this is an array or object.
     pub fn is_structure(&self) -> bool {
         matches!(self.kind, Kind::Array(_) | Kind::Object(_))
     }
 }
 
-/// Reads a whole text.
+/// Parses a whole text.
 ///
 /// # Errors
-/// 13609 with the character that can't stand where it does, counted from 0 in characters.
+/// 13609 with the unexpected character and its 0-based position in characters.
 pub(super) fn parse(text: &str) -> Result<Node> {
     let mut reader = Reader { text, at: 0, depth: 0 };
     reader.skip_blank();
@@ -92,7 +92,7 @@ impl Reader<'_> {
     fn unexpected(&self) -> Error {
         let position = self.text[..self.at].encode_utf16().count();
         let position = i64::try_from(position).unwrap_or(i64::MAX);
-        // Past the end SQL Server names a point.
+        // At the end of the text, SQL Server's message has a point as the character.
         let character = self.text[self.at..].chars().next().unwrap_or('.');
         Error::from(Msg::JsonText(character, position)).with_state(4)
     }
@@ -246,7 +246,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what follows a backslash; two `\u` escapes may make one character together.
+    /// Reads what follows a backslash; two `\u` escapes may form one character.
     fn escape(&mut self) -> Result<u16> {
         let unit = match self.peek() {
             Some(b @ (b'"' | b'\\' | b'/')) => u16::from(b),

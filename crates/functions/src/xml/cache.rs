@@ -1,8 +1,9 @@
-//! What the methods of `xml` parsed last: the queries of a statement and the instances of its row.
+//! Cache of what the methods of `xml` have parsed: the queries of a statement and the instances of
+//! its row.
 //!
-//! A row of `nodes()` refers to a node of the whole instance, so a thousand rows ask for one instance a
-//! thousand times; and a query is the same for all rows. Both are found by comparing, which for shared
-//! values is a comparison of addresses. Kept for the length of a request.
+//! A row of `nodes()` refers to a node of the whole instance, so a thousand rows use one instance a
+//! thousand times; and a query is the same for all rows. Both are looked up by comparison, which
+//! for shared values compares addresses. The cache lives as long as the request.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,12 +14,12 @@ use types::{Bytes, Result, text};
 use super::parse::parse;
 use super::syntax::Query;
 
-/// Queries kept; a statement seldom has more.
+/// Number of queries kept; a statement rarely has more.
 const QUERIES_MAX: usize = 32;
-/// Instances kept.
+/// Number of instances kept.
 const DOCUMENTS_MAX: usize = 4;
 
-/// Parsed queries and instances.
+/// Parsed queries and parsed instances.
 #[derive(Debug, Default)]
 pub struct XmlCache {
     queries: Vec<(Bytes, String, Arc<Query>)>,
@@ -26,7 +27,7 @@ pub struct XmlCache {
 }
 
 impl XmlCache {
-    /// Returns the one that is in the place that a request has for it.
+    /// Returns the cache stored in the request's slot, or a new one.
     pub(crate) fn of(place: &mut Option<Box<dyn Any + Send>>) -> &mut Self {
         let kept = place.get_or_insert_with(|| Box::new(Self::default()));
         kept.downcast_mut().expect("nothing else is kept there")
@@ -52,7 +53,7 @@ impl XmlCache {
             return Ok(Arc::clone(document));
         }
         let text = text::from_utf16(source);
-        // White space that is to go went when the value was made.
+        // Insignificant white space was removed when the value was created.
         let document = Arc::new(types::xml::parse(&text, Encoding::Wide, Whitespace::Preserve)?);
         if self.documents.len() >= DOCUMENTS_MAX {
             self.documents.remove(0);
@@ -62,7 +63,7 @@ impl XmlCache {
     }
 }
 
-/// Tells whether two values are one: shared ones by address, short ones by content.
+/// Returns whether two values are the same: shared ones by address, short ones by content.
 fn same(left: &Bytes, right: &Bytes) -> bool {
     match (left.as_shared(), right.as_shared()) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),

@@ -1,4 +1,4 @@
-//! Carries out the statements of `modify()`: a changed copy of the document.
+//! Executes the statements of `modify()`: returns a changed copy of the document.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use types::xml::{Builder, Document, NodeId, NodeKind, ROOT};
 use super::eval::{self, Evaluation, Focus, Item, Sequence};
 use super::syntax::{Change, Place};
 
-/// What changes at one node.
+/// The change at one node.
 #[derive(Default)]
 struct Edit {
     deleted: bool,
@@ -20,7 +20,7 @@ struct Edit {
 /// Applies a change.
 ///
 /// # Errors
-/// Those of its expressions.
+/// Errors of its expressions.
 pub(crate) fn apply<'q>(
     change: &'q Change,
     document: &Arc<Document>,

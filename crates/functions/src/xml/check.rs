@@ -1,15 +1,16 @@
-//! Static typing, as far as it shows: what must be one node or value at most has to be so by its form.
+//! Static typing: where a method needs one node or value at most, the form of the query must
+//! guarantee it.
 //!
-//! `value('a', 'int')` is an error though there is but one `a`; `value('(a)[1]', 'int')` is none.
+//! `value('a', 'int')` is an error even if there is only one `a`; `value('(a)[1]', 'int')` is not.
 
 use types::{Msg, Result};
 
 use super::syntax::{Axis, Body, Change, Clause, Expr, Query, Start, Step, Test};
 
-/// Checks a whole argument of a method.
+/// Checks the whole argument of a method.
 ///
 /// # Errors
-/// 2389, 2337 for what may be several, 2396 for attributes as a result.
+/// 2389, 2337 for a sequence that may have several items, 2396 for attributes as a result.
 pub(crate) fn check(query: &Query, method: &str) -> Result<()> {
     let mut checker = Checker { method, several: Vec::new() };
     match &query.body {
@@ -39,7 +40,7 @@ pub(crate) fn check(query: &Query, method: &str) -> Result<()> {
                 return Err(Msg::XQueryNotReplaceable(method, &found(target)).into());
             }
             match target_step(target) {
-                // An element has no value of its own that could be replaced without a schema.
+                // Without a schema, an element has no typed value that could be replaced.
                 Some(Step::Axis(axis, Test::Name { .. }, _)) if *axis != Axis::Attribute => {
                     Err(Msg::XQueryReplaceTarget(method, &found(target)).into())
                 }
@@ -49,7 +50,7 @@ pub(crate) fn check(query: &Query, method: &str) -> Result<()> {
     }
 }
 
-/// The last step of a path, looked for behind predicates too.
+/// Returns the last step of a path, also one followed by predicates.
 fn target_step(expr: &Expr) -> Option<&Step> {
     match expr {
         Expr::Path(_, steps) => steps.last(),
@@ -58,7 +59,7 @@ fn target_step(expr: &Expr) -> Option<&Step> {
     }
 }
 
-/// The static type of a path's nodes, as messages have it.
+/// Returns the static type of a path's nodes, as messages show it.
 fn found(expr: &Expr) -> String {
     let name = |local: &Option<String>| local.clone().unwrap_or_else(|| "*".to_owned());
     match target_step(expr) {
@@ -81,7 +82,7 @@ fn is_attribute(expr: &Expr) -> bool {
 
 struct Checker<'q> {
     method: &'q str,
-    /// Variables in scope and whether they may hold several items.
+    /// Variables in scope, and whether each may hold several items.
     several: Vec<(&'q str, bool)>,
 }
 
@@ -90,7 +91,7 @@ impl<'q> Checker<'q> {
         Err(Msg::XQuerySingleton(self.method, function, "xdt:untypedAtomic").into())
     }
 
-    /// Tells whether an expression may give more than one item.
+    /// Returns whether an expression may give more than one item.
     fn many(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Sequence(all) => all.len() > 1 || all.iter().any(|e| self.many(e)),
@@ -129,7 +130,7 @@ impl<'q> Checker<'q> {
         }
     }
 
-    /// Looks at every function's arguments.
+    /// Checks every function's arguments.
     fn walk(&mut self, expr: &'q Expr) -> Result<()> {
         match expr {
             Expr::Integer(_)
@@ -225,7 +226,7 @@ impl<'q> Checker<'q> {
     }
 }
 
-/// Tells a predicate that one item at most passes: `[1]`, `[last()]`, `[position() = 1]`.
+/// Returns whether a predicate selects at most one item: `[1]`, `[last()]`, `[position() = 1]`.
 fn is_position(predicate: &Expr) -> bool {
     match predicate {
         Expr::Integer(_) => true,

@@ -1,4 +1,4 @@
-//! Parses constructors: `<a b="{c}">d{e}</a>` and the computed ones.
+//! Parses constructors: direct ones such as `<a b="{c}">d{e}</a>`, and computed ones.
 
 use types::Result;
 use types::xml::QName;
@@ -8,7 +8,7 @@ use super::syntax::{Constructor, Expr};
 use super::word::{is_name_start, unescape};
 
 impl Parser<'_> {
-    /// Parses what begins with `<`.
+    /// Parses an expression that begins with `<`.
     pub(crate) fn constructor(&mut self) -> Result<Expr> {
         if let Some(rest) = self.rest().strip_prefix("<!--") {
             let Some(end) = rest.find("-->") else { return self.fail() };
@@ -92,7 +92,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads literal text and `{expressions}` up to one of the marks, which is left.
+    /// Reads literal text and `{expressions}` up to one of the marks, which is not consumed.
     fn parts(&mut self, until: &[char], parts: &mut Vec<Expr>) -> Result<()> {
         loop {
             let rest = self.rest();
@@ -119,14 +119,14 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads what is in an element, up to and with `</`.
+    /// Reads an element's content, up to and including `</`.
     fn content(&mut self, content: &mut Vec<Expr>) -> Result<()> {
         loop {
             let mut parts = Vec::new();
             self.parts(&['<'], &mut parts)?;
             for part in parts {
                 content.push(match part {
-                    // White space between tags is left out.
+                    // White space between tags is dropped.
                     Expr::Text(text) if text.trim().is_empty() => continue,
                     Expr::Text(text) => Expr::TextNode(Box::new(Expr::Text(text))),
                     other => other,
@@ -148,7 +148,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses `text {..}`, `attribute name {..}` and `element name {..}`, whose first word is read.
+    /// Parses `text {..}`, `attribute name {..}` and `element name {..}` after the keyword.
     pub(crate) fn computed(&mut self, kind: &str) -> Result<Expr> {
         let name = match kind {
             "text" => None,

@@ -1,4 +1,4 @@
-//! Evaluates XQuery over a document.
+//! The XQuery evaluator: computes an expression over a document.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use types::xml::{Builder, Document, NodeId, NodeKind, ROOT};
 use super::library::same_node;
 use super::syntax::{Axis, Clause, Comparison, Constructor, Expr, Operator, Start, Step, Test};
 
-/// A node or a value.
+/// An item of a sequence: a node or an atomic value.
 #[derive(Clone, Debug)]
 pub enum Item {
     /// A node of a document.
     Node(Arc<Document>, NodeId),
-    /// `xs:string`
+    /// `xs:string`, such as a literal.
     Text(String),
-    /// `xdt:untypedAtomic`: what a node without a schema holds.
+    /// `xdt:untypedAtomic`: the value of a node without a schema.
     Untyped(String),
-    /// A whole number.
+    /// `xs:integer` within 64 bits.
     Integer(i64),
-    /// Any other number.
+    /// `xs:double`, for any other number.
     Double(f64),
-    /// `xs:boolean`
+    /// `xs:boolean`, true or false.
     Bool(bool),
 }
 
@@ -41,10 +41,10 @@ impl Item {
         }
     }
 
-    /// Returns the item's number; `None` for what is none.
+    /// Returns the item as a number; `None` if it is not numeric.
     pub(crate) fn number(&self) -> Option<f64> {
         match self {
-            // The nearest double: what XQuery's promotion to `xs:double` gives.
+            // The nearest double, which is the result of XQuery's promotion to `xs:double`.
             Self::Integer(n) => n.to_string().parse().ok(),
             Self::Double(n) => Some(*n),
             Self::Bool(_) => None,
@@ -52,7 +52,7 @@ impl Item {
         }
     }
 
-    /// Returns the value of a node, and of a value itself.
+    /// Returns the typed value of a node; an atomic value unchanged.
     pub(crate) fn atomized(&self) -> Self {
         match self {
             Self::Node(document, node) => Self::Untyped(document.string_value(*node)),
@@ -61,26 +61,26 @@ impl Item {
     }
 }
 
-/// What `.`, `position()` and `last()` mean.
+/// The meaning of `.`, `position()` and `last()`.
 #[derive(Clone, Debug)]
 pub struct Focus {
-    /// The context item.
+    /// The context item, `.`.
     pub item: Option<Item>,
-    /// Its place, from 1.
+    /// Position of the item, from 1.
     pub position: i64,
-    /// How many there are.
+    /// Number of items in the sequence.
     pub size: i64,
 }
 
-/// What an evaluation reads.
+/// State of an evaluation.
 pub(crate) struct Evaluation<'q> {
-    /// Values of SQL, by number.
+    /// Values passed from SQL, by number.
     pub externals: &'q [Sequence],
     /// Variables in scope, innermost last.
     pub variables: Vec<(&'q str, Sequence)>,
 }
 
-/// The effective boolean value.
+/// Returns the effective boolean value.
 pub(crate) fn truth(sequence: &Sequence) -> bool {
     match sequence.first() {
         None => false,
@@ -192,7 +192,7 @@ impl<'q> Evaluation<'q> {
         Ok(rows.into_iter().flat_map(|(_, items)| items).collect())
     }
 
-    /// Runs the rest of the clauses for each tuple of variables.
+    /// Evaluates the remaining clauses for each tuple of variables.
     fn tuples(
         &mut self,
         clauses: &'q [Clause],
@@ -266,7 +266,7 @@ impl<'q> Evaluation<'q> {
         let mut rest = steps;
         while let Some((step, after)) = rest.split_first() {
             rest = after;
-            // `//a` without predicates is one walk over all that is below.
+            // `//a` without predicates is one walk over all descendants.
             if let (Step::Axis(Axis::DescendantOrSelf, Test::Node, none), Some(next)) =
                 (step, rest.first())
                 && none.is_empty()
@@ -348,12 +348,12 @@ impl<'q> Evaluation<'q> {
         Ok(items)
     }
 
-    /// Makes a new node.
+    /// Returns a new node.
     fn construct(&mut self, expr: &'q Expr, focus: &Focus) -> Result<Sequence> {
         let mut builder = Builder::new();
         self.build(expr, focus, &mut builder)?;
         let document = Arc::new(builder.finish());
-        // An empty text makes no node.
+        // Empty text creates no node.
         let made = (document.len() > 1).then(|| Item::Node(Arc::clone(&document), 1));
         Ok(made.into_iter().collect())
     }
@@ -404,7 +404,7 @@ impl<'q> Evaluation<'q> {
     }
 }
 
-/// Adds items to what is being built: nodes as copies, values as text with blanks between them.
+/// Adds items to the node being built: nodes as copies, values as text separated by blanks.
 pub(crate) fn add(items: &Sequence, builder: &mut Builder) {
     let mut after_value = false;
     for item in items {
@@ -426,7 +426,8 @@ fn joined(items: &Sequence) -> String {
     items.iter().map(Item::text).collect::<Vec<_>>().join(" ")
 }
 
-/// Tells a predicate that asks for no position, so that it may be checked on any walk.
+/// Returns whether a predicate does not use the position, so that it can be tested in any walk
+/// order.
 fn is_plain(predicate: &Expr) -> bool {
     matches!(predicate, Expr::Compare(_, pair) if !asks_position(&pair.0) && !asks_position(&pair.1))
         || matches!(predicate, Expr::And(pair) | Expr::Or(pair) if is_plain(&pair.0) && is_plain(&pair.1))
@@ -486,7 +487,7 @@ fn passes(document: &Document, node: NodeId, axis: Axis, test: &Test) -> bool {
     }
 }
 
-/// Puts nodes in document order, each once.
+/// Sorts nodes into document order, and removes duplicates.
 fn in_order(mut items: Sequence) -> Sequence {
     let key = |item: &Item| match item {
         Item::Node(document, node) => (Arc::as_ptr(document).addr(), *node),
@@ -508,7 +509,8 @@ fn order_keys(left: &[Item], right: &[Item], descending: &[bool]) -> Ordering {
     Ordering::Equal
 }
 
-/// Orders two values: as numbers if one is a number, as truths if one is a truth, else as text.
+/// Compares two values: as numbers if one is a number, as booleans if one is a boolean, else as
+/// text.
 fn order_values(left: &Item, right: &Item) -> Option<Ordering> {
     let whole = |item: &Item| match item {
         Item::Integer(n) => Some(*n),
@@ -535,7 +537,7 @@ fn order_values(left: &Item, right: &Item) -> Option<Ordering> {
     }
 }
 
-/// Compares: any pair of items will do.
+/// Returns whether any pair of items satisfies a comparison.
 fn compare(op: Comparison, left: &Sequence, right: &Sequence) -> Sequence {
     let node_order = |wanted: &dyn Fn(&Item, &Item) -> bool| match (left.first(), right.first()) {
         (Some(a), Some(b)) => vec![Item::Bool(wanted(a, b))],
@@ -568,7 +570,7 @@ fn compare(op: Comparison, left: &Sequence, right: &Sequence) -> Sequence {
     vec![Item::Bool(any)]
 }
 
-/// Computes; an empty operand gives nothing, as does what is no number.
+/// Computes an arithmetic operator; empty if an operand is empty or not numeric.
 fn arithmetic(op: Operator, left: &Sequence, right: &Sequence) -> Option<Item> {
     let (left, right) = (left.first()?.atomized(), right.first()?.atomized());
     if let (Item::Integer(a), Item::Integer(b)) = (&left, &right) {

@@ -1,4 +1,4 @@
-//! The functions that XQuery expressions call.
+//! The functions that XQuery expressions can call.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use types::{Error, Msg, Result};
 
 use super::eval::{Focus, Item, Sequence, truth};
 
-/// A function of the library.
+/// An XQuery function of the library.
 pub struct Function {
-    /// Its name, with a prefix unless it is `fn`.
+    /// Name, with a prefix unless it is `fn`.
     pub name: &'static str,
     /// Fewest and most arguments.
     pub arity: (usize, usize),
-    /// Whether each argument is one item at most, checked by the form of the query.
+    /// Whether each argument must be at most one item by the form of the query.
     pub single: bool,
-    /// Computes it.
+    /// Code that computes the result.
     pub eval: fn(&Focus, Vec<Sequence>) -> Result<Sequence>,
 }
 
@@ -24,7 +24,7 @@ impl std::fmt::Debug for Function {
     }
 }
 
-/// Finds a function.
+/// Finds a function by its name.
 pub(crate) fn find(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == name)
 }
@@ -39,7 +39,7 @@ const fn any(name: &'static str, arity: (usize, usize), eval: Eval) -> Function 
     Function { name, arity, single: false, eval }
 }
 
-/// All functions.
+/// All functions, in no order.
 pub(crate) static FUNCTIONS: &[Function] = &[
     any("count", (1, 1), |_, a| number(i64::try_from(a[0].len()).unwrap_or(i64::MAX))),
     any("empty", (1, 1), |_, a| boolean(a[0].is_empty())),
@@ -72,7 +72,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     one("namespace-uri", (0, 1), |focus, a| text(name_part(focus, &a, |name| name.uri.clone()))),
     one("floor", (1, 1), |_, a| rounded(&a[0], f64::floor)),
     one("ceiling", (1, 1), |_, a| rounded(&a[0], f64::ceil)),
-    // Halves go up.
+    // Halves are rounded up.
     one("round", (1, 1), |_, a| rounded(&a[0], |n| (n + 0.5).floor())),
     one("xs:string", (1, 1), |_, a| cast(&a[0], |t| Some(Item::Text(t.to_owned())))),
     one("xs:boolean", (1, 1), |_, a| cast(&a[0], to_boolean)),
@@ -85,7 +85,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     one("xs:decimal", (1, 1), |_, a| cast(&a[0], to_double)),
     one("xs:double", (1, 1), |_, a| cast(&a[0], to_double)),
     one("xs:float", (1, 1), |_, a| cast(&a[0], to_double)),
-    // Moments are written so that they compare as text.
+    // Dates and times stay text, in a form that compares correctly.
     one("xs:date", (1, 1), |_, a| cast(&a[0], |t| Some(Item::Text(t.trim().to_owned())))),
     one("xs:time", (1, 1), |_, a| cast(&a[0], |t| Some(Item::Text(t.trim().to_owned())))),
     one("xs:dateTime", (1, 1), |_, a| cast(&a[0], |t| Some(Item::Text(t.trim().to_owned())))),
@@ -108,7 +108,7 @@ fn first_text(sequence: &Sequence) -> String {
     sequence.first().map(Item::text).unwrap_or_default()
 }
 
-/// The text of an argument; of the context item where there is none.
+/// Returns the text of an argument, or of the context item without one.
 fn argument_text(focus: &Focus, arguments: &[Sequence], place: usize) -> String {
     match arguments.get(place) {
         Some(argument) => first_text(argument),
@@ -131,7 +131,7 @@ fn name_part(
     }
 }
 
-/// What does not convert is left out: in SQL Server such faults give the empty sequence.
+/// A value that does not convert is dropped: in SQL Server such errors give the empty sequence.
 fn cast(argument: &Sequence, convert: impl Fn(&str) -> Option<Item>) -> Result<Sequence> {
     Ok(argument.first().and_then(|item| convert(&item.text())).into_iter().collect())
 }
@@ -215,7 +215,7 @@ fn average(sequence: &Sequence) -> Sequence {
     vec![Item::Double(numbers.iter().sum::<f64>() / f64::from(count))]
 }
 
-/// The least or the greatest: as numbers where all are, else as text.
+/// Returns the minimum or maximum: of numbers if all are, else of text.
 fn extreme(sequence: &Sequence, wanted: std::cmp::Ordering) -> Sequence {
     let numeric = sequence.iter().all(|item| item.number().is_some());
     let mut best: Option<Item> = None;
@@ -236,12 +236,12 @@ fn extreme(sequence: &Sequence, wanted: std::cmp::Ordering) -> Sequence {
     best.into_iter().collect()
 }
 
-/// Makes the error for a query that runs too deep.
+/// Returns the error for a query that is nested too deeply.
 pub(crate) fn too_deep() -> Error {
     Msg::NestedTooDeeply.into()
 }
 
-/// Tells whether two items are one node.
+/// Returns whether two items are the same node.
 pub(crate) fn same_node(left: &Item, right: &Item) -> bool {
     match (left, right) {
         (Item::Node(a, m), Item::Node(b, n)) => Arc::ptr_eq(a, b) && m == n,

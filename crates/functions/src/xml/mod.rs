@@ -1,9 +1,10 @@
 //! The methods of `xml`: `value()`, `query()`, `exist()`, `nodes()` and `modify()`.
 //!
-//! `syntax.rs` and `parse.rs` are the language, `check.rs` what it refuses before it runs, `eval.rs` and
-//! `library.rs` what it means, `change.rs` what `modify()` does. The binder calls the methods as functions
-//! that no text can name; their arguments are the instance, the number of the context node in it, the
-//! query, the name of what is changed, and what the query takes from SQL. A column of `nodes()` is an instance with such a number.
+//! `syntax.rs` and `parse.rs` define the language, `check.rs` does static typing, `eval.rs` and
+//! `library.rs` evaluate, `change.rs` executes `modify()`. The binder calls the methods as
+//! functions that no text can name. Their arguments are the instance, the number of the context
+//! node in it, the query, the name of the column or variable that is changed, and the values that
+//! the query takes from SQL. A column of `nodes()` is an instance with such a number.
 
 pub mod cache;
 mod change;
@@ -49,15 +50,15 @@ pub(crate) static TABLES: &[TableFunction] = &[
     open::COLUMNS,
 ];
 
-/// `value()`
+/// Internal name of `value()`.
 pub const VALUE: &str = "XML.VALUE()";
-/// `query()`
+/// Internal name of `query()`.
 pub const QUERY: &str = "XML.QUERY()";
-/// `exist()`
+/// Internal name of `exist()`.
 pub const EXIST: &str = "XML.EXIST()";
-/// `modify()`
+/// Internal name of `modify()`.
 pub const MODIFY: &str = "XML.MODIFY()";
-/// `nodes()`
+/// Internal name of `nodes()`.
 pub const NODES: &str = "XML.NODES()";
 
 const fn method(
@@ -73,7 +74,7 @@ const fn method(
     }
 }
 
-/// Methods are no functions that a text could call.
+/// Refuses a direct call, since methods are not functions that a text can call.
 fn refuse(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Err(Msg::NotRecognized("xml", "built-in function name").into())
 }
@@ -82,7 +83,7 @@ fn refuse_table(_: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     Err(Msg::InvalidObject("xml").into())
 }
 
-/// A method at work: the instance, where in it, and the query.
+/// The arguments of a method call: the instance, the context node, and the query.
 struct Work {
     document: Arc<Document>,
     node: NodeId,
@@ -90,13 +91,13 @@ struct Work {
     externals: Vec<Sequence>,
 }
 
-/// Where the name of the variable or column stands among the arguments: for messages.
+/// Index of the argument with the variable's or column's name, for messages.
 const NAME: usize = 3;
-/// Where the values from SQL begin.
+/// Index of the first argument with a value from SQL.
 const EXTERNALS: usize = 4;
 
 impl Work {
-    /// Takes the arguments of a method; `None` for an instance that is NULL.
+    /// Reads the arguments of a method; `None` if the instance is NULL.
     fn new(
         cx: &mut Context<'_>,
         method: &str,
@@ -130,7 +131,7 @@ fn argument_types(call: &Call<'_>) -> Vec<ColumnType> {
     call.arguments.iter().map(|argument| argument.ty).collect()
 }
 
-/// Makes an item of a value of SQL; NULL is the empty sequence.
+/// Converts a SQL value to a sequence; NULL is empty.
 fn from_sql(value: &Value, ty: &ColumnType) -> Result<Sequence> {
     Ok(match value {
         Value::Null => Vec::new(),
@@ -169,14 +170,14 @@ fn eval_value(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
     to_sql(cx, &text, call.ty)
 }
 
-/// Converts text to the type that `value()` names.
+/// Converts text to the type that `value()` requests.
 fn to_sql(cx: &Context<'_>, text: &str, ty: &ColumnType) -> Result<Value> {
-    /// The style of XML's own dates, with a zone.
+    /// CONVERT style of XML's dates with a time zone.
     const STYLE_ZONED: i32 = 127;
     let options = cx.convert_options();
     let from = of(DataType::NVarChar(Length::Max));
     if ty.data_type.family() == types::Family::Binary {
-        // What is no base 64 gives NULL.
+        // Malformed base 64 gives NULL.
         let bytes = crate::json::from_base64(text).map(types::Bytes::from);
         let Some(bytes) = bytes else { return Ok(Value::Null) };
         let from = of(DataType::VarBinary(Length::Max));
@@ -241,9 +242,9 @@ fn eval_modify(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     Ok(Value::nvarchar(&out))
 }
 
-/// Rows of `nodes()`: the instance and the number of a node in it.
+/// Returns the rows of `nodes()`: the instance and the number of a node in it.
 fn nodes(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
-    // Types matter for text of other collations only; those arguments come as nvarchar.
+    // Types matter only for text of other collations, and these arguments are `nvarchar`.
     let types = vec![of(DataType::NVarChar(Length::Max)); values.len()];
     let Some(work) = Work::new(cx, "nodes", &types, values)? else { return Ok(Vec::new()) };
     let mut rows = Vec::new();
@@ -259,7 +260,7 @@ fn nodes(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     Ok(rows)
 }
 
-/// The type of an argument that comes from SQL.
+/// Returns the type that an argument from SQL is converted to.
 pub fn external_type(ty: &ColumnType) -> ColumnType {
     match ty.data_type.family() {
         types::Family::String => ColumnType {

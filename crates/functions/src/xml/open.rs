@@ -1,9 +1,9 @@
-//! OPENXML: the nodes of a document that sp_xml_preparedocument keeps, as rows.
+//! OPENXML: the nodes of a document of sp_xml_preparedocument, as rows.
 //!
-//! With a WITH clause the binder passes, behind handle, pattern and flags, three constants for each
-//! column: its name, its pattern (empty for the mapping that the flags say) and whether it wants XML.
-//! The columns come as text; the binder converts them to their types. Patterns are XPath, which the
-//! parser of XQuery reads.
+//! With a WITH clause the binder appends three constants for each column to handle, pattern and
+//! flags: the column's name, its pattern (empty for the mapping that the flags define) and whether
+//! it is XML. The columns are returned as text; the binder converts them to their types. Patterns
+//! are XPath, which the XQuery parser reads.
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use crate::{TableFunction, made};
 use plan::expr::Expr;
 use plan::function::Context;
 
-/// The table function of OPENXML with a WITH clause: not a name that can be written.
+/// Internal name of OPENXML with a WITH clause; no text can name it.
 pub const WITH: &str = "OPENXML WITH";
-/// Arguments before those of the columns, and those of each.
+/// Number of arguments before those of the columns, and of those per column.
 const LEADING: usize = 3;
 const OF_COLUMN: usize = 3;
-/// Flags: attributes, elements, and what was consumed stays out of the overflow.
+/// Bits of the flags: attribute mapping, element mapping, and no consumed data in the overflow.
 const ATTRIBUTES: i64 = 1;
 const ELEMENTS: i64 = 2;
 const NO_OVERFLOW: i64 = 8;
-/// The first number of a node below the root.
+/// First node number below the root element.
 const FIRST_ID: i64 = 2;
-/// Node types of the document object model.
+/// Node types of the W3C document object model.
 const ELEMENT: i32 = 1;
 const ATTRIBUTE: i32 = 2;
 const TEXT: i32 = 3;
@@ -48,12 +48,12 @@ pub(crate) const COLUMNS: TableFunction = TableFunction {
     rows: |cx, values| column_rows(cx, values).map(made),
 };
 
-/// A document that sp_xml_preparedocument has read.
+/// A document that sp_xml_preparedocument has parsed.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The document.
+    /// The document that was parsed.
     pub document: Arc<Document>,
-    /// Prefixes that patterns may use, and their URIs.
+    /// Prefixes that patterns may use, with their URIs.
     pub namespaces: Vec<(String, String)>,
 }
 
@@ -94,7 +94,7 @@ fn bind_columns(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> 
     Ok(vec![(String::new(), of(DataType::NVarChar(Length::Max))); count])
 }
 
-/// The document of a handle, and the nodes that the pattern finds in it.
+/// The document of a handle, and the nodes that match the pattern.
 struct Opened {
     prepared: Arc<Prepared>,
     nodes: Vec<NodeId>,
@@ -119,7 +119,7 @@ fn text_of(values: &[Value], place: usize) -> String {
 }
 
 impl Prepared {
-    /// The nodes that a pattern finds from a node on, in the order of the document.
+    /// Returns the nodes that match a pattern from a node on, in document order.
     fn find(&self, pattern: &str, from: NodeId) -> Result<Vec<NodeId>> {
         let declared = self.namespaces.iter();
         let prolog: String = declared
@@ -138,7 +138,7 @@ impl Prepared {
         found.into_iter().map(node).collect()
     }
 
-    /// The value of a column that has no pattern: the attribute or the element of its name.
+    /// Returns the attribute or element with a column's name, for a column without a pattern.
     fn by_name(&self, node: NodeId, name: &str, flags: i64) -> Option<NodeId> {
         let document = &self.document;
         let is_it = |n: &NodeId| document.name(*n).local == name;
@@ -193,7 +193,7 @@ fn written(document: &Document, node: NodeId) -> String {
     out
 }
 
-/// A metaproperty of a node.
+/// Returns a metaproperty of a node, such as `@mp:id`.
 fn property_of(opened: &Opened, node: NodeId, property: &str, numbers: &[i64]) -> Result<Value> {
     let document = &opened.prepared.document;
     let parent = document.parent(node).filter(|parent| *parent != ROOT);
@@ -222,7 +222,7 @@ fn property_of(opened: &Opened, node: NodeId, property: &str, numbers: &[i64]) -
     Ok(value.unwrap_or(Value::Null))
 }
 
-/// The node before one among those of its parent; attributes have none.
+/// Returns the previous sibling of a node; `None` for attributes.
 fn before(document: &Document, node: NodeId) -> Option<NodeId> {
     let parent = document.parent(node)?;
     document
@@ -236,8 +236,8 @@ fn is_leading(document: &Document, node: NodeId) -> bool {
     matches!(document.kind(node), NodeKind::Attribute | NodeKind::Namespace)
 }
 
-/// The numbers of a document's nodes: 0 for the root element, and from 2 on in the order of the
-/// document.
+/// Returns the numbers of a document's nodes: 0 for the root element, and from 2 on in document
+/// order.
 fn numbers(document: &Document) -> Vec<i64> {
     let mut next = FIRST_ID;
     let root = (0..document.len()).find(|n| document.kind(*n) == NodeKind::Element);
@@ -251,8 +251,8 @@ fn numbers(document: &Document) -> Vec<i64> {
     (0..document.len()).map(number).collect()
 }
 
-/// The rows of the edge table: every node at or below those that the pattern finds, and behind them the
-/// values of attributes, which are nodes of their own here.
+/// Returns the rows of the edge table: every node at or below those that match the pattern,
+/// followed by the values of attributes, which are separate nodes here.
 fn edge_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     let opened = open(cx, values)?;
     let document = &opened.prepared.document;
@@ -315,7 +315,7 @@ fn edge_row(document: &Document, node: NodeId, numbers: &[i64]) -> Vec<Value> {
     ]
 }
 
-/// The text node that holds an attribute's value.
+/// Returns the row of the text node with an attribute's value.
 fn value_row(document: &Document, node: NodeId, numbers: &[i64], number: i64) -> Vec<Value> {
     vec![
         Value::BigInt(number),

@@ -1,6 +1,6 @@
-//! Parses XQuery: prolog, expressions and paths, and the statements of `modify()`.
+//! The XQuery parser: prolog, expressions, paths, and the statements of `modify()`.
 //!
-//! What the tree of `syntax.rs` has no word for is an error 2209 at the word; direct constructors are in
+//! Syntax that `syntax.rs` has no node for is error 2209 at that word. Direct constructors are in
 //! `construct.rs`.
 
 use types::xml::XML_URI;
@@ -13,15 +13,15 @@ use super::syntax::{
 use super::word::{is_name_part, is_name_start, unescape};
 use super::{check, library};
 
-/// Nesting of expressions.
+/// Maximum nesting of expressions.
 const DEPTH_MAX: u32 = 100;
-/// Operators and clauses that one expression may have: their depth fits the reserve of a stack.
+/// Maximum of chained operators and clauses in an expression: their depth fits the stack's reserve.
 const LINKS_MAX: u32 = 2_000;
 
 /// Parses the argument of a method.
 ///
 /// # Errors
-/// 2209 and its kin.
+/// 2209 and other syntax errors.
 pub fn parse(text: &str, method: &str) -> Result<Query> {
     let known = [
         ("xml", XML_URI),
@@ -60,11 +60,11 @@ pub(crate) struct Parser<'t> {
     pub(crate) text: &'t str,
     pub(crate) at: usize,
     method: &'t str,
-    /// Prefix and URI, innermost last.
+    /// Prefixes with their URIs, innermost last.
     pub(crate) namespaces: Vec<(String, String)>,
     externals: Vec<External>,
     depth: u32,
-    /// Links of all chains so far.
+    /// Number of links in all chains so far.
     links: u32,
 }
 
@@ -73,7 +73,7 @@ impl<'t> Parser<'t> {
         &self.text[self.at..]
     }
 
-    /// The word that an error names.
+    /// Returns the word that an error names.
     fn near(&self) -> &'t str {
         let rest = self.rest();
         let end = rest.find(|c| !is_name_part(c)).filter(|end| *end > 0);
@@ -103,7 +103,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Takes a mark such as `(` or `//`.
+    /// Consumes a mark such as `(` or `//` if it is next.
     pub(crate) fn eat(&mut self, mark: &str) -> bool {
         self.space();
         let found = self.rest().starts_with(mark);
@@ -122,7 +122,7 @@ impl<'t> Parser<'t> {
         self.rest().strip_prefix(word).is_some_and(|rest| !rest.starts_with(is_name_part))
     }
 
-    /// Takes a keyword.
+    /// Consumes a keyword if it is next.
     fn eat_word(&mut self, word: &str) -> bool {
         let found = self.at_word(word);
         if found {
@@ -167,7 +167,7 @@ impl<'t> Parser<'t> {
         Ok(("", first))
     }
 
-    /// The name space of a prefix; the empty one has none unless declared.
+    /// Returns the URI of a prefix; the empty prefix has none unless declared.
     pub(crate) fn uri(&self, prefix: &str) -> Result<String> {
         let found = self.namespaces.iter().rev().find(|(known, _)| known == prefix);
         match found {
@@ -188,7 +188,7 @@ impl<'t> Parser<'t> {
             let Some(end) = self.rest().find(quote) else { return self.fail() };
             value.push_str(&self.rest()[..end]);
             self.at += end + 1;
-            // A doubled quote stands for itself.
+            // A doubled quote is one quote.
             if !self.rest().starts_with(quote) {
                 break;
             }
@@ -241,7 +241,7 @@ impl<'t> Parser<'t> {
         Ok(Change::Insert { what, target: self.expr()?, place })
     }
 
-    /// Parses `a, b, ..`.
+    /// Parses a sequence: `a, b, ..`.
     pub(crate) fn expr(&mut self) -> Result<Expr> {
         let first = self.single()?;
         if !self.eat(",") {
@@ -258,7 +258,8 @@ impl<'t> Parser<'t> {
         self.nested(Self::single_inner)
     }
 
-    /// Counts a link of a chain: each is a level of the tree, whose evaluation and end recurse.
+    /// Counts a link of a chain: each is a level of the tree, and evaluation and drop are
+    /// recursive.
     fn link(&mut self) -> Result<()> {
         self.links += 1;
         if self.links > LINKS_MAX { Err(Msg::StackLimit.into()) } else { Ok(()) }
@@ -295,7 +296,7 @@ impl<'t> Parser<'t> {
         self.or()
     }
 
-    /// Tells whether a `$` stands behind the word.
+    /// Returns whether a `$` follows the word.
     fn variable_follows(&self) -> bool {
         self.rest().trim_start_matches(is_name_part).trim_start().starts_with('$')
     }
@@ -399,7 +400,7 @@ impl<'t> Parser<'t> {
 
     fn comparison_operator(&mut self) -> Option<Comparison> {
         use Comparison as C;
-        // Longer marks stand before those that they begin with.
+        // Longer operators come before their prefixes.
         let marks = [
             ("<<", C::Precedes),
             (">>", C::Follows),
@@ -540,7 +541,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Tells whether what follows is a primary expression and not a step.
+    /// Returns whether a primary expression follows rather than a step.
     fn primary_follows(&mut self) -> bool {
         self.space();
         let rest = self.rest();
@@ -553,7 +554,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Tells a call or computed constructor from a step: a name with a parenthesis or brace behind it.
+    /// Returns whether a call or computed constructor follows rather than a step: a name followed
+    /// by a parenthesis or brace.
     fn call_or_constructor_follows(&mut self) -> bool {
         let before = self.at;
         let name = self.name();
@@ -629,7 +631,7 @@ impl<'t> Parser<'t> {
         if prefix.is_empty() && self.rest().starts_with('(') {
             return self.kind_test(local);
         }
-        // Attributes without a prefix are in no name space, whatever the default is.
+        // Attributes without a prefix have no namespace, whatever the default is.
         let uri = match (prefix, axis) {
             ("", Axis::Attribute) => String::new(),
             _ => self.uri(prefix)?,
@@ -769,7 +771,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The step that `//` stands for.
+/// Returns the step that `//` abbreviates.
 fn any_below() -> Step {
     Step::Axis(Axis::DescendantOrSelf, Test::Node, Vec::new())
 }

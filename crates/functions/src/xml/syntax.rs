@@ -1,86 +1,86 @@
-//! The syntax tree of the XQuery that the methods of `xml` take.
+//! The syntax tree of XQuery as the methods of `xml` accept it.
 
 use types::xml::QName;
 
 /// A parsed argument of a method.
 #[derive(Debug)]
 pub struct Query {
-    /// What it does.
+    /// A value, or a change.
     pub body: Body,
-    /// What it takes from SQL, in the order of [`Expr::External`]'s numbers.
+    /// Values that it takes from SQL, in the order of [`Expr::External`]'s numbers.
     pub externals: Vec<External>,
 }
 
-/// What an argument does.
+/// The body of a method's argument.
 #[derive(Debug)]
 pub enum Body {
-    /// It has a value.
+    /// An expression with a value.
     Value(Expr),
-    /// It changes the instance: `modify()`.
+    /// A statement of `modify()`, which changes the instance.
     Change(Change),
 }
 
-/// `sql:variable("@v")` or `sql:column("c")`.
+/// A reference to SQL: `sql:variable("@v")` or `sql:column("c")`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum External {
-    /// A variable's name with its `@`.
+    /// Name of a variable, including the `@`.
     Variable(String),
-    /// A column's name with what qualifies it.
+    /// Name of a column, with its qualifier.
     Column(String),
 }
 
-/// The data manipulation language of `modify()`.
+/// A statement of `modify()`.
 #[derive(Debug)]
 pub enum Change {
     /// `insert what into|before|after where`
     Insert {
-        /// What is put in.
+        /// Nodes to be inserted.
         what: Expr,
-        /// Beside or within which node.
+        /// Node next to which, or into which, they are inserted.
         target: Expr,
-        /// Where there.
+        /// Position relative to the target.
         place: Place,
     },
-    /// `delete which`
+    /// `delete target`: removes these nodes.
     Delete(Expr),
     /// `replace value of which with what`
     Replace {
-        /// Whose value.
+        /// Node whose value is replaced.
         target: Expr,
-        /// The new one.
+        /// The new value of the node.
         value: Expr,
     },
 }
 
-/// Where `insert` puts nodes.
+/// The position at which `insert` adds nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// `as first into`
+    /// `as first into`: before the other children.
     First,
-    /// `into`, `as last into`
+    /// `into`, `as last into`: after the other children.
     Last,
-    /// `before`
+    /// `before`: preceding sibling of the target.
     Before,
-    /// `after`
+    /// `after`: following sibling of the target.
     After,
 }
 
-/// An expression.
+/// An expression of XQuery.
 #[derive(Debug)]
 pub enum Expr {
     /// `a, b`; empty for `()`.
     Sequence(Vec<Expr>),
-    /// A whole number.
+    /// An integer literal within 64 bits.
     Integer(i64),
-    /// Another number.
+    /// Any other numeric literal.
     Double(f64),
-    /// A string.
+    /// A string literal, without quotes.
     Text(String),
-    /// `$name`
+    /// `$name`, a variable in scope.
     Variable(String),
-    /// A value of SQL.
+    /// A value passed from SQL, by number.
     External(usize),
-    /// `.`
+    /// `.`, the context item.
     Context,
     /// `for .. let .. where .. order by .. return ..`
     Flwor(Vec<Clause>, Box<Expr>),
@@ -88,33 +88,33 @@ pub enum Expr {
     If(Box<(Expr, Expr, Expr)>),
     /// `some|every $v in a satisfies b`; true for `every`.
     Quantified(bool, Vec<(String, Expr)>, Box<Expr>),
-    /// `a or b`
+    /// `a or b` of effective boolean values.
     Or(Box<(Expr, Expr)>),
-    /// `a and b`
+    /// `a and b` of effective boolean values.
     And(Box<(Expr, Expr)>),
-    /// `a = b` and its kin.
+    /// `a = b` and the other comparisons.
     Compare(Comparison, Box<(Expr, Expr)>),
-    /// `a + b` and its kin.
+    /// `a + b` and the other arithmetic operators.
     Arithmetic(Operator, Box<(Expr, Expr)>),
-    /// `-a`
+    /// `-a` of a number.
     Negate(Box<Expr>),
-    /// `a | b`
+    /// `a | b`, in document order.
     Union(Box<(Expr, Expr)>),
-    /// Steps from a start.
+    /// Steps from a starting point.
     Path(Start, Vec<Step>),
-    /// `primary[predicate]`
+    /// `primary[predicate]`, for each predicate in order.
     Filter(Box<Expr>, Vec<Expr>),
     /// A function of the library, by its place in `super::library::FUNCTIONS`.
     Call(&'static super::library::Function, Vec<Expr>),
-    /// `<a b="c">..</a>`
+    /// Direct constructor `<a b="c">..</a>` of an element.
     Element(Box<Constructor>),
-    /// `attribute name {value}`
+    /// Computed constructor `attribute name {value}`.
     Attribute(QName, Box<Expr>),
-    /// `text {value}`
+    /// Computed constructor `text {value}`, or literal text.
     TextNode(Box<Expr>),
-    /// `<!-- text -->`
+    /// Direct constructor `<!-- text -->` of a comment.
     Comment(String),
-    /// `<?target text?>`
+    /// Direct constructor `<?target text?>` of a processing instruction.
     Instruction(String, String),
 }
 
@@ -125,116 +125,116 @@ pub enum Clause {
     For(String, Expr),
     /// `let $v := e`
     Let(String, Expr),
-    /// `where e`
+    /// `where e`: keeps tuples for which it is true.
     Where(Expr),
     /// `order by e [descending], ..`
     OrderBy(Vec<(Expr, bool)>),
 }
 
-/// A comparison operator.
+/// A comparison operator; general, value or node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// `=`, `eq`
+    /// `=` or `eq`; any pair is equal.
     Equal,
-    /// `!=`, `ne`
+    /// `!=` or `ne`; any pair differs.
     NotEqual,
-    /// `<`, `lt`
+    /// `<` or `lt`, by any pair.
     Less,
-    /// `<=`, `le`
+    /// `<=` or `le`, by any pair.
     LessOrEqual,
-    /// `>`, `gt`
+    /// `>` or `gt`, by any pair.
     Greater,
-    /// `>=`, `ge`
+    /// `>=` or `ge`, by any pair.
     GreaterOrEqual,
-    /// `is`
+    /// `is`: both are the same node.
     Is,
-    /// `<<`
+    /// `<<`: left comes first in document order.
     Precedes,
-    /// `>>`
+    /// `>>`: left comes later in document order.
     Follows,
 }
 
-/// An arithmetic operator.
+/// An arithmetic operator on two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// `+`
+    /// `+`, the sum of both.
     Add,
-    /// `-`
+    /// `-`, the difference of both.
     Subtract,
-    /// `*`
+    /// `*`, the product of both.
     Multiply,
-    /// `div`
+    /// `div`, the quotient as `xs:double`.
     Divide,
-    /// `mod`
+    /// `mod`, the remainder of a division.
     Modulo,
 }
 
-/// Where a path starts.
+/// The starting point of a path.
 #[derive(Debug)]
 pub enum Start {
-    /// `/`
+    /// `/`: the document node.
     Root,
-    /// The context item.
+    /// The context item, `.`.
     Context,
-    /// The nodes of an expression.
+    /// The nodes that an expression returns.
     Nodes(Box<Expr>),
 }
 
 /// A step of a path.
 #[derive(Debug)]
 pub enum Step {
-    /// `axis::test[predicate]`
+    /// `axis::test[predicate]`, with any number of predicates.
     Axis(Axis, Test, Vec<Expr>),
-    /// An expression for each node.
+    /// An expression that is evaluated for each node.
     Each(Expr),
 }
 
-/// Which way a step goes.
+/// The axis of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// `child`
+    /// `child`: the default axis.
     Child,
-    /// `descendant`
+    /// `descendant`: children, their children and so on.
     Descendant,
-    /// `descendant-or-self`
+    /// `descendant-or-self`: as used by `//`.
     DescendantOrSelf,
-    /// `self`
+    /// `self`: the node itself, written `.`.
     Own,
-    /// `parent`
+    /// `parent`: the enclosing node, written `..`.
     Parent,
-    /// `attribute`
+    /// `attribute`: attributes of an element, written `@`.
     Attribute,
 }
 
-/// Which nodes a step takes.
+/// The node test of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Test {
     /// A name; `None` for `*`.
     Name {
-        /// The local part.
+        /// Local name; `None` for `*`.
         local: Option<String>,
-        /// The name space.
+        /// URI of the namespace; `None` for any.
         uri: Option<String>,
     },
-    /// `node()`
+    /// `node()`: a node of any kind.
     Node,
-    /// `text()`
+    /// `text()`: a text node.
     Text,
-    /// `comment()`
+    /// `comment()`: a comment node.
     Comment,
-    /// `processing-instruction(name)`
+    /// `processing-instruction(name)`, with or without a name.
     Instruction(Option<String>),
 }
 
-/// A constructor of an element.
+/// A direct constructor of an element.
 #[derive(Debug)]
 pub struct Constructor {
-    /// Its name.
+    /// Name of the element.
     pub name: QName,
-    /// Name spaces that it declares: prefix and URI.
+    /// Namespaces that it declares: prefix and URI.
     pub namespaces: Vec<(String, String)>,
-    /// Its attributes, each the parts of its value.
+    /// Attributes; each value is a list of parts.
     pub attributes: Vec<(QName, Vec<Expr>)>,
-    /// What is in it; literal text comes as [`Expr::TextNode`].
+    /// Content; literal text is an [`Expr::TextNode`].
     pub content: Vec<Expr>,
 }

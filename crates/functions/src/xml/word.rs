@@ -1,6 +1,6 @@
-//! Characters of XQuery's names, and those that entities stand for.
+//! Characters of XQuery names, and character entities.
 
-/// Puts characters for `&lt;` and its kin.
+/// Replaces `&lt;` and other entities by their characters.
 pub(crate) fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,9 +1,10 @@
-//! Bounds from values of another type: `price >= @p`, where `@p` has more digits than the column or is a wider number,
-//! and `made >= @at`, where `@at` is a `datetime2` and `made` a `datetime`.
+//! Bounds from values of another type: `price >= @p`, where `@p` has more digits than the column or
+//! is a wider number, and `made >= @at`, where `@at` is a `datetime2` and `made` a `datetime`.
 //!
-//! The bound leaves no row out that meets the comparison; those of one value too many the comparison on the row
-//! rejects. A number's bound is the largest value of the column's type that is not above it, for both ends. A value
-//! beyond all of the column's becomes the nearest of them. SQL Server's plans call this GetRangeThroughConvert.
+//! The rounded bound excludes no row that satisfies the comparison; the comparison on the row
+//! rejects the one value that may be too many. For numbers the bound is the largest value of the
+//! column's type that is not above the key, for both ends. A key beyond the column's range becomes
+//! the nearest value in it. SQL Server's plans call this GetRangeThroughConvert.
 
 use types::date::{
     DATETIME_DAYS_MAX, DATETIME_DAYS_MIN, DATETIME_TICKS_PER_DAY, DAYS_MAX, Moment, TICKS_PER_DAY,
@@ -16,14 +17,14 @@ use types::{ConvertOptions, DataType, Decimal, Mode, Value, convert, type_rules}
 use plan::expr::{Expr, ExprKind};
 use plan::function::{Call, Evaluate, Function};
 
-/// Which end of a range a bound is.
+/// The end of a range that a bound is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Lower,
     Upper,
 }
 
-/// Rounds a value to the type of the result. No name finds it: only a scan's bound calls it.
+/// Rounds a value to the type of the result. It cannot be called by name, only by a scan's bound.
 static LOWER: Function = Function {
     name: "RangeThroughConvert",
     arity: (1, 1),
@@ -32,7 +33,7 @@ static LOWER: Function = Function {
     deterministic: true,
 };
 
-/// As [`LOWER`], for the other end.
+/// Like [`LOWER`], for the other end.
 static UPPER: Function = Function {
     eval: Evaluate::Strict(|_, call, values| Ok(evaluate(End::Upper, call, values))),
     ..LOWER
@@ -42,8 +43,8 @@ fn evaluate(end: End, call: &Call<'_>, values: &[Value]) -> Value {
     round(end, &values[0], &call.arguments[0].ty, call.ty).unwrap_or(Value::Null)
 }
 
-/// Makes the bound that a comparison of a column with `key` gives, where the column is compared as `compared`; `None`
-/// if that does not tell all of the column's values apart, in their order.
+/// Returns the bound for a comparison of a column with `key`, where the column is compared as type
+/// `compared`; `None` if that type does not distinguish all of the column's values in their order.
 pub(crate) fn bound(
     end: End,
     column: &ColumnType,
@@ -75,7 +76,7 @@ fn is_number(ty: &ColumnType) -> bool {
     type_rules::as_decimal(&ty.data_type).is_some()
 }
 
-/// Tells whether one exact numeric type has all values of another.
+/// Returns whether one exact numeric type contains all values of another.
 fn holds(wide: &DataType, narrow: &DataType) -> bool {
     match (type_rules::as_decimal(wide), type_rules::as_decimal(narrow)) {
         (Some(wide), Some(own)) => wide.1 >= own.1 && wide.0 - wide.1 >= own.0 - own.1,
@@ -83,7 +84,7 @@ fn holds(wide: &DataType, narrow: &DataType) -> bool {
     }
 }
 
-/// How finely a type of moments tells them apart, in decimals of a second.
+/// Returns the scale of a date or time type, in decimals of a second.
 const fn moment_scale(of: &DataType) -> Option<u8> {
     match of {
         DataType::Date | DataType::SmallDateTime => Some(0),
@@ -97,16 +98,17 @@ fn round(end: End, value: &Value, from: &ColumnType, to: &ColumnType) -> Option<
     if moment_scale(&to.data_type).is_some() {
         return moment(end, Moment::from_value(value)?, &to.data_type);
     }
-    // What is not above a number is not above its floor, either.
+    // A value that is not above a number is not above its floor either.
     floor(value, from, to)
 }
 
-/// Returns a moment of a type that is not inside of a bound: one unit further out, before it is rounded.
+/// Returns a value of a date or time type that is not within the bound: one unit further out,
+/// before it is rounded.
 fn moment(end: End, of: Moment, to: &DataType) -> Option<Value> {
-    /// 1950-01-01: what a type does not hold lies before its first or behind its last moment.
+    /// 1950-01-01: a value out of a type's range is before its first or after its last value.
     const DAYS_1950: i32 = 711_857;
     let (unit, first, last) = match to {
-        // Dates are cut off, which is far enough for both ends.
+        // Truncation to a date is far enough out for both ends.
         DataType::Date => (0, Value::Date(0), Value::Date(DAYS_MAX)),
         DataType::SmallDateTime => (
             TICKS_PER_MINUTE,
@@ -133,7 +135,7 @@ fn moment(end: End, of: Moment, to: &DataType) -> Option<Value> {
     Some(found.unwrap_or(if of.days < DAYS_1950 { first } else { last }))
 }
 
-/// The constant that an operand is, below conversions that keep its value.
+/// Returns the constant of an operand, below conversions that preserve its value.
 fn constant(key: &Expr) -> Option<(&Value, ColumnType)> {
     match &key.kind {
         ExprKind::Constant(value) if !value.is_null() => Some((value, key.ty)),
@@ -145,7 +147,8 @@ fn constant(key: &Expr) -> Option<(&Value, ColumnType)> {
     }
 }
 
-/// Returns the largest value of an exact numeric type that is not above a number, or its smallest one.
+/// Returns the largest value of an exact numeric type that is not above a number, or its smallest
+/// value.
 fn floor(value: &Value, from: &ColumnType, to: &ColumnType) -> Option<Value> {
     let own = type_rules::as_decimal(&from.data_type)?;
     let wide = |(precision, scale): (u8, u8)| ColumnType {
@@ -167,12 +170,12 @@ fn floor(value: &Value, from: &ColumnType, to: &ColumnType) -> Option<Value> {
         .map(|rounded| convert(&Value::Decimal(rounded), &wide(parts), to, 0, Mode::Try, &options));
     match found {
         Some(Ok(found)) if !found.is_null() => Some(found),
-        // It has more digits before the point than there are in the type.
+        // The number has more digits before the point than the type allows.
         _ => Some(extreme(&to.data_type, number.mantissa() < 0, parts)),
     }
 }
 
-/// The smallest or the largest value of a type.
+/// Returns the smallest or the largest value of a type.
 fn extreme(of: &DataType, is_smallest: bool, (precision, scale): (u8, u8)) -> Value {
     let pick = |smallest: Value, largest: Value| if is_smallest { smallest } else { largest };
     match of {
@@ -218,7 +221,7 @@ mod tests {
         assert_eq!(floored(123_456, 5, DataType::Money), Value::Money(12_345));
     }
 
-    /// Moments of a type that lie inside of a bound as they are compared lie inside of the one rounded, too.
+    /// Values that satisfy the comparison also satisfy the rounded bound.
     #[test]
     fn moments_inside_of_a_bound_stay_there() {
         let types =

@@ -1,100 +1,101 @@
 //! Bound FOR JSON and FOR XML: all rows of a query as one text.
 //!
-//! A row becomes an object or element for each of the format's levels: one for PATH and RAW, one for
-//! each table for AUTO, where a level's own columns tell when a new one begins.
+//! A row becomes an object or element for each of the format's levels: one for PATH and RAW, one
+//! for each table for AUTO, where a change in a level's own columns begins a new one.
 
 pub mod text;
 
 use crate::expr::Register;
 use crate::query::Query;
 
-/// Whether a value is put in as text or is JSON already.
+/// Whether a value is inserted as text or is JSON already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Text: in quotes and escaped.
+    /// Text: escaped and in quotes.
     Text,
-    /// JSON: as it stands.
+    /// JSON: inserted without escaping.
     Json,
 }
 
 /// FOR JSON or FOR XML over a query.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The rows.
+    /// Rows that the document is made of.
     pub query: Query,
-    /// What is made of them.
+    /// JSON or XML, with options.
     pub format: DocumentFormat,
-    /// Where the text goes.
+    /// Register that receives the text.
     pub register: Register,
-    /// What no rows give.
+    /// Result for an empty input.
     pub when_empty: WhenEmpty,
-    /// Whether a client gets it as one value: TYPE.
+    /// TYPE: the client receives the document as one value.
     pub whole: bool,
 }
 
-/// What a document of no rows is.
+/// The result of a document query without rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenEmpty {
     /// No row: the answer to a client.
     NoRow,
-    /// A row of NULL: a subquery or derived table.
+    /// One row with NULL: a subquery or derived table.
     Null,
 }
 
-/// What is made of the rows.
+/// The format of the document.
 #[derive(Clone, Debug)]
 pub enum DocumentFormat {
-    /// FOR JSON
+    /// FOR JSON AUTO or PATH.
     Json(JsonFormat),
-    /// FOR XML
+    /// FOR XML RAW, AUTO or PATH.
     Xml(XmlFormat),
-    /// FOR XML EXPLICIT
+    /// FOR XML EXPLICIT: columns name the elements.
     Explicit(ExplicitFormat),
 }
 
-/// FOR XML EXPLICIT: each row makes an element that its first two columns place.
+/// FOR XML EXPLICIT: each row makes one element; its first two columns, Tag and Parent, place it in
+/// the tree.
 #[derive(Clone, Debug)]
 pub struct ExplicitFormat {
-    /// ROOT.
+    /// ROOT: name of the outermost element.
     pub root: Option<String>,
-    /// Declarations of name spaces.
+    /// Declarations of namespaces, as text.
     pub declared: String,
-    /// What the columns behind Tag and Parent are.
+    /// The columns after Tag and Parent.
     pub columns: Vec<ExplicitColumn>,
 }
 
-/// `element!tag!name!directive`
+/// A column name of the form `element!tag!name!directive`.
 #[derive(Clone, Debug)]
 pub struct ExplicitColumn {
-    /// The element's name.
+    /// Name of the element.
     pub element: String,
-    /// The tag whose element it is of.
+    /// Tag of the element it belongs to.
     pub tag: i64,
     /// The attribute's or inner element's name; empty for the content itself.
     pub name: String,
-    /// What becomes of the value.
+    /// How the value is written.
     pub directive: ExplicitDirective,
 }
 
-/// What a column of FOR XML EXPLICIT becomes.
+/// The directive of a FOR XML EXPLICIT column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExplicitDirective {
     /// An attribute, or text where it has no name.
     Plain,
-    /// `element`: an inner element.
+    /// `element`: a nested element.
     Element,
-    /// `elementxsinil`: one that shows NULL.
+    /// `elementxsinil`: a nested element, also for NULL.
     ElementNil,
-    /// `xml`: an inner element, or content, whose text is markup.
+    /// `xml`: a nested element, or content, whose text is already markup.
     Xml,
-    /// `cdata`: content as a CDATA section.
+    /// `cdata`: content in a CDATA section.
     Cdata,
-    /// `hide`: nothing; the rows may be sorted by it.
+    /// `hide`: not written; the rows may be sorted by it.
     Hide,
 }
 
 impl Document {
-    /// Tells whether the result is JSON that goes into other JSON as it stands.
+    /// Returns whether the result is JSON that other JSON may embed without escaping.
     pub fn is_json(&self) -> bool {
         matches!(&self.format, DocumentFormat::Json(json) if !json.without_wrapper)
     }
@@ -103,28 +104,28 @@ impl Document {
 /// FOR JSON and its options.
 #[derive(Clone, Debug)]
 pub struct JsonFormat {
-    /// ROOT.
+    /// ROOT: name of the property around the array.
     pub root: Option<String>,
-    /// INCLUDE_NULL_VALUES.
+    /// INCLUDE_NULL_VALUES: NULL columns are written.
     pub include_nulls: bool,
-    /// WITHOUT_ARRAY_WRAPPER.
+    /// WITHOUT_ARRAY_WRAPPER: no brackets around the objects.
     pub without_wrapper: bool,
-    /// The objects of a row, outermost first.
+    /// The nested objects of a row, outermost first.
     pub levels: Vec<JsonLevel>,
 }
 
-/// The object that a row makes at one level.
+/// The object of a row at one level.
 #[derive(Clone, Debug)]
 pub struct JsonLevel {
     /// The property of the level above that holds an array of these.
     pub name: String,
-    /// Its own properties.
+    /// Properties of the object, in order.
     pub members: Vec<JsonMember>,
-    /// The columns behind them.
+    /// Ordinals of the columns that it contains: a change in one begins a new object.
     pub columns: Vec<usize>,
 }
 
-/// A property.
+/// A property of an object.
 #[derive(Clone, Debug)]
 pub enum JsonMember {
     /// The value of a column.
@@ -136,47 +137,47 @@ pub enum JsonMember {
 /// FOR XML and its options.
 #[derive(Clone, Debug)]
 pub struct XmlFormat {
-    /// ROOT.
+    /// ROOT: name of the outermost element.
     pub root: Option<String>,
     /// ELEMENTS XSINIL: NULL shows as an element.
     pub show_nulls: bool,
-    /// Declarations of name spaces, as the outermost elements have them.
+    /// Declarations of namespaces, as the outermost elements carry them.
     pub declared: String,
-    /// The elements of a row, outermost first.
+    /// The nested elements of a row, outermost first.
     pub levels: Vec<XmlLevel>,
 }
 
-/// The element that a row makes at one level.
+/// The element of a row at one level.
 #[derive(Clone, Debug)]
 pub struct XmlLevel {
     /// The element; its name is empty for `PATH('')`, which makes none.
     pub element: XmlElement,
-    /// The columns behind it.
+    /// Ordinals of the columns that it contains: a change in one begins a new element.
     pub columns: Vec<usize>,
 }
 
-/// An element.
+/// An element with attributes and content.
 #[derive(Clone, Debug, Default)]
 pub struct XmlElement {
-    /// Its name.
+    /// Tag name; empty for no element.
     pub name: String,
     /// Its attributes: name and column.
     pub attributes: Vec<(String, usize)>,
-    /// What is in it.
+    /// Nodes between its tags.
     pub content: Vec<XmlMember>,
 }
 
-/// What is in an element.
+/// A node of an element's content.
 #[derive(Clone, Debug)]
 pub enum XmlMember {
     /// The value of a column as text, or as nodes if it is `xml`.
     Text(usize),
-    /// `data()`: as text, with a blank before it where another stands before.
+    /// `data()`: the value as text, separated from a preceding one by a space.
     Data(usize),
-    /// `comment()`
+    /// `comment()`: the value as a comment.
     Comment(usize),
-    /// `processing-instruction(name)`
+    /// `processing-instruction(name)`: name and column.
     Instruction(String, usize),
-    /// An element.
+    /// A nested element, with its own content.
     Element(XmlElement),
 }

@@ -1,22 +1,23 @@
-//! `Command`: the number by which a DONE names the statement that has ended.
+//! `Command`: the number by which a DONE token names the statement that has ended.
 //!
-//! MS-TDS leaves the numbers to the server. Those here are SQL Server's as far as clients of Microsoft name them:
-//! `StreamDone` of mssql-jdbc (which counts only statements that it knows), `token.go` of go-mssqldb, and the
-//! command types of the test server of `Microsoft.Data.SqlClient`. Statements that none of them names have number 0,
-//! which every client takes for "no count".
+//! MS-TDS leaves the numbers to the server. Those here are SQL Server's as far as Microsoft's
+//! clients name them: `StreamDone` of mssql-jdbc (which counts only statements that it knows),
+//! `token.go` of go-mssqldb, and the command types of the test server of
+//! `Microsoft.Data.SqlClient`. A statement without such a name has number 0, which every client
+//! takes for "no count".
 
 use tsql::ast::{
     Drop, DropKind, PermissionAction, PrincipalAction, PrincipalKind, PrincipalStatement,
     QueryBody, SelectStatement, SetOption, StatementKind, TransactionAction,
 };
 
-/// What kind of statement ended, as the DONE token's `CurCmd` tells it.
+/// The kind of statement that ended: `CurCmd` of a DONE token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command(u16);
 
 #[expect(missing_docs, reason = "the names are the statements'")]
 impl Command {
-    /// A statement without a number that clients know.
+    /// A statement without a number known to clients.
     pub const NONE: Self = Self(0);
     pub const OPEN_CURSOR: Self = Self(0x20);
     pub const DENY: Self = Self(0x99);
@@ -25,7 +26,7 @@ impl Command {
     pub const DROP_FUNCTION: Self = Self(0xB3);
     pub const SET_ON: Self = Self(0xB9);
     pub const SET_OFF: Self = Self(0xBA);
-    /// SELECT, and everything that gives variables values.
+    /// SELECT, and every statement that assigns variables.
     pub const SELECT: Self = Self(0xC1);
     pub const SELECT_INTO: Self = Self(0xC2);
     pub const INSERT: Self = Self(0xC3);
@@ -78,12 +79,13 @@ impl Command {
     pub const ALTER_INDEX: Self = Self(0x151);
     pub const ALTER_AUTHORIZATION: Self = Self(0x18C);
 
-    /// Returns the number on the wire.
+    /// Returns the number that is sent.
     pub const fn code(self) -> u16 {
         self.0
     }
 
-    /// Returns the command of a statement. ALTER of a module has the number of its CREATE: none is published.
+    /// Returns the command of a statement. ALTER of a module has the number of its CREATE, since
+    /// none is published for it.
     pub fn of(kind: &StatementKind) -> Self {
         match kind {
             StatementKind::Select(select) => of_select(select),

@@ -1,8 +1,9 @@
-//! `ProgramBooks`: what a cached program is called by, and the ids that its statements count under.
+//! `ProgramBooks`: the statistics record of a cached program: its name in the views, and the ids
+//! that its statements count under.
 //!
-//! Two sessions that compile the same text share its books, and so does a program that is compiled
-//! anew after a change of the catalog. The books go when the last program of theirs does, and with
-//! them what was counted: as in SQL Server, statistics live as long as the plan is cached.
+//! Two sessions that compile the same text share its books, and so does a program that is
+//! recompiled after a change of the catalog. The books are dropped with the last program that uses
+//! them, and the counts with them: as in SQL Server, statistics live as long as the plan is cached.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock, Weak};
@@ -17,35 +18,36 @@ use super::handle::{Handle, HandleKind};
 use super::ids::{OVERFLOW, Range};
 use crate::program::Program;
 
-/// What a program was compiled from.
+/// The source of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A batch or dynamic SQL.
     Batch,
     /// A parameterised statement and the declarations of its parameters.
     Prepared(Arc<str>),
-    /// Texts that differ in constants, and the declarations of the parameters in their place.
+    /// Texts that differ only in constants, and the declarations of the parameters that replace
+    /// those.
     Template(Arc<str>),
-    /// A procedure.
+    /// The body of a procedure.
     Procedure(Module),
 }
 
-/// A procedure, as the views name it.
+/// A procedure, by its ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Module {
-    /// Its database.
+    /// Id of its database.
     pub database_id: i16,
-    /// Its id there.
+    /// `object_id` within the database.
     pub object_id: i32,
 }
 
 /// A program's name in the views, and its ids.
 pub struct ProgramBooks {
-    /// Names these books and no others, ever.
+    /// Serial number; never used again.
     pub serial: u64,
-    /// By which the instance finds them: a hash of what they are of.
+    /// Key in the instance's map: a hash of the identity.
     pub(super) key: u64,
-    /// Made when a view asks: hashing a text by MD5 costs more than parsing it.
+    /// Computed when a view asks: hashing a text by MD5 costs more than parsing it.
     handles: OnceLock<[Handle; 2]>,
     /// What it was compiled from.
     pub origin: Origin,
@@ -55,26 +57,26 @@ pub struct ProgramBooks {
     pub source: Arc<str>,
     /// Ticks at which it was first compiled.
     pub created: u64,
-    /// How often it was compiled.
+    /// How often it was compiled, the first time included.
     compilations: AtomicU32,
-    /// Whether it was thrown out of the cache: it is compiled anew before it runs again.
+    /// Whether it was evicted from the cache: it is recompiled before it runs again.
     evicted: AtomicBool,
-    /// The program's own id, then those of its statements.
+    /// Ids of the program itself and of its statements.
     pub ids: Range,
     /// The program compiled last.
     latest: SpinLock<Weak<Program>>,
     home: Weak<Statistics>,
 }
 
-/// What the books of a program are found by.
+/// The key by which the books of a program are found.
 pub struct Identity<'a> {
-    /// What it is compiled from.
+    /// The source of the program.
     pub origin: Origin,
     /// The database that it is compiled in.
     pub database_id: i16,
-    /// Options that the meaning of the text depends on.
+    /// SET options that the meaning of the text depends on.
     pub options: &'a [u8],
-    /// The text.
+    /// Text of the program.
     pub source: &'a Arc<str>,
 }
 
@@ -86,7 +88,7 @@ impl Identity<'_> {
         }
     }
 
-    /// Returns the hash by which books of this are found.
+    /// Returns the hash under which such books are stored.
     pub(super) fn key(&self) -> u64 {
         let mut hasher = foldhash::fast::FixedState::default().build_hasher();
         self.source.hash(&mut hasher);
@@ -128,7 +130,7 @@ impl ProgramBooks {
         }
     }
 
-    /// Tells whether the books are of this: a hash alone could be met by another text.
+    /// Returns whether the books belong to this identity; another text may have the same hash.
     pub(super) fn is_of(&self, identity: &Identity<'_>) -> bool {
         self.source == *identity.source
             && self.origin == identity.origin
@@ -136,12 +138,12 @@ impl ProgramBooks {
             && self.options.as_slice() == identity.options
     }
 
-    /// Returns `sql_handle`.
+    /// Returns `sql_handle`, hashed on first use.
     pub fn sql_handle(&self) -> &Handle {
         &self.handles()[0]
     }
 
-    /// Returns `plan_handle`.
+    /// Returns `plan_handle`, hashed on first use.
     pub fn plan_handle(&self) -> &Handle {
         &self.handles()[1]
     }
@@ -180,8 +182,8 @@ impl ProgramBooks {
         self.keep(program);
     }
 
-    /// Makes a program the one that views show. Of those that two sessions have compiled at once it is the
-    /// one that the plan cache keeps: the other goes with its session.
+    /// Makes a program the one that views show. When two sessions have compiled a text at once, it
+    /// is the one that the plan cache keeps; the other is dropped with its session.
     pub fn keep(&self, program: &Arc<Program>) {
         let before = std::mem::replace(&mut *self.latest.lock(), Arc::downgrade(program));
         drop(before);
@@ -192,24 +194,25 @@ impl ProgramBooks {
         self.compilations.load(Ordering::Relaxed)
     }
 
-    /// Returns the program compiled last, while any session may run it.
+    /// Returns the program compiled last, as long as a session may run it.
     pub fn program(&self) -> Option<Arc<Program>> {
         self.latest.lock().upgrade()
     }
 
-    /// Throws the program out of all caches.
+    /// Evicts the program from all caches.
     pub(super) fn evict(&self) {
-        // Relaxed: a session that sees it late runs the program once more, as if it had begun before.
+        // Relaxed: a session that sees it late runs the program once more, as if it had begun
+        // before.
         self.evicted.store(true, Ordering::Relaxed);
     }
 
-    /// Tells whether the program was thrown out.
+    /// Returns whether the program was evicted.
     #[inline]
     pub fn is_evicted(&self) -> bool {
         self.evicted.load(Ordering::Relaxed)
     }
 
-    /// Returns the procedure that it is of.
+    /// Returns the procedure whose body the program is.
     pub fn module(&self) -> Option<Module> {
         match self.origin {
             Origin::Procedure(module) => Some(module),
@@ -222,7 +225,8 @@ impl ProgramBooks {
         format!("{}{}", self.prefix(), self.source)
     }
 
-    /// What stands in front of the text as it was compiled: the parameters' declarations.
+    /// Returns the text before the one that was compiled: the parameters' declarations in
+    /// parentheses.
     pub fn prefix(&self) -> String {
         match &self.origin {
             Origin::Prepared(declared) | Origin::Template(declared) if !declared.is_empty() => {
@@ -256,23 +260,23 @@ impl Program {
         self.books.as_ref().map_or(OVERFLOW, |books| books.ids.id(place.0))
     }
 
-    /// Tells whether the program is a batch or a parameterised statement, and no module's body.
+    /// Returns whether the program is a batch or a parameterised statement, and no module's body.
     pub fn is_text(&self) -> bool {
         self.books.as_ref().is_some_and(|books| books.module().is_none())
     }
 
-    /// Tells whether what the program does is asked for: not where it is only checked.
+    /// Returns whether binding checks permissions: not where a program is only checked.
     pub fn asks(&self) -> bool {
         self.books.is_some() || self.owner.is_some()
     }
 
-    /// Tells whether the program may still run.
+    /// Returns whether the program may still run.
     #[inline]
     pub fn is_cached(&self) -> bool {
         self.books.as_ref().is_none_or(|books| !books.is_evicted())
     }
 }
 
-/// The place of a statement in its program, from 1 on: 0 is the program itself.
+/// Position of a statement in its program, from 1; 0 is the program itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementPlace(pub u32);

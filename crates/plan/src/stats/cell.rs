@@ -1,18 +1,19 @@
 //! `StatementCell`: what one worker has counted of one statement or procedure.
 //!
-//! One thread writes a cell, any thread reads it and tolerates being one execution behind: so counting
-//! is a load and a store to a line that nobody else writes. Times are in ticks of `sos::clock`.
+//! One thread writes a cell; any thread may read it and tolerates being one execution behind. So
+//! counting is a load and a store to a cache line that no other thread writes. Times are in ticks
+//! of `sos::clock`.
 
 use sos::sync::{AtomicU64, Ordering};
 
 use super::spend::{Part, Spend};
 
-/// A number that one thread writes and any thread reads.
+/// A counter that one thread writes and any thread reads.
 #[derive(Debug, Default)]
 pub(super) struct Tally(AtomicU64);
 
 impl Tally {
-    // Relaxed, here and below: statistics with a single writer, by which readers order nothing.
+    // Relaxed, here and below: statistics with a single writer; readers order nothing by them.
     pub(super) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -26,24 +27,24 @@ impl Tally {
     }
 }
 
-/// Total, last, least and most of a number that each execution has.
+/// Total, last, minimum and maximum of a value per execution.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     total: Tally,
     last: Tally,
-    /// Counted down from the largest number, so that a cell of zeros has seen nothing.
+    /// Stored as a distance from `u64::MAX`, so that a zeroed cell has seen nothing.
     least: Tally,
     most: Tally,
 }
 
 impl Summary {
-    /// Books one execution.
+    /// Adds the value of one execution.
     pub(super) fn book(&self, n: u64) {
         self.total.add(n);
         self.see(n);
     }
 
-    /// Books one execution for what is more than one, or in parts: the total is counted elsewhere.
+    /// Adds a value to last, minimum and maximum only: the total is counted elsewhere.
     fn see(&self, n: u64) {
         self.last.set(n);
         if u64::MAX - n > self.least.get() {
@@ -61,12 +62,12 @@ impl Summary {
     }
 }
 
-/// What one worker has counted of one statement, on cache lines of its own.
+/// What one worker has counted of one statement. It has its own cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct StatementCell {
     executions: Tally,
-    /// When the last one began.
+    /// Start of the last execution, in ticks.
     last_start: Tally,
     rows: Summary,
     timed: Tally,
@@ -74,15 +75,15 @@ pub struct StatementCell {
     elapsed: Summary,
     totals: [Tally; Part::COUNT],
     lasts: [Tally; Part::COUNT],
-    /// What helpers have spent on a CPU.
+    /// CPU time of helper threads.
     helped: Tally,
-    /// Executions on several schedulers, and on how many.
+    /// Executions on several schedulers, and their numbers of schedulers.
     parallel: Tally,
     degrees: Summary,
 }
 
 impl StatementCell {
-    /// Counts an execution and returns how many there were before it on this worker.
+    /// Counts an execution and returns the number of executions before it on this worker.
     #[inline]
     pub fn count(&self, now: u64) -> u64 {
         let before = self.executions.get();
@@ -91,14 +92,14 @@ impl StatementCell {
         before
     }
 
-    /// Books the rows of an execution.
+    /// Adds the row count of an execution.
     pub fn book_rows(&self, rows: u64) {
         self.rows.book(rows);
     }
 
-    /// Books what a timed execution has spent. Of those that are not timed it stands for `weight - 1`:
-    /// in running time only, since whatever reads the clock by itself is booked of each of them.
-    /// What helpers spent meanwhile is time on a CPU, and none that has passed.
+    /// Adds the time of a timed execution. It also represents `weight - 1` executions that are not
+    /// timed, in running time only: waits, system calls and spinning are booked for each execution.
+    /// The time of helpers is CPU time but not elapsed time.
     pub fn book_timed(&self, spend: &Spend, (weight, helped): (u64, &Spend)) {
         self.timed.add(1);
         for (part, ticks) in spend.parts() {
@@ -114,7 +115,7 @@ impl StatementCell {
         self.elapsed.see(spend.elapsed());
     }
 
-    /// Books on how many schedulers a timed execution has run.
+    /// Adds the number of schedulers that a timed execution ran on.
     pub fn book_degree(&self, schedulers: u32) {
         if schedulers > 1 {
             self.parallel.add(1);
@@ -124,7 +125,7 @@ impl StatementCell {
         }
     }
 
-    /// Books what an execution that is not timed has spent in waits, system calls and spinning.
+    /// Adds the waits, system calls and spinning of an execution that is not timed.
     #[cold]
     pub fn book_untimed(&self, spend: &Spend) {
         for (part, ticks) in spend.parts().filter(|(part, _)| *part != Part::User) {
@@ -132,7 +133,7 @@ impl StatementCell {
         }
     }
 
-    /// Books a part of an execution that is booked already.
+    /// Adds a further part of an execution that is already counted.
     #[cold]
     pub fn book_rest(&self, spend: &Spend) {
         for (part, ticks) in spend.parts() {
@@ -140,7 +141,7 @@ impl StatementCell {
         }
     }
 
-    /// Empties the cell; only when nobody counts in it any more.
+    /// Zeroes the cell; only when no thread counts in it any more.
     pub fn clear(&self) {
         for tally in [&self.executions, &self.last_start, &self.timed, &self.helped, &self.parallel]
         {
@@ -155,14 +156,14 @@ impl StatementCell {
     }
 }
 
-/// What all workers together have counted of one statement.
+/// The sum over all workers for one statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Executions begun.
+    /// Number of executions begun.
     pub executions: u64,
     /// Ticks at which the last one began.
     pub last_start: u64,
-    /// Executions whose time was taken.
+    /// Executions that were timed.
     pub timed: u64,
     /// Rows returned, assigned or changed.
     pub rows: Folded,
@@ -170,19 +171,19 @@ pub struct Totals {
     pub worker: Folded,
     /// Time from begin to end, in ticks.
     pub elapsed: Folded,
-    /// Where the time of all executions went.
+    /// Time by part, for all executions.
     pub spend: Spend,
-    /// Where the time of the last timed one went.
+    /// Time by part, for the last timed execution.
     pub last: Spend,
-    /// CPU ticks of helpers.
+    /// CPU ticks of helper threads.
     pub helped: u64,
     /// Executions on several schedulers.
     pub parallel: u64,
-    /// On how many those ran.
+    /// Numbers of schedulers of those.
     pub degrees: Folded,
 }
 
-/// A [`Summary`] of all workers. `least` is 0 where nothing was seen.
+/// A [`Summary`] over all workers. `least` is 0 where there was no execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Folded {
     pub total: u64,
@@ -206,21 +207,21 @@ impl Folded {
     }
 }
 
-/// What a worker's cell has seen, beside those folded before it.
+/// How a worker's cell compares with those folded before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
-    /// Nothing.
+    /// The cell is empty.
     Nothing,
-    /// Something, and no cell before it.
+    /// It is the first cell with an execution.
     First,
-    /// The latest execution so far.
+    /// It has the latest execution so far.
     Latest,
-    /// Only executions before that.
+    /// Its executions are older.
     Earlier,
 }
 
 impl Totals {
-    /// On how many schedulers the executions ran: all together, the last one, least and most.
+    /// Returns the numbers of schedulers of the executions: total, last, minimum and maximum.
     pub fn degree(&self) -> Folded {
         let serial = self.executions.saturating_sub(self.parallel);
         Folded {
@@ -231,12 +232,12 @@ impl Totals {
         }
     }
 
-    /// Threads of the last execution if it had helpers, as SQL Server counts them; a serial one has none.
+    /// Returns the threads of the last execution as SQL Server counts them: 0 for a serial one.
     pub fn last_threads(&self) -> u64 {
         if self.degrees.last > 1 { self.degrees.last } else { 0 }
     }
 
-    /// The fewest threads of an execution.
+    /// Returns the fewest threads of an execution.
     pub fn least_threads(&self) -> u64 {
         if self.executions > self.parallel { 0 } else { self.degrees.least }
     }

@@ -1,13 +1,13 @@
-//! Handles and hashes by which views name texts, plans and statements: real hashes of what they stand
-//! for, the same in every process.
+//! Handles and hashes by which views identify texts, plans and statements. They are hashes of the
+//! content, so every process computes the same ones.
 
 use md5::{Digest, Md5};
 
-/// `sql_handle` or `plan_handle`: what it is of, whose it is, and an MD5.
+/// `sql_handle` or `plan_handle`: its kind, the id of the database, and an MD5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle([u8; Handle::BYTES]);
 
-/// What a handle is of. The numbers are those that SQL Server's handles begin with.
+/// The kind of a handle. The numbers are those that SQL Server's handles begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandleKind {
     /// Text of a batch or a parameterised statement.
@@ -21,10 +21,11 @@ pub enum HandleKind {
 }
 
 impl Handle {
-    /// Length of a handle.
+    /// Length of a handle in bytes.
     pub const BYTES: usize = 20;
 
-    /// Makes the handle of `parts`, which belong to a database (0 for a text that belongs to none).
+    /// Returns the handle of `parts`, which belong to a database (0 for a text that belongs to
+    /// none).
     pub fn new(kind: HandleKind, database_id: i16, parts: &[&[u8]]) -> Self {
         let mut hash = Md5::new();
         for part in parts {
@@ -38,12 +39,12 @@ impl Handle {
         Self(bytes)
     }
 
-    /// Takes the bytes of a handle; `None` if no handle is as long.
+    /// Returns the handle with these bytes; `None` if the length is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// Returns its bytes.
+    /// Returns the bytes as views show them.
     pub const fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -60,19 +61,19 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    /// Takes bytes in.
+    /// Adds bytes to the hash.
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
         }
     }
 
-    /// Takes a number in.
+    /// Hashes a number, little-endian.
     pub(super) fn number(&mut self, n: u64) {
         self.bytes(&n.to_le_bytes());
     }
 
-    /// Returns the hash as `binary(8)` has it.
+    /// Returns the hash as a `binary(8)`.
     pub(super) const fn finish(self) -> [u8; 8] {
         self.0.to_be_bytes()
     }

@@ -1,31 +1,31 @@
 //! Ids of statements: small numbers that index the workers' cells, in ranges, one for each program.
 //!
-//! A range is a power of two long and begins at a multiple of its length, so that a program's cells
-//! are neighbours. Ranges are used again once their program is gone; memory is bounded by the number
-//! of ids, and programs that find none count together in one cell.
+//! A range has a length that is a power of two and begins at a multiple of it, so that a program's
+//! cells are adjacent. Ranges are reused once their program is dropped. Memory is bounded by the
+//! number of ids; programs that find no free range count together in one cell.
 
-/// Ids that there are.
+/// Number of ids of an instance.
 pub(super) const IDS_MAX: u32 = if cfg!(test) { 64 } else { 1 << 16 };
-/// The id of all programs and statements that have none of their own.
+/// The id of all programs and statements without their own.
 pub const OVERFLOW: u32 = 0;
-/// The id of the time that compiling takes.
+/// The id that compile time is counted under.
 pub const COMPILE: u32 = 1;
-/// The first id that a program may get, and the length of the longest range.
+/// The first id that a program may get.
 const FIRST: u32 = 2;
-/// The most ids that one program gets; its further statements count together with others'.
+/// Upper limit of ids for one program; its further statements count under [`OVERFLOW`].
 const RANGE_MAX: u32 = if cfg!(test) { 16 } else { 1 << 10 };
 
-/// A program's ids.
+/// The ids of one program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The first one.
+    /// First id, a multiple of the length.
     pub first: u32,
-    /// How many; 0 if there were none left.
+    /// Length; 0 if no ids were left.
     pub count: u32,
 }
 
 impl Range {
-    /// No ids.
+    /// An empty range: everything counts under [`OVERFLOW`].
     pub const NONE: Self = Self { first: OVERFLOW, count: 0 };
 
     /// Returns the id of a place in the range; places beyond its end share one.
@@ -34,18 +34,18 @@ impl Range {
         if place < self.count { self.first + place } else { OVERFLOW }
     }
 
-    /// Returns the place of an id, if it is one of the range.
+    /// Returns the place of an id; `None` if it is outside the range.
     pub fn place(self, id: u32) -> Option<u32> {
         id.checked_sub(self.first).filter(|place| *place < self.count)
     }
 }
 
-/// The ids that are free.
+/// The ids that are not in use.
 #[derive(Debug)]
 pub(super) struct Ids {
     /// Ids from here on have never been used.
     next: u32,
-    /// Free ranges by the logarithm of their length.
+    /// Free ranges, indexed by the base-2 logarithm of their length.
     free: [Vec<u32>; RANGE_MAX.ilog2() as usize + 1],
 }
 
@@ -56,7 +56,7 @@ impl Default for Ids {
 }
 
 impl Ids {
-    /// Takes ids for a program of so many statements, itself included.
+    /// Allocates ids for a program of this many statements, itself included.
     pub(super) fn take(&mut self, count: u32) -> Range {
         let count = count.clamp(1, RANGE_MAX).next_power_of_two();
         let class = count.ilog2() as usize;
@@ -75,7 +75,7 @@ impl Ids {
         Range { first, count }
     }
 
-    /// Takes ids that have never been used. What lies before a range's first multiple is kept.
+    /// Allocates ids that were never used. Those skipped for alignment become free ranges.
     fn fresh(&mut self, count: u32) -> Option<u32> {
         let first = self.next.next_multiple_of(count);
         if first + count > IDS_MAX {
@@ -86,7 +86,7 @@ impl Ids {
         Some(first)
     }
 
-    /// Makes `from..to` free, cut into ranges.
+    /// Frees `from..to`, split into aligned ranges.
     fn give_back(&mut self, mut from: u32, to: u32) {
         while from < to {
             let class = from.trailing_zeros().min((to - from).ilog2()) as usize;
@@ -96,7 +96,7 @@ impl Ids {
         }
     }
 
-    /// Makes a program's ids free. Nobody counts under them any more.
+    /// Frees a program's ids. No thread counts under them any more.
     pub(super) fn free(&mut self, range: Range) {
         if range.count > 0 {
             self.free[range.count.ilog2() as usize].push(range.first);

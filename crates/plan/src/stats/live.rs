@@ -1,6 +1,7 @@
-//! `Live`: what a session lets others see of its request while it runs, and its sums.
+//! `Live`: the running request of a session as other sessions see it, and the session's sums.
 //!
-//! One writer, the session; a few relaxed stores for each request and one for each statement.
+//! There is one writer, the session: a few relaxed stores for each request and one for each
+//! statement.
 
 use sos::sync::Ordering;
 use sos::sync::{AtomicBool, AtomicU32};
@@ -8,17 +9,17 @@ use sos::sync::{AtomicBool, AtomicU32};
 use super::cell::Tally;
 use super::ids::OVERFLOW;
 
-/// What a session lets others see of its request.
+/// The running or last request of a session, readable by all threads.
 #[derive(Debug, Default)]
 pub struct Live {
     running: AtomicBool,
-    /// Number of the account of the thread that runs the request, or ran the last one.
+    /// Number of the thread that runs the request, or ran the last one.
     worker: AtomicU32,
-    /// The statement that runs, or ran last.
+    /// Id of the statement that runs, or ran last.
     statement: AtomicU32,
     /// Serial number of the books of the program that runs.
     program: Tally,
-    /// `@@NESTLEVEL` of that.
+    /// `@@NESTLEVEL` of that program.
     nest_level: AtomicU32,
     /// Serial number of the books of the program that the last request began with.
     request: Tally,
@@ -27,12 +28,12 @@ pub struct Live {
     /// CPU ticks of the worker's account when the request began.
     worker_ticks: Tally,
     requests: Tally,
-    /// On how many schedulers the statement runs, if on more than one.
+    /// Number of schedulers that the statement runs on; 0 for one.
     degree: AtomicU32,
 }
 
 impl Live {
-    /// Makes those of a session that logs in.
+    /// Returns the state of a session that logs in.
     pub fn new(now: u64) -> Self {
         let live = Self::default();
         live.started.set(now);
@@ -40,7 +41,7 @@ impl Live {
         live
     }
 
-    // Relaxed, here and below: statistics with a single writer, by which readers order nothing.
+    // Relaxed, here and below: statistics with a single writer; readers order nothing by them.
     pub(super) fn begin(&self, worker_ticks: u64, now: u64) {
         self.worker.store(sos::ledger::with_current(|a| a.number()), Ordering::Relaxed);
         self.worker_ticks.set(worker_ticks);
@@ -71,12 +72,12 @@ impl Live {
         self.running.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that it has ended; its answer may have yet to be sent.
+    /// Notes that the request has ended; its answer may still have to be sent.
     pub fn end_request(&self) {
         self.running.store(false, Ordering::Relaxed);
     }
 
-    /// Tells whether a request runs.
+    /// Returns whether a request runs.
     pub fn is_running(&self) -> bool {
         self.running.load(Ordering::Relaxed)
     }
@@ -86,12 +87,12 @@ impl Live {
         self.worker.load(Ordering::Relaxed)
     }
 
-    /// Returns the statement that runs.
+    /// Returns the id of the statement that runs.
     pub fn statement(&self) -> u32 {
         self.statement.load(Ordering::Relaxed)
     }
 
-    /// Returns the serial number of the books of the program that runs; 0 if it is none.
+    /// Returns the serial number of the running program's books; 0 for none.
     pub fn program(&self) -> u64 {
         self.program.get()
     }
@@ -101,7 +102,7 @@ impl Live {
         self.request.get()
     }
 
-    /// Notes `@@NESTLEVEL`.
+    /// Stores the current value of `@@NESTLEVEL`.
     pub fn set_nest_level(&self, level: u32) {
         self.nest_level.store(level, Ordering::Relaxed);
     }
@@ -130,12 +131,12 @@ impl Live {
         self.degree.store(schedulers, Ordering::Relaxed);
     }
 
-    /// Returns on how many schedulers the statement runs.
+    /// Returns the number of schedulers that the statement runs on.
     pub fn degree(&self) -> u32 {
         self.degree.load(Ordering::Relaxed).max(1)
     }
 
-    /// Counts CPU ticks of a helper that has ended as the request's.
+    /// Adds the CPU ticks of a helper that has ended to the request.
     pub(super) fn add_helped(&self, ticks: u64) {
         self.worker_ticks.set(self.worker_ticks.get().wrapping_sub(ticks));
     }

@@ -1,17 +1,18 @@
-//! `Meter`: a session's part of the statistics: it turns the edges of statements into bookings.
+//! `Meter`: a session's part of the statistics. It turns the edges between statements into counts.
 //!
 //! ```text
 //!   receive ends      statement       statement               send ends
 //!      │ decode, bind │ 1             │ 2                     │
 //!      ├──────────────┴───────────────┼───────────────────────┤
-//!      begin          start(1)        start(2)                end      time belongs to who began last
+//!      begin          start(1)        start(2)                end    (time counts for the latest)
 //! ```
 //!
-//! Time goes on between two statements, so a statement ends where the next one begins, and the last one
-//! with the request: the parts add up to the whole. The first one begins and the last one ends at an edge
-//! that the ledger takes anyway. Between them an edge costs a reading of the clock; a cheap statement has
-//! none unless it is among the first 64 on its worker, or each 64th after those, which then stands for the
-//! 64. What reads the clock by itself (waits, system calls, spinning) is booked of each execution.
+//! Time goes on between two statements, so a statement ends where the next one begins, and the last
+//! one ends with the request: the parts add up to the whole. The first one begins and the last one
+//! ends at an edge that the ledger records anyway. Between them an edge costs a reading of the
+//! clock. A cheap statement is timed only if it is among its first 64 executions on the worker;
+//! after those every 64th is timed and represents the 64. Whatever reads the clock anyway (waits,
+//! system calls, spinning) is counted for each execution.
 
 use std::sync::Arc;
 
@@ -22,32 +23,32 @@ use super::spend::{self, Spend};
 use super::{COMPILE, OVERFLOW, Statistics};
 use crate::program::Program;
 
-/// Executions on a worker of which each is timed.
+/// Number of first executions on a worker that are all timed.
 const TIMED_FIRST: u64 = 64;
-/// Of cheap statements one in so many is timed after those.
+/// After those, one of this many executions of a cheap statement is timed.
 const TIMED_EACH: u64 = 64;
 
-/// What timing a statement would add to it.
+/// How much timing adds to a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
-    /// It touches a row or none: a reading of the clock is a part of it that shows.
+    /// It touches one row or none: a reading of the clock would show in its duration.
     Cheap,
-    /// It may take any time: readings of the clock are lost in it.
+    /// It may take any time: readings of the clock do not show.
     Any,
 }
 
 /// What runs since the last edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Open {
-    /// No request.
+    /// No request is running.
     Nothing,
     /// A request that has begun no statement yet.
     Request,
     /// A statement that is not timed.
     Untimed(u32),
-    /// A statement that is timed, and for how many it stands.
+    /// A statement that is timed, and the number of executions that it represents.
     Timed(u32, u64),
-    /// A statement that goes on after others that it has called.
+    /// A statement that continues after others that it has called.
     Resumed(u32),
 }
 
@@ -55,26 +56,27 @@ enum Open {
 pub struct Meter {
     /// The worker's cells, while a request runs.
     lease: Option<Lease>,
-    /// What others see.
+    /// State that other sessions see.
     live: Arc<Live>,
     open: Open,
-    /// The sums of the worker's account when the open statement began, less what is not its own.
+    /// Sums of the worker's account when the open statement began, plus time since then that is not
+    /// its own.
     from: Spend,
-    /// Number of the edge that was looked at last.
+    /// Number of the edge that was read last.
     seen_edge: u64,
-    /// The sums when what is being compiled or bound began to be.
+    /// Sums when the current compilation or binding began.
     paused: Spend,
-    /// The sums when the request began.
+    /// Sums when the request began.
     begun: Spend,
-    /// When it began, in ticks.
+    /// Start of the request, in ticks.
     begun_ticks: u64,
-    /// The procedure that the request as a whole is a call of.
+    /// Statistics id of the procedure that the whole request calls.
     whole: u32,
-    /// What helpers have spent in the open statement.
+    /// Time of helper threads in the open statement.
     helped: Spend,
-    /// The same of the whole request.
+    /// Time of helper threads in the whole request.
     helped_whole: Spend,
-    /// On how many schedulers the open statement has run at most, if on more than one.
+    /// Largest number of schedulers that the open statement has run on; 0 for one.
     degree: u32,
 }
 
@@ -86,7 +88,7 @@ pub struct Outer {
 }
 
 impl Meter {
-    /// Makes the meter of a session.
+    /// Returns the meter of a session.
     pub fn new(live: Arc<Live>) -> Self {
         Self {
             lease: None,
@@ -104,30 +106,30 @@ impl Meter {
         }
     }
 
-    /// What others see of the session.
+    /// Returns the state that other sessions see.
     pub const fn live(&self) -> &Arc<Live> {
         &self.live
     }
 
-    /// Notes that the open statement runs on so many schedulers from now on.
+    /// Notes that the open statement runs on this many schedulers from now on.
     pub fn begin_parallel(&mut self, schedulers: usize) {
         self.degree = self.degree.max(u32::try_from(schedulers).unwrap_or(u32::MAX));
         self.live.set_degree(self.degree);
     }
 
-    /// Adds what a helper of the open statement has spent: time on a CPU that is none of the time that passes.
+    /// Adds the time of a helper of the open statement: CPU time that is not elapsed time.
     pub fn helped(&mut self, spent: &Spend) {
         self.helped += *spent;
         self.helped_whole += *spent;
         self.live.add_helped(spent.worker());
     }
 
-    /// Returns the number by which the ledger knows the open statement.
+    /// Returns the number that identifies the open statement in the ledger.
     pub fn statement_number(&self) -> u64 {
         super::statement_number(self.live.program(), self.live.statement())
     }
 
-    /// Notes that a request begins, at the edge that the ledger took last.
+    /// Notes that a request begins, at the last edge that the ledger recorded.
     pub fn begin(&mut self, statistics: &Statistics) {
         self.lease = Some(statistics.shards.lease());
         (self.begun, self.begun_ticks) = spend::at_edge();
@@ -138,7 +140,7 @@ impl Meter {
         self.live.begin(self.begun.worker(), self.begun_ticks);
     }
 
-    /// Notes that the request has ended, at the edge that the ledger took last.
+    /// Notes that the request has ended, at the last edge that the ledger recorded.
     pub fn end(&mut self) {
         let (now, ticks) = spend::at_edge();
         self.close(&now);
@@ -154,12 +156,12 @@ impl Meter {
         sos::ledger::set_statement(0);
     }
 
-    /// Tells whether a request runs.
+    /// Returns whether a request runs.
     pub fn is_open(&self) -> bool {
         self.open != Open::Nothing
     }
 
-    /// Notes that a program begins to run; to be followed by [`Meter::leave`].
+    /// Notes that a program begins to run; [`Meter::leave`] must follow.
     pub fn enter(&mut self, program: &Program) -> Outer {
         let outer = Outer { program: self.live.program(), entered: None };
         let Some(books) = &program.books else { return outer };
@@ -200,7 +202,7 @@ impl Meter {
         } else {
             0
         };
-        // The usual statement: neither it nor what is open before it asks for the time.
+        // The usual case: neither this statement nor the open one reads the clock.
         let is_unseen = matches!(self.open, Open::Untimed(_) | Open::Request);
         if weight == 0 && is_unseen && spend::edge() == self.seen_edge {
             self.open = Open::Untimed(id);
@@ -209,17 +211,17 @@ impl Meter {
         }
     }
 
-    /// Lets others see which statement runs: those who look at the session, and at the thread.
+    /// Publishes the statement that runs: in the session's live state and in the ledger's sampler.
     #[inline]
     fn show(&self, id: u32) {
         self.live.set_statement(id);
         sos::ledger::set_statement(super::statement_number(self.live.program(), id));
     }
 
-    /// Ends the open statement and opens one, where that takes more than a note of it.
+    /// Ends the open statement and opens one, where that takes more than setting `open`.
     fn change(&mut self, id: u32, weight: u64) {
         match (self.open, weight) {
-            // It begins with the request.
+            // The statement begins with the request.
             (Open::Request, _) => {}
             (Open::Untimed(_), 0) => {
                 let (now, edge) = spend::at_edge();
@@ -234,7 +236,7 @@ impl Meter {
         self.open = if weight == 0 { Open::Untimed(id) } else { Open::Timed(id, weight) };
     }
 
-    /// Notes that a statement goes on after others that it has called.
+    /// Notes that a statement continues after others that it has called.
     pub fn resume(&mut self, id: u32) {
         if self.lease.is_some() {
             let now = self.look();
@@ -244,13 +246,13 @@ impl Meter {
         }
     }
 
-    /// Books what a function runs to the statement that calls it: until the lease comes back, nothing
-    /// is told apart.
+    /// Stops distinguishing statements until the lease is restored: what a function runs is counted
+    /// for the statement that calls it.
     pub fn suspend(&mut self) -> Option<Lease> {
         self.lease.take()
     }
 
-    /// Goes on telling statements apart.
+    /// Ends [`Meter::suspend`]: statements are distinguished again.
     pub fn restore(&mut self, lease: Option<Lease>) {
         self.lease = lease;
     }
@@ -277,7 +279,7 @@ impl Meter {
         let now = self.look();
         let spent = now - self.paused;
         self.from += spent;
-        // What is compiled may have had to compile something else, which has just been booked.
+        // A nested compilation has just been counted.
         self.paused = now;
         let Some(lease) = &self.lease else { return };
         let cell = lease.cell(COMPILE);
@@ -285,14 +287,14 @@ impl Meter {
         cell.book_timed(&spent, (1, &Spend::default()));
     }
 
-    /// Reads the clock.
+    /// Reads the clock, and remembers the edge.
     fn look(&mut self) -> Spend {
         let (now, edge) = spend::now();
         self.seen_edge = edge;
         now
     }
 
-    /// Books what the open statement has spent up to now, from where on what comes next counts.
+    /// Counts the open statement's time up to `now`, where the next one begins.
     fn close(&mut self, now: &Spend) {
         let spent = *now - std::mem::replace(&mut self.from, *now);
         let Some(lease) = &self.lease else { return };

@@ -1,4 +1,5 @@
-//! Statistics of statements, procedures and sessions: who spent how much, and where the time went.
+//! Execution statistics of statements, procedures and sessions: how often, how long, and where the
+//! time went.
 //!
 //! ```text
 //!   compile ─► ProgramBooks: handles, and a range of ids        one id for the program and each statement
@@ -6,8 +7,8 @@
 //!   view    ─► Statistics: folds the cells of all shards
 //! ```
 //!
-//! Nothing that requests write is written by two threads, and no lock is taken for an execution. How
-//! exact the numbers are is in docs/decisions/0040-statement-statistics.md.
+//! Nothing that requests write is written by two threads, and an execution takes no lock. How exact
+//! the numbers are: docs/decisions/0040-statement-statistics.md.
 
 mod books;
 mod cell;
@@ -50,10 +51,10 @@ pub struct Statistics {
     next_serial: AtomicU64,
 }
 
-/// Books by the hash of what they are of.
+/// Books by the hash of their identity.
 type Known = HashMap<u64, Weak<ProgramBooks>, foldhash::fast::RandomState>;
 
-/// Books by their handles, as they were when a view last asked for one that was not there.
+/// Books by their handles, as of the last time a view asked for an unknown one.
 type ByHandle = HashMap<Handle, Weak<ProgramBooks>, foldhash::fast::RandomState>;
 
 /// A lock of the plan cache's class: taken when something is compiled, evicted or shown.
@@ -65,33 +66,33 @@ impl<T: Default> Default for SpinLockOf<T> {
     }
 }
 
-/// What the thread has spent so far, and the time: a reading of the clock.
+/// Reads the clock; returns what the thread has spent so far, and the time.
 pub fn spent_now() -> (Spend, u64) {
     spend::now()
 }
 
-/// The same at the last edge that the ledger took: no reading.
+/// Returns the same as of the last edge that the ledger recorded, without reading the clock.
 pub fn spent_at_edge() -> (Spend, u64) {
     spend::at_edge()
 }
 
-/// Bits of a statement's number that are its id.
+/// Low bits of a statement's number that hold its id.
 const ID_BITS: u32 = ids::IDS_MAX.ilog2();
 
-/// The number of a statement that the sampler knows it by: the program's serial number above the id,
-/// since ids are used again.
+/// Returns the number that identifies a statement to the sampler: the program's serial number above
+/// the id, since ids are reused.
 pub const fn statement_number(serial: u64, id: u32) -> u64 {
     serial << ID_BITS | id as u64
 }
 
-/// The program's serial number and the id that a number is made of.
+/// Returns the program's serial number and the id in a statement's number.
 pub fn program_and_id(number: u64) -> (u64, u32) {
     let id = number & ((1 << ID_BITS) - 1);
     (number >> ID_BITS, u32::try_from(id).unwrap_or(OVERFLOW))
 }
 
 impl Statistics {
-    /// Gives a program its books: those that its text has already, or new ones.
+    /// Returns the books of a program: existing ones for its text, or new ones.
     pub fn register(
         self: &Arc<Self>,
         mut program: Program,
@@ -112,12 +113,12 @@ impl Statistics {
             return known;
         }
         let ids = self.ids.0.lock().take(count);
-        // Relaxed: only uniqueness is asked for. 0 is nobody's.
+        // Relaxed: only uniqueness is needed. 0 means no program.
         let serial = self.next_serial.fetch_add(1, Ordering::Relaxed) + 1;
         let books = Arc::new(ProgramBooks::new(identity, (key, serial, ids), self));
         let mut programs = self.programs.0.lock();
-        // Another session may have been faster: then its books are everybody's. What is dropped is
-        // dropped behind the lock, which it takes.
+        // Another session may have inserted its books first: then all share those. `books` is
+        // dropped after the lock is released, because its drop takes the lock.
         let faster = programs.get(&key).and_then(Weak::upgrade);
         let is_known = faster.as_ref().is_some_and(is_good);
         if !is_known {
@@ -145,8 +146,8 @@ impl Statistics {
         if let Some(known) = known.filter(|books| !books.is_evicted()) {
             return Some(known);
         }
-        // Not there yet, or gone: all are entered anew. So a view that asks for the text of every
-        // program pays for this once.
+        // The handle is unknown, or its books are gone: rebuild the whole map. So a view that asks
+        // for the text of every program pays for this once.
         let mut by_handle = ByHandle::default();
         for books in self.programs() {
             for handle in [*books.plan_handle(), *books.sql_handle()] {
@@ -163,19 +164,19 @@ impl Statistics {
         self.programs().into_iter().find(|books| books.serial == serial)
     }
 
-    /// Forgets all that was counted (DBCC FREEPROCCACHE): programs are compiled anew.
+    /// Evicts all programs (DBCC FREEPROCCACHE): they are recompiled, and count from zero.
     pub fn evict_all(&self) {
         for books in self.programs() {
             books.evict();
         }
     }
 
-    /// Folds what all workers have counted under an id.
+    /// Returns the sum over all workers for an id.
     pub fn fold(&self, id: u32) -> Totals {
         self.shards.fold(id)
     }
 
-    /// Takes the ids of books that go back: nobody counts under them any more.
+    /// Takes back the ids of dropped books: no thread counts under them any more.
     fn forget(&self, books: &ProgramBooks) {
         let mut programs = self.programs.0.lock();
         let known = programs.get(&books.key);

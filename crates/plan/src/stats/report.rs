@@ -1,4 +1,4 @@
-//! What the cached programs' statements are, where they stand, and what was counted of them.
+//! The statements of cached programs with their place in the text and their counts, for the views.
 
 use std::sync::Arc;
 
@@ -14,26 +14,26 @@ use crate::statement::Bound;
 
 /// A statement of a cached program.
 pub struct StatementRow {
-    /// The program's books.
+    /// Books of its program.
     pub books: Arc<ProgramBooks>,
-    /// Its first byte in the UTF-16 text: `statement_start_offset`.
+    /// Offset of its first byte in the UTF-16 text: `statement_start_offset`.
     pub start: i32,
-    /// Its last character's first byte there, or -1 for the text's end: `statement_end_offset`.
+    /// Offset of its last character there, or -1 for the text's end: `statement_end_offset`.
     pub end: i32,
-    /// Where it stands in the text that was compiled.
+    /// Byte range in the text that was compiled.
     span: Span,
     /// Hash of its text without constants and blanks.
     pub query_hash: [u8; 8],
-    /// Hash of its plan, once it has one that others may use.
+    /// Hash of its plan, once it has a shared one.
     pub plan_hash: Option<[u8; 8]>,
     /// Whether it reads or changes rows, and so counts as a query.
     pub is_query: bool,
-    /// What was counted.
+    /// Counts of all workers.
     pub totals: Totals,
 }
 
 impl StatementRow {
-    /// Returns its text.
+    /// Returns the statement's text.
     pub fn text(&self) -> &str {
         let place = self.span.start as usize..self.span.end as usize;
         self.books.source.get(place).unwrap_or_default()
@@ -75,12 +75,12 @@ pub fn statement_of(statistics: &Statistics, id: u32) -> Option<StatementRow> {
     Some(found.row(&books, statistics.fold(id)))
 }
 
-/// A statement's place, in numbers and in the text.
+/// A statement's place in the statistics and in the text.
 struct Found<'p> {
     place: StatementPlace,
     span: Span,
     leaf: Option<&'p Leaf>,
-    /// Whether it is a query as far as its syntax tells; its plan knows better.
+    /// Whether its syntax makes it a query; a plan, once there is one, decides.
     is_data: bool,
 }
 
@@ -145,7 +145,7 @@ fn find<'p>(steps: &'p [Step], found: &mut Vec<Found<'p>>) {
             StepKind::If(branches, otherwise) => {
                 let mut start = Some(step.span.start);
                 for branch in branches {
-                    // ELSE IF: from its condition on, since its IF has no place of its own.
+                    // ELSE IF has no place for its IF, so it begins at its condition.
                     found.push(condition(branch.place, start.take(), &branch.condition));
                     find(&branch.then, found);
                 }
@@ -184,7 +184,7 @@ fn find<'p>(steps: &'p [Step], found: &mut Vec<Found<'p>>) {
     }
 }
 
-/// The condition of IF or WHILE, from the word on if that has a place.
+/// Returns the condition of IF or WHILE, from the keyword on if its place is known.
 fn condition<'p>(place: StatementPlace, start: Option<u32>, leaf: &'p Leaf) -> Found<'p> {
     let span = match &leaf.ast {
         LeafAst::Condition(condition) => condition.span,

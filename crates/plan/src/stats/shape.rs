@@ -1,4 +1,4 @@
-//! `query_plan_hash`: what a plan looks like, without its constants.
+//! `query_plan_hash`: a hash of a plan's structure without its constants.
 
 use super::handle::Fingerprint;
 use crate::expr::{Expr, ExprKind};
@@ -13,7 +13,7 @@ pub(super) fn plan_hash(bound: &Bound) -> [u8; 8] {
     hash.finish()
 }
 
-/// Tells whether a plan reads or changes tables or views: then it is a query to
+/// Returns whether a plan reads or changes tables or views, and so counts as a query in
 /// `sys.dm_exec_query_stats`.
 pub(super) fn is_query(bound: &Bound) -> bool {
     match bound {
@@ -68,7 +68,7 @@ fn put_bound(bound: &Bound, hash: &mut Fingerprint) {
     }
 }
 
-/// Puts an operator and what is below it, in brackets.
+/// Hashes an operator and its inputs, in brackets.
 fn put(name: &str, hash: &mut Fingerprint, below: impl FnOnce(&mut Fingerprint)) {
     hash.bytes(name.as_bytes());
     hash.bytes(b"(");
@@ -159,7 +159,7 @@ fn put_scan(scan: &Scan, hash: &mut Fingerprint) {
 fn put_table(table: &TableSource, hash: &mut Fingerprint) {
     let of = table_of(table);
     match table {
-        // A table's id is another one when it is made again; its name is what a plan looks like.
+        // A table gets another id when it is created again, so the name is hashed.
         TableSource::Table(_) | TableSource::Variable(..) => {
             hash.bytes(of.schema.as_bytes());
             hash.bytes(b".");
@@ -171,10 +171,10 @@ fn put_table(table: &TableSource, hash: &mut Fingerprint) {
     }
 }
 
-/// Puts the subqueries of an expression.
+/// Hashes the subqueries of an expression.
 fn put_expr(expr: &Expr, hash: &mut Fingerprint) {
     walk::visit(expr, &mut |e| match &e.kind {
-        // The expressions inside are visited as well, and with them what is nested deeper.
+        // `visit` also enters the expressions of a subquery, and so finds nested subqueries.
         ExprKind::ScalarSubquery(query) | ExprKind::Exists(query) => put_root(&query.root, hash),
         ExprKind::Quantified(quantified) => put_root(&quantified.query.root, hash),
         _ => {}

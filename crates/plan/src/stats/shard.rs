@@ -1,8 +1,8 @@
 //! `Shard`: all cells of one worker, and how a worker gets one.
 //!
-//! A thread takes a shard out when a request begins and puts it back when it ends: while it has it,
-//! nobody else writes there. A thread that ends leaves its shard, with what it has counted, to the
-//! next one that asks, so that there are never more shards than threads at a time.
+//! A thread leases a shard when a request begins and returns it when the request ends; until then
+//! no other thread writes to it. A thread that exits leaves its shard, with its counts, to the next
+//! thread that asks, so that there are never more shards than threads at a time.
 
 use std::cell::Cell;
 use std::sync::{Arc, Weak};
@@ -13,10 +13,10 @@ use sos::sync::OnceLock;
 use super::cell::{StatementCell, Totals};
 use super::ids::{IDS_MAX, Range};
 
-/// Cells that are allocated at once.
+/// Number of cells that are allocated together.
 const SEGMENT_CELLS: u32 = 64;
 
-/// All cells of one worker: segments are allocated when a statement of theirs first runs there.
+/// All cells of one worker: a segment is allocated when one of its statements first runs there.
 pub struct Shard {
     segments: Box<[OnceLock<Box<[StatementCell]>>]>,
 }
@@ -36,7 +36,7 @@ impl Shard {
         &cells[(id % SEGMENT_CELLS) as usize]
     }
 
-    /// Returns the cell of a statement, unless none of its segment ever ran here.
+    /// Returns the cell of a statement; `None` if no statement of its segment ever ran here.
     fn seen(&self, id: u32) -> Option<&StatementCell> {
         let cells = self.segments.get((id / SEGMENT_CELLS) as usize)?.get()?;
         cells.get((id % SEGMENT_CELLS) as usize)
@@ -51,7 +51,7 @@ pub(super) struct Shards {
 #[derive(Default)]
 struct Known {
     all: Vec<Arc<Shard>>,
-    /// Those that no thread has.
+    /// Shards that no thread has leased.
     free: Vec<Arc<Shard>>,
 }
 
@@ -62,16 +62,16 @@ impl Default for Shards {
 }
 
 impl Shards {
-    /// Folds what all workers have counted under an id.
+    /// Returns the sum over all workers for an id.
     pub(super) fn fold(&self, id: u32) -> Totals {
         let mut totals = Totals::default();
         self.all().iter().filter_map(|shard| shard.seen(id)).for_each(|cell| totals.add(cell));
         totals
     }
 
-    /// Empties the cells of ids that nobody counts under any more.
+    /// Zeroes the cells of ids that no thread counts under any more.
     pub(super) fn clear(&self, range: Range) {
-        // A few stores: for them the list is not copied.
+        // The lock is held for a few stores, so the list is not copied.
         let known = self.known.lock();
         for shard in &known.all {
             let ids = range.first..range.first + range.count;
@@ -83,7 +83,7 @@ impl Shards {
         self.known.lock().all.clone()
     }
 
-    /// Takes the thread's shard, or finds it another one.
+    /// Leases the shard that the thread had last, or another one.
     pub(super) fn lease(self: &Arc<Self>) -> Lease {
         let kept = KEPT.take().filter(|lease| std::ptr::eq(lease.home.as_ptr(), &raw const **self));
         kept.unwrap_or_else(|| self.another())
@@ -105,16 +105,16 @@ thread_local! {
     static KEPT: Cell<Option<Lease>> = const { Cell::new(None) };
 }
 
-/// A shard in the hands of the thread that writes it.
+/// A shard that is leased to the thread that writes it.
 pub struct Lease {
     shard: Arc<Shard>,
     home: Weak<Shards>,
 }
 
 impl Lease {
-    /// Keeps the shard for the thread's next request.
+    /// Stores the shard for the thread's next request.
     pub fn put_back(self) {
-        // While a thread ends there is no place to keep it: then it goes to another thread.
+        // An exiting thread has no place for it: then it is returned to the free list.
         let mut lease = Some(self);
         let _ = KEPT.try_with(|kept| kept.set(lease.take()));
     }

@@ -1,32 +1,32 @@
-//! `Spend`: how much time went where, between two edges.
+//! `Spend`: time between two edges, by category.
 
 use std::ops::{Add, AddAssign, Sub};
 
 use sos::ledger::{self, Spent};
 
-/// Where the time of a statement goes.
+/// The categories of a statement's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Running in the server's own code.
     User,
-    /// In system calls.
+    /// Running in a system call.
     Kernel,
-    /// Spinning on locks.
+    /// Spinning on a lock or latch.
     Spin,
-    /// Waiting for something.
+    /// Waiting for a resource, such as a lock.
     ResourceWait,
-    /// Waiting for a scheduler after that has come.
+    /// Waiting for a scheduler after the resource became free.
     SignalWait,
-    /// Reading the books.
+    /// Running diagnostics, such as extended events.
     Observing,
-    /// Running, as far as the server knows, but another thread had the CPU.
+    /// Running as far as the server knows, while another thread had the CPU.
     Runnable,
-    /// Running, as far as the server knows, but the kernel had put the thread to sleep.
+    /// Running as far as the server knows, while the kernel had the thread blocked.
     Blocked,
 }
 
 impl Part {
-    /// All of them.
+    /// All categories, in index order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::User,
         Self::Kernel,
@@ -37,15 +37,15 @@ impl Part {
         Self::Runnable,
         Self::Blocked,
     ];
-    /// How many there are.
+    /// Number of categories in [`Part::ALL`].
     pub const COUNT: usize = 8;
 
-    /// Its place in [`Part::ALL`].
+    /// Returns its index in [`Part::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The category that the ledger's views call it by.
+    /// Returns the name of its category in the ledger's views.
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -60,51 +60,51 @@ impl Part {
     }
 }
 
-/// Ticks by part, modulo 2^64: a part may be below zero for a while, because the ledger corrects one
-/// part in favour of another once it learns of a switch. The sum of the parts is the time that passed.
+/// Ticks by category, modulo 2^64. A category may be negative for a while, because the ledger moves
+/// ticks from one to another when it learns of a context switch. The sum is the elapsed time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spend([u64; Part::COUNT]);
 
 impl Spend {
-    /// Asks for each part.
+    /// Returns the sums that `ticks` gives for each category.
     pub fn of(ticks: impl Fn(Part) -> u64) -> Self {
         Self(Part::ALL.map(ticks))
     }
 
-    /// Returns one part.
+    /// Returns the ticks of one category.
     pub const fn part(&self, part: Part) -> u64 {
         self.0[part.index()]
     }
 
-    /// Returns one part as views show it: what is below zero is nothing.
+    /// Returns the ticks of one category as views show them: 0 if negative.
     pub const fn shown(&self, part: Part) -> u64 {
         not_negative(self.part(part))
     }
 
-    /// Tells whether anything but running time has passed.
+    /// Returns whether any time but running time has passed.
     pub fn has_more_than_user(&self) -> bool {
         self.parts().any(|(part, ticks)| part != Part::User && ticks != 0)
     }
 
-    /// Iterates over the parts.
+    /// Iterates over the categories with their ticks.
     pub fn parts(&self) -> impl Iterator<Item = (Part, u64)> + '_ {
         Part::ALL.into_iter().zip(self.0)
     }
 
-    /// Time on a CPU: what SQL Server calls worker time.
+    /// Returns the CPU time, which SQL Server calls worker time.
     pub const fn worker(&self) -> u64 {
         let user = self.part(Part::User).wrapping_add(self.part(Part::Kernel));
         let rest = self.part(Part::Spin).wrapping_add(self.part(Part::Observing));
         not_negative(user.wrapping_add(rest))
     }
 
-    /// Time with a scheduler: all but waits.
+    /// Returns the time on a scheduler: all but waits.
     pub const fn scheduled(&self) -> u64 {
         let off_cpu = self.part(Part::Runnable).wrapping_add(self.part(Part::Blocked));
         not_negative(self.worker().wrapping_add(off_cpu))
     }
 
-    /// All time.
+    /// Returns the sum of all categories.
     pub fn elapsed(&self) -> u64 {
         not_negative(self.0.iter().fold(0, |sum: u64, ticks| sum.wrapping_add(*ticks)))
     }
@@ -134,27 +134,27 @@ const fn not_negative(ticks: u64) -> u64 {
     if ticks.cast_signed() < 0 { 0 } else { ticks }
 }
 
-/// Reads the clock: what the thread has spent so far, and the time.
+/// Reads the clock; returns what the thread has spent so far, and the time.
 pub(super) fn now() -> (Spend, u64) {
     let spent = ledger::spent();
     (spent.into(), ledger::now_at_edge())
 }
 
-/// Returns what the thread had spent at the last edge that the ledger took, and when that was.
+/// Returns what the thread had spent at the ledger's last edge, and when that was.
 #[inline]
 pub(super) fn at_edge() -> (Spend, u64) {
     (ledger::spent_at_edge().into(), ledger::now_at_edge())
 }
 
-/// Returns when the ledger took its last edge of the thread: who finds the same time twice has seen
-/// no edge in between.
+/// Returns when the ledger recorded the thread's last edge: two equal results mean no edge in
+/// between.
 #[inline]
 pub(super) fn edge() -> u64 {
     ledger::now_at_edge()
 }
 
 impl From<Spent> for Spend {
-    /// The parts stand in the ledger's order.
+    /// The ledger has its categories in the order of [`Part::ALL`].
     #[inline]
     fn from(spent: Spent) -> Self {
         Self(spent.as_ticks())

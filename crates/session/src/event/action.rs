@@ -1,9 +1,9 @@
-//! What sessions may ask of the engine about the moment of an event: actions and predicate sources, which
-//! are the same facts.
+//! Actions and predicate sources: facts about the moment of an event that event sessions may
+//! collect or compare.
 
 use sos::xe::{Action, FieldType, PredicateSource, Reader, SQLSERVER};
 
-/// Declares [`Known`], and an action and perhaps a predicate source for each.
+/// Declares [`Known`], with an action and optionally a predicate source for each variant.
 macro_rules! known {
     ($( $(#[doc = $doc:literal])+ $variant:ident $name:literal $type:ident $source:ident, )+) => {
         /// A fact that the engine knows of its thread.
@@ -88,21 +88,22 @@ known! {
     ContextInfo "context_info" BinaryData collected,
 }
 
-/// The actions.
+/// Actions of the package `sqlserver`.
 pub static ACTIONS: &[Action] = ALL_ACTIONS;
 
-/// The predicate sources.
+/// Returns the predicate sources of the package `sqlserver`.
 pub fn sources() -> impl Iterator<Item = &'static PredicateSource> {
     ALL_SOURCES.iter().filter(|(compared, _)| *compared).map(|(_, source)| source)
 }
 
 impl Known {
-    /// Whether it is known of every thread, without anything being left for who asks.
+    /// Returns whether the fact is known for every thread, even if no request has published its
+    /// context.
     pub fn is_free(self) -> bool {
         matches!(self, Self::SessionId | Self::RequestId | Self::IsSystem)
     }
 
-    /// Whether it is about the statement that runs.
+    /// Returns whether the fact is about the running statement.
     pub fn is_of_statement(self) -> bool {
         matches!(
             self,
@@ -114,7 +115,7 @@ impl Known {
         )
     }
 
-    /// The fact of a number.
+    /// Returns the fact with this number.
     pub fn of(number: u16) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }

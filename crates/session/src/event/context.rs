@@ -1,8 +1,8 @@
-//! What the thread works for, as actions and predicate sources ask it in the midst of anything.
+//! The context that actions and predicate sources read: what the thread currently works for.
 //!
-//! A request that anybody asks about leaves here what may be asked, before it runs; who asks reads without
-//! a lock and without allocating, since the event may be that of an allocation. Nothing is kept here while
-//! no session asks: what asks is counted when sessions start and stop.
+//! A request that may be asked about publishes its context here before it runs. Reading takes no
+//! lock and does not allocate, since the event may be that of an allocation. Nothing is published
+//! while no event session needs it: their needs are counted when they start and stop.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
@@ -15,29 +15,29 @@ use super::action::Known;
 use super::list;
 use crate::SessionState;
 
-/// Frames of a stack of statements that are kept at most.
+/// Maximum number of frames kept of a stack of statements.
 const FRAMES_MAX: usize = 32;
-/// Bytes of a stack's text at most: what a thread's own stack has room for.
+/// Maximum length of a stack's text in bytes: it is built on the thread's stack.
 const STACK_TEXT_MAX: usize = 6 * 1024;
 
-/// Sessions that ask about requests in events of the machine layer.
+/// Number of event sessions that need request facts in events of the machine layer.
 static ASKED_ANYWHERE: AtomicU32 = AtomicU32::new(0);
-/// Sessions that ask about requests, by event of the engine.
+/// Number of event sessions that need request facts, by event of the engine.
 static ASKED: [AtomicU32; list::COUNT] = [const { AtomicU32::new(0) }; list::COUNT];
-/// Sessions that ask which statement runs, or collect statements.
+/// Number of event sessions that need the running statement, or collect statement events.
 static STATEMENTS: AtomicU32 = AtomicU32::new(0);
 
-/// Sessions that collect calls as they came, and those that collect their OUTPUT parameters.
+/// Numbers of event sessions that collect RPCs as received, and their OUTPUT parameters.
 static DATA_STREAMS: AtomicU32 = AtomicU32::new(0);
 static OUTPUT_PARAMETERS: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
     static CURRENT: RefCell<Option<Context>> = const { RefCell::new(None) };
-    /// The session on whose behalf an event of the engine is being fired; 0 for none.
+    /// Id of the session that an engine event is being fired for; 0 for none.
     static FIRING: Cell<i16> = const { Cell::new(0) };
 }
 
-/// What may be asked.
+/// The published facts of a request.
 struct Context {
     session: i16,
     text: String,
@@ -51,22 +51,22 @@ struct Context {
     server: String,
     transaction: i64,
     context_info: Vec<u8>,
-    /// Statements that run, each within the one before.
+    /// Running statements, each called by the one before.
     frames: Vec<Frame>,
 }
 
-/// A statement that runs.
+/// A statement that is running.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// Of its program.
+    /// `sql_handle` of its program.
     pub sql_handle: [u8; plan::stats::Handle::BYTES],
-    /// Of its program.
+    /// `plan_handle` of its program.
     pub plan_handle: [u8; plan::stats::Handle::BYTES],
-    /// Its line.
+    /// Line of the statement.
     pub line: u32,
-    /// Its first byte in the UTF-16 text.
+    /// Offset of its first byte in the UTF-16 text.
     pub start: i32,
-    /// Its last byte there; -1 for the end.
+    /// Offset of its last byte; -1 for the end of the text.
     pub end: i32,
     /// Hash of its text; 0 if it is no query.
     pub query_hash: u64,
@@ -74,47 +74,48 @@ pub struct Frame {
     pub plan_hash: u64,
 }
 
-/// Whether anybody wants to know of each statement: one load.
+/// Returns whether an event session needs each statement: one load.
 #[inline]
 pub fn follows_statements() -> bool {
-    // Relaxed: a statement that is missed ran while the session started.
+    // Relaxed: a missed statement ran while the event session was starting.
     STATEMENTS.load(Ordering::Relaxed) != 0
 }
 
-/// Whether a session wants calls as they came: `data_stream` of rpc_starting and rpc_completed. One load.
+/// Returns whether an event session collects `data_stream` of rpc_starting or rpc_completed, the
+/// RPC as received: one load.
 #[inline]
 pub fn wants_data_stream() -> bool {
-    // Relaxed: as above.
+    // Relaxed: as in `follows_statements`.
     DATA_STREAMS.load(Ordering::Relaxed) != 0
 }
 
-/// Whether a session wants what calls give back: `output_parameters` of rpc_completed. One load.
+/// Returns whether an event session collects `output_parameters` of rpc_completed: one load.
 #[inline]
 pub fn wants_output_parameters() -> bool {
-    // Relaxed: as above.
+    // Relaxed: as in `follows_statements`.
     OUTPUT_PARAMETERS.load(Ordering::Relaxed) != 0
 }
 
-/// Whether anybody asks about requests in an event of the engine.
+/// Returns whether an event session needs request facts in an engine event.
 fn is_asked(event: &'static Event) -> bool {
     let place = list::EVENTS.iter().position(|other| *other == event);
-    // Relaxed: as above.
+    // Relaxed: as in `follows_statements`.
     place.is_some_and(|place| ASKED[place].load(Ordering::Relaxed) != 0)
 }
 
-/// Fires an event of the engine; who asks about the request is answered from its session.
+/// Fires an engine event; actions read the session's facts.
 #[cold]
 pub fn fire(session: &SessionState, event: &'static Event, values: &[Value<'_>]) {
     fire_by(session, event, String::new, || sos::xe::fire(event, values));
 }
 
-/// As [`fire`], where `text` is what the client has sent.
+/// Like [`fire`], where `text` is what the client has sent.
 #[cold]
 pub fn fire_of(session: &SessionState, text: &str, event: &'static Event, values: &[Value<'_>]) {
     fire_by(session, event, || text.to_owned(), || sos::xe::fire(event, values));
 }
 
-/// As [`fire`], at one event session only, by its address.
+/// Like [`fire`], to one event session only, by its address.
 #[cold]
 pub fn fire_at(session: &SessionState, at: usize, event: &'static Event, values: &[Value<'_>]) {
     fire_by(session, event, String::new, || sos::xe::fire_at(at, event, values));
@@ -135,7 +136,7 @@ fn fire_by(
     }
 }
 
-/// Leaves what may be asked about a session's request, unless it is there; tells whether it was left.
+/// Publishes the context of a session's request, unless one is published; returns whether it did.
 fn enter(session: &SessionState, text: impl FnOnce() -> String) -> bool {
     let is_there = CURRENT.with(|current| current.borrow().is_some());
     if is_there {
@@ -150,7 +151,7 @@ fn enter(session: &SessionState, text: impl FnOnce() -> String) -> bool {
     true
 }
 
-/// The text of the program that the request began with.
+/// Returns the text of the program that the request began with.
 fn last_text(session: &SessionState) -> String {
     let serial = session.meter.live().request_program();
     let books = session.instance.statistics.by_serial(serial);
@@ -161,21 +162,21 @@ fn leave() {
     CURRENT.set(None);
 }
 
-/// Notes that a request begins, if anybody may ask about it; to be followed by [`end`].
+/// Notes that a request begins, and publishes its context if needed; [`end`] must follow.
 #[inline]
 pub fn begin(session: &SessionState, text: impl FnOnce() -> String) -> bool {
-    // Relaxed: as above.
+    // Relaxed: as in `follows_statements`.
     ASKED_ANYWHERE.load(Ordering::Relaxed) != 0 && enter(session, text)
 }
 
-/// Notes that a request has ended that [`begin`] has left something about.
+/// Notes that a request has ended, and withdraws what [`begin`] has published.
 pub fn end(begun: bool) {
     if begun {
         leave();
     }
 }
 
-/// Notes that a statement begins, at a level of nesting; what ran deeper has ended.
+/// Notes that a statement begins at a nesting level; deeper statements have ended.
 pub fn enter_statement(session: &SessionState, frame: Frame) {
     let level = usize::try_from(session.nest_level).unwrap_or(FRAMES_MAX);
     CURRENT.with(|current| {
@@ -233,7 +234,7 @@ impl Context {
             Known::ClientAppName => give(Value::Text(&self.program)),
             Known::ClientHostname => give(Value::Text(&self.host)),
             Known::ClientPid => give(Value::UInt(u64::from(self.process))),
-            // Logins are of SQL Server, none of Windows.
+            // All logins are SQL Server logins, none Windows logins.
             Known::NtUsername | Known::SessionNtUsername => give(Value::Text("")),
             Known::Username | Known::ServerPrincipalName => give(Value::Text(&self.login)),
             Known::SessionServerPrincipalName => give(Value::Text(&self.original_login)),
@@ -244,7 +245,8 @@ impl Context {
         }
     }
 
-    /// `<frames><frame level='1' handle='0x..' line='1' offsetStart='0' offsetEnd='-1'/></frames>`
+    /// Builds `<frames><frame level='1' handle='0x..' line='1' offsetStart='0'
+    /// offsetEnd='-1'/></frames>`.
     fn give_frames(
         &self,
         frames: &mut dyn Iterator<Item = &Frame>,
@@ -256,7 +258,7 @@ impl Context {
             if text.left() < FRAME_TEXT_MAX {
                 break;
             }
-            // It fits, as has just been looked at.
+            // It fits: the room was checked just before.
             let _ = write!(text, "<frame level='{level}' handle='0x");
             for byte in frame.sql_handle {
                 let _ = write!(text, "{byte:02X}");
@@ -269,10 +271,10 @@ impl Context {
     }
 }
 
-/// Bytes of a frame's text, and of the end of the frames, at most.
+/// Maximum length of a frame's text and the closing tag, in bytes.
 const FRAME_TEXT_MAX: usize = 192;
 
-/// A text that is written without allocating.
+/// A text buffer of fixed size on the stack.
 struct Buffer {
     bytes: [u8; STACK_TEXT_MAX],
     used: usize,
@@ -309,14 +311,14 @@ impl Write for Buffer {
     }
 }
 
-/// Answers for the engine.
+/// Reads facts for the actions of the package `sqlserver`.
 #[derive(Debug)]
 struct Source;
 
-/// The one there is.
+/// The only instance of [`Source`].
 static SOURCE: Source = Source;
 
-/// Serves something of a client's: who asks about the thread meanwhile is answered.
+/// Runs code for a client's request; actions on this thread are answered from its context.
 #[inline]
 pub fn serve<R>(run: impl FnOnce() -> R) -> R {
     sos::xe::supplied_by(&SOURCE, run)
@@ -326,7 +328,8 @@ impl ActionSource for Source {
     fn read(&self, number: u16, give: &mut dyn FnMut(Value<'_>)) {
         let Some(fact) = Known::of(number) else { return give(Value::Null) };
         CURRENT.with(|current| {
-            // Somebody may be about to change it: then an event of his own allocations asks.
+            // The context is borrowed mutably if this event is an allocation made while it is being
+            // changed.
             match current.try_borrow().ok().as_deref() {
                 Some(Some(context)) => context.give(fact, give),
                 Some(None) | None => give_without(fact, give),
@@ -335,7 +338,7 @@ impl ActionSource for Source {
     }
 }
 
-/// What is known where no request has left anything: whom the thread works for.
+/// Returns a fact when no request has published a context: only the session is known.
 fn give_without(fact: Known, give: &mut dyn FnMut(Value<'_>)) {
     let session = match FIRING.get() {
         0 => sos::sched::working_for(),
@@ -349,10 +352,10 @@ fn give_without(fact: Known, give: &mut dyn FnMut(Value<'_>)) {
     }
 }
 
-/// Notes what a session asks, when it starts (`by` 1) or stops (-1).
+/// Counts what an event session needs, when it starts (`by` 1) or stops (-1).
 pub fn count(spec: &SessionSpec, by: i32) {
     let change = |cell: &AtomicU32| {
-        // Relaxed: as above.
+        // Relaxed: as in `follows_statements`.
         if by > 0 {
             cell.fetch_add(1, Ordering::Relaxed)
         } else {
@@ -389,7 +392,7 @@ pub fn count(spec: &SessionSpec, by: i32) {
             None => anywhere |= dear,
         }
     }
-    // A stack of statements has to be followed from the request's begin, whoever fires.
+    // The statement stack must be followed from the start of a request, whatever thread fires.
     if anywhere || statements {
         change(&ASKED_ANYWHERE);
     }
@@ -398,7 +401,7 @@ pub fn count(spec: &SessionSpec, by: i32) {
     }
 }
 
-/// The fact by which a histogram groups.
+/// Returns the fact that a histogram target groups by.
 fn grouped_by(target: &TargetSpec) -> Option<Known> {
     let (_, source) = target.parameters.iter().find(|(name, _)| name == "source")?;
     let (package, name) = source.split_once('.')?;

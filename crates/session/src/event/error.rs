@@ -1,15 +1,15 @@
-//! SQL Server's messages for why a session cannot start, or cannot be as it is defined.
+//! Errors of event sessions that cannot start or be defined, as SQL Server's messages.
 
 use sos::xe::XeError;
 use types::{Error, Msg};
 
-/// What messages call the left side of a comparison.
+/// Name that messages give the left side of a comparison.
 const SOURCE: &str = "event attribute or predicate source";
 
-/// The module of SQL Server that has the targets; its messages name it where a session starts.
+/// GUID of SQL Server's module with the targets, which its start-up messages contain.
 const TARGETS_MODULE: &str = "5B2DA06D-898A-43C8-9309-39BBBE93EBBD";
 
-/// Makes the message of an error of the machine layer.
+/// Returns the message for an error of the machine layer.
 pub fn of(error: &XeError) -> Error {
     let event = full_name;
     let target = |name: &str| format!("package0.{name}");
@@ -61,14 +61,14 @@ pub fn of(error: &XeError) -> Error {
     }
 }
 
-/// The number and the text of an error of the operating system; 0 where there is no number.
+/// Returns the number and text of an operating system error; number 0 if there is none.
 pub fn of_system(reason: &str) -> (i32, &str) {
     let parts = reason.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (os error "));
     let numbered = parts.and_then(|(text, number)| Some((number.parse().ok()?, text)));
     numbered.unwrap_or((0, reason))
 }
 
-/// `package.name` of an event.
+/// Returns `package.name` of an event.
 fn full_name(name: &str) -> String {
     let found = super::registry::events().find(|event| event.name == name);
     found.map_or_else(|| name.to_owned(), |event| format!("{}.{}", event.package.name, event.name))

@@ -1,4 +1,4 @@
-//! Maps of the engine's events: numbers with names.
+//! Maps of the engine's events: the names of numeric values.
 
 use sos::xe::{Map, PACKAGE0, SQLSERVER};
 
@@ -10,7 +10,7 @@ pub static RESULT: Map = Map::listed(
     &[(0, "OK"), (1, "Error"), (2, "Abort"), (3, "Skipped")],
 );
 
-/// What a pooled connection was asked to forget before the request.
+/// What a pooled connection was asked to reset before the request.
 pub static CONNECTION_RESET: Map = Map::listed(
     &SQLSERVER,
     "connection_reset_option",
@@ -26,7 +26,7 @@ pub static STATEMENT_STATE: Map = Map::listed(
     &[(0, "Normal"), (1, "Recompiled"), (2, "Execution Plan Flush")],
 );
 
-/// Types of modules, by the two letters that the catalog has for them.
+/// Types of modules, numbered by the catalog's two letters.
 pub static OBJECT_TYPE: Map = Map::listed(
     &SQLSERVER,
     "object_type",
@@ -41,7 +41,7 @@ pub static OBJECT_TYPE: Map = Map::listed(
     ],
 );
 
-/// Where a message goes.
+/// The receiver of a message.
 pub static ERROR_DESTINATION: Map = Map::listed(
     &SQLSERVER,
     "error_reported_destination",
@@ -49,7 +49,7 @@ pub static ERROR_DESTINATION: Map = Map::listed(
     &[(1, "EVENTLOG"), (2, "ERRORLOG"), (8, "USER"), (16, "NONE")],
 );
 
-/// Where a message comes from.
+/// The origin of a message.
 pub static ERROR_CATEGORY: Map = Map::listed(
     &SQLSERVER,
     "error_category",
@@ -57,7 +57,7 @@ pub static ERROR_CATEGORY: Map = Map::listed(
     &[(2, "SERVER"), (3, "LOGON")],
 );
 
-/// Modes of locks.
+/// Lock modes, such as S and X.
 pub static LOCK_MODE: Map = Map::listed(
     &SQLSERVER,
     "lock_mode",
@@ -79,7 +79,7 @@ pub static LOCK_MODE: Map = Map::listed(
     ],
 );
 
-/// What locks are on.
+/// Types of locked resources.
 pub static LOCK_RESOURCE_TYPE: Map = Map::listed(
     &SQLSERVER,
     "lock_resource_type",
@@ -87,7 +87,7 @@ pub static LOCK_RESOURCE_TYPE: Map = Map::listed(
     &[(5, "OBJECT"), (9, "RID"), (10, "APPLICATION")],
 );
 
-/// Who owns locks.
+/// Owners of locks: transaction or session.
 pub static LOCK_OWNER_TYPE: Map = Map::listed(
     &SQLSERVER,
     "lock_owner_type",
@@ -95,7 +95,7 @@ pub static LOCK_OWNER_TYPE: Map = Map::listed(
     &[(1, "Transaction"), (2, "Cursor"), (3, "Session")],
 );
 
-/// Whom events are for.
+/// The intended audience of an event.
 pub static ETW_CHANNEL: Map = Map::listed(
     &PACKAGE0,
     "etw_channel",
@@ -103,7 +103,7 @@ pub static ETW_CHANNEL: Map = Map::listed(
     &[(16, "Admin"), (17, "Operational"), (18, "Analytic"), (19, "Debug")],
 );
 
-/// What events are about.
+/// The subject of an event.
 pub static KEYWORD: Map = Map::listed(
     &PACKAGE0,
     "keyword_map",
@@ -125,7 +125,7 @@ pub static KEYWORD: Map = Map::listed(
     ],
 );
 
-/// The maps.
+/// All maps of the engine.
 pub static MAPS: &[&Map] = &[
     &RESULT,
     &CONNECTION_RESET,

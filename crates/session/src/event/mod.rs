@@ -1,11 +1,12 @@
-//! Extended Events as the engine has them: what it can tell of itself, where it is told, and the sessions
-//! that are told.
+//! Extended Events in the engine: its events, the probes that fire them, and the event sessions
+//! that collect them.
 //!
-//! - `list/` declares the events, `action.rs` the facts about the moment of one, `map.rs` their maps;
-//! - `registry.rs` finds everything by name, that of the machine layer included;
-//! - `emit/` fires the events: a probe that nobody wants is one load;
-//! - `context.rs` knows what the thread works for, for actions and predicates;
-//! - `sessions.rs` starts and stops sessions; `xml.rs` writes what targets hold.
+//! - `list/` declares the events, `action.rs` the facts about the moment of one, `map.rs` their
+//!   maps;
+//! - `registry.rs` finds everything by name, including the machine layer's;
+//! - `emit/` fires the events: a probe without an event session costs one load;
+//! - `context.rs` holds what the thread works for, for actions and predicates;
+//! - `sessions.rs` starts and stops event sessions; `xml.rs` writes the content of targets.
 
 pub mod action;
 pub mod context;
@@ -26,12 +27,12 @@ use types::{DataType, Value};
 /// Ticks of 100 ns in a day.
 const DAY_TICKS: u64 = 864_000_000_000;
 
-/// A point in time, in 100 ns since 0001-01-01 UTC, as `datetime`.
+/// Converts a time in 100 ns since 0001-01-01 UTC to a `datetime`.
 pub fn datetime_of(ticks: u64) -> Value {
     moment_of(ticks).to_value(&DataType::DateTime).unwrap_or(Value::Null)
 }
 
-/// The same as `datetime2`.
+/// Converts the same to a `datetime2`.
 pub fn datetime2_of(ticks: u64) -> Value {
     moment_of(ticks).to_value(&DataType::DateTime2(7)).unwrap_or(Value::Null)
 }

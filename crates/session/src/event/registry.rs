@@ -1,4 +1,5 @@
-//! What event sessions can name: everything of the machine layer and of the engine, by package and name.
+//! The names that event sessions can use: everything of the machine layer and the engine, by
+//! package.
 
 use sos::xe::{
     ACTIONS, Action, COMPARATORS, Comparator, Event, MAPS, Map, PACKAGES, PREDICATE_SOURCES,
@@ -7,50 +8,50 @@ use sos::xe::{
 
 use super::{action, list, map};
 
-/// Modules of SQL Server that hold packages; scripts that it writes name them.
+/// GUIDs of SQL Server's modules with packages; generated scripts contain them.
 const MODULES: [&str; 3] = [
     "CE79811F-1A80-40E1-8F5D-7445A3F375E7",
     "03FDA7D0-91BA-45F8-9875-8B6DD0B8E9F2",
     "5B2DA06D-898A-43C8-9309-39BBBE93EBBD",
 ];
 
-/// Tells whether a GUID is of a module that holds packages, or of a package.
+/// Returns whether a GUID identifies a module with packages, or a package.
 pub fn is_module(guid: &str) -> bool {
     let packages = packages().map(|package| package.guid);
     MODULES.into_iter().chain(packages).any(|known| known.eq_ignore_ascii_case(guid))
 }
 
-/// The packages.
+/// Returns all packages, in order.
 pub fn packages() -> impl Iterator<Item = &'static Package> {
     PACKAGES.iter().copied()
 }
 
-/// The events.
+/// Returns all events of all packages.
 pub fn events() -> impl Iterator<Item = &'static Event> {
     SQLOS_EVENTS.iter().chain(&list::EVENTS).copied()
 }
 
-/// The actions.
+/// Returns all actions of all packages.
 pub fn actions() -> impl Iterator<Item = &'static Action> {
     ACTIONS.iter().copied().chain(action::ACTIONS)
 }
 
-/// The predicate sources.
+/// Returns all predicate sources of all packages.
 pub fn predicate_sources() -> impl Iterator<Item = &'static PredicateSource> {
     PREDICATE_SOURCES.iter().copied().chain(action::sources())
 }
 
-/// The maps.
+/// Returns all maps of all packages.
 pub fn maps() -> impl Iterator<Item = &'static Map> {
     MAPS.iter().chain(map::MAPS).copied()
 }
 
-/// The targets, under all their names.
+/// Returns all targets, under each of their names.
 pub fn targets() -> impl Iterator<Item = &'static Target> {
     TARGETS.iter()
 }
 
-/// The comparators with the package that each belongs to: those of SQL's collations are the engine's.
+/// Returns all comparators with their package: those of SQL's collations belong to the engine.
 pub fn comparators() -> impl Iterator<Item = (&'static Package, &'static Comparator)> {
     let package = |comparator: &Comparator| match comparator.name.contains("_sql_") {
         true => &sos::xe::SQLSERVER,
@@ -63,29 +64,29 @@ fn is(package: &Package, asked: &str) -> bool {
     package.name.eq_ignore_ascii_case(asked)
 }
 
-/// Finds an event.
+/// Finds an event by package and name.
 pub fn event(package: &str, name: &str) -> Option<&'static Event> {
     events().find(|it| is(it.package, package) && it.name.eq_ignore_ascii_case(name))
 }
 
-/// Finds an action.
+/// Finds an action by package and name.
 pub fn action(package: &str, name: &str) -> Option<&'static Action> {
     actions().find(|it| is(it.package, package) && it.name.eq_ignore_ascii_case(name))
 }
 
-/// Finds a predicate source.
+/// Finds a predicate source by package and name.
 pub fn predicate_source(package: &str, name: &str) -> Option<&'static PredicateSource> {
     predicate_sources().find(|it| is(it.package, package) && it.name.eq_ignore_ascii_case(name))
 }
 
-/// Finds a target; an old name stands for the new one.
+/// Finds a target; an old name is an alias of the new one.
 pub fn target(package: &str, name: &str) -> Option<&'static Target> {
     let found =
         targets().find(|it| is(it.package, package) && it.name.eq_ignore_ascii_case(name))?;
     targets().find(|it| it.kind == found.kind)
 }
 
-/// Finds a comparator.
+/// Finds a comparator by package and name.
 pub fn comparator(package: &str, name: &str) -> Option<&'static Comparator> {
     let is_it =
         |(of, it): &(&Package, &Comparator)| is(of, package) && it.name.eq_ignore_ascii_case(name);

@@ -1,4 +1,5 @@
-//! `Events`: the event sessions of an instance that run, and the one way to start, change and stop them.
+//! `Events`: the running event sessions of an instance, and the only way to start, change and stop
+//! them.
 
 use std::sync::Arc;
 
@@ -12,41 +13,43 @@ use super::{context, emit, error};
 use crate::SessionState;
 use catalog::EventSessionDef;
 
-/// The event sessions of an instance that run.
+/// The running event sessions of an instance.
 pub struct Events {
     accounts: Arc<Accounts>,
     hub: Arc<Hub>,
-    /// What each was started with, as the probes count it. Held by whoever starts, changes or stops one.
+    /// The specification that each was started with, for the counts of needs. Locked by every
+    /// change.
     running: RwLatch<Vec<SessionSpec>>,
 }
 
 impl Events {
-    /// Makes those of an instance: none runs.
+    /// Returns the event sessions of a new instance: none runs.
     pub fn new(machine: &Machine) -> Self {
         let accounts = Arc::clone(machine.accounts());
         let hub = Arc::clone(accounts.events());
         Self { accounts, hub, running: RwLatch::new(LatchClass::Other, Vec::new()) }
     }
 
-    /// Keeps others from changing sessions.
+    /// Locks the event sessions against other changes.
     pub fn change(&self) -> Changing<'_> {
         Changing { accounts: &self.accounts, hub: &self.hub, running: self.running.write() }
     }
 
-    /// Returns what the sessions that run have come to.
+    /// Returns statistics of the running event sessions.
     pub fn reports(&self) -> Vec<SessionReport> {
         self.hub.sessions()
     }
 
-    /// Returns what a target of a session holds, by its place in the definition; none if it does not run.
+    /// Returns the content of a target, by its index in the definition; `None` if the event session
+    /// does not run.
     pub fn target_data(&self, name: &str, target: usize) -> Option<TargetData> {
         self.hub.target_data(name, target).ok()
     }
 
-    /// Starts the sessions that are to run from the start of the server on.
+    /// Starts the event sessions with STARTUP_STATE = ON.
     ///
     /// # Errors
-    /// What keeps one from it, with its name.
+    /// The reason why one cannot start, with its name.
     pub fn start_all<'d>(
         &self,
         defined: impl Iterator<Item = &'d Arc<EventSessionDef>>,
@@ -71,7 +74,7 @@ impl Drop for Events {
     }
 }
 
-/// The right to start, change and stop sessions.
+/// The exclusive right to start, change and stop event sessions.
 pub struct Changing<'e> {
     accounts: &'e Arc<Accounts>,
     hub: &'e Arc<Hub>,
@@ -79,15 +82,15 @@ pub struct Changing<'e> {
 }
 
 impl Changing<'_> {
-    /// Tells whether a session runs.
+    /// Returns whether an event session runs.
     pub fn is_running(&self, name: &str) -> bool {
         self.running.iter().any(|spec| spec.name == name)
     }
 
-    /// Starts a session that does not run, and tells it of the connections that are there.
+    /// Starts a stopped event session, and fires existing_connection for each open connection.
     ///
     /// # Errors
-    /// What keeps it from running.
+    /// The reason why it cannot start.
     pub fn start(&mut self, session: &EventSessionDef, by: &SessionState) -> Result<()> {
         let started = self.start_quietly(session)?;
         if session.events.iter().any(|event| emit::session::wants_existing(event.spec.event)) {
@@ -98,7 +101,7 @@ impl Changing<'_> {
         Ok(())
     }
 
-    /// Starts a session and returns its address.
+    /// Starts an event session without existing_connection, and returns its address.
     fn start_quietly(&mut self, session: &EventSessionDef) -> Result<usize> {
         if session.events.is_empty() {
             return Err(Msg::EventSessionNotStarted(&session.name).into());
@@ -111,10 +114,10 @@ impl Changing<'_> {
         Ok(started)
     }
 
-    /// Gives a session that runs another definition; targets that stay keep what they hold.
+    /// Applies a new definition to a running event session; targets that remain keep their content.
     ///
     /// # Errors
-    /// What keeps it from that: then it runs as before.
+    /// The reason why it cannot; then it runs unchanged.
     pub fn alter(&mut self, session: &EventSessionDef) -> Result<()> {
         let spec = session.spec();
         self.hub.alter(spec.clone()).map_err(|error| error::of(&error))?;
@@ -126,12 +129,12 @@ impl Changing<'_> {
         Ok(())
     }
 
-    /// Stops a session, if it runs. What its targets in memory hold is gone.
+    /// Stops an event session if it runs. The content of its in-memory targets is lost.
     pub fn stop_if_running(&mut self, name: &str) {
         if let Some(place) = self.running.iter().position(|spec| spec.name == name) {
             let spec = self.running.swap_remove(place);
             context::count(&spec, -1);
-            // It is there as long as it is among those that run.
+            // It is registered as long as it is listed as running.
             let _ = self.hub.stop(name);
         }
     }

@@ -1,4 +1,4 @@
-//! What targets hold, as the documented XML of `target_data`; and events, as that of `event_data`.
+//! The documented XML of targets (`target_data`) and of events (`event_data`).
 
 use std::fmt::Write;
 
@@ -9,10 +9,10 @@ use sos::xe::{
 
 use super::DAY_TICKS;
 
-/// Writes what a target holds.
+/// Returns the content of a target as XML.
 pub fn target(data: &TargetData) -> String {
     let mut xml = String::new();
-    // Nothing fails to be written to a text.
+    // Writing to a string cannot fail.
     let _ = match data {
         TargetData::Histogram(data) => histogram(data, &mut xml),
         TargetData::Counter(data) => counter(data, &mut xml),
@@ -23,7 +23,7 @@ pub fn target(data: &TargetData) -> String {
     xml
 }
 
-/// Writes an event.
+/// Returns an event as XML.
 pub fn event(record: &EventRecord) -> String {
     let mut xml = String::new();
     let _ = put_event(record, &mut xml);
@@ -154,7 +154,7 @@ fn put_value(field: &RecordField, xml: &mut String) -> std::fmt::Result {
     }
 }
 
-/// The text of a value, as readers find it in `value`.
+/// Returns the text of a value, as it appears in `value` elements.
 pub fn text_of(value: &OwnedValue) -> String {
     match value {
         OwnedValue::Null => String::new(),
@@ -178,12 +178,12 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A call stack, the innermost frame first, one to a line.
+/// Returns a call stack, innermost frame first, one per line.
 fn stack(id: u32) -> String {
     sos::xe::stack_text(id)
 }
 
-/// `2024-01-31T23:59:59.123Z` of 100 ns since 0001-01-01.
+/// Formats a time in 100 ns since 0001-01-01 as `2024-01-31T23:59:59.123Z`.
 pub fn timestamp(ticks: u64) -> String {
     let days = i32::try_from(ticks / DAY_TICKS).unwrap_or(types::date::DAYS_MAX);
     let types::date::Civil { year, month, day } = types::date::civil_of(days);
@@ -194,7 +194,7 @@ pub fn timestamp(ticks: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
-/// A text without what XML cannot have.
+/// Replaces characters that XML does not allow.
 fn allowed(text: &str) -> String {
     text.chars().map(|c| if is_allowed(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
 }
@@ -204,7 +204,7 @@ fn is_allowed(letter: char) -> bool {
     matches!(letter, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// A text as content or attribute.
+/// Escapes a text for use as content or attribute.
 pub fn escaped(text: &str) -> String {
     let mut xml = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,8 +1,10 @@
-//! `SessionCard`: what a session tells others of itself, for `sys.dm_exec_sessions` and its kin.
+//! `SessionCard`: what a session shows to other sessions, for `sys.dm_exec_sessions` and related
+//! views.
 //!
-//! One writer, the session. What changes with every request are relaxed stores to cells that only it
-//! writes; what changes rarely (options, database, what was agreed with the client) is behind a lock
-//! that is taken when it has changed. Readers tolerate being one request behind.
+//! There is one writer, the session. Values that change with every request are relaxed stores to
+//! cells that only it writes; values that change rarely (options, database, the client's
+//! properties) are behind a lock that is taken when they change. Readers tolerate being one request
+//! behind.
 
 use std::sync::Arc;
 
@@ -19,49 +21,49 @@ use crate::instance::SessionCounters;
 use crate::{ClientInfo, IsolationLevel, Options, SessionState};
 use plan::stats::Live;
 
-/// What others may know of a session.
+/// What other sessions can see of a session.
 pub struct SessionCard {
-    /// `session_id`
+    /// `session_id`; 51 and more.
     pub id: i16,
-    /// Login name.
+    /// Name of the login.
     pub login: String,
     /// Login time, as `datetime`.
     pub login_time: Value,
-    /// The flag that KILL raises.
+    /// The flag that KILL and attentions set.
     pub cancel: Arc<Cancel>,
-    /// `connection_id`
+    /// `connection_id`, a random `uniqueidentifier`.
     pub connection_id: Value,
-    /// What its running request shows of itself.
+    /// State of its running request.
     pub live: Arc<Live>,
-    /// What its running query has taken.
+    /// Memory of its running query.
     pub grant: Arc<Grant>,
-    /// What its requests have spent and waited for.
+    /// Times and waits of its requests.
     pub books: Arc<SessionBooks>,
     resets: AtomicU64,
     rows: AtomicU64,
     error: AtomicI64,
     transactions: AtomicU32,
     isolation: AtomicU32,
-    /// What it counts of its own doing.
+    /// Counters of its activity.
     pub counters: Arc<SessionCounters>,
     facts: SpinLock<Facts>,
 }
 
-/// What changes rarely.
+/// Properties that change rarely.
 #[derive(Clone)]
 pub struct Facts {
-    /// Current database.
+    /// Name of the current database.
     pub database: Arc<str>,
-    /// Database at login.
+    /// Name of the database at login.
     pub login_database: Arc<str>,
-    /// SET options.
+    /// SET options of the session.
     pub options: Options,
-    /// The client.
+    /// Properties of the client.
     pub client: ClientInfo,
 }
 
 impl SessionCard {
-    /// Makes the card of a session that has just logged in.
+    /// Returns the card of a session that has just logged in.
     pub fn new(state: &SessionState) -> Self {
         let facts = Facts {
             database: Arc::clone(&state.database),
@@ -88,23 +90,23 @@ impl SessionCard {
         }
     }
 
-    /// Notes that a request has ended, and how the session stands then.
+    /// Notes that a request has ended, and publishes the session's values.
     pub fn end_request(&self, state: &SessionState) {
         self.live.end_request();
-        // Relaxed, here and below: statistics, of which this thread is the only writer.
+        // Relaxed, here and below: statistics with this thread as the only writer.
         self.rows.store(state.row_count, Ordering::Relaxed);
         self.error.store(i64::from(state.last_error), Ordering::Relaxed);
         self.transactions.store(state.transaction.count, Ordering::Relaxed);
         self.isolation.store(isolation_number(state.isolation), Ordering::Relaxed);
     }
 
-    /// Notes a reset.
+    /// Counts a reset of the connection.
     pub fn count_reset(&self) {
         let resets = self.resets.load(Ordering::Relaxed);
         self.resets.store(resets + 1, Ordering::Relaxed);
     }
 
-    /// Publishes what changes rarely.
+    /// Publishes the properties that change rarely.
     pub fn publish(&self, state: &SessionState) {
         let mut facts = self.facts.lock();
         facts.database = Arc::clone(&state.database);
@@ -114,12 +116,12 @@ impl SessionCard {
         self.isolation.store(isolation_number(state.isolation), Ordering::Relaxed);
     }
 
-    /// Returns what changes rarely.
+    /// Returns the properties that change rarely.
     pub fn facts(&self) -> Facts {
         self.facts.lock().clone()
     }
 
-    /// Tells whether a request runs.
+    /// Returns whether a request runs.
     pub fn is_running(&self) -> bool {
         self.live.is_running()
     }
@@ -134,7 +136,7 @@ impl SessionCard {
         datetime_of(self.live.ended())
     }
 
-    /// Returns how long the running request has been running, in ms.
+    /// Returns the duration of the running request so far, in ms.
     pub fn elapsed_ms(&self) -> u64 {
         let ticks = clock::now_ticks().saturating_sub(self.live.started());
         clock::ticks_to_ns(ticks) / 1_000_000
@@ -165,13 +167,13 @@ impl SessionCard {
         self.transactions.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of the isolation level.
+    /// Returns the number of the isolation level, as views show it.
     pub fn isolation(&self) -> u32 {
         self.isolation.load(Ordering::Relaxed)
     }
 }
 
-/// Returns the number by which views show an isolation level.
+/// Returns the number that views show for an isolation level.
 pub(super) fn isolation_number(level: IsolationLevel) -> u32 {
     match level {
         IsolationLevel::ReadUncommitted => 1,
@@ -182,7 +184,7 @@ pub(super) fn isolation_number(level: IsolationLevel) -> u32 {
     }
 }
 
-/// The time of day of a reading of the cycle counter.
+/// Converts a reading of the cycle counter to a `datetime`.
 pub fn datetime_of(ticks: u64) -> Value {
     let ago = clock::ticks_to_ns(clock::now_ticks().saturating_sub(ticks)) / 100;
     let now: Moment = catalog::clock::clock();

@@ -1,7 +1,7 @@
-//! What each session counts of its own doing, for `sys.dm_os_performance_counters`.
+//! Counters of each session's activity, for `sys.dm_os_performance_counters`.
 //!
-//! One writer, the session: counting is a load and a store to a line that nobody else writes. Readers
-//! add up the sessions that are open and the sums of those that are gone.
+//! There is one writer, the session: counting is a load and a store to a cache line that no other
+//! thread writes. Readers add up the open sessions, and the sums of those that have ended.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,64 +9,64 @@ use std::sync::Arc;
 use sos::ledger::Counter;
 use sos::lock::{SpinClass, SpinLock};
 
-/// What is counted.
+/// The events that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionCounter {
-    /// Batches and RPCs.
+    /// Requests: batches and RPCs.
     Requests,
-    /// Texts and procedures compiled.
+    /// Compilations of texts and procedures.
     Compilations,
-    /// Plans made for one execution, because they depend on the session or a newer catalog.
+    /// Plans for one execution, because they depend on the session or on a newer catalog.
     Recompilations,
-    /// Programs looked for in the plan cache.
+    /// Lookups of programs in the plan cache.
     PlanLookups,
-    /// Programs not found there.
+    /// Lookups that found no program.
     PlanMisses,
-    /// Attentions of the client.
+    /// Attentions: cancellations by the client.
     Attentions,
-    /// Temporary tables made.
+    /// Creations of temporary tables.
     TempTablesMade,
-    /// Temporary tables dropped.
+    /// Drops of temporary tables.
     TempTablesDropped,
-    /// Messages of severity 10 and less.
+    /// Messages of severity up to 10.
     InfoErrors,
     /// Messages of severity 11 to 19.
     UserErrors,
     /// Messages of severity 20 and more, which end the connection.
     FatalErrors,
-    /// Transactions chosen as the victim of a deadlock.
+    /// Transactions chosen as deadlock victim.
     Deadlocks,
-    /// Transactions rolled back, for whatever reason.
+    /// Transactions rolled back, for any reason.
     Aborts,
-    /// Transactions rolled back because the client asked for it.
+    /// Transactions rolled back at the client's request.
     UserAborts,
     /// Transactions that failed validation at commit.
     ValidationFailures,
-    /// Savepoints made.
+    /// Savepoints that were set.
     Savepoints,
-    /// Times that a transaction went back to a savepoint.
+    /// Rollbacks to a savepoint.
     SavepointRollbacks,
 }
 
 impl SessionCounter {
-    /// How many there are.
+    /// Number of different counters.
     const COUNT: usize = Self::SavepointRollbacks as usize + 1;
 }
 
-/// One session's counters, on cache lines of their own.
+/// The counters of one session. They have their own cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct SessionCounters {
     cells: [Counter; SessionCounter::COUNT],
-    /// Those of the databases that it has been in. The lock is taken when it goes to another one.
+    /// Counters per database it has used. The lock is taken when it switches to another one.
     databases: SpinLock<Vec<(i16, Arc<DatabaseCounters>)>>,
 }
 
-/// What a session counts in one database.
+/// The counters of a session for one database.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct DatabaseCounters {
-    /// Transactions begun, those of single statements included.
+    /// Transactions begun, including those of single statements.
     pub transactions: Counter,
     /// Transactions that wrote and committed.
     pub writes: Counter,
@@ -82,19 +82,19 @@ impl Default for SessionCounters {
 }
 
 impl SessionCounters {
-    /// Counts one; called by the session only.
+    /// Counts one event. Called by the session only.
     #[inline]
     pub fn count(&self, counter: SessionCounter) {
         self.add(counter, 1);
     }
 
-    /// Counts several; called by the session only.
+    /// Counts several events. Called by the session only.
     #[inline]
     pub fn add(&self, counter: SessionCounter, count: u64) {
         self.cells[counter as usize].add(count);
     }
 
-    /// Counts a transaction that could not commit; called by the session only.
+    /// Counts a transaction that failed to commit. Called by the session only.
     pub fn count_failed_commit(&self, error: &storage::Error) {
         self.count(SessionCounter::Aborts);
         let validation = matches!(
@@ -106,7 +106,7 @@ impl SessionCounters {
         }
     }
 
-    /// Returns what the session counts in a database.
+    /// Returns the session's counters for a database.
     pub fn of_database(&self, id: i16) -> Arc<DatabaseCounters> {
         let mut databases = self.databases.lock();
         if let Some((_, found)) = databases.iter().find(|(known, _)| *known == id) {
@@ -118,16 +118,16 @@ impl SessionCounters {
     }
 }
 
-/// Counters added up.
+/// The sum of several sessions' counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CounterTotals {
     cells: [u64; SessionCounter::COUNT],
-    /// Transactions, and those that wrote, by `database_id`.
+    /// Transactions begun, and those that wrote, by `database_id`.
     databases: BTreeMap<i16, (u64, u64)>,
 }
 
 impl CounterTotals {
-    /// Adds a session's.
+    /// Adds the counters of a session.
     pub(crate) fn absorb(&mut self, session: &SessionCounters) {
         for (sum, cell) in self.cells.iter_mut().zip(&session.cells) {
             *sum += cell.get();
@@ -139,19 +139,20 @@ impl CounterTotals {
         }
     }
 
-    /// The sum of a counter.
+    /// Returns the sum of a counter.
     #[must_use]
     pub fn get(&self, counter: SessionCounter) -> u64 {
         self.cells[counter as usize]
     }
 
-    /// Transactions begun in a database, and how many of them wrote and committed.
+    /// Returns the number of transactions begun in a database, and of those that wrote and
+    /// committed.
     #[must_use]
     pub fn transactions(&self, database_id: i16) -> (u64, u64) {
         self.databases.get(&database_id).copied().unwrap_or_default()
     }
 
-    /// The same of all databases, those that are gone included.
+    /// Returns the same for all databases, dropped ones included.
     #[must_use]
     pub fn all_transactions(&self) -> (u64, u64) {
         self.databases.values().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))

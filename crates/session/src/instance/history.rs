@@ -1,7 +1,9 @@
-//! `History`: the closed books of earlier moments, from which any two can be compared later.
+//! `History`: snapshots of the closed ledger at earlier times, any two of which can be compared
+//! later.
 //!
-//! A background task remembers once a second. What is older is kept less densely, so that memory is
-//! bounded: by the second for two minutes, by ten seconds for an hour, by the minute for four hours.
+//! A background task takes one every second. Older snapshots are kept less densely, so that memory
+//! is bounded: each second for two minutes, each ten seconds for an hour, each minute for four
+//! hours.
 
 use std::collections::VecDeque;
 
@@ -12,55 +14,55 @@ use types::date::Moment;
 
 use super::packed::{PackedRows, RowKeys};
 
-/// How often [`History::remember`] is to be called, in seconds.
+/// Interval at which [`History::remember`] must be called, in seconds.
 pub const PERIOD_SECONDS: u64 = 1;
 
-/// Each density: moments between two that are kept, and how many are kept.
+/// For each density: seconds between two snapshots, and the number of snapshots.
 const DENSITIES: [(u64, usize); 3] = [(1, 120), (10, 360), (60, 256)];
-/// The density by the minute.
+/// Index of the density of one minute.
 const MINUTES: usize = 2;
 
-/// What was read at one moment beside the books.
+/// What is read together with a snapshot of the ledger.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// When, in UTC.
+    /// Time of the snapshot, UTC.
     pub at: Moment,
-    /// When, in ms of the machine's monotonic clock.
+    /// Time in ms of the machine's monotonic clock.
     pub ms: u64,
-    /// How time off the CPU was told from time on it.
+    /// How time off the CPU was distinguished from time on it.
     pub source: Source,
-    /// CPU time of the process since its start.
+    /// CPU time of the process since its start, in ns.
     pub process_cpu_ns: u64,
-    /// CPU time of the machine since it started; none if the kernel does not say.
+    /// CPU time of the machine since its start; `None` if the kernel does not report it.
     pub machine_cpu: Option<MachineCpu>,
 }
 
-/// The closed books of one moment.
+/// One snapshot of the closed ledger.
 #[derive(Debug)]
 pub struct Remembered {
-    /// What else was read.
+    /// What was read together with the ledger.
     pub reading: Reading,
-    /// All time of all threads since the start.
+    /// Time of all threads since the start, by category.
     pub rows: PackedRows,
 }
 
-/// Moments of one density, oldest first. Their rows are one behind the other: blocks of their own, freed and taken in
-/// turns for hours, would keep ever more pages of the heap.
+/// Snapshots of one density, oldest first. Their rows share one buffer: separate blocks, freed and
+/// allocated in turns for hours, would fragment the heap.
 #[derive(Default)]
 struct Moments {
     readings: VecDeque<(Reading, RowKeys, usize)>,
-    /// Of each moment as many bytes as its entry says.
+    /// For each snapshot, as many bytes as its entry in `readings` says.
     numbers: VecDeque<u8>,
 }
 
-/// Moments kept, by density.
+/// Snapshots of all densities.
 #[derive(Default)]
 struct Kept {
     count: u64,
     by_density: [Moments; DENSITIES.len()],
 }
 
-/// The closed books of earlier moments.
+/// Snapshots of the closed ledger at earlier times.
 pub struct History {
     kept: SpinLock<Kept>,
 }
@@ -72,7 +74,7 @@ impl Default for History {
 }
 
 impl Remembered {
-    /// Makes what there is to remember of just closed books.
+    /// Returns a snapshot of a ledger that has just been closed.
     pub fn of(ledger: Ledger) -> Self {
         let cpu = sos::sys::cpu_times();
         Self {
@@ -89,21 +91,21 @@ impl Remembered {
 }
 
 impl Moments {
-    /// Adds the newest; the oldest goes if they are more than so many.
+    /// Appends a snapshot; drops the oldest if there are more than `most`.
     fn push(&mut self, Remembered { reading, rows }: &Remembered, most: usize) {
         if self.readings.len() == most
             && let Some((.., oldest)) = self.readings.pop_front()
         {
             self.numbers.drain(..oldest);
         }
-        // What the rows are of seldom changes.
+        // The row keys seldom change, so equal ones are shared.
         let last = self.readings.back().map(|(_, keys, _)| keys);
         let keys = last.filter(|keys| **keys == rows.keys).unwrap_or(&rows.keys).clone();
         self.readings.push_back((*reading, keys, rows.numbers.len()));
         self.numbers.extend(&rows.numbers);
     }
 
-    /// The one nearest to a time, and how far it is.
+    /// Returns the snapshot nearest to a time, and its distance.
     fn nearest(&self, time: Moment) -> Option<(u64, Remembered)> {
         let mut begin = 0;
         let places = self.readings.iter().map(|(reading, keys, bytes)| {
@@ -118,7 +120,7 @@ impl Moments {
 }
 
 impl History {
-    /// Keeps a moment.
+    /// Adds a snapshot to each density that is due.
     pub fn remember(&self, moment: &Remembered) {
         let mut kept = self.kept.lock();
         let count = kept.count;
@@ -130,21 +132,21 @@ impl History {
         }
     }
 
-    /// Returns the moment nearest to a time; none if there is none yet.
+    /// Returns the snapshot nearest to a time; `None` if there is none yet.
     pub fn nearest(&self, time: Moment) -> Option<Remembered> {
         let kept = self.kept.lock();
         let nearest = kept.by_density.iter().filter_map(|moments| moments.nearest(time));
         nearest.min_by_key(|(distance, _)| *distance).map(|(_, moment)| moment)
     }
 
-    /// Returns what was read beside the books by the minute, oldest first.
+    /// Returns the readings of the density of one minute, oldest first.
     pub fn minutes(&self) -> Vec<Reading> {
         let kept = self.kept.lock();
         kept.by_density[MINUTES].readings.iter().map(|(reading, ..)| *reading).collect()
     }
 }
 
-/// A moment as 100 ns since 0001-01-01.
+/// Converts a time to 100 ns since 0001-01-01.
 fn instant(moment: Moment) -> i64 {
     let (days, ticks) = moment.to_utc();
     i64::from(days) * types::date::TICKS_PER_DAY + ticks
@@ -166,7 +168,7 @@ mod tests {
             process_cpu_ns: 0,
             machine_cpu: None,
         };
-        // Rows of other names, and of another number, from time to time.
+        // Rows with other names, and another number of rows, from time to time.
         let names =
             ["one", "two"].into_iter().take(1 + usize::from((second / 7).is_multiple_of(3)));
         let row = |name| LedgerRow {

@@ -1,14 +1,17 @@
-//! `LoginFailures`: failed logins, by login and by client, and how long the answers of the next ones wait.
+//! `LoginFailures`: counts failed logins, by login and by client, and delays the answers to further
+//! ones.
 //!
 //! ```text
 //!   failures in a row   1, 2  3       4       5       6       7      8 and more
 //!   delay               none  100 ms  200 ms  400 ms  800 ms  1.6 s  3.2 s
 //! ```
 //!
-//! Every answer waits, that to a right password too, so that its time tells nothing; a failure is forgiven every ten
-//! seconds, so that no login is shut out for long. That is by login; a client, which may be many people, has three failures
-//! more before it waits. It gets [`LANES`] answers at a time then: many connections of one guess no faster. Names and addresses that an attacker makes up push out only each other: the tables are bounded,
-//! and what failed most often stays.
+//! Every answer is delayed, also to a right password, so that its time reveals nothing. One failure
+//! is forgiven every ten seconds, so that no login is locked out for long. That applies per login;
+//! a client, which may be many users behind one address, is delayed after three more failures. It
+//! then gets [`LANES`] answers at a time, so that more connections do not guess faster. The tables
+//! are bounded, and the entries with the most failures stay: names and addresses that an attacker
+//! invents evict only each other.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -18,62 +21,62 @@ use sos::lock::{SpinClass, SpinLock};
 use sos::sync::{AtomicBool, AtomicU64, Ordering};
 use types::{DataType, Value};
 
-/// Entries of each kind at most.
+/// Maximum number of entries of each kind.
 const ENTRIES_MAX: usize = if cfg!(test) { 4 } else { 1_024 };
-/// The shortest delay.
+/// Shortest delay, in nanoseconds.
 const DELAY_FIRST_NS: u64 = 100_000_000;
-/// How often the delay grows at most.
+/// Maximum number of times that the delay doubles.
 const STEPS_MAX: u32 = 6;
-/// Failures of a login, and of a client, that delay nothing: who mistypes is not made to wait.
+/// Failures of a login, and of a client, without a delay: for users who mistype.
 const FREE_OF_LOGIN: u32 = 2;
 const FREE_OF_ADDRESS: u32 = 5;
-/// After how long one failure is forgiven.
+/// Time after which one failure is forgiven.
 const FORGIVEN_AFTER_NS: u64 = 10_000_000_000;
-/// Answers to one client that wait at the same time; others wait behind them.
+/// Number of delayed answers to one client at a time; further ones queue behind them.
 const LANES: usize = 16;
-/// An answer that would wait longer is given at once, and is no.
+/// An answer that would be delayed longer is refused at once.
 const DELAY_MAX_NS: u64 = 15_000_000_000;
-/// Characters of a name that are kept.
+/// Maximum number of characters of a name that are kept.
 const NAME_LENGTH_MAX: usize = 128;
 
-/// What an entry is about.
+/// The subject of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// A login's name, whether there is such a login or not.
+    /// A login name, whether the login exists or not.
     Login,
-    /// A client's address; of IPv6 the network of 64 bits.
+    /// A client's address; for IPv6 the 64-bit network.
     Address,
 }
 
 /// When a login is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// At once.
+    /// At once, without delay.
     Now,
-    /// At a time of the monotonic clock, in nanoseconds.
+    /// At this time of the monotonic clock, in nanoseconds.
     At(u64),
-    /// At once, and it is refused: too many answers to its client wait.
+    /// At once, with a refusal: too many answers to its client are delayed.
     Refused,
 }
 
-/// An entry as the view shows it.
+/// A row of the view about failed logins.
 #[derive(Clone, Debug)]
 pub struct FailureRow {
-    /// What it is about.
+    /// Whether it is about a login or an address.
     pub kind: FailureKind,
     /// The name or address.
     pub name: String,
-    /// All failures.
+    /// Total number of failures.
     pub count: u64,
-    /// Those in a row that are not forgiven.
+    /// Number of consecutive failures that are not forgiven.
     pub streak: u32,
-    /// What the next answer waits, in ms.
+    /// Delay of the next answer, in ms.
     pub delay_ms: u64,
-    /// The first, as `datetime`.
+    /// Time of the first failure, as `datetime`.
     pub first: Value,
-    /// The last.
+    /// Time of the last failure, as `datetime`.
     pub last: Value,
-    /// State of the last one's error 18456.
+    /// State of error 18456 of the last failure.
     pub state: u8,
 }
 
@@ -85,7 +88,7 @@ struct Entry {
     first: Value,
     last: Value,
     state: u8,
-    /// When each lane is free.
+    /// Monotonic time at which each lane is free.
     lanes: [u64; LANES],
 }
 
@@ -95,7 +98,7 @@ impl Entry {
         self.streak.saturating_sub(u32::try_from(forgiven).unwrap_or(u32::MAX))
     }
 
-    /// The delay; `free` failures count for nothing.
+    /// Returns the delay; the first `free` failures do not count.
     fn delay_ns(&self, now_ns: u64, free: u32) -> u64 {
         match self.streak_at(now_ns).saturating_sub(free) {
             0 => 0,
@@ -103,7 +106,7 @@ impl Entry {
         }
     }
 
-    /// Takes the lane that is free first; `None` if that is too late.
+    /// Takes the lane that is free first; `None` if the delay would be too long.
     fn take_lane(&mut self, now_ns: u64, delay_ns: u64) -> Option<u64> {
         let lane = self.lanes.iter_mut().min()?;
         let until = now_ns.max(*lane) + delay_ns;
@@ -114,11 +117,11 @@ impl Entry {
     }
 }
 
-/// Entries of one kind.
+/// The entries of one kind.
 #[derive(Debug, Default)]
 struct Table {
     entries: BTreeMap<Box<str>, Entry>,
-    /// Failures that delay nothing.
+    /// Number of failures without a delay.
     free: u32,
 }
 
@@ -177,7 +180,7 @@ struct Tables {
 /// The failed logins of an instance.
 pub struct LoginFailures {
     tables: SpinLock<Tables>,
-    /// Whether there was one: a login of a server without any reads no more than this.
+    /// Whether there was any failure: without one, a login reads nothing but this.
     any: AtomicBool,
     count: AtomicU64,
 }
@@ -196,21 +199,23 @@ impl Default for LoginFailures {
 }
 
 impl LoginFailures {
-    /// Returns how many logins have failed since the instance started.
+    /// Returns the number of failed logins since the instance started.
     pub fn count(&self) -> u64 {
-        // Relaxed: a counter that orders nothing.
+        // Relaxed: the counter orders nothing else.
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Counts a login that fails for another reason than a name or password that is wrong: that slows no answer.
+    /// Counts a login that fails for a reason other than a wrong name or password; it causes no
+    /// delay.
     pub fn count_other(&self) {
-        // Relaxed: as above.
+        // Relaxed: the counter orders nothing else.
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Says when a login is answered; `failed` has the state of its error if name or password is wrong.
+    /// Returns when a login is answered; `failed` is the state of its error if name or password is
+    /// wrong.
     pub fn admit(&self, login: &str, address: &str, failed: Option<u8>) -> Answer {
-        // Relaxed: a login that comes at the same time as the first failure need not wait for it.
+        // Relaxed: a login concurrent with the first failure need not be delayed.
         if failed.is_none() && !self.any.load(Ordering::Relaxed) {
             return Answer::Now;
         }
@@ -232,7 +237,7 @@ impl LoginFailures {
     ) -> Answer {
         let mut tables = self.tables.lock();
         if let Some(state) = failed {
-            // Relaxed: as above.
+            // Relaxed: as in `admit`.
             self.any.store(true, Ordering::Relaxed);
             self.count.fetch_add(1, Ordering::Relaxed);
             tables.logins.note(login, state, now_ns, now);
@@ -255,14 +260,15 @@ impl LoginFailures {
         until.map_or(Answer::Now, Answer::At)
     }
 
-    /// Forgets that logins of one name have failed in a row: ALTER LOGIN .. UNLOCK. All that there were stay counted.
+    /// Forgives the consecutive failures of one login: ALTER LOGIN .. UNLOCK. The total is
+    /// unchanged.
     pub fn forgive(&self, login: &str) {
         if let Some(entry) = self.tables.lock().logins.entries.get_mut(&*key(login)) {
             entry.streak = 0;
         }
     }
 
-    /// Returns how many logins of one name have failed in a row.
+    /// Returns the number of consecutive failures of one login.
     pub fn streak(&self, login: &str) -> u32 {
         let now_ns = clock::monotonic_ns();
         let tables = self.tables.lock();
@@ -278,13 +284,13 @@ impl LoginFailures {
     }
 }
 
-/// The name of a login as it is counted.
+/// Returns the key of a login name.
 fn key(login: &str) -> String {
     let name: String = login.chars().take(NAME_LENGTH_MAX).collect();
     name.to_lowercase()
 }
 
-/// The address as it is counted: of IPv6 the first 64 bits, which one client has all of.
+/// Returns the key of an address: for IPv6 the first 64 bits, since one client owns the rest.
 fn network(address: &str) -> Option<String> {
     match address.parse().ok()? {
         IpAddr::V4(address) => Some(address.to_string()),

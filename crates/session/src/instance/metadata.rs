@@ -1,18 +1,18 @@
-//! `MetadataCache`: the shared tables that statements and logins look up under a lock, in the lock
-//! modes that show what that costs. In the default mode there is none of it.
+//! `MetadataCache`: shared tables in which statements and logins look up metadata under a lock, in
+//! the lock modes that measure the cost of that. The default mode has no such tables.
 //!
-//! A server that keeps its metadata in shared tables looks them up with every statement. Under an
-//! exclusive spinlock that was what 144 CPUs waited for (CMED_HASH_SET); a reader/writer spinlock of
-//! one word removed the exclusion, and a distributed one removes the shared writes as well. Here the
-//! same lookup is done by whoever asks for a mode with `--lock-mode`: each statement finds the version
-//! of the catalog that its plan was made for, and each login finds its name.
+//! A server that keeps its metadata in shared tables accesses them with every statement. Under an
+//! exclusive spinlock, 144 CPUs waited for it (CMED_HASH_SET); a reader/writer spinlock of one word
+//! removed the exclusion, and a distributed one removes the shared writes as well. Here the same
+//! lookup is done in the modes of `--lock-mode`: each statement finds the version of the catalog
+//! that its plan was made for, and each login finds its name.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use sos::lock::{RwMode, RwSpin, SpinClass};
 
-/// What stands between a statement and its metadata.
+/// How statements look up metadata.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LockMode {
     /// No lock: an immutable snapshot of the catalog, and the plan in the session's own program.
@@ -35,7 +35,7 @@ impl LockMode {
         ("distributed", Self::Distributed),
     ];
 
-    /// The mode of a name, in any case.
+    /// Returns the mode with a name, ignoring case.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let found = Self::NAMES.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
@@ -43,10 +43,11 @@ impl LockMode {
     }
 }
 
-/// Entries of a table; a table that is full is emptied, as ad hoc statements never come back.
+/// Maximum number of entries of a table; a full table is emptied, since ad hoc statements are not
+/// repeated.
 const ENTRIES_MAX: usize = if cfg!(test) { 4 } else { 1 << 16 };
 
-/// A table under a lock: what is known by a key, and the version of the catalog it was made for.
+/// A table under a lock: catalog versions by key.
 struct Table<K> {
     versions: RwSpin<HashMap<K, u64, foldhash::fast::RandomState>>,
 }
@@ -56,7 +57,7 @@ impl<K: Hash + Eq> Table<K> {
         Self { versions: RwSpin::new(class, mode, HashMap::default()) }
     }
 
-    /// Looks an entry up; if it is missing, or was made for another version, it is made.
+    /// Finds an entry; one that is missing or belongs to another catalog version is created.
     #[inline]
     fn find(&self, key: K, catalog_version: u64) -> Found {
         if self.versions.read().get(&key) == Some(&catalog_version) {
@@ -71,24 +72,24 @@ impl<K: Hash + Eq> Table<K> {
     }
 }
 
-/// How a lookup went.
+/// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Under the lock in shared mode.
+    /// Found under the lock in shared mode.
     Present,
-    /// It had to be entered.
+    /// Missing or outdated; it was created.
     Made,
 }
 
-/// The tables of an instance.
+/// The metadata tables of an instance.
 pub struct MetadataCache {
-    /// By program and line of it.
+    /// Statements by program and line.
     statements: Table<(u64, u32)>,
     logins: Table<String>,
 }
 
 impl MetadataCache {
-    /// The tables of a mode; none in the one that needs none.
+    /// Returns the tables of a mode; `None` for the mode without tables.
     pub fn of_mode(mode: LockMode) -> Option<Self> {
         let (form, class) = match mode {
             LockMode::Snapshot => return None,
@@ -100,12 +101,12 @@ impl MetadataCache {
         Some(Self { statements: Table::new(class, form), logins })
     }
 
-    /// Looks a statement up.
+    /// Looks up a statement in its table.
     pub fn statement(&self, program: u64, line: u32, catalog_version: u64) -> Found {
         self.statements.find((program, line), catalog_version)
     }
 
-    /// Looks a login up.
+    /// Looks up a login in its table.
     pub fn login(&self, name: &str, catalog_version: u64) -> Found {
         self.logins.find(name.to_ascii_lowercase(), catalog_version)
     }

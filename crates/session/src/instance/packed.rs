@@ -1,19 +1,20 @@
-//! `PackedRows`: the rows of closed books in a third of the room, for those of which hundreds are kept.
+//! `PackedRows`: the rows of a closed ledger in a third of the space, for the hundreds of snapshots
+//! that are kept.
 //!
-//! What each row is of is shared by all moments that have the same rows; its numbers are one behind the other
-//! in LEB128 (7 bits a byte, the lowest first, the eighth bit says that more follow).
+//! The keys are shared by all snapshots with the same rows. The numbers follow each other in LEB128
+//! (7 bits per byte, lowest first; the eighth bit means that more follow).
 
 use std::sync::Arc;
 
 use sos::ledger::{Category, LedgerRow};
 
-/// What a row is of.
+/// The key of a row.
 type Key = (Category, &'static str);
 
-/// What each row is of.
+/// The keys of all rows.
 pub(crate) type RowKeys = Arc<[Key]>;
 
-/// Rows of closed books.
+/// Rows of a closed ledger.
 #[derive(Debug)]
 pub struct PackedRows {
     pub(crate) keys: RowKeys,
@@ -21,13 +22,13 @@ pub struct PackedRows {
 }
 
 impl PackedRows {
-    /// Packs rows.
+    /// Packs the rows of a ledger.
     pub fn of(rows: &[LedgerRow]) -> Self {
         let mut numbers = Vec::new();
         for row in rows {
             let parts = [row.on_cpu_ns, row.runnable_ns, row.blocked_ns];
             parts.iter().chain([&row.count]).for_each(|&n| put(&mut numbers, n));
-            // Each part was rounded by itself: the whole may differ by a little.
+            // Each part was rounded separately, so the total may differ slightly from their sum.
             let sum = parts.iter().fold(0_u64, |sum, &part| sum.wrapping_add(part));
             put(&mut numbers, folded(row.wall_ns.wrapping_sub(sum)));
             put(&mut numbers, row.error_ns.map_or(0, |error| error.saturating_add(1)));
@@ -36,7 +37,7 @@ impl PackedRows {
         Self { keys, numbers: numbers.into() }
     }
 
-    /// Returns the rows as they were.
+    /// Returns the original rows.
     pub fn unpack(&self) -> Vec<LedgerRow> {
         let mut left = &*self.numbers;
         let row = |&(category, name): &Key| {
@@ -60,7 +61,8 @@ impl PackedRows {
     }
 }
 
-/// A difference, which may be below zero, as a number that is small when the difference is: zigzag.
+/// Encodes a difference, which may be negative, as a number that is small if the difference is:
+/// zigzag.
 fn folded(difference: u64) -> u64 {
     let sign = if difference >> 63 == 1 { u64::MAX } else { 0 };
     difference << 1 ^ sign

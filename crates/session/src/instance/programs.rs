@@ -1,19 +1,22 @@
-//! Compiled programs of all sessions. Asked only when a session's own cache has none, so one lock is
-//! enough; how often it is taken is a matter of new texts and new connections, not of requests.
+//! The shared cache of compiled programs. It is used only when a session's own cache misses, so one
+//! lock is enough: the load depends on new texts and new connections, not on requests.
 //!
-//! Texts that are never sent again must not push out those that are: a program is on probation first, among
-//! few. What was asked for again by the time its probation ends stays, and goes when it was not asked for
-//! through a whole round of the rest. Of a text whose program went, its key is remembered: sent again, its
-//! program is on no probation. (Yang and others, "FIFO queues are all you need for cache eviction", SOSP 2023.)
+//! Eviction is S3-FIFO, because texts that are never sent again must not evict those that are. A
+//! program first enters a small probation queue. If it was requested again by the end of its
+//! probation, it moves to the main queue, and is evicted when it was not requested during a whole
+//! round of that queue. The key of a text that is evicted from probation is remembered in the ghost
+//! table: if the text is sent again, its program enters the main queue directly. (Yang and others,
+//! "FIFO queues are all you need for cache eviction", SOSP 2023.)
 //!
 //! ```text
-//!   put ─► new ─┬─ asked for ──► kept ─┬─ asked for ─► once more
-//!    ▲          └─ not ─► gone         └─ not ──────► out
-//!    └──────── sent again: to kept ────────┘
+//!   put ─► new ──┬─ requested ──► kept ─┬─ requested ─► another round
+//!    ▲           └─ not ─► gone         └─ not ───────► evicted
+//!    └──────── sent again: to kept ───────┘
 //! ```
 //!
-//! Probation could be shorter: to take apart what is still in the processor's cache costs less. It is as long as it
-//! is for those who look for what ran once (docs/decisions/0091).
+//! `new` is the probation queue, `kept` the main queue, `gone` the ghost table. A shorter probation
+//! would be cheaper, since freeing what is still in the processor's cache costs less. It is this
+//! long for users who look at statements that ran once (docs/decisions/0091).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -24,35 +27,36 @@ use crate::ProgramKey;
 use plan::program::Program;
 use plan::stats::ProgramBooks;
 
-/// Programs on probation at most.
+/// Maximum number of programs on probation.
 const NEW_MAX: usize = 512;
-/// Programs at most that were asked for again.
+/// Maximum number of programs in the main queue.
 const KEPT_MAX: usize = 3_584;
-/// Texts that are remembered whose programs went, each in a place of its own unless it shares it with another: an
-/// extent of 64 KB.
+/// Size of the ghost table: one hash of an evicted text per slot, newer ones overwriting older
+/// ones. It takes 64 KB.
 const GONE: usize = 8_192;
-/// The longest text whose program is kept. A longer one is a script, sent once; some thousands of them
-/// would take all memory.
+/// Length of the longest text whose program is cached. A longer text is a script that is sent once;
+/// some thousands of them would use up all memory.
 const TEXT_MAX_BYTES: usize = 256 << 10;
-/// Steps at most in search of a program that may go: the rest of a round is for the next one.
+/// Maximum number of steps in search of a program to evict; the next search continues the round.
 const STEPS_MAX: u32 = 16;
 
-/// Places that are looked at under one lock in search of old programs.
+/// Number of entries checked under one lock in search of outdated programs.
 const LET_GO_AT_ONCE: usize = 256;
 
-/// A program with the text that it was made from.
+/// A cached program with its source text.
 struct Place {
     text: Arc<[u8]>,
-    /// None once it was let go because the catalog had changed.
+    /// `None` once it was dropped because the catalog had changed.
     program: Option<Arc<Program>>,
-    /// What was counted of it stays all the same.
+    /// Keeps the statistics alive after the program was dropped.
     _books: Option<Arc<ProgramBooks>>,
-    /// Whether it was asked for since it was put in or last passed over.
+    /// Whether it was requested since it was inserted or last passed over.
     asked: bool,
 }
 
 impl Place {
-    /// Whether somebody wants it: it was asked for, or a session has it in its own cache.
+    /// Returns whether the program is in use: it was requested, or a session has it in its own
+    /// cache.
     fn is_wanted(&mut self) -> bool {
         let program = self.program.as_ref();
         std::mem::take(&mut self.asked) || program.is_some_and(|p| Arc::strong_count(p) > 1)
@@ -61,11 +65,11 @@ impl Place {
 
 struct Programs {
     places: HashMap<ProgramKey, Place, foldhash::fast::RandomState>,
-    /// Keys on probation, the oldest first.
+    /// The probation queue, oldest first.
     new: VecDeque<ProgramKey>,
-    /// Keys that were asked for again, in the order in which they are looked at.
+    /// The main queue, in the order in which entries are checked.
     kept: VecDeque<ProgramKey>,
-    /// Hashes of texts whose programs went when their probation ended.
+    /// The ghost table: hashes of texts evicted from probation.
     gone: Box<[u64]>,
 }
 
@@ -81,7 +85,7 @@ impl Default for Programs {
 }
 
 impl Programs {
-    /// Puts a key that was not there where it belongs; returns what goes for it.
+    /// Inserts a key into its queue; returns the entry that is evicted for it.
     fn enter(&mut self, key: ProgramKey) -> Option<Place> {
         let is_back = match (key, self.place_of_gone(key)) {
             (ProgramKey::Text(hash), Some(gone)) => std::mem::take(gone) == hash,
@@ -95,7 +99,7 @@ impl Programs {
         dropped
     }
 
-    /// Ends the probation of the oldest where there are too many; returns what goes.
+    /// Ends the probation of the oldest if the queue is full; returns the entry that is evicted.
     fn end_probation(&mut self) -> Option<Place> {
         if self.new.len() < NEW_MAX {
             return None;
@@ -115,7 +119,7 @@ impl Programs {
         self.gone.get_mut(usize::try_from(hash % GONE as u64).ok()?)
     }
 
-    /// Keeps a program that was asked for again; returns what goes for it.
+    /// Moves a requested program to the main queue; returns the entry that is evicted for it.
     fn keep(&mut self, key: ProgramKey) -> Option<Place> {
         self.kept.push_back(key);
         if self.kept.len() <= KEPT_MAX {
@@ -133,7 +137,7 @@ impl Programs {
     }
 }
 
-/// Programs by key, each with the text that it was made from.
+/// The shared programs by key, each with its source text.
 pub struct SharedPrograms {
     programs: SpinLock<Programs>,
 }
@@ -145,7 +149,7 @@ impl Default for SharedPrograms {
 }
 
 impl SharedPrograms {
-    /// Finds a program made from this text against this catalog.
+    /// Finds the program of this text, if it was compiled against this catalog version.
     pub fn get(&self, key: ProgramKey, catalog_version: u64, text: &[u8]) -> Option<Arc<Program>> {
         let mut programs = self.programs.lock();
         let place = programs.places.get_mut(&key)?;
@@ -158,7 +162,7 @@ impl SharedPrograms {
         Some(Arc::clone(program))
     }
 
-    /// Adds a program, and lets one go where there are many.
+    /// Inserts a program, and evicts one if the cache is full.
     pub fn put(&self, key: ProgramKey, text: &Arc<[u8]>, program: &Arc<Program>) {
         if text.len() > TEXT_MAX_BYTES {
             return;
@@ -171,18 +175,18 @@ impl SharedPrograms {
         };
         let mut programs = self.programs.lock();
         let replaced = programs.places.insert(key, place);
-        // Under the lock, so that the last one put in is the one that is shown.
+        // Under the lock, so that views show the program that was inserted last.
         if let Some(books) = &program.books {
             books.keep(program);
         }
         let dropped = if replaced.is_some() { None } else { programs.enter(key) };
-        // Freed behind the lock.
+        // Freed after the lock is released.
         drop(programs);
         drop((replaced, dropped));
     }
 
-    /// Lets programs go that were made against another catalog: nobody can run them, and tables that were dropped
-    /// stay as long as they do.
+    /// Drops programs compiled against another catalog version: no session can run them, and they
+    /// keep dropped tables alive.
     pub fn let_go(&self, catalog_version: u64) {
         let is_old = |program: &mut Arc<Program>| program.catalog_version != catalog_version;
         for first in (0..).step_by(LET_GO_AT_ONCE) {
@@ -196,7 +200,7 @@ impl SharedPrograms {
                 let place = places.get_mut(key);
                 gone.extend(place.and_then(|place| place.program.take_if(is_old)));
             }
-            // Freed behind the lock.
+            // Freed after the lock is released.
             drop(programs);
             if seen < LET_GO_AT_ONCE {
                 return;
@@ -204,12 +208,12 @@ impl SharedPrograms {
         }
     }
 
-    /// Returns how many programs are kept.
+    /// Returns the number of cached programs.
     pub fn count(&self) -> usize {
         self.programs.lock().places.len()
     }
 
-    /// Forgets all (DBCC FREEPROCCACHE).
+    /// Drops all programs (DBCC FREEPROCCACHE).
     pub fn clear(&self) {
         let dropped = std::mem::take(&mut *self.programs.lock());
         drop(dropped);

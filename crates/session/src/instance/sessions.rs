@@ -1,4 +1,4 @@
-//! Who is connected: session ids and the cards by which KILL and the views reach the sessions.
+//! Open sessions: their ids, and the cards through which KILL and the views access them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,44 +8,44 @@ use sos::lock::{SpinClass, SpinLock};
 use crate::SessionState;
 use crate::instance::{CounterTotals, SessionCard};
 
-/// User sessions have ids from here on, as in SQL Server.
+/// First id of user sessions, as in SQL Server.
 const FIRST_USER_SESSION: i16 = 51;
 
-/// What is asked of a session from outside; done by whoever owns the connection.
+/// A request to a session from another one; carried out by the thread that owns the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nudge {
-    /// To end: KILL.
+    /// KILL: end the session.
     End,
-    /// To let go of what the catalog has no more, when it has nothing else to do.
+    /// Drop cached references to objects that the catalog no longer has, when idle.
     LetGo,
 }
 
-/// How to ask.
+/// The callback that delivers a nudge to a session.
 pub type OnNudge = Arc<dyn Fn(Nudge) + Send + Sync>;
 
-/// The sessions of an instance. Written at login and logout only.
+/// The open sessions of an instance. Written only at login and logout.
 pub struct Sessions {
     open: SpinLock<BTreeMap<i16, Option<Reach>>>,
-    /// What the sessions that are gone have done.
+    /// Sums over the sessions that have ended.
     ended: SpinLock<SessionTotals>,
 }
 
-/// What all sessions have done since the instance started.
+/// Sums over all sessions since the instance started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionTotals {
-    /// Logins.
+    /// Number of successful logins.
     pub logins: u64,
-    /// Sessions ended.
+    /// Number of sessions ended.
     pub logouts: u64,
-    /// Requests: batches, RPCs, transaction manager requests, bulk loads.
+    /// Number of requests: batches, RPCs, transaction manager requests, bulk loads.
     pub requests: u64,
-    /// Resets of pooled connections.
+    /// Number of resets of pooled connections.
     pub resets: u64,
-    /// What else the sessions count.
+    /// Sums of the sessions' counters.
     pub counters: CounterTotals,
 }
 
-/// How to reach a session.
+/// How to access an open session.
 #[derive(Clone)]
 struct Reach {
     card: Arc<SessionCard>,
@@ -62,12 +62,12 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// Gives out the lowest free id. Past 32,767 sessions ids go on below zero, which only `@@SPID`
-    /// shows.
+    /// Allocates the lowest free id. Above 32,767 sessions, further ids are negative, and only
+    /// `@@SPID` shows them.
     pub fn open_id(&self) -> i16 {
         let mut open = self.open.lock();
         let mut id = FIRST_USER_SESSION;
-        // The ids are sorted: the first gap is the lowest free one.
+        // The ids are sorted, so the first gap is the lowest free one.
         for taken in open.range(FIRST_USER_SESSION..).map(|(id, _)| *id) {
             if taken != id {
                 break;
@@ -81,16 +81,16 @@ impl Sessions {
         id
     }
 
-    /// Makes a session reachable.
+    /// Makes a session accessible to other sessions.
     pub fn register(&self, card: &Arc<SessionCard>) {
         let reach = Reach { card: Arc::clone(card), on_nudge: None };
         self.open.lock().insert(card.id, Some(reach));
         self.ended.lock().logins += 1;
     }
 
-    /// Shows what a session's card has of its state as it is now.
+    /// Updates a session's card from its current state.
     pub fn publish(&self, state: &SessionState) {
-        // The card's lock is taken after this one has been freed.
+        // The card's lock is taken after this lock is released.
         let card = self
             .open
             .lock()
@@ -101,12 +101,12 @@ impl Sessions {
         }
     }
 
-    /// Returns the cards of the sessions, by id.
+    /// Returns the cards of all sessions, in order of id.
     pub fn cards(&self) -> Vec<Arc<SessionCard>> {
         self.open.lock().values().flatten().map(|reach| Arc::clone(&reach.card)).collect()
     }
 
-    /// Returns what all sessions have done, those that are gone included.
+    /// Returns the sums over all sessions, including those that have ended.
     pub fn totals(&self) -> SessionTotals {
         let mut totals = self.ended.lock().clone();
         for card in self.cards() {
@@ -117,16 +117,16 @@ impl Sessions {
         totals
     }
 
-    /// Says how to ask something of a session.
+    /// Sets the callback that delivers nudges to a session.
     pub fn set_on_nudge(&self, id: i16, on_nudge: OnNudge) {
         if let Some(Some(reach)) = self.open.lock().get_mut(&id) {
             reach.on_nudge = Some(on_nudge);
         }
     }
 
-    /// Asks all sessions to let go of what the catalog has no more.
+    /// Asks all sessions to drop references to objects that the catalog no longer has.
     pub fn let_go(&self) {
-        // Outside the lock: what follows takes other locks.
+        // Outside the lock, since the callbacks take other locks.
         let reached: Vec<_> = {
             let open = self.open.lock();
             open.values().flatten().filter_map(|reach| reach.on_nudge.clone()).collect()
@@ -134,7 +134,7 @@ impl Sessions {
         reached.iter().for_each(|on_nudge| on_nudge(Nudge::LetGo));
     }
 
-    /// Frees an id.
+    /// Frees a session's id, and adds its counts to the sums.
     pub fn close(&self, id: i16) {
         let reach = self.open.lock().remove(&id).flatten();
         let mut ended = self.ended.lock();
@@ -146,10 +146,10 @@ impl Sessions {
         }
     }
 
-    /// Cancels what a session runs and ends it; tells whether there is such a session.
+    /// Cancels a session's request and ends the session; returns whether there is such a session.
     pub fn kill(&self, id: i32) -> bool {
         let Ok(id) = i16::try_from(id) else { return false };
-        // Outside the lock: what follows takes other locks.
+        // Outside the lock, since the callback takes other locks.
         let reach = self.open.lock().get(&id).cloned().flatten();
         let Some(reach) = reach else { return false };
         if let Some(on_nudge) = &reach.on_nudge {
@@ -159,7 +159,7 @@ impl Sessions {
         true
     }
 
-    /// Returns how many sessions are open.
+    /// Returns the number of open sessions.
     pub fn count(&self) -> usize {
         self.open.lock().len()
     }

@@ -1,19 +1,20 @@
-//! The cases: a text of each line, what it is refused with, and the grants that let it run.
+//! The cases of the permission tests: for each line of the page a text, its errors without
+//! permission, and the grants that allow it.
 //!
-//! `{d}` stands for the case's database and `{u}` for its user. Numbers behind a grant are what the text is still
-//! refused with, or what it fails with once it may run.
+//! `{d}` is replaced by the case's database and `{u}` by its user. The numbers after a grant are
+//! the errors that remain, or those of the text itself once it is allowed.
 
-/// A case.
+/// A case of one line.
 pub(super) struct Case {
-    /// The line of the page that it shows.
+    /// Line of the page that it proves.
     pub(super) line: &'static str,
-    /// What sa does first, in the case's database.
+    /// Statements that sa runs first, in the case's database.
     pub(super) prepare: &'static [&'static str],
-    /// What is run.
+    /// Text that is tested.
     pub(super) text: &'static str,
-    /// The errors without rights.
+    /// Errors of the text without permissions.
     pub(super) refused: &'static [i32],
-    /// What sa does, and the errors from then on.
+    /// Statements that sa runs next, and the errors after each.
     pub(super) grants: &'static [(&'static str, &'static [i32])],
 }
 

@@ -1,4 +1,4 @@
-//! The cases of bulk loads.
+//! Permission cases of bulk loads.
 
 use super::cases::{ALTER_T, Case, FILES, INSERT_T, after, case};
 

@@ -1,11 +1,12 @@
-//! docs/permissions.md: what everything asks for, and that it does.
+//! docs/permissions.md: the permissions that each statement needs, and tests that it needs them.
 //!
-//! Each case runs one text as a user without rights, who is refused with SQL Server's number, and then after each GRANT
-//! until nothing is missing. The lines of the page are the engine's ([`asked`]); the test fails where a line has no
-//! case, a procedure has no line, or the page is not the one that is made. `make permissions` writes it.
+//! Each case runs one text as a user without permissions, who is refused with SQL Server's error
+//! number, and then after each GRANT until none is missing. The lines of the page are the engine's
+//! ([`asked`]); the test fails if a line has no case, a procedure has no line, or the page differs
+//! from the generated one. `make permissions` writes it.
 //!
-//! What is asked for is what the Permissions section of each page of SQL Server's documentation says; the numbers are
-//! those of its messages for it.
+//! The permissions are those in the Permissions section of each page of SQL Server's documentation;
+//! the error numbers are those of its messages.
 
 mod cases;
 mod loads;
@@ -16,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::instance::Instance;
-use engine::security::asked::{self, Kind, Line};
+use engine::permissions::{self as asked, Kind, Line};
 use engine::session::Session;
 
 use crate::client::{Answer, batch, instance, login};
@@ -27,7 +28,7 @@ use loads::LOADS;
 /// The environment variable that makes the test write the page.
 const WRITE: &str = "CLEARWAY_WRITE_PERMISSIONS";
 
-/// Objects that the texts are about, in a database and by a user of each case's own.
+/// Objects that the texts use; each case has its own database and user.
 const SETUP: [&str; 16] = [
     "CREATE TABLE t (id int IDENTITY CONSTRAINT pk_t PRIMARY KEY, a int, note text)",
     "CREATE TABLE t2 (a int)",
@@ -57,7 +58,7 @@ fn numbers(session: &mut Session, text: &str) -> Vec<i32> {
     batch(session, text).errors.iter().map(|e| e.number).collect()
 }
 
-/// Makes the database and the user of a case; returns the user's session.
+/// Creates the database and the user of a case; returns the user's session.
 fn prepare(instance: &Arc<Instance>, sa: &mut Session, number: usize, case: &Case) -> Session {
     let fill = |text: &str| fill(text, number);
     run(sa, &fill("USE master; CREATE DATABASE {d}; CREATE LOGIN {u} WITH PASSWORD = 'Secret-1'"));
@@ -111,7 +112,7 @@ fn each_line_has_a_case_and_each_procedure_a_line() {
     let names: BTreeSet<&str> = lines.iter().map(|line| line.name).collect();
     let unknown: Vec<_> = shown.difference(&names).collect();
     assert!(unknown.is_empty(), "cases of what has no line: {unknown:?}");
-    // Views are all read by the test below; what only refers to other lines is shown by those.
+    // The test below reads all views; lines that only refer to others are covered by those.
     let needs_case = |line: &&Line| {
         !line.asks.is_empty() && line.kind != Kind::View && !line.asks.starts_with("as the lines")
     };
@@ -145,7 +146,7 @@ fn views_of_the_server_s_state_take_view_server_state_and_no_others() {
     let read = |row: &[String]| format!("SELECT COUNT(*) FROM {}.{}", row[0], row[1]);
     for row in &views {
         let name = row[1].as_str();
-        // Functions, which ask for the database that their arguments name: `security.rs` shows it.
+        // Functions check the database that their arguments name: tested in `security.rs`.
         if name.starts_with("dm_db_index_") && name.ends_with("al_stats") {
             continue;
         }
@@ -191,7 +192,7 @@ const HEADINGS: [(Kind, &str); 5] = [
 
 const INTRODUCTION: &str = "# Permissions that statements, views and procedures need
 
-Made by `make permissions` from the engine's registry (crates/engine/src/security/asked.rs) and the cases of its test
+Made by `make permissions` from the engine's registry (crates/engine/src/permissions.rs) and the cases of its test
 (crates/engine/tests/it/permissions), which runs each text as a user without permissions and then after each GRANT. *Refused
 with* has the error without the permission; *runs with* has the grants of the test.
 

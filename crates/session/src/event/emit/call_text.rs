@@ -1,9 +1,9 @@
-//! `CallText`: a call as the statement that a batch would have made of it, `exec dbo.p @a=1,@b=N'x'`; and
-//! what it gives back, `@a=1,@b=N'x'`.
+//! `CallText`: an RPC as the equivalent statement, `exec dbo.p @a=1,@b=N'x'`, and its OUTPUT
+//! parameters as `@a=1,@b=N'x'`.
 //!
-//! It is written for each call while an event session looks at calls. So it is written into a buffer of
-//! the thread's, byte by byte: what is ASCII, as nearly all of it, needs neither an allocation nor a
-//! formatter; and binary data gets its digits when somebody reads the event.
+//! The text is built for each call while an event session collects calls. It is written byte by
+//! byte into a per-thread buffer: ASCII, which is nearly all of it, needs no allocation and no
+//! formatter. Binary data is converted to digits when the event is read.
 
 use std::cell::Cell;
 use std::io::Write;
@@ -16,12 +16,12 @@ use types::{DataType, Mode, Value as Sql};
 use crate::deferred::Output;
 use crate::{Rpc, RpcTarget, SessionState};
 
-/// Characters of a value that are shown at most.
+/// Maximum number of characters shown of a value.
 const VALUE_MAX: usize = 4_000;
-/// A longer buffer is given back to the allocator.
+/// A longer buffer is freed after use.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 
-/// Memory for the next call.
+/// Buffers kept for the next call.
 #[derive(Default)]
 struct Kept {
     statement: MixedText,
@@ -33,7 +33,7 @@ thread_local! {
         const { Cell::new(Kept { statement: MixedText::new(), name: String::new() }) };
 }
 
-/// A call as a statement.
+/// A call as the equivalent statement.
 #[derive(Debug)]
 pub(crate) struct CallText {
     statement: MixedText,
@@ -41,9 +41,9 @@ pub(crate) struct CallText {
 }
 
 impl CallText {
-    /// Writes a call, before its values are taken out of it.
+    /// Writes a call, before its values are moved out.
     pub(crate) fn of(session: &SessionState, rpc: &Rpc<'_>) -> Self {
-        // While a thread ends there is nothing kept.
+        // A thread that is exiting keeps no buffer.
         let Kept { statement, mut name } = KEPT.try_with(Cell::take).unwrap_or_default();
         let mut statement = MixedText::in_memory_of(statement);
         name.clear();
@@ -77,17 +77,17 @@ impl CallText {
         Self { statement, name }
     }
 
-    /// The name of what is called.
+    /// Returns the name of the called procedure.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The whole statement, as an event carries it.
+    /// Returns the statement as an event value.
     pub(crate) fn statement(&self) -> Value<'_> {
         Value::Mixed(self.statement.runs())
     }
 
-    /// The whole statement.
+    /// Returns the statement as text.
     pub(crate) fn to_text(&self) -> String {
         written(&self.statement)
     }
@@ -111,7 +111,7 @@ fn written(mixed: &MixedText) -> String {
     text.unwrap_or_default()
 }
 
-/// What came back in OUTPUT parameters, as a call has its parameters: `@a=1,@b=N'x'`.
+/// Returns the OUTPUT parameters as text: `@a=1,@b=N'x'`.
 pub(crate) fn given_back(session: &SessionState, outputs: &[Output]) -> String {
     let mut all = MixedText::default();
     for (place, output) in outputs.iter().enumerate() {
@@ -143,11 +143,11 @@ fn put_name(session: &SessionState, rpc: &Rpc<'_>, to: &mut String) {
 }
 
 fn put_shown(to: &mut Vec<u8>, shown: std::fmt::Arguments<'_>) {
-    // Nothing fails to be written to memory.
+    // Writing to memory cannot fail.
     let _ = to.write_fmt(shown);
 }
 
-/// Writes a value as a literal.
+/// Writes a value as a T-SQL literal.
 fn put(value: &Sql, ty: &ColumnType, session: &SessionState, to: &mut MixedText) {
     if let Sql::VarBinary(bytes) = value {
         return to.binary(&bytes[..bytes.len().min(VALUE_MAX)]);
@@ -177,8 +177,8 @@ fn put(value: &Sql, ty: &ColumnType, session: &SessionState, to: &mut MixedText)
     });
 }
 
-/// Writes a string that is no longer than what is shown and has nothing but ASCII and no quotation
-/// mark; tells whether it was one.
+/// Writes a string that is not longer than the limit, is ASCII, and contains no quotation mark;
+/// returns whether it was such a string.
 fn put_ascii(value: &Sql, to: &mut Vec<u8>) -> bool {
     let is_plain = |letter: u8| letter.is_ascii() && letter != b'\'';
     match value {
@@ -204,7 +204,7 @@ fn put_text(text: &str, to: &mut Vec<u8>) {
     }
 }
 
-/// The text of a value that is no number.
+/// Returns the text of a value that is not a number.
 fn text_of(value: &Sql, ty: &ColumnType, session: &SessionState) -> String {
     if let Some(text) = value.as_text(ty.collation) {
         return text;

@@ -6,12 +6,12 @@ use crate::SessionState;
 use crate::event::context::fire;
 use crate::event::list::{CHECKPOINT_BEGIN, CHECKPOINT_END};
 
-/// Notes that a checkpoint begins.
+/// Fires checkpoint_begin: a CHECKPOINT statement starts.
 pub fn begin(session: &SessionState) {
     tell(session, &CHECKPOINT_BEGIN);
 }
 
-/// Notes that a checkpoint has ended.
+/// Fires checkpoint_end: a CHECKPOINT statement has finished.
 pub fn end(session: &SessionState) {
     tell(session, &CHECKPOINT_END);
 }

@@ -1,5 +1,5 @@
-//! Row groups are compressed: column_store_index_build_process_segment as their rows come, and
-//! columnstore_tuple_mover_begin_compress and _end_compress when they lie in the delta store.
+//! Compression of row groups: column_store_index_build_process_segment when rows are inserted, and
+//! columnstore_tuple_mover_begin_compress and _end_compress for closed delta stores.
 
 use sos::xe::{self, Value};
 
@@ -14,16 +14,16 @@ use crate::event::list::{
 };
 use catalog::TableDef;
 
-/// A row group that is watched.
+/// A row group whose compression is measured.
 pub struct Compressing(Option<Begun>);
 
-/// Notes that a row group begins to be compressed.
+/// Notes that compression of a row group begins.
 #[inline]
 pub fn begin() -> Compressing {
     Compressing(xe::enabled(&COLUMN_STORE_INDEX_BUILD_PROCESS_SEGMENT).then(Begun::now))
 }
 
-/// Notes that a row group has been compressed.
+/// Fires column_store_index_build_process_segment for a compressed row group.
 #[inline]
 pub fn end(session: &SessionState, begun: &Compressing, table: &TableDef, rows: usize) {
     if let Some(begun) = begun.0 {
@@ -37,7 +37,7 @@ pub fn end(session: &SessionState, begun: &Compressing, table: &TableDef, rows: 
     }
 }
 
-/// Notes that the tuple mover begins to compress so many rows.
+/// Fires columnstore_tuple_mover_begin_compress for this many rows.
 pub fn moving_begins(table: &TableDef, rows: usize) -> Compressing {
     if xe::enabled(&COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS) {
         let [database, object] = names(table);
@@ -47,7 +47,7 @@ pub fn moving_begins(table: &TableDef, rows: usize) -> Compressing {
     Compressing(xe::enabled(&COLUMNSTORE_TUPLE_MOVER_END_COMPRESS).then(Begun::now))
 }
 
-/// Notes what it has done; `bytes` are those of the segments.
+/// Fires columnstore_tuple_mover_end_compress; `bytes` is the size of the segments.
 pub fn moving_ends(begun: &Compressing, table: &TableDef, moved: &Moved, bytes: usize) {
     if let Some(begun) = begun.0 {
         let (elapsed_us, worker_us) = begun.spent_us();

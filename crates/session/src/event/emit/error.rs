@@ -1,4 +1,4 @@
-//! Messages are reported: error_reported.
+//! Reported messages: error_reported.
 
 use sos::xe::{self, Value};
 use types::Error;
@@ -7,23 +7,23 @@ use crate::SessionState;
 use crate::event::context::fire;
 use crate::event::list::ERROR_REPORTED;
 
-/// Numbers from here on are users' own.
+/// First message number that users may define.
 const USER_MESSAGE_FIRST: i32 = 50_000;
 /// Keys of the maps of `list/error.rs`.
 const SERVER: u32 = 2;
 const TO_USER: u32 = 8;
 const TO_NOBODY: u32 = 16;
 
-/// Who gets a message.
+/// The receiver of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receiver {
-    /// The client.
+    /// The client of the session.
     Client,
-    /// A CATCH block.
+    /// A CATCH block of a procedure or batch.
     Catch,
 }
 
-/// Notes that a message is reported.
+/// Fires error_reported for a message.
 #[inline]
 pub fn reported(session: &SessionState, error: &Error, to: Receiver) {
     if xe::enabled(&ERROR_REPORTED) {
@@ -31,7 +31,7 @@ pub fn reported(session: &SessionState, error: &Error, to: Receiver) {
     }
 }
 
-/// Notes that a login was refused: there is no session that could be asked about.
+/// Fires error_reported for a refused login, which has no session.
 pub fn login_failed(error: &Error) {
     if xe::enabled(&ERROR_REPORTED) {
         xe::fire(&ERROR_REPORTED, &values(error, Receiver::Client));

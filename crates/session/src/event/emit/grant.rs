@@ -1,20 +1,20 @@
-//! Memory that a query has had goes back: query_memory_grant_usage.
+//! Release of a query's memory: query_memory_grant_usage.
 
 use sos::xe::{self, Value};
 
 use crate::event::list::QUERY_MEMORY_GRANT_USAGE;
 use crate::grant::GrantNow;
 
-/// Grants below this are not told of, as in SQL Server.
+/// Smaller grants fire no event, as in SQL Server.
 const GRANT_MIN_BYTES: u64 = 5 << 20;
 
-/// Whether anybody wants to know: one load.
+/// Returns whether an event session collects the event: one load.
 #[inline]
 pub fn is_wanted() -> bool {
     xe::enabled(&QUERY_MEMORY_GRANT_USAGE)
 }
 
-/// Notes that the last operator of a query has given its memory back.
+/// Fires the event once the last operator of a query has released its memory.
 #[cold]
 pub fn used(grant: &GrantNow) {
     if grant.used_max < GRANT_MIN_BYTES {

@@ -1,4 +1,5 @@
-//! Locks: lock_acquired, lock_released, lock_cancel, lock_timeout, lock_deadlock, xml_deadlock_report.
+//! Locks: lock_acquired, lock_released, lock_cancel, lock_timeout, lock_deadlock,
+//! xml_deadlock_report.
 
 use std::fmt::Write;
 use std::hash::BuildHasher;
@@ -20,17 +21,17 @@ const APPLICATION: u32 = 10;
 const BY_TRANSACTION: u32 = 1;
 const BY_SESSION: u32 = 3;
 
-/// A request for a lock, where anybody wants to know of those.
+/// Time of a lock request, if an event session collects its outcome.
 pub struct Asked(Option<u64>);
 
-/// Notes that a lock is asked for.
+/// Notes that a lock is requested.
 #[inline]
 pub fn asked() -> Asked {
     let events = [&LOCK_ACQUIRED, &LOCK_CANCEL, &LOCK_TIMEOUT, &LOCK_DEADLOCK];
     Asked(events.into_iter().any(xe::enabled).then(sos::clock::now_ticks))
 }
 
-/// Notes what became of the request.
+/// Fires the event for the outcome of the request.
 #[inline]
 pub fn answered(
     session: &SessionState,
@@ -52,7 +53,7 @@ pub fn answered(
     }
 }
 
-/// Notes that a lock is given back.
+/// Fires lock_released for a lock.
 #[inline]
 pub fn released(session: &SessionState, key: &LockKey, scope: LockScope) {
     if xe::enabled(&LOCK_RELEASED) {
@@ -62,7 +63,7 @@ pub fn released(session: &SessionState, key: &LockKey, scope: LockScope) {
     }
 }
 
-/// Notes that all locks of a scope are about to be given back.
+/// Fires lock_released for all locks of a scope, before they are released.
 #[inline]
 pub fn released_all(session: &SessionState, scope: LockScope) {
     if xe::enabled(&LOCK_RELEASED) {
@@ -129,7 +130,7 @@ fn mode_key(key: &LockKey, mode: LockMode) -> u32 {
     }
 }
 
-/// Notes a deadlock that was found and ended.
+/// Fires the events of a deadlock that was found and resolved.
 #[cold]
 pub fn deadlock(instance: &Instance, deadlock: &Deadlock) {
     if xe::enabled(&XML_DEADLOCK_REPORT) {
@@ -138,7 +139,7 @@ pub fn deadlock(instance: &Instance, deadlock: &Deadlock) {
     }
 }
 
-/// The report, as SQL Server shapes it.
+/// Returns the deadlock report in SQL Server's format.
 fn report(instance: &Instance, deadlock: &Deadlock) -> String {
     let process = |session: u32| format!("process{session}");
     let mut xml = format!(
@@ -156,7 +157,7 @@ fn report(instance: &Instance, deadlock: &Deadlock) -> String {
         let login = card.map_or("", |card| card.login.as_str());
         let facts = card.map(|card| card.facts());
         let client = facts.as_ref().map(|facts| &facts.client);
-        // Nothing fails to be written to a text.
+        // Writing to a string cannot fail.
         let _ = write!(
             xml,
             "<process id=\"{}\" spid=\"{id}\" sbid=\"0\" ecid=\"0\" priority=\"{}\" \
@@ -207,15 +208,15 @@ fn escaped(text: &str) -> String {
     crate::event::xml::escaped(text)
 }
 
-/// Describes an application lock as `sys.dm_tran_locks` does: its principal, the beginning of its
-/// name, and a hash of all of it.
+/// Describes an application lock as `sys.dm_tran_locks` does: its principal, the first characters
+/// of its name, and a hash of the whole name.
 pub fn describe_key(key: &LockKey) -> String {
     const CLEAR_CHARACTERS: usize = 32;
     let name: String = key.name.chars().take(CLEAR_CHARACTERS).collect();
     format!("{}:[{name}]:({:08x})", key.principal, hash(key))
 }
 
-/// FNV-1a, to tell names apart that begin alike.
+/// Returns the FNV-1a hash of a lock's name, to distinguish names with a common prefix.
 pub fn hash(key: &LockKey) -> u32 {
     let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     key.name.bytes().fold(0x811c_9dc5, step)

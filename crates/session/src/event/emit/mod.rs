@@ -1,5 +1,5 @@
-//! The probes: one function for each thing that happens, called where it happens. What an event carries is
-//! gathered only when a session wants it.
+//! The probes: one function for each event, called where it occurs. The values of an event are
+//! computed only if an event session collects it.
 
 mod call_text;
 pub mod checkpoint;
@@ -12,12 +12,12 @@ pub mod session;
 pub mod statement;
 pub mod transaction;
 
-/// Microseconds between two readings of the cycle counter.
+/// Converts ticks of the cycle counter to microseconds.
 fn us(ticks: u64) -> u64 {
     sos::clock::ticks_to_ns(ticks) / 1_000
 }
 
-/// The time and the CPU time at which something began.
+/// Elapsed and CPU time at which something began.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
     ticks: u64,
@@ -25,19 +25,19 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Notes that something begins.
+    /// Reads the clock now.
     pub fn now() -> Self {
         let (spent, ticks) = plan::stats::spent_now();
         Self { ticks, worker: spent.worker() }
     }
 
-    /// Notes that something has begun at the thread's last edge.
+    /// Takes the time of the thread's last ledger edge.
     pub fn at_edge() -> Self {
         let (spent, ticks) = plan::stats::spent_at_edge();
         Self { ticks, worker: spent.worker() }
     }
 
-    /// Microseconds since then, and microseconds of CPU time.
+    /// Returns the elapsed and the CPU time since then, in microseconds.
     fn spent_us(self) -> (u64, u64) {
         let now = Self::now();
         let (elapsed, worker) =

@@ -1,5 +1,6 @@
-//! Requests begin and end: rpc_starting and rpc_completed, sql_batch_starting and sql_batch_completed,
-//! attention. A batch that announces a bulk load ends when the rows have been loaded.
+//! Start and end of requests: rpc_starting and rpc_completed, sql_batch_starting and
+//! sql_batch_completed, attention. A batch that announces a bulk load ends when the rows are
+//! loaded.
 
 use sos::xe::{self, Value};
 
@@ -13,18 +14,18 @@ use crate::event::list::{
 use crate::stop::Stop;
 use crate::{Reset, Rpc, SessionState};
 
-/// How a request ended, by the map's keys.
+/// How a request ended: keys of the map.
 const OK: u32 = 0;
 const ERROR: u32 = 1;
 const ABORT: u32 = 2;
 
-/// A batch that is watched.
+/// A batch between its start and end events.
 pub struct Batch {
     context: bool,
     begun: Option<Begun>,
 }
 
-/// Notes that a batch begins.
+/// Fires sql_batch_starting, and publishes the context of the batch.
 #[inline]
 pub fn batch_starting(session: &SessionState, text: &str) -> Batch {
     let context = context::begin(session, || text.to_owned());
@@ -34,7 +35,7 @@ pub fn batch_starting(session: &SessionState, text: &str) -> Batch {
     Batch { context, begun: xe::enabled(&SQL_BATCH_COMPLETED).then(Begun::now) }
 }
 
-/// Notes that a batch has ended.
+/// Fires sql_batch_completed with the duration and the result.
 #[inline]
 pub fn batch_completed(
     session: &SessionState,
@@ -66,28 +67,28 @@ fn complete(session: &SessionState, (duration, cpu): (u64, u64), text: &str, res
     fire_of(session, text, &SQL_BATCH_COMPLETED, &values);
 }
 
-/// A batch that has announced a bulk load, where anybody wants to know of its end.
+/// A batch that has announced a bulk load, if an event session collects its end.
 pub struct Announced {
     text: String,
-    /// When it began, and the CPU time that it has taken.
+    /// Its start, and its CPU time so far.
     began: u64,
     cpu_us: u64,
 }
 
-/// Notes that a batch has announced a bulk load: its end is that of the load.
+/// Notes that a batch has announced a bulk load: it ends with the load.
 pub fn batch_suspended(batch: Batch, text: &str) -> Option<Announced> {
     context::end(batch.context);
     let begun = batch.begun?;
     Some(Announced { text: text.to_owned(), began: begun.ticks, cpu_us: begun.spent_us().1 })
 }
 
-/// A bulk load that is watched.
+/// A bulk load between its start and end.
 pub struct Load {
     context: bool,
     watched: Option<(Announced, Begun)>,
 }
 
-/// Notes that the rows of a bulk load come.
+/// Notes that the rows of a bulk load arrive.
 #[inline]
 pub fn batch_resumed(session: &SessionState, announced: Option<Announced>) -> Load {
     let text = || announced.as_ref().map(|announced| announced.text.clone()).unwrap_or_default();
@@ -95,7 +96,7 @@ pub fn batch_resumed(session: &SessionState, announced: Option<Announced>) -> Lo
     Load { context, watched: announced.map(|announced| (announced, Begun::now())) }
 }
 
-/// Notes that the rows of a bulk load have been loaded, and with that that the batch has ended.
+/// Notes that the rows of a bulk load are loaded, which ends its batch.
 #[inline]
 pub fn bulk_completed(session: &SessionState, load: Load, outcome: &Result<(), Stop>) {
     if let Some((announced, begun)) = load.watched {
@@ -105,7 +106,7 @@ pub fn bulk_completed(session: &SessionState, load: Load, outcome: &Result<(), S
     context::end(load.context);
 }
 
-/// Notes that the rows of a bulk load will not come: the client does something else.
+/// Ends the batch of a bulk load whose client does something else instead.
 #[cold]
 pub fn batch_given_up(session: &SessionState, announced: Announced) {
     end_announced(session, &announced, announced.cpu_us, ABORT);
@@ -127,7 +128,7 @@ pub(crate) fn result(session: &SessionState, outcome: &Result<(), Stop>) -> u32 
     }
 }
 
-/// A call that is watched.
+/// An RPC between its start and end events.
 pub struct Call<'a> {
     context: bool,
     watched: Option<Watched<'a>>,
@@ -136,18 +137,18 @@ pub struct Call<'a> {
 struct Watched<'a> {
     begun: Begun,
     text: CallText,
-    /// The call as it came.
+    /// The call as received.
     stream: Option<&'a [u8]>,
 }
 
 impl Call<'_> {
-    /// Tells whether what comes back in OUTPUT parameters is to be kept for the call's end.
+    /// Returns whether OUTPUT parameters must be kept for the end event.
     pub fn asks_for_outputs(&self) -> bool {
         self.watched.is_some() && context::wants_output_parameters()
     }
 }
 
-/// Notes that a call begins. Its text is made before the values are taken out of it.
+/// Fires rpc_starting. Its text is built before the values are moved out of the call.
 #[inline]
 pub fn rpc_starting<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Call<'a> {
     let is_watched = xe::enabled(&RPC_STARTING) || xe::enabled(&RPC_COMPLETED);
@@ -168,7 +169,7 @@ pub fn rpc_starting<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Call<'a> {
 
 #[cold]
 fn watch<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Watched<'a> {
-    // The last edge is the end of receiving, or the end of the call before: that one was watched, too.
+    // The last edge is the end of receiving, or of the previous call, which was measured too.
     let begun = Begun::at_edge();
     Watched { begun, text: CallText::of(session, rpc), stream: rpc.stream }
 }
@@ -177,7 +178,7 @@ fn bytes_of(stream: Option<&[u8]>) -> Value<'_> {
     stream.map_or(Value::Null, Value::Bytes)
 }
 
-/// Notes that a call has ended; with what came back in OUTPUT parameters, if that was kept.
+/// Fires rpc_completed, with the OUTPUT parameters if they were kept.
 #[inline]
 pub fn rpc_completed(
     session: &SessionState,
@@ -212,7 +213,7 @@ pub fn rpc_completed(
     context::end(call.context);
 }
 
-/// The key of a reset in the map.
+/// Returns the key of a reset in the map of resets.
 pub fn reset_key(reset: Reset) -> u32 {
     match reset {
         Reset::All => 1,
@@ -220,7 +221,7 @@ pub fn reset_key(reset: Reset) -> u32 {
     }
 }
 
-/// Notes that a client has cancelled what it had asked for.
+/// Fires attention: the client has cancelled its request.
 pub fn attention(session: &SessionState) {
     if xe::enabled(&ATTENTION) {
         let since = sos::clock::now_ticks().saturating_sub(session.meter.live().started());

@@ -1,4 +1,4 @@
-//! Sessions come and go: login, logout, existing_connection.
+//! Start and end of sessions: login, logout, existing_connection.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::event::list::{EXISTING_CONNECTION, LOGIN, LOGOUT};
 use crate::instance::SessionCard;
 use crate::{Options, SessionState};
 
-/// Notes a login; `cached` says that it is a pooled connection that was reset.
+/// Fires login; `cached` for a pooled connection that was reset.
 pub fn login(session: &SessionState, cached: bool) {
     if !xe::enabled(&LOGIN) {
         return;
@@ -30,7 +30,7 @@ pub fn login(session: &SessionState, cached: bool) {
     fire(session, &LOGIN, &values);
 }
 
-/// Notes the end of a session; `cached` says that its connection goes back to a pool.
+/// Fires logout; `cached` for a connection that returns to its pool.
 pub fn logout(session: &SessionState, since: u64, cached: bool) {
     if !xe::enabled(&LOGOUT) {
         return;
@@ -51,7 +51,7 @@ pub fn logout(session: &SessionState, since: u64, cached: bool) {
     fire(session, &LOGOUT, &values);
 }
 
-/// Tells an event session that starts, by its address, of a connection that is there.
+/// Fires existing_connection to a starting event session, given by its address, for one connection.
 pub fn existing(session: &SessionState, started: usize, card: &Arc<SessionCard>) {
     let facts = card.facts();
     let database = session.catalog.database(&facts.database).map_or(0, |database| database.id);
@@ -68,12 +68,12 @@ pub fn existing(session: &SessionState, started: usize, card: &Arc<SessionCard>)
     fire_at(session, started, &EXISTING_CONNECTION, &values);
 }
 
-/// Whether a session wants to know of the connections that are there.
+/// Returns whether an event is existing_connection.
 pub fn wants_existing(event: &'static Event) -> bool {
     *event == EXISTING_CONNECTION
 }
 
-/// The options that a login has, as SET statements.
+/// Returns the login's options as SET statements.
 fn options_text(options: &Options) -> String {
     let switch = |on: bool| if on { "on" } else { "off" };
     format!(
@@ -91,7 +91,7 @@ fn options_text(options: &Options) -> String {
     )
 }
 
-/// The same as bits, as `@@OPTIONS` numbers them.
+/// Returns the same options as bits, numbered like `@@OPTIONS`.
 fn options_bits(options: &Options) -> [u8; 4] {
     options.bits().to_le_bytes()
 }

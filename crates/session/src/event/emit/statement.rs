@@ -1,4 +1,5 @@
-//! Statements and modules: sql_statement_*, sp_statement_*, module_start, module_end,
+//! Start and end of statements and modules: sql_statement_*, sp_statement_*, module_start,
+//! module_end,
 //! query_post_execution_showplan.
 
 use sos::xe::{self, Value};
@@ -14,19 +15,19 @@ use catalog::{ModuleDef, ProcedureDef};
 use plan::program::{Leaf, Program, Routine, RoutineKind, Step, StepKind};
 use plan::stats::{Handle, Module};
 
-/// Types of objects, by the map's keys.
+/// Object types: keys of the map.
 const PROC: u32 = 8_272;
 const FUNCTION: u32 = 20_038;
 const ADHOC: u32 = 20_801;
 const TRIGGER: u32 = 21_076;
 
-/// A statement that is followed.
+/// A statement between its start and end events.
 pub struct Followed {
     begun: Begun,
     place: Place,
 }
 
-/// Where a statement stands.
+/// The location of a statement.
 struct Place {
     line: i64,
     start: i32,
@@ -36,7 +37,7 @@ struct Place {
     object: String,
 }
 
-/// Notes that a statement begins, where anybody follows those.
+/// Fires the start event of a statement, if statements are followed.
 #[cold]
 pub fn starting(
     session: &SessionState,
@@ -71,7 +72,7 @@ pub fn starting(
     Followed { begun: Begun::now(), place }
 }
 
-/// Notes that a statement has ended.
+/// Fires the end event of a statement.
 #[cold]
 pub fn completed(session: &SessionState, program: &Program, step: &Step, followed: &Followed) {
     let place = &followed.place;
@@ -80,7 +81,7 @@ pub fn completed(session: &SessionState, program: &Program, step: &Step, followe
     if !xe::enabled(event) {
         return;
     }
-    // What it has called has left its own.
+    // The statements it has called have left their own frames.
     context::enter_statement(session, frame(program, step, place));
     let (duration, cpu) = followed.begun.spent_us();
     let (line, start, end) = place.numbers();
@@ -143,7 +144,7 @@ impl Place {
     }
 }
 
-/// The module whose body a program is.
+/// Returns the module whose body a program is.
 fn module_of(program: &Program) -> Option<Module> {
     let procedure = program.books.as_ref().and_then(|books| books.module());
     let routine = |routine: Routine| Module {
@@ -153,7 +154,7 @@ fn module_of(program: &Program) -> Option<Module> {
     procedure.or_else(|| program.routine.map(routine))
 }
 
-/// What the module is.
+/// Returns the object type of a program's module, as a map key.
 fn object_type_of(program: &Program, procedure: &str) -> u32 {
     match program.routine {
         Some(routine) => type_of(routine.kind),
@@ -169,7 +170,7 @@ const fn type_of(kind: RoutineKind) -> u32 {
     }
 }
 
-/// The statement as a stack of statements has it.
+/// Returns the statement as a frame of the statement stack.
 fn frame(program: &Program, step: &Step, place: &Place) -> Frame {
     let handles = program.books.as_ref();
     let bytes = |handle: Option<&Handle>| {
@@ -207,23 +208,23 @@ pub struct Called<'m> {
 }
 
 impl<'m> Called<'m> {
-    /// A procedure.
+    /// Returns the call of a procedure.
     pub fn procedure(procedure: &'m ProcedureDef) -> Self {
         let module = Module { database_id: procedure.database_id, object_id: procedure.id };
         Self { module, object_type: PROC, name: &procedure.name }
     }
 
-    /// A trigger or function.
+    /// Returns the call of a trigger or function.
     pub fn routine(module: &'m ModuleDef, kind: RoutineKind) -> Self {
         let of = Module { database_id: module.database_id, object_id: module.id };
         Self { module: of, object_type: type_of(kind), name: &module.name }
     }
 }
 
-/// A module that is followed.
+/// A module between its start and end events.
 pub struct Entered(Option<Begun>);
 
-/// Notes that a module begins.
+/// Fires module_start for a called module.
 #[inline]
 pub fn module_start(session: &SessionState, called: Called<'_>) -> Entered {
     if xe::enabled(&MODULE_START) {
@@ -239,7 +240,7 @@ pub fn module_start(session: &SessionState, called: Called<'_>) -> Entered {
     Entered(xe::enabled(&MODULE_END).then(Begun::now))
 }
 
-/// Notes that a module has ended.
+/// Fires module_end for a module that has returned.
 #[inline]
 pub fn module_end(session: &SessionState, called: Called<'_>, entered: &Entered) {
     if let Some(begun) = entered.0 {
@@ -256,13 +257,13 @@ pub fn module_end(session: &SessionState, called: Called<'_>, entered: &Entered)
     }
 }
 
-/// Whether anybody wants the plans of statements that have run: one load.
+/// Returns whether an event session collects plans of executed statements: one load.
 #[inline]
 pub fn wants_plans() -> bool {
     xe::enabled(&QUERY_POST_EXECUTION_SHOWPLAN)
 }
 
-/// Notes that a statement has run, with its plan.
+/// Fires query_post_execution_showplan with the plan of a statement.
 #[cold]
 pub fn plan(session: &SessionState, (program, procedure): (&Program, &str), ms: u64, xml: &str) {
     let module = module_of(program);

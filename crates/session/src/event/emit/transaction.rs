@@ -1,4 +1,4 @@
-//! Requests that manage transactions without T-SQL: begin_tran_*, commit_tran_*, rollback_tran_*,
+//! Transaction manager requests, without T-SQL: begin_tran_*, commit_tran_*, rollback_tran_*,
 //! save_tran_*.
 
 use sos::xe::{self, Event, Value};
@@ -12,7 +12,7 @@ use crate::event::list::{
 use crate::stop::Stop;
 use crate::{SessionState, TransactionRequest};
 
-/// A request that is watched.
+/// A request between its start and end events.
 pub struct Managed {
     context: bool,
     watched: Option<Watched>,
@@ -22,11 +22,11 @@ struct Watched {
     begun: Begun,
     text: String,
     completed: &'static Event,
-    /// Whether the next transaction begins with it, where that can be asked for.
+    /// Whether the next transaction begins with it; `None` for a request that cannot.
     begins_next: Option<bool>,
 }
 
-/// Notes that a request begins.
+/// Fires the start event of a request.
 #[inline]
 pub fn starting(session: &SessionState, request: &TransactionRequest<'_>) -> Managed {
     let (starting, completed) = match request {
@@ -61,7 +61,7 @@ fn watch(
     Watched { begun: Begun::now(), text, completed, begins_next }
 }
 
-/// The request as a statement.
+/// Returns the request as the equivalent statement.
 fn statement(request: &TransactionRequest<'_>) -> String {
     let (verb, name) = match request {
         TransactionRequest::Begin(_, name) => ("BEGIN", *name),
@@ -73,7 +73,7 @@ fn statement(request: &TransactionRequest<'_>) -> String {
     format!("{verb} TRANSACTION{space}{name}")
 }
 
-/// Notes that the request has ended.
+/// Fires the end event of the request.
 #[inline]
 pub fn completed(session: &SessionState, managed: Managed, outcome: &Result<(), Stop>) {
     if let Some(Watched { begun, text, completed, begins_next }) = &managed.watched

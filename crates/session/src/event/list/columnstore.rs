@@ -1,11 +1,11 @@
-//! Columnstores: row groups that are compressed as their rows come.
+//! Events of columnstore indexes: compression of row groups.
 
 use sos::xe::FieldType::{Int32, UInt32, UInt64};
 use sos::xe::{Channel, Event};
 
 use super::{event, field};
 
-/// Rows have been compressed as they came.
+/// Rows were compressed while being inserted.
 pub static COLUMN_STORE_INDEX_BUILD_PROCESS_SEGMENT: Event = event(
     "column_store_index_build_process_segment",
     "Occurs when a row group is compressed as its rows come",
@@ -18,7 +18,7 @@ pub static COLUMN_STORE_INDEX_BUILD_PROCESS_SEGMENT: Event = event(
 )
 .found_under(Channel::Analytic, "index");
 
-/// The tuple mover begins with a delta store that is closed.
+/// The tuple mover begins to compress a closed delta store.
 pub static COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS: Event = event(
     "columnstore_tuple_mover_begin_compress",
     "Occurs when the tuple mover starts compressing a delta store",
@@ -30,7 +30,7 @@ pub static COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS: Event = event(
 )
 .found_under(Channel::Operational, "index");
 
-/// The tuple mover has made a row group of a delta store.
+/// The tuple mover has compressed a delta store into a row group.
 pub static COLUMNSTORE_TUPLE_MOVER_END_COMPRESS: Event = event(
     "columnstore_tuple_mover_end_compress",
     "Occurs when the tuple mover is done compressing a delta store",

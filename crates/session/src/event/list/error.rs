@@ -1,4 +1,4 @@
-//! Messages and attentions.
+//! Events of messages and attentions.
 
 use sos::xe::FieldType::{Boolean, Int32, Map, UInt32, UInt64, UnicodeString};
 use sos::xe::{Channel, Event};
@@ -6,7 +6,7 @@ use sos::xe::{Channel, Event};
 use super::{event, field};
 use crate::event::map::{ERROR_CATEGORY, ERROR_DESTINATION};
 
-/// A message goes to a client or to a CATCH block.
+/// A message is sent to a client or passed to a CATCH block.
 pub static ERROR_REPORTED: Event = event(
     "error_reported",
     "Occurs when an error is reported",
@@ -23,7 +23,7 @@ pub static ERROR_REPORTED: Event = event(
 )
 .found_under(Channel::Admin, "errors");
 
-/// A client has cancelled what it had asked for.
+/// A client has cancelled its request.
 pub static ATTENTION: Event = event(
     "attention",
     "Indicates that a cancel operation, client-interrupt request or broken client connection has occurred",

@@ -1,4 +1,4 @@
-//! Locks that applications name, locks of a table's schema, and deadlocks among those and rows.
+//! Events of application locks, schema locks, and deadlocks that involve them or rows.
 
 use sos::xe::FieldType::{Int32, Int64, Map, UInt32, UInt64, UnicodeString, Xml};
 use sos::xe::{Channel, Event, Field, Setting};
@@ -31,26 +31,26 @@ const fn lock(name: &'static str, description: &'static str) -> Event {
     event(name, description, FIELDS).found_under(Channel::Analytic, "lock").with_settings(SETTINGS)
 }
 
-/// A lock is held.
+/// A lock was granted.
 pub static LOCK_ACQUIRED: Event = lock("lock_acquired", "Occurs when a lock is acquired");
 
-/// A lock is given back.
+/// A lock was released.
 pub static LOCK_RELEASED: Event = lock("lock_released", "Occurs when a lock is released");
 
-/// A request for a lock was cancelled by its client.
+/// A lock request was cancelled by its client.
 pub static LOCK_CANCEL: Event =
     lock("lock_cancel", "Occurs when a request for a lock is cancelled");
 
-/// A request for a lock has waited too long.
+/// A lock request timed out.
 pub static LOCK_TIMEOUT: Event = lock("lock_timeout", "Occurs when a request for a lock times out");
 
-/// A request for a lock was chosen to end a deadlock.
+/// A lock request was chosen as deadlock victim.
 pub static LOCK_DEADLOCK: Event = lock(
     "lock_deadlock",
     "Occurs when an attempt to acquire a lock is cancelled for the victim of a deadlock",
 );
 
-/// A deadlock was found and ended.
+/// A deadlock was found and resolved.
 pub static XML_DEADLOCK_REPORT: Event = event(
     "xml_deadlock_report",
     "Produces a deadlock report in XML format",

@@ -1,5 +1,5 @@
-//! The engine's events, by family, each declared once: the probe that fires it, the statement that names
-//! it and the views that list it take it from here.
+//! The engine's events, by family. Each is declared once: the probe that fires it, the statements
+//! that name it and the views that list it all use the declaration.
 
 mod checkpoint;
 mod columnstore;
@@ -34,10 +34,10 @@ pub use transaction::{
     ROLLBACK_TRAN_COMPLETED, ROLLBACK_TRAN_STARTING, SAVE_TRAN_COMPLETED, SAVE_TRAN_STARTING,
 };
 
-/// How many there are.
+/// Number of events in [`EVENTS`].
 pub const COUNT: usize = 38;
 
-/// All of them.
+/// All events of the engine.
 pub static EVENTS: [&Event; COUNT] = [
     &RPC_STARTING,
     &RPC_COMPLETED,
@@ -79,7 +79,7 @@ pub static EVENTS: [&Event; COUNT] = [
     &LOG_FLUSH_COMPLETE,
 ];
 
-/// Whether an event is one of statements or modules: those are followed only where somebody asks.
+/// Returns whether an event is about statements or modules, which are followed only when needed.
 pub fn is_of_statements(event: &'static Event) -> bool {
     let of_statements: [&Event; 7] = [
         &SQL_STATEMENT_STARTING,
@@ -93,8 +93,8 @@ pub fn is_of_statements(event: &'static Event) -> bool {
     of_statements.contains(&event)
 }
 
-/// Whether an event is fired where the session is not at hand: what is asked about its request has to be
-/// left when that begins.
+/// Returns whether an event is fired where the session is not accessible, so that the context must
+/// be published when the request begins.
 pub fn is_fired_deep(event: &'static Event) -> bool {
     let deep: [&Event; 4] = [
         &QUERY_MEMORY_GRANT_USAGE,
@@ -113,12 +113,12 @@ const fn field(name: &'static str, field_type: FieldType, description: &'static 
     Field::new(name, field_type, description)
 }
 
-/// A field that is collected unless a session says otherwise.
+/// A setting for a field that is collected by default.
 const fn on(name: &'static str, field: &'static str, description: &'static str) -> Setting {
     Setting::new(name, field, true, description)
 }
 
-/// A field that is collected if a session says so.
+/// A setting for a field that is not collected by default.
 const fn off(name: &'static str, field: &'static str, description: &'static str) -> Setting {
     Setting::new(name, field, false, description)
 }

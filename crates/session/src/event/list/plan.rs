@@ -1,4 +1,4 @@
-//! Plans and the memory that they take.
+//! Events of plans and of the memory they use.
 
 use sos::xe::FieldType::{Int32, Map, UInt32, UInt64, UnicodeString, Xml};
 use sos::xe::{Channel, Event};
@@ -6,7 +6,7 @@ use sos::xe::{Channel, Event};
 use super::{event, field, off};
 use crate::event::map::OBJECT_TYPE;
 
-/// A query that kept rows has ended.
+/// A query that used a memory grant has ended.
 pub static QUERY_MEMORY_GRANT_USAGE: Event = event(
     "query_memory_grant_usage",
     "Occurs at the end of query processing for queries with memory grant over 5MB",

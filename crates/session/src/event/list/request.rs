@@ -1,4 +1,4 @@
-//! Requests: batches and remote procedure calls.
+//! Events of requests: batches and remote procedure calls.
 
 use sos::xe::FieldType::{BinaryData, Map, UInt64, UnicodeString};
 use sos::xe::{Channel, Event};
@@ -59,7 +59,7 @@ pub static RPC_COMPLETED: Event = event(
     ),
 ]);
 
-/// A batch begins.
+/// A batch of statements begins.
 pub static SQL_BATCH_STARTING: Event = event(
     "sql_batch_starting",
     "Occurs when a Transact-SQL batch has started executing",

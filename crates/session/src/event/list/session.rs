@@ -1,4 +1,4 @@
-//! Sessions that come and go.
+//! Events of logins and logouts.
 
 use sos::xe::FieldType::{BinaryData, Boolean, UInt32, UInt64, UnicodeString};
 use sos::xe::{Channel, Event, Setting};
@@ -48,7 +48,7 @@ pub static LOGOUT: Event = event(
 )
 .found_under(Channel::Analytic, "session");
 
-/// A session that was there when the event session started.
+/// A session existed when the event session started.
 pub static EXISTING_CONNECTION: Event = event(
     "existing_connection",
     "Occurs for each connection that exists when the event session starts",

@@ -1,4 +1,4 @@
-//! Statements and modules.
+//! Events of statements and modules.
 
 use sos::xe::FieldType::{Int32, Int64, Map, UInt32, UInt64, UnicodeString};
 use sos::xe::{Channel, Event};
@@ -104,7 +104,7 @@ pub static SP_STATEMENT_COMPLETED: Event = event(
     on("collect_statement", "statement", "Collects the statement"),
 ]);
 
-/// A module begins.
+/// A procedure, trigger or function begins.
 pub static MODULE_START: Event = event(
     "module_start",
     "Occurs when a module begins execution",

@@ -1,5 +1,5 @@
-//! Requests of a driver that manage transactions without T-SQL ([MS-TDS] 2.2.6.9), which Profiler calls
-//! "TM: ..". BEGIN TRANSACTION as a statement is a statement.
+//! Events of a driver's transaction manager requests ([MS-TDS] 2.2.6.9), which Profiler calls "TM:
+//! ..". A BEGIN TRANSACTION statement is an ordinary statement.
 
 use sos::xe::FieldType::{Boolean, Map, UInt64, UnicodeString};
 use sos::xe::{Channel, Event, Field, Setting};
@@ -29,7 +29,7 @@ pub static BEGIN_TRAN_STARTING: Event = request(
     &[STATEMENT],
 );
 
-/// It has ended.
+/// The request to begin has ended.
 pub static BEGIN_TRAN_COMPLETED: Event = request(
     "begin_tran_completed",
     "Occurs when a transaction manager request to begin a transaction has completed",
@@ -43,7 +43,7 @@ pub static COMMIT_TRAN_STARTING: Event = request(
     &[STATEMENT, NEXT],
 );
 
-/// It has ended.
+/// The request to commit has ended.
 pub static COMMIT_TRAN_COMPLETED: Event = request(
     "commit_tran_completed",
     "Occurs when a transaction manager request to commit a transaction has completed",
@@ -57,7 +57,7 @@ pub static ROLLBACK_TRAN_STARTING: Event = request(
     &[STATEMENT, NEXT],
 );
 
-/// It has ended.
+/// The request to roll back has ended.
 pub static ROLLBACK_TRAN_COMPLETED: Event = request(
     "rollback_tran_completed",
     "Occurs when a transaction manager request to roll a transaction back has completed",
@@ -71,7 +71,7 @@ pub static SAVE_TRAN_STARTING: Event = request(
     &[STATEMENT],
 );
 
-/// It has ended.
+/// The request for a savepoint has ended.
 pub static SAVE_TRAN_COMPLETED: Event = request(
     "save_tran_completed",
     "Occurs when a transaction manager request to save a transaction has completed",

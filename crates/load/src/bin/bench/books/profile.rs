@@ -22,9 +22,9 @@ const SHARE_MIN: f64 = 0.002;
 
 /// What the ledger calls the work of a function: the first rule that fits the innermost function that
 /// any rule fits. Functions without a rule belong to their caller, as they do under a label.
-const RULES: [(&str, &str); 30] = [
+const RULES: [(&str, &str); 39] = [
     ("sos::ledger", "observation: observing"),
-    ("engine::view", "user: view"),
+    ("views::", "user: view"),
     ("tds::response", "user: encode"),
     ("tds::value::encode", "user: encode"),
     ("server::sink", "user: encode"),
@@ -46,10 +46,19 @@ const RULES: [(&str, &str); 30] = [
     ("storage::validate", "user: commit"),
     ("storage::", "user: row"),
     ("engine::", "user: execute"),
+    ("executor::", "user: execute"),
+    ("interpreter::", "user: execute"),
+    ("procedures::", "user: execute"),
+    ("ddl::", "user: execute"),
+    ("explain::", "user: execute"),
+    ("vectorized::", "user: execute"),
+    ("metadata::", "user: execute"),
+    ("compile::", "user: execute"),
     ("plan::", "user: plan"),
     ("functions::", "user: execute"),
     ("catalog::", "user: execute"),
     ("server::connection", "user: decode"),
+    ("session::", "user: execute"),
     ("sos::sched", "user: scheduling"),
     ("sos::sys", "user: scheduling"),
     ("sos::", "user: background"),
@@ -135,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_stack_belongs_to_its_innermost_known_function() {
-        let outer = ("5c", "engine::exec::run::statement");
+        let outer = ("5c", "interpreter::Runner::statement");
         let found = |inner: &[(&str, &str)]| place(&stack(&[inner, &[outer]].concat()));
         assert_eq!(found(&[]), "user: execute");
         assert_eq!(found(&[("7f", "__memmove_avx")]), "user: execute");

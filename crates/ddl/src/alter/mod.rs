@@ -1,0 +1,770 @@
+//! ALTER TABLE.
+//!
+//! What changes the columns makes the table anew: a new table of storage, filled from the old one by an
+//! INSERT that is bound for it, takes its place in the catalog. Constraints and defaults change the
+//! definition alone, once the rows that are there are found to satisfy them.
+
+mod versioned;
+
+use std::sync::Arc;
+
+use sos::sync::Ordering;
+use tsql::ast::{
+    self, AlterTableAction, ColumnOption, ConstraintKind, DropElementKind, TableElement,
+};
+use types::{DataType, Error, Length, Msg, Result};
+
+use super::{table, versioning};
+use ::binder::Binder;
+use ::binder::dml::{Rewrite, bind_rewrite, bind_validation};
+use ::catalog::name::Name;
+use ::catalog::{
+    ColumnDef, IndexConstraint, IndexDef, IndexFilter, RowShape, ShownOptions, TableDef,
+    create_rows, index_spec, layout_of,
+};
+use ::compile::refuse;
+use ::compile::shape::index_option;
+use ::compile::shape::{Place, Shaper, skipped};
+use ::compile::table::created;
+use ::executor::{Cx, dml, fault};
+
+/// `object_id`s of constraints stand in several places; a name finds one of them.
+enum Named {
+    Index(usize),
+    Check(usize),
+    ForeignKey(usize),
+    Default(usize),
+}
+
+pub(crate) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
+    let table = table::find_alone(&alter.name, cx)?;
+    let is_trigger = matches!(alter.action, AlterTableAction::Trigger { .. });
+    if table.columnstore.is_some() && !is_trigger {
+        return refuse("ALTER TABLE of a table with a columnstore index");
+    }
+    versioned::check(&table, &alter.action, cx)?;
+    match &alter.action {
+        AlterTableAction::Add { check, elements } => {
+            add(&table, elements, *check != Some(false), cx)
+        }
+        AlterTableAction::AlterColumn(column) => alter_column(&table, column, cx),
+        AlterTableAction::Drop(elements) => drop(table, elements, cx),
+        AlterTableAction::CheckConstraint { validate, enable, names } => {
+            enable_constraints(&table, names, *enable, *validate == Some(true), cx)
+        }
+        AlterTableAction::Trigger { enable, names } => {
+            super::trigger::enable_on(&table, names, *enable, cx)
+        }
+        AlterTableAction::Rebuild { partition, options } => {
+            index_option::check_partition(partition.as_ref(), "table", &table.name)?;
+            rebuild(&table, options, cx)
+        }
+        AlterTableAction::AlterColumnProperty { column, add, property } => match &**property {
+            "HIDDEN" => versioned::set_hidden(&table, column, *add, cx),
+            "NOT FOR REPLICATION" => spare_replication(&table, column, *add, cx),
+            _ => refuse("ALTER COLUMN .. ADD and DROP"),
+        },
+        AlterTableAction::AlterIndex { .. } => refuse("ALTER TABLE .. ALTER INDEX"),
+        AlterTableAction::Set(options) => versioning::set(&table, options, cx),
+        AlterTableAction::Switch { .. } => refuse("ALTER TABLE .. SWITCH"),
+    }
+}
+
+/// ALTER TABLE .. REBUILD. Rows in memory have neither pages nor fragments: what is left is what the catalog shows, of the
+/// heap or of the clustered index.
+fn rebuild(table: &Arc<TableDef>, options: &[ast::IndexOption], cx: &mut Cx<'_>) -> Result<()> {
+    let mut next = TableDef::clone(table);
+    let mut of_heap = ShownOptions { compression: table.compression, ..ShownOptions::default() };
+    let clustered = next.indexes.iter_mut().find(|index| index.clustered);
+    let is_heap = clustered.is_none();
+    let shown = clustered.map_or(&mut of_heap, |index| &mut index.shown);
+    let before = *shown;
+    options.iter().try_for_each(|option| index_option::show(shown, option))?;
+    if *shown == before {
+        return Ok(());
+    }
+    if is_heap {
+        next.compression = of_heap.compression;
+    }
+    table::replace(next, cx)
+}
+
+/// `ALTER COLUMN c ADD NOT FOR REPLICATION`, which is about an identity column.
+///
+/// # Errors
+/// 4924 for a column that is not there; 40517 for one that is no identity.
+fn spare_replication(
+    table: &Arc<TableDef>,
+    column: &ast::Ident,
+    add: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let missing = || Msg::AlterColumnNotFound("ALTER TABLE ALTER COLUMN", column, &table.name);
+    let place = table.column(column).ok_or_else(missing)?;
+    let mut next = TableDef::clone(table);
+    match next.columns.get_mut(place) {
+        Some(defined) if defined.identity.is_some() => defined.not_for_replication = add,
+        _ => return refuse("NOT FOR REPLICATION of a column without IDENTITY"),
+    }
+    table::replace(next, cx)
+}
+
+fn place<'a>(table: &'a TableDef, source: &'a str) -> Place<'a> {
+    Place {
+        id: table.id,
+        database_id: table.database_id,
+        schema: (table.schema_id, table.schema.clone()),
+        name: &table.name,
+        source,
+        created: created(),
+    }
+}
+
+/// The name of the table's database, for the binder.
+fn database_of(table: &TableDef, cx: &Cx<'_>) -> String {
+    let found = cx.session.catalog.database_by_id(table.database_id).filter(|_| table.id > 0);
+    found.map_or_else(|| cx.session.database.to_string(), |d| d.name.clone())
+}
+
+fn add(
+    table: &Arc<TableDef>,
+    elements: &[TableElement],
+    validate: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    for key in skipped(elements, &table.name) {
+        fault::sent_message(cx, &Error::from(Msg::ForeignKeySkipped(key)))?;
+    }
+    let mut next = {
+        let database = database_of(table, cx);
+        let context = metadata::binding::bare_context(cx.session, &database);
+        let binder = context.binder();
+        let instance = &cx.session.instance;
+        let place = place(table, &cx.source);
+        let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
+        let mut shaper = shaper.asking(&cx.session.rights);
+        shaper.adopt(table);
+        for element in elements {
+            if let TableElement::Column(column) = element {
+                shaper.column(column)?;
+                shaper.check_width()?;
+            }
+        }
+        for element in elements {
+            shaper.element(element)?;
+        }
+        shaper.changed(table)?
+    };
+    check_new_keys(table, &next)?;
+    super::trigger::check_new_cascades(table, &next, cx)?;
+    number_new_indexes(table, &mut next)?;
+    if !validate {
+        next.checks[table.checks.len()..].iter_mut().for_each(|c| c.trusted = false);
+        let new = &mut next.foreign_keys[table.foreign_keys.len()..];
+        new.iter_mut().for_each(|key| key.trusted = false);
+    }
+    if next.columns.len() == table.columns.len() {
+        return add_constraints(table, next, validate, cx);
+    }
+    check_fillable(table, &next)?;
+    let with_values: Vec<&ast::Ident> = elements.iter().filter_map(filled_column).collect();
+    let sources = next.columns.iter().enumerate().map(|(i, column)| {
+        let fills = !column.ty.nullable || with_values.iter().any(|n| Name::same(n, &column.name));
+        match i < table.columns.len() {
+            true => Rewrite::Keep(i),
+            false if fills => Rewrite::Default,
+            false => Rewrite::NullUnlessMade,
+        }
+    });
+    let sources = sources.collect();
+    rewrite(table, next, sources, validate, "ALTER TABLE", cx)
+}
+
+/// The column of an element whose default goes into the rows that are there: WITH VALUES.
+fn filled_column(element: &TableElement) -> Option<&ast::Ident> {
+    let TableElement::Column(column) = element else { return None };
+    let fills = |option: &ColumnOption| match option {
+        ColumnOption::Constraint(constraint) => {
+            matches!(constraint.kind, ConstraintKind::Default { with_values: true, .. })
+        }
+        _ => false,
+    };
+    column.options.iter().any(fills).then_some(&column.name)
+}
+
+/// A key can't be made over columns that may be NULL.
+fn check_new_keys(before: &TableDef, after: &TableDef) -> Result<()> {
+    for index in &after.indexes[before.indexes.len()..] {
+        let primary = index.constraint == Some(IndexConstraint::PrimaryKey);
+        let nullable = |(c, _): &(u16, bool)| {
+            before.columns.get(usize::from(*c)).is_some_and(|c| c.ty.nullable)
+        };
+        if primary && index.keys.iter().any(nullable) {
+            return Err(Msg::PrimaryKeyNullable(&before.name).into());
+        }
+    }
+    Ok(())
+}
+
+/// Storage knows an index by its id, so that ids go on from those there are; 1 is the clustered one.
+fn number_new_indexes(before: &TableDef, after: &mut TableDef) -> Result<()> {
+    let mut clustered = before.indexes.iter().any(|i| i.clustered);
+    let mut highest = before.indexes.iter().map(|i| i.id).max().unwrap_or(1).max(1);
+    for index in &mut after.indexes[before.indexes.len()..] {
+        if index.clustered && clustered {
+            if index.constraint.is_none() {
+                return Err(Msg::MultipleClustered(&before.name).into());
+            }
+            index.clustered = false;
+        }
+        clustered |= index.clustered;
+        highest += i32::from(!index.clustered);
+        index.id = if index.clustered { 1 } else { highest };
+    }
+    Ok(())
+}
+
+/// Rows that are there must get a value where NULL is not allowed.
+fn check_fillable(before: &TableDef, after: &TableDef) -> Result<()> {
+    for column in &after.columns[before.columns.len()..] {
+        let made = column.default.is_some()
+            || column.identity.is_some()
+            || column.computed.is_some()
+            || column.ty.data_type == DataType::RowVersion;
+        if !column.ty.nullable && !made && before.rows.data.row_count() > 0 {
+            return Err(Msg::AddColumnNotNull(&column.name, &before.name).into());
+        }
+    }
+    Ok(())
+}
+
+/// Adds keys, checks, foreign keys and defaults: the columns stay.
+fn add_constraints(
+    before: &Arc<TableDef>,
+    after: TableDef,
+    validate: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    if validate {
+        let checks = after.checks[before.checks.len()..].iter().map(|c| c.name.as_str());
+        let foreign = after.foreign_keys[before.foreign_keys.len()..].iter();
+        let names: Vec<&str> = checks.chain(foreign.map(|f| f.name.as_str())).collect();
+        check_rows(&Arc::new(after.clone()), &names, cx)?;
+    }
+    versioned::check_period(before, &after, cx)?;
+    for index in &after.indexes[before.indexes.len()..] {
+        build_index(&after, index, cx)?;
+    }
+    publish(after, cx)
+}
+
+fn build_index(table: &TableDef, index: &IndexDef, cx: &mut Cx<'_>) -> Result<()> {
+    let spec = index_spec(index, &table.columns, &table.layout);
+    let duplicate = match table.rows.data.add_index(spec) {
+        Ok(()) => return Ok(()),
+        Err(storage::Error::Unique { key, .. }) => super::duplicate_key(table, index, &key, cx)?,
+        Err(other) => return Err(fault::raise(cx, other)),
+    };
+    not_created(duplicate, index, cx)
+}
+
+/// Ends a statement whose new index met duplicates: a constraint's failure is told in two messages.
+fn not_created(duplicate: Error, index: &IndexDef, cx: &mut Cx<'_>) -> Result<()> {
+    if index.constraint.is_none() {
+        return Err(duplicate);
+    }
+    say_first(duplicate, cx)?;
+    Err(Msg::ConstraintNotCreated.into())
+}
+
+/// Finds the new index that rows could not be copied into, and the message that it has then.
+fn new_duplicate<'t>(
+    before: &TableDef,
+    after: &'t TableDef,
+    error: &Error,
+) -> Option<(Error, &'t IndexDef)> {
+    if !matches!(error.number, 2601 | 2627) {
+        return None;
+    }
+    let is_new = |index: &&IndexDef| before.indexes.iter().all(|old| old.id != index.id);
+    let named = |index: &&IndexDef| error.message.contains(&format!("'{}'", index.name));
+    let index = after.indexes.iter().find(|index| is_new(index) && named(index))?;
+    let (_, key) = error.message.rsplit_once(" is ")?;
+    let key = key.trim_end_matches('.');
+    Some((Msg::CreateUniqueDuplicate(&after.qualified_name(), &index.name, key).into(), index))
+}
+
+/// Checks rows that are there against constraints by name.
+fn check_rows(table: &Arc<TableDef>, names: &[&str], cx: &mut Cx<'_>) -> Result<()> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let database = database_of(table, cx);
+    let bound = {
+        let context = metadata::binding::bare_context(cx.session, &database);
+        bind_validation(&mut context.binder(), table, names)?
+    };
+    dml::validate(&bound, cx).map_err(|error| in_words_of("ALTER TABLE", error))
+}
+
+/// Error 547 of an INSERT is one of ALTER TABLE here.
+fn in_words_of(statement: &str, error: Error) -> Error {
+    let body = error.clone().into_body();
+    let words =
+        body.message.replacen("The INSERT statement", &format!("The {statement} statement"), 1);
+    if words == body.message {
+        return error;
+    }
+    Error::custom(body.number, body.severity, body.state, words)
+}
+
+/// Makes the table anew: with other columns, or with its rows in another form.
+pub(crate) fn rewrite(
+    before: &Arc<TableDef>,
+    after: TableDef,
+    sources: Vec<Rewrite>,
+    validate: bool,
+    statement: &str,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let Some(history) = versioning::history_of(before, cx) else {
+        let Some(after) = refill(before, after, &sources, (validate, statement), cx)? else {
+            return Ok(());
+        };
+        publish(after, cx)?;
+        cx.session.note_gone(&before.rows.data);
+        return Ok(());
+    };
+    table::close(&history, cx)?;
+    let next = versioned::follow(&history, &after, &sources)?;
+    let Some(after) = refill(before, after, &sources, (validate, statement), cx)? else {
+        return Ok(());
+    };
+    let Some(next) = refill(&history, next, &sources, (false, statement), cx)? else {
+        return Ok(());
+    };
+    versioned::publish(after, next, cx)?;
+    cx.session.note_gone(&before.rows.data);
+    cx.session.note_gone(&history.rows.data);
+    Ok(())
+}
+
+/// Makes the rows of a table anew; none where a new key met duplicates, which has been told.
+fn refill(
+    before: &Arc<TableDef>,
+    mut after: TableDef,
+    sources: &[Rewrite],
+    (validate, statement): (bool, &str),
+    cx: &mut Cx<'_>,
+) -> Result<Option<TableDef>> {
+    let instance = Arc::clone(&cx.session.instance);
+    after.layout = layout_of(&after.columns);
+    let shape = RowShape {
+        columns: &after.columns,
+        indexes: &after.indexes,
+        layout: &after.layout,
+        memory_optimized: after.memory_optimized,
+        has_columns: after.columnstore.is_some(),
+    };
+    after.rows = create_rows(&instance.store, &instance.catalog, &shape)?;
+    cx.session.note_made(after.rows.data.id());
+    if let Err(error) = fill(before, &Arc::new(after.clone()), sources, validate, cx) {
+        return match new_duplicate(before, &after, &error) {
+            Some((duplicate, index)) => not_created(duplicate, index, cx).map(|()| None),
+            None => Err(in_words_of(statement, error)),
+        };
+    }
+    versioned::check_period(before, &after, cx)?;
+    Ok(Some(after))
+}
+
+/// Copies the rows: in the transaction that is open, if there is one.
+fn fill(
+    before: &Arc<TableDef>,
+    after: &Arc<TableDef>,
+    sources: &[Rewrite],
+    validate: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let database = database_of(before, cx);
+    let insert = {
+        let context = metadata::binding::bare_context(cx.session, &database);
+        bind_rewrite(&mut context.binder(), before, after, sources, validate)?
+    };
+    let session = &mut *cx.session;
+    let identity_insert = session.identity_insert.replace(after.id);
+    let keeps_identity = before.columns.iter().any(|c| c.identity.is_some());
+    if !keeps_identity {
+        session.identity_insert = None;
+    }
+    let row_limit = std::mem::take(&mut session.options.row_count);
+    let filled = dml::run_insert(&insert, cx);
+    let session = &mut *cx.session;
+    session.options.row_count = row_limit;
+    session.identity_insert = identity_insert;
+    filled?;
+    if keeps_identity {
+        // Relaxed: the counter orders nothing else.
+        let next = before.rows.identity_next.load(Ordering::Relaxed);
+        after.rows.identity_next.store(next, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Puts the changed definition in place of the old one.
+fn publish(after: TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    let referenced: Vec<i32> = after.foreign_keys.iter().map(|key| key.referenced).collect();
+    let (id, database_id) = (after.id, after.database_id);
+    table::replace(after, cx)?;
+    if id > 0 {
+        table::mark_all_referenced(database_id, &referenced, cx)?;
+    }
+    cx.session.refresh_catalog();
+    Ok(())
+}
+
+fn find_constraint(table: &TableDef, name: &str) -> Option<Named> {
+    let same = |other: &str| Name::same(other, name);
+    let index = table.indexes.iter().position(|i| i.constraint.is_some() && same(&i.name));
+    let check = || table.checks.iter().position(|c| same(&c.name)).map(Named::Check);
+    let foreign = || table.foreign_keys.iter().position(|f| same(&f.name)).map(Named::ForeignKey);
+    let default = || {
+        let named = |c: &ColumnDef| c.default.as_ref().is_some_and(|d| same(&d.name));
+        table.columns.iter().position(named).map(Named::Default)
+    };
+    index.map(Named::Index).or_else(check).or_else(foreign).or_else(default)
+}
+
+fn drop(table: Arc<TableDef>, elements: &[ast::DropElement], cx: &mut Cx<'_>) -> Result<()> {
+    let mut table = table;
+    for element in elements {
+        match element.kind {
+            DropElementKind::Constraint => drop_constraint(&table, element, cx)?,
+            DropElementKind::Column => drop_column(&table, element, cx)?,
+            DropElementKind::Index => return refuse("ALTER TABLE .. DROP INDEX"),
+            DropElementKind::Period => versioned::drop_period(&table, cx)?,
+        }
+        let (id, name) = (table.id, table.database_id);
+        let found = if id < 0 {
+            cx.session.temp.find(&table.name)
+        } else {
+            cx.session.catalog.database_by_id(name).and_then(|d| d.table_by_id(id)).cloned()
+        };
+        table = found.ok_or_else(|| Error::from(Msg::AlterTableNotFound(&table.name)))?;
+    }
+    Ok(())
+}
+
+fn drop_constraint(
+    table: &Arc<TableDef>,
+    element: &ast::DropElement,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let mut next = TableDef::clone(table);
+    match find_constraint(table, &element.name) {
+        None if element.if_exists => return Ok(()),
+        None => {
+            say_first(Msg::NotAConstraint(&element.name).into(), cx)?;
+            return Err(Msg::CannotDropConstraint.into());
+        }
+        Some(Named::Index(place)) => {
+            let primary = table.indexes[place].constraint == Some(IndexConstraint::PrimaryKey);
+            if primary && table.is_versioned() {
+                return refuse("dropping the primary key of a system-versioned table");
+            }
+            if let Some((other, key)) = referring_key(table, place, cx) {
+                let why = Msg::ConstraintReferenced(&element.name, &other, &key);
+                say_first(why.into(), cx)?;
+                return Err(Msg::CannotDropConstraint.into());
+            }
+            let removed = next.indexes.remove(place);
+            publish(next, cx)?;
+            // Plans made before now may still be running on it; storage lets them finish.
+            table.rows.data.drop_index(removed.storage_id());
+            return Ok(());
+        }
+        Some(Named::Check(place)) => drop_at(&mut next.checks, place),
+        Some(Named::ForeignKey(place)) => drop_at(&mut next.foreign_keys, place),
+        Some(Named::Default(place)) => next.columns[place].default = None,
+    }
+    publish(next, cx)
+}
+
+fn drop_at<T>(list: &mut Vec<T>, place: usize) {
+    list.remove(place);
+}
+
+/// Sends the message that comes before the one that ends the statement; inside TRY only the last counts.
+pub(crate) fn say_first(error: Error, cx: &mut Cx<'_>) -> Result<()> {
+    if cx.session.try_depth > 0 {
+        return Ok(());
+    }
+    let error = error.at_line(cx.session.line);
+    fault::sent_message(cx, &error)
+}
+
+/// Finds a foreign key of another table, or of this one, that needs the key.
+fn referring_key(table: &TableDef, place: usize, cx: &Cx<'_>) -> Option<(String, String)> {
+    let database = cx.session.catalog.database_by_id(table.database_id)?;
+    let columns: Vec<u16> = table.indexes[place].keys.iter().map(|(c, _)| *c).collect();
+    database.tables().find_map(|other| {
+        let key = other.foreign_keys.iter().find(|key| {
+            key.referenced == table.id
+                && key.referenced_columns.len() == columns.len()
+                && key.referenced_columns.iter().all(|c| columns.contains(c))
+        })?;
+        Some((other.name.clone(), key.name.clone()))
+    })
+}
+
+/// What depends on a column: its kind and name.
+fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static str, String)> {
+    let statistics = table.statistics.iter().find(|s| s.columns.contains(&ordinal));
+    if let Some(statistics) = statistics {
+        return Some(("statistics", statistics.name.clone()));
+    }
+    let index = table.indexes.iter().find(|i| {
+        i.keys.iter().any(|(c, _)| *c == ordinal)
+            || i.included.contains(&ordinal)
+            || i.filter.as_ref().is_some_and(|filter| filter.reads(ordinal))
+    });
+    if let Some(index) = index {
+        return Some((
+            if index.constraint.is_some() { "object" } else { "index" },
+            index.name.clone(),
+        ));
+    }
+    let column_index = table.column_index.as_ref().filter(|i| i.columns.contains(&ordinal));
+    if let Some(index) = column_index {
+        return Some(("index", index.name.clone()));
+    }
+    if table.period_columns().any(|column| column == ordinal) {
+        return Some(("period", "SYSTEM_TIME".to_owned()));
+    }
+    let key = table.foreign_keys.iter().find(|k| k.columns.contains(&ordinal));
+    if let Some(key) = key {
+        return Some(("object", key.name.clone()));
+    }
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    let referring = database.into_iter().flat_map(|d| d.tables()).find_map(|other| {
+        let refers = |k: &&::catalog::ForeignKeyDef| {
+            k.referenced == table.id && k.referenced_columns.contains(&ordinal)
+        };
+        other.foreign_keys.iter().find(refers).map(|k| k.name.clone())
+    });
+    if let Some(key) = referring {
+        return Some(("object", key));
+    }
+    reader(table, ordinal, cx)
+}
+
+/// Finds a constraint or computed column whose expression reads a column.
+pub(crate) fn reader(
+    table: &TableDef,
+    ordinal: u16,
+    cx: &Cx<'_>,
+) -> Option<(&'static str, String)> {
+    let column = &table.columns[usize::from(ordinal)];
+    let database = database_of(table, cx);
+    let context = metadata::binding::bare_context(cx.session, &database);
+    let reads = |text: &dyn Fn(&mut Binder<'_>) -> Result<::plan::expr::Expr>| {
+        let mut binder = context.binder();
+        binder.levels.push(metadata::binding::level_of(&table.name, &table.columns, 0));
+        binder.registers = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
+        let register = ::plan::expr::Register(u32::from(ordinal));
+        text(&mut binder).is_ok_and(|e| ::plan::walk::reads(&e).contains(register))
+    };
+    let check = table
+        .checks
+        .iter()
+        .find(|check| reads(&|binder| ::binder::expr::bind_condition(binder, &check.text.tree)));
+    if let Some(check) = check {
+        return Some(("object", check.name.clone()));
+    }
+    let computed = table.columns.iter().find(|other| {
+        other.name != column.name
+            && other
+                .computed
+                .as_ref()
+                .is_some_and(|text| reads(&|binder| ::binder::expr::bind_expr(binder, &text.tree)))
+    });
+    computed.map(|c| ("column", c.name.clone()))
+}
+
+/// Refuses a change of a column that something depends on.
+fn check_free(table: &TableDef, ordinal: u16, statement: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let name = table.columns[usize::from(ordinal)].name.clone();
+    let own = table.columns[usize::from(ordinal)].default.as_ref();
+    let default = own.map(|d| ("object", d.name.clone()));
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    let place = (table.schema.as_str(), table.name.as_str());
+    let bound = database.and_then(|d| super::rename::bound_module(d, place, Some(&name)));
+    let bound = bound.map(|module| ("object", module));
+    let dependent = dependent(table, ordinal, cx).or(default).or(bound);
+    let Some((kind, object)) = dependent else { return Ok(()) };
+    say_first(Msg::ObjectDependsOn(kind, &object, &format!("column '{name}'")).into(), cx)?;
+    Err(Msg::ObjectsAccess(statement, &name, "column").into())
+}
+
+fn ordinal_of(table: &TableDef, name: &str, statement: &str) -> Result<u16> {
+    let found = table.column(name).and_then(|place| u16::try_from(place).ok());
+    found.ok_or_else(|| Msg::AlterColumnNotFound(statement, name, &table.name).into())
+}
+
+fn drop_column(table: &Arc<TableDef>, element: &ast::DropElement, cx: &mut Cx<'_>) -> Result<()> {
+    const STATEMENT: &str = "ALTER TABLE DROP COLUMN";
+    if element.if_exists && table.column(&element.name).is_none() {
+        return Ok(());
+    }
+    let ordinal = ordinal_of(table, &element.name, STATEMENT)?;
+    check_free(table, ordinal, STATEMENT, cx)?;
+    if table.columns.len() == 1 {
+        return Err(Msg::OnlyDataColumn(&element.name, &table.name).into());
+    }
+    let mut next = TableDef::clone(table);
+    next.columns.remove(usize::from(ordinal));
+    let moved = |c: &mut u16| *c -= u16::from(*c > ordinal);
+    for index in &mut next.indexes {
+        index.keys.iter_mut().for_each(|(c, _)| moved(c));
+        index.included.iter_mut().for_each(moved);
+        let renumbered =
+            |f: &Arc<IndexFilter>| Arc::new(f.renumbered(|c| c - u16::from(c > ordinal)));
+        index.filter = index.filter.as_ref().map(renumbered);
+    }
+    next.column_index.iter_mut().flat_map(|index| &mut index.columns).for_each(moved);
+    next.checks.iter_mut().filter_map(|c| c.column.as_mut()).for_each(moved);
+    next.statistics.iter_mut().flat_map(|s| &mut s.columns).for_each(moved);
+    next.period.iter_mut().flat_map(|p| [&mut p.start, &mut p.end]).for_each(moved);
+    for key in &mut next.foreign_keys {
+        key.columns.iter_mut().for_each(moved);
+        if key.referenced == table.id {
+            key.referenced_columns.iter_mut().for_each(moved);
+        }
+    }
+    let kept = (0..table.columns.len()).filter(|i| *i != usize::from(ordinal));
+    let sources = kept.map(Rewrite::Keep).collect();
+    let (id, database_id) = (table.id, table.database_id);
+    rewrite(table, next, sources, false, STATEMENT, cx)?;
+    if id > 0 {
+        let database = database_of(table, cx);
+        super::change_database(cx.session, &database, |database| {
+            database.forget_column(id, i32::from(ordinal) + 1);
+            Ok(())
+        })?;
+    }
+    if id > 0 && table.referenced {
+        table::move_references(database_id, id, ordinal, cx)?;
+    }
+    Ok(())
+}
+
+/// Whether a type only becomes longer: every value and key stays as it is.
+fn only_longer(before: &DataType, after: &DataType) -> bool {
+    let longer = |a: &Length, b: &Length| match (a, b) {
+        (_, Length::Max) => true,
+        (Length::Max, Length::Limited(_)) => false,
+        (Length::Limited(a), Length::Limited(b)) => a <= b,
+    };
+    match (before, after) {
+        (DataType::VarChar(a), DataType::VarChar(b))
+        | (DataType::NVarChar(a), DataType::NVarChar(b))
+        | (DataType::VarBinary(a), DataType::VarBinary(b)) => longer(a, b),
+        (a, b) => a == b,
+    }
+}
+
+fn alter_column(
+    table: &Arc<TableDef>,
+    column: &ast::ColumnDefinition,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    const STATEMENT: &str = "ALTER TABLE ALTER COLUMN";
+    let ordinal = ordinal_of(table, &column.name, STATEMENT)?;
+    let place = usize::from(ordinal);
+    let before = &table.columns[place];
+    if before.computed.is_some() {
+        return Err(Msg::CannotAlterColumn(&column.name, "COMPUTED").into());
+    }
+    if before.ty.data_type == DataType::RowVersion {
+        return Err(Msg::CannotAlterColumn(&column.name, "timestamp").into());
+    }
+    let mut defined = {
+        let database = database_of(table, cx);
+        let context = metadata::binding::bare_context(cx.session, &database);
+        let binder = context.binder();
+        let instance = &cx.session.instance;
+        let place = self::place(table, &cx.source);
+        let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
+        shaper.one_column(column)?
+    };
+    // Unlike a new column's, without a word it may be NULL, and it is never trimmed.
+    let says_null =
+        |o: &ast::ColumnOption| matches!(o, ast::ColumnOption::Null | ast::ColumnOption::NotNull);
+    if defined.user_type.is_none() && !column.options.iter().any(says_null) {
+        defined.ty.nullable = defined.ty.data_type != DataType::RowVersion;
+    }
+    defined.trims = false;
+    defined.identity = before.identity;
+    defined.default.clone_from(&before.default);
+    defined.row_guid = before.row_guid;
+    defined.not_for_replication = before.not_for_replication;
+    if defined.identity.is_some() {
+        defined.ty.nullable = false;
+    }
+    let same_collation =
+        !defined.ty.data_type.is_string() || defined.ty.collation == before.ty.collation;
+    let in_primary = table.indexes.iter().any(|i| {
+        i.constraint == Some(IndexConstraint::PrimaryKey)
+            && i.keys.iter().any(|(c, _)| *c == ordinal)
+    });
+    let harmless = only_longer(&before.ty.data_type, &defined.ty.data_type)
+        && same_collation
+        && (!in_primary || !defined.ty.nullable);
+    if !harmless {
+        check_free(table, ordinal, STATEMENT, cx)?;
+    }
+    let mut next = TableDef::clone(table);
+    next.columns[place] = defined;
+    let sources = (0..table.columns.len()).map(Rewrite::Keep).collect();
+    rewrite(table, next, sources, false, "ALTER TABLE", cx)
+}
+
+fn enable_constraints(
+    table: &Arc<TableDef>,
+    names: &[ast::Ident],
+    enable: bool,
+    validate: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    // What is switched on again without a look at the rows is not known to hold.
+    let trusted = enable && validate;
+    let mut next = TableDef::clone(table);
+    let mut changed: Vec<String> = Vec::new();
+    if names.is_empty() {
+        next.checks.iter_mut().for_each(|c| (c.enabled, c.trusted) = (enable, trusted));
+        next.foreign_keys.iter_mut().for_each(|k| (k.enabled, k.trusted) = (enable, trusted));
+        changed.extend(next.checks.iter().map(|c| c.name.clone()));
+        changed.extend(next.foreign_keys.iter().map(|k| k.name.clone()));
+    }
+    for name in names {
+        match find_constraint(table, name) {
+            Some(Named::Check(place)) => {
+                let check = &mut next.checks[place];
+                (check.enabled, check.trusted) = (enable, trusted);
+            }
+            Some(Named::ForeignKey(place)) => {
+                let key = &mut next.foreign_keys[place];
+                (key.enabled, key.trusted) = (enable, trusted);
+            }
+            Some(Named::Index(_) | Named::Default(_)) | None => {
+                return Err(Msg::ConstraintMissing(name).into());
+            }
+        }
+        changed.push(name.to_string());
+    }
+    if enable && validate {
+        let names: Vec<&str> = changed.iter().map(String::as_str).collect();
+        check_rows(&Arc::new(next.clone()), &names, cx)?;
+    }
+    publish(next, cx)
+}

@@ -1,0 +1,72 @@
+//! CREATE NONCLUSTERED COLUMNSTORE INDEX, and in CREATE TABLE; ALTER INDEX and DROP INDEX of one: the rows stay
+//! where they are.
+
+use storage::columnstore::Trim;
+use tsql::ast::{self, AlterIndexAction};
+use types::{Msg, Result};
+
+use super::table;
+use ::catalog::TableDef;
+use ::catalog::name::Name;
+use ::compile::shape::column_index::{check, define, several};
+use ::compile::shape::duplicate_index;
+use ::executor::{Cx, fault, tuple_mover};
+
+/// Runs CREATE NONCLUSTERED COLUMNSTORE INDEX on a table that exists.
+pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
+    let before = table::find_alone(&create.table, cx)?;
+    let name = create.index.name.as_str();
+    let drops = create.index.options.iter().any(|option| {
+        *option.name == *"DROP_EXISTING" && matches!(option.value, ast::OptionValue::On)
+    });
+    match &before.column_index {
+        Some(old) if !Name::same(&old.name, name) => return Err(several()),
+        Some(_) if !drops => return Err(duplicate_index(name, &before.qualified_name())),
+        None if before.columnstore.is_some() => return Err(several()),
+        None if before.index(name).is_some() => {
+            return Err(duplicate_index(name, &before.qualified_name()));
+        }
+        None if drops => return Err(Msg::IndexNotFound(name).into()),
+        Some(_) | None => {}
+    }
+    let cell = &cx.session.instance.catalog;
+    let defined = define(&create.index, &before.columns, &before.name, cell)?;
+    let mut after = TableDef { column_index: Some(defined), ..TableDef::clone(&before) };
+    check(&mut after)?;
+    fill(&after, 1, Trim::Rebuild, cx)?;
+    table::replace(after, cx)
+}
+
+/// Makes groups of all rows that are in none, as long as there are so many.
+fn fill(table: &TableDef, rows_min: usize, trim: Trim, cx: &mut Cx<'_>) -> Result<()> {
+    let session = &cx.session;
+    let filled =
+        tuple_mover::cover(&session.instance.store, table, rows_min, trim, &session.cancel);
+    filled.map_err(|e| fault::raise(cx, e))
+}
+
+/// Runs DROP INDEX.
+pub(crate) fn drop(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
+    let before = table::find_alone(name, cx)?;
+    let after = TableDef { column_index: None, ..TableDef::clone(&before) };
+    table::replace(after, cx)?;
+    // Should this be undone, the tuple mover makes it again.
+    before.rows.data.drop_column_index();
+    Ok(())
+}
+
+/// Runs ALTER INDEX .. REBUILD and REORGANIZE, while others read and write. REORGANIZE makes groups where there are rows
+/// enough, and with COMPRESS_ALL_ROW_GROUPS of all rows.
+pub(crate) fn change(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
+    let all = ::compile::shape::columnstore::compresses_all(alter)?;
+    let found = table::find(&alter.table, cx)?;
+    if let (Some(index), AlterIndexAction::Rebuild) = (&found.column_index, alter.action) {
+        found.rows.data.add_column_index(index.storage_id);
+    }
+    let (rows_min, trim) = match (alter.action, all) {
+        (AlterIndexAction::Rebuild, _) => (1, Trim::Rebuild),
+        (_, true) => (1, Trim::Reorganize),
+        (_, false) => (tuple_mover::CLOSED_ROWS, Trim::Reorganize),
+    };
+    fill(&found, rows_min, trim, cx)
+}

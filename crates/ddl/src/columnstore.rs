@@ -1,0 +1,77 @@
+//! CREATE CLUSTERED COLUMNSTORE INDEX, ALTER INDEX and DROP INDEX of one: the table is made anew.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, AlterIndexAction};
+use types::{Error, Msg, Result};
+
+use super::{alter, table};
+use ::binder::dml::Rewrite;
+use ::catalog::TableDef;
+use ::catalog::name::Name;
+use ::compile::refuse;
+use ::compile::shape::columnstore::{check, compresses_all, define};
+use ::executor::{Cx, fault, tuple_mover};
+
+/// Runs CREATE CLUSTERED COLUMNSTORE INDEX on a table that exists.
+pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
+    let before = table::find_alone(&create.table, cx)?;
+    let defined = define(&create.index)?;
+    let drops = create.index.options.iter().any(|option| {
+        *option.name == *"DROP_EXISTING" && matches!(option.value, ast::OptionValue::On)
+    });
+    match &before.columnstore {
+        Some(_) if !drops => {
+            return Err(Error::custom(
+                35372,
+                16,
+                3,
+                format!(
+                    "You cannot create more than one clustered index on table '{}'. Consider creating a new clustered index using 'with (drop_existing = on)' option.",
+                    before.qualified_name()
+                ),
+            ));
+        }
+        Some(old) if !Name::same(&old.name, &defined.name) => {
+            return Err(Msg::IndexNotFound(&defined.name).into());
+        }
+        None if drops => return refuse("DROP_EXISTING of a rowstore index by a columnstore index"),
+        Some(_) | None => {}
+    }
+    let mut after = TableDef { columnstore: Some(defined), ..TableDef::clone(&before) };
+    // The mark of a foreign key stays when that is gone.
+    let database = cx.session.catalog.database_by_id(before.database_id);
+    after.referenced &= database.is_none_or(|d| d.is_referenced_by_others(before.id));
+    ::compile::shape::column_index::check(&mut after)?;
+    check(&after)?;
+    remake(&before, after, "CREATE INDEX", cx)
+}
+
+/// Runs DROP INDEX: the table is a heap again.
+pub(crate) fn drop(table: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
+    let before = table::find_alone(table, cx)?;
+    let after = TableDef { columnstore: None, ..TableDef::clone(&before) };
+    remake(&before, after, "DROP INDEX", cx)
+}
+
+/// Runs ALTER INDEX .. REBUILD and REORGANIZE. REORGANIZE compresses closed delta stores, which are full ones,
+/// while others read and write; with COMPRESS_ALL_ROW_GROUPS the table is made anew, as by REBUILD.
+pub(crate) fn change(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
+    let all = compresses_all(alter)? || alter.action == AlterIndexAction::Rebuild;
+    let found = table::find(&alter.table, cx)?;
+    if !all && !tuple_mover::is_closed(&found) {
+        return Ok(());
+    }
+    if !all && cx.session.transaction.count == 0 {
+        let session = &cx.session;
+        let moved = tuple_mover::reorganize(&session.instance.store, &found, &session.cancel);
+        return moved.map_err(|e| fault::raise(cx, e));
+    }
+    let before = table::find_alone(&alter.table, cx)?;
+    remake(&before, TableDef::clone(&before), "ALTER INDEX", cx)
+}
+
+fn remake(before: &Arc<TableDef>, after: TableDef, verb: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let sources = (0..before.columns.len()).map(Rewrite::Keep).collect();
+    alter::rewrite(before, after, sources, false, verb, cx)
+}

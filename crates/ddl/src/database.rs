@@ -1,0 +1,329 @@
+//! CREATE DATABASE and ALTER DATABASE.
+//!
+//! A database costs nothing but its entry in the catalog. Files and filegroups are kept as declared,
+//! for `sys.database_files`; nothing is stored in them.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, AlterDatabaseAction, OptionValue};
+use types::{Error, Msg, Result};
+
+use crate::database_option::set;
+use crate::{change_database, user_access};
+use ::catalog::name::Name;
+use ::catalog::scoped::{OtherValue, SCOPED};
+use ::catalog::{Database, DatabaseFile, DatabaseOptions, FileSize, default_files};
+use ::compile::refuse;
+use ::compile::table::created;
+use ::executor::Cx;
+
+pub(crate) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()> {
+    if let Some(special) = &create.special {
+        return refuse(&format!("CREATE DATABASE .. {special}"));
+    }
+    let collation = match &create.collation {
+        None => types::Collation::default(),
+        Some(name) => types::Collation::by_name(name).ok_or(Msg::InvalidCollation(name))?,
+    };
+    let mut files = Vec::new();
+    for group in &create.filegroups {
+        add_files(&mut files, &group.files, group, false)?;
+    }
+    for file in &create.log {
+        files.push(file_of(file, "", false, true)?);
+    }
+    let mut options = DatabaseOptions::default();
+    for option in &create.options {
+        set(&mut options, option)?;
+    }
+    if let Some(containment) = &create.containment
+        && !containment.eq_ignore_ascii_case("NONE")
+    {
+        return refuse("contained databases");
+    }
+    // Who makes a database owns it.
+    let owner = cx.session.login.clone();
+    cx.session.change_catalog(|catalog| {
+        if catalog.database(&create.name).is_some() {
+            return Err(Error::custom(
+                1801,
+                16,
+                3,
+                format!(
+                    "Database '{}' already exists. Choose a different database name.",
+                    create.name
+                ),
+            ));
+        }
+        let id = catalog.next_database_id();
+        let mut database = Database::new(id, &create.name, collation, created());
+        database.options = options;
+        if let Some(dbo) = database.principals.get_mut(&Name::new("dbo")) {
+            Arc::make_mut(dbo).login = Some(owner);
+        }
+        if !files.is_empty() {
+            database.files = files;
+        }
+        catalog.databases.insert(Name::new(&create.name), Arc::new(database));
+        Ok(())
+    })
+}
+
+fn add_files(
+    files: &mut Vec<DatabaseFile>,
+    specs: &[ast::FileSpec],
+    group: &ast::FileGroup,
+    log: bool,
+) -> Result<()> {
+    check_default(group)?;
+    let name = group.name.as_deref().unwrap_or("PRIMARY");
+    let memory_optimized = is_memory_optimized(group);
+    if group.contains.is_some() && !memory_optimized {
+        return refuse("FILESTREAM filegroups");
+    }
+    for spec in specs {
+        files.push(file_of(spec, name, memory_optimized, log)?);
+    }
+    Ok(())
+}
+
+/// Another default filegroup than PRIMARY would be where tables lie that name none, which the catalog would have to show. Of
+/// memory-optimized data there is one, which is the default of its kind anyhow.
+fn check_default(group: &ast::FileGroup) -> Result<()> {
+    match group.default && !is_memory_optimized(group) {
+        true => refuse("DEFAULT of a filegroup"),
+        false => Ok(()),
+    }
+}
+
+fn is_memory_optimized(group: &ast::FileGroup) -> bool {
+    group.contains.as_deref().is_some_and(|what| what.eq_ignore_ascii_case("MEMORY_OPTIMIZED_DATA"))
+}
+
+fn file_of(
+    spec: &ast::FileSpec,
+    filegroup: &str,
+    memory_optimized: bool,
+    log: bool,
+) -> Result<DatabaseFile> {
+    let mut file = DatabaseFile {
+        filegroup: filegroup.to_owned(),
+        name: String::new(),
+        path: String::new(),
+        memory_optimized,
+        log,
+        size: FileSize::default(),
+    };
+    for option in &spec.options {
+        match option.name.as_ref() {
+            "NAME" => file.name = word(&option.value),
+            "FILENAME" => file.path = word(&option.value),
+            "SIZE" => file.size.size = pages(option)?,
+            "MAXSIZE" if word(&option.value).eq_ignore_ascii_case("UNLIMITED") => {}
+            "MAXSIZE" => file.size.max = pages(option)?,
+            "FILEGROWTH" => {
+                (file.size.growth, file.size.is_percent) = match &option.value {
+                    OptionValue::Quantity(percent, unit) if **unit == *"%" => {
+                        (i32::try_from(*percent).map_err(|_| wrong(option))?, true)
+                    }
+                    _ => (pages(option)?, false),
+                };
+            }
+            other => return refuse(&format!("the file option {other}")),
+        }
+    }
+    Ok(file)
+}
+
+/// Reads a size, in MB unless a unit is said, as pages of 8 KB.
+///
+/// # Errors
+/// 102 for what is no size.
+fn pages(option: &ast::NamedOption) -> Result<i32> {
+    let (count, unit_kb) = match &option.value {
+        OptionValue::Literal(ast::Literal::Int(count)) => (u64::try_from(*count).ok(), 1 << 10),
+        OptionValue::Quantity(count, unit) => {
+            let unit_kb = match &**unit {
+                "KB" => 1,
+                "MB" => 1 << 10,
+                "GB" => 1 << 20,
+                "TB" => 1 << 30,
+                _ => return Err(wrong(option)),
+            };
+            (Some(*count), unit_kb)
+        }
+        _ => return Err(wrong(option)),
+    };
+    let pages = count.and_then(|count| count.checked_mul(unit_kb)).map(|kb| kb.div_ceil(8));
+    pages.and_then(|pages| i32::try_from(pages).ok()).ok_or_else(|| wrong(option))
+}
+
+fn wrong(option: &ast::NamedOption) -> Error {
+    Msg::SyntaxNear(&option.name).into()
+}
+
+pub(crate) fn word(value: &OptionValue) -> String {
+    match value {
+        OptionValue::Literal(ast::Literal::String(text) | ast::Literal::NString(text)) => {
+            text.to_string()
+        }
+        OptionValue::Literal(ast::Literal::Int(n)) => n.to_string(),
+        OptionValue::Name(name) => name.to_string(),
+        OptionValue::On => "ON".to_owned(),
+        OptionValue::Off => "OFF".to_owned(),
+        OptionValue::Quantity(n, unit) => format!("{n} {unit}"),
+        OptionValue::None
+        | OptionValue::Literal(_)
+        | OptionValue::List(_)
+        | OptionValue::OnList(_) => String::new(),
+    }
+}
+
+pub(crate) fn alter(alter: &ast::AlterDatabase, cx: &mut Cx<'_>) -> Result<()> {
+    let current = Arc::clone(&cx.session.database);
+    let name = alter.name.as_deref().unwrap_or(&current);
+    let missing = || {
+        Error::custom(
+            5011,
+            14,
+            5,
+            format!(
+                "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks."
+            ),
+        )
+    };
+    if let AlterDatabaseAction::Rename(new) = &alter.action {
+        return rename(name, new, cx);
+    }
+    if let AlterDatabaseAction::ScopedConfiguration { option, clear: true, .. } = &alter.action {
+        return clear_scoped(option, cx);
+    }
+    let or_missing = |error: Error| if error.number == 911 { missing() } else { error };
+    if let AlterDatabaseAction::Set { options, termination } = &alter.action
+        && let Some(access) = user_access::of_options(options)
+    {
+        user_access::change(name, access, termination.as_deref(), cx).map_err(or_missing)?;
+    }
+    change_database(cx.session, name, |database| change(database, &alter.action))
+        .map_err(or_missing)
+}
+
+fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
+    match action {
+        // WITH is about the sessions that a restriction of access waits for, which it has done.
+        AlterDatabaseAction::Set { options, .. } => {
+            options.iter().try_for_each(|option| set(&mut database.options, option))
+        }
+        AlterDatabaseAction::Collate(name) => {
+            let collation = types::Collation::by_name(name).ok_or(Msg::InvalidCollation(name))?;
+            database.collation = collation;
+            Ok(())
+        }
+        AlterDatabaseAction::AddFileGroup(group) => {
+            check_default(group)?;
+            // It shows once it has a file; until then it is an entry without a path.
+            database.files.push(DatabaseFile {
+                filegroup: group.name.as_deref().unwrap_or_default().to_owned(),
+                name: String::new(),
+                path: String::new(),
+                memory_optimized: is_memory_optimized(group),
+                log: false,
+                size: FileSize::default(),
+            });
+            Ok(())
+        }
+        AlterDatabaseAction::AddFile { files, filegroup, log } => {
+            let group = filegroup.as_deref().unwrap_or("PRIMARY");
+            let memory_optimized = database
+                .files
+                .iter()
+                .any(|f| Name::same(&f.filegroup, group) && f.memory_optimized);
+            for spec in files {
+                database.files.push(file_of(spec, group, memory_optimized, *log)?);
+            }
+            Ok(())
+        }
+        AlterDatabaseAction::RemoveFileGroup(name) => {
+            database.files.retain(|f| !Name::same(&f.filegroup, name));
+            Ok(())
+        }
+        AlterDatabaseAction::RemoveFile(name) => {
+            database.files.retain(|f| !Name::same(&f.name, name));
+            if database.files.is_empty() {
+                database.files = default_files(&database.name);
+            }
+            Ok(())
+        }
+        AlterDatabaseAction::ModifyFileGroup(..) => refuse("ALTER DATABASE .. MODIFY FILEGROUP"),
+        AlterDatabaseAction::ModifyFile(_) => refuse("ALTER DATABASE .. MODIFY FILE"),
+        AlterDatabaseAction::ScopedConfiguration { option, for_secondary, .. } => {
+            set_scoped(&mut database.options, option, *for_secondary)
+        }
+        AlterDatabaseAction::Rename(_) => refuse("ALTER DATABASE .. MODIFY NAME"),
+    }
+}
+
+fn rename(old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    cx.session.change_catalog(|catalog| {
+        if catalog.database(new).is_some() {
+            return Err(Error::custom(
+                1801,
+                16,
+                3,
+                format!("Database '{new}' already exists. Choose a different database name."),
+            ));
+        }
+        let Some(found) = catalog.databases.remove(&Name::new(old)) else {
+            return Err(Msg::DatabaseNotFound(old).into());
+        };
+        let renamed = Database { name: new.to_owned(), ..Database::clone(&found) };
+        catalog.databases.insert(Name::new(new), Arc::new(renamed));
+        Ok(())
+    })
+}
+
+/// ALTER DATABASE SCOPED CONFIGURATION SET. There are no secondaries, which FOR SECONDARY is about: what they would do
+/// is kept for the catalog.
+fn set_scoped(
+    options: &mut DatabaseOptions,
+    option: &ast::NamedOption,
+    for_secondary: bool,
+) -> Result<()> {
+    let name = option.name.as_ref();
+    let Some(known) = SCOPED.iter().find(|configuration| configuration.name == name) else {
+        return refuse(&format!("ALTER DATABASE SCOPED CONFIGURATION SET {name}"));
+    };
+    let value = match &option.value {
+        OptionValue::On if known.is_switch => 1,
+        OptionValue::Off if known.is_switch => 0,
+        OptionValue::Literal(ast::Literal::Int(n)) if !known.is_switch => i64::from(*n),
+        OptionValue::Name(value) if for_secondary && value.object.is("PRIMARY") => {
+            options.scoped_secondary.remove(known.name);
+            return Ok(());
+        }
+        other => return Err(Msg::SyntaxNear(&word(other)).into()),
+    };
+    if for_secondary {
+        options.scoped_secondary.insert(known.name, value);
+        return Ok(());
+    }
+    if value == known.default {
+        options.scoped.remove(known.name);
+        return Ok(());
+    }
+    if known.other == OtherValue::Refused {
+        let said = word(&option.value);
+        return refuse(&format!("ALTER DATABASE SCOPED CONFIGURATION SET {name} = {said}"));
+    }
+    options.scoped.insert(known.name, value);
+    Ok(())
+}
+
+/// ALTER DATABASE SCOPED CONFIGURATION CLEAR PROCEDURE_CACHE.
+fn clear_scoped(option: &ast::NamedOption, cx: &mut Cx<'_>) -> Result<()> {
+    if *option.name != *"PROCEDURE_CACHE" {
+        return Err(Msg::SyntaxNear(&option.name).into());
+    }
+    ::session::cache::free_programs(cx.session);
+    Ok(())
+}

@@ -1,0 +1,398 @@
+//! What a definition is to a DDL trigger: which event, of which object.
+//!
+//! Found before the definition runs, when it is still known what is there: an ALTER of CREATE OR ALTER
+//! is one, and DROP .. IF EXISTS of nothing is none. Temporary objects make no events.
+
+use tsql::ast::{
+    self, CreateMode, DropKind, ObjectName, PermissionAction, PrincipalAction, PrincipalKind,
+    QueryBody, StatementKind, TriggerTarget,
+};
+
+use ::catalog::name::Name;
+use ::catalog::{Database, DdlEvent};
+use ::session::SessionState;
+
+/// An event.
+#[derive(Clone, Debug)]
+pub struct Occurrence {
+    /// Which.
+    pub event: &'static DdlEvent,
+    /// The database that it is in; none for one of the server.
+    pub database: Option<String>,
+    /// The object's schema, if it is in one.
+    pub schema: Option<String>,
+    /// The object.
+    pub object: String,
+    /// Its type, as EVENTDATA() names it.
+    pub kind: &'static str,
+    /// What the object is on, and its type.
+    pub target: Option<(String, &'static str)>,
+    /// The new name, and what sp_rename was given.
+    pub renamed: Option<(String, Vec<String>)>,
+}
+
+/// Finds the events that a definition is about to be.
+pub fn occurrences(kind: &StatementKind, session: &SessionState) -> Vec<Occurrence> {
+    let finder = Finder { session };
+    match kind {
+        StatementKind::Drop(drop) => finder.dropped(drop),
+        StatementKind::DropIndex(drop) => {
+            let indexes = drop.indexes.iter();
+            indexes.filter_map(|(i, table, _)| finder.of_index("DROP_INDEX", i, table)).collect()
+        }
+        _ => finder.of_one(kind).into_iter().collect(),
+    }
+}
+
+/// The event that sp_rename is: what is renamed, of which kind it is, what it is on, its new name, and what the
+/// procedure was given.
+pub fn renaming(
+    (schema, object, kind): (&str, &str, &'static str),
+    target: Option<(String, &'static str)>,
+    (to, given): (&str, Vec<String>),
+    session: &SessionState,
+) -> Option<Occurrence> {
+    Some(Occurrence {
+        event: DdlEvent::find("RENAME")?,
+        database: Some(session.database.to_string()),
+        schema: Some(schema.to_owned()),
+        object: object.to_owned(),
+        kind,
+        target,
+        renamed: Some((to.to_owned(), given)),
+    })
+}
+
+struct Finder<'s> {
+    session: &'s SessionState,
+}
+
+impl Finder<'_> {
+    fn of_one(&self, kind: &StatementKind) -> Option<Occurrence> {
+        use StatementKind as S;
+        match kind {
+            S::CreateTable(create) => self.of_object("CREATE_TABLE", &create.name, "TABLE"),
+            S::Select(select) => {
+                let QueryBody::Select(spec) = &select.query.body else { return None };
+                self.of_object("CREATE_TABLE", &spec.into.as_ref()?.table, "TABLE")
+            }
+            S::AlterTable(alter) => self.of_object("ALTER_TABLE", &alter.name, "TABLE"),
+            S::CreateView(c) => {
+                self.of_module(["CREATE_VIEW", "ALTER_VIEW"], c.mode, &c.name, "VIEW")
+            }
+            S::CreateProcedure(c) => {
+                let events = ["CREATE_PROCEDURE", "ALTER_PROCEDURE"];
+                self.of_module(events, c.mode, &c.name, "PROCEDURE")
+            }
+            S::CreateFunction(c) => {
+                self.of_module(["CREATE_FUNCTION", "ALTER_FUNCTION"], c.mode, &c.name, "FUNCTION")
+            }
+            S::CreateSequence(c) => {
+                self.of_module(["CREATE_SEQUENCE", "ALTER_SEQUENCE"], c.mode, &c.name, "SEQUENCE")
+            }
+            S::CreateTrigger(create) => self.of_trigger(create),
+            S::CreateIndex(c) => self.of_index("CREATE_INDEX", &c.index.name, &c.table),
+            S::AlterIndex(a) => self.of_index("ALTER_INDEX", a.index.as_ref()?, &a.table),
+            S::CreateStatistics(c) => {
+                self.on_table("CREATE_STATISTICS", (&c.name, "STATISTICS"), &c.table)
+            }
+            S::UpdateStatistics(u) => {
+                let name = u.names.first().unwrap_or(&u.table.object);
+                self.on_table("UPDATE_STATISTICS", (name, "STATISTICS"), &u.table)
+            }
+            S::CreateSynonym(c) => self.of_object("CREATE_SYNONYM", &c.name, "SYNONYM"),
+            S::CreateType(c) => self.of_object("CREATE_TYPE", &c.name, "TYPE"),
+            S::CreateSchema(c) => {
+                self.here("CREATE_SCHEMA", c.name.as_ref().or(c.owner.as_ref())?, "SCHEMA")
+            }
+            S::AlterSchema(a) => self.here("ALTER_SCHEMA", &a.schema, "SCHEMA"),
+            S::Principal(principal) => self.of_principal(principal),
+            S::Permission(permission) => self.of_permission(permission),
+            S::AlterAuthorization(a) => {
+                let name = a.securable.name.object.as_str();
+                self.here("ALTER_AUTHORIZATION_DATABASE", name, "OBJECT")
+            }
+            S::CreateDatabase(c) => self.of_server("CREATE_DATABASE", &c.name, "DATABASE"),
+            S::AlterDatabase(a) => {
+                let name = a.name.as_deref().unwrap_or(&self.session.database);
+                self.of_server("ALTER_DATABASE", name, "DATABASE")
+            }
+            _ => None,
+        }
+    }
+
+    fn database(&self, name: &ObjectName) -> String {
+        let named = name.database.as_deref().filter(|database| !database.is_empty());
+        named.unwrap_or(&self.session.database).to_owned()
+    }
+
+    fn find(&self, name: &ObjectName) -> Option<&Database> {
+        self.session.catalog.database(&self.database(name)).map(AsRef::as_ref)
+    }
+
+    /// An object of a schema.
+    fn of_object(&self, event: &str, name: &ObjectName, kind: &'static str) -> Option<Occurrence> {
+        if name.is_temporary() {
+            return None;
+        }
+        let schema = name.schema.as_deref().filter(|schema| !schema.is_empty());
+        Some(Occurrence {
+            event: DdlEvent::find(event)?,
+            database: Some(self.database(name)),
+            schema: Some(schema.unwrap_or("dbo").to_owned()),
+            object: name.object.to_string(),
+            kind,
+            target: None,
+            renamed: None,
+        })
+    }
+
+    /// One that CREATE OR ALTER may find there.
+    fn of_module(
+        &self,
+        [create, alter]: [&str; 2],
+        mode: CreateMode,
+        name: &ObjectName,
+        kind: &'static str,
+    ) -> Option<Occurrence> {
+        let schema = name.schema.as_deref().unwrap_or("dbo");
+        let is_there = || self.find(name).is_some_and(|d| d.object(schema, &name.object).is_some());
+        let alters = match mode {
+            CreateMode::Create => false,
+            CreateMode::Alter => true,
+            CreateMode::CreateOrAlter => is_there(),
+        };
+        self.of_object(if alters { alter } else { create }, name, kind)
+    }
+
+    fn of_trigger(&self, create: &ast::CreateTrigger) -> Option<Occurrence> {
+        let events = ["CREATE_TRIGGER", "ALTER_TRIGGER"];
+        let TriggerTarget::Table(on) = &create.target else {
+            let alters = create.mode == CreateMode::Alter;
+            let target = match create.target {
+                TriggerTarget::AllServer => {
+                    (self.session.instance.config.server_name.clone(), "SERVER")
+                }
+                TriggerTarget::Database | TriggerTarget::Table(_) => {
+                    (self.session.database.to_string(), "DATABASE")
+                }
+            };
+            let event = events[usize::from(alters)];
+            let found = self.here(event, &create.name.object, "TRIGGER")?;
+            return Some(Occurrence { target: Some(target), ..found });
+        };
+        let mut name = create.name.clone();
+        if name.schema.is_none() {
+            name.schema.clone_from(&on.schema);
+        }
+        let found = self.of_module(events, create.mode, &name, "TRIGGER")?;
+        Some(Occurrence { target: Some((on.object.to_string(), "TABLE")), ..found })
+    }
+
+    fn of_index(&self, event: &str, index: &str, table: &ObjectName) -> Option<Occurrence> {
+        self.on_table(event, (index, "INDEX"), table)
+    }
+
+    /// What is a table's: it is in the table's schema.
+    fn on_table(
+        &self,
+        event: &str,
+        (name, kind): (&str, &'static str),
+        table: &ObjectName,
+    ) -> Option<Occurrence> {
+        let found = self.of_object(event, table, kind)?;
+        let target = Some((table.object.to_string(), "TABLE"));
+        Some(Occurrence { object: name.to_owned(), target, ..found })
+    }
+
+    /// What is in the session's database and in no schema.
+    fn here(&self, event: &str, name: &str, kind: &'static str) -> Option<Occurrence> {
+        let database = Some(self.session.database.to_string());
+        let event = DdlEvent::find(event)?;
+        let object = name.to_owned();
+        Some(Occurrence {
+            event,
+            database,
+            schema: None,
+            object,
+            kind,
+            target: None,
+            renamed: None,
+        })
+    }
+
+    fn of_server(&self, event: &str, name: &str, kind: &'static str) -> Option<Occurrence> {
+        let event = DdlEvent::find(event)?;
+        let object = name.to_owned();
+        Some(Occurrence {
+            event,
+            database: None,
+            schema: None,
+            object,
+            kind,
+            target: None,
+            renamed: None,
+        })
+    }
+
+    fn of_principal(&self, principal: &ast::PrincipalStatement) -> Option<Occurrence> {
+        use PrincipalAction as A;
+        let name = principal.name.as_str();
+        match (principal.kind, &principal.action) {
+            (PrincipalKind::User, A::CreateUser { .. }) => {
+                self.here("CREATE_USER", name, "SQL USER")
+            }
+            (PrincipalKind::User, _) => self.here("ALTER_USER", name, "SQL USER"),
+            (PrincipalKind::Role, A::CreateRole { .. }) => self.here("CREATE_ROLE", name, "ROLE"),
+            (PrincipalKind::Role, A::AddMember(member)) => self.member(true, member, name),
+            (PrincipalKind::Role, A::DropMember(member)) => self.member(false, member, name),
+            (PrincipalKind::Role, _) => self.here("ALTER_ROLE", name, "ROLE"),
+            (PrincipalKind::Login, A::CreateLogin { .. }) => {
+                self.of_server("CREATE_LOGIN", name, "LOGIN")
+            }
+            (PrincipalKind::Login, _) => self.of_server("ALTER_LOGIN", name, "LOGIN"),
+            (PrincipalKind::ServerRole | PrincipalKind::ApplicationRole, _) => None,
+        }
+    }
+
+    fn member(&self, adds: bool, member: &str, role: &str) -> Option<Occurrence> {
+        let event = if adds { "ADD_ROLE_MEMBER" } else { "DROP_ROLE_MEMBER" };
+        let found = self.here(event, member, "SQL USER")?;
+        Some(Occurrence { target: Some((role.to_owned(), "ROLE")), ..found })
+    }
+
+    fn of_permission(&self, permission: &ast::Permission) -> Option<Occurrence> {
+        let of_server = super::permission::is_of_server(permission);
+        let event = match (permission.action, of_server) {
+            (PermissionAction::Grant, true) => "GRANT_SERVER",
+            (PermissionAction::Deny, true) => "DENY_SERVER",
+            (PermissionAction::Revoke, true) => "REVOKE_SERVER",
+            (PermissionAction::Grant, false) => "GRANT_DATABASE",
+            (PermissionAction::Deny, false) => "DENY_DATABASE",
+            (PermissionAction::Revoke, false) => "REVOKE_DATABASE",
+        };
+        if of_server {
+            return self.of_server(event, &self.session.instance.config.server_name, "SERVER");
+        }
+        match &permission.securable {
+            Some(on) => self.of_object(event, &on.name, "OBJECT"),
+            None => self.here(event, &self.session.database, "DATABASE"),
+        }
+    }
+
+    fn dropped(&self, drop: &ast::Drop) -> Vec<Occurrence> {
+        drop.names.iter().filter_map(|name| self.dropped_one(drop, name)).collect()
+    }
+
+    fn dropped_one(&self, drop: &ast::Drop, name: &ObjectName) -> Option<Occurrence> {
+        let key = Name::new(&name.object);
+        if let Some(target) = &drop.trigger_target {
+            let on_server = *target == TriggerTarget::AllServer;
+            let triggers = if on_server {
+                &self.session.catalog.triggers
+            } else {
+                &self.session.catalog.database(&self.session.database)?.triggers
+            };
+            triggers.get(&key)?;
+            return self.here("DROP_TRIGGER", &name.object, "TRIGGER");
+        }
+        let database = self.find(name)?;
+        let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
+        let event = drop_event(drop.kind)?;
+        match drop.kind {
+            DropKind::Table
+            | DropKind::View
+            | DropKind::Procedure
+            | DropKind::Function
+            | DropKind::Trigger
+            | DropKind::Synonym
+            | DropKind::Sequence => {
+                let object = database.object(schema, &name.object)?;
+                let kind = object_type(drop.kind);
+                (object.kind() == super::drop::word(drop.kind)).then_some(())?;
+                self.of_object(event, name, kind)
+            }
+            DropKind::Type => {
+                database.user_type(schema, &name.object)?;
+                self.of_object(event, name, "TYPE")
+            }
+            DropKind::Schema => {
+                database.schema(&name.object)?;
+                self.here(event, &name.object, "SCHEMA")
+            }
+            DropKind::User | DropKind::Role => {
+                database.principals.get(&key)?;
+                self.here(event, &name.object, object_type(drop.kind))
+            }
+            DropKind::Statistics => {
+                let mut table = ObjectName::simple(name.schema.clone()?);
+                table.schema.clone_from(&name.database);
+                self.on_table(event, (&name.object, "STATISTICS"), &table)
+            }
+            DropKind::Login => {
+                self.session.catalog.logins.get(&key)?;
+                self.of_server(event, &name.object, "LOGIN")
+            }
+            DropKind::Database => {
+                self.session.catalog.database(&name.object)?;
+                self.of_server(event, &name.object, "DATABASE")
+            }
+            // SQL Server has no event for these, but for what has a trigger of its own.
+            DropKind::Default
+            | DropKind::ExternalDataSource
+            | DropKind::ExternalFileFormat
+            | DropKind::ExternalTable
+            | DropKind::Rule
+            | DropKind::ServerRole => None,
+        }
+    }
+}
+
+fn drop_event(kind: DropKind) -> Option<&'static str> {
+    Some(match kind {
+        DropKind::Database => "DROP_DATABASE",
+        DropKind::Function => "DROP_FUNCTION",
+        DropKind::Login => "DROP_LOGIN",
+        DropKind::Procedure => "DROP_PROCEDURE",
+        DropKind::Role => "DROP_ROLE",
+        DropKind::Schema => "DROP_SCHEMA",
+        DropKind::Sequence => "DROP_SEQUENCE",
+        DropKind::Statistics => "DROP_STATISTICS",
+        DropKind::Synonym => "DROP_SYNONYM",
+        DropKind::Table => "DROP_TABLE",
+        DropKind::Trigger => "DROP_TRIGGER",
+        DropKind::Type => "DROP_TYPE",
+        DropKind::User => "DROP_USER",
+        DropKind::View => "DROP_VIEW",
+        DropKind::Default
+        | DropKind::ExternalDataSource
+        | DropKind::ExternalFileFormat
+        | DropKind::ExternalTable
+        | DropKind::Rule
+        | DropKind::ServerRole => return None,
+    })
+}
+
+fn object_type(kind: DropKind) -> &'static str {
+    match kind {
+        DropKind::Database => "DATABASE",
+        DropKind::ExternalDataSource => "EXTERNAL DATA SOURCE",
+        DropKind::ExternalFileFormat => "EXTERNAL FILE FORMAT",
+        DropKind::ExternalTable => "EXTERNAL TABLE",
+        DropKind::Function => "FUNCTION",
+        DropKind::Login => "LOGIN",
+        DropKind::Procedure => "PROCEDURE",
+        DropKind::Role | DropKind::ServerRole => "ROLE",
+        DropKind::Schema => "SCHEMA",
+        DropKind::Sequence => "SEQUENCE",
+        DropKind::Statistics => "STATISTICS",
+        DropKind::Synonym => "SYNONYM",
+        DropKind::Table => "TABLE",
+        DropKind::Trigger => "TRIGGER",
+        DropKind::Type => "TYPE",
+        DropKind::User => "SQL USER",
+        DropKind::View => "VIEW",
+        DropKind::Default => "DEFAULT",
+        DropKind::Rule => "RULE",
+    }
+}

@@ -1,0 +1,182 @@
+//! CREATE, ALTER and DROP EVENT SESSION.
+//!
+//! A definition is checked as a whole before anything changes: names against what the server can tell
+//! (`event/registry.rs`), predicates against the types of what they compare, parameters against their
+//! targets. What runs is changed after the catalog, under the lock of [`Events`](::session::event::Events), so
+//! that the two agree.
+
+mod alter;
+mod event;
+mod option;
+mod predicate;
+pub mod system_health;
+mod target;
+
+use std::sync::Arc;
+
+use tsql::ast::{CreateEventSession, DropEventSession, EventName, EventScope, Ident, Literal};
+use types::{Error, Msg, Result};
+
+use crate::refuse;
+use ::catalog::name::Name;
+use ::catalog::{EventDef, EventSessionDef, EventTargetDef};
+use ::executor::Cx;
+use ::session::event::registry::is_module;
+
+pub use alter::alter;
+
+/// What messages call a session.
+const SESSION: &str = "event session";
+
+/// CREATE EVENT SESSION.
+pub fn create(create: &CreateEventSession, cx: &mut Cx<'_>) -> Result<()> {
+    let mut session = define(create)?;
+    let name = create.name.as_str();
+    cx.session.change_catalog(|catalog| {
+        let key = Name::new(name);
+        if catalog.event_sessions.contains_key(&key) {
+            return Err(Msg::EventSessionExists(SESSION, name).into());
+        }
+        session.id = catalog.next_event_session_id();
+        catalog.event_sessions.insert(key, Arc::new(session));
+        Ok(())
+    })
+}
+
+/// Makes the definition of a session; its id is the catalog's to give.
+///
+/// # Errors
+/// Those of names, options, predicates and parameters.
+pub fn define(create: &CreateEventSession) -> Result<EventSessionDef> {
+    of_server(create.scope)?;
+    let name = create.name.as_str();
+    if name.starts_with('#') {
+        return Err(Msg::EventSessionTemporary(name).into());
+    }
+    let mut session = EventSessionDef {
+        id: 0,
+        name: name.to_owned(),
+        options: option::apply(Default::default(), &create.options)?,
+        events: Vec::new(),
+        targets: Vec::new(),
+        next_object: 0,
+    };
+    for definition in &create.events {
+        add_event(&mut session, event::resolve(definition)?)?;
+    }
+    for definition in &create.targets {
+        add_target(&mut session, target::resolve(definition)?)?;
+    }
+    check(&session)?;
+    Ok(session)
+}
+
+/// DROP EVENT SESSION.
+pub fn drop(drop: &DropEventSession, cx: &mut Cx<'_>) -> Result<()> {
+    of_server(drop.scope)?;
+    let name = drop.name.as_str();
+    let instance = Arc::clone(&cx.session.instance);
+    let mut changing = instance.events.change();
+    let dropped = cx.session.change_catalog(|catalog| {
+        let dropped = catalog.event_sessions.remove(&Name::new(name));
+        dropped.ok_or_else(|| missing("drop", name))
+    });
+    match dropped {
+        Ok(session) => {
+            changing.stop_if_running(&session.name);
+            Ok(())
+        }
+        Err(_) if drop.if_exists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The error for a session that is not there.
+fn missing(verb: &str, name: &str) -> Error {
+    let text = format!(
+        "Cannot {verb} the {SESSION} '{name}', because it does not exist or you do not have permission."
+    );
+    Error::custom(15151, 16, 19, text)
+}
+
+/// Sessions of a database are those of Azure.
+fn of_server(scope: EventScope) -> Result<()> {
+    match scope {
+        EventScope::Server => Ok(()),
+        EventScope::Database => refuse("EVENT SESSION .. ON DATABASE"),
+    }
+}
+
+/// Adds an event that is not there yet.
+fn add_event(session: &mut EventSessionDef, mut added: EventDef) -> Result<()> {
+    if session.events.iter().any(|other| other.spec.event == added.spec.event) {
+        let event = added.spec.event;
+        return Err(
+            Msg::EventExistsInSession("event", &full(event.package.name, event.name)).into()
+        );
+    }
+    added.id = session.next_id();
+    session.events.push(added);
+    Ok(())
+}
+
+/// Adds a target that is not there yet, under whatever name.
+fn add_target(session: &mut EventSessionDef, mut added: EventTargetDef) -> Result<()> {
+    let target = added.spec.target;
+    if session.targets.iter().any(|other| other.spec.target == target) {
+        return Err(
+            Msg::EventExistsInSession("target", &full(target.package.name, target.name)).into()
+        );
+    }
+    added.id = session.next_id();
+    session.targets.push(added);
+    Ok(())
+}
+
+/// Checks what only the whole shows.
+fn check(session: &EventSessionDef) -> Result<()> {
+    let asynchronous = session.targets.iter().any(|t| !t.spec.target.is_synchronous());
+    if session.options.max_memory_kb == 0 && asynchronous {
+        return Err(Msg::EventNoMemory.into());
+    }
+    sos::xe::Hub::check(&session.spec()).map_err(|error| ::session::event::error::of(&error))
+}
+
+/// `package.name`, as messages have it.
+fn full(package: &str, name: &str) -> String {
+    format!("{package}.{name}")
+}
+
+/// A name as it was written, for the message that says that nothing is called so.
+fn written(name: &EventName) -> String {
+    let parts = [name.module.as_ref(), name.package.as_ref(), Some(&name.name)];
+    parts.into_iter().flatten().map(Ident::as_str).collect::<Vec<_>>().join(".")
+}
+
+/// The package and the name of what a statement names.
+///
+/// # Errors
+/// 25623 for a module that is none, and where the package is left out.
+fn package_and_name<'n>(kind: &str, name: &'n EventName) -> Result<(&'n str, &'n str)> {
+    let module_known = name.module.as_deref().is_none_or(is_module);
+    match name.package.as_deref() {
+        Some(package) if module_known => Ok((package, name.name.as_str())),
+        _ => Err(Msg::EventNameInvalid(kind, &written(name)).into()),
+    }
+}
+
+/// The text of a literal, without quotes.
+fn text_of(literal: &Literal) -> String {
+    match literal {
+        Literal::Null => String::new(),
+        Literal::Int(number) => number.to_string(),
+        Literal::Decimal(digits) => digits.to_string(),
+        Literal::Float(number) => number.to_string(),
+        Literal::Money(amount) => format!("{}.{:04}", amount / 10_000, (amount % 10_000).abs()),
+        Literal::String(text) | Literal::NString(text) | Literal::Odbc(_, text) => text.to_string(),
+        Literal::Binary(bytes) => {
+            let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+            format!("0x{}", digits.concat())
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! CREATE INDEX, ALTER INDEX, DROP INDEX: on live tables.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, AlterIndexAction};
+use types::{Error, Msg, Result};
+
+use crate::table;
+use ::catalog::name::Name;
+use ::catalog::{IndexConstraint, IndexDef, Object, TableDef, index_spec};
+use ::compile::refuse;
+use ::compile::shape::index_option;
+use ::compile::shape::index_option::INDEX_OPTIONS;
+use ::compile::shape::{Place, Shaper, duplicate_index};
+use ::compile::table::created;
+use ::executor::Cx;
+use ::executor::fault;
+
+pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
+    refuse_view(&create.table, cx)?;
+    let table = table::find(&create.table, cx).map_err(|error| match error.number {
+        4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
+        _ => error,
+    })?;
+    let of_columns = ::compile::shape::columnstore::is_columnstore(&create.index)
+        || ::compile::shape::column_index::is_column_index(&create.index);
+    if table.is_versioned() && of_columns {
+        return refuse("columnstore indexes of system-versioned and history tables");
+    }
+    if table.is_history() && create.index.unique {
+        return refuse("unique indexes of a history table");
+    }
+    if ::compile::shape::columnstore::is_columnstore(&create.index) {
+        return super::columnstore::create(create, cx);
+    }
+    if ::compile::shape::column_index::is_column_index(&create.index) {
+        return super::column_index::create(create, cx);
+    }
+    if table.columnstore.is_some() {
+        return refuse("keys and other indexes of a table with a columnstore index");
+    }
+    let replaced = replaced(&table, &create.index)?;
+    let mut index = {
+        let context = metadata::binding::bare_context(cx.session, &cx.session.database);
+        let binder = context.binder();
+        let instance = &cx.session.instance;
+        let place = Place {
+            id: table.id,
+            database_id: table.database_id,
+            schema: (table.schema_id, table.schema.clone()),
+            name: &table.name,
+            source: &cx.source,
+            created: created(),
+        };
+        let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
+        shaper.index_on(&table, &create.index)?
+    };
+    if replaced.is_some() && index.clustered {
+        return refuse("CREATE CLUSTERED INDEX .. WITH (DROP_EXISTING = ON)");
+    }
+    let has_clustered = table.indexes.iter().any(|i| i.clustered);
+    if index.clustered && has_clustered {
+        return Err(Msg::MultipleClustered(&table.name).into());
+    }
+    // Storage knows an index by its id, so an id is not given out again while the table lives.
+    let ids = table.indexes.iter().map(|i| i.id).chain(table.column_index.iter().map(|i| i.id));
+    let highest = ids.max().unwrap_or(1);
+    index.id = if index.clustered { 1 } else { highest.max(1) + 1 };
+    let spec = index_spec(&index, &table.columns, &table.layout);
+    let mut next = TableDef::clone(&table);
+    next.indexes.push(index);
+    let old = replaced.map(|place| next.indexes.remove(place));
+    match table.rows.data.add_index(spec) {
+        Ok(()) => {
+            table::replace(next, cx)?;
+            if let Some(old) = old {
+                table.rows.data.drop_index(old.storage_id());
+            }
+            Ok(())
+        }
+        Err(storage::Error::Unique { key, .. }) => match next.indexes.last() {
+            Some(index) => Err(super::duplicate_key(&next, index, &key, cx)?),
+            None => Err(Msg::InternalError.into()),
+        },
+        Err(other) => Err(fault::raise(cx, other)),
+    }
+}
+
+/// Finds the index whose place a new one takes: DROP_EXISTING = ON.
+///
+/// # Errors
+/// 1913 for a name that is taken without it, 7999 for one that is not there with it, 40517 for one that the place of
+/// can't be taken.
+fn replaced(table: &TableDef, index: &ast::InlineIndex) -> Result<Option<usize>> {
+    let name = index.name.as_str();
+    let drops = index.options.iter().any(|option| {
+        *option.name == *"DROP_EXISTING" && matches!(option.value, ast::OptionValue::On)
+    });
+    match table.index(name) {
+        Some(place) if drops && table.indexes[place].constraint.is_some() => {
+            refuse("DROP_EXISTING = ON for the index of a constraint")
+        }
+        Some(place) if drops && table.indexes[place].clustered => {
+            refuse("DROP_EXISTING = ON for a clustered index")
+        }
+        Some(place) if drops => Ok(Some(place)),
+        None if drops => {
+            let text =
+                format!("Could not find any index named '{name}' for table '{}'.", table.name);
+            Err(Error::custom(7999, 16, 9, text))
+        }
+        None if !table.has_column_index(name) => Ok(None),
+        Some(_) | None => Err(duplicate_index(name, &table.qualified_name())),
+    }
+}
+
+/// An index on a view is refused: by the rule that the view breaks, or by name.
+fn refuse_view(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
+    let database = name.database.as_deref().unwrap_or(&cx.session.database);
+    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
+    let found = cx.session.catalog.find_object(database, schema, &name.object);
+    let Some(Object::View(view)) = found else { return Ok(()) };
+    let ast::StatementKind::CreateView(definition) = &view.ast.kind else { return Ok(()) };
+    match definition.options.iter().any(|option| **option == *"SCHEMABINDING") {
+        true => refuse("indexed views"),
+        false => Err(Msg::IndexViewNotBound(&view.name).into()),
+    }
+}
+
+pub(crate) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
+    let table = table::find(&alter.table, cx)?;
+    let is_columnstore = match &alter.index {
+        Some(index) => table.has_columnstore(index),
+        None => table.columnstore.is_some(),
+    };
+    let is_column_index = match &alter.index {
+        Some(index) => table.has_column_index(index),
+        None => table.column_index.is_some(),
+    };
+    if let Some(index) = &alter.index
+        && table.index(index).is_none()
+        && !is_columnstore
+        && !is_column_index
+    {
+        return Err(Msg::IndexNotFound(index).into());
+    }
+    if !is_column_index && !is_columnstore {
+        show_options(alter, &table, cx)?;
+    }
+    match alter.action {
+        AlterIndexAction::Rebuild | AlterIndexAction::Reorganize if is_column_index => {
+            super::column_index::change(alter, cx)
+        }
+        AlterIndexAction::Rebuild | AlterIndexAction::Reorganize if is_columnstore => {
+            super::columnstore::change(alter, cx)
+        }
+        // Other indexes in memory do not fragment: there is nothing to rebuild. SET has been done.
+        AlterIndexAction::Rebuild | AlterIndexAction::Reorganize => Ok(()),
+        AlterIndexAction::Set if is_column_index || is_columnstore => {
+            refuse("ALTER INDEX .. SET of a columnstore index")
+        }
+        AlterIndexAction::Set => Ok(()),
+        AlterIndexAction::Disable => refuse("ALTER INDEX .. DISABLE"),
+        AlterIndexAction::Resume | AlterIndexAction::Pause | AlterIndexAction::Abort => {
+            refuse("resumable index operations")
+        }
+    }
+}
+
+/// Keeps the options of ALTER INDEX of an index on rows, or of all of a table.
+fn show_options(alter: &ast::AlterIndex, table: &Arc<TableDef>, cx: &mut Cx<'_>) -> Result<()> {
+    let name = alter.index.as_ref().map_or("ALL", |index| index.as_str());
+    index_option::check_partition(alter.partition.as_ref(), "index", name)?;
+    let set: fn(&mut IndexDef, &ast::IndexOption) -> Result<()> = match alter.action {
+        AlterIndexAction::Rebuild => index_option::rebuild,
+        AlterIndexAction::Set => index_option::change,
+        AlterIndexAction::Reorganize => index_option::reorganize,
+        // These are refused as a whole.
+        _ => return Ok(()),
+    };
+    // A table may have no index that it could be set for.
+    let known = |name: &str| INDEX_OPTIONS.iter().any(|option| option.0 == name);
+    if let Some(option) = alter.options.iter().find(|option| !known(&option.name)) {
+        return refuse(&format!("the index option {}", option.name));
+    }
+    let mut next = TableDef::clone(table);
+    let wanted = |name: &str| alter.index.as_ref().is_none_or(|index| Name::same(index, name));
+    let mut is_changed = false;
+    for index in next.indexes.iter_mut().filter(|index| wanted(&index.name)) {
+        let before = (index.shown, index.ignore_dup_key);
+        alter.options.iter().try_for_each(|option| set(index, option))?;
+        is_changed |= before != (index.shown, index.ignore_dup_key);
+    }
+    if is_changed { table::replace(next, cx) } else { Ok(()) }
+}
+
+pub(crate) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
+    for (index, name, options) in &drop.indexes {
+        index_option::check_drop(options)?;
+        let found = table::find(name, cx).ok();
+        if found.as_ref().is_some_and(|table| table.has_columnstore(index)) {
+            super::columnstore::drop(name, cx)?;
+            continue;
+        }
+        if found.as_ref().is_some_and(|table| table.has_column_index(index)) {
+            super::column_index::drop(name, cx)?;
+            continue;
+        }
+        let place = found.as_ref().and_then(|table| table.index(index));
+        let (Some(table), Some(place)) = (found, place) else {
+            if drop.if_exists {
+                continue;
+            }
+            return Err(super::cannot_drop("index", &format!("{name}.{index}")));
+        };
+        remove(&table, place, cx)?;
+    }
+    Ok(())
+}
+
+fn remove(table: &Arc<TableDef>, place: usize, cx: &mut Cx<'_>) -> Result<()> {
+    let index = &table.indexes[place];
+    if let Some(constraint) = index.constraint {
+        let kind = match constraint {
+            IndexConstraint::PrimaryKey => "PRIMARY KEY",
+            IndexConstraint::Unique => "UNIQUE KEY",
+        };
+        let name = format!("{}.{}", table.qualified_name(), index.name);
+        return Err(Msg::IndexIsConstraint(&name, kind).into());
+    }
+    let mut next = TableDef::clone(table);
+    let removed = next.indexes.remove(place);
+    table::replace(next, cx)?;
+    // Plans made before now may still be running on it; storage lets them finish.
+    table.rows.data.drop_index(removed.storage_id());
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Definitions: CREATE, ALTER, DROP of everything, GRANT and its kin, TRUNCATE TABLE, and what makes tables without a
+//! statement.
+//!
+//! A definition builds its object aside and then publishes it with one change of the catalog, in which
+//! it checks again that the name is free. Temporary tables go to the session's innermost scope.
+//!
+//! - one file per kind of object (`table.rs`, `index.rs`, `login.rs`), `alter/` for ALTER TABLE, `drop.rs` for all DROPs;
+//! - `require/` checks what the statements ask of the login before they run;
+//! - what a table is made of is shaped in the crate `compile`.
+//!
+//! It does not know programs, procedures or results; it runs one statement at a time. Start at [`run`].
+#![forbid(unsafe_code)]
+
+mod alter;
+mod column_index;
+mod columnstore;
+mod database;
+pub mod database_option;
+mod ddl_trigger;
+mod drop;
+mod duplicate;
+pub mod event;
+pub mod event_session;
+pub mod external;
+mod function;
+mod index;
+mod login;
+mod module;
+mod owner;
+mod permission;
+mod principal;
+pub mod rename;
+pub mod require;
+mod sequence;
+pub mod statistics;
+mod table;
+mod trigger;
+mod truncate;
+pub mod user_access;
+mod versioning;
+
+use sos::memory::{MemoryClerk, with_clerk};
+use tsql::ast::{self, StatementKind};
+use types::{Error, Msg, Result};
+
+use ::catalog::Database;
+use ::executor::Cx;
+use ::session::SessionState;
+
+use ::compile::refuse;
+pub use drop::missing as drop_refused;
+use duplicate::duplicate_key;
+pub use permission::is_of_server;
+pub use table::{check_name_free, create_from_columns, distrust};
+
+/// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
+///
+/// # Errors
+/// Those of names, types and rights; 40517 for what is not supported.
+pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
+    // What a definition makes goes with the catalogs that have it, on their clerk.
+    with_clerk(MemoryClerk::Metadata, || run_booked(statement, cx))
+}
+
+fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
+    // A definition that triggers watch is in a transaction of its own, which has no number.
+    let transaction = &cx.session.transaction;
+    let own = transaction.descriptor == 0 && cx.session.trigger_level == 0;
+    if let Some(what) = of_database(&statement.kind)
+        && transaction.count > 0
+        && !own
+    {
+        return Err(Msg::NotInTransaction(what).into());
+    }
+    match &statement.kind {
+        StatementKind::CreateTable(create) => {
+            table::create(create, cx).or_else(|error| told_twice(error, Some(create), cx))
+        }
+        StatementKind::AlterTable(alter) => {
+            alter::run(alter, cx).or_else(|error| told_twice(error, None, cx))
+        }
+        StatementKind::Truncate(truncate) => truncate::truncate(truncate, cx),
+        StatementKind::CreateIndex(create) => index::create(create, cx),
+        StatementKind::AlterIndex(alter) => index::alter(alter, cx),
+        StatementKind::DropIndex(drop) => index::drop(drop, cx),
+        StatementKind::Drop(drop) => drop::run(drop, cx),
+        StatementKind::CreateProcedure(create) => module::create_procedure(create, cx),
+        StatementKind::CreateView(create) => module::create_view(create, statement, cx),
+        StatementKind::CreateSynonym(create) => module::create_synonym(create, cx),
+        StatementKind::CreateType(create) => module::create_type(create, cx),
+        StatementKind::CreateSchema(create) => module::create_schema(create, cx),
+        StatementKind::CreateDatabase(create) => database::create(create, cx),
+        StatementKind::AlterDatabase(alter) => database::alter(alter, cx),
+        StatementKind::Principal(principal) => principal::run(principal, cx),
+        StatementKind::Permission(permission) => permission::run(permission, cx),
+        StatementKind::UpdateStatistics(update) => statistics::update(update, cx),
+        StatementKind::CreateStatistics(create) => statistics::create(create, cx),
+        StatementKind::AlterSchema(alter) => owner::transfer(alter, cx),
+        StatementKind::CreateFunction(create) => function::create(create, statement, cx),
+        StatementKind::CreateTrigger(create) => trigger::create(create, statement, cx),
+        StatementKind::EnableTrigger(enable) => trigger::enable(enable, cx),
+        StatementKind::CreateSequence(create) => sequence::create(create, cx),
+        StatementKind::CreateExternal(create) => external::create(create, cx),
+        StatementKind::CreateExternalTable(create) => external::create_table(create, cx),
+        StatementKind::AlterAuthorization(alter) => owner::authorize(alter, cx),
+        StatementKind::CreateEventSession(create) => event_session::create(create, cx),
+        StatementKind::AlterEventSession(alter) => event_session::alter(alter, cx),
+        StatementKind::DropEventSession(drop) => event_session::drop(drop, cx),
+        _ => refuse("this statement"),
+    }
+}
+
+/// Tells why a constraint can't be made before the error that ends the statement, 1750, which is all that a CATCH
+/// block sees. `made` is the statement if it is CREATE TABLE.
+fn told_twice(error: Error, made: Option<&ast::CreateTable>, cx: &mut Cx<'_>) -> Result<()> {
+    let state = match error.number {
+        1753 | 1757 | 1761..=1785 => u8::from(matches!(error.number, 1769 | 1781)),
+        // Columns that a key can't have; more than one clustered index; a name that something else has.
+        1902 | 1909 | 1911 | 1919 | 8111 => error.state,
+        2714 if !made.is_some_and(|made| is_about(&error, &made.name)) => error.state,
+        _ => return Err(error),
+    };
+    alter::say_first(error.with_state(state), cx)?;
+    Err(Msg::ConstraintNotCreated.into())
+}
+
+/// Tells whether error 2714 is about the table itself and not about a constraint of it.
+fn is_about(error: &Error, table: &ast::ObjectName) -> bool {
+    error.message == Error::from(Msg::ObjectExists(&table.object)).message
+}
+
+/// Names the definitions of whole databases and of event sessions, which no transaction could undo.
+pub fn of_database(kind: &StatementKind) -> Option<&'static str> {
+    match kind {
+        StatementKind::CreateDatabase(_) => Some("CREATE DATABASE"),
+        StatementKind::AlterDatabase(_) => Some("ALTER DATABASE"),
+        StatementKind::Drop(drop) if drop.kind == ast::DropKind::Database => Some("DROP DATABASE"),
+        StatementKind::CreateEventSession(_) => Some("CREATE EVENT SESSION"),
+        StatementKind::AlterEventSession(_) => Some("ALTER EVENT SESSION"),
+        StatementKind::DropEventSession(_) => Some("DROP EVENT SESSION"),
+        _ => None,
+    }
+}
+
+fn not_permitted() -> Error {
+    crate::require::not_permitted()
+}
+
+/// Where a new object goes: database, schema and name.
+struct Target {
+    database: String,
+    schema: String,
+    name: String,
+}
+
+/// Resolves the name of a new object.
+///
+/// # Errors
+/// 911 for an unknown database, 2760 for an unknown schema.
+fn target(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Target> {
+    let part =
+        |part: &Option<ast::Ident>| part.as_deref().filter(|p| !p.is_empty()).map(str::to_owned);
+    let database = part(&name.database).unwrap_or_else(|| cx.session.database.to_string());
+    let schema = part(&name.schema).unwrap_or_else(|| "dbo".to_owned());
+    let Some(found) = cx.session.catalog.database(&database) else {
+        return Err(Msg::DatabaseNotFound(&database).into());
+    };
+    if found.schema(&schema).is_none() {
+        return Err(Msg::SchemaNotFound(&schema).into());
+    }
+    Ok(Target { database, schema, name: name.object.to_string() })
+}
+
+/// Changes a database of the catalog.
+///
+/// # Errors
+/// 911 if it has gone meanwhile, and what `edit` returns.
+fn change_database<T>(
+    session: &mut SessionState,
+    name: &str,
+    edit: impl FnOnce(&mut Database) -> Result<T>,
+) -> Result<T> {
+    session.change_catalog(|catalog| match catalog.database_mut(name) {
+        Some(database) => {
+            let edited = edit(database)?;
+            database.prune_properties();
+            database.prune_owners();
+            Ok(edited)
+        }
+        None => Err(Msg::DatabaseNotFound(name).into()),
+    })
+}
+
+/// The error for an object that a statement names and that is not there, or not for this login.
+fn cannot_drop(kind: &str, name: &str) -> Error {
+    Error::custom(
+        3701,
+        11,
+        5,
+        format!(
+            "Cannot drop the {kind} '{name}', because it does not exist or you do not have permission."
+        ),
+    )
+}

@@ -1,0 +1,429 @@
+//! CREATE and ALTER of procedures, views, synonyms, types and schemas.
+
+use std::sync::Arc;
+
+use tsql::ast::{
+    self, CreateMode, ExecuteAsWho, RoutineBody, RoutineOption, StatementKind, TypeKind,
+};
+use types::value::ColumnType;
+use types::{Error, Mode, Msg, Result, Value};
+
+use crate::{Target, change_database, target};
+use ::binder::Binder;
+use ::binder::types::DefaultLength;
+use ::catalog::name::Name;
+use ::catalog::{
+    Database, ExecuteAs, ModuleDef, Object, ParameterDef, ProcedureDef, Schema, SynonymDef,
+    UserType,
+};
+use ::compile::refuse;
+use ::compile::table::created;
+use ::executor::Cx;
+
+/// First `user_type_id` and `schema_id` of users' own.
+const USER_TYPE_FIRST: i32 = 257;
+const SCHEMA_FIRST: i32 = 5;
+/// The user that owns what has no other owner.
+const DBO: i32 = 1;
+/// Parameters that a procedure may have.
+const PARAMETERS_MAX: usize = 2100;
+
+/// What CREATE or ALTER found of the name.
+pub(crate) struct Present {
+    pub id: Option<i32>,
+    pub created: Value,
+}
+
+/// Checks that CREATE finds the name free and ALTER finds an object of its kind.
+pub(crate) fn present(
+    database: &Database,
+    to: &Target,
+    mode: CreateMode,
+    is_kind: impl Fn(&Object) -> Option<Value>,
+) -> Result<Present> {
+    let found = database.object(&to.schema, &to.name);
+    match (found, mode) {
+        (None, CreateMode::Alter) => Err(Error::from(Msg::InvalidObject(&to.name)).with_state(6)),
+        (None, _) => Ok(Present { id: None, created: created() }),
+        (Some(_), CreateMode::Create) => Err(Msg::ObjectExists(&to.name).into()),
+        (Some(object), CreateMode::Alter | CreateMode::CreateOrAlter) => match is_kind(object) {
+            Some(created) => Ok(Present { id: Some(object.id()), created }),
+            None => Err(Error::custom(
+                2010,
+                16,
+                1,
+                format!(
+                    "Cannot perform alter on '{}' because it is an incompatible object type.",
+                    to.name
+                ),
+            )),
+        },
+    }
+}
+
+pub(crate) fn create_procedure(create: &ast::CreateProcedure, cx: &mut Cx<'_>) -> Result<()> {
+    if create.number.is_some_and(|n| n != 1) {
+        return refuse("numbered procedures");
+    }
+    if create.for_replication {
+        return refuse("FOR REPLICATION procedures");
+    }
+    if create.name.is_temporary() {
+        return create_temporary_procedure(create, cx);
+    }
+    let to = target(&create.name, cx)?;
+    define_procedure(create, &to, cx)
+}
+
+/// `#p` and `##p` are kept in tempdb; the name of a local one is made unique by the session's id, as
+/// it is nobody else's.
+fn create_temporary_procedure(create: &ast::CreateProcedure, cx: &mut Cx<'_>) -> Result<()> {
+    let name = cx.session.temporary_module_name(&create.name.object);
+    let to = Target { database: "tempdb".to_owned(), schema: "dbo".to_owned(), name };
+    define_procedure(create, &to, cx)?;
+    // Both kinds end with the session that made them.
+    cx.session.refresh_catalog();
+    let made = cx.session.catalog.find_procedure("tempdb", "dbo", &to.name).map(|p| p.id);
+    if let Some(id) = made {
+        cx.session.temp.add_global(id);
+    }
+    Ok(())
+}
+
+fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>) -> Result<()> {
+    let native = check_options(create)?;
+    let parameters = {
+        let context = metadata::binding::bare_context(cx.session, &cx.session.database);
+        parameters(&create.parameters, &context.binder(), cx)?
+    };
+    if native {
+        check_native(create)?;
+    }
+    ::compile::check_body(cx.session, create, &parameters, &cx.source)?;
+    let execute_as = execute_as(&create.options, to, cx)?;
+    let options = cx.session.options.of_module();
+    let instance = Arc::clone(&cx.session.instance);
+    // The whole batch, with what stands before CREATE: lines and offsets count from there.
+    let text = cx.source.to_string();
+    change_database(cx.session, &to.database, |database| {
+        let found = present(database, to, create.mode, |object| match object {
+            Object::Procedure(procedure) => Some(procedure.created.clone()),
+            _ => None,
+        })?;
+        let schema_id = database.schema(&to.schema).map_or(1, |s| s.id);
+        database.put(Object::Procedure(Arc::new(ProcedureDef {
+            id: found.id.unwrap_or_else(|| instance.catalog.next_object_id()),
+            database_id: database.id,
+            schema: to.schema.clone(),
+            schema_id,
+            name: to.name.clone(),
+            text,
+            ast: create.clone(),
+            parameters,
+            native,
+            created: found.created,
+            modified: created(),
+            options,
+            execute_as,
+        })));
+        Ok(())
+    })
+}
+
+/// Finds whom a module's EXECUTE AS clause means, if it has one that is not CALLER.
+///
+/// # Errors
+/// 15151 for a user that does not exist or may not be impersonated, an owner too.
+pub(crate) fn execute_as(
+    options: &[RoutineOption],
+    to: &Target,
+    cx: &Cx<'_>,
+) -> Result<Option<ExecuteAs>> {
+    let clause = options.iter().find_map(|option| match option {
+        RoutineOption::ExecuteAs(who) => Some(who),
+        _ => None,
+    });
+    match clause {
+        None | Some(ExecuteAsWho::Caller) => Ok(None),
+        Some(ExecuteAsWho::Owner) => {
+            let missing = || Msg::PrincipalNotFound("find", "user", "dbo");
+            let database = cx.session.catalog.database(&to.database).ok_or_else(missing)?;
+            let owner = database.schema(&to.schema).map_or(DBO, |schema| schema.owner);
+            let found = database.principals.values().find(|p| p.id == owner);
+            let owner = found.ok_or_else(missing)?;
+            // Whoever may make modules is not therefore allowed to act as their owner.
+            if !cx.session.rights.may_be_user(database, owner) {
+                return Err(Msg::PrincipalNotFound("find", "user", &owner.name).into());
+            }
+            Ok(Some(ExecuteAs { principal: ExecuteAs::OWNER, user: owner.id }))
+        }
+        Some(ExecuteAsWho::SelfUser) => {
+            let user = metadata::function::principal::own_id(cx);
+            Ok(Some(ExecuteAs { principal: user, user }))
+        }
+        Some(ExecuteAsWho::Login(_)) => refuse("EXECUTE AS LOGIN in a module"),
+        Some(ExecuteAsWho::User(name)) => {
+            let context = metadata::binding::bare_context(cx.session, &cx.session.database);
+            let bound = ::binder::expr::bind_expr(&mut context.binder(), name)?;
+            let name = bound.as_constant().and_then(|v| v.as_text(cx.session.collation()));
+            let name = name.ok_or(Msg::SyntaxNear("EXECUTE"))?;
+            let missing = || Msg::PrincipalNotFound("find", "user", &name);
+            let database = cx.session.catalog.database(&to.database).ok_or_else(missing)?;
+            let user = database.user(&name).ok_or_else(missing)?;
+            match cx.session.rights.may_be_user(database, user) {
+                true => Ok(Some(ExecuteAs { principal: user.id, user: user.id })),
+                false => Err(missing().into()),
+            }
+        }
+    }
+}
+
+/// Tells whether the procedure is natively compiled.
+fn check_options(create: &ast::CreateProcedure) -> Result<bool> {
+    let mut native = false;
+    for option in &create.options {
+        match option {
+            RoutineOption::NativeCompilation => native = true,
+            // A plan is never kept that RECOMPILE would have to make anew; the text of a
+            // schema-bound procedure is checked when it runs.
+            RoutineOption::SchemaBinding
+            | RoutineOption::Recompile
+            | RoutineOption::ExecuteAs(_) => {}
+            RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
+            RoutineOption::ReturnsNullOnNullInput
+            | RoutineOption::CalledOnNullInput
+            | RoutineOption::Inline(_) => return refuse("a function's option in a procedure"),
+        }
+    }
+    Ok(native)
+}
+
+/// A native procedure is schema-bound and is one atomic block.
+fn check_native(create: &ast::CreateProcedure) -> Result<()> {
+    let bound = create.options.iter().any(|o| matches!(o, RoutineOption::SchemaBinding));
+    if !bound {
+        return Err(Error::custom(
+            10785,
+            16,
+            1,
+            "The operation 'WITH NATIVE_COMPILATION' requires the option 'SCHEMABINDING' to be specified.",
+        ));
+    }
+    match &create.body {
+        RoutineBody::Statements(body) if matches!(body.as_slice(), [one] if matches!(one.kind, StatementKind::AtomicBlock(_))) => {
+            Ok(())
+        }
+        _ => Err(Msg::NativeBodyNotAtomic.into()),
+    }
+}
+
+/// Resolves the parameters of a procedure or function.
+pub(crate) fn parameters(
+    parameters: &[ast::Parameter],
+    binder: &Binder<'_>,
+    cx: &Cx<'_>,
+) -> Result<Vec<ParameterDef>> {
+    if parameters.len() > PARAMETERS_MAX {
+        return Err(Error::custom(
+            180,
+            15,
+            1,
+            format!(
+                "There are too many parameters in this CREATE PROCEDURE statement. The maximum number is {PARAMETERS_MAX}."
+            ),
+        ));
+    }
+    let mut defined: Vec<ParameterDef> = Vec::with_capacity(parameters.len());
+    for parameter in parameters {
+        let name = parameter.variable.name.to_string();
+        if defined.iter().any(|p| Name::same(&p.name, &name)) {
+            return Err(Msg::DuplicateVariable(&name).into());
+        }
+        let ast::ParameterType::Type(type_name) = &parameter.data_type else {
+            return refuse("cursor parameters");
+        };
+        if let Some(table_type) = binder.find_table_type(&type_name.name) {
+            if !parameter.readonly {
+                return Err(Msg::TableParameterReadOnly(&name).into());
+            }
+            let ty = cx.session.text_type();
+            let table_type = Some(table_type);
+            defined.push(ParameterDef { name, ty, table_type, default: None, output: false });
+            continue;
+        }
+        if parameter.readonly {
+            return Err(Msg::ReadOnlyNotTable(&name).into());
+        }
+        let ty = binder.resolve_type(type_name, DefaultLength::Declaration)?;
+        let ty = ColumnType { nullable: true, ..ty };
+        let default = parameter.default.as_ref().map(|e| default_value(e, &ty, cx)).transpose()?;
+        let output = parameter.output;
+        defined.push(ParameterDef { name, ty, table_type: None, default, output });
+    }
+    Ok(defined)
+}
+
+/// A default is a constant.
+fn default_value(expr: &ast::Expr, ty: &ColumnType, cx: &Cx<'_>) -> Result<Value> {
+    let context = metadata::binding::bare_context(cx.session, &cx.session.database);
+    let mut binder = context.binder();
+    let bound = ::binder::expr::bind_expr(&mut binder, expr)?;
+    let Some(value) = bound.as_constant() else {
+        return Err(Msg::SyntaxNear(expr.span.text(&cx.source)).into());
+    };
+    types::convert(value, &bound.ty, ty, 0, Mode::Implicit, &cx.convert_options())
+}
+
+pub(crate) fn create_view(
+    create: &ast::CreateView,
+    statement: &ast::Statement,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    if create.name.is_temporary() {
+        return Err(Error::custom(
+            4103,
+            15,
+            1,
+            format!("\"{}\": Temporary views are not allowed.", create.name),
+        ));
+    }
+    for option in &create.options {
+        match option.as_ref() {
+            // Bound by `references`; browse information is not sent, the catalog tells of it.
+            "SCHEMABINDING" | "VIEW_METADATA" => {}
+            "ENCRYPTION" => return refuse("WITH ENCRYPTION"),
+            other => return Err(Msg::SyntaxNear(other).into()),
+        }
+    }
+    let to = target(&create.name, cx)?;
+    let instance = Arc::clone(&cx.session.instance);
+    // The whole batch, with what stands before CREATE: lines and offsets count from there.
+    let options = cx.session.options.of_module();
+    let text = cx.source.to_string();
+    // Bound once to find mistakes now; the plan is made where the view is used.
+    {
+        let context = metadata::binding::bare_context(cx.session, &to.database);
+        let mut binder = context.binder();
+        if create.with.is_none() {
+            ::binder::query::bind_query(&mut binder, &create.query)?;
+        }
+    }
+    change_database(cx.session, &to.database, |database| {
+        let found = present(database, &to, create.mode, |object| match object {
+            Object::View(view) => Some(view.created.clone()),
+            _ => None,
+        })?;
+        let schema_id = database.schema(&to.schema).map_or(1, |s| s.id);
+        database.put(Object::View(Arc::new(ModuleDef {
+            id: found.id.unwrap_or_else(|| instance.catalog.next_object_id()),
+            database_id: database.id,
+            schema: to.schema.clone(),
+            schema_id,
+            name: to.name.clone(),
+            text,
+            ast: statement.clone(),
+            parent_id: 0,
+            type_code: "V",
+            created: found.created,
+            routine: None,
+            disabled: false,
+            shape: None,
+            execute_as: None,
+            options,
+        })));
+        Ok(())
+    })?;
+    cx.session.refresh_catalog();
+    let database = cx.session.catalog.database(&to.database);
+    let Some(Object::View(view)) = database.and_then(|d| d.object(&to.schema, &to.name)) else {
+        return Ok(());
+    };
+    let view = Arc::clone(view);
+    super::trigger::refresh_shapes(&view, cx)
+}
+
+pub(crate) fn create_synonym(create: &ast::CreateSynonym, cx: &mut Cx<'_>) -> Result<()> {
+    let to = target(&create.name, cx)?;
+    let instance = Arc::clone(&cx.session.instance);
+    change_database(cx.session, &to.database, |database| {
+        present(database, &to, CreateMode::Create, |_| None)?;
+        database.put(Object::Synonym(Arc::new(SynonymDef {
+            id: instance.catalog.next_object_id(),
+            schema: to.schema.clone(),
+            name: to.name.clone(),
+            target: create.target.clone(),
+        })));
+        Ok(())
+    })
+}
+
+pub(crate) fn create_type(create: &ast::CreateType, cx: &mut Cx<'_>) -> Result<()> {
+    let to = target(&create.name, cx)?;
+    let (base, table) = match &create.kind {
+        TypeKind::Alias { base, nullable } => {
+            let context = metadata::binding::bare_context(cx.session, &to.database);
+            let binder = context.binder();
+            let system = ::binder::types::system_type(base, DefaultLength::Declaration)?;
+            if system.is_none() {
+                return Err(Msg::InvalidBaseType(&base.name.to_string()).into());
+            }
+            let ty = binder.resolve_type(base, DefaultLength::Declaration)?;
+            (Some(ColumnType { nullable: nullable.unwrap_or(true), ..ty }), None)
+        }
+        TypeKind::Table { elements, options } => {
+            let definition = ast::CreateTable {
+                name: create.name.clone(),
+                elements: elements.clone(),
+                storage: ast::Storage::default(),
+                options: options.clone(),
+                as_kind: None,
+            };
+            let context = metadata::binding::bare_context(cx.session, &to.database);
+            // Built once to find mistakes now.
+            let shape =
+                ::compile::table::variable(cx.session, &context.binder(), &to.name, elements)?;
+            cx.session.instance.store.drop_table(shape.rows.data.id());
+            (None, Some(definition))
+        }
+        TypeKind::External(_) => return refuse("CLR types"),
+    };
+    change_database(cx.session, &to.database, |database| {
+        let key = (Name::new(&to.schema), Name::new(&to.name));
+        if database.types.contains_key(&key) {
+            return Err(Msg::TypeExists(&format!("{}.{}", to.schema, to.name)).into());
+        }
+        let highest = database.types.values().map(|t| t.id).max();
+        let id = highest.map_or(USER_TYPE_FIRST, |id| id + 1);
+        let user_type =
+            UserType { id, schema: to.schema.clone(), name: to.name.clone(), base, table };
+        database.types.insert(key, Arc::new(user_type));
+        Ok(())
+    })
+}
+
+pub(crate) fn create_schema(create: &ast::CreateSchema, cx: &mut Cx<'_>) -> Result<()> {
+    if !create.elements.is_empty() {
+        return refuse("definitions inside CREATE SCHEMA");
+    }
+    let Some(name) = create.name.as_ref().or(create.owner.as_ref()) else {
+        return Err(Msg::SyntaxNearKeyword("SCHEMA").into());
+    };
+    let database = Arc::clone(&cx.session.database);
+    change_database(cx.session, &database, |database| {
+        let key = Name::new(name);
+        if database.schemas.contains_key(&key) {
+            return Err(Msg::ObjectExists(name).into());
+        }
+        let owner = match &create.owner {
+            None => 1,
+            Some(owner) => match database.principals.get(&Name::new(owner)) {
+                Some(principal) => principal.id,
+                None => return Err(super::principal::no_principal(owner)),
+            },
+        };
+        let highest = database.schemas.values().map(|s| s.id).filter(|id| *id < 16_384).max();
+        let id = highest.map_or(SCHEMA_FIRST, |id| (id + 1).max(SCHEMA_FIRST));
+        database.schemas.insert(key, Schema { id, name: name.to_string(), owner });
+        Ok(())
+    })
+}

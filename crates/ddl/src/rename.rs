@@ -1,0 +1,501 @@
+//! sp_rename: another name for an object, a column, an index or a type.
+//!
+//! The text of a module stays as it was, as in SQL Server: it shows the name that it was made with.
+
+use std::sync::Arc;
+
+use tsql::ast;
+use types::{Error, Msg, Result};
+
+use super::event::{Occurrence, renaming};
+use super::{alter, change_database, table, trigger, versioning};
+use ::binder::fragment::parse_object_name;
+use ::catalog::name::Name;
+use ::catalog::{
+    Database, IndexDef, ModuleDef, Object, ProcedureDef, SequenceDef, SynonymDef, TableDef,
+    UserType,
+};
+use ::executor::Cx;
+use metadata::objects::{bind_view, is_bound, is_bound_routine};
+
+/// What `@objtype` says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Renamed {
+    /// Nothing was said, or OBJECT.
+    Object,
+    /// COLUMN
+    Column,
+    /// INDEX
+    Index,
+    /// USERDATATYPE
+    Type,
+}
+
+/// Renames what `old` names.
+///
+/// # Errors
+/// 15225 if there is nothing of the name, 15335 if the new one is taken, 15248 for a name with too
+/// few parts, 15250 for one of another database, 15253 for what is no name.
+pub fn run(kind: Renamed, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let name = parse_object_name(old).map_err(|_| Msg::NameSyntax(old))?;
+    check_right(kind, &name, old, cx)?;
+    match kind {
+        Renamed::Object => of_any_kind(&name, old, new, cx),
+        Renamed::Column => column(&name, old, new, cx),
+        Renamed::Index => index(&name, old, new, cx),
+        Renamed::Type => user_type(&name, old, new, cx),
+    }
+}
+
+/// Checks that the session may alter the object, or the one that has the part, or the type's schema.
+///
+/// # Errors
+/// 15225: what may not be altered is as good as not there.
+fn check_right(kind: Renamed, name: &ast::ObjectName, old: &str, cx: &Cx<'_>) -> Result<()> {
+    let rights = &cx.session.rights;
+    let database = cx.session.catalog.database(&cx.session.database);
+    let Some(database) = database.filter(|_| !rights.is_all()) else { return Ok(()) };
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    if kind == Renamed::Type {
+        let schema = database.schema(schema);
+        let may = schema.is_none_or(|schema| rights.has_on_schema(database, schema, "ALTER"));
+        return if may { Ok(()) } else { Err(not_found(kind, old, cx)) };
+    }
+    let whole = || database.object(schema, &name.object).filter(|_| kind == Renamed::Object);
+    let owner = || {
+        let owner_schema = name.database.as_deref().unwrap_or("dbo");
+        name.schema.as_deref().and_then(|of| database.object(owner_schema, of))
+    };
+    let constrained = || {
+        let has = |t: &&Arc<TableDef>| {
+            Name::same(&t.schema, schema)
+                && t.constraint_names().any(|c| Name::same(c, &name.object))
+        };
+        database.tables().find(has).and_then(|table| database.object_by_id(table.id))
+    };
+    match whole().or_else(owner).or_else(constrained) {
+        Some(object) if !rights.alters(database, object) => Err(not_found(kind, old, cx)),
+        _ => Ok(()),
+    }
+}
+
+/// Without a word what kind it is, a name of a table's column, index or constraint is one too, as in
+/// `database.schema.table.constraint`.
+fn of_any_kind(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let is_missing = |done: &Result<()>| {
+        done.as_ref().is_err_and(|error| [15_225, 15_248].contains(&error.number))
+    };
+    type Step = fn(&ast::ObjectName, &str, &str, &mut Cx<'_>) -> Result<()>;
+    let kinds: [Step; 4] = [object, column, index, constraint_of_table];
+    for rename in kinds {
+        let done = rename(name, old, new, cx);
+        if !is_missing(&done) {
+            return done;
+        }
+    }
+    Err(not_found(Renamed::Object, old, cx))
+}
+
+/// The event that it is to DDL triggers; none where there is nothing of the name.
+pub fn event_of(
+    kind: Renamed,
+    (old, new): (&str, &str),
+    given: Vec<String>,
+    cx: &Cx<'_>,
+) -> Option<Occurrence> {
+    let name = parse_object_name(old).ok()?;
+    let database = cx.session.catalog.database(&cx.session.database)?;
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let renamed = (new, given);
+    let whole = |kind| (schema, &*name.object, kind);
+    match kind {
+        Renamed::Type => renaming(whole("TYPE"), None, renamed, cx.session),
+        Renamed::Object if database.object(schema, &name.object).is_some() => {
+            let object = database.object(schema, &name.object)?;
+            renaming(whole(object_type(object)), None, renamed, cx.session)
+        }
+        Renamed::Object | Renamed::Column | Renamed::Index => {
+            let owner = name.database.as_deref().unwrap_or("dbo");
+            let part = name.schema.as_deref();
+            match part.and_then(|part| Some((part, database.object(owner, part)?))) {
+                Some((of, object)) => {
+                    let word = part_type(kind, object, &name.object);
+                    let target = Some((of.to_owned(), object_type(object)));
+                    renaming((owner, &name.object, word), target, renamed, cx.session)
+                }
+                None => renaming(whole("OBJECT"), None, renamed, cx.session),
+            }
+        }
+    }
+}
+
+/// What a part of a table or view is to DDL triggers.
+fn part_type(kind: Renamed, of: &Object, part: &str) -> &'static str {
+    match (kind, of) {
+        (Renamed::Index, _) => "INDEX",
+        (Renamed::Object, Object::Table(table)) if table.column(part).is_none() => {
+            if table.index(part).is_some() { "INDEX" } else { "OBJECT" }
+        }
+        _ => "COLUMN",
+    }
+}
+
+const fn object_type(object: &Object) -> &'static str {
+    match object {
+        Object::Table(_) => "TABLE",
+        Object::Procedure(_) => "PROCEDURE",
+        Object::View(_) => "VIEW",
+        Object::Function(_) => "FUNCTION",
+        Object::Trigger(_) => "TRIGGER",
+        Object::Synonym(_) => "SYNONYM",
+        Object::Sequence(_) => "SEQUENCE",
+    }
+}
+
+fn not_found(kind: Renamed, old: &str, cx: &Cx<'_>) -> Error {
+    let said = match kind {
+        Renamed::Object => "(null)",
+        Renamed::Column => "COLUMN",
+        Renamed::Index => "INDEX",
+        Renamed::Type => "USERDATATYPE",
+    };
+    Msg::NoItemByName(old, &cx.session.database, said).into()
+}
+
+/// Splits `table.column`, `schema.table.column` and `database.schema.table.column` before the last part.
+fn owner_of(kind: Renamed, name: &ast::ObjectName, cx: &Cx<'_>) -> Result<ast::ObjectName> {
+    let word = if kind == Renamed::Column { "COLUMN" } else { "INDEX" };
+    let Some(object) = name.schema.clone() else { return Err(Msg::AmbiguousName(word).into()) };
+    check_database(name.server.as_deref(), cx)?;
+    Ok(ast::ObjectName {
+        schema: name.database.clone(),
+        database: None,
+        server: None,
+        object,
+        span: name.span,
+    })
+}
+
+/// Refuses what is in another database than the current one.
+fn check_database(database: Option<&str>, cx: &Cx<'_>) -> Result<()> {
+    match database {
+        Some(other) if !Name::same(other, &cx.session.database) => {
+            Err(Msg::NotCurrentDatabase.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The table of `table.column` and the like, and the last part.
+fn of_table(
+    kind: Renamed,
+    name: &ast::ObjectName,
+    old: &str,
+    cx: &mut Cx<'_>,
+) -> Result<(Arc<TableDef>, String)> {
+    let of = owner_of(kind, name, cx)?;
+    let table = table::find_alone(&of, cx).map_err(|error| match error.number {
+        4_902 => not_found(kind, old, cx),
+        _ => error,
+    })?;
+    Ok((table, name.object.to_string()))
+}
+
+fn column(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let of = owner_of(Renamed::Column, name, cx)?;
+    let database = cx.session.catalog.database(&cx.session.database);
+    let schema = of.schema.as_deref().unwrap_or("dbo");
+    if let Some(Object::View(view)) = database.and_then(|d| d.object(schema, &of.object)) {
+        let view = Arc::clone(view);
+        return column_of_view(&view, &name.object, old, new, cx);
+    }
+    let (table, column) = of_table(Renamed::Column, name, old, cx)?;
+    let Some(ordinal) = table.column(&column) else {
+        return Err(not_found(Renamed::Column, old, cx));
+    };
+    if table.column(new).is_some_and(|taken| taken != ordinal) {
+        return Err(Msg::NewNameInUse(new, "COLUMN").into());
+    }
+    let used = u16::try_from(ordinal).map_err(|_| Msg::InternalError)?;
+    let filtered = |index: &IndexDef| index.filter.as_ref().is_some_and(|f| f.reads(used));
+    if alter::reader(&table, used, cx).is_some()
+        || table.indexes.iter().any(filtered)
+        || binds(&table, Some(&table.columns[ordinal].name), cx)
+    {
+        return Err(Msg::EnforcedDependencies(old).into());
+    }
+    let rename = |table: &TableDef| {
+        let mut next = TableDef::clone(table);
+        new.clone_into(&mut next.columns[ordinal].name);
+        next
+    };
+    if table.is_history() {
+        return Err(Msg::AlterHistoryColumn(&column, &cx.qualified(&table)).into());
+    }
+    let Some(history) = versioning::history_of(&table, cx) else {
+        return table::replace(rename(&table), cx);
+    };
+    table::close(&history, cx)?;
+    versioning::replace(rename(&table), rename(&history), cx)
+}
+
+/// A view's columns have their names from its definition, whose text stays as it was: the next
+/// sp_refreshview takes the names from there again.
+fn column_of_view(
+    view: &Arc<ModuleDef>,
+    column: &str,
+    old: &str,
+    new: &str,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let database = Arc::clone(&cx.session.database);
+    let columns = bind_view(cx.session, &database, &view.schema, &view.name)?;
+    let Some(ordinal) = columns.iter().position(|(name, _)| Name::same(name, column)) else {
+        return Err(not_found(Renamed::Column, old, cx));
+    };
+    let mut taken = columns.iter().enumerate().filter(|(at, _)| *at != ordinal);
+    if taken.any(|(_, (name, _))| Name::same(name, new)) {
+        return Err(Msg::NewNameInUse(new, "COLUMN").into());
+    }
+    if is_named_by_bound(view.database_id, (&view.name, Some(column)), Some(view.id), cx) {
+        return Err(Msg::EnforcedDependencies(old).into());
+    }
+    let mut next = ModuleDef::clone(view);
+    let ast::StatementKind::CreateView(definition) = &mut next.ast.kind else {
+        return Err(Msg::InternalError.into());
+    };
+    let span = definition.name.span;
+    let ident = |name: &str| ast::Ident::new(name, ast::Quoting::Brackets, span);
+    definition.columns = columns.iter().map(|(name, _)| ident(name)).collect();
+    definition.columns[ordinal] = ident(new);
+    replace_view(next, cx)
+}
+
+/// Gives a view the columns that its text says; plans that have it in them are made anew.
+pub fn refresh_view(view: &ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
+    let parse = |quotes| tsql::parse(&view.text, quotes);
+    let batch =
+        parse(tsql::QuotedIdentifier::On).or_else(|_| parse(tsql::QuotedIdentifier::Off))?;
+    let said = batch.statements.into_iter().find_map(|statement| match statement.kind {
+        ast::StatementKind::CreateView(said) => Some(said.columns),
+        _ => None,
+    });
+    let mut next = ModuleDef::clone(view);
+    match (&mut next.ast.kind, said) {
+        (ast::StatementKind::CreateView(definition), Some(columns))
+            if definition.columns.len() != columns.len()
+                || definition.columns.iter().zip(&columns).any(|(is, was)| is != was) =>
+        {
+            definition.columns = columns;
+            replace_view(next, cx)
+        }
+        _ => cx.session.change_catalog(|_| Ok(())),
+    }
+}
+
+fn replace_view(view: ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
+    let database = Arc::clone(&cx.session.database);
+    let view = Arc::new(view);
+    change_database(cx.session, &database, |database| {
+        database.put(Object::View(Arc::clone(&view)));
+        Ok(())
+    })?;
+    cx.session.refresh_catalog();
+    trigger::refresh_shapes(&view, cx)
+}
+
+/// Tells whether a schema-bound module names a table, and a column of it if one is given. Any word of
+/// its text counts: who names a column of another table like this one's is refused too.
+pub fn binds(table: &TableDef, column: Option<&str>, cx: &Cx<'_>) -> bool {
+    is_named_by_bound(table.database_id, (&table.name, column), None, cx)
+}
+
+/// The same of an object by its name; the module `except` does not count.
+fn is_named_by_bound(
+    database: i16,
+    (object, column): (&str, Option<&str>),
+    except: Option<i32>,
+    cx: &Cx<'_>,
+) -> bool {
+    let Some(database) = cx.session.catalog.database_by_id(database) else { return false };
+    let names = |text: &str| {
+        tsql::names_in(text, object) && column.is_none_or(|name| tsql::names_in(text, name))
+    };
+    let others = database.objects.values().filter(|object| Some(object.id()) != except);
+    others.into_iter().any(|object| match object {
+        Object::View(m) | Object::Function(m) => is_bound(&m.ast.kind) && names(&m.text),
+        Object::Procedure(p) => is_bound_routine(&p.ast.options) && names(&p.text),
+        Object::Trigger(_) | Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => false,
+    })
+}
+
+/// Returns the name of a schema-bound module that refers to `schema.object`, and to a column of it if one is given: any
+/// word of its text counts as the column. A module does not bind itself.
+pub fn bound_module(
+    database: &Database,
+    (schema, object): (&str, &str),
+    column: Option<&str>,
+) -> Option<String> {
+    let names = |text: &str| {
+        tsql::names_object_in(text, schema, object)
+            && column.is_none_or(|name| tsql::names_in(text, name))
+    };
+    let own = database.object(schema, object).map(Object::id);
+    let mut others = database.objects.values().filter(|other| Some(other.id()) != own);
+    others.find_map(|other| match other {
+        Object::View(m) | Object::Function(m) if is_bound(&m.ast.kind) && names(&m.text) => {
+            Some(m.name.clone())
+        }
+        Object::Procedure(p) if is_bound_routine(&p.ast.options) && names(&p.text) => {
+            Some(p.name.clone())
+        }
+        _ => None,
+    })
+}
+
+/// Tells whether a definition says SCHEMABINDING.
+fn index(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let (table, index) = of_table(Renamed::Index, name, old, cx)?;
+    let Some(place) = table.index(&index) else {
+        return Err(not_found(Renamed::Index, old, cx));
+    };
+    if table.index(new).is_some_and(|taken| taken != place) {
+        return Err(Msg::NewNameInUse(new, "INDEX").into());
+    }
+    // The index of a key has the name of its constraint.
+    if table.indexes[place].constraint.is_some() {
+        return rename_constraint(&table, &index, new, cx);
+    }
+    let mut next = TableDef::clone(&table);
+    new.clone_into(&mut next.indexes[place].name);
+    table::replace(next, cx)
+}
+
+fn object(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let database = Arc::clone(&cx.session.database);
+    // `a.b.c` is of another database, or a part of the table `a.b`.
+    if name.server.is_some() || check_database(name.database.as_deref(), cx).is_err() {
+        return Err(not_found(Renamed::Object, old, cx));
+    }
+    let schema = name.schema.as_deref().unwrap_or("dbo").to_owned();
+    let found =
+        cx.session.catalog.database(&database).and_then(|d| d.object(&schema, &name.object));
+    match found {
+        None => return constraint(&schema, name, old, new, cx),
+        Some(Object::Table(_)) => {
+            let table = table::find_alone(name, cx)?;
+            if binds(&table, None, cx) {
+                return Err(Msg::EnforcedDependencies(old).into());
+            }
+        }
+        Some(_) => {}
+    }
+    change_database(cx.session, &database, |database| {
+        if database.is_name_taken(&schema, new) && !Name::same(&name.object, new) {
+            return Err(Msg::NewNameInUse(new, "OBJECT").into());
+        }
+        let key = (Name::new(&schema), Name::new(&name.object));
+        let object = database.objects.remove(&key).ok_or(Msg::InternalError)?;
+        database.put(renamed(&object, new));
+        Ok(())
+    })
+}
+
+fn renamed(object: &Object, new: &str) -> Object {
+    let name = new.to_owned();
+    let module =
+        |m: &Arc<ModuleDef>| Arc::new(ModuleDef { name: name.clone(), ..ModuleDef::clone(m) });
+    match object {
+        Object::Table(t) => Object::Table(Arc::new(TableDef { name, ..TableDef::clone(t) })),
+        Object::Procedure(p) => {
+            Object::Procedure(Arc::new(ProcedureDef { name, ..ProcedureDef::clone(p) }))
+        }
+        Object::View(m) => Object::View(module(m)),
+        Object::Function(m) => Object::Function(module(m)),
+        Object::Trigger(m) => Object::Trigger(module(m)),
+        Object::Synonym(s) => {
+            Object::Synonym(Arc::new(SynonymDef { name, ..SynonymDef::clone(s) }))
+        }
+        Object::Sequence(s) => {
+            Object::Sequence(Arc::new(SequenceDef { name, ..SequenceDef::clone(s) }))
+        }
+    }
+}
+
+/// A constraint is an object too; its name is with its table.
+fn constraint(
+    schema: &str,
+    name: &ast::ObjectName,
+    old: &str,
+    new: &str,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let catalog = Arc::clone(&cx.session.catalog);
+    let database = catalog.database(&cx.session.database).ok_or(Msg::InternalError)?;
+    let has = |t: &&Arc<TableDef>| {
+        Name::same(&t.schema, schema) && t.constraint_names().any(|c| Name::same(c, &name.object))
+    };
+    let Some(of) = database.tables().find(has) else {
+        return Err(not_found(Renamed::Object, old, cx));
+    };
+    table::close(of, cx)?;
+    rename_constraint(of, &name.object, new, cx)
+}
+
+/// `schema.table.constraint`
+fn constraint_of_table(
+    name: &ast::ObjectName,
+    old: &str,
+    new: &str,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let (table, constraint) = of_table(Renamed::Index, name, old, cx)?;
+    if !table.constraint_names().any(|found| Name::same(found, &constraint)) {
+        return Err(not_found(Renamed::Object, old, cx));
+    }
+    rename_constraint(&table, &constraint, new, cx)
+}
+
+fn rename_constraint(of: &TableDef, name: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let database = cx.session.catalog.database_by_id(of.database_id).ok_or(Msg::InternalError)?;
+    if database.is_name_taken(&of.schema, new) && !Name::same(name, new) {
+        return Err(Msg::NewNameInUse(new, "OBJECT").into());
+    }
+    let mut next = TableDef::clone(of);
+    let names = next.indexes.iter_mut().filter(|i| i.constraint.is_some()).map(|i| &mut i.name);
+    let names = names
+        .chain(next.checks.iter_mut().map(|c| &mut c.name))
+        .chain(next.foreign_keys.iter_mut().map(|f| &mut f.name))
+        .chain(next.columns.iter_mut().filter_map(|c| c.default.as_mut()).map(|d| &mut d.name));
+    for found in names.filter(|found| Name::same(found, name)) {
+        new.clone_into(found);
+    }
+    table::replace(next, cx)
+}
+
+fn user_type(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let schema = name.schema.as_deref().unwrap_or("dbo").to_owned();
+    let database = Arc::clone(&cx.session.database);
+    let missing = not_found(Renamed::Type, old, cx);
+    change_database(cx.session, &database, |database: &mut Database| {
+        if database.user_type(&schema, new).is_some() && !Name::same(&name.object, new) {
+            return Err(Msg::NewNameInUse(new, "USERDATATYPE").into());
+        }
+        let used = database.tables().any(|table| {
+            table.columns.iter().any(|column| {
+                column
+                    .user_type
+                    .as_ref()
+                    .is_some_and(|(s, n)| Name::same(s, &schema) && Name::same(n, &name.object))
+            })
+        });
+        if used {
+            return Err(Msg::NotSupported("sp_rename of a type that columns have").into());
+        }
+        let key = (Name::new(&schema), Name::new(&name.object));
+        let Some(found) = database.types.remove(&key) else { return Err(missing) };
+        let renamed = UserType { name: new.to_owned(), ..UserType::clone(&found) };
+        database.types.insert((Name::new(&schema), Name::new(new)), Arc::new(renamed));
+        Ok(())
+    })
+}

@@ -1,0 +1,69 @@
+//! What statements about logins, users and roles ask for.
+
+use tsql::ast::{self, LoginOption, PrincipalAction, PrincipalKind};
+use types::{Msg, Result};
+
+use super::{Asker, not_permitted};
+use ::catalog::name::Name;
+
+impl Asker<'_> {
+    pub(super) fn principal(&self, statement: &ast::PrincipalStatement) -> Result<()> {
+        let name = statement.name.as_str();
+        match (statement.kind, &statement.action) {
+            (PrincipalKind::Login, PrincipalAction::CreateLogin { .. }) => {
+                self.of_server("ALTER ANY LOGIN", not_permitted)
+            }
+            (PrincipalKind::Login, PrincipalAction::AlterLogin(options)) => {
+                self.alters_login(name, options)
+            }
+            (PrincipalKind::Login, _) => self.alters_login(name, &[]),
+            (PrincipalKind::ServerRole, _) => {
+                // Who is in a fixed role may add others to it.
+                let role = metadata::function::principal::SERVER_ROLES;
+                let role = role.iter().find(|role| Name::same(role, name));
+                let is_in = |role: &&str| self.rights.is_in_server_role(self.catalog, role);
+                match role.is_some_and(is_in) {
+                    true => Ok(()),
+                    false => Err(Msg::PrincipalNotFound("alter", "server role", name).into()),
+                }
+            }
+            (PrincipalKind::User, _) => self.of_database("ALTER ANY USER"),
+            (PrincipalKind::Role, PrincipalAction::CreateRole { owner }) => {
+                self.of_database("CREATE ROLE")?;
+                owner.as_ref().map_or(Ok(()), |owner| self.gives_to(owner))
+            }
+            (PrincipalKind::Role, _) => match self.database.principals.get(&Name::new(name)) {
+                Some(role) if !self.rights.alters_role(self.database, role) => {
+                    Err(Msg::PrincipalNotFound("alter", "role", name).into())
+                }
+                _ => Ok(()),
+            },
+            (PrincipalKind::ApplicationRole, _) => self.of_database("ALTER ANY APPLICATION ROLE"),
+        }
+    }
+
+    /// A login may give itself a password if it knows the old one, and another database and language.
+    fn alters_login(&self, name: &str, options: &[LoginOption]) -> Result<()> {
+        let found = self.catalog.logins.get(&Name::new(name));
+        let may = match found {
+            Some(login) => {
+                let is_own = |option: &LoginOption| match option {
+                    LoginOption::Password { old_password, unlock, must_change, .. } => {
+                        old_password.is_some() && !unlock && !must_change
+                    }
+                    LoginOption::Other(option) => {
+                        matches!(&*option.name, "DEFAULT_DATABASE" | "DEFAULT_LANGUAGE")
+                    }
+                };
+                let own = !options.is_empty() && options.iter().all(is_own);
+                (own && self.rights.is_login(self.catalog, login))
+                    || self.rights.alters_login(self.catalog, login)
+            }
+            None => self.rights.has_of_server(self.catalog, "ALTER ANY LOGIN"),
+        };
+        match may {
+            true => Ok(()),
+            false => Err(Msg::PrincipalNotFound("alter", "login", name).into()),
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! CREATE TABLE and ALTER TABLE; temporary tables, table variables.
+
+use std::sync::Arc;
+
+use tsql::ast;
+use types::value::ColumnType;
+use types::{Error, Msg, Result};
+
+use crate::{change_database, target, versioning};
+use ::catalog::name::Name;
+use ::catalog::{ColumnDef, ExternalPlace, Object, TableDef};
+use ::compile::refuse;
+use ::compile::shape::storage;
+use ::compile::shape::{Place, skipped};
+use ::compile::table::created;
+use ::compile::table::{Content, shape, temporary_place};
+use ::executor::Cx;
+use ::executor::fault;
+use ::plan::sink::Traits;
+use ::session::instance::SessionCounter;
+
+/// The state of error 2714 where CREATE TABLE finds the name taken.
+const TABLE_EXISTS: u8 = 6;
+
+pub(crate) fn create(create: &ast::CreateTable, cx: &mut Cx<'_>) -> Result<()> {
+    if create.as_kind.is_some() {
+        return refuse("graph and file tables");
+    }
+    let name = create.name.database.as_deref().filter(|d| !d.is_empty());
+    let name = if create.name.is_temporary() { Some("tempdb") } else { name };
+    let database = cx.session.catalog.database(name.unwrap_or(&cx.session.database));
+    if let Some(database) = database {
+        storage::check(&cx.session.catalog, database.id, &create.storage)?;
+    }
+    make(&create.name, Content::Elements(create), cx)
+}
+
+fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
+    if name.is_temporary() {
+        if let Content::Elements(create) = &content {
+            for key in skipped(&create.elements, &name.object) {
+                fault::sent_message(cx, &Error::from(Msg::ForeignKeySkipped(key)))?;
+            }
+        }
+        return create_temporary(&name.object, content, cx);
+    }
+    let to = target(name, cx)?;
+    let database = cx.session.catalog.database(&to.database).map(Arc::clone);
+    let Some(database) = database else { return Err(Msg::DatabaseNotFound(&to.database).into()) };
+    let Some(schema) = database.schema(&to.schema) else {
+        return Err(Msg::SchemaNotFound(&to.schema).into());
+    };
+    if database.is_name_taken(&to.schema, &to.name) {
+        return Err(Error::from(Msg::ObjectExists(&to.name)).with_state(TABLE_EXISTS));
+    }
+    let place = Place {
+        id: cx.session.instance.catalog.next_object_id(),
+        database_id: database.id,
+        schema: (schema.id, schema.name.clone()),
+        name: &to.name,
+        source: &cx.source,
+        created: created(),
+    };
+    let wanted = versioning_of(&content)?;
+    let table = shape(cx.session, &to.database, place, content)?;
+    let Some(wanted) = wanted else { return publish(cx, &to.database, table) };
+    cx.session.note_made(table.rows.data.id());
+    for key in &table.foreign_keys {
+        close_by_id(table.database_id, key.referenced, cx)?;
+    }
+    let referenced: Vec<i32> = table.foreign_keys.iter().map(|key| key.referenced).collect();
+    let database_id = table.database_id;
+    let pair = versioning::pair(table, &wanted, cx)?;
+    versioning::replace(pair.current, pair.history, cx)?;
+    mark_all_referenced(database_id, &referenced, cx)
+}
+
+/// Checks before a long statement that the name of the table that it makes is free.
+///
+/// # Errors
+/// 2714 if it is not; those of the names in front.
+pub fn check_name_free(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
+    let to = target(name, cx)?;
+    let database = cx.session.catalog.database(&to.database);
+    if database.is_some_and(|database| database.is_name_taken(&to.schema, &to.name)) {
+        return Err(Error::from(Msg::ObjectExists(&to.name)).with_state(TABLE_EXISTS));
+    }
+    Ok(())
+}
+
+/// Puts a new table in the catalog, or drops it again.
+fn publish(cx: &mut Cx<'_>, database: &str, table: TableDef) -> Result<()> {
+    let storage_id = table.rows.data.id();
+    cx.session.note_made(storage_id);
+    if table.period.is_some() {
+        cx.session.instance.note_periods();
+    }
+    for key in &table.foreign_keys {
+        close_by_id(table.database_id, key.referenced, cx)?;
+    }
+    change_database(cx.session, database, |database| {
+        if database.is_name_taken(&table.schema, &table.name) {
+            return Err(Msg::ObjectExists(&table.name).into());
+        }
+        // The table first: it may refer to itself.
+        let referenced: Vec<i32> = table.foreign_keys.iter().map(|key| key.referenced).collect();
+        database.put(Object::Table(Arc::new(table)));
+        referenced.into_iter().for_each(|id| mark_referenced(database, id));
+        Ok(())
+    })
+}
+
+/// Keeps others from writing to a table until the definition is kept or undone.
+///
+/// # Errors
+/// 1222 and 1205, as for any lock.
+pub(crate) fn close(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    if table.id < 0 {
+        return Ok(());
+    }
+    let closed = cx.session.close_table(&table.rows.data);
+    closed.map_err(|error| fault::raise(cx, error))
+}
+
+fn close_by_id(database_id: i16, id: i32, cx: &mut Cx<'_>) -> Result<()> {
+    let database = cx.session.catalog.database_by_id(database_id);
+    let Some(table) = database.and_then(|d| d.table_by_id(id)).cloned() else { return Ok(()) };
+    close(&table, cx)
+}
+
+/// Finds a table, closes it to others, and returns its definition as it is then.
+///
+/// # Errors
+/// 4902 if there is none, 1222 and 1205.
+pub(crate) fn find_alone(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<Arc<TableDef>> {
+    loop {
+        let table = find(name, cx)?;
+        close(&table, cx)?;
+        // Who had it closed before may have made another of it.
+        cx.session.refresh_catalog();
+        let now = find(name, cx)?;
+        if Arc::ptr_eq(&now.rows, &table.rows) {
+            return Ok(now);
+        }
+    }
+}
+
+fn mark_referenced(database: &mut ::catalog::Database, id: i32) {
+    if let Some(target) = database.table_by_id(id).map(|t| TableDef::clone(t)) {
+        database.put(Object::Table(Arc::new(TableDef { referenced: true, ..target })));
+    }
+}
+
+fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
+    if name.starts_with("##") {
+        return create_global(name, content, cx);
+    }
+    if versioning_of(&content)?.is_some() {
+        return Err(Msg::VersionedInTempdb(name).into());
+    }
+    if cx.session.temp.find_in_scope(name).is_some() {
+        return Err(Error::from(Msg::ObjectExists(name)).with_state(TABLE_EXISTS));
+    }
+    let place = temporary_place(cx.session, name, &cx.source);
+    let table = shape(cx.session, &cx.session.database, place, content)?;
+    cx.session.note_temp_made(table.id);
+    cx.session.note_made(table.rows.data.id());
+    cx.session.temp.add(Arc::new(table));
+    cx.session.counters.count(SessionCounter::TempTablesMade);
+    Ok(())
+}
+
+/// `##t` lives in tempdb, where all sessions find it, until the one that made it ends.
+fn create_global(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
+    if versioning_of(&content)?.is_some() {
+        return Err(Msg::VersionedInTempdb(name).into());
+    }
+    let place = Place {
+        id: cx.session.instance.catalog.next_object_id(),
+        ..temporary_place(cx.session, name, &cx.source)
+    };
+    let table = shape(cx.session, "tempdb", place, content)?;
+    let id = table.id;
+    publish(cx, "tempdb", table)?;
+    cx.session.temp.add_global(id);
+    Ok(())
+}
+
+/// Makes the table of SELECT .. INTO: columns by name and type, and what they are beside.
+///
+/// # Errors
+/// 2714 if the name is taken, 2705 for a name twice, 1038 for a column without one.
+pub fn create_from_columns(
+    name: &ast::ObjectName,
+    columns: &[(String, ColumnType, Traits)],
+    cx: &mut Cx<'_>,
+) -> Result<Arc<TableDef>> {
+    let columns = columns.iter().map(|(column, ty, traits)| (column, ty, *traits));
+    let defined = plain_columns(name, columns)?;
+    make(name, Content::Columns(defined), cx)?;
+    cx.session.refresh_catalog();
+    find(name, cx)
+}
+
+fn plain_columns<'c>(
+    name: &ast::ObjectName,
+    columns: impl Iterator<Item = (&'c String, &'c ColumnType, Traits)>,
+) -> Result<Vec<ColumnDef>> {
+    let mut defined: Vec<ColumnDef> = Vec::new();
+    for (column, ty, traits) in columns {
+        if column.is_empty() {
+            return Err(Msg::NameMissing.into());
+        }
+        if defined.iter().any(|c| Name::same(&c.name, column)) {
+            return Err(Msg::DuplicateColumn(column, &name.object).into());
+        }
+        defined.push(ColumnDef {
+            name: column.clone(),
+            ty: *ty,
+            user_type: None,
+            identity: traits.identity.then_some((1, 1)),
+            default: None,
+            computed: None,
+            row_guid: false,
+            numeric: traits.numeric,
+            sparse: false,
+            generated: None,
+            hidden: false,
+            trims: false,
+            persisted: false,
+            not_for_replication: false,
+        });
+    }
+    Ok(defined)
+}
+
+/// Makes an external table: columns by name and type, and where its rows are.
+///
+/// # Errors
+/// As [`create_from_columns`]; 46518 for a temporary one.
+pub(crate) fn create_external(
+    name: &ast::ObjectName,
+    columns: &[(String, ColumnType)],
+    place: Arc<ExternalPlace>,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    if name.is_temporary() {
+        return Err(Msg::ExternalNotSupported("name", &name.object).into());
+    }
+    let columns = columns.iter().map(|(column, ty)| (column, ty, Traits::default()));
+    make(name, Content::External(plain_columns(name, columns)?, place), cx)?;
+    cx.session.refresh_catalog();
+    Ok(())
+}
+
+/// Finds a table to define something on: temporary, or in the catalog.
+///
+/// # Errors
+/// 4902 if there is none.
+pub(crate) fn find(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
+    let missing = || Msg::AlterTableNotFound(&name.object);
+    if name.is_temporary() && !name.object.starts_with("##") {
+        return cx.session.temp.find(&name.object).ok_or_else(|| missing().into());
+    }
+    let database = if name.is_temporary() {
+        "tempdb"
+    } else {
+        name.database.as_deref().filter(|d| !d.is_empty()).unwrap_or(&cx.session.database)
+    };
+    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
+    let found = cx.session.catalog.find_table(database, schema, &name.object);
+    match found {
+        Some(table) if table.external.is_some() => Err(super::external::refused(&table.name)),
+        Some(table) => Ok(Arc::clone(table)),
+        None => Err(missing().into()),
+    }
+}
+
+/// Replaces the definition of a table, wherever it is kept.
+pub(crate) fn replace(table: TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    let table = Arc::new(table);
+    if table.id < 0 {
+        let before = cx.session.temp.iter().find(|t| t.id == table.id).cloned();
+        if let Some(before) = before {
+            cx.session.note_temp(before);
+        }
+        cx.session.temp.replace(&table);
+        return Ok(());
+    }
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    let name = database.map(|d| d.name.clone()).unwrap_or_default();
+    change_database(cx.session, &name, |database| {
+        if database.table_by_id(table.id).is_none() {
+            return Err(Msg::AlterTableNotFound(&table.name).into());
+        }
+        database.put(Object::Table(Arc::clone(&table)));
+        Ok(())
+    })
+}
+
+/// Notes that rows have come into a table which its constraints have not seen: no longer are they trusted.
+///
+/// # Errors
+/// Those of a change of the catalog.
+pub fn distrust(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    let is_trusted = table.checks.iter().any(|c| c.enabled && c.trusted)
+        || table.foreign_keys.iter().any(|k| k.enabled && k.trusted);
+    if !is_trusted {
+        return Ok(());
+    }
+    let current = match table.id < 0 {
+        true => cx.session.temp.iter().find(|t| t.id == table.id).cloned(),
+        false => {
+            cx.session.refresh_catalog();
+            let database = cx.session.catalog.database_by_id(table.database_id);
+            database.and_then(|d| d.table_by_id(table.id)).cloned()
+        }
+    };
+    // Dropped by the batch's own trigger.
+    let Some(current) = current else { return Ok(()) };
+    let mut next = TableDef::clone(&current);
+    next.checks.iter_mut().for_each(|check| check.trusted = false);
+    next.foreign_keys.iter_mut().for_each(|key| key.trusted = false);
+    replace(next, cx)
+}
+
+/// Notes that foreign keys refer to tables.
+pub(crate) fn mark_all_referenced(database_id: i16, ids: &[i32], cx: &mut Cx<'_>) -> Result<()> {
+    let Some(database) = cx.session.catalog.database_by_id(database_id) else { return Ok(()) };
+    let unmarked = |id: &&i32| database.table_by_id(**id).is_some_and(|t| !t.referenced);
+    let wanted: Vec<i32> = ids.iter().filter(unmarked).copied().collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let name = database.name.clone();
+    for id in &wanted {
+        close_by_id(database_id, *id, cx)?;
+    }
+    change_database(cx.session, &name, |database| {
+        wanted.iter().for_each(|id| mark_referenced(database, *id));
+        Ok(())
+    })
+}
+
+/// Moves what other tables' foreign keys say of a table of which a column has gone.
+pub(crate) fn move_references(
+    database_id: i16,
+    id: i32,
+    ordinal: u16,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let Some(database) = cx.session.catalog.database_by_id(database_id) else { return Ok(()) };
+    let name = database.name.clone();
+    change_database(cx.session, &name, |database| {
+        let refers = |t: &&Arc<TableDef>| {
+            t.id != id && t.foreign_keys.iter().any(|key| key.referenced == id)
+        };
+        let referring: Vec<TableDef> =
+            database.tables().filter(refers).map(|t| TableDef::clone(t)).collect();
+        for mut table in referring {
+            for key in table.foreign_keys.iter_mut().filter(|key| key.referenced == id) {
+                key.referenced_columns.iter_mut().for_each(|c| *c -= u16::from(*c > ordinal));
+            }
+            database.put(Object::Table(Arc::new(table)));
+        }
+        Ok(())
+    })
+}
+
+/// What is asked for with SYSTEM_VERSIONING.
+fn versioning_of(content: &Content<'_>) -> Result<Option<versioning::Wanted>> {
+    match content {
+        Content::Elements(create) => versioning::of_options(&create.options),
+        Content::Columns(_) | Content::External(..) => Ok(None),
+    }
+}

@@ -1,0 +1,253 @@
+//! CREATE and ALTER TRIGGER, ENABLE and DISABLE TRIGGER.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, RoutineOption, TriggerTarget, TriggerTiming};
+use types::{Error, Msg, Result};
+
+use super::module::{execute_as, present};
+use super::{change_database, ddl_trigger, table, target};
+use ::catalog::name::Name;
+use ::catalog::{ForeignKeyDef, ModuleDef, Object, ReferenceAction, TableDef};
+use ::compile::function::compile_trigger;
+use ::compile::refuse;
+use ::executor::Cx;
+
+pub(crate) fn create(
+    create: &ast::CreateTrigger,
+    statement: &ast::Statement,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let TriggerTarget::Table(on) = &create.target else {
+        return ddl_trigger::create(create, statement, cx);
+    };
+    check_options(create)?;
+    if on.is_temporary() {
+        return Err(Msg::TriggerOnTemporary.into());
+    }
+    let view = view_of(on, create.timing, cx)?;
+    let table = match &view {
+        Some(shape) => Arc::clone(shape),
+        None => table::find_alone(on, cx)
+            .map_err(|_| Error::from(Msg::InvalidForOperation(&on.to_string())))?,
+    };
+    let mut name = create.name.clone();
+    // A trigger is in the schema of its table.
+    if name.schema.is_none() {
+        name.schema.clone_from(&on.schema);
+    }
+    if name.database.is_none() {
+        name.database.clone_from(&on.database);
+    }
+    let to = target(&name, cx)?;
+    if !Name::same(&to.schema, &table.schema) {
+        return Err(Msg::TriggerSchema(&create.name.to_string()).into());
+    }
+    if table.is_history()
+        || table.is_versioned() && create.timing == TriggerTiming::InsteadOf && view.is_none()
+    {
+        let state = if table.is_history() { 1 } else { 2 };
+        let refused = Error::from(Msg::TriggerOnVersioned(&cx.qualified(&table)));
+        return Err(refused.with_state(state));
+    }
+    let kind = if view.is_some() { "view" } else { "table" };
+    check_instead(create, (&table, kind), &to.name, cx)?;
+    let (on, source) = (Some(&*table), &cx.source);
+    let body = compile_trigger(cx.session, create, on, source, &to.database)?;
+    ::compile::check::check_module(cx.session, &body, &to.name)?;
+    let execute_as = execute_as(&create.options, &to, cx)?;
+    let options = cx.session.options.of_module();
+    let instance = Arc::clone(&cx.session.instance);
+    let text = cx.source.clone();
+    change_database(cx.session, &to.database, |database| {
+        let found = present(database, &to, create.mode, |object| match object {
+            Object::Trigger(trigger) if trigger.parent_id == table.id => {
+                Some(trigger.created.clone())
+            }
+            _ => None,
+        })?;
+        database.put(Object::Trigger(Arc::new(ModuleDef {
+            id: found.id.unwrap_or_else(|| instance.catalog.next_object_id()),
+            database_id: database.id,
+            schema: to.schema.clone(),
+            schema_id: table.schema_id,
+            name: to.name.clone(),
+            text,
+            ast: statement.clone(),
+            parent_id: table.id,
+            type_code: "TR",
+            created: found.created,
+            routine: None,
+            disabled: false,
+            shape: view.clone(),
+            execute_as,
+            options,
+        })));
+        Ok(())
+    })
+}
+
+pub(crate) fn check_options(create: &ast::CreateTrigger) -> Result<()> {
+    if create.append {
+        return refuse("WITH APPEND");
+    }
+    for option in &create.options {
+        match option {
+            RoutineOption::SchemaBinding | RoutineOption::ExecuteAs(_) => {}
+            RoutineOption::NativeCompilation => return refuse("natively compiled triggers"),
+            RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
+            RoutineOption::Recompile
+            | RoutineOption::ReturnsNullOnNullInput
+            | RoutineOption::CalledOnNullInput
+            | RoutineOption::Inline(_) => return refuse("this option of a trigger"),
+        }
+    }
+    Ok(())
+}
+
+/// Refuses to version a table that has INSTEAD OF triggers.
+///
+/// # Errors
+/// 13569.
+pub(crate) fn check_versioned(table: &TableDef, cx: &Cx<'_>) -> Result<()> {
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    let mut triggers = database.into_iter().flat_map(|d| d.triggers_on(table.id));
+    if triggers.any(|(_, create)| create.timing == TriggerTiming::InsteadOf) {
+        return Err(Msg::TriggerOnVersioned(&cx.qualified(table)).into());
+    }
+    Ok(())
+}
+
+/// Returns the columns of the view that the trigger is on, if it is on one.
+fn view_of(
+    on: &ast::ObjectName,
+    timing: TriggerTiming,
+    cx: &mut Cx<'_>,
+) -> Result<Option<Arc<TableDef>>> {
+    let to = target(on, cx)?;
+    let database = cx.session.catalog.database(&to.database).map(Arc::clone);
+    let Some(database) = database else { return Ok(None) };
+    let Some(Object::View(view)) = database.object(&to.schema, &to.name) else { return Ok(None) };
+    let ast::StatementKind::CreateView(definition) = &view.ast.kind else { return Ok(None) };
+    if timing == TriggerTiming::After || definition.check_option {
+        return Err(Msg::InvalidForOperation(&on.to_string()).into());
+    }
+    ::compile::table::shape_of_view(cx.session, &database, view).map(Some)
+}
+
+/// Gives the triggers of a view its columns as they are now.
+pub(crate) fn refresh_shapes(view: &ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
+    let Some(database) = cx.session.catalog.database_by_id(view.database_id).map(Arc::clone) else {
+        return Ok(());
+    };
+    if database.triggers_on(view.id).next().is_none() {
+        return Ok(());
+    }
+    let shape = ::compile::table::shape_of_view(cx.session, &database, view)?;
+    change_database(cx.session, &database.name, |database| {
+        let own: Vec<Arc<ModuleDef>> =
+            database.triggers_on(view.id).map(|(trigger, _)| Arc::clone(trigger)).collect();
+        for trigger in own {
+            let shape = Some(Arc::clone(&shape));
+            let changed = ModuleDef { shape, ..ModuleDef::clone(&trigger) };
+            database.put(Object::Trigger(Arc::new(changed)));
+        }
+        Ok(())
+    })
+}
+
+/// New foreign keys do nothing to a table's rows that an INSTEAD OF trigger of it takes the place of.
+pub(crate) fn check_new_cascades(before: &TableDef, after: &TableDef, cx: &Cx<'_>) -> Result<()> {
+    let Some(database) = cx.session.catalog.database_by_id(after.database_id) else {
+        return Ok(());
+    };
+    let instead = database
+        .triggers_on(after.id)
+        .filter(|(_, create)| create.timing == TriggerTiming::InsteadOf);
+    let events: Vec<Box<str>> = instead.flat_map(|(_, create)| create.events.clone()).collect();
+    let added = &after.foreign_keys[before.foreign_keys.len()..];
+    match added.iter().find(|key| does(key, &events)) {
+        Some(key) => Err(Msg::CascadeInstead(&key.name, &after.name).into()),
+        None => Ok(()),
+    }
+}
+
+/// Tells whether a foreign key does to rows of its table what one of the events is, by cascading.
+fn does(key: &ForeignKeyDef, events: &[Box<str>]) -> bool {
+    let of = |event: &str| events.iter().any(|e| **e == *event);
+    (key.on_delete == ReferenceAction::Cascade && of("DELETE"))
+        || (key.on_update != ReferenceAction::NoAction && of("UPDATE"))
+}
+
+/// A table has one INSTEAD OF trigger for each action at most, and none for what foreign keys do to it.
+fn check_instead(
+    create: &ast::CreateTrigger,
+    (table, kind): (&TableDef, &str),
+    own: &str,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    if create.timing != TriggerTiming::InsteadOf {
+        return Ok(());
+    }
+    let Some(database) = cx.session.catalog.database_by_id(table.database_id) else {
+        return Ok(());
+    };
+    if table.foreign_keys.iter().any(|key| does(key, &create.events)) {
+        return Err(Msg::InsteadCascade(own, &table.name).into());
+    }
+    for event in &create.events {
+        let other = database.triggers_on(table.id).find(|(trigger, other)| {
+            other.timing == TriggerTiming::InsteadOf
+                && other.events.contains(event)
+                && !Name::same(&trigger.name, own)
+        });
+        if other.is_some() {
+            let object = table.qualified_name();
+            return Err(Msg::InsteadOfExists("create", own, kind, &object, event).into());
+        }
+    }
+    Ok(())
+}
+
+/// `ENABLE | DISABLE TRIGGER names ON table`
+pub(crate) fn enable(statement: &ast::EnableTrigger, cx: &mut Cx<'_>) -> Result<()> {
+    let TriggerTarget::Table(on) = &statement.target else {
+        return ddl_trigger::enable(statement, cx);
+    };
+    let table = match view_of(on, TriggerTiming::InsteadOf, cx)? {
+        Some(shape) => shape,
+        None => table::find_alone(on, cx)?,
+    };
+    let names: Vec<ast::Ident> = statement.names.iter().map(|n| n.object.clone()).collect();
+    enable_on(&table, &names, statement.enable, cx)
+}
+
+/// Enables or disables triggers of a table; all of them if none is named.
+pub(crate) fn enable_on(
+    table: &TableDef,
+    names: &[ast::Ident],
+    enable: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let Some(database) = cx.session.catalog.database_by_id(table.database_id) else {
+        return Err(Msg::AlterTableNotFound(&table.name).into());
+    };
+    let name = database.name.clone();
+    change_database(cx.session, &name, |database| {
+        let own: Vec<Arc<ModuleDef>> =
+            database.triggers_on(table.id).map(|(trigger, _)| Arc::clone(trigger)).collect();
+        for name in names {
+            if !own.iter().any(|trigger| Name::same(&trigger.name, name)) {
+                return Err(Msg::AlterTableNotFound(name).into());
+            }
+        }
+        let wanted = |trigger: &&Arc<ModuleDef>| {
+            names.is_empty() || names.iter().any(|name| Name::same(&trigger.name, name))
+        };
+        for trigger in own.iter().filter(wanted) {
+            let changed = ModuleDef { disabled: !enable, ..ModuleDef::clone(trigger) };
+            database.put(Object::Trigger(Arc::new(changed)));
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,230 @@
+//! `Instance`: one engine with all its state. There are no globals, so that two instances can run
+//! in one process.
+
+mod card;
+mod counters;
+mod history;
+mod login_failures;
+mod metadata;
+mod packed;
+mod programs;
+mod sessions;
+mod templates;
+
+use std::sync::Arc;
+
+use sos::ledger::{self, State};
+use sos::sync::{AtomicBool, AtomicU32, Ordering};
+use types::{Collation, DataType, Value};
+
+use crate::event::{Events, emit};
+use crate::grant::Workspace;
+use catalog::EventSessionDef;
+use catalog::{Catalog, CatalogCell, Login, password};
+use plan::stats::Statistics;
+use plan::view::Library;
+
+pub use card::datetime_of;
+pub use card::{Facts, SessionCard};
+pub use counters::{CounterTotals, DatabaseCounters, SessionCounter, SessionCounters};
+pub use history::{History, PERIOD_SECONDS, Reading, Remembered};
+pub use login_failures::{Answer, FailureKind, FailureRow, LoginFailures};
+pub use metadata::LockMode;
+pub use metadata::MetadataCache;
+pub use packed::PackedRows;
+pub use programs::SharedPrograms;
+pub use sessions::{Nudge, OnNudge, SessionTotals, Sessions};
+pub use templates::SharedTemplates;
+
+/// Settings of an instance.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Initial password of `sa`.
+    pub sa_password: String,
+    /// Name that `@@SERVERNAME` returns.
+    pub server_name: String,
+    /// Limit of the instance's memory, in bytes.
+    pub memory_max: u64,
+    /// Limit of the memory that one query may use for buffered rows, in bytes; 0 for a quarter of
+    /// the instance's.
+    pub query_memory_max: u64,
+    /// How statements look up metadata.
+    pub lock_mode: LockMode,
+    /// Level of optimization; less than full is for tests.
+    pub optimizer: plan::Level,
+}
+
+/// Built-in items, which crates above this one provide.
+pub struct Built {
+    /// Functions, views and procedures by name.
+    pub library: &'static dyn Library,
+    /// The event session of a fresh instance.
+    pub event_session: Arc<EventSessionDef>,
+}
+
+/// One engine with all its state.
+pub struct Instance {
+    /// Its settings; the password is erased.
+    pub config: Config,
+    /// Clock, schedulers, workers, statistics.
+    pub machine: Arc<sos::sched::Machine>,
+    /// Timestamps and snapshots of all tables.
+    pub store: Arc<storage::Store>,
+    /// The catalog snapshot and its version.
+    pub catalog: CatalogCell,
+    /// Open sessions, by id.
+    pub sessions: Sessions,
+    /// Failed logins, and the delay of the next answers.
+    pub login_failures: LoginFailures,
+    /// Compiled programs of all sessions.
+    pub programs: SharedPrograms,
+    /// Parameterised programs for texts that differ only in constants.
+    pub templates: SharedTemplates,
+    /// Execution statistics of statements and procedures.
+    pub statistics: Arc<Statistics>,
+    /// Snapshots of the ledger at earlier times.
+    pub history: History,
+    /// Memory that queries use to buffer rows.
+    pub workspace: Arc<Workspace>,
+    /// Tables in which statements and logins look up metadata under a lock; `None` in the default
+    /// mode.
+    pub metadata: Option<MetadataCache>,
+    /// Built-in functions, views and procedures.
+    pub library: &'static dyn Library,
+    /// Event sessions that are running.
+    pub events: Events,
+    /// Row or vector mode, if a test forces one.
+    execution_mode: AtomicU32,
+    /// Whether any table has a period: only then do transactions record their start time.
+    periods: AtomicBool,
+    /// Start time, as `datetime`.
+    pub started: Value,
+    /// Start time on the machine's monotonic clock, in ms.
+    pub started_ms: u64,
+}
+
+/// The execution mode of queries: a setting for tests, without T-SQL syntax.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExecutionMode {
+    /// Chosen by the number of rows.
+    #[default]
+    Automatic,
+    /// Row mode for all operators.
+    Row,
+    /// Vector mode for every operator that has it.
+    Vector,
+}
+
+impl Instance {
+    /// Returns an instance with its system databases. The caller starts the background work of the
+    /// machine and the store.
+    pub fn new(
+        mut config: Config,
+        built: Built,
+        machine: Arc<sos::sched::Machine>,
+        store: Arc<storage::Store>,
+    ) -> Arc<Self> {
+        let started = catalog::clock::clock().to_value(&DataType::DateTime).unwrap_or(Value::Null);
+        let sa = Login {
+            name: "sa".to_owned(),
+            password_hash: password::hash(&config.sa_password),
+            sid: vec![1],
+            principal_id: catalog::SA_PRINCIPAL,
+            default_database: "master".to_owned(),
+            sysadmin: true,
+            roles: Vec::new(),
+            disabled: false,
+            policy: catalog::PasswordPolicy::none(),
+            created: started.clone(),
+            modified: started.clone(),
+        };
+        config.sa_password.clear();
+        let catalog = Catalog::bootstrap(sa, Collation::default(), &started, built.event_session);
+        let instance = Arc::new(Self {
+            events: Events::new(&machine),
+            metadata: MetadataCache::of_mode(config.lock_mode),
+            workspace: Arc::new(Workspace::new(config.memory_max, config.query_memory_max)),
+            library: built.library,
+            config,
+            machine,
+            store,
+            catalog: CatalogCell::new(catalog),
+            sessions: Sessions::default(),
+            login_failures: LoginFailures::default(),
+            programs: SharedPrograms::default(),
+            templates: SharedTemplates::default(),
+            statistics: Arc::default(),
+            history: History::default(),
+            periods: AtomicBool::new(false),
+            execution_mode: AtomicU32::new(ExecutionMode::Automatic as u32),
+            started,
+            started_ms: sos::clock::monotonic_ns() / 1_000_000,
+        });
+        let watching = Arc::downgrade(&instance);
+        instance.store.locks().watch_deadlocks(Box::new(move |deadlock| {
+            if let Some(instance) = watching.upgrade() {
+                emit::lock::deadlock(&instance, deadlock);
+            }
+        }));
+        instance
+    }
+
+    /// Starts the event sessions with STARTUP_STATE = ON.
+    ///
+    /// # Errors
+    /// The reason why one cannot start.
+    pub fn start_event_sessions(&self) -> Result<(), String> {
+        self.events.start_all(self.catalog.load().event_sessions.values())
+    }
+
+    /// Returns whether a table with a period was ever created.
+    pub fn has_periods(&self) -> bool {
+        // Relaxed: a transaction that misses a concurrent change reads its start time when it needs
+        // it.
+        self.periods.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a table with a period exists.
+    pub fn note_periods(&self) {
+        self.periods.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the execution mode of queries.
+    pub fn execution_mode(&self) -> ExecutionMode {
+        // Relaxed: it orders no other memory.
+        match self.execution_mode.load(Ordering::Relaxed) {
+            1 => ExecutionMode::Row,
+            2 => ExecutionMode::Vector,
+            _ => ExecutionMode::Automatic,
+        }
+    }
+
+    /// Parameterises the first text of a kind, instead of the second; for tests.
+    pub fn parameterize_at_once(&self) {
+        self.templates.make_at_once();
+    }
+
+    /// Sets the execution mode of queries that are opened from now on; for tests.
+    pub fn set_execution_mode(&self, mode: ExecutionMode) {
+        self.execution_mode.store(mode as u32, Ordering::Relaxed);
+    }
+
+    /// Drops plans of older catalogs if any of them still refers to a dropped table: in the shared
+    /// caches, and in sessions that may be idle for long. Called by a background task every few
+    /// seconds.
+    pub fn let_go_of_dropped(&self) {
+        if self.store.take_held() {
+            let version = self.catalog.version();
+            self.programs.let_go(version);
+            self.templates.let_go(version);
+            self.sessions.let_go();
+        }
+    }
+
+    /// Records where time has gone so far; called by a background task every [`PERIOD_SECONDS`].
+    pub fn remember(&self) {
+        let before = ledger::to(State::Observing);
+        self.history.remember(&Remembered::of(self.machine.accounts().close()));
+        ledger::to(before);
+    }
+}
