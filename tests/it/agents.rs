@@ -181,7 +181,7 @@ fn an_agent_that_is_lost_ends_the_run_with_what_it_had_told() {
     let last = said.last().expect("a last line");
     assert!(last.contains(&format!("agent {}: lost after", b.address)), "{said:?}");
     let found = text(&output.stdout);
-    assert!(found.contains("was lost; what its") && found.contains("4 connections"), "{found}");
+    assert!(found.contains("was lost; its") && found.contains("4 connections"), "{found}");
     // The other one is free for the next.
     report(&stress(&server, &a.address, &["-Qselect 1", "-r3", "-q"]));
 }
@@ -252,7 +252,13 @@ fn whoever_has_no_token_gets_no_load() {
     let server = ServerProcess::start(&[]);
     let agent = AgentProcess::start("quite-another-token");
     let output = stress(&server, &agent.address, &["-Qselect 1", "-r1"]);
-    failure(&output, &format!("agent {}: it hung up: is its token another one?", agent.address));
+    failure(
+        &output,
+        &format!(
+            "agent {}: it closed the connection: is its token a different one?",
+            agent.address
+        ),
+    );
     let mut without = coordinator(&server, &agent.address, &["-Qselect 1", "-r1"]);
     let output = without.env_remove(TOKEN_VARIABLE).output().expect("the binary runs");
     failure(&output, "--agent-token-file");
@@ -288,8 +294,8 @@ fn what_is_no_agent_or_another_version_is_one_line() {
     let server = ServerProcess::start(&[]);
     let old = [&b"CLWYLOAD"[..], &[5], b"0.0.9", &[7; 16]].concat();
     for (answer, named) in [
-        (old, "it is version 0.0.9, and this is "),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), "it is no agent of this program"),
+        (old, "it is version 0.0.9, this is "),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), "it is not this program's agent"),
     ] {
         let address = listener(answer);
         let output = stress(&server, &address, &["-Qselect 1", "-r1"]);
@@ -299,7 +305,7 @@ fn what_is_no_agent_or_another_version_is_one_line() {
         &stress(&server, "127.0.0.1:1", &["-Qselect 1", "-r1"]),
         "agent 127.0.0.1:1: Connection refused",
     );
-    failure(&stress(&server, "nowhere", &["-Qselect 1", "-r1"]), "'nowhere' is no address");
+    failure(&stress(&server, "nowhere", &["-Qselect 1", "-r1"]), "'nowhere' is not the address");
 }
 
 #[test]

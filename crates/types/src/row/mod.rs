@@ -1,14 +1,14 @@
-//! The row codec: values to a payload of a row version, and back one column at a time.
+//! The row codec: encodes values to the payload of a row version, and decodes one column at a time.
 //!
 //! ```text
 //! +-------------+---------------+-----------------------+-----------------+
 //! | null bitmap | fixed columns | end of each variable  | variable values |
 //! +-------------+---------------+-----------------------+-----------------+
 //! ```
-//! An end is 16 bits, or 32 where the columns could fill more than 32 KB; it counts from the start of
-//! the variable values. A value longer than [`INLINE_BYTES_MAX`] stays out of line as a shared
-//! [`Bytes`] in a side list, so that row versions which do not change it share it: its end has the top
-//! bit set, and in its place stands its index in the list.
+//! An end is 16 bits, or 32 if the columns could fill more than 32 KB; it is an offset from the
+//! start of the variable values. A value longer than [`INLINE_BYTES_MAX`] is kept out of line as a
+//! shared [`Bytes`] in a side list, so that row versions which do not change it share it: its end
+//! has the top bit set, and its place in the row holds its index in the list.
 
 mod decode;
 mod fixed;
@@ -21,14 +21,14 @@ use fixed::FixedKind;
 /// The longest variable value that is stored within the row, in bytes.
 pub const INLINE_BYTES_MAX: usize = 1_024;
 
-/// Where each column of a row lies.
+/// The offset of each column in a row.
 #[derive(Clone, Debug)]
 pub struct RowLayout {
     types: Box<[ColumnType]>,
     columns: Box<[Column]>,
-    /// Where the ends begin.
+    /// Offset of the first end.
     ends_start: usize,
-    /// Where the variable values begin.
+    /// Offset of the first variable value.
     variable_start: usize,
     wide_ends: bool,
 }
@@ -37,7 +37,7 @@ pub struct RowLayout {
 enum Column {
     /// At this offset from the start of the row.
     Fixed(FixedKind, usize),
-    /// The n-th of the variable columns.
+    /// The n-th variable column.
     Variable(VariableKind, usize),
 }
 
@@ -52,13 +52,13 @@ enum VariableKind {
 /// An encoded row that owns its bytes; reused from row to row.
 #[derive(Clone, Debug, Default)]
 pub struct RowBuffer {
-    /// The row's bytes.
+    /// The row's fixed and inline bytes.
     pub bytes: Vec<u8>,
-    /// The values out of line.
+    /// The values that are out of line.
     pub blobs: Vec<Bytes>,
 }
 
-/// An encoded row.
+/// An encoded row, borrowed, with its layout.
 #[derive(Clone, Copy, Debug)]
 pub struct RowView<'a> {
     layout: &'a RowLayout,
@@ -66,29 +66,29 @@ pub struct RowView<'a> {
     blobs: &'a [Bytes],
 }
 
-/// A string or binary value where it lies in a row.
+/// A string or binary value, borrowed from an encoded row.
 #[derive(Clone, Copy, Debug)]
 pub enum RowText<'a> {
-    /// Of a code page.
+    /// A string in the column's code page.
     VarChar(&'a [u8]),
-    /// UTF-16LE.
+    /// A string in UTF-16LE.
     NVarChar(&'a [u8]),
-    /// Binary.
+    /// Bytes of a binary type.
     VarBinary(&'a [u8]),
 }
 
-/// What the bytes of two values of a column say about the values.
+/// What a comparison of the bytes of two values shows about the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// They are equal.
+    /// Equal: the bytes are the same.
     Same,
-    /// They are not.
+    /// Unequal: other bytes always mean another value.
     Differs,
-    /// They may be equal all the same: 0.0 and -0.0, or letters of two cases.
+    /// Perhaps equal although the bytes differ: 0.0 and -0.0, or letters of two cases.
     Unknown,
 }
 
-/// A variable value where it lies.
+/// A variable value, in the row or out of line.
 enum Slot<'a> {
     Inline(&'a [u8]),
     Blob(&'a Bytes),
@@ -124,7 +124,7 @@ impl RowLayout {
         }
     }
 
-    /// Returns the columns.
+    /// Returns the columns' types, in order.
     #[inline]
     pub fn columns(&self) -> &[ColumnType] {
         &self.types
@@ -142,8 +142,8 @@ impl RowLayout {
         }
     }
 
-    /// Encodes `source` with the columns in `changes` (each at most once) replaced, over `row`; shares
-    /// the unchanged blobs.
+    /// Encodes `source` with the columns in `changes` (each at most once) replaced, over `row`;
+    /// shares the unchanged blobs.
     ///
     /// # Panics
     /// If a value is not of its column's type.
@@ -183,7 +183,7 @@ impl RowLayout {
         row.blobs.clear();
     }
 
-    /// Writes one column. Variable columns must come in their order.
+    /// Writes one column. Variable columns must come in order.
     fn push(&self, ordinal: usize, value: &Value, row: &mut RowBuffer) {
         let mask = 1 << (ordinal % 8);
         if value.is_null() {
@@ -238,7 +238,7 @@ impl RowLayout {
 }
 
 impl<'a> RowView<'a> {
-    /// Returns the layout.
+    /// Returns the layout of the row.
     #[inline]
     pub fn layout(&self) -> &'a RowLayout {
         self.layout
@@ -264,8 +264,8 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// Returns the bytes of a string or binary column where they lie; `None` for NULL and for columns
-    /// of other types.
+    /// Returns the bytes of a string or binary column, borrowed from the row; `None` for NULL and
+    /// for columns of other types.
     #[inline]
     pub fn string_bytes(&self, ordinal: usize) -> Option<&'a [u8]> {
         self.text(ordinal).map(|text| match text {
@@ -273,7 +273,8 @@ impl<'a> RowView<'a> {
         })
     }
 
-    /// Returns a string or binary column where it lies; `None` for NULL and for columns of other types.
+    /// Returns a string or binary column, borrowed from the row; `None` for NULL and for columns of
+    /// other types.
     pub fn text(&self, ordinal: usize) -> Option<RowText<'a>> {
         match self.layout.columns[ordinal] {
             Column::Variable(kind, index) if !self.is_null(ordinal) => match kind {
@@ -286,8 +287,8 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// Compares a column of two rows of one layout without decoding it: [`Likeness::Same`] where the
-    /// bytes are, [`Likeness::Differs`] where other bytes are another value.
+    /// Compares a column of two rows of one layout without decoding it: [`Likeness::Same`] if the
+    /// bytes are equal, [`Likeness::Differs`] if different bytes mean different values.
     pub fn likeness(&self, other: &Self, ordinal: usize) -> Likeness {
         match (self.is_null(ordinal), other.is_null(ordinal)) {
             (true, true) => return Likeness::Same,
@@ -310,7 +311,7 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// Tells whether a column is NULL.
+    /// Returns whether a column is NULL.
     #[inline]
     pub fn is_null(&self, ordinal: usize) -> bool {
         self.bytes[ordinal / 8] & 1 << (ordinal % 8) != 0
@@ -328,7 +329,7 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// Returns where a variable value ends, and whether it is out of line.
+    /// Returns the end of a variable value, and whether it is out of line.
     fn end(&self, index: usize) -> (usize, bool) {
         let ends = &self.bytes[self.layout.ends_start..];
         if self.layout.wide_ends {

@@ -1,6 +1,7 @@
-//! Errors as a client sees them: number, severity, state, line, text.
+//! Errors and messages as a client receives them: number, severity, state, line, text.
 //!
-//! The registry of messages is [`Msg`], in `error/messages.rs`, `error/from_8000.rs` and `error/temporal.rs`.
+//! The registry of messages is [`Msg`], in `error/messages/mod.rs`, `error/from_8000.rs` and
+//! `error/temporal.rs`.
 
 #[macro_use]
 mod registry;
@@ -15,7 +16,7 @@ use std::fmt;
 pub use messages::Msg;
 pub use registry::MessageText;
 
-/// The result of everything that a user's request can make fail.
+/// The result of an operation that a user's request can make fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error or informational message, as the ERROR and INFO tokens carry it.
@@ -27,23 +28,23 @@ pub struct Error(Box<ErrorBody>);
 pub struct ErrorBody {
     /// SQL Server's message number; 50,000 and more are the user's own.
     pub number: i32,
-    /// Severity (class) 0 to 25: up to 10 informational, 11 to 16 the user's mistake, 20 and more end
-    /// the connection.
+    /// Severity (class) 0 to 25: up to 10 informational, 11 to 16 the user's mistake, 20 and more
+    /// end the connection.
     pub severity: u8,
     /// State 0 to 255.
     pub state: u8,
-    /// 1-based line in the batch or procedure; 0 until someone who knows sets it.
+    /// 1-based line in the batch or procedure; 0 until the code that knows the line sets it.
     pub line: u32,
     /// The procedure it was raised in; empty for a batch.
     pub procedure: String,
-    /// The text.
+    /// The text of the message.
     pub message: String,
-    /// Errors of the same compilation that a client is told before this one.
+    /// Errors of the same compilation that are sent to the client before this one.
     pub earlier: Vec<Error>,
 }
 
 impl Error {
-    /// Makes a message of free number and text, as RAISERROR and THROW do.
+    /// Makes a message with any number and text, as RAISERROR and THROW do.
     pub fn custom(number: i32, severity: u8, state: u8, message: impl Into<String>) -> Self {
         Self(Box::new(ErrorBody {
             number,
@@ -56,8 +57,8 @@ impl Error {
         }))
     }
 
-    /// Makes one error of all that a compilation has found, in their order: a client gets each of them, a CATCH
-    /// block the last. `None` if there are none.
+    /// Makes one error from all errors of a compilation, in order: the client receives each of
+    /// them, a CATCH block the last. `None` if there are none.
     #[must_use]
     pub fn all(errors: Vec<Self>) -> Option<Self> {
         let mut flat = Vec::with_capacity(errors.len());
@@ -70,12 +71,13 @@ impl Error {
         Some(last)
     }
 
-    /// Takes out the errors that a client is told before this one.
+    /// Takes out the errors that are sent to the client before this one.
     pub fn take_earlier(&mut self) -> Vec<Self> {
         std::mem::take(&mut self.0.earlier)
     }
 
-    /// Says of this error and of those before it where they are, unless that is known.
+    /// Applies `place`, which sets a line or procedure that is unknown, to this error and the
+    /// earlier ones.
     fn place(&mut self, place: impl Fn(&mut ErrorBody)) {
         self.0.earlier.iter_mut().for_each(|earlier| place(&mut earlier.0));
         place(&mut self.0);
@@ -103,14 +105,14 @@ impl Error {
         self
     }
 
-    /// Sets the state.
+    /// Sets the error's state.
     #[must_use]
     pub fn with_state(mut self, state: u8) -> Self {
         self.0.state = state;
         self
     }
 
-    /// Takes the fields out.
+    /// Returns the error's fields.
     pub fn into_body(self) -> ErrorBody {
         *self.0
     }

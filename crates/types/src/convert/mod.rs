@@ -1,9 +1,10 @@
 //! Conversion of a value from any type to any other, as CAST, CONVERT, assignment and implicit
 //! conversion do it.
 //!
-//! `rules.rs` says which pairs of types convert at all, and how freely; one file per family of
-//! targets says how: `number.rs`, `text.rs`, `bytes.rs`, `moment.rs`. What the two types share is done
-//! here, without a look at the rules: it is the hot path.
+//! `rules.rs` has the pairs of types that convert, and whether implicitly; one file per family of
+//! targets does the conversion: `number.rs`, `text.rs`, `bytes.rs`, `moment.rs`. Conversions
+//! between closely related types are done here, before the rules are consulted: that is the hot
+//! path.
 
 mod bytes;
 mod float_text;
@@ -17,15 +18,15 @@ pub use rules::check;
 
 use crate::{ColumnType, DataType, Decimal, Error, Family, Length, Msg, Result, Value};
 
-/// Why a value is converted: decides what is allowed and how failure shows.
+/// Why a value is converted: decides what is allowed and how a failure is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// The operand of an operator or function, or the assignment of a variable.
     Implicit,
-    /// CAST and CONVERT.
+    /// CAST and CONVERT, which convert more pairs.
     Explicit,
-    /// INSERT or UPDATE of a column: as `Implicit`, but a value that is cut is error 8152, which the
-    /// engine turns into 2628 with the names of table and column.
+    /// INSERT or UPDATE of a column: as `Implicit`, but a value that is cut is error 8152, which
+    /// the engine turns into 2628 with the names of table and column.
     Assignment,
     /// TRY_CAST and TRY_CONVERT: NULL where the value does not convert.
     Try,
@@ -37,15 +38,15 @@ pub enum DateFormat {
     /// month, day, year: us_english.
     #[default]
     Mdy,
-    /// day, month, year
+    /// day, month, year: British, French.
     Dmy,
-    /// year, month, day
+    /// year, month, day: ISO.
     Ymd,
-    /// year, day, month
+    /// year, day, month; not for newer types.
     Ydm,
-    /// month, year, day
+    /// month, year, day; no language has it.
     Myd,
-    /// day, year, month
+    /// day, year, month; no language has it.
     Dym,
 }
 
@@ -66,9 +67,9 @@ impl DateFormat {
 /// The session's settings that conversion depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConvertOptions {
-    /// SET DATEFORMAT.
+    /// The session's SET DATEFORMAT.
     pub date_format: DateFormat,
-    /// SET ANSI_WARNINGS.
+    /// The session's SET ANSI_WARNINGS.
     pub ansi_warnings: AnsiWarnings,
     /// SET NUMERIC_ROUNDABORT: an exact number that loses decimals is error 8115.
     pub round_abort: bool,
@@ -80,11 +81,11 @@ pub enum AnsiWarnings {
     /// Truncation is an error: the default.
     #[default]
     On,
-    /// Truncation is silent.
+    /// A value that is too long is cut silently.
     Off,
 }
 
-/// A conversion under way.
+/// The source, target and settings of one conversion.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     from: &'a ColumnType,
@@ -94,14 +95,14 @@ struct Context<'a> {
     options: &'a ConvertOptions,
 }
 
-/// Converts `value` of type `from` to type `to`. `style` is CONVERT's third argument, 0 without one; an
-/// explicit 0 for a date or time source is to be passed as 100, its other name.
+/// Converts `value` of type `from` to type `to`. `style` is CONVERT's third argument, 0 if there is
+/// none; an explicit 0 for a date or time source must be passed as 100, which means the same.
 ///
-/// A string that is too long is cut, but for [`Mode::Assignment`]; see there.
+/// A string that is too long is cut, except in [`Mode::Assignment`]; see there.
 ///
 /// # Errors
-/// Those of [`check`]; 245, 8114 and 8115 and their kin for values that do not convert; 8152 for
-/// values cut in [`Mode::Assignment`].
+/// Those of [`check`]; 245, 8114, 8115 and similar for values that do not convert; 8152 for values
+/// cut in [`Mode::Assignment`].
 pub fn convert(
     value: &Value,
     from: &ColumnType,
@@ -127,8 +128,8 @@ pub fn convert(
     }
 }
 
-/// Converts between whole numbers, as all modes do without an error where the number fits: the
-/// conversions that the hot path has.
+/// Converts between integers if the number fits: the most frequent conversions, the same in every
+/// mode.
 #[inline]
 fn whole(value: &Value, to: &DataType) -> Option<Value> {
     let number = match value {
@@ -146,7 +147,8 @@ fn whole(value: &Value, to: &DataType) -> Option<Value> {
     }
 }
 
-/// Converts as [`convert`], but takes the value, which spares the copy where it stays as it is.
+/// Converts as [`convert`] does, but takes ownership of the value, which saves a copy if it is
+/// unchanged.
 ///
 /// # Errors
 /// Those of [`convert`].
@@ -164,8 +166,8 @@ pub fn convert_owned(
     convert(&value, from, to, style, mode, options)
 }
 
-/// Tells whether every value of a type is a value of another as it stands: what the binder asks to leave
-/// a conversion out.
+/// Returns whether every value of one type is a value of the other without change, so that the
+/// binder can leave out the conversion.
 pub fn is_unchanged(from: &ColumnType, to: &ColumnType) -> bool {
     let same_encoding =
         || from.collation == to.collation || from.collation.code_page() == to.collation.code_page();
@@ -236,7 +238,7 @@ impl Context<'_> {
         message_name(&self.to.data_type)
     }
 
-    /// Makes message 8114.
+    /// Makes message 8114 for the two types.
     fn failed(&self) -> Error {
         Msg::ConversionError(self.source_name(), self.target_name()).into()
     }
@@ -246,13 +248,13 @@ impl Context<'_> {
         Msg::ArithmeticOverflowConverting(self.source_name(), self.target_name()).into()
     }
 
-    /// Makes the message of a pair of types that the rules let pass but nothing converts.
+    /// Makes the message for a pair of types that the rules allow but no code converts.
     fn clash(&self) -> Error {
         Msg::OperandClash(self.source_name(), self.target_name()).into()
     }
 }
 
-/// Tells whether an exact number has lost decimals that were not zero.
+/// Returns whether an exact number has lost decimals that were not zero.
 fn is_rounded(before: &Value, after: &Value) -> bool {
     let decimal = |value: &Value| match value {
         Value::Decimal(number) => Some(Value::Decimal(*number)),
@@ -264,7 +266,7 @@ fn is_rounded(before: &Value, after: &Value) -> bool {
         .is_some_and(|order| order.is_ne())
 }
 
-/// Returns a type's name as the messages of conversions have it: `decimal` is `numeric` there.
+/// Returns a type's name as conversion messages have it: `decimal` is `numeric` there.
 fn message_name(of: &DataType) -> &'static str {
     match of {
         DataType::Decimal { .. } => "numeric",

@@ -1,15 +1,15 @@
-//! Arithmetic, parsing and printing of `decimal` and `money`.
+//! Arithmetic, parsing and formatting of `decimal` and `money`.
 //!
-//! A mantissa has up to 38 digits, which fit 127 bits; products and scaled-up dividends may need twice
-//! that and go through `Wide`. Multiplication rounds half away from zero, division truncates, as
-//! SQL Server does.
+//! A mantissa has up to 38 digits, which fit 127 bits; products and scaled-up dividends may need
+//! twice as many and are computed in `Wide`. Multiplication rounds half away from zero, division
+//! truncates, as SQL Server does.
 
 use std::cmp::Ordering;
 
 use crate::data_type::PRECISION_MAX;
 use crate::{Decimal, Error, Msg, Result};
 
-/// Powers of ten up to 10^38, which is the largest that fits.
+/// Powers of ten up to 10^38, the largest in 128 bits.
 pub(crate) const POWERS: [i128; 39] = {
     let mut powers = [1; 39];
     let mut i = 1;
@@ -20,12 +20,12 @@ pub(crate) const POWERS: [i128; 39] = {
     powers
 };
 
-/// What happens to the digits that do not fit a scale.
+/// What happens to digits behind the scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// Half away from zero.
+    /// Rounds to the nearest, half away from zero.
     HalfAway,
-    /// Cut off.
+    /// Cuts them off, towards zero.
     Truncate,
 }
 
@@ -64,7 +64,7 @@ impl Decimal {
         parts(self).cmp(&parts(other))
     }
 
-    /// Returns the same number with the smallest scale that holds it.
+    /// Returns the same number with the smallest scale that represents it.
     #[must_use]
     pub fn without_trailing_zeros(&self) -> Self {
         let (mut mantissa, mut scale) = (self.mantissa(), self.scale);
@@ -147,17 +147,17 @@ impl Decimal {
         rest.rescale(precision, scale, Rounding::HalfAway).ok_or_else(overflow)
     }
 
-    /// Converts to `float`.
+    /// Converts to `float`, rounding once.
     #[expect(clippy::cast_precision_loss, reason = "a float is approximate")]
     pub fn to_f64(&self) -> f64 {
         if self.scale == 0 {
             return self.mantissa() as f64;
         }
-        // Of two numbers that floats have exactly, the quotient is rounded once.
+        // If floats represent both numbers exactly, their quotient is rounded only once.
         if self.mantissa().unsigned_abs() <= 1 << 53 && self.scale <= 22 {
             return self.mantissa() as f64 / POWERS[usize::from(self.scale)] as f64;
         }
-        // Through the text, since a quotient of two rounded numbers is rounded twice.
+        // By way of the text: a quotient of two rounded numbers would be rounded twice.
         self.to_string().parse().unwrap_or(0.0)
     }
 
@@ -166,7 +166,7 @@ impl Decimal {
         if !value.is_finite() || value.abs() >= 1e38 {
             return None;
         }
-        // 17 significant digits are all that a float has.
+        // A float has at most 17 significant digits.
         let text = format!("{value:.16e}");
         let (digits, exponent) = text.split_once('e')?;
         let exponent: i32 = exponent.parse().ok()?;
@@ -182,8 +182,8 @@ impl Decimal {
         Self::checked(mantissa, precision, scale)
     }
 
-    /// Parses digits with an optional sign and point; blanks around them do not count. `None` if the
-    /// text is no such number; the error is a number of too many digits.
+    /// Parses digits with an optional sign and point; blanks around them are ignored. `None` if the
+    /// text is no such number; the error is a number with too many digits.
     pub fn parse(text: &str) -> Option<Result<Self, TooManyDigits>> {
         let text = text.trim_matches(' ');
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -196,7 +196,7 @@ impl Decimal {
         if whole.len() > 38 {
             return Some(Err(TooManyDigits));
         }
-        // One digit more than fits is kept, so that rounding to 38 digits is right.
+        // Keeps one digit more than fits, so that rounding to 38 digits is right.
         let kept = fraction.len().min(38 - whole.len());
         let digits: i128 = format!("0{whole}{}", &fraction[..kept]).parse().ok()?;
         let rounds_up = fraction.as_bytes().get(kept).is_some_and(|b| *b >= b'5');
@@ -233,7 +233,7 @@ impl std::fmt::Display for Decimal {
     }
 }
 
-/// A number that has more than 38 digits.
+/// The error for a number of more than 38 digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyDigits;
 
@@ -279,7 +279,7 @@ impl Wide {
         if high == 0 {
             return self.divide(POWERS[low], rounding);
         }
-        // More than 38 decimals to drop: a first cut truncates, which the half of the last rounds.
+        // More than 38 decimals to drop: the first cut truncates, the second rounds.
         let (quotient, _) = self.divide_unsigned(POWERS[high].unsigned_abs());
         Self { high: quotient.0, low: quotient.1, ..self }.divide(POWERS[low], rounding)
     }

@@ -13,23 +13,23 @@ use folded::Folded;
 pub struct LikePattern {
     collation: Collation,
     tokens: Box<[Token]>,
-    /// The form for many texts, if it was asked for.
+    /// The form for many texts, if [`Self::prepared`] made it.
     folded: Option<Box<Folded>>,
 }
 
 #[derive(Clone, Debug)]
 enum Token {
-    /// One character, by its weight.
+    /// One character, given by its weight.
     Character(u64),
-    /// `_`
+    /// `_`: any one character.
     AnyOne,
-    /// `%`
+    /// `%`: any number of characters.
     AnyRun,
     /// `[..]`: ranges of weights, both ends included.
     OneOf(Box<[(u64, u64)]>),
-    /// `[^..]`
+    /// `[^..]`: one character outside the ranges.
     NoneOf(Box<[(u64, u64)]>),
-    /// What can't match: an open `[`, an escape character at the end.
+    /// A token that never matches: an unclosed `[`, or an escape character at the end.
     Never,
 }
 
@@ -55,29 +55,30 @@ impl LikePattern {
         Ok(Some(Self { collation, tokens, folded: None }))
     }
 
-    /// Prepares the pattern for many texts: some microseconds, for what takes a tenth of the time
-    /// then.
+    /// Prepares the pattern for many texts. That takes some microseconds; then a text takes a tenth
+    /// of the time.
     #[must_use]
     pub fn prepared(mut self) -> Self {
         self.folded = Some(Box::new(Folded::new(&self.tokens, self.collation)));
         self
     }
 
-    /// Tells whether a `varchar` or `nvarchar` text matches; `scratch` is for the matcher's own use.
+    /// Returns whether a `varchar` or `nvarchar` text matches; `scratch` is a buffer that the
+    /// matcher overwrites.
     pub fn matches_bytes(&self, kind: ByteKind, text: &[u8], scratch: &mut Vec<u8>) -> bool {
         let folded = self.folded.as_ref().and_then(|f| f.matches(kind, text, scratch));
         folded.unwrap_or_else(|| self.matches(&kind.value(text.into())) == Some(true))
     }
 
-    /// Tells whether `value` matches; `None` for NULL and for what is no string.
+    /// Returns whether `value` matches; `None` for NULL and for values that are not strings.
     pub fn matches(&self, value: &Value) -> Option<bool> {
         let (encoding, characters) = characters(value, self.collation)?;
         let weigh = |code| weight(code, encoding, self.collation);
         Some(match_tokens(&self.tokens, characters, encoding, &weigh))
     }
 
-    /// Tells behind how many characters of `value` a match begins, a `%` in front aside; `None` if nothing
-    /// matches.
+    /// Returns the number of characters of `value` before the match, not counting a leading `%`;
+    /// `None` if there is no match.
     pub fn find(&self, value: &Value) -> Option<usize> {
         let (encoding, mut text) = characters(value, self.collation)?;
         let weigh = |code| weight(code, encoding, self.collation);
@@ -92,7 +93,8 @@ impl LikePattern {
         let mut before = 0;
         loop {
             if let Some(after) = match_run(run, text.clone(), &weigh) {
-                // What a later start leaves to the next `%` is only less of it.
+                // The next `%` matches anything, so a later start cannot succeed where this one
+                // fails.
                 if !behind.is_empty() {
                     return match_tokens(behind, after, encoding, &weigh).then_some(before);
                 }
@@ -117,7 +119,8 @@ fn match_run<'t>(
         .then_some(text)
 }
 
-/// Tells whether nothing is left that counts: in `varchar`, blanks behind the end of the pattern do not.
+/// Returns whether nothing significant is left: in `varchar`, blanks behind the end of the pattern
+/// do not count.
 fn has_ended(mut rest: Characters<'_>, encoding: Encoding) -> bool {
     let blank = u32::from(b' ');
     rest.clone().next().is_none() || encoding == Encoding::CodePage && rest.all(|c| c == blank)
@@ -150,7 +153,8 @@ fn escape_character(value: &Value, collation: Collation) -> Result<u32> {
     }
 }
 
-/// Returns a number that is equal for characters the collation holds equal, and orders as it does.
+/// Returns a number that is equal for characters which the collation treats as equal, and that has
+/// the collation's order.
 fn weight(code: u32, encoding: Encoding, collation: Collation) -> u64 {
     if collation.is_binary() {
         return u64::from(code);
@@ -159,7 +163,7 @@ fn weight(code: u32, encoding: Encoding, collation: Collation) -> u64 {
     let expansion = Expansion::of(code, &rules);
     let (letter, marks) = match expansion.elements() {
         [letter, marks @ ..] if marks.iter().all(|m| m.primary == 0) => (*letter, marks),
-        // Two letters in one character equal no single character but themselves.
+        // A character that compares as two letters equals no other single character.
         _ => return 0xF1 << 56 | u64::from(code),
     };
     let mut weight = u64::from(letter.primary) << 32;
@@ -197,7 +201,7 @@ fn compile(pattern: &[u32], escape: Option<u32>, weigh: &impl Fn(u32) -> u64) ->
     tokens.into_boxed_slice()
 }
 
-/// Compiles what follows `[`, up to and with its `]`.
+/// Compiles a set, starting behind its `[`, up to its `]`.
 fn compile_set(rest: &mut &[u32], escape: Option<u32>, weigh: &impl Fn(u32) -> u64) -> Token {
     const CARET: u32 = '^' as u32;
     const HYPHEN: u32 = '-' as u32;
@@ -225,7 +229,7 @@ fn compile_set(rest: &mut &[u32], escape: Option<u32>, weigh: &impl Fn(u32) -> u
             (Some(HYPHEN), Some(low)) => {
                 let Some(high) = take(true) else { return Token::Never };
                 let Some(high) = high else {
-                    // `[a-]`: the hyphen stands for itself.
+                    // `[a-]`: the hyphen is a member of the set.
                     ranges.push((weigh(HYPHEN), weigh(HYPHEN)));
                     break;
                 };
@@ -243,7 +247,7 @@ fn compile_set(rest: &mut &[u32], escape: Option<u32>, weigh: &impl Fn(u32) -> u
     if negated { Token::NoneOf(ranges) } else { Token::OneOf(ranges) }
 }
 
-/// Matches by going on greedily and coming back to the last `%`.
+/// Matches greedily, backtracking to the last `%` only.
 fn match_tokens(
     tokens: &[Token],
     text: Characters<'_>,
@@ -269,7 +273,7 @@ fn match_tokens(
         };
         match step {
             Some(true) => at += 1,
-            // The text has ended: a later start would only have less of it.
+            // The text has ended: a later start would have even less of it.
             None => return false,
             Some(false) => {
                 let Some((token, from)) = &mut retry else { return false };

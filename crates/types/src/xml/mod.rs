@@ -1,8 +1,8 @@
-//! XML as the `xml` type holds it: a tree, read from text and written back.
+//! XML as the `xml` type holds it: a tree that is read from text and written back.
 //!
-//! A value travels as its text; whoever has to look inside reads it into a [`Document`]. Nodes are
+//! A value is stored as its text; code that examines it reads it into a [`Document`]. Nodes are
 //! numbered in document order, so that order, ancestry and the end of a subtree are comparisons of
-//! numbers. `parse.rs` reads text and names what is wrong with it; `write.rs` writes text.
+//! numbers. `parse.rs` reads text and reports what is not well formed; `write.rs` writes text.
 
 mod build;
 mod parse;
@@ -23,25 +23,25 @@ pub const XML_URI: &str = "http://www.w3.org/XML/1998/namespace";
 
 /// Number of a node in its document.
 pub type NodeId = u32;
-/// The node that stands for the whole document.
+/// The root node, which represents the whole document.
 pub const ROOT: NodeId = 0;
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
-    /// The whole: elements, text, comments and instructions stand in it.
+    /// The document itself: its children are elements, texts, comments and instructions.
     Root,
-    /// An element.
+    /// An element with its tag name.
     Element,
-    /// A declaration of a name space: its name is the prefix, its value the URI.
+    /// A name space declaration: its name is the prefix, its value the URI.
     Namespace,
-    /// An attribute.
+    /// An attribute of an element.
     Attribute,
-    /// Text, CDATA included.
+    /// Text, CDATA sections included.
     Text,
-    /// A comment.
+    /// A comment: `<!-- .. -->`.
     Comment,
-    /// A processing instruction.
+    /// A processing instruction: `<?target value?>`.
     Instruction,
 }
 
@@ -50,7 +50,7 @@ pub enum NodeKind {
 pub struct QName {
     /// The prefix as written; empty without one.
     pub prefix: String,
-    /// The local part.
+    /// The local part, behind the colon.
     pub local: String,
     /// URI of the name space; empty for none.
     pub uri: String,
@@ -82,7 +82,7 @@ impl Document {
         id(self.nodes.len())
     }
 
-    /// Tells whether there is nothing but the root.
+    /// Returns whether there is nothing but the root.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() <= 1
     }
@@ -91,17 +91,17 @@ impl Document {
         &self.nodes[node as usize]
     }
 
-    /// Returns what a node is.
+    /// Returns the kind of a node.
     pub fn kind(&self, node: NodeId) -> NodeKind {
         self.node(node).kind
     }
 
-    /// Returns the node around a node; `None` for the root.
+    /// Returns the parent of a node; `None` for the root.
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
         (node != ROOT).then(|| self.node(node).parent)
     }
 
-    /// Returns one past the last node of a subtree.
+    /// Returns the number behind the last node of a subtree.
     pub fn end(&self, node: NodeId) -> NodeId {
         self.node(node).end
     }
@@ -111,13 +111,14 @@ impl Document {
         &self.names[self.node(node).name as usize]
     }
 
-    /// Returns a node's own value: that of text, attributes, comments and instructions.
+    /// Returns the value of a text, attribute, comment or instruction; `""` for other nodes.
     pub fn value(&self, node: NodeId) -> &str {
         let node = self.node(node);
         &self.text[node.start as usize..node.stop as usize]
     }
 
-    /// Returns the string value: all text below an element or the root, the own value of others.
+    /// Returns the string value: of an element or the root all text in its subtree, of other nodes
+    /// their value.
     pub fn string_value(&self, node: NodeId) -> String {
         match self.kind(node) {
             NodeKind::Root | NodeKind::Element => {
@@ -128,7 +129,7 @@ impl Document {
         }
     }
 
-    /// Returns the nodes directly below one, attributes and declarations left out.
+    /// Returns the children of a node, without attributes and declarations.
     pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let end = self.end(node);
         let mut next = node + 1;
@@ -142,7 +143,7 @@ impl Document {
         })
     }
 
-    /// Returns the attributes of an element, declarations of name spaces left out.
+    /// Returns the attributes of an element, without name space declarations.
     pub fn attributes(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.leading(node).filter(|n| self.kind(*n) == NodeKind::Attribute)
     }
@@ -157,12 +158,12 @@ impl Document {
     }
 }
 
-/// Makes a number of a count; a text of 2 GB has fewer nodes than that.
+/// Turns a count into a node number. It always fits: a text of 2 GB has fewer nodes.
 fn id(count: usize) -> u32 {
     u32::try_from(count).expect("an XML text is shorter than 2 GB")
 }
 
-/// Names met so far, each kept once.
+/// Names met so far, each stored once.
 #[derive(Default)]
 struct Names {
     places: HashMap<QName, u32>,

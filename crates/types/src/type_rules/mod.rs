@@ -1,8 +1,8 @@
 //! The rules that give an operator's operands their common type and its result a type.
 //!
 //! Precision and scale of `decimal` results follow the documented table ("Precision, scale, and
-//! length"): the wanted precision may exceed 38, then the scale gives way, but not below 6 where
-//! there were 6 to keep.
+//! length"): if the exact precision exceeds 38, the scale is reduced, but not below 6 if it was 6
+//! or more.
 
 use crate::convert::{Mode, check};
 use crate::data_type::{BYTES_MAX, PRECISION_MAX, UNITS_MAX};
@@ -13,32 +13,32 @@ use crate::{DataType, Family, Length, Msg, Result};
 pub enum BinaryOp {
     /// `+`, of numbers or strings.
     Add,
-    /// `-`
+    /// `a - b`: subtraction.
     Subtract,
-    /// `*`
+    /// `a * b`: multiplication.
     Multiply,
-    /// `/`
+    /// `a / b`: division.
     Divide,
-    /// `%`
+    /// `a % b`: remainder of a division.
     Modulo,
-    /// `&`
+    /// `a & b`: bitwise AND.
     BitAnd,
-    /// `|`
+    /// `a | b`: bitwise OR.
     BitOr,
-    /// `^`
+    /// `a ^ b`: bitwise exclusive OR.
     BitXor,
 }
 
-/// A unary operator.
+/// A unary arithmetic or bitwise operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnaryOp {
-    /// `-`
+    /// `-x`: negates the operand.
     Negate,
-    /// `~`
+    /// `~x`: inverts the bits of an integer.
     BitNot,
 }
 
-/// What both operands convert to before the operator runs, and the type of its result.
+/// The types that both operands convert to before the operator runs, and the type of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperatorTypes {
     /// The type the left operand converts to.
@@ -78,7 +78,7 @@ impl BinaryOp {
 /// Returns the types of `left op right`.
 ///
 /// # Errors
-/// 8117 for a type the operator does not take, 402 or 206 for two that do not go together.
+/// 8117 for a type the operator does not accept, 402 or 206 for two that do not go together.
 pub fn binary(op: BinaryOp, left: &DataType, right: &DataType) -> Result<OperatorTypes> {
     if op == BinaryOp::Add && is_text(left) && is_text(right) {
         return Ok(concatenation(left, right));
@@ -114,7 +114,7 @@ pub fn binary(op: BinaryOp, left: &DataType, right: &DataType) -> Result<Operato
 /// Returns the type of `op operand`.
 ///
 /// # Errors
-/// 8117 for a type the operator does not take.
+/// 8117 for a type the operator does not accept.
 pub fn unary(op: UnaryOp, operand: &DataType) -> Result<DataType> {
     match (op, operand) {
         // There is no negative tinyint.
@@ -164,8 +164,8 @@ pub fn common(left: &DataType, right: &DataType) -> Result<DataType> {
     })
 }
 
-/// Tells whether the common type of two exact numbers would round one of them, as it has no room for all digits of
-/// both: they are compared as they are.
+/// Returns whether the common type of two exact numbers would round one of them, because 38 digits
+/// do not hold all digits of both: such numbers are compared without conversion.
 pub fn rounds(left: &DataType, right: &DataType) -> bool {
     let (Some(one), Some(other)) = (as_decimal(left), as_decimal(right)) else { return false };
     let is_decimal = |of: &DataType| matches!(of, DataType::Decimal { .. });
@@ -191,7 +191,7 @@ fn parts(of: &DataType) -> (u8, u8) {
     (of.precision(), of.scale())
 }
 
-/// Returns the decimal that holds both, its scale giving way above 38 digits.
+/// Returns the decimal that holds both; above 38 digits its scale is reduced.
 fn widest((p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> DataType {
     let scale = s1.max(s2);
     let whole = (p1 - s1).max(p2 - s2);
@@ -219,13 +219,13 @@ fn exact(
                 result: decimal(result(op, l, r)),
             })
         }
-        // smallmoney computes as money, so that its products do not overflow half way.
+        // smallmoney computes as money, so that intermediate products do not overflow.
         DataType::SmallMoney => Ok(OperatorTypes::all(DataType::Money)),
         _ => Ok(OperatorTypes::all(*winner)),
     }
 }
 
-/// Returns precision and scale of a decimal result.
+/// Returns the documented precision and scale of a decimal result.
 fn result(op: BinaryOp, (p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> (u8, u8) {
     let (whole1, whole2) = (p1 - s1, p2 - s2);
     match op {
@@ -246,7 +246,7 @@ fn result(op: BinaryOp, (p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> (u8, u8) {
     }
 }
 
-/// Fits a product or quotient into 38 digits.
+/// Reduces a product or quotient to 38 digits.
 fn reduce(precision: u8, scale: u8) -> (u8, u8) {
     if precision <= PRECISION_MAX {
         return (precision, scale);
@@ -270,7 +270,8 @@ fn bitwise(op: BinaryOp, left: &DataType, right: &DataType) -> Result<OperatorTy
     }
 }
 
-/// Only `datetime` and `smalldatetime` add and subtract, as days.
+/// Types of `+` and `-` on `datetime` and `smalldatetime`, which compute in days; no other type has
+/// them.
 fn moment(
     op: BinaryOp,
     winner: &DataType,
@@ -284,7 +285,7 @@ fn moment(
     if left.family() == right.family() { invalid(op.name(), winner) } else { clash(left, right) }
 }
 
-/// Both operands convert to the winner, if they do so implicitly.
+/// Types of an operator for which both operands convert to `winner`, if they do so implicitly.
 fn convertible(
     op: BinaryOp,
     winner: &DataType,
@@ -363,7 +364,7 @@ impl Length {
 }
 
 impl DataType {
-    /// Returns the decimals of the seconds that a date or time type keeps; `datetime` has 3.
+    /// Returns the number of decimals of a second that a date or time type keeps; `datetime` has 3.
     const fn fraction(&self) -> u8 {
         match self {
             Self::Time(s) | Self::DateTime2(s) | Self::DateTimeOffset(s) => *s,

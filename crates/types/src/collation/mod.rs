@@ -2,11 +2,11 @@
 //!
 //! A collation is sixteen bits: a base of the registry below (language, version, code page) and the
 //! sensitivities that its name's suffix spells out. `collation/weights.rs` turns characters into
-//! weights, `order.rs` compares and makes sort keys, `like.rs` matches, `code_page.rs` decodes.
+//! weights, `order.rs` compares and makes sort keys, `like/mod.rs` matches, `code_page.rs` decodes.
 //!
-//! Two simplifications against SQL Server, both of order and not of equality: a string that ends is
-//! below any that goes on (SQL Server puts those that go on with a control character first), and `-`
-//! and `'` are ordinary characters in Windows collations.
+//! Two simplifications against SQL Server, both of order and not of equality: a string sorts before
+//! any longer one that starts with it (SQL Server puts those that continue with a control character
+//! first), and `-` and `'` are ordinary characters in Windows collations.
 
 mod code_page;
 mod decompose;
@@ -21,7 +21,7 @@ pub use like::LikePattern;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Collation(pub(crate) u16);
 
-/// The default collation on the wire.
+/// The default collation as its five bytes on the wire.
 const DEFAULT_WIRE: [u8; 5] = [0x09, 0x04, 0xD0, 0x00, 0x34];
 
 const CASE_SENSITIVE: u16 = 1;
@@ -35,7 +35,7 @@ const UTF8: u16 = 1 << 7;
 const VARIATION_SENSITIVE: u16 = 1 << 8;
 const BASE_SHIFT: u32 = 9;
 
-/// Which suffixes a base takes.
+/// The kind of a base, which decides the suffixes it takes.
 enum Family {
     /// A SQL collation: these suffixes and no other, each with its sort id.
     Sql(&'static [(&'static str, u8)]),
@@ -94,7 +94,7 @@ const BASES: &[Base] = &[
     windows("Greek_100", 1032, CodePage::Cp1253, 2),
 ];
 
-/// The suffix words, in the order in which a name has them, with the bit each one sets.
+/// The words of suffixes, in the order in which a name has them, with the bit of each.
 const WORDS: &[(&str, u16)] = &[
     ("BIN", BINARY),
     ("BIN2", BINARY2),
@@ -117,7 +117,7 @@ impl Default for Collation {
 }
 
 impl Collation {
-    /// `Latin1_General_100_BIN2`, which names, hashes and internal keys use.
+    /// `Latin1_General_100_BIN2`, the collation of names, hashes and internal keys.
     pub const LATIN1_GENERAL_100_BIN2: Self = Self((11 << BASE_SHIFT) | BINARY2);
 
     /// Looks a collation up by name, in any case; `None` if there is none of that name.
@@ -143,7 +143,7 @@ impl Collation {
         })
     }
 
-    /// Returns the name.
+    /// Returns the collation's name.
     pub fn name(self) -> String {
         format!("{}_{}", self.base().name, suffix_name(self.bits()))
     }
@@ -169,13 +169,14 @@ impl Collation {
         [a, b, c, d, sort_id]
     }
 
-    /// Returns the collation of five bytes of the wire; the default for what it does not know.
+    /// Returns the collation of five bytes of the wire; the default for unknown bytes.
     ///
-    /// The wire does not say `_SC` and `_VSS`; such a collation comes back without.
+    /// The wire has no bits for `_SC` and `_VSS`; such a collation comes back without them.
     pub fn from_wire(wire: [u8; 5]) -> Self {
         let [a, b, c, d, sort_id] = wire;
         let info = u32::from_le_bytes([a, b, c, d]);
-        // Nearly every string parameter has it, and spelling a suffix costs allocations.
+        // Nearly every string parameter has the default collation, and finding a suffix by name
+        // costs allocations.
         if wire == DEFAULT_WIRE {
             return Self::default();
         }
@@ -196,7 +197,7 @@ impl Collation {
         found.map(Self).unwrap_or_default()
     }
 
-    /// Returns the LCID.
+    /// Returns the Windows locale identifier (LCID).
     pub fn lcid(self) -> u32 {
         self.base().lcid
     }
@@ -220,7 +221,7 @@ impl Collation {
         }
     }
 
-    /// Returns the ComparisonStyle of COLLATIONPROPERTY: the NLS flags of what is ignored.
+    /// Returns the ComparisonStyle of COLLATIONPROPERTY: the NLS flags of the ignored differences.
     pub fn comparison_style(self) -> u32 {
         if self.is_binary() {
             return 0;
@@ -236,17 +237,17 @@ impl Collation {
         if self.has(UTF8) { CodePage::Utf8 } else { self.base().code_page }
     }
 
-    /// Tells whether this is a `_BIN` or `_BIN2` collation.
+    /// Returns whether this is a `_BIN` or `_BIN2` collation.
     pub const fn is_binary(self) -> bool {
         self.0 & (BINARY | BINARY2) != 0
     }
 
-    /// Tells whether upper and lower case differ.
+    /// Returns whether upper and lower case differ.
     pub const fn is_case_sensitive(self) -> bool {
         self.is_binary() || self.0 & CASE_SENSITIVE != 0
     }
 
-    /// Tells whether string functions count supplementary characters as one (`_SC`).
+    /// Returns whether string functions count supplementary characters as one (`_SC`).
     pub const fn is_supplementary_aware(self) -> bool {
         self.0 & (SUPPLEMENTARY | UTF8) != 0
     }
@@ -297,7 +298,7 @@ const fn wire_bits(info: u32) -> u16 {
     bits
 }
 
-/// Writes the suffix that spells `bits`.
+/// Writes the suffix for `bits`.
 fn suffix_name(bits: u16) -> String {
     let has = |bit: u16| bits & bit != 0;
     let mut words = match (has(BINARY), has(BINARY2)) {
@@ -319,7 +320,7 @@ fn suffix_name(bits: u16) -> String {
     words.join("_")
 }
 
-/// Reads a suffix; `None` if a base of this family has none such.
+/// Reads a suffix; `None` if no base of this family has it.
 fn suffix_bits(suffix: &str, family: &Family) -> Option<u16> {
     let mut bits = 0;
     for word in suffix.split('_') {

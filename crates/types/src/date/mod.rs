@@ -1,8 +1,9 @@
-//! The calendar: dates and times between their values, their parts and their texts.
+//! The calendar: converts dates and times between values, parts and text.
 //!
 //! All arithmetic goes through [`Moment`], which every date and time type converts to without loss.
-//! `date/civil.rs` knows the calendar, `part.rs` the date parts and DATEADD, DATEDIFF, DATEPART,
-//! `build.rs` the constructors, `parse.rs` and `format.rs` the texts.
+//! `date/civil.rs` computes with the calendar, `part.rs` has the date parts and DATEADD, DATEDIFF,
+//! DATEPART, `build.rs` the constructors, `parse.rs` and `format.rs` the conversion from and to
+//! text.
 
 mod build;
 mod civil;
@@ -54,14 +55,14 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Takes the moment out of a date or time value; `None` for any other value. A time is on
-    /// 1900-01-01, a date at midnight.
+    /// Returns the moment of a date or time value; `None` for any other value. A `time` is on
+    /// 1900-01-01, a `date` at midnight.
     pub fn from_value(value: &Value) -> Option<Self> {
         let utc = |days, ticks| Self { days, ticks, offset: 0 };
         Some(match value {
             Value::Date(days) => utc(*days, 0),
             Value::Time(ticks) => utc(DAYS_1900, *ticks),
-            // To the nearest 100 ns.
+            // Rounded to the nearest 100 ns.
             Value::DateTime { days, ticks } => {
                 utc(DAYS_1900 + days, (i64::from(*ticks) * 100_000 + 1) / 3)
             }
@@ -77,7 +78,7 @@ impl Moment {
         })
     }
 
-    /// Makes the moment of seconds since 1970-01-01 and 100 ns ticks, in UTC: what a clock reads.
+    /// Makes the moment of a clock reading: seconds since 1970-01-01 and 100 ns ticks, in UTC.
     pub fn from_unix(seconds: i64, ticks: i64) -> Self {
         const DAYS_1970: i32 = 719_162;
         let day = i32::try_from(seconds.div_euclid(86_400)).unwrap_or(0);
@@ -101,12 +102,13 @@ impl Moment {
         Some(Self { days, ticks: sum.rem_euclid(TICKS_PER_DAY), offset: self.offset })
     }
 
-    /// Rounds to `data_type` and makes its value; `None` for what the type can't hold, and for types
-    /// that are neither date nor time.
+    /// Rounds to `data_type` and makes its value; `None` if the type cannot hold it, or is neither
+    /// date nor time.
     pub fn try_to_value(self, data_type: &DataType) -> Option<Value> {
         Some(match data_type {
             DataType::Date => Value::Date(self.days),
-            // A time of day has no day to carry into: what would be midnight is the last moment before it.
+            // A time of day cannot carry into the next day: where rounding gives midnight it is
+            // cut.
             DataType::Time(scale) => {
                 let last = TICKS_PER_DAY - scale_unit(*scale);
                 Value::Time(round_ticks(self.ticks, *scale).min(last))
@@ -135,13 +137,13 @@ impl Moment {
     /// Rounds to `data_type` and makes its value, as [`Self::try_to_value`].
     ///
     /// # Errors
-    /// 242 for what the type can't hold.
+    /// 242 if the type cannot hold it.
     pub fn to_value(self, data_type: &DataType) -> Result<Value> {
         self.try_to_value(data_type)
             .ok_or_else(|| Msg::DateOutOfRange("datetime2", data_type.name()).into())
     }
 
-    /// Rounds half up to `scale` decimals; at the end of time it cuts instead.
+    /// Rounds half up to `scale` decimals; cuts if that would be past the year 9999.
     fn rounded(self, scale: u8) -> Self {
         let ticks = round_ticks(self.ticks, scale);
         if ticks < TICKS_PER_DAY {
@@ -161,7 +163,7 @@ impl Moment {
         (DATETIME_DAYS_MIN..=DATETIME_DAYS_MAX).contains(&days).then_some((days, ticks))
     }
 
-    /// Rounds to minutes, by way of `datetime`: 29.998 s go down, 29.999 s up.
+    /// Rounds to minutes by way of `datetime`: 29.998 s down, 29.999 s up.
     fn to_small_datetime(self) -> Option<Value> {
         let (days, ticks) = self.to_datetime()?;
         let minutes = (ticks + 30 * 300) / (60 * 300);
@@ -192,7 +194,7 @@ pub(crate) const fn round_ticks(ticks: i64, scale: u8) -> i64 {
 /// Adds or subtracts two `datetime` or two `smalldatetime` values, as days since 1900.
 ///
 /// # Panics
-/// If the values are of other types: the operator's type rules let none in.
+/// If the values are of other types, which the operator's type rules exclude.
 pub(crate) fn arithmetic(
     op: BinaryOp,
     left: &Value,

@@ -1,11 +1,11 @@
 //! Binary-comparable index keys: comparing two encoded keys with `memcmp` orders the rows.
 //!
-//! Each value is written as a marker byte (NULL sorts first) and a form whose byte order is the value
-//! order; a descending column has all its bytes inverted. Every form either has a fixed length or
-//! ends itself, so that the key of the first n columns is a prefix of the key of all of them.
+//! Each value is written as a marker byte (NULL sorts first) and a form whose byte order is the
+//! value order; in a descending column all bytes are inverted. Every form has a fixed length or an
+//! end byte, so the key of the first n columns is a prefix of the key of all of them.
 //!
-//! Values of a column must be of one representation, that of the column's type: the `int` 1 and the
-//! `bigint` 1 have different keys, and so have the decimals 1.0 and 1.00.
+//! Values of a column must have one representation, that of the column's type: the `int` 1 and the
+//! `bigint` 1 have different keys.
 
 use std::cmp::Ordering;
 
@@ -16,9 +16,9 @@ use crate::{Collation, Decimal, Value, compare};
 /// The direction a key column sorts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// Smallest first, NULL before all.
+    /// Smallest first; NULL is the smallest.
     Ascending,
-    /// Largest first, NULL after all.
+    /// Largest first; NULL comes last.
     Descending,
 }
 
@@ -27,7 +27,7 @@ pub enum Direction {
 pub struct KeyPart {
     /// The collation of a string column; ignored for others.
     pub collation: Collation,
-    /// The direction.
+    /// Ascending or descending order.
     pub direction: Direction,
 }
 
@@ -48,7 +48,7 @@ pub fn encode_value(value: &Value, part: KeyPart, out: &mut Vec<u8>) {
     turn(start, part, out);
 }
 
-/// Appends the key form of a row's column, from where it lies in the row: nothing is allocated.
+/// Appends the key form of a column, read from its place in the encoded row; allocates nothing.
 pub fn encode_column(row: &RowView<'_>, ordinal: usize, part: KeyPart, out: &mut Vec<u8>) {
     let start = out.len();
     match row.text(ordinal) {
@@ -65,15 +65,15 @@ pub fn encode_column(row: &RowView<'_>, ordinal: usize, part: KeyPart, out: &mut
     turn(start, part, out);
 }
 
-/// Inverts what has been written of a descending column.
+/// Inverts the bytes written for a descending column.
 fn turn(start: usize, part: KeyPart, out: &mut [u8]) {
     if part.direction == Direction::Descending {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
 }
 
-/// Turns an encoded prefix into the smallest key above every key that starts with it; returns `false`
-/// if there is none (then the range is open).
+/// Turns an encoded prefix into the smallest key above every key that starts with it. Returns
+/// `false` if there is none; then the range has no upper end.
 pub fn to_prefix_end(key: &mut Vec<u8>) -> bool {
     while let Some(last) = key.last_mut() {
         if *last < 0xFF {
@@ -112,7 +112,7 @@ fn push_value(value: &Value, collation: Collation, out: &mut Vec<u8>) {
             out.extend_from_slice(&days.to_be_bytes());
             out.extend_from_slice(&minutes.to_be_bytes());
         }
-        // Two moments that differ in offset only are equal.
+        // Two values that differ in offset only are equal.
         Value::DateTime2 { days, ticks } | Value::DateTimeOffset { days, ticks, .. } => {
             out.extend_from_slice(&flip_i32(*days));
             out.extend_from_slice(&flip_i64(*ticks));
@@ -141,8 +141,8 @@ fn flip_i128(v: i128) -> [u8; 16] {
     (v.cast_unsigned() ^ 1 << 127).to_be_bytes()
 }
 
-/// Appends a decimal of any scale. Trailing zeros behind the point are cut, so that 1.0 and 1.00 have one key; then
-/// come the whole part and the fraction as 38 digits.
+/// Appends a decimal of any scale. Trailing zeros behind the point are cut, so that 1.0 and 1.00
+/// have the same key; then come the whole part and the fraction as 38 digits.
 fn push_decimal(v: &Decimal, out: &mut Vec<u8>) {
     let unit = 10_u128.pow(u32::from(v.scale.min(38)));
     let mantissa = v.mantissa();

@@ -1,4 +1,5 @@
-//! Arithmetic and bitwise operators over values that were already converted to the operator's types.
+//! Arithmetic and bitwise operators over values that were already converted to the operator's
+//! types.
 //!
 //! [`crate::type_rules::binary`] says which types those are; NULL in gives NULL out.
 
@@ -6,7 +7,7 @@ use crate::decimal::{Rounding, divide};
 use crate::type_rules::{BinaryOp, UnaryOp};
 use crate::{Bytes, DataType, Decimal, Length, Msg, Result, Value};
 
-/// `money` counts ten-thousandths.
+/// Units of `money` in 1.0: it counts ten-thousandths.
 const MONEY_UNIT: i128 = 10_000;
 
 /// Computes `left op right`; `result` is the type that [`crate::type_rules::binary`] gave.
@@ -82,7 +83,7 @@ pub fn unary(op: UnaryOp, operand: &Value, result: &DataType) -> Result<Value> {
     checked.map_or_else(|| overflow(result), Ok)
 }
 
-/// The common case, kept apart from the wide one.
+/// Operators on two `int`s, the frequent case, without widening.
 fn int(op: BinaryOp, a: i32, b: i32) -> Result<Value> {
     let checked = match op {
         BinaryOp::Add => a.checked_add(b),
@@ -98,7 +99,7 @@ fn int(op: BinaryOp, a: i32, b: i32) -> Result<Value> {
     checked.map_or_else(|| overflow(&DataType::Int), |v| Ok(Value::Int(v)))
 }
 
-/// Integers of up to 64 bits, which never overflow 128.
+/// Operators on integers of up to 64 bits, computed in 128 bits, where they cannot overflow.
 fn integer(op: BinaryOp, a: i128, b: i128, result: &DataType) -> Result<i128> {
     Ok(match op {
         BinaryOp::Add => a + b,
@@ -170,7 +171,7 @@ fn float(op: BinaryOp, a: f64, b: f64) -> Result<f64> {
     })
 }
 
-/// Joins two strings, cut at the length of the result's type.
+/// Concatenates two strings, cut at the length of the result's type.
 fn concat(a: &Bytes, b: &Bytes, result: &DataType) -> Bytes {
     if b.is_empty() {
         return a.clone();
