@@ -273,7 +273,7 @@ fn whoever_has_no_token_gets_no_load() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// Something that listens, and answers whoever comes with this.
+/// Listens and sends `answer` to each client. Returns the address.
 #[expect(clippy::disallowed_methods, reason = "a test has no machine to run threads on")]
 fn listener(answer: Vec<u8>) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
@@ -281,7 +281,7 @@ fn listener(answer: Vec<u8>) -> String {
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let mut stream: TcpStream = stream;
-            // Whoever came may have gone.
+            // The client may have closed the connection.
             let _ = stream.write_all(&answer);
             let _ = stream.read_to_end(&mut Vec::new());
         }
@@ -321,7 +321,10 @@ fn whatever_reaches_its_port_an_agent_lives_on() {
         let _ = stream.shutdown(std::net::Shutdown::Write);
         let mut said = Vec::new();
         let _ = stream.read_to_end(&mut said);
-        assert!(said.len() < 64, "nobody without the token is told more than a version: {said:?}");
+        assert!(
+            said.len() < 64,
+            "a client without the token gets no more than a version: {said:?}"
+        );
     }
     report(&stress(&server, &agent.address, &["-Qselect 1", "-r3", "-q"]));
 }

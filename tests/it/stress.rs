@@ -87,7 +87,7 @@ fn counted_iterations_are_what_the_server_saw() {
     }
 }
 
-/// Ids of sessions are given out anew: as many different ones as rows were sessions of the same time.
+/// Session ids are reused: as many different ids as rows means that all sessions were open together.
 #[test]
 fn ten_thousand_connections_are_open_at_once_from_one_process() {
     let server = ServerProcess::start(&[]);
@@ -213,7 +213,7 @@ create table b (id int not null primary key, body varbinary(50), who nvarchar(40
 GO
 create table seen (n bigint not null)
 GO
-insert b select value, 0x00, N'nobody', null from generate_series(1, 10)
+insert b select value, 0x00, N'none', null from generate_series(1, 10)
 GO
 create procedure p @n bigint as insert seen values (@n)
 """
@@ -353,7 +353,7 @@ fn every_switch_of_ostress_is_taken_attached_and_apart() {
         assert_eq!(count(&mut client, "n = 1 and who = 'lo'"), Value::Int(12 * round));
         assert_eq!(count(&mut client, "n = 2 and who = 'app'"), Value::Int(12 * round));
     }
-    // The case of a switch counts: -Q is a text, -q is silence; -D is nobody's.
+    // The case of a switch counts: -Q is a text, -q is silence; -D is no switch.
     for wrong in ["-D", "-X"] {
         let output = stress(&server, &[wrong, "app", "-Qselect 1"]);
         assert_eq!(output.status.code(), Some(2), "{wrong}");
@@ -403,7 +403,7 @@ fn an_interrupt_ends_a_run_at_once_with_the_report_so_far() {
     std::fs::remove_file(&json).expect("the file is ours");
 }
 
-/// Something that listens, sends this to whoever comes, and hangs up if it shall.
+/// Listens, sends `answer` to each client, and then closes the connection if asked. Returns the address.
 #[expect(clippy::disallowed_methods, reason = "a test has no machine to run threads on")]
 fn stranger(answer: &'static [u8], hangs_up: bool) -> String {
     use std::io::Write;
@@ -412,7 +412,7 @@ fn stranger(answer: &'static [u8], hangs_up: bool) -> String {
     std::thread::spawn(move || {
         let mut kept = Vec::new();
         for mut stream in listener.incoming().map_while(Result::ok) {
-            // Whoever came may have gone.
+            // The client may have closed the connection.
             let _ = stream.write_all(answer);
             if !hangs_up {
                 kept.push(stream);

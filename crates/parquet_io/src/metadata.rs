@@ -133,7 +133,7 @@ fn chunk(reader: &mut Reader<'_>) -> Result<Chunk> {
     let mut found = None;
     reader.fields(&mut |reader, id, kind| {
         match id {
-            1 => return Err(Error::not_supported("columns in files of their own")),
+            1 => return Err(Error::not_supported("columns in separate files")),
             3 if kind == Kind::Struct => found = Some(chunk_metadata(reader)?),
             8 => return Err(Error::not_supported("an encrypted column")),
             _ => reader.skip(kind)?,

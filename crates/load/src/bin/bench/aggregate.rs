@@ -173,7 +173,7 @@ impl Found {
         let mut page = format!(
             "
 Written by `make bench-aggregate`, the control experiment `row-mode-aggregate`: a GROUP BY in one session and in
-two at once, in turns; medians of {} rounds. Each builds a hash table of its own.
+two at once, in turns; medians of {} rounds. Each session builds its hash table.
 
 {}.
 

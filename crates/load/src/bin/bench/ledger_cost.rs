@@ -81,10 +81,10 @@ fn section(arguments: &PairArguments, costs: &[Cost], plan: &Plan) -> String {
         "
 Written by `make bench-ledger`: server CPU per request with the ledger, and with the ledger and the
 sampler, against that of a server built without the ledger that does not sample, in {pairs} pairs each. A
-pair starts both servers anew and lets them serve in turns of {window_ms} ms on one CPU, in {blocks} blocks of
+pair starts two new server processes and lets them serve in turns of {window_ms} ms on one CPU, in {blocks} blocks of
 four (with, without, without, with; the next pair the other way round); a pair's ratio is the median of its
-blocks. The interval is that of the mean over the pairs, by drawing them anew; its upper end must be at most
-what is asked for.
+blocks. The interval is that of the mean over the pairs, by bootstrap; its upper end must be at most
+the limit.
 
 {}{}",
         pairs::page_table(costs),

@@ -12,11 +12,11 @@ use crate::report::{Failure, Line, Report};
 /// The text before the numbers, which a reader needs to understand them.
 const OPENING: &str = "# Benchmarks
 
-Written by `make bench`, from one run on the machine named below. Server CPU per request is what the
-kernel booked for the server's threads (user and kernel time) divided by the answers in the same window.
+Written by `make bench`, from one run on the machine named below. Server CPU per request is the CPU time of
+the server's threads (user and kernel) as the kernel counts it, divided by the answers in the same window.
 The limit beside it is a bare echo server in the same run: one epoll loop, one recv and one send per
 request, messages of the same sizes. Both run on one CPU, in turns (server, echo, echo, server, several
-rounds); the client has a CPU of its own, on which it never sleeps, so that neither pays for waking it.
+rounds). The client spins on another CPU, so that neither server pays for waking it.
 A ratio is the median of the rounds, with the range in brackets. Each answer is checked for its length
 and its end, and the first and last of each request in full. Latencies are those of a closed loop with
 all connections busy, so they follow from the throughput.

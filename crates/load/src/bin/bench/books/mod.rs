@@ -157,8 +157,8 @@ impl Setting {
     pub(crate) fn name(&self) -> String {
         let user = match self.user {
             User::Own => "own user",
-            User::Nobody => "nobody",
-            User::Confined => "nobody without perf, membarrier and rseq",
+            User::Nobody => "user `nobody`",
+            User::Confined => "user `nobody` without perf, membarrier and rseq",
         };
         match &self.source {
             Some(source) => format!("{user}, --ledger {source}"),

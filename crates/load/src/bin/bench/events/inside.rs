@@ -211,7 +211,7 @@ fn fire_into(accounts: &Arc<Accounts>, file: &str) -> Result<Figure> {
     let blocked = report.blocked_ns;
     Ok(Figure {
         name: "events per second into event_file, with the default retention",
-        asked: "1,000,000 at least, nobody blocked",
+        asked: "1,000,000 at least, no thread blocked",
         measured: format!(
             "{rate:.0} for {SECONDS} s, {lost} of {count} lost, {blocked} ns blocked, a burst of {BURST} at most {:?} late",
             Duration::from_nanos(late_ns)

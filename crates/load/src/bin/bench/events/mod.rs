@@ -193,10 +193,10 @@ fn section(
     let mut page = format!(
         "
 Written by `make bench-events`: server CPU per request with a session, or the sampler, against that of the
-same server without, in {pairs} pairs each. A pair starts both servers anew and lets them serve in turns of
-{window_ms} ms on one CPU, in {blocks} blocks of four; all that a server does while a block lasts counts, also
-what its dispatcher does after the turn. The interval is that of the mean over the pairs; its upper end must
-be at most what is asked for. The sampler is measured at {RATE_HIGH} Hz, and its cost shown for the
+same server without, in {pairs} pairs each. A pair starts two new server processes and lets them serve in turns of
+{window_ms} ms on one CPU, in {blocks} blocks of four. All CPU time of a server during a block counts, also
+that of its dispatcher after the turn. The interval is that of the mean over the pairs; its upper end must
+be at most the limit. The sampler is measured at {RATE_HIGH} Hz, and its cost shown for the
 {RATE_USUAL} Hz that servers run with.
 
 {}",
