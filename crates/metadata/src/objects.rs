@@ -21,7 +21,7 @@ use ::session::SessionState;
 pub struct ObjectRow {
     /// `name`, without the schema.
     pub name: String,
-    /// `object_id`: unique in the database; negative for system views.
+    /// `object_id`: unique in the database.
     pub id: i32,
     /// Name of the object's schema.
     pub schema: String,
@@ -34,9 +34,9 @@ pub struct ObjectRow {
     pub parent_id: i32,
     /// `type`: one or two letters, such as `U` for a table.
     pub code: &'static str,
-    /// `create_date`, a `datetime`.
+    /// `create_date`: a `datetime` in local time.
     pub created: Value,
-    /// `modify_date`, a `datetime`.
+    /// `modify_date`: a `datetime` in local time.
     pub modified: Value,
     /// `is_ms_shipped`: whether the object is part of the server.
     pub system: bool,

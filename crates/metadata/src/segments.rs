@@ -12,7 +12,7 @@ use crate::view::Scope;
 pub struct SegmentRow {
     /// The index that the segment belongs to.
     pub index: IndexRow,
-    /// `column_id`, from 1.
+    /// `column_id` of the segment, from 1.
     pub column: usize,
     /// `segment_id`: number of the row group.
     pub group: u64,

@@ -260,13 +260,13 @@ impl IndexRow {
 pub struct Pages {
     /// Pages of rows for a heap or clustered index, of index entries otherwise.
     pub data: u64,
-    /// Pages in use.
+    /// Pages in use by rows or index entries.
     pub used: u64,
     /// Pages allocated, in use or not.
     pub reserved: u64,
 }
 
-/// Bytes per page.
+/// SQL Server's page size in bytes.
 const PAGE_BYTES: u64 = 8_192;
 
 fn pages(bytes: u64) -> u64 {
@@ -274,8 +274,8 @@ fn pages(bytes: u64) -> u64 {
 }
 
 /// Returns the indexes selected by the first three arguments of a table function, with their
-/// `database_id`s. The arguments are the ids of database, object and index; NULL and 0 select all,
-/// and so does -1 for the index.
+/// `database_id`s. The arguments are the ids of database, object and index. NULL selects all; so
+/// does 0 for database and object, and a negative number for the index.
 ///
 /// # Errors
 /// 262 if the login may not see the state of the database, 300 if it asks for all databases without
