@@ -36,7 +36,7 @@ pub const INDEX_OPTIONS: &[(&str, Effect)] = &[
 /// Sets an option of CREATE INDEX.
 ///
 /// # Errors
-/// As [`check`].
+/// As [`show`].
 pub fn set(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
     match option.name.as_ref() {
         "BUCKET_COUNT" => {
