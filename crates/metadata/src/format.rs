@@ -28,7 +28,8 @@ pub fn text_of(value: &Value, session: &SessionState) -> Option<String> {
     }
 }
 
-/// Replaces `%s`, `%d`, `%i`, `%u`, `%o`, `%x`, `%X` with flags, width and precision, as printf does.
+/// Replaces `%s`, `%d`, `%i`, `%u`, `%o`, `%x` and `%X`, with flags, width and precision, as printf
+/// does.
 pub fn format_message(text: &str, arguments: &[Value], session: &SessionState) -> Result<String> {
     let mut out = String::with_capacity(text.len());
     let mut next = arguments.iter();

@@ -68,7 +68,7 @@ pub fn type_description(code: &str) -> &'static str {
     }
 }
 
-/// Returns the tables of a database by `object_id`; in tempdb also the session's own temporary ones.
+/// Returns the tables of a database by `object_id`; in tempdb also the session's temporary tables.
 pub fn tables(session: &SessionState, database: &Database) -> Vec<Arc<TableDef>> {
     let mut tables: Vec<_> = database.tables().map(Arc::clone).collect();
     if Name::same(&database.name, "tempdb") {

@@ -1,5 +1,5 @@
-//! `sys.system_internals_allocation_units`: as `sys.allocation_units`, with page addresses, which are
-//! NULL here.
+//! `sys.system_internals_allocation_units`: as `sys.allocation_units`, with page addresses, which
+//! are NULL here.
 
 use types::Value;
 

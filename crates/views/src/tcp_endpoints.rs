@@ -1,5 +1,5 @@
-//! `sys.tcp_endpoints`: the endpoint that clients connect to. Its port is 0: the port belongs to the
-//! server, not to the endpoint.
+//! `sys.tcp_endpoints`: the endpoint that clients connect to. Its port is 0: the port belongs to
+//! the server, not to the endpoint.
 
 use types::Value;
 

@@ -1,4 +1,4 @@
-//! `sys.dm_xe_objects`: events, actions, targets, predicate sources and comparators, maps and types.
+//! `sys.dm_xe_objects`: events, actions, targets, predicate sources, comparators, maps and types.
 
 use sos::xe::{FIELD_TYPES, FieldType, PACKAGE0, Package};
 use types::Value;
