@@ -32,6 +32,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("executor", 9),
     ("views", 10),
     ("vectorized", 10),
+    ("explain", 11),
     ("engine", 12),
     ("server", 13),
     ("console", 13),

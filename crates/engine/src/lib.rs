@@ -9,7 +9,7 @@
 pub use ::binder as bind;
 pub use ::catalog;
 pub mod exec;
-pub mod explain;
+pub use ::explain;
 pub mod func;
 pub use ::optimizer as opt;
 pub use ::plan;

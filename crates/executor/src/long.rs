@@ -10,7 +10,7 @@ pub use plan::long::{Takes, ask_for_result};
 /// Waits until `bytes` more are within the memory limit; collectors may have to free some.
 ///
 /// # Errors
-/// As [`ask`]; an error that stops the statement if the client has cancelled it.
+/// 701 if there is not enough; an error that stops the statement if the client has cancelled it.
 pub fn wait_for_room(bytes: usize, cx: &mut Cx<'_>) -> Result<()> {
     if memory::wait_for_room(bytes, Some(&cx.session.cancel)).is_ok() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! UNION [ALL], EXCEPT and INTERSECT.
+//! UNION, UNION ALL, EXCEPT and INTERSECT.
 
 use types::Result;
 use types::batch::{Batch, Selection, Vector};

@@ -9,7 +9,6 @@ use types::{Error, Msg};
 use crate::exec::host::HOST;
 use crate::exec::run::{Runner, Stop, transactions};
 use crate::exec::{Cx, Frame};
-use crate::explain::Explain;
 use crate::plan::program::Program;
 use crate::session::Entry;
 use crate::session::deferred::Deferred;
@@ -19,6 +18,7 @@ use crate::session::{
     Admission, LoginRequest, Options, Reset, Rpc, SessionState, login, session_number,
 };
 use crate::sink::{Command, Done, DoneKind, ResultSink, Sent};
+use ::explain::Explain;
 use ::session::event::context;
 use ::session::event::emit::error::Receiver;
 use ::session::event::emit::{self, request};
@@ -169,7 +169,7 @@ impl Session {
         cx.frame.scope_identity = cx.session.scope_identity.take();
         let runner = Runner { program, procedure: "" };
         let told = match cx.session.options.explain.has(Explain::TIME) {
-            true => crate::explain::parse_time(&mut cx),
+            true => crate::exec::run::observe::parse_time(&mut cx),
             false => Ok(()),
         };
         // A mistake of the text is no error of a statement.

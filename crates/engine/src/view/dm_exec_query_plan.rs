@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use types::{DataType, Value};
 
-use crate::explain::cached_document;
 use crate::stats::ProgramBooks;
+use ::explain::cached_document;
 use metadata::column::{
     BIT, Column, INT, SMALLINT, bit, col, int, opt, or_null, rows, shape, small, text,
 };

@@ -202,7 +202,8 @@ pub(crate) fn run_output(query: &Query, cx: &mut Cx<'_>, receive: ReceiveValues<
     Ok(())
 }
 
-/// As [`run_output`], for receivers that accept whole batches too.
+/// Runs a query. Calls `receive` with the values of each row, or with a whole batch where rows come
+/// in batches.
 ///
 /// # Errors
 /// As [`run_query`].

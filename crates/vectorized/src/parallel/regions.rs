@@ -88,7 +88,7 @@ pub enum Receiver {
     Loads,
 }
 
-/// As [`regions`], of a plan.
+/// Returns the regions of a plan, as it would have them if it ran; none if it would run on one scheduler.
 pub fn regions_of(node: &Node, degree: Degree, receiver: Receiver) -> Option<Regions> {
     if degree.schedulers_max < 2 || estimate(node).cost() * COST_FACTOR < degree.cost_min {
         return None;

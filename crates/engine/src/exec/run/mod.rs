@@ -20,11 +20,13 @@ mod execute_as;
 mod insert_execute;
 mod level;
 mod message;
+pub(crate) mod observe;
 pub(crate) mod option;
 mod other;
 use ::compile::positioned;
 mod read_text;
 mod result_sets;
+mod show_plans;
 mod wait;
 
 use types::value::ColumnType;

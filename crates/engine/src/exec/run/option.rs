@@ -6,11 +6,11 @@ use types::{Bytes, Msg, Value};
 
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop};
-use crate::explain::Explain;
 use crate::plan::program::{Leaf, LeafAst};
 use crate::session::IsolationLevel;
 use crate::sink::EnvChange;
 use ::catalog::options::{OTHER_LANGUAGES, is_known_language};
+use ::explain::Explain;
 use metadata::format::text_of;
 
 /// Longest CONTEXT_INFO, in bytes.

@@ -22,9 +22,9 @@ const SHARE_MIN: f64 = 0.002;
 
 /// What the ledger calls the work of a function: the first rule that fits the innermost function that
 /// any rule fits. Functions without a rule belong to their caller, as they do under a label.
-const RULES: [(&str, &str); 30] = [
+const RULES: [(&str, &str); 35] = [
     ("sos::ledger", "observation: observing"),
-    ("engine::view", "user: view"),
+    ("views::", "user: view"),
     ("tds::response", "user: encode"),
     ("tds::value::encode", "user: encode"),
     ("server::sink", "user: encode"),
@@ -46,10 +46,15 @@ const RULES: [(&str, &str); 30] = [
     ("storage::validate", "user: commit"),
     ("storage::", "user: row"),
     ("engine::", "user: execute"),
+    ("executor::", "user: execute"),
+    ("vectorized::", "user: execute"),
+    ("metadata::", "user: execute"),
+    ("compile::", "user: execute"),
     ("plan::", "user: plan"),
     ("functions::", "user: execute"),
     ("catalog::", "user: execute"),
     ("server::connection", "user: decode"),
+    ("session::", "user: execute"),
     ("sos::sched", "user: scheduling"),
     ("sos::sys", "user: scheduling"),
     ("sos::", "user: background"),

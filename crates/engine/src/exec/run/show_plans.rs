@@ -1,26 +1,20 @@
 //! Plans of a program that is not run: SHOWPLAN, and `sys.dm_exec_query_plan` for what is cached.
 
-use std::sync::Arc;
-
 use tsql::ast::StatementKind;
 use types::{DataType, Length, Value};
 
-use super::rows::{self, Detail, column};
-use super::statement::{Body, Shown, World};
-use super::{Explain, XML_COLUMN, xml};
 use crate::bind::program::sets_plans;
 use crate::bind::shape_of;
-use crate::catalog::Catalog;
 use crate::exec::Cx;
 use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop, done, resolve_procedure};
 use crate::exec::vector::Degree;
-use crate::func::PRODUCT_VERSION;
 use crate::plan::program::{
     CursorStep, ExecuteStep, ExecuteTarget, InsertedCall, Leaf, Program, Step, StepKind,
 };
-use crate::plan::statement::Bound;
 use crate::sink::{ColumnInfo, Command};
-use crate::stats::planned;
+use ::explain::rows::{self, Detail, column};
+use ::explain::statement::{Body, Shown, World};
+use ::explain::{Explain, XML_COLUMN, document};
 
 /// Goes through the steps of programs.
 struct Collector<'r> {
@@ -68,11 +62,6 @@ pub(super) fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
 pub(super) fn is_switch(program: &Program) -> bool {
     matches!(program.body.as_slice(), [Step { kind: StepKind::Other(statement), .. }]
         if sets_plans(&statement.kind))
-}
-
-/// Writes the document of statements.
-pub(super) fn document(statements: &[Shown]) -> String {
-    xml::document(statements, PRODUCT_VERSION)
 }
 
 /// Sends the document of statements.
@@ -226,7 +215,7 @@ impl Collector<'_> {
         let statements = inner.steps(&program.body, cx);
         (self.next, self.calls) = (inner.next, inner.calls);
         self.calls.pop();
-        let callee = super::scalar::bracketed(&[&procedure.schema, &procedure.name]);
+        let callee = ::explain::scalar::bracketed(&[&procedure.schema, &procedure.name]);
         Ok(Shown { body: Body::Call(statements?), callee, ..shown })
     }
 }
@@ -241,28 +230,4 @@ fn kind_of(kind: &StatementKind) -> &'static str {
         StatementKind::Kill(_) => "KILL",
         _ => "DDL",
     }
-}
-
-/// Makes the document of a cached program: all of its statements that have been bound, or those from
-/// `first` to `last` in the text.
-pub(crate) fn cached_document(
-    program: &Arc<Program>,
-    (catalog, database, schedulers): (&Catalog, &str, usize),
-    range: Option<(u32, u32)>,
-) -> Option<String> {
-    let mut statements = Vec::new();
-    for (id, (span, leaf)) in (1..).zip(planned(program)) {
-        let wanted = range.is_none_or(|(first, last)| first <= span.start && span.start <= last);
-        let Some(bound) = leaf.plan.get().filter(|_| wanted) else { continue };
-        let degree = Degree::of(catalog, database, leaf.run_hints().degree, schedulers);
-        let (variables, profile) = (program.variables.as_slice(), None);
-        let world = World { catalog, variables, profile, changed: 0, degree };
-        let text = span.text(&program.source);
-        let shown = Shown::of_bound(id, text, bound, &world);
-        let has_plan = matches!(shown.body, Body::Plan(_));
-        if has_plan || !matches!(**bound, Bound::Scalar(_)) {
-            statements.push(shown);
-        }
-    }
-    (!statements.is_empty()).then(|| xml::document(&statements, PRODUCT_VERSION))
 }

@@ -11,13 +11,13 @@ use types::type_rules::BinaryOp;
 use types::value::ColumnType;
 use types::{Collation, ConvertOptions, DataType, Length, Mode, Value};
 
-use super::xml::{attribute, escape};
-use crate::catalog::{Catalog, TableDef};
-use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind, Quantifier, Register, Slot};
-use crate::plan::program::VariableDef;
+use crate::xml::{attribute, escape};
+use ::catalog::{Catalog, TableDef};
+use ::plan::expr::{CompareOp, Conversion, Expr, ExprKind, Quantifier, Register, Slot};
+use ::plan::program::VariableDef;
 
 /// Stands in the XML of an expression where the operators of a subquery go.
-pub(super) const SUBPLAN: char = '\u{1}';
+pub const SUBPLAN: char = '\u{1}';
 /// The first number of an expression without a name.
 const EXPRESSION_FIRST: u32 = 1_001;
 
@@ -26,16 +26,20 @@ const XML_DEPTH_MAX: u32 = 64;
 
 /// A column as plans name it; `table` is empty for an expression.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Column {
-    pub(super) database: String,
-    pub(super) schema: String,
-    pub(super) table: String,
-    pub(super) name: String,
+pub struct Column {
+    /// The table's database, without brackets.
+    pub database: String,
+    /// The table's schema, without brackets.
+    pub schema: String,
+    /// The table's name, without brackets.
+    pub table: String,
+    /// The column's name, or that of the expression (`Expr1001`).
+    pub name: String,
 }
 
 impl Column {
     /// Returns its whole name, in brackets.
-    pub(super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         if self.table.is_empty() {
             return bracketed(&[&self.name]);
         }
@@ -43,7 +47,7 @@ impl Column {
     }
 
     /// Writes a `ColumnReference`.
-    pub(super) fn xml(&self, out: &mut String) {
+    pub fn xml(&self, out: &mut String) {
         out.push_str("<ColumnReference");
         for (name, value) in
             [("Database", &self.database), ("Schema", &self.schema), ("Table", &self.table)]
@@ -58,13 +62,13 @@ impl Column {
 }
 
 /// Joins the parts of a name that there are, each in brackets.
-pub(super) fn bracketed(parts: &[&str]) -> String {
+pub fn bracketed(parts: &[&str]) -> String {
     let parts = parts.iter().filter(|part| !part.is_empty());
     parts.map(|part| format!("[{}]", part.replace(']', "]]"))).collect::<Vec<_>>().join(".")
 }
 
 /// What registers and variables are called.
-pub(super) struct Names<'p> {
+pub struct Names<'p> {
     catalog: &'p Catalog,
     variables: &'p [VariableDef],
     known: HashMap<Register, Column>,
@@ -74,17 +78,18 @@ pub(super) struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    pub(super) fn new(catalog: &'p Catalog, variables: &'p [VariableDef]) -> Self {
+    /// Makes the names of a plan: no column is known yet.
+    pub fn new(catalog: &'p Catalog, variables: &'p [VariableDef]) -> Self {
         Self { catalog, variables, known: HashMap::new(), next: EXPRESSION_FIRST, depth: 0 }
     }
 
     /// Says what a register holds.
-    pub(super) fn define(&mut self, register: Register, column: Column) {
+    pub fn define(&mut self, register: Register, column: Column) {
         self.known.insert(register, column);
     }
 
     /// Returns what a register holds: an expression with a number, if nobody has said.
-    pub(super) fn of(&mut self, register: Register) -> Column {
+    pub fn of(&mut self, register: Register) -> Column {
         if let Some(column) = self.known.get(&register) {
             return column.clone();
         }
@@ -94,14 +99,14 @@ impl<'p> Names<'p> {
     }
 
     /// Makes a name for an expression that has none.
-    pub(super) fn fresh(&mut self, word: &str) -> Column {
+    pub fn fresh(&mut self, word: &str) -> Column {
         let name = format!("{word}{}", self.next);
         self.next += 1;
         Column { name, ..Column::default() }
     }
 
     /// Returns database, schema and name of a table; a table variable or `inserted` has a name only.
-    pub(super) fn table(&self, table: &TableDef) -> [String; 3] {
+    pub fn table(&self, table: &TableDef) -> [String; 3] {
         let database = self.catalog.database_by_id(table.database_id);
         let database = database.map_or_else(String::new, |d| d.name.clone());
         if table.name.starts_with('@') {
@@ -116,7 +121,7 @@ impl<'p> Names<'p> {
     }
 
     /// Returns the text of an expression.
-    pub(super) fn text(&mut self, expr: &Expr) -> String {
+    pub fn text(&mut self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Constant(value) => literal(value, &expr.ty),
             ExprKind::Variable(slot) => self.variable(*slot),
@@ -237,7 +242,7 @@ impl<'p> Names<'p> {
     }
 
     /// Writes a `ScalarOperator`.
-    pub(super) fn xml(&mut self, expr: &Expr, out: &mut String) {
+    pub fn xml(&mut self, expr: &Expr, out: &mut String) {
         let text = self.text(expr);
         out.push_str("<ScalarOperator");
         attribute("ScalarString", &text, out);
@@ -445,7 +450,7 @@ fn sign(op: BinaryOp) -> (&'static str, &'static str) {
 }
 
 /// A comparison's sign, and its name in the XML.
-pub(super) fn relation(op: CompareOp) -> (&'static str, &'static str) {
+pub fn relation(op: CompareOp) -> (&'static str, &'static str) {
     match op {
         CompareOp::Equal => ("=", "EQ"),
         CompareOp::NotEqual => ("<>", "NE"),

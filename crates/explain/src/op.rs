@@ -11,76 +11,70 @@ use std::fmt::Write as _;
 
 use sos::clock;
 
-use super::profile::{Count, Profile, address};
-use super::scalar::{Column, Names};
-use crate::exec::parallel::{Regions, Role};
-use crate::exec::vector::{Course, course};
-use crate::opt::{Estimate, estimate};
-use crate::plan::expr::{Expr, ExprKind};
-use crate::plan::query::{
-    BulkScan, Join, JoinKind, JoinMethod, Node, Query, SetKind, SetOperation,
-};
-use crate::plan::walk;
+use crate::profile::{Count, Profile, address};
+use crate::scalar::{Column, Names};
+use ::executor::parallel::{Regions, Role};
+use ::optimizer::{Estimate, estimate};
+use ::plan::expr::{Expr, ExprKind};
+use ::plan::query::{BulkScan, Join, JoinKind, JoinMethod, Node, Query, SetKind, SetOperation};
+use ::plan::walk;
+use ::vectorized::{Course, course};
 
 /// An operator as it is shown.
 #[derive(Debug, Default)]
-pub(super) struct Op {
-    pub(super) physical: &'static str,
-    pub(super) logical: &'static str,
+pub struct Op {
+    pub physical: &'static str,
+    pub logical: &'static str,
     /// What it does, as text: `OBJECT:(..), WHERE:(..)`.
-    pub(super) argument: String,
+    pub argument: String,
     /// What ends that text: the order of an index.
-    pub(super) tail: &'static str,
+    pub tail: &'static str,
     /// What it makes, as text.
-    pub(super) defined: String,
+    pub defined: String,
     /// The columns that it gives.
-    pub(super) output: Vec<Column>,
-    pub(super) rows: f64,
-    pub(super) row_bytes: f64,
+    pub output: Vec<Column>,
+    pub rows: f64,
+    pub row_bytes: f64,
     /// Its own cost.
-    pub(super) io: f64,
-    pub(super) cpu: f64,
+    pub io: f64,
+    pub cpu: f64,
     /// With what is below it.
-    pub(super) cost: f64,
-    pub(super) executions: f64,
+    pub cost: f64,
+    pub executions: f64,
     /// Rows of the table that it reads.
-    pub(super) table_rows: Option<f64>,
+    pub table_rows: Option<f64>,
     /// Name of its element in the XML, that element's attributes, and what it has before and behind
     /// the inputs.
-    pub(super) element: &'static str,
-    pub(super) attributes: String,
-    pub(super) before: String,
-    pub(super) after: String,
-    pub(super) inputs: Vec<Op>,
+    pub element: &'static str,
+    pub attributes: String,
+    pub before: String,
+    pub after: String,
+    pub inputs: Vec<Op>,
     /// Operators of subqueries in its expressions, in their order in `before` and `after`.
-    pub(super) subplans: Vec<Op>,
+    pub subplans: Vec<Op>,
     /// What it did.
-    pub(super) actual: Option<Actual>,
+    pub actual: Option<Actual>,
 }
 
 /// What an operator did.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Actual {
-    pub(super) rows: u64,
-    pub(super) executions: u64,
+pub struct Actual {
+    pub rows: u64,
+    pub executions: u64,
     /// Rows that storage handed to it, if it is a scan.
-    pub(super) reads: Option<u64>,
+    pub reads: Option<u64>,
     /// Row groups of a file that it read and passed over.
-    pub(super) segments: Option<(usize, usize)>,
-    pub(super) elapsed_ms: u64,
+    pub segments: Option<(usize, usize)>,
+    pub elapsed_ms: u64,
 }
 
 impl Op {
-    pub(super) fn new(
-        physical: &'static str,
-        logical: &'static str,
-        element: &'static str,
-    ) -> Self {
+    pub fn new(physical: &'static str, logical: &'static str, element: &'static str) -> Self {
         Self { physical, logical, element, executions: 1.0, ..Self::default() }
     }
 
     /// Adds a part to the text of what it does.
-    pub(super) fn argue(&mut self, part: &str) {
+    pub fn argue(&mut self, part: &str) {
         if !self.argument.is_empty() {
             self.argument.push_str(", ");
         }
@@ -90,7 +84,7 @@ impl Op {
 
 /// Which part of an operator's XML an expression goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
     /// Before the inputs.
     Before,
     /// Behind them.
@@ -98,23 +92,23 @@ pub(super) enum Part {
 }
 
 /// Makes operators.
-pub(super) struct Builder<'p> {
-    pub(super) names: Names<'p>,
-    pub(super) profile: Option<&'p Profile>,
+pub struct Builder<'p> {
+    pub names: Names<'p>,
+    pub profile: Option<&'p Profile>,
     /// The parts that run on several schedulers.
-    pub(super) regions: Option<Regions>,
+    pub regions: Option<Regions>,
 }
 
 impl Builder<'_> {
     /// Makes the operators of a query, with the computation of its output on top.
-    pub(super) fn query(&mut self, query: &Query, executions: f64) -> Op {
+    pub fn query(&mut self, query: &Query, executions: f64) -> Op {
         let input = self.node(&query.root, executions);
         let exprs: Vec<&Expr> = query.output.iter().map(|c| &c.expr).collect();
         self.outputs(input, &exprs)
     }
 
     /// Puts a Compute Scalar over an operator, if what is asked of it is more than its columns.
-    pub(super) fn outputs(&mut self, input: Op, exprs: &[&Expr]) -> Op {
+    pub fn outputs(&mut self, input: Op, exprs: &[&Expr]) -> Op {
         let columns = |names: &mut Names<'_>| -> Vec<Column> {
             exprs.iter().filter_map(|e| bare(e, names)).collect()
         };
@@ -134,7 +128,7 @@ impl Builder<'_> {
     }
 
     /// Makes an operator with all below it, which is opened so many times.
-    pub(super) fn node(&mut self, node: &Node, executions: f64) -> Op {
+    pub fn node(&mut self, node: &Node, executions: f64) -> Op {
         let mut op = self.shape(node, executions);
         let Estimate { rows, row_bytes, cpu, io } = estimate(node);
         let below = |cost: fn(&Op) -> f64| -> f64 {
@@ -206,7 +200,7 @@ impl Builder<'_> {
             Node::Bulk(scan) => self.bulk(scan),
             Node::UserFunction(function) => {
                 let name =
-                    super::scalar::bracketed(&[&function.module.schema, &function.module.name]);
+                    crate::scalar::bracketed(&[&function.module.schema, &function.module.name]);
                 self.function(&name, &function.arguments, &function.registers)
             }
             Node::Filter(filter) => {
@@ -391,7 +385,7 @@ fn bare(expr: &Expr, names: &mut Names<'_>) -> Option<Column> {
 }
 
 /// Gives an operator that only adds columns what its input has.
-pub(super) fn inherit(op: &mut Op, input: &Op) {
+pub fn inherit(op: &mut Op, input: &Op) {
     (op.rows, op.row_bytes, op.executions) = (input.rows, input.row_bytes, input.executions);
     op.cost = input.cost;
     op.actual = input.actual.map(|actual| Actual { reads: None, segments: None, ..actual });

@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::op::{Builder, Op, Part, inherit};
-use super::scalar::{Column, bracketed};
-use super::xml::attribute;
-use crate::catalog::{ColumnIndexDef, IndexKind, TableDef};
-use crate::exec::query;
-use crate::plan::expr::{Expr, ExprKind, Register};
-use crate::plan::query::{
+use crate::op::{Builder, Op, Part, inherit};
+use crate::scalar::{Column, bracketed};
+use crate::xml::attribute;
+use ::catalog::{ColumnIndexDef, IndexKind, TableDef};
+use ::executor::query;
+use ::plan::expr::{Expr, ExprKind, Register};
+use ::plan::query::{
     Access, Aggregate, AggregateCall, Limit, Node, Query, Scan, Sort, SortKey, Spool, TableSource,
     ValuesScan, ViewScan, Window, WindowFunction,
 };
-use crate::plan::statement::table_of;
+use ::plan::statement::table_of;
 
 /// The order in which an index is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ enum Direction {
 const VALUES_SHOWN: usize = 100;
 
 impl Builder<'_> {
-    pub(super) fn scan(&mut self, scan: &Scan) -> Op {
+    pub fn scan(&mut self, scan: &Scan) -> Op {
         let table = table_of(&scan.table);
         let [database, schema, name] = self.names.table(table);
         for (ordinal, register) in &scan.columns {
@@ -203,7 +203,7 @@ impl Builder<'_> {
     }
 
     /// Writes the `Object` of a table or of one of its indexes.
-    pub(super) fn object(&self, op: &mut Op, table: &TableDef, index: Option<usize>) {
+    pub fn object(&self, op: &mut Op, table: &TableDef, index: Option<usize>) {
         let [database, schema, name] = self.names.table(table);
         op.before.push_str("<Object");
         for (key, value) in [("Database", &database), ("Schema", &schema), ("Table", &name)] {
@@ -227,7 +227,7 @@ impl Builder<'_> {
         op.before.push_str("/>");
     }
 
-    pub(super) fn view(&mut self, view: &ViewScan) -> Op {
+    pub fn view(&mut self, view: &ViewScan) -> Op {
         let columns = view.view.columns();
         for (ordinal, register) in &view.columns {
             let column = Column {
@@ -243,12 +243,7 @@ impl Builder<'_> {
         self.function(&name, &view.arguments, &registers)
     }
 
-    pub(super) fn function(
-        &mut self,
-        name: &str,
-        arguments: &[Expr],
-        registers: &[Register],
-    ) -> Op {
+    pub fn function(&mut self, name: &str, arguments: &[Expr], registers: &[Register]) -> Op {
         let kind = "Table-valued function";
         let mut op = Op::new(kind, kind, "TableValuedFunction");
         op.argue(&format!("OBJECT:({name})"));
@@ -267,7 +262,7 @@ impl Builder<'_> {
         op
     }
 
-    pub(super) fn values(&mut self, values: &ValuesScan) -> Op {
+    pub fn values(&mut self, values: &ValuesScan) -> Op {
         for register in &values.registers {
             let column = self.names.fresh("Union");
             self.names.define(*register, column);
@@ -287,7 +282,7 @@ impl Builder<'_> {
         op
     }
 
-    pub(super) fn aggregate(&mut self, aggregate: &Aggregate, executions: f64) -> Op {
+    pub fn aggregate(&mut self, aggregate: &Aggregate, executions: f64) -> Op {
         let input = self.node(&aggregate.input, executions);
         let is_scalar = aggregate.keys.is_empty();
         let mut op = if is_scalar {
@@ -347,7 +342,7 @@ impl Builder<'_> {
         shown
     }
 
-    pub(super) fn window(&mut self, window: &Window, executions: f64) -> Op {
+    pub fn window(&mut self, window: &Window, executions: f64) -> Op {
         let input = self.node(&window.input, executions);
         if window.streams {
             return self.numbers(window, input);
@@ -387,7 +382,7 @@ impl Builder<'_> {
     }
 
     /// A table that is read once, and looked up by its keys from then on.
-    pub(super) fn spool(&mut self, spool: &Spool) -> Op {
+    pub fn spool(&mut self, spool: &Spool) -> Op {
         let input = self.node(&spool.input, 1.0);
         let mut op = Op::new("Index Spool", "Eager Spool", "Spool");
         op.output = input.output.clone();
@@ -441,7 +436,7 @@ impl Builder<'_> {
         op
     }
 
-    pub(super) fn sort(&mut self, sort: &Sort, executions: f64) -> Op {
+    pub fn sort(&mut self, sort: &Sort, executions: f64) -> Op {
         let input = self.node(&sort.input, executions);
         let mut op = match &sort.limit {
             None => Op::new("Sort", "Sort", "Sort"),
@@ -473,7 +468,7 @@ impl Builder<'_> {
         op
     }
 
-    pub(super) fn distinct(&mut self, input: &Node, keys: &[Expr], executions: f64) -> Op {
+    pub fn distinct(&mut self, input: &Node, keys: &[Expr], executions: f64) -> Op {
         let input = self.node(input, executions);
         let mut op = Op::new("Hash Match", "Flow Distinct", "Hash");
         let keys: Vec<&Expr> = keys.iter().collect();
@@ -484,7 +479,7 @@ impl Builder<'_> {
         op
     }
 
-    pub(super) fn limit(&mut self, limit: &Limit, executions: f64) -> Op {
+    pub fn limit(&mut self, limit: &Limit, executions: f64) -> Op {
         let input = self.node(&limit.input, executions);
         let mut op = Op::new("Top", "Top", "Top");
         op.attributes = format!(
@@ -510,14 +505,7 @@ impl Builder<'_> {
     }
 
     /// Adds an expression to an operator: `WORD:(text)`, and an element around its XML.
-    pub(super) fn predicate(
-        &mut self,
-        op: &mut Op,
-        word: &str,
-        element: &str,
-        expr: &Expr,
-        part: Part,
-    ) {
+    pub fn predicate(&mut self, op: &mut Op, word: &str, element: &str, expr: &Expr, part: Part) {
         let text = self.names.text(expr);
         op.argue(&format!("{word}:({text})"));
         let side = |op: &mut Op, text: &str| match part {
@@ -530,7 +518,7 @@ impl Builder<'_> {
     }
 
     /// Writes an expression, and makes the operators of its subqueries.
-    pub(super) fn scalar(&mut self, op: &mut Op, expr: &Expr, part: Part) {
+    pub fn scalar(&mut self, op: &mut Op, expr: &Expr, part: Part) {
         for query in subqueries(expr) {
             let subplan = self.query(query, op.rows.max(1.0));
             op.subplans.push(subplan);
@@ -543,7 +531,7 @@ impl Builder<'_> {
     }
 
     /// Adds computed columns.
-    pub(super) fn define(&mut self, op: &mut Op, defined: &[(Column, &Expr)]) {
+    pub fn define(&mut self, op: &mut Op, defined: &[(Column, &Expr)]) {
         let texts: Vec<String> = defined
             .iter()
             .map(|(column, expr)| format!("{}={}", column.text(), self.names.text(expr)))
@@ -562,7 +550,7 @@ impl Builder<'_> {
     }
 
     /// Writes keys as columns.
-    pub(super) fn key_columns(&mut self, op: &mut Op, element: &str, keys: &[&Expr]) {
+    pub fn key_columns(&mut self, op: &mut Op, element: &str, keys: &[&Expr]) {
         let _ = write!(op.before, "<{element}>");
         for key in keys {
             self.key_column(key).xml(&mut op.before);
@@ -579,11 +567,11 @@ impl Builder<'_> {
     }
 
     /// Returns the texts of expressions, with commas between them.
-    pub(super) fn list(&mut self, exprs: &[&Expr]) -> String {
+    pub fn list(&mut self, exprs: &[&Expr]) -> String {
         exprs.iter().map(|e| self.names.text(e)).collect::<Vec<_>>().join(", ")
     }
 
-    pub(super) fn columns(&mut self, registers: &[Register]) -> Vec<Column> {
+    pub fn columns(&mut self, registers: &[Register]) -> Vec<Column> {
         registers.iter().map(|r| self.names.of(*r)).collect()
     }
 

@@ -3,14 +3,14 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Value};
 
-use super::op::Op;
-use super::scalar::Column;
-use super::statement::{Body, Shown};
-use crate::sink::{ColumnInfo, Traits};
+use crate::op::Op;
+use crate::scalar::Column;
+use crate::statement::{Body, Shown};
+use ::plan::sink::{ColumnInfo, Traits};
 
 /// Which columns the rows have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Detail {
+pub enum Detail {
     /// SHOWPLAN_ALL
     Estimates,
     /// STATISTICS PROFILE: `Rows` and `Executes` in front.
@@ -18,13 +18,13 @@ pub(super) enum Detail {
 }
 
 /// Makes a result column.
-pub(super) fn column(name: &str, data_type: DataType) -> ColumnInfo {
+pub fn column(name: &str, data_type: DataType) -> ColumnInfo {
     let column_type = ColumnType { data_type, collation: Collation::default(), nullable: true };
     ColumnInfo { name: name.into(), column_type, traits: Traits::default(), updatable: false }
 }
 
 /// Returns the columns of the rows.
-pub(super) fn columns(detail: Detail) -> Vec<ColumnInfo> {
+pub fn columns(detail: Detail) -> Vec<ColumnInfo> {
     let text = |length: u16| DataType::NVarChar(Length::Limited(length));
     let mut columns = match detail {
         Detail::Estimates => Vec::new(),
@@ -56,14 +56,14 @@ pub(super) fn columns(detail: Detail) -> Vec<ColumnInfo> {
 }
 
 /// Makes the rows of statements, each followed by those of its operators.
-pub(super) fn rows(statements: &[Shown], detail: Detail) -> Vec<Vec<Value>> {
+pub fn rows(statements: &[Shown], detail: Detail) -> Vec<Vec<Value>> {
     let mut table = Table { detail, rows: Vec::new(), node: 1 };
     statements.iter().for_each(|s| table.statement(s, 0));
     table.rows
 }
 
 /// Makes the text of a statement's operators, a line each, those of statements inside included.
-pub(super) fn lines(shown: &Shown) -> Vec<String> {
+pub fn lines(shown: &Shown) -> Vec<String> {
     let mut lines = Vec::new();
     match &shown.body {
         Body::Nothing => {}

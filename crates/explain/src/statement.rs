@@ -1,43 +1,47 @@
 //! Statements as plans show them, and the operators of those that have any.
 
-use super::op::{Actual, Builder, Op, inherit};
-use super::profile::Profile;
-use super::scalar::{Names, bracketed};
-use crate::catalog::{Catalog, TableDef};
-use crate::exec::parallel::Regions;
-use crate::exec::vector::{Degree, Receiver, regions_of};
-use crate::plan::expr::Expr;
-use crate::plan::program::VariableDef;
-use crate::plan::query::Node;
-use crate::plan::statement::{Bound, InsertSource, table_of};
-use crate::plan::walk;
-use crate::sink::Command;
+use crate::op::{Actual, Builder, Op, inherit};
+use crate::profile::Profile;
+use crate::scalar::{Names, bracketed};
+use ::catalog::{Catalog, TableDef};
+use ::executor::parallel::Regions;
+use ::plan::expr::Expr;
+use ::plan::program::VariableDef;
+use ::plan::query::Node;
+use ::plan::sink::Command;
+use ::plan::statement::{Bound, InsertSource, table_of};
+use ::plan::walk;
+use ::vectorized::{Degree, Receiver, regions_of};
 
 /// Cost of writing a row.
 const WRITE: f64 = 0.000_001;
 
 /// A statement as it is shown.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub struct Shown {
     /// Its number in the batch.
-    pub(super) id: u32,
-    pub(super) text: String,
+    pub id: u32,
+    /// Its text, as the batch has it.
+    pub text: String,
     /// `StatementType`
-    pub(super) kind: &'static str,
-    pub(super) body: Body,
+    pub kind: &'static str,
+    /// Its plan, or what it consists of.
+    pub body: Body,
     /// The procedure that it calls.
-    pub(super) callee: String,
-    pub(super) query_hash: Option<[u8; 8]>,
-    pub(super) plan_hash: Option<[u8; 8]>,
+    pub callee: String,
+    /// `QueryHash`: equal for texts that differ in constants only; none for what has no plan.
+    pub query_hash: Option<[u8; 8]>,
+    /// `QueryPlanHash`: equal for plans of one shape; none for what has no plan.
+    pub plan_hash: Option<[u8; 8]>,
     /// What its run took.
-    pub(super) spent: Option<Spent>,
+    pub spent: Option<Spent>,
     /// On how many schedulers it may run, or ran.
-    pub(super) degree: usize,
+    pub degree: usize,
 }
 
 /// What a statement has inside.
 #[derive(Debug)]
-pub(super) enum Body {
+pub enum Body {
     /// No plan.
     Nothing,
     /// A plan.
@@ -57,13 +61,16 @@ pub(super) enum Body {
 
 /// What a statement took.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spent {
-    pub(super) cpu_ms: u64,
-    pub(super) elapsed_ms: u64,
+pub struct Spent {
+    /// CPU time of its thread, in milliseconds.
+    pub cpu_ms: u64,
+    /// Elapsed time, in milliseconds.
+    pub elapsed_ms: u64,
 }
 
 impl Shown {
-    pub(super) fn new(id: u32, text: &str, kind: &'static str, body: Body) -> Self {
+    /// Makes one without hashes and counts.
+    pub fn new(id: u32, text: &str, kind: &'static str, body: Body) -> Self {
         Self {
             id,
             text: text.to_owned(),
@@ -78,12 +85,12 @@ impl Shown {
     }
 
     /// Makes what is shown of a bound statement.
-    pub(super) fn of_bound(id: u32, text: &str, bound: &Bound, world: &World<'_>) -> Self {
+    pub fn of_bound(id: u32, text: &str, bound: &Bound, world: &World<'_>) -> Self {
         let body = match world.plan(bound) {
             Some(op) => Body::Plan(Box::new(op)),
             None => Body::Nothing,
         };
-        let (query_hash, plan_hash) = crate::stats::hashes(text, bound);
+        let (query_hash, plan_hash) = ::plan::stats::hashes(text, bound);
         Self {
             query_hash: Some(query_hash),
             plan_hash: Some(plan_hash),
@@ -94,18 +101,21 @@ impl Shown {
 }
 
 /// What names a plan's objects, and the counts of its run if there was one.
-pub(super) struct World<'p> {
-    pub(super) catalog: &'p Catalog,
-    pub(super) variables: &'p [VariableDef],
-    pub(super) profile: Option<&'p Profile>,
+pub struct World<'p> {
+    /// Where tables, views and functions have their names.
+    pub catalog: &'p Catalog,
+    /// Variables of the program, by slot.
+    pub variables: &'p [VariableDef],
+    /// Counts per operator; none for an estimated plan.
+    pub profile: Option<&'p Profile>,
     /// Rows that the statement changed.
-    pub(super) changed: u64,
+    pub changed: u64,
     /// On how many schedulers it may run.
-    pub(super) degree: Degree,
+    pub degree: Degree,
 }
 
 /// `StatementType` of a bound statement.
-pub(super) fn kind_of(bound: &Bound) -> &'static str {
+pub fn kind_of(bound: &Bound) -> &'static str {
     if bound.outer().is_some() {
         return "INSERT";
     }
@@ -157,7 +167,7 @@ impl World<'_> {
     }
 
     /// Makes the operators of a bound statement; none if it has none.
-    pub(super) fn plan(&self, bound: &Bound) -> Option<Op> {
+    pub fn plan(&self, bound: &Bound) -> Option<Op> {
         let op = self.plan_of(bound);
         let Some(outer) = bound.outer() else { return op };
         let names = Names::new(self.catalog, self.variables);

@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use super::op::Op;
-use super::scalar::SUBPLAN;
-use super::statement::{Body, Shown};
+use crate::op::Op;
+use crate::scalar::SUBPLAN;
+use crate::statement::{Body, Shown};
 
 /// Namespace of the documents.
 const NAMESPACE: &str = "http://schemas.microsoft.com/sqlserver/2004/07/showplan";
@@ -15,7 +15,7 @@ const NAMESPACE: &str = "http://schemas.microsoft.com/sqlserver/2004/07/showplan
 const VERSION: &str = "1.564";
 
 /// Escapes text for an attribute. Characters that XML cannot hold are left out.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -34,13 +34,13 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// Writes an attribute, with the blank before it.
-pub(super) fn attribute(name: &str, value: &str, out: &mut String) {
+pub fn attribute(name: &str, value: &str, out: &mut String) {
     // A String takes all that is written, here and below.
     let _ = write!(out, " {name}=\"{}\"", escape(value));
 }
 
 /// Writes a number as the documents have it: six digits, without zeros at the end.
-pub(super) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     if value != 0.0 && value.abs() < 1e-4 {
         return format!("{value:.5e}");
     }
@@ -49,7 +49,7 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// Makes the document of a batch's statements.
-pub(super) fn document(statements: &[Shown], build: &str) -> String {
+pub fn document(statements: &[Shown], build: &str) -> String {
     let mut out = format!("<ShowPlanXML xmlns=\"{NAMESPACE}\" Version=\"{VERSION}\"");
     attribute("Build", build, &mut out);
     out.push_str("><BatchSequence><Batch><Statements>");

@@ -6,15 +6,15 @@
 use sos::clock;
 use types::Error;
 
-use super::collect::{check_permission, document, is_switch, send, send_document};
-use super::rows::{self, Detail};
-use super::statement::{Shown, Spent, World};
-use super::{Explain, Profile};
+use super::show_plans::{check_permission, is_switch, send, send_document};
 use crate::exec::run::{Runner, Stop};
 use crate::exec::vector::Degree;
 use crate::exec::{Cx, StatementResult};
 use crate::plan::program::{Leaf, RunHints, Step};
 use crate::plan::statement::{Bound, table_of};
+use ::explain::rows::{self, Detail};
+use ::explain::statement::{Shown, Spent, World};
+use ::explain::{Explain, Profile, document};
 use ::session::event::emit;
 
 /// Numbers of the messages.

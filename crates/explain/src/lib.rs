@@ -1,0 +1,63 @@
+//! Plans as a client may see them: SHOWPLAN_TEXT, SHOWPLAN_ALL, SHOWPLAN_XML, STATISTICS PROFILE and XML, and the plans of
+//! the cache.
+//!
+//! - `op.rs` and `detail.rs` make operators with names and texts of a bound tree, `scalar.rs` its
+//!   expressions, `statement.rs` whole statements;
+//! - `rows.rs` and `xml.rs` write them.
+//!
+//! It does not know programs that run: which plans are shown and when is the interpreter's. What operators did while a
+//! statement ran comes from `executor::profile`. Start at `statement.rs`.
+#![forbid(unsafe_code)]
+
+mod detail;
+mod op;
+pub mod rows;
+pub mod scalar;
+pub mod statement;
+mod xml;
+
+pub use ::catalog::options::Explain;
+pub use ::executor::profile::{self, Profile};
+
+use std::sync::Arc;
+
+use ::catalog::Catalog;
+use ::metadata::function::PRODUCT_VERSION;
+use ::plan::program::Program;
+use ::plan::statement::Bound;
+use ::plan::stats::planned;
+use ::vectorized::Degree;
+
+use statement::{Body, Shown, World};
+
+/// Name of the column that plans come in, by which tools know one.
+pub const XML_COLUMN: &str = "Microsoft SQL Server 2005 XML Showplan";
+
+/// Writes the document of statements.
+pub fn document(statements: &[Shown]) -> String {
+    xml::document(statements, PRODUCT_VERSION)
+}
+
+/// Makes the document of a cached program: all of its statements that have been bound, or those from
+/// `first` to `last` in the text.
+pub fn cached_document(
+    program: &Arc<Program>,
+    (catalog, database, schedulers): (&Catalog, &str, usize),
+    range: Option<(u32, u32)>,
+) -> Option<String> {
+    let mut statements = Vec::new();
+    for (id, (span, leaf)) in (1..).zip(planned(program)) {
+        let wanted = range.is_none_or(|(first, last)| first <= span.start && span.start <= last);
+        let Some(bound) = leaf.plan.get().filter(|_| wanted) else { continue };
+        let degree = Degree::of(catalog, database, leaf.run_hints().degree, schedulers);
+        let (variables, profile) = (program.variables.as_slice(), None);
+        let world = World { catalog, variables, profile, changed: 0, degree };
+        let text = span.text(&program.source);
+        let shown = Shown::of_bound(id, text, bound, &world);
+        let has_plan = matches!(shown.body, Body::Plan(_));
+        if has_plan || !matches!(**bound, Bound::Scalar(_)) {
+            statements.push(shown);
+        }
+    }
+    (!statements.is_empty()).then(|| xml::document(&statements, PRODUCT_VERSION))
+}
