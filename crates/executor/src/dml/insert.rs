@@ -47,8 +47,8 @@ pub fn run_insert(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
     Ok(StatementResult { command: Command::INSERT, rows })
 }
 
-/// Inserts rows that the caller provides: the result of EXEC, or a bulk load. The statement was bound
-/// without a source (`binder::dml::bind_insert_rows`).
+/// Inserts rows that the caller provides: the result of EXEC, or a bulk load. The statement was
+/// bound without a source (`binder::dml::bind_insert_rows`).
 ///
 /// # Errors
 /// As [`run_insert`].
