@@ -33,11 +33,13 @@ const LAYERS: &[(&str, u8)] = &[
     ("views", 10),
     ("vectorized", 10),
     ("explain", 11),
-    ("engine", 12),
-    ("server", 13),
-    ("console", 13),
-    ("lab", 13),
-    ("race", 13),
+    ("interpreter", 12),
+    ("procedures", 13),
+    ("engine", 14),
+    ("server", 15),
+    ("console", 15),
+    ("lab", 15),
+    ("race", 15),
 ];
 
 /// Crates that may contain unsafe code.

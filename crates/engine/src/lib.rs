@@ -1,27 +1,27 @@
-//! The relational engine: what a client may ask of a session ([`session`]), both executors ([`exec`]), definitions,
-//! system procedures ([`proc`]) and system views ([`view`]).
+//! The engine: what a client may ask of a session ([`session`]), and the crates below put together.
 //!
 //! It knows no wire format: requests come in as values, results leave through
-//! [`sink::ResultSink`]. The life of a statement: parse (`tsql`), bind ([`bind`]), run ([`exec`]). Catalog, binder, plans
-//! and the state of sessions are crates of their own, which are re-exported here.
+//! [`sink::ResultSink`]. The life of a statement: parse (`tsql`), compile (`compile`), bind (`binder`), run
+//! (`interpreter`, `executor`, `vectorized`). `library.rs` finds functions, views and procedures by
+//! name, `host.rs` what the executor asks of the layers above it, `permissions.rs` the list of permissions behind
+//! docs/permissions.md.
 #![forbid(unsafe_code)]
 
 pub use ::binder as bind;
 pub use ::catalog;
-pub mod exec;
-pub use ::explain;
-pub mod func;
+#[cfg(test)]
+mod differential;
+mod host;
+pub mod library;
+pub mod permissions;
 pub use ::optimizer as opt;
 pub use ::plan;
 pub use ::session::{event, instance};
-pub mod proc;
-pub mod security;
 pub mod session;
 pub use ::plan::sink;
 pub use ::plan::stats;
-pub mod view;
 
-pub use exec::move_tuples;
+pub use ::executor::move_tuples;
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub fn start(
     machine: Arc<sos::sched::Machine>,
     store: Arc<storage::Store>,
 ) -> Arc<Instance> {
-    let event_session = exec::ddl::event_session::system_health::definition();
-    let built = Built { library: func::LIBRARY, event_session };
+    let event_session = ::ddl::event_session::system_health::definition();
+    let built = Built { library: library::LIBRARY, event_session };
     Instance::new(config, built, machine, store)
 }

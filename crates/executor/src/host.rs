@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use tsql::ast;
 use types::{Result, Value};
 
 use crate::dml::Loader;
@@ -17,6 +18,8 @@ use plan::expr::{Expr, Register, UserCall};
 use plan::query::{Node, UserFunctionScan};
 use plan::statement::{Firing, NewRow, SelectInto};
 use plan::walk::Registers;
+use session::argument::Argument;
+use session::stop::Stop;
 
 /// The layers above the executor, as it sees them.
 pub trait Host: Sync {
@@ -112,4 +115,27 @@ pub trait Host: Sync {
         rows: &mut Rows<'p>,
         receive: ReceiveBatch<'_>,
     ) -> Result<Flow>;
+
+    /// Runs the system procedure of this name, in the database that the name has; `None` if there is none.
+    ///
+    /// # Errors
+    /// Those of the procedure.
+    fn call_system_procedure(
+        &self,
+        name: &ast::ObjectName,
+        arguments: &mut [Argument],
+        cx: &mut Cx<'_>,
+    ) -> Option<std::result::Result<i32, Stop>>;
+
+    /// Runs a DBCC command.
+    ///
+    /// # Errors
+    /// 2526 for an unknown command; else those of the command.
+    fn dbcc(&self, dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> std::result::Result<(), Stop>;
+
+    /// Runs RECONFIGURE: settings that sp_configure has changed come into use.
+    ///
+    /// # Errors
+    /// 5812 without the permission.
+    fn reconfigure(&self, cx: &mut Cx<'_>) -> std::result::Result<(), Stop>;
 }

@@ -27,7 +27,7 @@ enum Direction {
 const VALUES_SHOWN: usize = 100;
 
 impl Builder<'_> {
-    pub fn scan(&mut self, scan: &Scan) -> Op {
+    pub(crate) fn scan(&mut self, scan: &Scan) -> Op {
         let table = table_of(&scan.table);
         let [database, schema, name] = self.names.table(table);
         for (ordinal, register) in &scan.columns {
@@ -203,7 +203,7 @@ impl Builder<'_> {
     }
 
     /// Writes the `Object` of a table or of one of its indexes.
-    pub fn object(&self, op: &mut Op, table: &TableDef, index: Option<usize>) {
+    pub(crate) fn object(&self, op: &mut Op, table: &TableDef, index: Option<usize>) {
         let [database, schema, name] = self.names.table(table);
         op.before.push_str("<Object");
         for (key, value) in [("Database", &database), ("Schema", &schema), ("Table", &name)] {
@@ -227,7 +227,7 @@ impl Builder<'_> {
         op.before.push_str("/>");
     }
 
-    pub fn view(&mut self, view: &ViewScan) -> Op {
+    pub(crate) fn view(&mut self, view: &ViewScan) -> Op {
         let columns = view.view.columns();
         for (ordinal, register) in &view.columns {
             let column = Column {
@@ -243,7 +243,12 @@ impl Builder<'_> {
         self.function(&name, &view.arguments, &registers)
     }
 
-    pub fn function(&mut self, name: &str, arguments: &[Expr], registers: &[Register]) -> Op {
+    pub(crate) fn function(
+        &mut self,
+        name: &str,
+        arguments: &[Expr],
+        registers: &[Register],
+    ) -> Op {
         let kind = "Table-valued function";
         let mut op = Op::new(kind, kind, "TableValuedFunction");
         op.argue(&format!("OBJECT:({name})"));
@@ -262,7 +267,7 @@ impl Builder<'_> {
         op
     }
 
-    pub fn values(&mut self, values: &ValuesScan) -> Op {
+    pub(crate) fn values(&mut self, values: &ValuesScan) -> Op {
         for register in &values.registers {
             let column = self.names.fresh("Union");
             self.names.define(*register, column);
@@ -282,7 +287,7 @@ impl Builder<'_> {
         op
     }
 
-    pub fn aggregate(&mut self, aggregate: &Aggregate, executions: f64) -> Op {
+    pub(crate) fn aggregate(&mut self, aggregate: &Aggregate, executions: f64) -> Op {
         let input = self.node(&aggregate.input, executions);
         let is_scalar = aggregate.keys.is_empty();
         let mut op = if is_scalar {
@@ -342,7 +347,7 @@ impl Builder<'_> {
         shown
     }
 
-    pub fn window(&mut self, window: &Window, executions: f64) -> Op {
+    pub(crate) fn window(&mut self, window: &Window, executions: f64) -> Op {
         let input = self.node(&window.input, executions);
         if window.streams {
             return self.numbers(window, input);
@@ -382,7 +387,7 @@ impl Builder<'_> {
     }
 
     /// A table that is read once, and looked up by its keys from then on.
-    pub fn spool(&mut self, spool: &Spool) -> Op {
+    pub(crate) fn spool(&mut self, spool: &Spool) -> Op {
         let input = self.node(&spool.input, 1.0);
         let mut op = Op::new("Index Spool", "Eager Spool", "Spool");
         op.output = input.output.clone();
@@ -436,7 +441,7 @@ impl Builder<'_> {
         op
     }
 
-    pub fn sort(&mut self, sort: &Sort, executions: f64) -> Op {
+    pub(crate) fn sort(&mut self, sort: &Sort, executions: f64) -> Op {
         let input = self.node(&sort.input, executions);
         let mut op = match &sort.limit {
             None => Op::new("Sort", "Sort", "Sort"),
@@ -468,7 +473,7 @@ impl Builder<'_> {
         op
     }
 
-    pub fn distinct(&mut self, input: &Node, keys: &[Expr], executions: f64) -> Op {
+    pub(crate) fn distinct(&mut self, input: &Node, keys: &[Expr], executions: f64) -> Op {
         let input = self.node(input, executions);
         let mut op = Op::new("Hash Match", "Flow Distinct", "Hash");
         let keys: Vec<&Expr> = keys.iter().collect();
@@ -479,7 +484,7 @@ impl Builder<'_> {
         op
     }
 
-    pub fn limit(&mut self, limit: &Limit, executions: f64) -> Op {
+    pub(crate) fn limit(&mut self, limit: &Limit, executions: f64) -> Op {
         let input = self.node(&limit.input, executions);
         let mut op = Op::new("Top", "Top", "Top");
         op.attributes = format!(
@@ -505,7 +510,14 @@ impl Builder<'_> {
     }
 
     /// Adds an expression to an operator: `WORD:(text)`, and an element around its XML.
-    pub fn predicate(&mut self, op: &mut Op, word: &str, element: &str, expr: &Expr, part: Part) {
+    pub(crate) fn predicate(
+        &mut self,
+        op: &mut Op,
+        word: &str,
+        element: &str,
+        expr: &Expr,
+        part: Part,
+    ) {
         let text = self.names.text(expr);
         op.argue(&format!("{word}:({text})"));
         let side = |op: &mut Op, text: &str| match part {
@@ -518,7 +530,7 @@ impl Builder<'_> {
     }
 
     /// Writes an expression, and makes the operators of its subqueries.
-    pub fn scalar(&mut self, op: &mut Op, expr: &Expr, part: Part) {
+    pub(crate) fn scalar(&mut self, op: &mut Op, expr: &Expr, part: Part) {
         for query in subqueries(expr) {
             let subplan = self.query(query, op.rows.max(1.0));
             op.subplans.push(subplan);
@@ -531,7 +543,7 @@ impl Builder<'_> {
     }
 
     /// Adds computed columns.
-    pub fn define(&mut self, op: &mut Op, defined: &[(Column, &Expr)]) {
+    pub(crate) fn define(&mut self, op: &mut Op, defined: &[(Column, &Expr)]) {
         let texts: Vec<String> = defined
             .iter()
             .map(|(column, expr)| format!("{}={}", column.text(), self.names.text(expr)))
@@ -550,7 +562,7 @@ impl Builder<'_> {
     }
 
     /// Writes keys as columns.
-    pub fn key_columns(&mut self, op: &mut Op, element: &str, keys: &[&Expr]) {
+    pub(crate) fn key_columns(&mut self, op: &mut Op, element: &str, keys: &[&Expr]) {
         let _ = write!(op.before, "<{element}>");
         for key in keys {
             self.key_column(key).xml(&mut op.before);
@@ -567,11 +579,11 @@ impl Builder<'_> {
     }
 
     /// Returns the texts of expressions, with commas between them.
-    pub fn list(&mut self, exprs: &[&Expr]) -> String {
+    pub(crate) fn list(&mut self, exprs: &[&Expr]) -> String {
         exprs.iter().map(|e| self.names.text(e)).collect::<Vec<_>>().join(", ")
     }
 
-    pub fn columns(&mut self, registers: &[Register]) -> Vec<Column> {
+    pub(crate) fn columns(&mut self, registers: &[Register]) -> Vec<Column> {
         registers.iter().map(|r| self.names.of(*r)).collect()
     }
 

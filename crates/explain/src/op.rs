@@ -84,7 +84,7 @@ impl Op {
 
 /// Which part of an operator's XML an expression goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// Before the inputs.
     Before,
     /// Behind them.
@@ -92,7 +92,7 @@ pub enum Part {
 }
 
 /// Makes operators.
-pub struct Builder<'p> {
+pub(crate) struct Builder<'p> {
     pub names: Names<'p>,
     pub profile: Option<&'p Profile>,
     /// The parts that run on several schedulers.
@@ -101,14 +101,14 @@ pub struct Builder<'p> {
 
 impl Builder<'_> {
     /// Makes the operators of a query, with the computation of its output on top.
-    pub fn query(&mut self, query: &Query, executions: f64) -> Op {
+    pub(crate) fn query(&mut self, query: &Query, executions: f64) -> Op {
         let input = self.node(&query.root, executions);
         let exprs: Vec<&Expr> = query.output.iter().map(|c| &c.expr).collect();
         self.outputs(input, &exprs)
     }
 
     /// Puts a Compute Scalar over an operator, if what is asked of it is more than its columns.
-    pub fn outputs(&mut self, input: Op, exprs: &[&Expr]) -> Op {
+    pub(crate) fn outputs(&mut self, input: Op, exprs: &[&Expr]) -> Op {
         let columns = |names: &mut Names<'_>| -> Vec<Column> {
             exprs.iter().filter_map(|e| bare(e, names)).collect()
         };
@@ -128,7 +128,7 @@ impl Builder<'_> {
     }
 
     /// Makes an operator with all below it, which is opened so many times.
-    pub fn node(&mut self, node: &Node, executions: f64) -> Op {
+    pub(crate) fn node(&mut self, node: &Node, executions: f64) -> Op {
         let mut op = self.shape(node, executions);
         let Estimate { rows, row_bytes, cpu, io } = estimate(node);
         let below = |cost: fn(&Op) -> f64| -> f64 {
@@ -385,7 +385,7 @@ fn bare(expr: &Expr, names: &mut Names<'_>) -> Option<Column> {
 }
 
 /// Gives an operator that only adds columns what its input has.
-pub fn inherit(op: &mut Op, input: &Op) {
+pub(crate) fn inherit(op: &mut Op, input: &Op) {
     (op.rows, op.row_bytes, op.executions) = (input.rows, input.row_bytes, input.executions);
     op.cost = input.cost;
     op.actual = input.actual.map(|actual| Actual { reads: None, segments: None, ..actual });

@@ -15,7 +15,7 @@ const NAMESPACE: &str = "http://schemas.microsoft.com/sqlserver/2004/07/showplan
 const VERSION: &str = "1.564";
 
 /// Escapes text for an attribute. Characters that XML cannot hold are left out.
-pub fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -34,13 +34,13 @@ pub fn escape(text: &str) -> String {
 }
 
 /// Writes an attribute, with the blank before it.
-pub fn attribute(name: &str, value: &str, out: &mut String) {
+pub(crate) fn attribute(name: &str, value: &str, out: &mut String) {
     // A String takes all that is written, here and below.
     let _ = write!(out, " {name}=\"{}\"", escape(value));
 }
 
 /// Writes a number as the documents have it: six digits, without zeros at the end.
-pub fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     if value != 0.0 && value.abs() < 1e-4 {
         return format!("{value:.5e}");
     }
@@ -49,7 +49,7 @@ pub fn number(value: f64) -> String {
 }
 
 /// Makes the document of a batch's statements.
-pub fn document(statements: &[Shown], build: &str) -> String {
+pub(crate) fn document(statements: &[Shown], build: &str) -> String {
     let mut out = format!("<ShowPlanXML xmlns=\"{NAMESPACE}\" Version=\"{VERSION}\"");
     attribute("Build", build, &mut out);
     out.push_str("><BatchSequence><Batch><Statements>");

@@ -14,6 +14,7 @@ pub mod binding;
 pub mod column;
 pub mod configurations;
 pub mod counters;
+pub mod documented_procedures;
 pub mod format;
 pub mod function;
 pub mod ledger;

@@ -7,12 +7,12 @@ use types::{Bytes, Error, Msg, Value};
 use crate::catalog::name::Name;
 use crate::catalog::security::Copies;
 use crate::catalog::{Catalog, Database, Login, Weakness, password, weakness};
-use crate::exec::ddl::user_access;
-use crate::security::Rights;
 use crate::session::cache::ProgramCache;
 use crate::session::state::SessionScratch;
 use crate::session::{LoginRequest, Options, SessionState};
 use crate::stats::{Live, Meter};
+use ::catalog::security::Rights;
+use ::ddl::user_access;
 use ::session::event::emit;
 use ::session::instance::{Answer, Instance, SessionCounters as Counters};
 
@@ -148,7 +148,7 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
         database_counters,
         programs: ProgramCache::default(),
         compile_ns: 0,
-        grant: Arc::new(crate::exec::grant::Grant::new(&instance.workspace, &cancel)),
+        grant: Arc::new(::executor::grant::Grant::new(&instance.workspace, &cancel)),
         books: Arc::default(),
         meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
         scratch: SessionScratch::default(),

@@ -2,13 +2,13 @@
 
 use types::{Msg, Value};
 
-use crate::exec::host::HOST;
-use crate::exec::run::{Stop, transactions};
-use crate::exec::{Cx, Frame};
+use crate::host::HOST;
 use crate::session::deferred::Deferred;
 use crate::session::{BeginNext, Session, TransactionRequest};
 use crate::sink::{ColumnInfo, Command, DoneKind, ResultSink, Sent};
+use ::executor::{Cx, Frame};
 use ::session::event::emit::{self, request};
+use interpreter::{Stop, transactions};
 
 impl Session {
     /// Runs a transaction manager request, its final `done` included.
@@ -96,13 +96,13 @@ impl Session {
         };
         let mut frame = Frame::default();
         let mut cx = Cx::new(HOST, &mut self.state, &mut frame, sink);
-        let result = match crate::exec::insert_bulk::bulk_insert(&announced, columns, rows, &mut cx)
+        let result = match interpreter::insert_bulk::bulk_insert(&announced, columns, rows, &mut cx)
         {
             Ok(result) => result,
-            Err(error) => return Err(crate::exec::run::load_failed(error, &mut cx)),
+            Err(error) => return Err(interpreter::load_failed(error, &mut cx)),
         };
         cx.session.row_count = result.rows;
-        crate::exec::run::ended(&mut cx, Command::BULK_INSERT, Some(result.rows))?;
+        interpreter::ended(&mut cx, Command::BULK_INSERT, Some(result.rows))?;
         Ok(())
     }
 }

@@ -7,6 +7,7 @@
 mod login;
 mod manage;
 mod pump;
+mod rpc;
 
 pub use ::session::*;
 

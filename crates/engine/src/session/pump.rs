@@ -6,9 +6,7 @@ use sos::ledger::{self, Label, SessionBooks};
 use storage::lock::LockScope;
 use types::{Error, Msg};
 
-use crate::exec::host::HOST;
-use crate::exec::run::{Runner, Stop, transactions};
-use crate::exec::{Cx, Frame};
+use crate::host::HOST;
 use crate::plan::program::Program;
 use crate::session::Entry;
 use crate::session::deferred::Deferred;
@@ -18,11 +16,13 @@ use crate::session::{
     Admission, LoginRequest, Options, Reset, Rpc, SessionState, login, session_number,
 };
 use crate::sink::{Command, Done, DoneKind, ResultSink, Sent};
+use ::executor::{Cx, Frame};
 use ::explain::Explain;
 use ::session::event::context;
 use ::session::event::emit::error::Receiver;
 use ::session::event::emit::{self, request};
 use ::session::instance::{Instance, SessionCard, SessionCounter};
+use interpreter::{Runner, Stop, transactions};
 
 /// One connection's session.
 pub struct Session {
@@ -169,7 +169,7 @@ impl Session {
         cx.frame.scope_identity = cx.session.scope_identity.take();
         let runner = Runner { program, procedure: "" };
         let told = match cx.session.options.explain.has(Explain::TIME) {
-            true => crate::exec::run::observe::parse_time(&mut cx),
+            true => interpreter::observe::parse_time(&mut cx),
             false => Ok(()),
         };
         // A mistake of the text is no error of a statement.
@@ -200,7 +200,7 @@ impl Session {
         if watched.asks_for_outputs() {
             sink.keep_outputs();
         }
-        let outcome = crate::proc::rpc::run(rpc, &mut self.state, &mut sink);
+        let outcome = crate::session::rpc::run(rpc, &mut self.state, &mut sink);
         request::rpc_completed(&self.state, watched, sink.outputs(), &outcome);
         let failed = outcome.is_err();
         self.end_request(outcome, &mut sink)?;
@@ -221,7 +221,7 @@ impl Session {
     /// [`crate::sink::Disconnected`] if the sink said so; the session is reset all the same.
     pub fn reset(&mut self, reset: Reset, sink: &mut dyn ResultSink) -> Sent {
         emit::session::logout(&self.state, self.state.pooled.since, true);
-        let told = crate::exec::reset::reset(&mut self.state, reset, sink);
+        let told = ::executor::reset::reset(&mut self.state, reset, sink);
         self.state.pooled =
             Pooled { reset: request::reset_key(reset), since: self.state.meter.live().started() };
         emit::session::login(&self.state, true);

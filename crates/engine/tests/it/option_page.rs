@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use compile::shape::index_option::INDEX_OPTIONS;
+use ddl::database_option::{HARMLESS, OFF_ONLY, REFUSED, WORDS};
 use engine::bind::hint::{Effect, QUERY_HINTS, USE_HINTS};
-use engine::exec::ddl::database_option::{HARMLESS, OFF_ONLY, REFUSED, WORDS};
 use tsql::QuotedIdentifier;
 use tsql::ast::{Statement, StatementKind};
 

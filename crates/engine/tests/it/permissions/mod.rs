@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::instance::Instance;
-use engine::security::asked::{self, Kind, Line};
+use engine::permissions::{self as asked, Kind, Line};
 use engine::session::Session;
 
 use crate::client::{Answer, batch, instance, login};
@@ -192,7 +192,7 @@ const HEADINGS: [(Kind, &str); 5] = [
 
 const INTRODUCTION: &str = "# What everything asks for
 
-Made by `make permissions` from the engine's registry (crates/engine/src/security/asked.rs) and the cases of its test
+Made by `make permissions` from the engine's registry (crates/engine/src/permissions.rs) and the cases of its test
 (crates/engine/tests/it/permissions), which runs each text as a user without rights and then after each GRANT. *Refused
 with* has the error without rights; *runs with* has the grants of the test.
 

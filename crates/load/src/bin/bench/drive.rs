@@ -3,7 +3,7 @@
 //!
 //! The server is whatever `--server` starts, such as a script around valgrind. `DBCC USEROPTIONS` comes
 //! before the measured requests, and again behind them, so that the tool can tell them from what
-//! prepares them: `--dump-before='engine::proc::dbcc::run'` makes callgrind's second dump theirs.
+//! prepares them: `--dump-before='procedures::dbcc::run'` makes callgrind's second dump theirs.
 
 use std::path::PathBuf;
 

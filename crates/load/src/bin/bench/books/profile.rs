@@ -22,7 +22,7 @@ const SHARE_MIN: f64 = 0.002;
 
 /// What the ledger calls the work of a function: the first rule that fits the innermost function that
 /// any rule fits. Functions without a rule belong to their caller, as they do under a label.
-const RULES: [(&str, &str); 35] = [
+const RULES: [(&str, &str); 39] = [
     ("sos::ledger", "observation: observing"),
     ("views::", "user: view"),
     ("tds::response", "user: encode"),
@@ -47,6 +47,10 @@ const RULES: [(&str, &str); 35] = [
     ("storage::", "user: row"),
     ("engine::", "user: execute"),
     ("executor::", "user: execute"),
+    ("interpreter::", "user: execute"),
+    ("procedures::", "user: execute"),
+    ("ddl::", "user: execute"),
+    ("explain::", "user: execute"),
     ("vectorized::", "user: execute"),
     ("metadata::", "user: execute"),
     ("compile::", "user: execute"),
@@ -140,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_stack_belongs_to_its_innermost_known_function() {
-        let outer = ("5c", "engine::exec::run::statement");
+        let outer = ("5c", "interpreter::Runner::statement");
         let found = |inner: &[(&str, &str)]| place(&stack(&[inner, &[outer]].concat()));
         assert_eq!(found(&[]), "user: execute");
         assert_eq!(found(&[("7f", "__memmove_avx")]), "user: execute");

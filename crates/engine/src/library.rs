@@ -1,0 +1,93 @@
+//! The library: scalar functions, system views and system procedures by name, as the binder finds them.
+
+pub(crate) use functions::Function;
+
+use crate::catalog::name::Name;
+use crate::plan::view::Library;
+use metadata::SystemView;
+
+/// All scalar functions.
+fn scalars() -> impl Iterator<Item = &'static Function> {
+    functions::SCALARS.iter().chain(metadata::function::OF_SESSION).flat_map(|list| list.iter())
+}
+
+/// Finds a scalar function by its upper-case name (`@@` names included).
+pub fn find(name: &str) -> Option<&'static Function> {
+    scalars().find(|f| f.name == name)
+}
+
+/// Functions and views as the binder finds them.
+pub(crate) const LIBRARY: &dyn Library = &Built;
+
+struct Built;
+
+impl Library for Built {
+    fn scalar(&self, name: &str) -> Option<&'static Function> {
+        find(name)
+    }
+
+    fn view(&self, schema: &str, name: &str) -> Option<&'static dyn plan::view::SystemView> {
+        find_view(schema, name).map(|view| view as &dyn plan::view::SystemView)
+    }
+
+    fn views(&self) -> Box<dyn Iterator<Item = (i32, &'static dyn plan::view::SystemView)>> {
+        Box::new(views().map(|(id, view)| (id, view as &dyn plan::view::SystemView)))
+    }
+
+    fn procedure(&self, id: u16) -> Option<&'static str> {
+        ::procedures::find_by_id(id).ok().map(|procedure| procedure.name)
+    }
+
+    fn known_but_missing(&self, database: &str, schema: &str, name: &str) -> Option<String> {
+        views::known_but_missing(database, schema, name)
+    }
+}
+
+/// Iterates over the names of all functions.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let aggregates = functions::AGGREGATES.iter().flat_map(|list| list.iter()).map(|f| f.name);
+    let tables = functions::TABLES.iter().flat_map(|list| list.iter()).map(|f| f.name);
+    scalars().map(|f| f.name).chain(aggregates).chain(tables)
+}
+
+/// Returns every scalar function: what holds for all of them is tested over it.
+#[cfg(test)]
+pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
+    scalars()
+}
+
+/// Finds a system view by schema and name. Compatibility views (`sysobjects`) need no schema, and may
+/// be asked for under `dbo` as well.
+fn find_view(schema: &str, name: &str) -> Option<&'static SystemView> {
+    let found = |v: &&SystemView| {
+        Name::same(v.name, name)
+            && (Name::same(v.schema, schema)
+                || (v.schema.is_empty()
+                    && (Name::same(schema, "sys") || Name::same(schema, "dbo"))))
+    };
+    registered().find(found)
+}
+
+fn registered() -> impl Iterator<Item = &'static SystemView> {
+    views::VIEWS.iter().flat_map(|list| list.iter()).chain(procedures::VIEWS).copied()
+}
+
+/// Iterates over all system views with their object ids, which lie below those of temporary tables.
+pub(crate) fn views() -> impl Iterator<Item = (i32, &'static SystemView)> {
+    (SYSTEM_VIEW_ID..).zip(registered())
+}
+
+/// Object id of the first system view.
+const SYSTEM_VIEW_ID: i32 = -1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_is_known_to_be_missing_is_sorted_and_not_in_the_library() {
+        assert!(functions::KNOWN_BUT_MISSING.is_sorted());
+        for name in functions::KNOWN_BUT_MISSING {
+            let known = super::find(name).is_some() || functions::find_aggregate(name).is_some();
+            assert!(!known, "{name} is supported");
+        }
+    }
+}

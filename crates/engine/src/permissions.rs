@@ -1,0 +1,327 @@
+//! What everything asks for, a line for each kind of statement, system procedure, DBCC command, function and view:
+//! docs/permissions.md is made from it.
+//!
+//! A new kind of statement does not compile without its line. A new procedure, or a view or function that is not in
+//! its registry's rule, fails the test of the page. `tests/it/permissions.rs` runs each line as a user without rights
+//! and as one with exactly the permission.
+
+use tsql::ast::{DropKind, PrincipalKind, StatementKind};
+
+use crate::library;
+use ::catalog::security::{State, state_of};
+use ::procedures::dbcc;
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A statement.
+    Statement,
+    /// A system procedure.
+    Procedure,
+    /// A DBCC command.
+    Dbcc,
+    /// A function of the system.
+    Function,
+    /// A system view.
+    View,
+}
+
+/// A line.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What it is about.
+    pub kind: Kind,
+    /// The name.
+    pub name: &'static str,
+    /// What it asks for; empty for nothing.
+    pub asks: &'static str,
+}
+
+/// Declares the lines of an enum of the syntax tree: a match without a rest, and a list.
+macro_rules! lines {
+    ($(#[$doc:meta])* $list:ident, $name_of:ident($of:ident) { $($variant:ident => $name:literal, $asks:literal;)* }) => {
+        $(#[$doc])*
+        pub static $list: &[(&str, &str)] = &[$(($name, $asks)),*];
+
+        /// Returns the name that the lines have for it.
+        pub fn $name_of(kind: &$of) -> &'static str {
+            match kind {
+                $($of::$variant { .. } => $name,)*
+            }
+        }
+    };
+}
+
+lines! {
+    /// Every kind of statement, in the order of the syntax tree.
+    STATEMENTS, statement_name(StatementKind) {
+        Select => "SELECT", "SELECT on each table, view and table-valued function or the columns read, EXECUTE on functions, UPDATE on sequences; INTO: as CREATE TABLE; OPENROWSET(BULK ..): ADMINISTER BULK OPERATIONS";
+        Insert => "INSERT", "INSERT";
+        Update => "UPDATE", "UPDATE on the table or the columns changed, SELECT on what is read";
+        Delete => "DELETE", "DELETE, SELECT on what is read";
+        Merge => "MERGE", "SELECT, and what its actions ask for";
+        Truncate => "TRUNCATE TABLE", "ALTER on the table";
+        InsertBulk => "INSERT BULK", "INSERT, and ALTER on the table where there are constraints without CHECK_CONSTRAINTS, triggers without FIRE_TRIGGERS, or values of the identity column";
+        BulkInsert => "BULK INSERT", "ADMINISTER BULK OPERATIONS and INSERT; ALTER on the table as for INSERT BULK";
+        ReadText => "READTEXT", "SELECT";
+        Declare => "DECLARE", "";
+        SetVariable => "SET @variable", "";
+        SetOption => "SET", "IDENTITY_INSERT: ALTER on the table; SHOWPLAN_.., STATISTICS XML and PROFILE: SHOWPLAN in the database, when a statement is shown";
+        Block => "BEGIN .. END", "";
+        AtomicBlock => "BEGIN ATOMIC", "";
+        If => "IF", "";
+        While => "WHILE", "";
+        Break => "BREAK", "";
+        Continue => "CONTINUE", "";
+        Return => "RETURN", "";
+        Label => "label:", "";
+        Goto => "GOTO", "";
+        WaitFor => "WAITFOR", "";
+        TryCatch => "TRY .. CATCH", "";
+        Throw => "THROW", "";
+        RaisError => "RAISERROR", "WITH LOG or severity 19 and more: ALTER TRACE";
+        Print => "PRINT", "";
+        Execute => "EXECUTE procedure", "EXECUTE on the procedure";
+        ExecuteString => "EXECUTE ('..')", "what the text asks for; AS USER, AS LOGIN: IMPERSONATE";
+        ExecuteAs => "EXECUTE AS", "IMPERSONATE on the user or login";
+        Revert => "REVERT", "";
+        Transaction => "BEGIN, COMMIT, ROLLBACK, SAVE TRANSACTION", "";
+        DeclareCursor => "DECLARE CURSOR", "what its query asks for, when it is opened";
+        OpenCursor => "OPEN", "what the query asks for";
+        Fetch => "FETCH", "";
+        CloseCursor => "CLOSE", "";
+        DeallocateCursor => "DEALLOCATE", "";
+        CreateDatabase => "CREATE DATABASE", "CREATE DATABASE in master, CREATE ANY DATABASE or ALTER ANY DATABASE";
+        AlterDatabase => "ALTER DATABASE", "ALTER on the database or ALTER ANY DATABASE; SCOPED CONFIGURATION: ALTER ANY DATABASE SCOPED CONFIGURATION";
+        CreateSchema => "CREATE SCHEMA", "CREATE SCHEMA; AUTHORIZATION: IMPERSONATE on the owner, or being a member of it";
+        AlterSchema => "ALTER SCHEMA .. TRANSFER", "ALTER on the schema, CONTROL on what is moved";
+        CreateTable => "CREATE TABLE", "CREATE TABLE, and ALTER on the schema; REFERENCES on the tables of foreign keys";
+        AlterTable => "ALTER TABLE", "ALTER on the table; REFERENCES on the tables of foreign keys";
+        CreateIndex => "CREATE INDEX", "ALTER on the table";
+        AlterIndex => "ALTER INDEX", "ALTER on the table";
+        CreateView => "CREATE VIEW, ALTER VIEW", "CREATE VIEW, and ALTER on the schema; ALTER: ALTER on the view";
+        CreateProcedure => "CREATE PROCEDURE, ALTER PROCEDURE", "CREATE PROCEDURE, and ALTER on the schema; ALTER: ALTER on the procedure; EXECUTE AS: IMPERSONATE";
+        CreateFunction => "CREATE FUNCTION, ALTER FUNCTION", "CREATE FUNCTION, and ALTER on the schema; ALTER: ALTER on the function";
+        CreateTrigger => "CREATE TRIGGER, ALTER TRIGGER", "ALTER on the table; ON DATABASE: ALTER ANY DATABASE DDL TRIGGER; ON ALL SERVER: CONTROL SERVER";
+        EnableTrigger => "ENABLE TRIGGER, DISABLE TRIGGER", "as CREATE TRIGGER";
+        CreateType => "CREATE TYPE", "CREATE TYPE, and ALTER on the schema";
+        CreateSequence => "CREATE SEQUENCE, ALTER SEQUENCE", "CREATE SEQUENCE on the database or the schema, or ALTER on the schema; ALTER: ALTER on the sequence";
+        CreateSynonym => "CREATE SYNONYM", "CREATE SYNONYM, and ALTER on the schema";
+        CreateExternal => "CREATE EXTERNAL DATA SOURCE, FILE FORMAT", "ALTER ANY EXTERNAL DATA SOURCE and ADMINISTER BULK OPERATIONS, or ALTER ANY EXTERNAL FILE FORMAT";
+        CreateExternalTable => "CREATE EXTERNAL TABLE", "CREATE TABLE, ALTER ANY EXTERNAL DATA SOURCE, ALTER ANY EXTERNAL FILE FORMAT, ADMINISTER DATABASE BULK OPERATIONS, and ALTER on the schema";
+        CreateStatistics => "CREATE STATISTICS", "ALTER on the table";
+        UpdateStatistics => "UPDATE STATISTICS", "ALTER on the table";
+        Drop => "DROP", "as the lines of the kinds of DROP say";
+        DropIndex => "DROP INDEX", "ALTER on the table";
+        Principal => "CREATE and ALTER LOGIN, USER, ROLE, SERVER ROLE", "as the lines of their kinds say";
+        Permission => "GRANT, DENY, REVOKE", "CONTROL on what the permission is about, the permission WITH GRANT OPTION (not for DENY), or db_securityadmin; of the server: ALTER ANY LOGIN; AS: being that principal, being a member of it, or IMPERSONATE";
+        AlterAuthorization => "ALTER AUTHORIZATION", "TAKE OWNERSHIP, and IMPERSONATE on the owner or being a member of it";
+        CreateEventSession => "CREATE EVENT SESSION", "ALTER ANY EVENT SESSION";
+        AlterEventSession => "ALTER EVENT SESSION", "ALTER ANY EVENT SESSION";
+        DropEventSession => "DROP EVENT SESSION", "ALTER ANY EVENT SESSION";
+        Use => "USE", "a user in the database, or that it lets guests in";
+        Dbcc => "DBCC", "as the lines of its commands say";
+        Kill => "KILL", "ALTER ANY CONNECTION";
+        Checkpoint => "CHECKPOINT", "CHECKPOINT";
+        Reconfigure => "RECONFIGURE", "ALTER SETTINGS";
+        Unsupported => "statements that are not supported", "";
+    }
+}
+
+lines! {
+    /// Every kind of DROP.
+    DROPS, drop_name(DropKind) {
+        Database => "DROP DATABASE", "CONTROL on the database, or ALTER ANY DATABASE";
+        Default => "DROP DEFAULT", "";
+        ExternalDataSource => "DROP EXTERNAL DATA SOURCE", "ALTER ANY EXTERNAL DATA SOURCE";
+        ExternalFileFormat => "DROP EXTERNAL FILE FORMAT", "ALTER ANY EXTERNAL FILE FORMAT";
+        ExternalTable => "DROP EXTERNAL TABLE", "ALTER on the schema, or CONTROL on the table";
+        Function => "DROP FUNCTION", "ALTER on the schema, or CONTROL on the function";
+        Login => "DROP LOGIN", "ALTER ANY LOGIN, or ALTER on the login; a sysadmin's: CONTROL SERVER";
+        Procedure => "DROP PROCEDURE", "ALTER on the schema, or CONTROL on the procedure";
+        Role => "DROP ROLE", "ALTER ANY ROLE, or ALTER on the role";
+        Rule => "DROP RULE", "";
+        Schema => "DROP SCHEMA", "CONTROL on the schema, or ALTER ANY SCHEMA";
+        Sequence => "DROP SEQUENCE", "ALTER on the schema, or CONTROL on the sequence";
+        ServerRole => "DROP SERVER ROLE", "";
+        Statistics => "DROP STATISTICS", "ALTER on the table";
+        Synonym => "DROP SYNONYM", "ALTER on the schema, or CONTROL on the synonym";
+        Table => "DROP TABLE", "ALTER on the schema, or CONTROL on the table";
+        Trigger => "DROP TRIGGER", "ALTER on the table; of a database or the server: as CREATE TRIGGER";
+        Type => "DROP TYPE", "ALTER on the schema";
+        User => "DROP USER", "ALTER ANY USER";
+        View => "DROP VIEW", "ALTER on the schema, or CONTROL on the view";
+    }
+}
+
+lines! {
+    /// Every kind of principal, as CREATE and ALTER have them.
+    PRINCIPALS, principal_name(PrincipalKind) {
+        Role => "CREATE ROLE, ALTER ROLE", "CREATE ROLE; ALTER: ALTER ANY ROLE, or ALTER on the role; members of fixed roles: db_owner";
+        ServerRole => "ALTER SERVER ROLE", "being a member of the role";
+        ApplicationRole => "CREATE APPLICATION ROLE", "ALTER ANY APPLICATION ROLE";
+        User => "CREATE USER, ALTER USER", "ALTER ANY USER";
+        Login => "CREATE LOGIN, ALTER LOGIN", "ALTER ANY LOGIN, or ALTER on the login; a sysadmin's: CONTROL SERVER; one's own password: the old one, one's own database and language: nothing";
+    }
+}
+
+/// System procedures that ask for something; the others ask for nothing, or for what the statements ask that they are
+/// given or are made of.
+pub static PROCEDURES: &[(&str, &str)] = &[
+    ("sp_addextendedproperty", ALTER_PROPERTY),
+    ("sp_addlogin", "as CREATE LOGIN"),
+    ("sp_addmessage", SERVER_ADMIN),
+    ("sp_addrole", "as CREATE ROLE"),
+    ("sp_addrolemember", "as ALTER ROLE"),
+    ("sp_addsrvrolemember", "as ALTER SERVER ROLE"),
+    ("sp_adduser", "as CREATE USER"),
+    ("sp_altermessage", SERVER_ADMIN),
+    ("sp_changedbowner", "as ALTER AUTHORIZATION"),
+    ("sp_configure", "ALTER SETTINGS, to change something"),
+    ("sp_cursoropen", GIVEN),
+    ("sp_cursorprepexec", GIVEN),
+    ("sp_defaultdb", "as ALTER LOGIN"),
+    ("sp_describe_first_result_set", GIVEN),
+    ("sp_dropextendedproperty", ALTER_PROPERTY),
+    ("sp_droplogin", "as DROP LOGIN"),
+    ("sp_dropmessage", SERVER_ADMIN),
+    ("sp_droprole", "as DROP ROLE"),
+    ("sp_droprolemember", "as ALTER ROLE"),
+    ("sp_dropsrvrolemember", "as ALTER SERVER ROLE"),
+    ("sp_dropuser", "as DROP USER"),
+    ("sp_executesql", GIVEN),
+    ("sp_grantdbaccess", "as CREATE USER"),
+    ("sp_helplogins", "securityadmin"),
+    ("sp_lock", "VIEW SERVER STATE"),
+    ("sp_msforeachdb", GIVEN),
+    ("sp_msforeachtable", GIVEN),
+    ("sp_password", "as ALTER LOGIN"),
+    ("sp_prepexec", GIVEN),
+    ("sp_recompile", "ALTER on the object"),
+    ("sp_refreshsqlmodule", "ALTER on the module"),
+    ("sp_refreshview", "ALTER on the view"),
+    ("sp_rename", "ALTER on the object, of a type on its schema"),
+    ("sp_revokedbaccess", "as DROP USER"),
+    ("sp_sequence_get_range", "UPDATE on the sequence"),
+    ("sp_updateextendedproperty", ALTER_PROPERTY),
+    ("sp_updatestats", "db_owner"),
+    ("sp_xtp_control_proc_exec_stats", "sysadmin"),
+    ("sp_xtp_control_query_exec_stats", "sysadmin"),
+];
+
+const ALTER_PROPERTY: &str = "ALTER on what it is attached to, of a type on its schema";
+const SERVER_ADMIN: &str = "serveradmin";
+const GIVEN: &str = "what the statements ask for that it is given";
+
+/// System procedures that ask for nothing.
+pub static OPEN_PROCEDURES: &[&str] = &[
+    "sp_column_privileges",
+    "sp_columns",
+    "sp_columns_100",
+    "sp_cursorclose",
+    "sp_cursorexecute",
+    "sp_cursorfetch",
+    "sp_cursoroption",
+    "sp_cursorprepare",
+    "sp_cursorunprepare",
+    "sp_databases",
+    "sp_datatype_info",
+    "sp_datatype_info_100",
+    "sp_describe_undeclared_parameters",
+    "sp_execute",
+    "sp_fkeys",
+    "sp_getapplock",
+    "sp_help",
+    "sp_helpconstraint",
+    "sp_helpdb",
+    "sp_helpfile",
+    "sp_helpfilegroup",
+    "sp_helpindex",
+    "sp_helplanguage",
+    "sp_helprole",
+    "sp_helprolemember",
+    "sp_helprotect",
+    "sp_helpsrvrole",
+    "sp_helpsrvrolemember",
+    "sp_helptext",
+    "sp_helptrigger",
+    "sp_helpuser",
+    "sp_pkeys",
+    "sp_prepare",
+    "sp_prepexecrpc",
+    "sp_releaseapplock",
+    "sp_reset_connection",
+    "sp_server_info",
+    "sp_set_session_context",
+    "sp_spaceused",
+    "sp_special_columns",
+    "sp_special_columns_100",
+    "sp_sproc_columns",
+    "sp_sproc_columns_100",
+    "sp_statistics",
+    "sp_statistics_100",
+    "sp_stored_procedures",
+    "sp_table_privileges",
+    "sp_tablecollations_100",
+    "sp_tables",
+    "sp_unprepare",
+    "sp_who",
+    "sp_who2",
+    "sp_xml_preparedocument",
+    "sp_xml_removedocument",
+    "xp_msver",
+];
+
+/// Functions that ask for something; a scalar function of the system that does not give what it would need a permission
+/// for is NULL.
+pub static FUNCTIONS: &[(&str, &str)] =
+    &[("LOGINPROPERTY", "CONTROL SERVER for PasswordHash, which is NULL without")];
+
+/// What the views ask for that show the state of the server.
+const VIEW_STATE: &str = "VIEW SERVER STATE";
+/// What those ask for that show the state of a database.
+const VIEW_DATABASE_STATE: &str = "VIEW DATABASE STATE";
+/// Of the rows that a view shows without it.
+const OR_NOTHING: &str = "VIEW DATABASE STATE; without it there are no rows";
+const OR_READ: &str = "VIEW DATABASE STATE, but for tables that one may SELECT";
+const OF_TABLE: &str = "SELECT on the table; without it there are no rows";
+/// Of these views, the rows that a session sees without it.
+const OWN_SESSION: &str = "VIEW SERVER STATE, but for one's own session";
+
+/// Iterates over all lines, sorted by kind.
+pub fn lines() -> impl Iterator<Item = Line> {
+    let line = |kind| move |&(name, asks): &(&'static str, &'static str)| Line { kind, name, asks };
+    let statements = STATEMENTS.iter().chain(DROPS).chain(PRINCIPALS).map(line(Kind::Statement));
+    let open = OPEN_PROCEDURES.iter().map(|name| Line { kind: Kind::Procedure, name, asks: "" });
+    let procedures = PROCEDURES.iter().map(line(Kind::Procedure)).chain(open);
+    let commands = dbcc::COMMANDS.iter().map(|command| Line {
+        kind: Kind::Dbcc,
+        name: command.name,
+        asks: command.asks.text(),
+    });
+    let functions = library::names().map(|name| {
+        let found = FUNCTIONS.iter().find(|(asking, _)| *asking == name);
+        Line { kind: Kind::Function, name, asks: found.map_or("", |(_, asks)| asks) }
+    });
+    let views = library::views().map(|(_, view)| Line {
+        kind: Kind::View,
+        name: view.name,
+        asks: match view.name {
+            "dm_exec_input_buffer" | "dm_exec_requests" | "dm_exec_sessions" => OWN_SESSION,
+            "dm_db_stats_properties" => OF_TABLE,
+            "dm_db_xtp_memory_consumers" => OR_NOTHING,
+            "dm_db_xtp_table_memory_stats" => OR_READ,
+            name => match state_of(name) {
+                State::Server => VIEW_STATE,
+                State::Database => VIEW_DATABASE_STATE,
+                State::None => "",
+            },
+        },
+    });
+    statements.chain(procedures).chain(commands).chain(functions).chain(views)
+}
+
+/// Iterates over the names of all system procedures but that of debug builds.
+pub fn procedure_names() -> impl Iterator<Item = &'static str> {
+    procedures::names()
+}

@@ -1,0 +1,246 @@
+//! RPC requests: a system procedure by name or ProcID, or a stored procedure by name.
+
+use std::sync::Arc;
+
+use sos::ledger::{self, Label};
+use types::{DataType, Msg};
+
+use crate::bind::fragment::parse_procedure_name;
+use crate::catalog::ProcedureDef;
+use crate::host::HOST;
+use crate::plan::program::Program;
+use crate::session::{Entry, ProgramKey, Rpc, RpcParameter, RpcTarget, SessionState};
+use crate::sink::{ColumnInfo, ResultSink, Traits};
+use ::executor::{Cx, Frame};
+use ::procedures::{enter_named, find, find_by_id, find_of_drivers};
+use interpreter::table_parameter::make_table;
+use interpreter::{
+    Argument, Invocation, Stop, TableArgument, as_declared, check_execute, find_parameter, invoke,
+    not_found, resolve_procedure,
+};
+
+/// Runs an RPC: results, RETURNSTATUS, RETURNVALUEs; the final `done` is the caller's.
+pub(crate) fn run(
+    rpc: Rpc<'_>,
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
+    let name = match rpc.target {
+        RpcTarget::Id(id) => {
+            let system = find_by_id(id)?;
+            return run_system(system, rpc.parameters, session, sink);
+        }
+        RpcTarget::Name(name) => name,
+    };
+    // No procedure of a user hides one of the system's.
+    if let Some(system) = find_of_drivers(name) {
+        return run_system(system, rpc.parameters, session, sink);
+    }
+    // The hot path: a procedure that this session has called before, by the same spelling.
+    let key = session.text_key(&[b"rpc", name.as_bytes()]);
+    let version = session.catalog.version;
+    let cached = session.programs.take(key, version).filter(|e| &*e.text == name.as_bytes());
+    if let Some(Entry { procedure: Some(procedure), text, program }) = cached {
+        let call = Callee { key, text, procedure, program };
+        return run_stored(call, rpc.parameters, session, sink);
+    }
+    let parsed = parse_procedure_name(name).map_err(|_| not_found(name))?;
+    if let Some(system) = find(&parsed) {
+        let outer = enter_named(&parsed, session)?;
+        let ran = run_system(system, rpc.parameters, session, sink);
+        if let Some(outer) = outer {
+            session.enter_database(outer);
+        }
+        return ran;
+    }
+    let Some(procedure) = resolve_procedure(session, &parsed) else {
+        return Err(::procedures::missing(&parsed));
+    };
+    // Once for a version of the catalog: the key that it is kept under is of this login.
+    check_execute(session, &procedure, None)?;
+    let program = ::compile::take_program_of(session, &procedure)?;
+    let call = Callee { key, text: name.as_bytes().into(), procedure, program };
+    run_stored(call, rpc.parameters, session, sink)
+}
+
+/// A procedure that was found, taken apart so that no count of it is written while it runs.
+struct Callee {
+    key: ProgramKey,
+    text: Arc<[u8]>,
+    procedure: Arc<ProcedureDef>,
+    program: Arc<Program>,
+}
+
+fn run_stored(
+    callee: Callee,
+    parameters: &mut [RpcParameter],
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
+    let mut arguments = std::mem::take(&mut session.scratch.arguments);
+    let mut places = std::mem::take(&mut session.scratch.places);
+    let outcome = take_arguments(parameters, &mut arguments)
+        .and_then(|()| call_stored(callee, (&mut arguments, &mut places), session, sink));
+    // The names' memory is the server's.
+    for (parameter, argument) in parameters.iter_mut().zip(arguments.drain(..)) {
+        parameter.name = argument.name;
+    }
+    session.scratch.arguments = arguments;
+    session.scratch.places = places;
+    outcome
+}
+
+fn call_stored(
+    callee: Callee,
+    (arguments, places): (&mut [Argument], &mut Vec<usize>),
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
+    let Callee { key, text, procedure, program } = callee;
+    make_tables(&procedure, arguments, session, sink)?;
+    let mut call = Invocation::bind(session, procedure, program, arguments, places)?;
+    let mut frame = Frame::default();
+    let outcome = {
+        let mut cx = Cx::new(HOST, session, &mut frame, sink);
+        cx.take_buffers();
+        let outcome = invoke(&mut call, &mut cx);
+        cx.keep_buffers();
+        outcome
+    };
+    let sent = match outcome {
+        Ok(status) => send_results(status, &call, (arguments, places), session, sink),
+        Err(stop) => Err(stop),
+    };
+    let Invocation { procedure, program, frame } = call;
+    session.scratch.keep_variables(frame.variables);
+    session.programs.put(key, Entry { procedure: Some(procedure), text, program });
+    sent
+}
+
+/// Makes the rows of table-valued arguments, which are of the parameters' types.
+fn make_tables(
+    procedure: &ProcedureDef,
+    arguments: &mut [Argument],
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
+    for (position, argument) in arguments.iter_mut().enumerate() {
+        if argument.table.is_none() {
+            continue;
+        }
+        let place = find_parameter(procedure, position, &argument.name)?;
+        let parameter = &procedure.parameters[place];
+        if let Some(wanted) = &parameter.table_type {
+            let of = (parameter.name.as_str(), wanted);
+            make_table(argument, position, of, session, (HOST, sink))?;
+        }
+    }
+    Ok(())
+}
+
+fn send_results(
+    status: i32,
+    call: &Invocation,
+    (arguments, places): (&[Argument], &[usize]),
+    session: &SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
+    // Up to the end of the answer.
+    ledger::label(Label::Encode);
+    sink.return_status(status)?;
+    for (ordinal, (argument, place)) in arguments.iter().zip(places).enumerate() {
+        if !argument.output {
+            continue;
+        }
+        let parameter = &call.procedure.parameters[*place];
+        let value = call.parameter(*place).clone();
+        let (column_type, value) = as_declared(value, &parameter.ty, &argument.ty, session)?;
+        let name = parameter.name.as_str().into();
+        let column = ColumnInfo { name, column_type, traits: Traits::default(), updatable: false };
+        let ordinal = u16::try_from(ordinal).unwrap_or(u16::MAX);
+        sink.return_value(ordinal, &column, &value)?;
+    }
+    Ok(())
+}
+
+fn run_system(
+    system: &::procedures::SystemProcedure,
+    parameters: &mut [RpcParameter],
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
+    let mut arguments = std::mem::take(&mut session.scratch.arguments);
+    let outcome = take_arguments(parameters, &mut arguments)
+        .and_then(|()| call_system(system, &mut arguments, session, sink));
+    for (parameter, argument) in parameters.iter_mut().zip(arguments.drain(..)) {
+        parameter.name = argument.name;
+    }
+    session.scratch.arguments = arguments;
+    outcome
+}
+
+fn call_system(
+    system: &::procedures::SystemProcedure,
+    arguments: &mut [Argument],
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
+    let mut frame = Frame::default();
+    let status = {
+        let mut cx = Cx::new(HOST, session, &mut frame, sink);
+        cx.take_buffers();
+        let status = (system.run)(arguments, &mut cx);
+        cx.keep_buffers();
+        status?
+    };
+    sink.return_status(status)?;
+    for (ordinal, argument) in arguments.iter().enumerate().filter(|(_, a)| a.output) {
+        let column = ColumnInfo {
+            name: argument.name.as_str().into(),
+            column_type: argument.ty,
+            traits: Traits::default(),
+            updatable: false,
+        };
+        let ordinal = u16::try_from(ordinal).unwrap_or(u16::MAX);
+        sink.return_value(ordinal, &column, &argument.value)?;
+    }
+    Ok(())
+}
+
+/// Refuses an OUTPUT parameter of a type that has none.
+///
+/// # Errors
+/// 8018 for `text`, `ntext` and `image`.
+fn check_output(place: usize, parameter: &RpcParameter) -> Result<(), Stop> {
+    // The tokens of the types ([MS-TDS] 2.2.5.4.2).
+    let token = match parameter.ty.data_type {
+        DataType::Image => 0x22,
+        DataType::Text => 0x23,
+        DataType::NText => 0x63,
+        _ => return Ok(()),
+    };
+    let number = i64::try_from(place + 1).unwrap_or(i64::MAX);
+    Err(Msg::RpcDeprecatedOutput(number, &parameter.name, token).into())
+}
+
+/// Takes the parameters over as arguments; names and values are moved, not copied.
+fn take_arguments(
+    parameters: &mut [RpcParameter],
+    arguments: &mut Vec<Argument>,
+) -> Result<(), Stop> {
+    arguments.clear();
+    for (place, parameter) in parameters.iter_mut().enumerate() {
+        if parameter.output {
+            check_output(place, parameter)?;
+        }
+        arguments.push(Argument {
+            name: std::mem::take(&mut parameter.name),
+            ty: parameter.ty,
+            value: std::mem::take(&mut parameter.value),
+            output: parameter.output,
+            default: parameter.default,
+            table: parameter.table.take().map(TableArgument::Sent),
+        });
+    }
+    Ok(())
+}

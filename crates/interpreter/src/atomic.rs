@@ -1,0 +1,123 @@
+//! BEGIN ATOMIC: all or nothing. Outside of a transaction the block is one; inside, it is a savepoint.
+//!
+//! A write-write conflict in a block that is its own transaction is absorbed here: nobody has seen
+//! anything of it yet, so it runs again. Inside the caller's transaction it dooms that (41302), since
+//! only the caller can repeat its reads.
+
+use std::time::Duration;
+
+use sos::park;
+use sos::wait::WaitType;
+use tsql::ast::AtomicOption;
+use types::{Msg, Value};
+
+use crate::{ErrorClass, Outcome, Run, Runner, Stop, transactions};
+use ::executor::Cx;
+use ::plan::program::Step;
+
+/// Runs of a block that conflicts each time, before the conflict is the client's.
+const ATTEMPTS_MAX: u32 = 1000;
+/// Attempts that follow each other at once; after them the block waits between attempts.
+const ATTEMPTS_AT_ONCE: u32 = 8;
+/// The wait between attempts.
+const RETRY_DELAY: Duration = Duration::from_micros(200);
+
+impl Runner<'_> {
+    pub(crate) fn atomic(
+        &self,
+        options: &[AtomicOption],
+        body: &[Step],
+        commits_alone: bool,
+        cx: &mut Cx<'_>,
+    ) -> Run {
+        let isolation = ::binder::check_atomic_options(options)?;
+        let before = std::mem::replace(&mut cx.session.isolation, isolation);
+        let outcome = if cx.session.transaction.count > 0 {
+            self.atomic_in_transaction(body, cx)
+        } else if commits_alone {
+            self.one_statement(body, cx)
+        } else {
+            self.atomic_alone(body, cx)
+        };
+        cx.session.isolation = before;
+        outcome
+    }
+
+    /// The block's one data statement is atomic by itself; an error leaves the block as any other.
+    fn one_statement(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        let try_depth = std::mem::replace(&mut cx.session.try_depth, 1);
+        let outcome = self.steps(body, cx);
+        cx.session.try_depth = try_depth;
+        outcome
+    }
+
+    fn atomic_alone(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        let mut parameters = std::mem::take(&mut cx.session.scratch.parameters);
+        parameters.clear();
+        parameters.extend_from_slice(&cx.frame.variables[..self.program.parameters]);
+        let outcome = self.attempts(body, &parameters, cx);
+        cx.session.scratch.parameters = parameters;
+        outcome
+    }
+
+    fn attempts(&self, body: &[Step], parameters: &[Value], cx: &mut Cx<'_>) -> Run {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let sent_before = cx.session.tokens_sent;
+            match self.attempt(body, cx) {
+                Err(Stop::Error(error))
+                    if error.number == 41302
+                        && attempt < ATTEMPTS_MAX
+                        && cx.session.tokens_sent == sent_before =>
+                {
+                    let after = cx.frame.variables.split_at_mut(parameters.len());
+                    after.0.clone_from_slice(parameters);
+                    after.1.fill(Value::Null);
+                    cx.frame.renew_tables(cx.session, self.program)?;
+                    if attempt > ATTEMPTS_AT_ONCE {
+                        let cancel = std::sync::Arc::clone(&cx.session.cancel);
+                        park::sleep(RETRY_DELAY, WaitType::LockExclusive, Some(&cancel));
+                    }
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn attempt(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        transactions::begin_quiet(cx.session);
+        let try_depth = std::mem::replace(&mut cx.session.try_depth, 1);
+        let outcome = self.steps(body, cx);
+        cx.session.try_depth = try_depth;
+        match outcome {
+            Ok(outcome) => {
+                transactions::commit_quiet(cx.session)?;
+                Ok(outcome)
+            }
+            Err(stop) => {
+                transactions::roll_back_quiet(cx.session);
+                Err(stop)
+            }
+        }
+    }
+
+    fn atomic_in_transaction(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        let savepoint = cx.session.transaction.active.as_ref().map(storage::Transaction::savepoint);
+        let try_depth = std::mem::replace(&mut cx.session.try_depth, 1);
+        let outcome = self.steps(body, cx);
+        cx.session.try_depth = try_depth;
+        if let Err(Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error)) = &outcome {
+            match (ErrorClass::of(error), savepoint, &mut cx.session.transaction.active) {
+                (ErrorClass::Statement | ErrorClass::Scope, Some(savepoint), Some(active)) => {
+                    active.rollback_to(savepoint);
+                }
+                _ => cx.session.transaction.doomed = true,
+            }
+        }
+        match outcome {
+            Ok(Outcome::Goto(_)) => Err(Msg::InternalError.into()),
+            other => other,
+        }
+    }
+}

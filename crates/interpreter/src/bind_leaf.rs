@@ -1,0 +1,159 @@
+//! Binds a leaf when control first reaches it, and keeps its plan where others may use it too.
+
+use std::sync::Arc;
+
+use sos::ledger::{self, Label};
+use sos::memory::{MemoryClerk, with_clerk};
+use types::{Msg, Result};
+
+use crate::{Runner, Stop, cursor};
+use ::compile::leaf::{all_unfound, bind_as};
+use ::compile::positioned;
+use ::executor::Cx;
+use ::plan::program::{Leaf, LeafAst};
+use ::plan::statement::Bound;
+use ::plan::watch::{self, Found, Watch};
+use ::session::class::ErrorClass;
+use ::session::instance::{MetadataCache, SessionCounter};
+
+impl Runner<'_> {
+    /// Runs something with the leaf's plan. The plan is not counted up and down: it stays in the leaf,
+    /// and the leaf in the program that the session holds.
+    pub fn with_plan<R>(
+        &self,
+        leaf: &Leaf,
+        cx: &mut Cx<'_>,
+        run: impl FnOnce(&Bound, &mut Cx<'_>) -> Result<R, Stop>,
+    ) -> Result<R, Stop> {
+        if let Some(metadata) = &cx.session.instance.metadata {
+            self.look_up(metadata, cx);
+        }
+        if !self.is_stale(leaf, cx)
+            && let Some(plan) = leaf.plan_for(self.program, &cx.session.asked_for())
+        {
+            // One load; statements without a join have nothing there.
+            if leaf.watch.get().is_some_and(Watch::is_stale) {
+                return self.replanned(leaf, cx, run);
+            }
+            return run(plan, cx);
+        }
+        cx.session.meter.pause();
+        // A plan is read by all sessions.
+        let bound = with_clerk(MemoryClerk::SqlPlans, || self.bind(leaf, cx));
+        cx.session.meter.unpause();
+        let (bound, session_bound) = bound.map_err(|error| self.unbound(error))?;
+        let current = self.program.catalog_version == cx.session.catalog.version;
+        let here = (&cx.session.database, cx.session.rights.key());
+        let elsewhere = self.program.switches_database && {
+            let first = leaf.bound_for.get_or_init(|| (Arc::clone(here.0), here.1));
+            (&first.0, first.1) != here
+        };
+        let meaning = cx.session.options.meaning();
+        let otherwise = *leaf.meaning.get_or_init(|| meaning) != meaning;
+        if session_bound || !current || elsewhere || otherwise {
+            // This plan serves one execution: the next one makes it again.
+            cx.session.counters.count(SessionCounter::Recompilations);
+            return run(&bound, cx);
+        }
+        run(leaf.keep(bound), cx)
+    }
+
+    /// Runs something with a plan for tables that have far more or fewer rows than the first plan was
+    /// made for.
+    #[cold]
+    fn replanned<R>(
+        &self,
+        leaf: &Leaf,
+        cx: &mut Cx<'_>,
+        run: impl FnOnce(&Bound, &mut Cx<'_>) -> Result<R, Stop>,
+    ) -> Result<R, Stop> {
+        let room = match watch::find(&leaf.later) {
+            Found::Plan(plan) => return run(plan, cx),
+            Found::Room(place) => Some(place),
+            Found::Full => None,
+        };
+        cx.session.meter.pause();
+        let bound = with_clerk(MemoryClerk::SqlPlans, || self.bind(leaf, cx));
+        cx.session.meter.unpause();
+        let (bound, _) = bound.map_err(|error| self.unbound(error))?;
+        cx.session.counters.count(SessionCounter::Recompilations);
+        match room {
+            Some(place) => {
+                let plan = with_clerk(MemoryClerk::SqlPlans, || Found::keep(place, bound));
+                run(plan, cx)
+            }
+            None => run(&bound, cx),
+        }
+    }
+
+    /// Tells whether the catalog has changed since a statement was planned, as it may during a long
+    /// request: one load of a line that only definitions write.
+    fn is_stale(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> bool {
+        if !matches!(leaf.ast, LeafAst::Statement(_)) {
+            return false;
+        }
+        cx.session.refresh_catalog();
+        self.program.catalog_version != cx.session.catalog.version
+    }
+
+    /// Looks the running statement up as a server does that keeps metadata in shared tables.
+    #[cold]
+    fn look_up(&self, metadata: &MetadataCache, cx: &Cx<'_>) {
+        if let Some(books) = &self.program.books {
+            metadata.statement(books.serial, cx.session.line, self.program.catalog_version);
+        }
+    }
+
+    /// Names and types that do not resolve are no matter of the TRY block they are in.
+    fn unbound(&self, error: types::Error) -> Stop {
+        match ErrorClass::of(&error) {
+            ErrorClass::Scope if error.line != 0 => {
+                Stop::Unbound(error.in_procedure(self.procedure))
+            }
+            ErrorClass::Scope => Stop::Unbound(error),
+            ErrorClass::Statement | ErrorClass::Batch | ErrorClass::Connection => {
+                Stop::Error(error)
+            }
+        }
+    }
+
+    fn bind(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(Bound, bool)> {
+        let _label = ledger::labelled(Label::Bind);
+        cx.session.refresh_catalog();
+        if let LeafAst::Statement(statement) = &leaf.ast
+            && let Some(cursor) = positioned::cursor_of(statement)
+        {
+            return self.bind_positioned(statement, cursor, cx);
+        }
+        let context = metadata::binding::context_of(cx.session, self.program);
+        let mut binder = context.binder();
+        match bind_as(&mut binder, leaf, self.program) {
+            Ok(bound) => Ok((bound, binder.session_bound || binder.unchained.get())),
+            Err(first) => {
+                let all = all_unfound(&mut context.binder(), leaf, self.program, first.clone());
+                Err(all.unwrap_or_else(|other| if other.number == 208 { other } else { first }))
+            }
+        }
+    }
+
+    /// Binds UPDATE or DELETE .. WHERE CURRENT OF for the row that the cursor is on now.
+    fn bind_positioned(
+        &self,
+        statement: &tsql::ast::Statement,
+        cursor: &tsql::ast::CursorRef,
+        cx: &mut Cx<'_>,
+    ) -> Result<(Bound, bool)> {
+        let table = {
+            let context = metadata::binding::context_of(cx.session, self.program);
+            positioned::table_of(statement, &mut context.binder())?
+        };
+        let name = cursor::name_of(cursor).to_owned();
+        let cursor = cursor::find(cursor, cx).map_err(|_| Msg::CursorNotFound(&name))?;
+        let (statement, given) = positioned::on_key(statement, cursor, table)?;
+        let context = metadata::binding::context_of(cx.session, self.program);
+        let mut binder = context.binder();
+        binder.given = given;
+        let bound = ::binder::bind_statement(&mut binder, &statement)?;
+        Ok((bound, true))
+    }
+}

@@ -1,0 +1,47 @@
+//! Compiles a program as a whole before its first statement runs.
+
+use ::compile::check::{Plans, check};
+use types::Error;
+
+use super::{Runner, Stop};
+use ::executor::Cx;
+
+impl Runner<'_> {
+    /// Binds what can be bound before the program runs, once.
+    ///
+    /// # Errors
+    /// [`Stop::Unbound`] with all mistakes that were found: no TRY block of the program catches them.
+    #[inline]
+    pub fn compile(&self, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        if self.program.compiled.get().is_some() {
+            return Ok(());
+        }
+        self.compile_now(cx)
+    }
+
+    #[cold]
+    fn compile_now(&self, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        if cx.session.options.parse_only {
+            return Ok(());
+        }
+        // Nothing is saved from running by what is found in the only statement.
+        if self.program.is_alone() {
+            let _ = self.program.compiled.set(());
+            return Ok(());
+        }
+        cx.session.meter.pause();
+        let current = self.program.catalog_version == cx.session.catalog.version;
+        let keeps = current && !self.program.switches_database;
+        let errors =
+            check(cx.session, self.program, if keeps { Plans::Kept } else { Plans::Dropped });
+        cx.session.meter.unpause();
+        match Error::all(errors.ok_or(Stop::Cancelled)?) {
+            Some(error) => Err(Stop::Unbound(error.in_procedure(self.procedure))),
+            None => {
+                // One that finds it set has found the same.
+                let _ = self.program.compiled.set(());
+                Ok(())
+            }
+        }
+    }
+}

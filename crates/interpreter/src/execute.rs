@@ -1,0 +1,493 @@
+//! EXECUTE: calls of stored and system procedures, and dynamic SQL.
+//!
+//! EXEC and RPC meet here: both bring a list of [`Argument`]s; [`Invocation::bind`] matches them with
+//! the procedure's parameters, [`invoke`] runs its program in a frame of its own.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{DataType, Error, Length, Mode, Msg, Value};
+
+use crate::{Runner, Stop, enter, report_scope};
+use ::catalog::name::Name;
+use ::catalog::security::Owner;
+use ::catalog::{ParameterDef, ProcedureDef};
+use ::executor::{Cx, Frame};
+use ::plan::program::{ArgumentStep, ArgumentValue, ExecuteStep, ExecuteTarget, Program, TextCall};
+use ::plan::sink::{Command, Done, DoneKind};
+use ::session::SessionState;
+use ::session::argument::{Argument, TableArgument, text_type};
+use ::session::context::End;
+use ::session::event::emit;
+
+/// A procedure call, ready to run.
+pub struct Invocation {
+    /// The procedure.
+    pub procedure: Arc<ProcedureDef>,
+    /// Its program. Moved here out of the session's cache, so that no count is shared with others.
+    pub program: Arc<Program>,
+    /// Values of the parameters, then NULL for each variable.
+    pub frame: Frame,
+}
+
+impl Invocation {
+    /// Matches arguments with parameters; `places` receives for each argument the parameter it met.
+    ///
+    /// # Errors
+    /// 206 for a table of another type, 201 for a parameter without value and default, 8144, 8145, 8143 and 8146 for arguments that fit
+    /// none, 8162 for OUTPUT where the parameter has none, those of conversion to the parameter's type.
+    pub fn bind(
+        session: &mut SessionState,
+        procedure: Arc<ProcedureDef>,
+        program: Arc<Program>,
+        arguments: &mut [Argument],
+        places: &mut Vec<usize>,
+    ) -> Result<Self, Stop> {
+        let buffer = std::mem::take(&mut session.scratch.variables);
+        let frame = Frame::with_buffer(session, &program, buffer)?;
+        let mut call = Self { procedure, program, frame };
+        match call.fill(session, arguments, places) {
+            Ok(()) => Ok(call),
+            Err(stop) => {
+                call.frame.tables.release();
+                Err(stop)
+            }
+        }
+    }
+
+    fn fill(
+        &mut self,
+        session: &SessionState,
+        arguments: &mut [Argument],
+        places: &mut Vec<usize>,
+    ) -> Result<(), Stop> {
+        let Self { procedure, frame, .. } = self;
+        let mut given =
+            smallvec::SmallVec::<[bool; 16]>::from_elem(false, procedure.parameters.len());
+        places.clear();
+        for (position, argument) in arguments.iter_mut().enumerate() {
+            let place = find_parameter(procedure, position, &argument.name)?;
+            if std::mem::replace(&mut given[place], true) {
+                return Err(Msg::ParameterTwice(&argument.name).into());
+            }
+            places.push(place);
+            let parameter = &procedure.parameters[place];
+            if argument.output && !parameter.output {
+                return Err(Msg::NotOutputParameter(&parameter.name).into());
+            }
+            if argument.default {
+                given[place] = false;
+                continue;
+            }
+            set_parameter(frame, procedure, place, argument, session)?;
+        }
+        for (place, parameter) in procedure.parameters.iter().enumerate() {
+            if given[place] || parameter.table_type.is_some() {
+                continue;
+            }
+            let Some(default) = &parameter.default else {
+                let missing = Msg::ParameterNotSupplied(&procedure.name, &parameter.name);
+                return Err(misfit(missing, 4, procedure));
+            };
+            frame.variables[scalar_place(procedure, place)] = default.clone();
+        }
+        Ok(())
+    }
+
+    /// Returns the value that a parameter has now.
+    pub fn parameter(&self, place: usize) -> &Value {
+        &self.frame.variables[scalar_place(&self.procedure, place)]
+    }
+}
+
+/// Table-valued parameters have no scalar slot.
+fn scalar_place(procedure: &ProcedureDef, place: usize) -> usize {
+    place - procedure.parameters[..place].iter().filter(|p| p.table_type.is_some()).count()
+}
+
+/// An error about arguments that do not fit: it names the procedure as the place.
+fn misfit(msg: Msg<'_>, state: u8, procedure: &ProcedureDef) -> Stop {
+    Stop::Error(Error::from(msg).with_state(state).in_procedure(&procedure.name))
+}
+
+/// Finds the parameter that an argument is for: by name, or by position where it has none.
+///
+/// # Errors
+/// 8144 for too many arguments, 8145 for an unknown name, 8146 for a procedure without parameters.
+pub fn find_parameter(
+    procedure: &ProcedureDef,
+    position: usize,
+    name: &str,
+) -> Result<usize, Stop> {
+    let parameters = &procedure.parameters;
+    if name.is_empty() {
+        return match parameters.len() {
+            0 => Err(misfit(Msg::NoParameters(&procedure.name), 2, procedure)),
+            count if position >= count => {
+                Err(misfit(Msg::TooManyArguments(&procedure.name), 2, procedure))
+            }
+            _ => Ok(position),
+        };
+    }
+    // Drivers mostly send parameters in the order of the declaration.
+    if parameters.get(position).is_some_and(|p| p.name == name || is_named(p, name)) {
+        return Ok(position);
+    }
+    match parameters.iter().position(|p| is_named(p, name)) {
+        Some(place) => Ok(place),
+        None if parameters.is_empty() => {
+            Err(misfit(Msg::NoParameters(&procedure.name), 2, procedure))
+        }
+        None => Err(misfit(Msg::NotAParameter(name, &procedure.name), 1, procedure)),
+    }
+}
+
+/// A driver may leave the `@` out.
+fn is_named(parameter: &ParameterDef, name: &str) -> bool {
+    let bare = |name: &str| name.strip_prefix('@').map(str::len);
+    match (bare(&parameter.name), bare(name)) {
+        (Some(_), None) => Name::same(&parameter.name[1..], name),
+        _ => Name::same(&parameter.name, name),
+    }
+}
+
+/// Puts an argument into its parameter.
+fn set_parameter(
+    frame: &mut Frame,
+    procedure: &ProcedureDef,
+    place: usize,
+    argument: &mut Argument,
+    session: &SessionState,
+) -> Result<(), Stop> {
+    let parameter = &procedure.parameters[place];
+    if let Some(wanted) = &parameter.table_type {
+        let Some(table) = argument.table.take() else {
+            let clash = Msg::OperandClash(argument.ty.data_type.name(), &wanted.name);
+            return Err(clash.into());
+        };
+        let rows = table.into_rows(wanted)?;
+        let table = procedure.parameters[..place].iter().filter(|p| p.table_type.is_some());
+        frame.tables.replace(table.count(), rows);
+        return Ok(());
+    }
+    if let Some(table) = &argument.table {
+        let clash = Msg::OperandClash(table.type_name(), parameter.ty.data_type.name());
+        return Err(clash.into());
+    }
+    let value =
+        if argument.output { argument.value.clone() } else { std::mem::take(&mut argument.value) };
+    frame.variables[scalar_place(procedure, place)] =
+        convert_argument(value, &argument.ty, &parameter.ty, session)?;
+    Ok(())
+}
+
+/// Converts an argument to its parameter's type, or a result back to the caller's.
+pub fn convert_argument(
+    value: Value,
+    from: &ColumnType,
+    to: &ColumnType,
+    session: &SessionState,
+) -> Result<Value, Stop> {
+    // A driver may send a char(n) or binary(n) value shorter than n: it is padded like a varying one.
+    let from = &match (from.data_type, value.string_bytes().map(<[u8]>::len)) {
+        (DataType::Char(n), Some(bytes)) if bytes < usize::from(n) => {
+            ColumnType { data_type: DataType::VarChar(Length::Limited(n)), ..*from }
+        }
+        (DataType::NChar(n), Some(bytes)) if bytes < 2 * usize::from(n) => {
+            ColumnType { data_type: DataType::NVarChar(Length::Limited(n)), ..*from }
+        }
+        (DataType::Binary(n), Some(bytes)) if bytes < usize::from(n) => {
+            ColumnType { data_type: DataType::VarBinary(Length::Limited(n)), ..*from }
+        }
+        // Drivers send long text and binary as the old types, whatever the parameter's type is.
+        (DataType::NText, _) => ColumnType { data_type: DataType::NVarChar(Length::Max), ..*from },
+        (DataType::Text, _) => ColumnType { data_type: DataType::VarChar(Length::Max), ..*from },
+        (DataType::Image, _) => ColumnType { data_type: DataType::VarBinary(Length::Max), ..*from },
+        _ => *from,
+    };
+    if value.is_null() || (from.data_type == to.data_type && from.collation == to.collation) {
+        return Ok(value);
+    }
+    let options = session.convert_options();
+    types::convert(&value, from, to, 0, Mode::Implicit, &options).map_err(|error| {
+        match error.number {
+            // A parameter that does not convert is 8114, whatever a CAST of it would say.
+            241 | 245 | 248 => {
+                Msg::ConversionError(from.data_type.name(), to.data_type.name()).into()
+            }
+            _ => Stop::Error(error),
+        }
+    })
+}
+
+/// Return status of a procedure that an error ended.
+const ENDED_BY_ERROR: i32 = -6;
+
+/// Runs a procedure's program in its frame. The return status comes back; the frame keeps the values of
+/// the OUTPUT parameters.
+///
+/// # Errors
+/// 217 for too deep a nesting; otherwise what ends the caller's batch too.
+pub fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    let transactions = cx.session.transaction.count;
+    call.frame.procedure_id = call.procedure.id;
+    let of = &call.procedure;
+    let switched = cx.session.enter_module(of.database_id, of.execute_as);
+    let called = emit::statement::Called::procedure(of);
+    let entered = emit::statement::module_start(cx.session, called);
+    let outer = cx.session.options.enter_module(of.options);
+    let outcome = enter(&call.program, &of.name, &mut call.frame, cx);
+    cx.session.options.enter_module(outer);
+    emit::statement::module_end(cx.session, called, &entered);
+    cx.session.leave_module(switched);
+    let status = match outcome {
+        // A name that does not resolve ends the procedure, not its caller.
+        Err(Stop::Scope) => ENDED_BY_ERROR,
+        other => other?,
+    };
+    let session = &*cx.session;
+    if session.transaction.count != transactions && session.try_depth == 0 {
+        let (before, after) = (i64::from(transactions), i64::from(session.transaction.count));
+        let warning = Error::from(Msg::TransactionCountMismatch(before, after)).with_state(2);
+        let line = cx.session.line;
+        cx.sink.message(&warning.at_line(line).in_procedure(&call.procedure.name))?;
+    }
+    Ok(status)
+}
+
+/// Error 2812 with the state that it has.
+pub fn not_found(name: &str) -> Stop {
+    if let Some(known) = ::metadata::documented_procedures::missing_procedure(name) {
+        return Msg::NotSupported(&format!("the system procedure {known}")).into();
+    }
+    Stop::Error(Error::from(Msg::ProcedureNotFound(name)).with_state(62))
+}
+
+/// Checks that the session may call a procedure; a module may call those of its own owner, `chain`.
+///
+/// # Errors
+/// 229.
+pub fn check_execute(
+    session: &SessionState,
+    procedure: &ProcedureDef,
+    chain: Option<Owner>,
+) -> Result<(), types::Error> {
+    // Temporary procedures are the session's own.
+    if session.rights.is_all() || procedure.name.starts_with('#') {
+        return Ok(());
+    }
+    let catalog = &session.catalog;
+    let of = || Owner::of_procedure(catalog, procedure);
+    if chain.is_some_and(|chain| chain.reaches(catalog, of())) {
+        return Ok(());
+    }
+    let Some(database) = session.catalog.database_by_id(procedure.database_id) else {
+        return Ok(());
+    };
+    let ids = (procedure.id, procedure.schema_id);
+    let names = (procedure.schema.as_str(), procedure.name.as_str());
+    ::catalog::security::check_object(&session.rights, database, ids, names, "EXECUTE")
+}
+
+/// Finds a procedure by name: in the schema named, else in `dbo`, of the database named, else of the
+/// current one.
+pub fn resolve_procedure(
+    session: &SessionState,
+    name: &tsql::ast::ObjectName,
+) -> Option<Arc<ProcedureDef>> {
+    let database = name.database.as_deref().filter(|d| !d.is_empty());
+    let database = database.unwrap_or(&session.database);
+    if name.is_temporary() {
+        return session.find_procedure(
+            "tempdb",
+            "dbo",
+            &session.temporary_module_name(&name.object),
+        );
+    }
+    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
+    session.find_procedure(database, schema, &name.object)
+}
+
+impl Runner<'_> {
+    pub(crate) fn execute(&self, step: &ExecuteStep, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let status = self.status_of(step, cx)?;
+        if cx.session.in_procedure() {
+            // Only the outermost procedure's status is the client's.
+            return Ok(());
+        }
+        cx.sink.return_status(status)?;
+        let done = Done {
+            kind: DoneKind::Procedure,
+            command: Command::EXECUTE,
+            rows: None,
+            error: false,
+            more: true,
+        };
+        cx.sink.done(done)?;
+        Ok(())
+    }
+
+    /// Runs a call up to its end, of which the client is not told; returns the status.
+    pub fn status_of(&self, step: &ExecuteStep, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+        let parsed;
+        let name = match &step.procedure {
+            ExecuteTarget::Name(name) => name,
+            ExecuteTarget::Variable(slot) => {
+                let value = cx.frame.variables[slot.0 as usize].clone();
+                let text = metadata::format::text_of(&value, cx.session).unwrap_or_default();
+                parsed = ::binder::fragment::parse_procedure_name(&text)
+                    .map_err(|_| not_found(&text))?;
+                &parsed
+            }
+        };
+        let mut arguments = Vec::with_capacity(step.arguments.len());
+        for argument in &step.arguments {
+            arguments.push(self.argument(argument, cx)?);
+        }
+        cx.session.refresh_catalog();
+        let host = cx.host;
+        let status = match host.call_system_procedure(name, &mut arguments, cx) {
+            Some(status) => status?,
+            None => self.call(name, &mut arguments, cx)?,
+        };
+        self.return_outputs(step, &arguments, cx)?;
+        if let Some(slot) = step.return_status {
+            cx.frame.variables[slot.0 as usize] = self.status_value(slot.0 as usize, status, cx)?;
+        }
+        Ok(status)
+    }
+
+    fn status_value(&self, slot: usize, status: i32, cx: &Cx<'_>) -> Result<Value, Stop> {
+        let from = ColumnType { data_type: DataType::Int, ..self.program.variables[slot].ty };
+        convert_argument(Value::Int(status), &from, &self.program.variables[slot].ty, cx.session)
+    }
+
+    fn call(
+        &self,
+        name: &tsql::ast::ObjectName,
+        arguments: &mut [Argument],
+        cx: &mut Cx<'_>,
+    ) -> Result<i32, Stop> {
+        let Some(procedure) = resolve_procedure(cx.session, name) else {
+            return Err(not_found(&name.to_string()));
+        };
+        check_execute(cx.session, &procedure, self.program.owner)?;
+        let program = ::compile::take_program_of(cx.session, &procedure)?;
+        let mut places = Vec::new();
+        let mut call = Invocation::bind(cx.session, procedure, program, arguments, &mut places)?;
+        let outcome = invoke(&mut call, cx);
+        for (argument, place) in arguments.iter_mut().zip(&places) {
+            if argument.output {
+                argument.ty = call.procedure.parameters[*place].ty;
+                argument.value = call.parameter(*place).clone();
+            }
+        }
+        let Invocation { procedure, program, .. } = call;
+        ::compile::keep_program_of(cx.session, procedure, program);
+        outcome
+    }
+
+    fn argument(&self, step: &ArgumentStep, cx: &mut Cx<'_>) -> Result<Argument, Stop> {
+        let mut argument = Argument {
+            name: step.name.clone().unwrap_or_default(),
+            // Of DEFAULT and of a table: nobody looks at it.
+            ty: text_type(types::Collation::default()),
+            value: Value::Null,
+            output: step.output,
+            default: false,
+            table: None,
+        };
+        match &step.value {
+            ArgumentValue::Default => argument.default = true,
+            ArgumentValue::Variable(slot) => {
+                argument.ty = self.program.variables[slot.0 as usize].ty;
+                argument.value = cx.frame.variables[slot.0 as usize].clone();
+            }
+            ArgumentValue::Table(place) => {
+                let of = self.program.table_variables.get(*place);
+                let of = of.and_then(|variable| variable.user_type.clone());
+                let rows = cx.frame.tables.get(*place).map(Arc::clone);
+                argument.table = rows.map(|rows| TableArgument::Rows(rows, of));
+            }
+            ArgumentValue::Value(leaf) => {
+                (argument.value, argument.ty) = self.typed_value(leaf, cx)?;
+            }
+        }
+        Ok(argument)
+    }
+
+    fn return_outputs(
+        &self,
+        step: &ExecuteStep,
+        arguments: &[Argument],
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Stop> {
+        for (step, argument) in step.arguments.iter().zip(arguments) {
+            let (true, ArgumentValue::Variable(slot)) = (argument.output, &step.value) else {
+                continue;
+            };
+            let target = &self.program.variables[slot.0 as usize].ty;
+            cx.frame.variables[slot.0 as usize] =
+                convert_argument(argument.value.clone(), &argument.ty, target, cx.session)?;
+        }
+        Ok(())
+    }
+
+    /// Runs text as a batch of its own: it sees no variables of the caller, and its temporary tables go
+    /// with it.
+    pub fn execute_string(&self, call: &TextCall, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let mut text = String::new();
+        for part in &call.parts {
+            let value = self.value(part, cx)?;
+            text.push_str(&metadata::format::text_of(&value, cx.session).unwrap_or_default());
+        }
+        let Some(who) = &call.run_as else { return run_text(&text, cx) };
+        let who = self.who(who, cx)?;
+        let contexts = cx.session.enter_contexts();
+        cx.session.push_context(who, End::Module);
+        let outcome = run_text(&text, cx);
+        cx.session.leave_contexts(contexts);
+        outcome
+    }
+}
+
+/// Runs text one level deeper.
+pub(crate) fn run_text(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    let program = match ::compile::compile_batch(cx.session, text) {
+        Ok(program) => program,
+        Err(Stop::Error(error)) => return scope_ended(report_scope(error, cx)),
+        Err(stop) => return Err(stop),
+    };
+    let mut frame = Frame::for_program(cx.session, &program)?;
+    scope_ended(enter(&program, "", &mut frame, cx))
+}
+
+/// A batch of dynamic SQL that an error ended does not end the one that runs it.
+fn scope_ended(outcome: Result<i32, Stop>) -> Result<(), Stop> {
+    match outcome {
+        Ok(_) | Err(Stop::Scope) => Ok(()),
+        Err(stop) => Err(stop),
+    }
+}
+
+/// Brings the value of an OUTPUT parameter to the type that its caller has declared, which is what RETURNVALUE
+/// carries ([MS-TDS] 2.2.7.19). A string keeps the collation that it has.
+///
+/// # Errors
+/// Those of the conversion.
+pub fn as_declared(
+    value: Value,
+    from: &ColumnType,
+    declared: &ColumnType,
+    session: &SessionState,
+) -> Result<(ColumnType, Value), Stop> {
+    // The database's collation is looked up by name: only for text that is made of something else.
+    let is_made = declared.data_type.is_string() && !from.data_type.is_string();
+    let collation = if is_made { session.collation() } else { from.collation };
+    let to = ColumnType { collation, nullable: true, ..*declared };
+    if to.data_type == from.data_type {
+        return Ok((to, value));
+    }
+    let value = convert_argument(value, from, &to, session)?;
+    Ok((to, value))
+}

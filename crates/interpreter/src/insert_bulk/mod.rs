@@ -1,0 +1,282 @@
+//! Rows of a bulk load, which the batch INSERT BULK announces and a message of its own brings ([MS-TDS] 2.2.6.1); and
+//! SET IDENTITY_INSERT.
+//!
+//! The rows of a message are one statement: all of them are stored or none. Decisions: docs/decisions/0210.
+
+mod option;
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use tsql::ast;
+use types::value::ColumnType;
+use types::{DataType, Error, Length, Msg, Result, Value};
+
+use ::binder::dml::{Nulls, Triggers, bind_bulk_rows};
+use ::binder::query;
+use ::binder::types::DefaultLength;
+use ::catalog::TableDef;
+use ::catalog::security::Securable;
+use ::ddl::distrust;
+use ::ddl::require::load::Load;
+use ::executor::dml::{display, hold, insert_rows};
+use ::executor::statement::in_transaction;
+use ::executor::{Cx, StatementResult, fault};
+use ::plan::sink::{ColumnInfo, Command};
+use ::plan::statement::{Insert, table_of};
+use option::Options;
+
+/// SET IDENTITY_INSERT table ON | OFF.
+///
+/// # Errors
+/// 8106 without an identity column, 8107 if it is on for another table, 1088 for an unknown table, or without ALTER
+/// on it: no chain of ownership gives that.
+pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -> Result<()> {
+    let name = table.to_string();
+    let found = {
+        let database = Arc::clone(&cx.session.database);
+        let context = metadata::binding::bare_context(cx.session, &database);
+        let mut binder = context.binder();
+        match query::resolve_table(&mut binder, table) {
+            Ok(query::Resolved::Table(table)) => table,
+            _ => return Err(Msg::ObjectNotFound(&name).into()),
+        }
+    };
+    if !found.name.starts_with('#')
+        && let Some(database) = cx.session.catalog.database_by_id(found.database_id)
+        && !cx.session.rights.has(database, &Securable::table(&found), "ALTER")
+    {
+        return Err(Msg::ObjectNotFound(&name).into());
+    }
+    if !found.columns.iter().any(|c| c.identity.is_some()) {
+        return Err(Msg::NoIdentityProperty(&name).into());
+    }
+    match (cx.session.identity_insert, on) {
+        (Some(other), true) if other != found.id => {
+            let on = cx.session.catalog.databases.values().find_map(|d| {
+                d.table_by_id(other).map(|t| format!("{}.{}", d.name, t.qualified_name()))
+            });
+            return Err(Msg::IdentityInsertAlreadyOn(&on.unwrap_or_default(), &name).into());
+        }
+        (_, true) => cx.session.identity_insert = Some(found.id),
+        (Some(id), false) if id == found.id => cx.session.identity_insert = None,
+        (_, false) => {}
+    }
+    Ok(())
+}
+
+/// Checks what INSERT BULK announces; the rows come in the next message.
+///
+/// # Errors
+/// 208 for an unknown table, 207, 264, 271 and 273 for its columns, 206 for types that do not convert, 229 without
+/// INSERT, 1088 without ALTER where the load switches something off, 40517 for an unknown option.
+pub fn announce(announced: &ast::InsertBulk, cx: &mut Cx<'_>) -> Result<()> {
+    let options = Options::of(announced)?;
+    let types: Vec<ColumnType> = {
+        let database = Arc::clone(&cx.session.database);
+        let context = metadata::binding::bare_context(cx.session, &database);
+        let binder = context.binder();
+        let of = |column: &ast::BulkColumn| {
+            binder.resolve_type(&column.data_type, DefaultLength::Declaration)
+        };
+        announced.columns.iter().map(of).collect::<Result<_>>()?
+    };
+    let insert = plan(announced, &types, &options, cx)?;
+    let table = table_of(&insert.target);
+    let load = Load {
+        checks: options.check_constraints,
+        fires: options.fire_triggers,
+        keeps_identity: names_identity(announced, table),
+    };
+    ::ddl::require::load::check_load(&cx.session.rights, &cx.session.catalog, table, load)?;
+    match order_keys(&options, table) {
+        Ok(_) => Ok(()),
+        Err(warning) => fault::sent_message(cx, &warning),
+    }
+}
+
+/// Inserts the rows of a BULK packet that INSERT BULK announced.
+///
+/// # Errors
+/// As for INSERT; 4804 for another number of columns than was announced, 4816 for a column whose type does not
+/// convert, 4819 for rows that are not in the order that ORDER says; those that `rows` has.
+pub fn bulk_insert(
+    announced: &ast::InsertBulk,
+    columns: &[ColumnInfo],
+    rows: &mut dyn Iterator<Item = Result<Vec<Value>>>,
+    cx: &mut Cx<'_>,
+) -> Result<StatementResult> {
+    let rows: Vec<Vec<Value>> = rows.collect::<Result<_>>()?;
+    let options = Options::of(announced)?;
+    let insert = match columns.len() {
+        // Of a table whose every column is made.
+        0 if rows.is_empty() => {
+            return Ok(StatementResult { command: Command::BULK_INSERT, rows: 0 });
+        }
+        _ => {
+            let types: Vec<ColumnType> =
+                columns.iter().map(|column| arriving(&column.column_type)).collect();
+            plan(announced, &types, &options, cx)
+                .map_err(|error| of_column(error, &types, announced, cx))?
+        }
+    };
+    check_order(&options, &insert, (announced, columns), &rows, cx)?;
+    let table = Arc::clone(table_of(&insert.target));
+    let before = cx.session.identity_insert;
+    // A list that names the identity column brings its values.
+    if names_identity(announced, &table) {
+        cx.session.identity_insert = Some(table.id);
+    }
+    let stored = in_transaction(cx, &mut |cx| {
+        if options.table_lock {
+            hold(&table, cx)?;
+        }
+        insert_rows(&insert, &rows, cx)
+    });
+    cx.session.identity_insert = before;
+    let count = stored?.rows;
+    if !options.check_constraints && count > 0 {
+        distrust(&table, cx)?;
+    }
+    Ok(StatementResult { command: Command::BULK_INSERT, rows: count })
+}
+
+/// Binds the INSERT that a load is.
+fn plan(
+    announced: &ast::InsertBulk,
+    types: &[ColumnType],
+    options: &Options,
+    cx: &mut Cx<'_>,
+) -> Result<Insert> {
+    let database = Arc::clone(&cx.session.database);
+    let context = metadata::binding::checked_context(cx.session, &database);
+    let names: Vec<ast::Ident> = announced.columns.iter().map(|c| c.name.clone()).collect();
+    let target = ast::Target {
+        kind: ast::TargetKind::Name(announced.table.clone()),
+        hints: Vec::new(),
+        span: announced.table.span,
+    };
+    let triggers = if options.fire_triggers { Triggers::Fire } else { Triggers::Ignore };
+    let nulls = if options.keep_nulls { Nulls::Keep } else { Nulls::Default };
+    let mut insert =
+        bind_bulk_rows(&mut context.binder(), (&target, &names), types, triggers, nulls)?;
+    if !options.check_constraints {
+        insert.row.checks.clear();
+        insert.row.foreign.clear();
+    }
+    Ok(insert)
+}
+
+/// The type in which values arrive: those of a fixed length may be shorter than that, and are padded as others are;
+/// the old large types are the new ones.
+pub fn arriving(of: &ColumnType) -> ColumnType {
+    let data_type = match of.data_type {
+        DataType::Char(n) => DataType::VarChar(Length::Limited(n)),
+        DataType::NChar(n) => DataType::NVarChar(Length::Limited(n)),
+        DataType::Binary(n) => DataType::VarBinary(Length::Limited(n)),
+        DataType::Text => DataType::VarChar(Length::Max),
+        DataType::NText => DataType::NVarChar(Length::Max),
+        DataType::Image => DataType::VarBinary(Length::Max),
+        other => other,
+    };
+    ColumnType { data_type, nullable: true, ..*of }
+}
+
+/// An error about types names the column that has the wrong one.
+fn of_column(
+    error: Error,
+    types: &[ColumnType],
+    announced: &ast::InsertBulk,
+    cx: &mut Cx<'_>,
+) -> Error {
+    /// Numbers of the errors about types that do not convert.
+    const CLASHES: [i32; 3] = [206, 257, 529];
+    if !CLASHES.contains(&error.number) {
+        return error;
+    }
+    for (place, ty) in (1..).zip(types) {
+        let Some(column) = announced.columns.get(place - 1) else { break };
+        let one = ast::InsertBulk { columns: vec![column.clone()], ..announced.clone() };
+        let alone = plan(&one, std::slice::from_ref(ty), &Options::default(), cx);
+        if alone.is_err_and(|error| CLASHES.contains(&error.number)) {
+            return Msg::BulkColumnType(i64::try_from(place).unwrap_or(i64::MAX)).into();
+        }
+    }
+    error
+}
+
+fn names_identity(announced: &ast::InsertBulk, table: &TableDef) -> bool {
+    let is_identity = |column: &ast::BulkColumn| {
+        let ordinal = table.column(&column.name);
+        ordinal.is_some_and(|ordinal| table.columns[ordinal].identity.is_some())
+    };
+    announced.columns.iter().any(is_identity)
+}
+
+/// Returns the ordinals of the columns that ORDER names, and which are descending, if that is the order of the
+/// table's clustered index; else the hint means nothing.
+///
+/// # Errors
+/// 4817 and 4818, which are warnings, for a hint that is ignored.
+fn order_keys(options: &Options, table: &TableDef) -> Result<Vec<(usize, bool)>> {
+    let mut columns: Vec<(usize, bool)> = Vec::with_capacity(options.order.len());
+    for column in &options.order {
+        let Some(ordinal) = table.column(&column.name) else {
+            return Err(Msg::BulkOrderColumn(&column.name).into());
+        };
+        if columns.iter().any(|(other, _)| *other == ordinal) {
+            return Err(Msg::BulkOrderTwice(&column.name).into());
+        }
+        columns.push((ordinal, column.descending));
+    }
+    let clustered = table.indexes.iter().find(|index| index.clustered);
+    let keys = clustered.map(|index| &index.keys[..]).unwrap_or_default();
+    let same = |(key, column): (&(u16, bool), &(usize, bool))| {
+        usize::from(key.0) == column.0 && key.1 == column.1
+    };
+    let is_it = keys.len() == columns.len() && keys.iter().zip(&columns).all(same);
+    Ok(if is_it { columns } else { Vec::new() })
+}
+
+/// Checks that rows come in the order that ORDER says.
+///
+/// # Errors
+/// 4819.
+fn check_order(
+    options: &Options,
+    insert: &Insert,
+    (announced, columns): (&ast::InsertBulk, &[ColumnInfo]),
+    rows: &[Vec<Value>],
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    if options.order.is_empty() {
+        return Ok(());
+    }
+    // The announcement has told what is wrong with the hint.
+    let table = Arc::clone(table_of(&insert.target));
+    let place = |ordinal: usize| {
+        announced.columns.iter().position(|c| table.column(&c.name) == Some(ordinal))
+    };
+    let Ok(keys) = order_keys(options, &table) else { return Ok(()) };
+    let keys: Option<Vec<(usize, bool)>> =
+        keys.iter().map(|(ordinal, down)| place(*ordinal).map(|at| (at, *down))).collect();
+    let Some(keys) = keys.filter(|keys| !keys.is_empty()) else { return Ok(()) };
+    for (before, after) in rows.iter().zip(rows.iter().skip(1)) {
+        fault::check_cancel(cx)?;
+        let mut order = Ordering::Equal;
+        for (at, down) in &keys {
+            let collation = columns[*at].column_type.collation;
+            let next = types::compare::order(&before[*at], &after[*at], collation);
+            order = order.then(if *down { next.reverse() } else { next });
+        }
+        if order == Ordering::Greater {
+            let text = |row: &[Value]| {
+                let parts =
+                    keys.iter().map(|(at, _)| display(&row[*at], &columns[*at].column_type));
+                parts.collect::<Vec<_>>().join(", ")
+            };
+            return Err(Msg::BulkNotSorted(&text(before), &text(after)).into());
+        }
+    }
+    Ok(())
+}

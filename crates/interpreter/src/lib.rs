@@ -1,0 +1,702 @@
+//! Runs programs: control flow, errors and their scopes; and the statements that are bound when they run.
+//!
+//! An error ends its statement; what happens then depends on where it is and what it is:
+//!
+//! ```text
+//!  names and types (207, 208 ..)   end the batch or procedure it is in, TRY or not; a TRY around the
+//!                                  call of that catches it, else it is reported and the caller goes on
+//!  inside TRY                      go to the CATCH block
+//!  conversions, conflicts, THROW   report; roll back; end the whole batch
+//!  XACT_ABORT ON                   likewise
+//!  anything else                   report; go on with the next statement
+//! ```
+//!
+//! - here is [`Runner`], which runs the steps of a program; `execute.rs` calls procedures and dynamic SQL;
+//! - `function.rs`, `trigger_body.rs` and `definition_trigger.rs` run the bodies of functions and triggers;
+//! - `insert_bulk/`, `bulk_insert.rs`, `into.rs`, `export.rs` and `table_parameter.rs` make plans for rows that come from
+//!   elsewhere;
+//! - `observe.rs` and `show_plans.rs` show plans and counts to a session that has asked for them.
+//!
+//! It does not know requests and connections, and reaches system procedures through `executor::Host` only. Start at
+//! [`Runner::run`].
+#![forbid(unsafe_code)]
+
+pub mod atomic;
+mod bind_leaf;
+pub mod bulk_insert;
+pub mod compile;
+mod cursor;
+pub mod definition_trigger;
+mod execute;
+mod execute_as;
+mod export;
+pub mod function;
+pub mod insert_bulk;
+mod insert_execute;
+pub mod into;
+mod level;
+mod message;
+pub mod observe;
+pub mod option;
+mod other;
+mod read_text;
+mod result_sets;
+mod show_plans;
+pub mod table_parameter;
+pub mod trigger_body;
+mod wait;
+
+use ::compile::positioned;
+use types::value::ColumnType;
+use types::{Error, Msg, Value};
+
+use ::catalog::security;
+use ::executor::eval;
+use ::executor::fault::Interruption;
+use ::executor::{Cx, StatementResult};
+use ::plan::depth;
+use ::plan::program::{Branch, Counted, Leaf, LeafAst, Program, RunHints, Step, StepKind};
+use ::plan::query::Node;
+use ::plan::sink::{Command, Disconnected, Done, DoneKind};
+use ::plan::statement::{Bound, Scalar};
+use ::plan::stats::{Cost, StatementPlace};
+use ::session::event::context::follows_statements;
+use ::session::event::emit;
+use ::session::event::emit::error::Receiver;
+
+pub use ::executor::transactions;
+pub use ::session::argument::{Argument, TableArgument};
+pub use ::session::cursor::Cursor;
+pub use ::session::stop::{ErrorClass, Outcome, Run, Stop};
+pub use cursor::Capture;
+pub use execute::{
+    Invocation, as_declared, check_execute, convert_argument, find_parameter, invoke, not_found,
+    resolve_procedure,
+};
+pub use level::{enter, report_scope};
+pub use other::interrupted;
+
+/// Nesting of procedures, functions and triggers: error 217 beyond it.
+pub const NEST_LEVEL_MAX: u32 = 32;
+
+/// The message that follows the error of a statement whose changes were undone.
+const STATEMENT_TERMINATED: i32 = 3621;
+
+/// Tells whether an error names a missing permission to see the state of the server or of a database: it never comes
+/// alone.
+fn is_of_state(error: &Error) -> bool {
+    const OF_SERVER: i32 = 300;
+    const OF_DATABASE: i32 = 262;
+    error.number == OF_SERVER
+        || (error.number == OF_DATABASE && error.message.starts_with(security::VIEW_STATE))
+}
+
+/// Reports an error that has undone a bulk load, as that of a statement which changes rows is.
+pub fn load_failed(error: Error, cx: &mut Cx<'_>) -> Stop {
+    /// Numbers of what is wrong with the load itself, of which nothing has begun.
+    const OF_LOAD: std::ops::Range<i32> = 4800..4900;
+    let is_of_rows = class_of(&error, cx) == ErrorClass::Statement;
+    if !is_of_rows || OF_LOAD.contains(&error.number) || cx.session.options.xact_abort {
+        return Stop::Error(error);
+    }
+    cx.session.last_error = error.number;
+    cx.session.row_count = 0;
+    emit::error::reported(cx.session, &error, Receiver::Client);
+    let undone = Error::custom(STATEMENT_TERMINATED, 0, 0, "The statement has been terminated.");
+    let told =
+        [error, undone].into_iter().try_for_each(|message| cx.sink.message(&message.at_line(1)));
+    match told.and_then(|()| done(cx, Command::NONE, None, true)) {
+        Ok(()) => Stop::Batch,
+        Err(disconnected) => disconnected.into(),
+    }
+}
+
+/// Runs the steps of one program.
+pub struct Runner<'p> {
+    /// The program.
+    pub program: &'p Program,
+    /// Lines of the program count from here: a procedure's from its CREATE statement.
+    pub procedure: &'p str,
+}
+
+impl Runner<'_> {
+    /// Runs the whole program and returns its return status.
+    ///
+    /// # Errors
+    /// [`Stop`], except for errors that were reported and end no more than their statement or, in a
+    /// procedure, the procedure.
+    pub fn run(&self, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+        self.compile(cx)?;
+        if cx.session.options.explain.is_any()
+            && let Some(shown) = self.run_explained(cx)
+        {
+            return shown;
+        }
+        let outer = cx.session.meter.enter(self.program);
+        let outcome = self.steps(&self.program.body, cx);
+        cx.session.meter.leave(self.program, outer);
+        match outcome? {
+            Outcome::Return(status) => Ok(status),
+            Outcome::Next | Outcome::Break | Outcome::Continue | Outcome::Goto(_) => Ok(0),
+        }
+    }
+
+    fn steps(&self, steps: &[Step], cx: &mut Cx<'_>) -> Run {
+        depth::descend()?;
+        let mut at = 0;
+        while let Some(step) = steps.get(at) {
+            at += 1;
+            if cx.session.cancel.is_set() {
+                return Err(Stop::Cancelled);
+            }
+            let ran = match follows_statements() {
+                false => self.step(step, cx),
+                true => self.step_followed(step, cx),
+            };
+            match ran {
+                Ok(Outcome::Next) => {}
+                Ok(Outcome::Goto(label)) => match find_label(steps, &label) {
+                    Some(place) => {
+                        // A backward GOTO is a loop.
+                        sos::sched::yield_if_quantum_due();
+                        at = place + 1;
+                    }
+                    None => return Ok(Outcome::Goto(label)),
+                },
+                Ok(elsewhere) => return Ok(elsewhere),
+                Err(Stop::Error(error)) => self.handle(error, step, false, cx)?,
+                Err(Stop::Thrown(error)) => self.handle(error, step, true, cx)?,
+                Err(Stop::Unbound(error)) => return Err(Stop::Unbound(self.placed(error, step))),
+                Err(stop) => return Err(stop),
+            }
+        }
+        Ok(Outcome::Next)
+    }
+
+    /// Passes an error to the TRY block around it, or reports it and says how much it ends.
+    fn handle(&self, error: Error, step: &Step, thrown: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let error = self.placed(error, step);
+        if is_of_state(&error) {
+            return self.refuse(&error, step, cx);
+        }
+        if cx.session.try_depth > 0 {
+            caught(step, cx)?;
+            return Err(if thrown { Stop::Thrown(error) } else { Stop::Error(error) });
+        }
+        let class = class_of(&error, cx);
+        let fatal = thrown || cx.session.options.xact_abort || class >= ErrorClass::Batch;
+        cx.session.last_error = error.number;
+        cx.session.row_count = 0;
+        if fatal {
+            transactions::abort(cx)?;
+        }
+        report(error.clone(), cx)?;
+        if !fatal && class == ErrorClass::Statement && changes_rows(&step.kind) {
+            let text = "The statement has been terminated.";
+            let undone = Error::custom(STATEMENT_TERMINATED, 0, 0, text);
+            cx.sink.message(&undone.at_line(error.line).in_procedure(&error.procedure))?;
+        }
+        done(cx, step.kind.command(), None, true)?;
+        match (fatal, class) {
+            (true, _) => Err(Stop::Batch),
+            (false, ErrorClass::Scope) => Err(Stop::Scope),
+            // An atomic block is all that its procedure has.
+            (false, _) if matches!(step.kind, StepKind::Atomic { .. }) => Err(Stop::Scope),
+            (false, _) => Ok(()),
+        }
+    }
+
+    /// A permission of the server that is missing is named, and then the action is refused.
+    fn refuse(&self, named: &Error, step: &Step, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        if cx.session.try_depth == 0 {
+            emit::error::reported(cx.session, named, Receiver::Client);
+            cx.sink.message(named)?;
+        }
+        let refused = Error::from(Msg::NoPermission).at_line(named.line);
+        self.handle(refused.in_procedure(&named.procedure), step, false, cx)
+    }
+
+    pub(crate) fn at_line(&self, stop: Stop, line: u32) -> Stop {
+        let placed = |error: Error| error.at_line(line).in_procedure(self.procedure);
+        match stop {
+            Stop::Error(error) => Stop::Error(placed(error)),
+            Stop::Thrown(error) => Stop::Thrown(placed(error)),
+            Stop::Unbound(error) => Stop::Unbound(placed(error)),
+            other => other,
+        }
+    }
+
+    /// Says where an error happened, unless that is known already.
+    fn placed(&self, error: Error, step: &Step) -> Error {
+        if error.line != 0 {
+            return error;
+        }
+        error.at_line(step.line).in_procedure(self.procedure)
+    }
+
+    /// Runs a step and tells those who follow statements.
+    #[cold]
+    fn step_followed(&self, step: &Step, cx: &mut Cx<'_>) -> Run {
+        // IF and WHILE are not told of: their bodies' statements are.
+        if matches!(step.kind.counted(), Counted::Not) {
+            return self.step(step, cx);
+        }
+        let program = (self.program, self.procedure);
+        let followed = emit::statement::starting(cx.session, program, step);
+        let ran = self.step(step, cx);
+        emit::statement::completed(cx.session, self.program, step, &followed);
+        ran
+    }
+
+    fn step(&self, step: &Step, cx: &mut Cx<'_>) -> Run {
+        if cx.session.options.skips_statements() && !changes_options(&step.kind) {
+            return Ok(Outcome::Next);
+        }
+        // GETDATE() is the same within a statement and moves on between statements.
+        cx.now = None;
+        cx.session.line = step.line;
+        self.start(step.place, step.kind.counted(), cx);
+        match &step.kind {
+            StepKind::Block(body) => return self.steps(body, cx),
+            StepKind::Atomic { options, body, commits_alone } => {
+                return self.atomic(options, body, *commits_alone, cx);
+            }
+            StepKind::If(branches, otherwise) => return self.if_(branches, otherwise, cx),
+            StepKind::While(condition, body) => return self.while_(step, condition, body, cx),
+            StepKind::Break => return Ok(Outcome::Break),
+            StepKind::Continue => return Ok(Outcome::Continue),
+            StepKind::Goto(label) => return Ok(Outcome::Goto(label.clone())),
+            StepKind::Label(_) | StepKind::Declare => return Ok(Outcome::Next),
+            StepKind::TryCatch(body, catch) => return self.try_catch(body, catch, cx),
+            StepKind::Return(value) => return self.return_(value.as_ref(), cx),
+            StepKind::ReturnValue(leaf) => {
+                cx.frame.result = self.value(leaf, cx)?;
+                return Ok(Outcome::Return(0));
+            }
+            StepKind::Assign(slot, leaf) => {
+                let value = if cx.session.options.explain.is_any() {
+                    self.scalar_observed(cx, |cx| self.value(leaf, cx))?
+                } else {
+                    self.value(leaf, cx)?
+                };
+                cx.frame.variables[slot.0 as usize] = value;
+                cx.session.row_count = 1;
+                assigned(cx)?;
+            }
+            StepKind::Data(leaf) => self.data(step, leaf, cx)?,
+            StepKind::Print(leaf) => self.print(leaf, cx)?,
+            StepKind::RaisError(raise) => self.raise_error(raise, cx)?,
+            StepKind::Throw(operands) => return Err(self.throw(operands.as_deref(), cx)),
+            StepKind::WaitFor(at_time, leaf) => self.wait_for(*at_time, leaf, cx)?,
+            // What a call leaves in @@ERROR and @@ROWCOUNT is what its last statement left there.
+            StepKind::Execute(execute) => {
+                match &execute.result_sets {
+                    None => self.execute(execute, cx)?,
+                    Some(sets) => result_sets::run(sets, cx, |cx| self.execute(execute, cx))?,
+                }
+                return Ok(Outcome::Next);
+            }
+            StepKind::ExecuteString(parts) => {
+                match &parts.result_sets {
+                    None => self.execute_string(parts, cx)?,
+                    Some(sets) => result_sets::run(sets, cx, |cx| self.execute_string(parts, cx))?,
+                }
+                return Ok(Outcome::Next);
+            }
+            StepKind::InsertExecute(insert) => self.insert_execute(step, insert, cx)?,
+            StepKind::Cursor(cursor) => self.cursor(cursor, cx)?,
+            StepKind::SetValue(option, leaf) => {
+                self.set_value(*option, leaf, cx)?;
+                ended(cx, Command::SET, None)?;
+            }
+            StepKind::Other(statement) => self.other(statement, cx)?,
+        }
+        if !matches!(step.kind, StepKind::RaisError(_)) {
+            cx.session.last_error = 0;
+        }
+        Ok(Outcome::Next)
+    }
+
+    /// Notes that a statement begins.
+    #[inline]
+    fn start(&self, place: StatementPlace, counted: Counted<'_>, cx: &mut Cx<'_>) {
+        let cost = || match counted {
+            Counted::ByPlan(leaf) => leaf.cost.get().copied().unwrap_or(Cost::Any),
+            Counted::Cheap => Cost::Cheap,
+            Counted::Not | Counted::Dear => Cost::Any,
+        };
+        if !matches!(counted, Counted::Not) {
+            let is_alone = self.program.statements == 1;
+            cx.session.meter.start(self.program.statement_id(place), is_alone, cost);
+        }
+    }
+
+    fn if_(&self, branches: &[Branch], otherwise: &[Step], cx: &mut Cx<'_>) -> Run {
+        for branch in branches {
+            self.start(branch.place, Counted::ByPlan(&branch.condition), cx);
+            let holds = self
+                .condition(&branch.condition, cx)
+                .map_err(|stop| self.at_line(stop, branch.line))?;
+            forget_last(cx);
+            if holds {
+                return self.steps(&branch.then, cx);
+            }
+        }
+        self.steps(otherwise, cx)
+    }
+
+    fn while_(&self, step: &Step, condition: &Leaf, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        cx.frame.loops += 1;
+        let ran = self.rounds(step, condition, body, cx);
+        cx.frame.loops -= 1;
+        ran
+    }
+
+    fn rounds(&self, step: &Step, condition: &Leaf, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        while self.holds(step, condition, cx)? {
+            forget_last(cx);
+            sos::sched::yield_if_quantum_due();
+            match self.steps(body, cx)? {
+                Outcome::Next | Outcome::Continue => {}
+                Outcome::Break => break,
+                elsewhere => return Ok(elsewhere),
+            }
+            if cx.session.cancel.is_set() {
+                return Err(Stop::Cancelled);
+            }
+        }
+        Ok(Outcome::Next)
+    }
+
+    fn holds(&self, step: &Step, condition: &Leaf, cx: &mut Cx<'_>) -> Result<bool, Stop> {
+        self.start(step.place, Counted::ByPlan(condition), cx);
+        self.condition(condition, cx)
+    }
+
+    fn try_catch(&self, body: &[Step], catch: &[Step], cx: &mut Cx<'_>) -> Run {
+        cx.session.try_depth += 1;
+        let outcome = self.steps(body, cx);
+        cx.session.try_depth -= 1;
+        let error = match outcome {
+            Err(Stop::Error(error) | Stop::Thrown(error)) if error.severity < 20 => error,
+            other => return other,
+        };
+        let class = class_of(&error, cx);
+        if cx.session.transaction.count > 0
+            && (class == ErrorClass::Batch || cx.session.options.xact_abort)
+        {
+            cx.session.transaction.doomed = true;
+        }
+        cx.session.last_error = error.number;
+        emit::error::reported(cx.session, &error, Receiver::Catch);
+        cx.session.handled_errors.push(error);
+        let outcome = self.steps(catch, cx);
+        cx.session.handled_errors.pop();
+        if outcome.is_ok() {
+            cx.session.last_error = 0;
+        }
+        outcome
+    }
+
+    fn return_(&self, value: Option<&Leaf>, cx: &mut Cx<'_>) -> Run {
+        let Some(leaf) = value else { return Ok(Outcome::Return(0)) };
+        match self.value(leaf, cx)? {
+            Value::Int(status) => Ok(Outcome::Return(status)),
+            _ => {
+                let warning = Error::from(Msg::NullReturnStatus(self.procedure));
+                let line = cx.session.line;
+                cx.sink.message(&warning.at_line(line).in_procedure(self.procedure))?;
+                Ok(Outcome::Return(0))
+            }
+        }
+    }
+
+    /// Runs a data statement and tells the client what it did.
+    fn data(&self, step: &Step, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        if cx.session.options.format_only {
+            return self.describe(leaf, cx);
+        }
+        if cx.session.options.explain.is_any() || emit::statement::wants_plans() {
+            return self.data_observed(step, leaf, cx);
+        }
+        let (result, returned) = self.data_admitted(leaf, cx)?;
+        if result.rows == 0 && positioned::is_positioned(leaf) {
+            return Err(Msg::CursorNothingChanged.into());
+        }
+        self.data_done(step, result, returned, cx)
+    }
+
+    /// Tells the client what a data statement did.
+    pub fn data_done(
+        &self,
+        step: &Step,
+        result: StatementResult,
+        returned: bool,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Stop> {
+        cx.session.meter.rows(self.program.statement_id(step.place), result.rows);
+        cx.session.row_count = result.rows;
+        let quiet = cx.session.options.no_count;
+        let kind = done_kind(cx);
+        if quiet && !returned && kind == DoneKind::InProcedure {
+            return Ok(());
+        }
+        let rows = Some(result.rows).filter(|_| !quiet);
+        let command = result.command;
+        Ok(cx.sink.done(Done { kind, command, rows, error: false, more: true })?)
+    }
+
+    /// Runs a data statement; where a table is being redefined, waits until it is, and runs it again.
+    fn data_admitted(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(StatementResult, bool), Stop> {
+        loop {
+            cx.fault = None;
+            cx.parallel.hints = leaf.run_hints();
+            let (done, returns) = self.with_plan(leaf, cx, |bound, cx| {
+                Ok((self.run_watched(bound, leaf, cx), returns_rows(bound)))
+            })?;
+            cx.parallel.hints = RunHints::default();
+            let stop = match done {
+                Ok(result) => return Ok((result, returns)),
+                Err(stop) => stop,
+            };
+            self.admit(stop, returns, cx)?;
+        }
+    }
+
+    /// Runs a data statement; one that makes a table fires the triggers that watch this.
+    pub fn run_watched(
+        &self,
+        bound: &Bound,
+        leaf: &Leaf,
+        cx: &mut Cx<'_>,
+    ) -> Result<StatementResult, Stop> {
+        let (Bound::SelectInto(_), LeafAst::Statement(statement)) = (bound, &leaf.ast) else {
+            return run_data(bound, cx);
+        };
+        let watched = definition_trigger::watched(statement, cx);
+        if watched.is_empty() {
+            return run_data(bound, cx);
+        }
+        cx.statement_text = statement.span.text(&self.program.source).to_owned();
+        let begun = definition_trigger::begin(cx);
+        let result = match run_data(bound, cx) {
+            Ok(result) => result,
+            Err(stop) => {
+                definition_trigger::give_up(begun, cx);
+                return Err(stop);
+            }
+        };
+        definition_trigger::fire(&watched, begun, cx)?;
+        cx.session.refresh_catalog();
+        Ok(result)
+    }
+
+    /// Waits until a table that closed a statement out has been redefined; what stopped the statement
+    /// comes back if it was anything else.
+    pub fn admit(&self, stop: Stop, returns: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let Some(storage::Error::Closed(table)) = cx.fault.take() else { return Err(stop) };
+        // The client has had its columns, perhaps rows.
+        if returns {
+            return Err(stop);
+        }
+        cx.session.wait_for_definition(table).map_err(|error| self.failed_wait(error, cx))
+    }
+
+    /// The wait for a table that is being redefined has come to nothing.
+    fn failed_wait(&self, error: storage::Error, cx: &mut Cx<'_>) -> Stop {
+        if error == storage::Error::Deadlock && cx.session.transaction.count > 0 {
+            cx.session.transaction.doomed = true;
+        }
+        let error = ::executor::fault::raise(cx, error);
+        match cx.interrupted.take() {
+            Some(Interruption::Cancelled) => Stop::Cancelled,
+            Some(Interruption::Disconnected) => Stop::Disconnected,
+            Some(Interruption::Reported) | None => Stop::Error(error),
+        }
+    }
+
+    /// Under FMTONLY a query returns its columns and no rows, and nothing is changed.
+    fn describe(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        self.with_plan(leaf, cx, |bound, cx| {
+            let Bound::Select(select) = bound else { return Ok(()) };
+            cx.sink.columns(&select.shape)?;
+            Ok(done(cx, Command::SELECT, Some(0), false)?)
+        })
+    }
+
+    /// Evaluates a leaf to a value.
+    pub fn value(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<Value, Stop> {
+        self.typed_value(leaf, cx).map(|(value, _)| value)
+    }
+
+    /// Evaluates a leaf to a value and its type: both are those of the plan that was run, which need not stay in
+    /// the leaf.
+    fn typed_value(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(Value, ColumnType), Stop> {
+        self.with_plan(leaf, cx, |bound, cx| {
+            let scalar = scalar(bound)?;
+            cx.reserve(scalar.registers);
+            cx.kept.clear();
+            Ok((eval::eval(&scalar.expr, cx)?, scalar.expr.ty))
+        })
+    }
+
+    fn condition(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<bool, Stop> {
+        if cx.session.options.explain.is_any() {
+            return self.scalar_observed(cx, |cx| self.condition(leaf, cx));
+        }
+        self.with_plan(leaf, cx, |bound, cx| {
+            let scalar = scalar(bound)?;
+            cx.reserve(scalar.registers);
+            cx.kept.clear();
+            let holds = eval::truth(&scalar.expr, cx)?.is_true();
+            ::executor::arithmetic::report(cx)?;
+            Ok(holds)
+        })
+    }
+}
+
+/// Tells the client of an error, and of those that were found with it.
+pub fn report(mut error: Error, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    for earlier in error.take_earlier().iter().chain([&error]) {
+        emit::error::reported(cx.session, earlier, Receiver::Client);
+        cx.sink.message(earlier)?;
+    }
+    Ok(())
+}
+
+/// Classifies an error as the session's options have it.
+fn class_of(error: &Error, cx: &Cx<'_>) -> ErrorClass {
+    match ErrorClass::of(error) {
+        ErrorClass::Statement if ::executor::arithmetic::ends_batch(error, cx) => ErrorClass::Batch,
+        class => class,
+    }
+}
+
+/// Tells whether a step changes rows, so that its failure undoes something.
+fn changes_rows(kind: &StepKind) -> bool {
+    match kind {
+        StepKind::Data(Leaf { ast: LeafAst::Statement(statement), .. }) => {
+            !matches!(statement.kind, tsql::ast::StatementKind::Select(_))
+        }
+        StepKind::InsertExecute(_) => true,
+        _ => false,
+    }
+}
+
+/// Tells the statements that run even where NOEXEC or PARSEONLY keeps the others from it.
+fn changes_options(kind: &StepKind) -> bool {
+    match kind {
+        StepKind::Other(statement) => {
+            matches!(statement.kind, tsql::ast::StatementKind::SetOption(_))
+        }
+        _ => false,
+    }
+}
+
+/// IF and WHILE are statements too: they reset @@ERROR and @@ROWCOUNT once their condition is known.
+fn forget_last(cx: &mut Cx<'_>) {
+    cx.session.last_error = 0;
+    cx.session.row_count = 0;
+}
+
+pub(crate) fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult, Stop> {
+    if reads_or_writes(bound) {
+        transactions::begin_implicit(cx)?;
+    }
+    if cx.session.transaction.doomed && !matches!(bound, Bound::Select(_) | Bound::SelectAssign(_))
+    {
+        return Err(Msg::TransactionDoomed.into());
+    }
+    match ::executor::run_bound(bound, cx) {
+        Ok(result) => Ok(result),
+        Err(error) => Err(match ::executor::fault::interruption(&error, cx) {
+            Some(Interruption::Cancelled) => Stop::Cancelled,
+            Some(Interruption::Disconnected) => Stop::Disconnected,
+            Some(Interruption::Reported) => {
+                transactions::abort(cx)?;
+                Stop::Batch
+            }
+            None => Stop::Error(error),
+        }),
+    }
+}
+
+/// Tells whether a statement has a result set, whose end has to be told even under NOCOUNT.
+pub fn returns_rows(bound: &Bound) -> bool {
+    matches!(bound, Bound::Select(_)) || bound.client_shape().is_some()
+}
+
+/// Tells whether a statement begins a transaction under IMPLICIT_TRANSACTIONS: one that touches no
+/// table does not.
+fn reads_or_writes(bound: &Bound) -> bool {
+    match bound {
+        Bound::Select(select) => !matches!(select.query.root, Node::OneRow),
+        Bound::SelectAssign(select) => !matches!(select.root, Node::OneRow),
+        Bound::Scalar(_) => false,
+        Bound::SelectInto(_)
+        | Bound::Insert(_)
+        | Bound::Update(_)
+        | Bound::Delete(_)
+        | Bound::Instead(_)
+        | Bound::Merge(_)
+        | Bound::Truncate(_) => true,
+    }
+}
+
+fn scalar(bound: &Bound) -> Result<&Scalar, Stop> {
+    match bound {
+        Bound::Scalar(scalar) => Ok(scalar),
+        _ => Err(Msg::InternalError.into()),
+    }
+}
+
+fn find_label(steps: &[Step], label: &str) -> Option<usize> {
+    steps.iter().position(|s| matches!(&s.kind, StepKind::Label(found) if found == label))
+}
+
+fn done_kind(cx: &Cx<'_>) -> DoneKind {
+    if cx.session.in_procedure() { DoneKind::InProcedure } else { DoneKind::Done }
+}
+
+/// Tells the client that a result set, or a statement that failed, has ended. Under NOCOUNT no count is said.
+pub fn done(
+    cx: &mut Cx<'_>,
+    command: Command,
+    rows: Option<u64>,
+    error: bool,
+) -> Result<(), Disconnected> {
+    let rows = rows.filter(|_| !cx.session.options.no_count);
+    let kind = done_kind(cx);
+    cx.sink.done(Done { kind, command, rows, error, more: true })
+}
+
+/// Tells the client that a statement without result set has ended: every one but DECLARE without a value does
+/// (\[MS-TDS\] 2.2.7.6). Under NOCOUNT a procedure says nothing of it, a batch says no count.
+pub fn ended(cx: &mut Cx<'_>, command: Command, rows: Option<u64>) -> Result<(), Disconnected> {
+    let quiet = cx.session.options.no_count;
+    let kind = done_kind(cx);
+    if quiet && kind == DoneKind::InProcedure {
+        return Ok(());
+    }
+    let rows = rows.filter(|_| !quiet);
+    cx.sink.done(Done { kind, command, rows, error: false, more: true })
+}
+
+/// Tells the client that a variable has a value; not in a loop, which would flood it: docs/decisions/0215.
+fn assigned(cx: &mut Cx<'_>) -> Result<(), Disconnected> {
+    match cx.frame.loops {
+        0 => ended(cx, Command::SELECT, Some(1)),
+        _ => Ok(()),
+    }
+}
+
+/// A data statement whose error goes to a CATCH block has ended with no rows; so the client sees where its result
+/// set ends.
+fn caught(step: &Step, cx: &mut Cx<'_>) -> Result<(), Disconnected> {
+    let command = step.kind.command();
+    match &step.kind {
+        StepKind::Data(_) if command == Command::SELECT => done(cx, command, Some(0), false),
+        StepKind::Data(_) | StepKind::InsertExecute(_) => ended(cx, command, Some(0)),
+        _ => Ok(()),
+    }
+}

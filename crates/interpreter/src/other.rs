@@ -1,0 +1,200 @@
+//! Statements that are run from their syntax tree: transactions, USE, definitions, administration.
+
+use tsql::ast::{self, StatementKind, TransactionAction, TransactionName};
+use types::{Error, Msg};
+
+use crate::cursor::close_at_end;
+use crate::definition_trigger;
+use crate::{Runner, Stop, ended, transactions};
+use ::ddl::user_access::check_entry;
+use ::executor::Cx;
+use ::executor::fault::Interruption;
+use ::plan::program::{Leaf, LeafAst};
+use ::plan::sink::{Command, EnvChange};
+use ::session::event::emit::checkpoint;
+use metadata::format::text_of;
+
+impl Runner<'_> {
+    pub(crate) fn other(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        match &statement.kind {
+            StatementKind::SetOption(option) => {
+                cx.session.row_count = 0;
+                self.set_option(option, cx)?;
+            }
+            StatementKind::Transaction(transaction) => {
+                cx.session.row_count = 0;
+                self.transaction(transaction, cx)?;
+            }
+            StatementKind::Use(name) => use_database(name, cx)?,
+            StatementKind::Dbcc(dbcc) => {
+                let host = cx.host;
+                host.dbcc(dbcc, cx)?;
+            }
+            StatementKind::Kill(kill) => self.kill(kill, cx)?,
+            StatementKind::BulkInsert(bulk) => return crate::bulk_insert::run(bulk, cx),
+            StatementKind::InsertBulk(bulk) => {
+                transactions::begin_implicit(cx)?;
+                crate::insert_bulk::announce(bulk, cx)?;
+                cx.session.pending_bulk = Some((**bulk).clone());
+            }
+            // Nothing is written that a checkpoint would shorten.
+            StatementKind::Checkpoint(_) => {
+                check_checkpoint(cx)?;
+                checkpoint::begin(cx.session);
+                checkpoint::end(cx.session);
+            }
+            // WITH OVERRIDE leaves out a check of values that sp_configure has made already.
+            StatementKind::Reconfigure { .. } => {
+                let host = cx.host;
+                host.reconfigure(cx)?;
+            }
+            StatementKind::ExecuteAs(execute_as) => self.execute_as(execute_as, cx)?,
+            StatementKind::Revert(cookie) => self.revert(cookie.as_ref(), cx)?,
+            StatementKind::ReadText(read) => return self.read_text(read, cx),
+            StatementKind::Unsupported(unsupported) => {
+                return Err(Msg::NotSupported(&unsupported.name).into());
+            }
+            _ if cx.session.options.format_only => {}
+            _ => return self.define(statement, cx),
+        }
+        ended(cx, Command::of(&statement.kind), None)?;
+        Ok(())
+    }
+
+    /// DDL and what else changes the catalog.
+    fn define(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        if ::ddl::of_database(&statement.kind).is_none() {
+            if cx.session.transaction.doomed {
+                return Err(Msg::TransactionDoomed.into());
+            }
+            transactions::begin_implicit(cx)?;
+        }
+        cx.session.refresh_catalog();
+        // No chain of ownership reaches definitions: a module that makes them asks its caller.
+        ::ddl::require::check(statement, cx)?;
+        cx.statement_text = statement.span.text(&self.program.source).to_owned();
+        cx.source = self.program.source.to_string();
+        let watched = definition_trigger::watched(statement, cx);
+        if watched.is_empty() {
+            run_definition(statement, cx)?;
+        } else {
+            let begun = definition_trigger::begin(cx);
+            if let Err(stop) = run_definition(statement, cx) {
+                definition_trigger::give_up(begun, cx);
+                return Err(stop);
+            }
+            definition_trigger::fire(&watched, begun, cx)?;
+        }
+        cx.session.refresh_catalog();
+        cx.session.row_count = 0;
+        ended(cx, Command::of(&statement.kind), None)?;
+        Ok(())
+    }
+
+    fn transaction(&self, transaction: &ast::Transaction, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let name = match &transaction.name {
+            None => String::new(),
+            Some(TransactionName::Name(name)) => name.to_string(),
+            Some(TransactionName::Variable(variable)) => {
+                let kind = ast::ExprKind::Variable(variable.clone());
+                let expr = ast::Expr { kind, span: variable.span };
+                let value = self.value(&Leaf::new(LeafAst::Value(expr)), cx)?;
+                text_of(&value, cx.session).unwrap_or_default()
+            }
+        };
+        match &transaction.action {
+            TransactionAction::Begin { distributed: true, .. } => {
+                Err(Msg::NotSupported("BEGIN DISTRIBUTED TRANSACTION").into())
+            }
+            TransactionAction::Begin { mark: Some(_), .. } => {
+                Err(Msg::NotSupported("BEGIN TRANSACTION WITH MARK").into())
+            }
+            TransactionAction::Begin { .. } => transactions::begin(cx.session, cx.sink, &name),
+            // Nothing is written to disk that could be delayed.
+            TransactionAction::Commit { .. } => {
+                transactions::commit(cx.session, cx.sink)?;
+                close_at_end(cx);
+                Ok(())
+            }
+            TransactionAction::Rollback => {
+                transactions::rollback(cx.session, cx.sink, &name)?;
+                close_at_end(cx);
+                Ok(())
+            }
+            TransactionAction::Save => transactions::save(cx.session, &name),
+        }
+    }
+
+    fn kill(&self, kill: &ast::Kill, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        if !cx.session.rights.has_of_server(&cx.session.catalog, "ALTER ANY CONNECTION") {
+            let text = "User does not have permission to use the KILL statement.";
+            return Err(Error::custom(6102, 14, 1, text).into());
+        }
+        let leaf = Leaf::new(LeafAst::Value(kill.target.clone()));
+        let Some(id) = self.int(&leaf, cx)? else {
+            return Err(Msg::NotSupported("KILL of a unit of work").into());
+        };
+        if kill.status_only {
+            // What is rolled back is at once.
+            let cards = cx.session.instance.sessions.cards();
+            let is_there = cards.iter().any(|card| i32::from(card.id) == id);
+            return Err(match is_there {
+                true => Msg::NotRollingBack(i64::from(id)).into(),
+                false => Msg::NotAnActiveSession(i64::from(id)).into(),
+            });
+        }
+        if i32::from(cx.session.id) == id {
+            return Err(Msg::CannotKillSelf.into());
+        }
+        if !cx.session.instance.sessions.kill(id) {
+            return Err(Msg::NotAnActiveSession(i64::from(id)).into());
+        }
+        Ok(())
+    }
+}
+
+/// CHECKPOINT asks for the permission of its name.
+fn check_checkpoint(cx: &Cx<'_>) -> Result<(), Stop> {
+    match cx.session.catalog.database(&cx.session.database) {
+        Some(database) => Ok(cx.session.rights.check_database(database, "CHECKPOINT")?),
+        None => Ok(()),
+    }
+}
+
+/// Runs a definition, and undoes it if it fails.
+fn run_definition(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    let mark = cx.session.mark_definitions();
+    let defined = ::ddl::run(statement, cx);
+    cx.session.end_definition(&mark, defined.is_err());
+    defined.map_err(|error| interrupted(error, cx))?;
+    cx.session.refresh_catalog();
+    Ok(())
+}
+
+/// What a failed definition or check stops: itself, or the request.
+pub fn interrupted(error: Error, cx: &mut Cx<'_>) -> Stop {
+    match cx.interrupted.take() {
+        Some(Interruption::Cancelled) => Stop::Cancelled,
+        Some(Interruption::Disconnected) => Stop::Disconnected,
+        Some(Interruption::Reported) | None => Stop::Error(error),
+    }
+}
+
+fn use_database(name: &ast::Ident, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    cx.session.refresh_catalog();
+    let Some(database) = cx.session.catalog.database(name) else {
+        return Err(Msg::DatabaseNotFound(name).into());
+    };
+    if !cx.session.rights.enters(database) {
+        return Err(Msg::NoDatabaseAccess(&cx.session.login, &database.name).into());
+    }
+    check_entry(cx.session, database)?;
+    let new: std::sync::Arc<str> = database.name.as_str().into();
+    let old = cx.session.enter_database(std::sync::Arc::clone(&new));
+    // At once, not at the end of the request: others must see who is in a database.
+    cx.session.instance.sessions.publish(cx.session);
+    cx.sink.env_change(&EnvChange::Database { new: &new, old: &old })?;
+    let text = format!("Changed database context to '{new}'.");
+    cx.sink.message(&Error::custom(5701, 0, 1, text).at_line(cx.session.line))?;
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! Procedures about sessions, databases and texts of modules.
+
+use types::{DataType, Error, Msg, Value};
+
+use super::{TextProcedure, run};
+use crate::{SystemProcedure, argument, text, whole};
+use ::executor::Cx;
+use interpreter::{Argument, Stop};
+
+pub(super) static PROCEDURES: &[SystemProcedure] = &[
+    SystemProcedure { name: "sp_who", id: 0, run: |a, cx| run(&WHO, a, cx) },
+    SystemProcedure { name: "sp_who2", id: 0, run: |a, cx| run(&WHO2, a, cx) },
+    SystemProcedure { name: "sp_databases", id: 0, run: |a, cx| run(&DATABASES, a, cx) },
+    SystemProcedure { name: "sp_helptext", id: 0, run: help_text },
+    SystemProcedure { name: "sp_set_session_context", id: 0, run: set_session_context },
+];
+
+static WHO: TextProcedure = TextProcedure {
+    name: "sp_who",
+    parameters: &[("@loginame", "nvarchar(128)")],
+    text: "
+SELECT s.session_id AS spid, CAST(0 AS smallint) AS ecid, CAST(s.status AS nchar(30)) AS status,
+    CAST(s.login_name AS nvarchar(128)) AS loginame, CAST(s.host_name AS nchar(128)) AS hostname,
+    CAST(ISNULL(b.by_session, 0) AS char(5)) AS blk, DB_NAME(s.database_id) AS dbname,
+    CAST(CASE s.status WHEN 'running' THEN 'SELECT' ELSE 'AWAITING COMMAND' END AS nchar(26)) AS cmd,
+    CAST(0 AS int) AS request_id
+FROM sys.dm_exec_sessions AS s
+LEFT JOIN (SELECT r.session_id, MIN(NULLIF(r.blocking_session_id, 0)) AS by_session
+    FROM sys.dm_exec_requests AS r GROUP BY r.session_id) AS b ON b.session_id = s.session_id
+WHERE @loginame IS NULL OR s.login_name = @loginame OR CAST(s.session_id AS nvarchar(128)) = @loginame
+    OR (@loginame = 'active' AND s.status <> 'sleeping')
+ORDER BY s.session_id",
+};
+
+/// As sp_who, with what SQL Server's tools expect besides. Nothing is read from a disk.
+static WHO2: TextProcedure = TextProcedure {
+    name: "sp_who2",
+    parameters: &[("@loginame", "nvarchar(128)")],
+    text: "
+SELECT CAST(s.session_id AS char(5)) AS SPID, CAST(s.status AS nvarchar(30)) AS Status,
+    CAST(s.login_name AS nvarchar(128)) AS Login, CAST(ISNULL(s.host_name, N'  .') AS nvarchar(128)) AS HostName,
+    CAST(CASE WHEN b.by_session IS NULL THEN '  .' ELSE CAST(b.by_session AS char(5)) END AS char(5)) AS BlkBy,
+    DB_NAME(s.database_id) AS DBName,
+    CAST(CASE s.status WHEN 'running' THEN 'SELECT' ELSE 'AWAITING COMMAND' END AS nvarchar(26)) AS Command,
+    s.cpu_time AS CPUTime, CAST(0 AS int) AS DiskIO,
+    CAST(SUBSTRING(CONVERT(varchar(23), s.last_request_start_time, 121), 6, 5) + ' '
+        + SUBSTRING(CONVERT(varchar(23), s.last_request_start_time, 121), 12, 8) AS varchar(15)) AS LastBatch,
+    CAST(s.program_name AS nvarchar(128)) AS ProgramName, CAST(s.session_id AS char(5)) AS SPID,
+    CAST('0' AS char(5)) AS REQUESTID
+FROM sys.dm_exec_sessions AS s
+LEFT JOIN (SELECT r.session_id, MIN(NULLIF(r.blocking_session_id, 0)) AS by_session
+    FROM sys.dm_exec_requests AS r GROUP BY r.session_id) AS b ON b.session_id = s.session_id
+WHERE @loginame IS NULL OR s.login_name = @loginame OR CAST(s.session_id AS nvarchar(128)) = @loginame
+    OR (@loginame = 'active' AND s.status <> 'sleeping')
+ORDER BY s.session_id",
+};
+
+/// A size is NULL: databases are in memory and have none of their own.
+static DATABASES: TextProcedure = TextProcedure {
+    name: "sp_databases",
+    parameters: &[],
+    text: "
+SELECT d.name AS DATABASE_NAME, CAST(NULL AS int) AS DATABASE_SIZE, CAST(NULL AS varchar(254)) AS REMARKS
+FROM sys.databases AS d ORDER BY d.name",
+};
+
+/// One row per line of the text, each with its line end.
+static HELP_TEXT: TextProcedure = TextProcedure {
+    name: "sp_helptext",
+    parameters: &[("@objname", "nvarchar(776)")],
+    text: "
+SELECT CAST(s.value + CASE WHEN s.ordinal < COUNT(*) OVER () THEN NCHAR(10) ELSE N'' END AS nvarchar(255)) AS [Text]
+FROM STRING_SPLIT(OBJECT_DEFINITION(OBJECT_ID(@objname)), NCHAR(10), 1) AS s ORDER BY s.ordinal",
+};
+
+fn help_text(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
+    let object = super::help::object(&name, cx)?;
+    let database = cx.session.catalog.database(&cx.session.database);
+    match database.and_then(|d| metadata::objects::definition(&cx.session.sees(d), object.id)) {
+        None => {
+            let text = format!("There is no text for object '{name}'.");
+            Err(Error::custom(15_197, 16, 1, &text).into())
+        }
+        Some(_) => run(&HELP_TEXT, arguments, cx),
+    }
+}
+
+/// Bytes that all keys and values of a session may take together.
+const CONTEXT_BYTES_MAX: usize = 1 << 20;
+
+/// `sp_set_session_context @key, @value [, @read_only]`
+fn set_session_context(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    let Some(key) = text(arguments, 0, "@key", cx).filter(|k| !k.is_empty()) else {
+        let expected = Msg::ProcedureExpectsParameter("@key", "nvarchar(128)");
+        return Err(Error::from(expected).into());
+    };
+    let read_only = whole(arguments, 2, "@read_only").unwrap_or(0) != 0;
+    let value = match argument(arguments, 1, "@value") {
+        None => Value::Null,
+        Some(given) => match &given.value {
+            value @ (Value::Null | Value::Variant(_)) => value.clone(),
+            value => Value::Variant(Box::new((value.clone(), given.ty))),
+        },
+    };
+    let context = &mut cx.session.session_context;
+    let size = |v: &Value| match v {
+        Value::Variant(inner) => inner.0.string_bytes().map_or(8, <[u8]>::len),
+        _ => DataType::BigInt.max_length().unsigned_abs().into(),
+    };
+    let used: usize = context.iter().map(|(k, v, _)| k.len() * 2 + size(v)).sum();
+    if used + key.len() * 2 + size(&value) > CONTEXT_BYTES_MAX {
+        let text = "The value was not set for key because the total size of keys and values in the \
+                    session context would exceed the 1 MB limit.";
+        return Err(Error::custom(15_665, 16, 1, text).into());
+    }
+    match context.iter_mut().find(|(k, ..)| k.eq_ignore_ascii_case(&key)) {
+        Some((_, _, true)) => {
+            let text = format!(
+                "Cannot set key '{key}' in the session context. The key has been set as read_only \
+                 for this session."
+            );
+            return Err(Error::custom(15_664, 16, 1, &text).into());
+        }
+        Some(entry) => (entry.1, entry.2) = (value, read_only),
+        None => context.push((key, value, read_only)),
+    }
+    Ok(0)
+}

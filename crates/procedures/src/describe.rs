@@ -1,0 +1,242 @@
+//! sp_describe_first_result_set: the columns that a batch would return, found by binding its statements
+//! without running them.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{Collation, DataType, Length, Msg, Value};
+
+use crate::sql::{parse_parameters, prepare, text_argument};
+use crate::{SystemProcedure, argument};
+use ::binder::{bind_statement, shape_of};
+use ::executor::Cx;
+use ::plan::program::{LeafAst, Program, Step, StepKind};
+use ::plan::sink::{ColumnInfo, Command, ResultShape, Traits};
+use ::plan::statement::Bound;
+use ::session::SessionState;
+use interpreter::{Argument, Stop, done};
+
+pub(crate) static PROCEDURES: &[SystemProcedure] =
+    &[SystemProcedure { name: "sp_describe_first_result_set", id: 0, run: describe_first }];
+
+/// `sp_describe_first_result_set @tsql [, @params [, @browse_information_mode]]`
+fn describe_first(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    let statement =
+        text_argument(argument(arguments, 0, "@tsql"), "sp_describe_first_result_set", "@tsql")?;
+    let declared = argument(arguments, 1, "@params").map_or(Value::Null, |a| a.value.clone());
+    let (key, entry) = prepare(&statement, &declared, cx.session)?;
+    let described = first_result(&entry.program, cx.session);
+    cx.session.programs.put(key, entry);
+    let Some(described) = described? else {
+        return Ok(0);
+    };
+    let shape = shape_of(columns().into_iter().map(|(name, ty)| plain(name, ty)).collect());
+    cx.sink.columns(&shape)?;
+    for (ordinal, column) in (1..).zip(&described.columns) {
+        cx.sink.row(&row(ordinal, column))?;
+    }
+    let count = u64::try_from(described.columns.len()).ok();
+    done(cx, Command::SELECT, count, false)?;
+    Ok(0)
+}
+
+/// Compiles a text and finds its first result.
+///
+/// # Errors
+/// As [`first_result`], and those of its syntax.
+pub fn first_result_of(
+    statement: &str,
+    declared: &str,
+    session: &SessionState,
+) -> Result<Option<Arc<ResultShape>>, Stop> {
+    let parameters = parse_parameters(declared, session)?;
+    let program = ::compile::parse_and_compile(session, statement, parameters)?;
+    first_result(&program, session)
+}
+
+fn plain(name: &str, column_type: ColumnType) -> ColumnInfo {
+    ColumnInfo { name: name.into(), column_type, traits: Traits::default(), updatable: false }
+}
+
+/// Finds the first statement that returns rows; none if no statement does.
+///
+/// # Errors
+/// Those of names and types; 11509 and its kin where only running it would tell.
+fn first_result(
+    program: &Program,
+    session: &SessionState,
+) -> Result<Option<Arc<ResultShape>>, Stop> {
+    first_of(&program.body, program, session)
+}
+
+fn first_of(
+    steps: &[Step],
+    program: &Program,
+    session: &SessionState,
+) -> Result<Option<Arc<ResultShape>>, Stop> {
+    for step in steps {
+        let found = match &step.kind {
+            StepKind::Data(leaf) => {
+                let LeafAst::Statement(statement) = &leaf.ast else { continue };
+                let context = metadata::binding::context_of(session, program);
+                let bound = bind_statement(&mut context.binder(), statement)?;
+                shape_returned(&bound)
+            }
+            StepKind::Block(body) => first_of(body, program, session)?,
+            StepKind::Atomic { body, .. } => first_of(body, program, session)?,
+            StepKind::TryCatch(body, _) => first_of(body, program, session)?,
+            StepKind::If(..) | StepKind::While(..) => {
+                return Err(Msg::NotSupported("describing a batch with IF or WHILE").into());
+            }
+            StepKind::Execute(_) | StepKind::ExecuteString(_) => {
+                return Err(Msg::NotSupported("describing a batch with EXECUTE").into());
+            }
+            _ => None,
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// The rows that a statement returns to the client.
+fn shape_returned(bound: &Bound) -> Option<Arc<ResultShape>> {
+    match bound {
+        Bound::Select(select) => Some(Arc::clone(&select.shape)),
+        bound => bound.client_shape().map(Arc::clone),
+    }
+}
+
+/// The columns of the description, as documented.
+pub fn columns() -> Vec<(&'static str, ColumnType)> {
+    let sysname = DataType::NVarChar(Length::Limited(128));
+    let name = |n: u16| DataType::NVarChar(Length::Limited(n));
+    let columns = [
+        ("is_hidden", DataType::Bit),
+        ("column_ordinal", DataType::Int),
+        ("name", sysname),
+        ("is_nullable", DataType::Bit),
+        ("system_type_id", DataType::Int),
+        ("system_type_name", name(256)),
+        ("max_length", DataType::SmallInt),
+        ("precision", DataType::TinyInt),
+        ("scale", DataType::TinyInt),
+        ("collation_name", sysname),
+        ("user_type_id", DataType::Int),
+        ("user_type_database", sysname),
+        ("user_type_schema", sysname),
+        ("user_type_name", sysname),
+        ("assembly_qualified_type_name", name(4_000)),
+        ("xml_collection_id", DataType::Int),
+        ("xml_collection_database", sysname),
+        ("xml_collection_schema", sysname),
+        ("xml_collection_name", sysname),
+        ("is_xml_document", DataType::Bit),
+        ("is_case_sensitive", DataType::Bit),
+        ("is_fixed_length_clr_type", DataType::Bit),
+        ("source_server", sysname),
+        ("source_database", sysname),
+        ("source_schema", sysname),
+        ("source_table", sysname),
+        ("source_column", sysname),
+        ("is_identity_column", DataType::Bit),
+        ("is_part_of_unique_key", DataType::Bit),
+        ("is_updateable", DataType::Bit),
+        ("is_computed_column", DataType::Bit),
+        ("is_sparse_column_set", DataType::Bit),
+        ("ordinal_in_order_by_list", DataType::SmallInt),
+        ("order_by_is_descending", DataType::SmallInt),
+        ("order_by_list_length", DataType::SmallInt),
+        ("tds_type_id", DataType::Int),
+        ("tds_length", DataType::Int),
+        ("tds_collation_id", DataType::Int),
+        ("tds_collation_sort_id", DataType::TinyInt),
+    ];
+    let collation = Collation::default();
+    let ty = |data_type| ColumnType { data_type, collation, nullable: true };
+    columns.into_iter().map(|(name, data_type)| (name, ty(data_type))).collect()
+}
+
+/// `numeric` in `sys.types`, and on the wire.
+const NUMERIC: i32 = 108;
+
+/// What is said of a column; what is not known without browse information is NULL.
+pub fn row(ordinal: i32, column: &ColumnInfo) -> Vec<Value> {
+    let ty = &column.column_type;
+    let data_type = &ty.data_type;
+    let is_string = data_type.is_string() && *data_type != DataType::Xml;
+    let collation = || Value::nvarchar(&ty.collation.name());
+    let numeric = column.traits.numeric;
+    let name = data_type.to_string();
+    let name = if numeric { name.replacen("decimal", "numeric", 1) } else { name };
+    let mut row = vec![
+        Value::Bit(false),
+        Value::Int(ordinal),
+        if column.name.is_empty() { Value::Null } else { Value::nvarchar(&column.name) },
+        Value::Bit(ty.nullable),
+        Value::Int(if numeric { NUMERIC } else { i32::from(data_type.system_type_id()) }),
+        Value::nvarchar(&name),
+        Value::SmallInt(data_type.max_length()),
+        Value::TinyInt(data_type.precision()),
+        Value::TinyInt(data_type.scale()),
+        if is_string { collation() } else { Value::Null },
+    ];
+    row.extend(std::iter::repeat_n(Value::Null, 9));
+    row.push(Value::Bit(false));
+    row.push(Value::Bit(is_string && ty.collation.is_case_sensitive()));
+    row.push(Value::Bit(false));
+    row.extend(std::iter::repeat_n(Value::Null, 5));
+    row.push(Value::Bit(column.traits.identity));
+    row.push(Value::Null);
+    row.push(Value::Bit(column.updatable && !column.traits.identity));
+    row.push(Value::Bit(false));
+    row.push(Value::Bit(false));
+    row.extend(std::iter::repeat_n(Value::Null, 3));
+    let wire = if numeric { NUMERIC } else { i32::from(wire_type(data_type)) };
+    row.push(Value::Int(wire));
+    row.push(Value::Int(wire_length(data_type)));
+    let wire_collation = is_string.then(|| ty.collation.to_wire());
+    row.push(
+        wire_collation
+            .map_or(Value::Null, |[a, b, c, d, _]| Value::Int(i32::from_le_bytes([a, b, c, d]))),
+    );
+    row.push(wire_collation.map_or(Value::Null, |[.., sort]| Value::TinyInt(sort)));
+    row
+}
+
+/// The type's number on the wire. `[MS-TDS] 2.2.5.4`
+pub fn wire_type(data_type: &DataType) -> u8 {
+    match data_type {
+        DataType::Bit => 104,
+        DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt => 38,
+        DataType::Decimal { .. } => 106,
+        DataType::Money | DataType::SmallMoney => 110,
+        DataType::Real | DataType::Float => 109,
+        DataType::DateTime | DataType::SmallDateTime => 111,
+        DataType::Date => 40,
+        DataType::Time(_) => 41,
+        DataType::DateTime2(_) => 42,
+        DataType::DateTimeOffset(_) => 43,
+        DataType::UniqueIdentifier => 36,
+        DataType::Char(_) => 175,
+        DataType::VarChar(_) => 167,
+        DataType::NChar(_) => 239,
+        DataType::NVarChar(_) => 231,
+        DataType::Binary(_) | DataType::RowVersion => 173,
+        DataType::VarBinary(_) => 165,
+        DataType::Text => 35,
+        DataType::NText => 99,
+        DataType::Image => 34,
+        DataType::Xml => 241,
+        DataType::SqlVariant => 98,
+    }
+}
+
+/// The length that goes with it: 65,535 for `max`.
+pub fn wire_length(data_type: &DataType) -> i32 {
+    match data_type.max_length() {
+        -1 => 65_535,
+        length => i32::from(length),
+    }
+}

@@ -1,0 +1,82 @@
+//! `sys.dm_exec_describe_first_result_set`: the columns that a batch would return; a batch that fails is a
+//! row that says why.
+
+use types::value::ColumnType;
+use types::{DataType, Length, Value};
+
+use crate::describe;
+use interpreter::Stop;
+use metadata::{Rows, Scope, SystemView};
+
+/// Columns that it has in common with sp_describe_first_result_set; that has the types of TDS, too.
+const DESCRIBED: usize = 35;
+
+/// The view.
+pub(crate) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_exec_describe_first_result_set",
+    columns,
+    rows: read,
+    arity: 3,
+};
+
+fn columns() -> Vec<(&'static str, ColumnType)> {
+    let mut columns = describe::columns();
+    columns.truncate(DESCRIBED);
+    // The view has the length of ORDER BY before the direction, the procedure behind it.
+    columns.swap(DESCRIBED - 2, DESCRIBED - 1);
+    columns.extend(
+        [
+            ("error_number", DataType::Int),
+            ("error_severity", DataType::Int),
+            ("error_state", DataType::Int),
+            ("error_message", DataType::NVarChar(Length::Limited(4_000))),
+            ("error_type", DataType::Int),
+            ("error_type_desc", DataType::NVarChar(Length::Limited(60))),
+        ]
+        .map(|(name, data_type)| (name, ColumnType::nullable(data_type))),
+    );
+    columns
+}
+
+fn read(scope: &Scope<'_>) -> Rows {
+    let collation = scope.session.collation();
+    let text = |place: usize| scope.arguments.get(place).and_then(|a| a.as_text(collation));
+    let Some(statement) = text(0) else { return Ok(Vec::new()) };
+    let declared = text(1).unwrap_or_default();
+    let width = columns().len();
+    match describe::first_result_of(&statement, &declared, scope.session) {
+        Ok(None) => Ok(Vec::new()),
+        Ok(Some(shape)) => {
+            let rows = (1..).zip(&shape.columns).map(|(ordinal, column)| {
+                let mut row = describe::row(ordinal, column);
+                row.truncate(DESCRIBED);
+                row.resize(width, Value::Null);
+                row
+            });
+            Ok(rows.collect())
+        }
+        Err(Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error)) => {
+            let mut row = vec![Value::Null; width - 6];
+            row.push(Value::Int(error.number));
+            row.push(Value::Int(i32::from(error.severity)));
+            row.push(Value::Int(i32::from(error.state)));
+            row.push(Value::nvarchar(&error.message));
+            let (kind, description) = kind_of(error.number);
+            row.push(Value::Int(kind));
+            row.push(Value::nvarchar(description));
+            Ok(vec![row])
+        }
+        Err(_) => Err(types::Msg::InternalError.into()),
+    }
+}
+
+/// `error_type` and `error_type_desc`.
+fn kind_of(number: i32) -> (i32, &'static str) {
+    match number {
+        102 | 105 | 156 | 319 => (2, "SYNTAX"),
+        11_526 => (10, "TEMPORARY_TABLE"),
+        11_509 | 40_517 => (11, "UNSUPPORTED_STATEMENT"),
+        _ => (1, "MISC"),
+    }
+}

@@ -1,0 +1,212 @@
+//! System procedures: what `EXEC sp_..` and RPCs by name or ProcID run, and DBCC.
+//!
+//! One registry line per procedure. They take their arguments as `Argument`s like any other
+//! procedure, so that EXEC and RPC are one path. `sql.rs` has sp_executesql, `prepared/` the prepared statements of
+//! drivers, `cursor.rs` their cursors, `catalog/` the procedures that are queries over the catalog (sp_help, sp_who).
+//!
+//! It does not know who calls: the interpreter reaches it through `executor::Host`. Start at [`find`].
+#![forbid(unsafe_code)]
+
+mod app_lock;
+mod catalog;
+mod check;
+pub mod configure;
+pub mod cursor;
+pub mod dbcc;
+pub mod describe;
+mod dm_exec_describe_first_result_set;
+mod extended_property;
+#[cfg(debug_assertions)]
+mod fault;
+mod identity;
+mod inspect;
+mod memory_status;
+mod message;
+pub mod prepared;
+mod sequence;
+mod show_statistics;
+mod sql;
+mod sqlperf;
+mod statistics;
+mod trace;
+mod undeclared;
+mod xml_document;
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{Msg, Value};
+
+use ::catalog::name::Name;
+use ::executor::Cx;
+use ::session::SessionState;
+use interpreter::{Argument, Stop, not_found};
+
+/// A system procedure.
+pub struct SystemProcedure {
+    /// Its name, in lower case.
+    pub name: &'static str,
+    /// Its ProcID in RPC requests; 0 if it has none. `[MS-TDS] 2.2.6.6`
+    pub id: u16,
+    /// Runs it; returns its status.
+    pub run: fn(&mut [Argument], &mut Cx<'_>) -> Result<i32, Stop>,
+}
+
+static PROCEDURES: &[&[&[SystemProcedure]]] = &[OF_DRIVERS, OF_SESSIONS, catalog::PROCEDURES];
+
+/// What drivers call with each request, and looked up each time: few. All that have a ProcID are here.
+static OF_DRIVERS: &[&[SystemProcedure]] =
+    &[sql::PROCEDURES, prepared::PROCEDURES, cursor::PROCEDURES];
+
+/// The others that are not queries over the catalog.
+static OF_SESSIONS: &[&[SystemProcedure]] = &[
+    app_lock::PROCEDURES,
+    configure::PROCEDURES,
+    describe::PROCEDURES,
+    extended_property::PROCEDURES,
+    message::PROCEDURES,
+    sequence::PROCEDURES,
+    statistics::PROCEDURES,
+    undeclared::PROCEDURES,
+    xml_document::PROCEDURES,
+];
+
+/// Iterates over all of them.
+fn all() -> impl Iterator<Item = &'static SystemProcedure> {
+    let lists = PROCEDURES.iter().flat_map(|lists| lists.iter());
+    #[cfg(debug_assertions)]
+    let lists = lists.chain(std::iter::once(&fault::PROCEDURES));
+    lists.flat_map(|list| list.iter())
+}
+
+/// Iterates over the names of all of them but that of debug builds.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PROCEDURES.iter().flat_map(|lists| lists.iter()).flat_map(|list| list.iter()).map(|p| p.name)
+}
+
+/// Finds a system procedure: `sp_x`, `sys.sp_x`, `master..sp_x`, `dbo.sp_x`.
+pub fn find(name: &tsql::ast::ObjectName) -> Option<&'static SystemProcedure> {
+    let schema = name.schema.as_deref().unwrap_or("sys");
+    let of_system = schema.is_empty() || Name::same(schema, "sys") || Name::same(schema, "dbo");
+    of_system.then(|| find_by_name(&name.object)).flatten()
+}
+
+/// Finds one of those that drivers call by its plain name, which nothing has parsed.
+pub fn find_of_drivers(name: &str) -> Option<&'static SystemProcedure> {
+    if !name.starts_with("sp_") {
+        return None;
+    }
+    OF_DRIVERS.iter().flat_map(|list| list.iter()).find(|p| p.name == name)
+}
+
+fn find_by_name(name: &str) -> Option<&'static SystemProcedure> {
+    all().find(|p| p.name.eq_ignore_ascii_case(name))
+}
+
+/// Finds a system procedure by ProcID.
+///
+/// # Errors
+/// 40517 for sp_cursor, 2812 for an id that means nothing.
+pub fn find_by_id(id: u16) -> Result<&'static SystemProcedure, Stop> {
+    let found = OF_DRIVERS.iter().flat_map(|list| list.iter()).find(|p| p.id == id && id != 0);
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    match id {
+        1 => Err(Msg::NotSupported("sp_cursor (changes through a cursor of an API)").into()),
+        _ => Err(Msg::ProcedureNotFound(&format!("ProcID {id}")).into()),
+    }
+}
+
+/// The error for a procedure that was not found: some are known to be missing.
+pub fn missing(name: &tsql::ast::ObjectName) -> Stop {
+    not_found(&name.to_string())
+}
+
+/// Runs a system procedure.
+pub fn run(
+    procedure: &SystemProcedure,
+    arguments: &mut [Argument],
+    cx: &mut Cx<'_>,
+) -> Result<i32, Stop> {
+    (procedure.run)(arguments, cx)
+}
+
+/// Enters the database that a system procedure's name says: `db..sp_executesql` is how a text is run
+/// elsewhere. Returns the one that the session was in, to enter again, if that is another.
+///
+/// # Errors
+/// 911 for a database that there is not, 916 for one that the login may not enter.
+pub fn enter_named(
+    name: &tsql::ast::ObjectName,
+    session: &mut SessionState,
+) -> Result<Option<Arc<str>>, Stop> {
+    let named = name.database.as_deref().filter(|database| !database.is_empty());
+    let Some(named) = named.filter(|named| !Name::same(named, &session.database)) else {
+        return Ok(None);
+    };
+    let Some(database) = session.catalog.database(named) else {
+        return Err(Msg::DatabaseNotFound(named).into());
+    };
+    if !session.rights.enters(database) {
+        return Err(Msg::NoDatabaseAccess(&session.login, &database.name).into());
+    }
+    ::ddl::user_access::check_entry(session, database)?;
+    let inner = database.name.as_str().into();
+    Ok(Some(session.enter_database(inner)))
+}
+
+/// Runs a system procedure where its name says.
+///
+/// # Errors
+/// As [`enter_named`], and its own.
+pub fn run_named(
+    name: &tsql::ast::ObjectName,
+    procedure: &SystemProcedure,
+    arguments: &mut [Argument],
+    cx: &mut Cx<'_>,
+) -> Result<i32, Stop> {
+    let outer = enter_named(name, cx.session)?;
+    let ran = run(procedure, arguments, cx);
+    if let Some(outer) = outer {
+        cx.session.enter_database(outer);
+    }
+    ran
+}
+
+/// Finds an argument by name (with `@`), else by its position among the unnamed ones.
+fn argument<'a>(arguments: &'a [Argument], position: usize, name: &str) -> Option<&'a Argument> {
+    let named = |a: &&Argument| {
+        Name::same(&a.name, name) || Name::same(&a.name, name.trim_start_matches('@'))
+    };
+    arguments.iter().find(named).or_else(|| arguments.get(position).filter(|a| a.name.is_empty()))
+}
+
+/// Returns an argument's text; `None` if it is missing or NULL.
+fn text(arguments: &[Argument], position: usize, name: &str, cx: &Cx<'_>) -> Option<String> {
+    argument(arguments, position, name).and_then(|a| a.value.as_text(cx.session.collation()))
+}
+
+/// Returns an argument's whole number; `None` if it is missing, NULL or something else.
+fn whole(arguments: &[Argument], position: usize, name: &str) -> Option<i64> {
+    match argument(arguments, position, name).map(|a| &a.value)? {
+        Value::Bit(b) => Some(i64::from(*b)),
+        Value::TinyInt(n) => Some(i64::from(*n)),
+        Value::SmallInt(n) => Some(i64::from(*n)),
+        Value::Int(n) => Some(i64::from(*n)),
+        Value::BigInt(n) => Some(*n),
+        _ => None,
+    }
+}
+
+/// `int`, nullable.
+fn int_type() -> ColumnType {
+    ColumnType {
+        data_type: types::DataType::Int,
+        collation: types::Collation::default(),
+        nullable: true,
+    }
+}
+
+/// The system views that are made here, since they show what a procedure gives.
+pub static VIEWS: &[&metadata::SystemView] = &[&dm_exec_describe_first_result_set::VIEW];

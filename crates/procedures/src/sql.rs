@@ -1,0 +1,296 @@
+//! sp_executesql, sp_reset_connection, and what drivers ask about statements without running them.
+
+use std::sync::Arc;
+
+use sos::memory::{MemoryClerk, with_clerk};
+use types::value::ColumnType;
+use types::{Error, Msg, Value};
+
+use crate::{SystemProcedure, argument};
+use ::binder::program::Parameters;
+use ::executor::{Cx, Frame};
+use ::plan::program::{Program, TableVariableDef, VariableDef};
+use ::plan::stats::Origin;
+use ::session::instance::SessionCounter;
+use ::session::{Entry, Reset, SessionState};
+use interpreter::as_declared;
+use interpreter::{Argument, Stop, convert_argument, enter, report_scope};
+
+pub(crate) static PROCEDURES: &[SystemProcedure] = &[
+    SystemProcedure { name: "sp_executesql", id: 10, run: execute_sql },
+    SystemProcedure { name: "sp_reset_connection", id: 0, run: reset_connection },
+];
+
+/// `sp_executesql @statement, @params, @p1, ..`: drivers name the first two in several ways or not at
+/// all, so they are taken by position.
+fn execute_sql(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    let (fixed, values) = split(arguments);
+    // What a script has put together from nothing is nothing to run.
+    if fixed.first().is_some_and(|a| a.value.is_null() && a.ty.data_type.is_unicode()) {
+        return Ok(0);
+    }
+    let statement = text_argument(fixed.first(), "sp_executesql", "@statement")?;
+    let declared = match fixed.get(1).map(|a| &a.value) {
+        None | Some(Value::Null) => Value::Null,
+        Some(_) => text_argument(fixed.get(1), "sp_executesql", "@params")?,
+    };
+    match prepare(&statement, &declared, cx.session) {
+        Ok(entry) => run_prepared(entry, values, cx),
+        Err(Stop::Error(error)) => match report_scope(error, cx) {
+            Err(Stop::Scope) => Ok(cx.session.last_error),
+            other => other,
+        },
+        Err(stop) => Err(stop),
+    }
+}
+
+/// The statement and its declarations, and the values behind them.
+fn split(arguments: &mut [Argument]) -> (&mut [Argument], &mut [Argument]) {
+    let at = arguments.len().min(2);
+    arguments.split_at_mut(at)
+}
+
+/// Returns a text argument as it came.
+///
+/// # Errors
+/// 214 if it is missing or no Unicode text.
+pub(crate) fn text_argument(
+    argument: Option<&Argument>,
+    procedure: &str,
+    name: &str,
+) -> Result<Value, Stop> {
+    match argument.map(|a| &a.value) {
+        Some(value @ Value::NVarChar(_)) => Ok(value.clone()),
+        _ => {
+            let error = Error::from(Msg::ProcedureExpectsParameter(name, "ntext/nchar/nvarchar"));
+            Err(error.in_procedure(procedure).into())
+        }
+    }
+}
+
+fn bytes(value: &Value) -> &[u8] {
+    match value {
+        Value::NVarChar(bytes) | Value::VarChar(bytes) => bytes,
+        _ => &[],
+    }
+}
+
+/// Finds or compiles a parameterised statement. The key is what was sent, undecoded.
+pub(crate) fn prepare(
+    statement: &Value,
+    declared: &Value,
+    session: &mut SessionState,
+) -> Result<(::session::ProgramKey, Entry), Stop> {
+    let key = session.text_key(&[b"sql", bytes(statement), bytes(declared)]);
+    let version = session.catalog.version;
+    let is_it = |e: &Entry| {
+        e.text.strip_prefix(bytes(statement)).is_some_and(|rest| rest == bytes(declared))
+    };
+    session.counters.count(SessionCounter::PlanLookups);
+    if let Some(entry) = session.programs.take(key, version).filter(is_it) {
+        return Ok((key, entry));
+    }
+    let sent: Arc<[u8]> = [bytes(statement), bytes(declared)].concat().into();
+    if let Some(program) = session.instance.programs.get(key, version, &sent) {
+        return Ok((key, Entry { procedure: None, text: sent, program }));
+    }
+    let collation = session.collation();
+    let declared = declared.as_text(collation).unwrap_or_default();
+    let parse = || parse_parameters(&declared, session);
+    let parameters = with_clerk(MemoryClerk::SqlPlans, parse)?;
+    let text = statement.as_text(collation).unwrap_or_default();
+    session.counters.count(SessionCounter::PlanMisses);
+    let origin = Origin::Prepared(declared.as_str().into());
+    let program = ::compile::compile_text(session, &text, parameters, origin)?;
+    session.instance.programs.put(key, &sent, &program);
+    Ok((key, Entry { procedure: None, text: sent, program }))
+}
+
+/// Parses `@a int, @b nvarchar(10) OUTPUT`.
+pub(crate) fn parse_parameters(declared: &str, session: &SessionState) -> Result<Parameters, Stop> {
+    let mut parameters = Parameters::default();
+    if declared.trim().is_empty() {
+        return Ok(parameters);
+    }
+    let context = metadata::binding::bare_context(session, &session.database);
+    let binder = context.binder();
+    let declared = ::binder::fragment::parse_parameters(declared)?;
+    for (ordinal, parameter) in declared.into_iter().enumerate() {
+        let name = parameter.variable.name.to_string();
+        let tsql::ast::ParameterType::Type(data_type) = &parameter.data_type else {
+            return Err(Msg::NotSupported("cursor parameters").into());
+        };
+        if let Some(user_type) = binder.find_table_type(&data_type.name) {
+            let definition = ::compile::table::table_of_type(session, &binder, &name, &user_type)?;
+            let user_type = Some(user_type);
+            parameters.tables.push(TableVariableDef {
+                name,
+                definition,
+                user_type,
+                image_of: None,
+                at: 0,
+                ordinal,
+            });
+            continue;
+        }
+        let ty = binder.resolve_type(data_type, ::binder::types::DefaultLength::Declaration)?;
+        parameters.variables.push(VariableDef { name, ty, cursor: false, at: 0 });
+    }
+    Ok(parameters)
+}
+
+/// Runs a parameterised statement with its values and puts the program back.
+pub(crate) fn run_prepared(
+    (key, entry): (::session::ProgramKey, Entry),
+    values: &mut [Argument],
+    cx: &mut Cx<'_>,
+) -> Result<i32, Stop> {
+    make_tables(&entry.program, values, cx)?;
+    let buffer = std::mem::take(&mut cx.session.scratch.variables);
+    let mut frame = Frame::with_buffer(cx.session, &entry.program, buffer)?;
+    let places = match bind_values(&entry.program, &mut frame, values, cx.session) {
+        Ok(places) => places,
+        Err(stop) => {
+            frame.tables.release();
+            return Err(stop);
+        }
+    };
+    let outcome = match enter(&entry.program, "", &mut frame, cx) {
+        Err(Stop::Scope) => Ok(cx.session.last_error),
+        other => other,
+    };
+    let returned = return_values(&entry.program, (values, &places), &mut frame, cx.session);
+    cx.session.scratch.keep_variables(frame.variables);
+    cx.session.programs.put(key, entry);
+    let status = outcome?;
+    returned.map(|()| status)
+}
+
+/// Gives the values of OUTPUT parameters to the arguments, of the types that those were declared with.
+pub(crate) fn return_values(
+    program: &Program,
+    (values, places): (&mut [Argument], &[usize]),
+    frame: &mut Frame,
+    session: &SessionState,
+) -> Result<(), Stop> {
+    for (argument, place) in values.iter_mut().zip(places).filter(|(a, _)| a.output) {
+        let from = &program.variables[*place].ty;
+        let value = std::mem::take(&mut frame.variables[*place]);
+        (argument.ty, argument.value) = as_declared(value, from, &argument.ty, session)?;
+    }
+    Ok(())
+}
+
+/// Makes the rows of table-valued arguments that a client has sent.
+pub(crate) fn make_tables(
+    program: &Program,
+    values: &mut [Argument],
+    cx: &mut Cx<'_>,
+) -> Result<(), Stop> {
+    for (position, argument) in values.iter_mut().enumerate() {
+        if argument.table.is_none() {
+            continue;
+        }
+        let variable = &program.table_variables[table_place(program, position, &argument.name)?];
+        let wanted = variable.user_type.as_ref().ok_or(Msg::InternalError)?;
+        let of = (variable.name.as_str(), wanted);
+        interpreter::table_parameter::make_table(
+            argument,
+            position,
+            of,
+            cx.session,
+            (cx.host, cx.sink),
+        )?;
+    }
+    Ok(())
+}
+
+/// Gives the arguments' values to the parameters; returns where each argument went.
+pub(crate) fn bind_values(
+    program: &Program,
+    frame: &mut Frame,
+    values: &mut [Argument],
+    session: &SessionState,
+) -> Result<Vec<usize>, Stop> {
+    let mut places = Vec::with_capacity(values.len());
+    let mut given = vec![false; program.parameters];
+    for (position, argument) in values.iter_mut().enumerate() {
+        if let Some(rows) = argument.table.take() {
+            let place = table_place(program, position, &argument.name)?;
+            let wanted = program.table_variables[place].user_type.as_ref();
+            frame.tables.replace(place, rows.into_rows(wanted.ok_or(Msg::InternalError)?)?);
+            places.push(0);
+            continue;
+        }
+        if argument.default && table_place(program, position, &argument.name).is_ok() {
+            // A table without rows.
+            places.push(0);
+            continue;
+        }
+        let place = value_place(program, position, &argument.name)?;
+        given[place] = true;
+        let to: &ColumnType = &program.variables[place].ty;
+        let value = std::mem::take(&mut argument.value);
+        frame.variables[place] = convert_argument(value, &argument.ty, to, session)?;
+        places.push(place);
+    }
+    match given.iter().position(|given| !given) {
+        None => Ok(places),
+        Some(place) => {
+            let name = &program.variables[place].name;
+            Err(Msg::ParameterizedNotSupplied(&declaration(program), name).into())
+        }
+    }
+}
+
+/// `(@a int)select ..`, as error 8178 shows a query.
+fn declaration(program: &Program) -> String {
+    let parameters = &program.variables[..program.parameters];
+    let list: Vec<String> =
+        parameters.iter().map(|p| format!("{} {}", p.name, p.ty.data_type)).collect();
+    let text: String = program.source.chars().take(128).collect();
+    format!("({}){text}", list.join(","))
+}
+
+fn value_place(program: &Program, position: usize, name: &str) -> Result<usize, Stop> {
+    let parameters = &program.variables[..program.parameters];
+    let bare = name.trim_start_matches('@');
+    let is_it = |v: &VariableDef| v.name.len() > 1 && v.name[1..].eq_ignore_ascii_case(bare);
+    let found = if name.is_empty() {
+        // Tables among the parameters have places of their own.
+        let is_before = |t: &&TableVariableDef| t.user_type.is_some() && t.ordinal < position;
+        let position = position - program.table_variables.iter().filter(is_before).count();
+        (position < parameters.len()).then_some(position)
+    } else if parameters.get(position).is_some_and(is_it) {
+        Some(position)
+    } else {
+        parameters.iter().position(is_it)
+    };
+    found.ok_or_else(|| {
+        if name.is_empty() {
+            Msg::TooManyArguments("").into()
+        } else {
+            Msg::NotAParameter(name, "").into()
+        }
+    })
+}
+
+fn table_place(program: &Program, position: usize, name: &str) -> Result<usize, Stop> {
+    if name.is_empty() {
+        let mut tables = program.table_variables.iter();
+        let found = tables.position(|t| t.user_type.is_some() && t.ordinal == position);
+        return found.ok_or_else(|| Msg::TooManyArguments("").into());
+    }
+    let bare = name.trim_start_matches('@');
+    let is_it = |t: &TableVariableDef| t.name.trim_start_matches('@').eq_ignore_ascii_case(bare);
+    program.table_variables.iter().position(is_it).ok_or_else(|| Msg::MustDeclareTable(name).into())
+}
+
+/// `sp_reset_connection`: what a pool's RPC asks for by name.
+fn reset_connection(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    if argument(arguments, 0, "").is_some() {
+        return Err(Msg::NoParameters("sp_reset_connection").into());
+    }
+    ::executor::reset::reset(cx.session, Reset::All, cx.sink)?;
+    Ok(0)
+}
