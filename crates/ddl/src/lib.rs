@@ -5,8 +5,7 @@
 //! checks again that the name is free. Temporary tables go to the session's innermost scope.
 //!
 //! - one file per kind of object (`table.rs`, `index.rs`, `login.rs`), `alter/` for ALTER TABLE,
-//! `drop.rs`
-//!   for all DROPs;
+//!   `drop.rs` for all DROPs;
 //! - `require/` checks the permissions that the statements need, before they run;
 //! - the crate `compile` builds table definitions from syntax.
 //!

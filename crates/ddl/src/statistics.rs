@@ -36,9 +36,8 @@ const AMOUNTS: [&str; 3] = ["FULLSCAN", "RESAMPLE", "SAMPLE"];
 
 /// Checks the options; returns true if NORECOMPUTE is one of them.
 ///
-/// # Errors
 /// 40517 for an unknown option and for INCREMENTAL, 102 for a value of the wrong kind, 1052 for two
-/// of [`AMOUNTS`].
+/// of FULLSCAN, SAMPLE and RESAMPLE.
 pub fn check_options(options: &[ast::IndexOption]) -> Result<bool> {
     let mut amount: Option<&str> = None;
     for option in options {

@@ -55,9 +55,9 @@ pub fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
 /// Rows between two checks for the quantum and for cancellation.
 const ROWS_PER_CHECK: u32 = 64;
 
-/// Counts a row that an operator reads or produces; every [`ROWS_PER_CHECK`] rows checks for
+/// Counts a row that an operator reads or produces; every 64 rows checks for the quantum and for
 /// cancellation. The count continues over reopenings of an operator, so even short inner loops are
-/// stopped too.
+/// stopped.
 #[inline]
 pub fn row_passed(cx: &mut Cx<'_>) -> types::Result<()> {
     cx.scratch.rows_passed = cx.scratch.rows_passed.wrapping_add(1);

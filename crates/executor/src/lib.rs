@@ -3,9 +3,8 @@
 //! Start at `statement.rs`: it runs one bound statement, in a transaction or directly on the row.
 //! - `eval/` evaluates expressions;
 //! - `query/` has one file per operator; an operator pushes rows, as filled registers, to the one
-//! above;
-//! - `dml/` changes rows; `trigger.rs` records them for triggers; `transactions.rs` begins and ends
-//! a
+//!   above;
+//! - `dml/` changes rows; `trigger.rs` records them for triggers; `transactions.rs` begins and ends a
 //!   session's transactions;
 //! - `columnstore.rs` and `tuple_mover.rs` fill and read columnstores; `bulk/` reads files;
 //! - `profile.rs` counts what operators do.
