@@ -1,4 +1,4 @@
-//! CREATE and DROP of external data sources, file formats and tables. The crate `engine` writes the
+//! CREATE and DROP of external data sources, file formats and tables. The crate `interpreter` writes the
 //! rows of CREATE EXTERNAL TABLE .. AS SELECT (`export.rs`).
 //!
 //! A data source is a folder on the server. A login that creates one must be allowed to read and

@@ -2,7 +2,7 @@
 //! requires. docs/permissions.md is generated from this list.
 //!
 //! A new kind of statement does not compile without its line. A new procedure, or a view or
-//! function outside its registry's rule, fails the test of the page. `tests/it/permissions.rs` runs
+//! function outside its registry's rule, fails the test of the page. `tests/it/permissions/` runs
 //! each line as a user without permissions and as one with exactly the listed permission.
 
 use tsql::ast::{DropKind, PrincipalKind, StatementKind};
