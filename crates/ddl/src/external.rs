@@ -1,5 +1,5 @@
-//! CREATE and DROP of external data sources, file formats and tables. The crate `interpreter` writes the
-//! rows of CREATE EXTERNAL TABLE .. AS SELECT (`export.rs`).
+//! CREATE and DROP of external data sources, file formats and tables. The crate `interpreter`
+//! writes the rows of CREATE EXTERNAL TABLE .. AS SELECT (`export.rs`).
 //!
 //! A data source is a folder on the server. A login that creates one must be allowed to read and
 //! write the server's files (ADMINISTER BULK OPERATIONS); a login that uses it can't leave that
