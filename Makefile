@@ -1,6 +1,6 @@
 # make          builds the server
 # make test     installs what the tests need and runs them all; the last line is the runner's own
-# make test-quick  what a newcomer runs first: no root, no packages; the lower crates and the engine's scripts
+# make test-quick  what a newcomer runs first: no root, no packages; tidy, the lower crates and the engine's scripts
 # make setup    only installs: see tests/setup.sh
 # make bench    measures the promised numbers and writes docs/benchmarks.md and target/bench.json
 # make bench-books  compares the ledger with the kernel's books, on the same page; fails past a tolerance
@@ -22,6 +22,10 @@
 # make options  writes docs/options.md from the tables of the engine's tests
 # make permissions  writes docs/permissions.md from the engine's registry and its cases
 # make lint     format and lints
+# make tidy     only tests/tidy: structure, plain English, licences; compiles nothing else
+# make english  lowers the counts of tests/tidy/english.txt to the present ones; they may not grow
+# make cycles   prints the import cycles, and lowers the counts of tests/tidy/cycles.txt
+# make deny     licences, bans, sources and advisories of all dependencies, by cargo-deny, which it installs
 # make doc      the documentation, with warnings as errors
 # make histories  a minute of transactions at random at each isolation level, searched for anomalies
 # make models   every interleaving of the locks and hand-overs (loom, shuttle): minutes
@@ -38,7 +42,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support growth options permissions touch-times
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint tidy english cycles deny doc models histories census fuzz support growth options permissions touch-times
 build:
 	cargo build --release --locked
 
@@ -55,8 +59,9 @@ test: setup build bench-smoke
 	.venv/bin/python tests/differential/oracles.py --self-test --seed 1
 	$(PYTEST) tests/drivers
 
-test-quick:
-	cargo test --locked -p types -p tsql -p tds -p storage -p catalog -p files -p plan -p functions -p optimizer -p binder -p session
+# Without the crates whose few unit tests cost a second build of the crate: `make test` runs those.
+test-quick: tidy
+	cargo test --locked --lib --tests -p types -p tsql -p tds -p storage -p plan -p session
 	cargo test --locked -p engine --test it -- script
 
 slt: setup build
@@ -75,12 +80,34 @@ lint:
 	# What only `make census` runs must at least compile.
 	RUSTFLAGS="--cfg census" cargo check --locked --test shared_writes --target-dir target/census-check
 
+# As `cargo test --test tidy`, which first builds the server.
+TIDY = CARGO=cargo CARGO_MANIFEST_DIR=$(CURDIR) rustc --test --edition 2024 -o target/tidy tests/tidy/main.rs
+
+tidy:
+	mkdir -p target
+	$(TIDY)
+	target/tidy
+
+english:
+	mkdir -p target
+	$(TIDY)
+	CLEARWAY_WRITE_ENGLISH=1 target/tidy english
+
+cycles:
+	mkdir -p target
+	$(TIDY)
+	CLEARWAY_WRITE_CYCLES=1 target/tidy --nocapture cycles_are_small
+
+deny:
+	cargo deny --version || cargo install --locked cargo-deny
+	cargo deny check
+
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 models:
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom --target-dir target/loom
-	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_errand --target-dir target/loom
+	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_work_item --target-dir target/loom
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_memory --target-dir target/loom
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_events --target-dir target/loom
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_stack --target-dir target/loom

@@ -1,4 +1,5 @@
-//! `stress` with other processes: being an agent, and finding those that put the load.
+//! `stress` with several processes: serves as an agent, or connects to the agents that generate the
+//! load.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -10,10 +11,10 @@ use sos::sys::StopSignals;
 use crate::stress::{self, EncryptName, Plan, StressArguments};
 use crate::{EXIT_USAGE, wrong_usage};
 
-/// Where an agent and its coordinator look for their token as well.
+/// The environment variable in which an agent and its coordinator look for their token.
 const TOKEN_VARIABLE: &str = "CLEARWAY_AGENT_TOKEN";
 
-/// Is an agent until it is told to stop.
+/// Serves as an agent until a signal stops it.
 pub(crate) fn serve(arguments: &StressArguments, address: &str) -> ExitCode {
     let ready = load::address::of_agent(address).and_then(|address| {
         Ok((address, token(arguments)?, Password(stress::password(arguments)?)))
@@ -51,7 +52,7 @@ fn serve_at(
     agent.run(tell, || signals.came().unwrap_or(false))
 }
 
-/// Finds the agents that are to put the load.
+/// Connects to the agents that are to generate the load.
 pub(crate) fn gather(arguments: &StressArguments, plan: &Plan) -> Result<Crew, String> {
     let token = token(arguments)?;
     let address = |name: &String| Ok((name.clone(), load::address::of_agent(name)?));

@@ -1,7 +1,7 @@
-//! The verb `events`: writes the events of files that an event_file target has written as JSON, an event to
-//! a line. It needs no server: a file describes itself.
+//! The verb `events`: prints the files of an event_file target as JSON, one event to a line. It
+//! needs no server, since the files describe themselves.
 //!
-//! Exit codes: 0 when all was read, 2 when a file cannot be read or is none of these.
+//! Exit codes: 0 if everything was read, 2 if a file cannot be read or is not an event file.
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -12,23 +12,23 @@ use sos::xe::{EventFileReader, EventRecord, OwnedValue, RecordField, XeError, ev
 
 use crate::EXIT_USAGE;
 
-/// Arguments of `events`.
+/// Arguments of the verb `events`.
 #[derive(Args)]
 pub(crate) struct EventsArguments {
-    /// A file that an event_file target has written, or a pattern such as 'dir/name_*.xel'
+    /// A file written by an event_file target, or a pattern such as 'dir/name_*.xel'
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
 }
 
-/// Runs the verb.
+/// Runs the verb; returns its exit code.
 pub(crate) fn run(arguments: &EventsArguments) -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     for pattern in &arguments.files {
         if let Err(problem) = write_files(pattern, &mut out) {
-            // What was read before it is worth having.
+            // Events read before the error are still worth printing.
             let _ = out.flush();
             return match problem {
-                // Whoever reads has had enough.
+                // The reader has closed the pipe.
                 Problem::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                     ExitCode::SUCCESS
                 }
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &EventsArguments) -> ExitCode {
     }
 }
 
-/// Why it stops.
+/// Why reading stops early.
 enum Problem {
     Input(String),
     Output(io::Error),
@@ -80,14 +80,14 @@ fn write_files(pattern: &str, out: &mut impl Write) -> Result<(), Problem> {
             }
         }
         if let Some(offset) = reader.torn_at() {
-            let text = format!("{path}, byte {offset}: the file ends in the midst of a block");
+            let text = format!("{path}, byte {offset}: the file ends inside a block");
             return Err(Problem::Input(text));
         }
     }
     Ok(())
 }
 
-/// An event as an object: name, package, timestamp, and its fields and actions by name.
+/// Returns an event as a JSON object: name, package, timestamp, and its fields and actions by name.
 fn line(event: &EventRecord) -> String {
     let timestamp = engine::event::xml::timestamp(event.timestamp_100ns);
     format!(
@@ -105,7 +105,8 @@ fn object(fields: &[RecordField]) -> String {
     format!("{{{}}}", load::json::join(fields.iter().map(pair)))
 }
 
-/// Numbers and booleans as such; the rest as text, of a map the name.
+/// Returns a field's value: numbers and booleans as JSON values, the rest as text; for a mapped
+/// value its name.
 fn value(field: &RecordField) -> String {
     if let Some(text) = &field.text {
         return quote(text);

@@ -1,6 +1,6 @@
-//! The verb `lab`: runs the experiments, one after the other, and reports.
+//! The verb `lab`: runs the experiments one after the other, and reports.
 //!
-//! Exit codes: 0 when they ran, 1 when one could not, 2 when the command line is wrong.
+//! Exit codes: 0 if all ran, 1 if one could not, 2 if the command line is wrong.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,30 +13,31 @@ use sos::sys::StopSignals;
 
 use crate::wrong_usage;
 
-/// Arguments of `lab`.
+/// Arguments of the verb `lab`.
 #[derive(Args)]
 pub(crate) struct LabArguments {
-    /// metadata-cache, connection-reset, hashbytes, columnstore-load or row-mode-aggregate; default all of them
+    /// metadata-cache, connection-reset, hashbytes, columnstore-load or row-mode-aggregate; default
+    /// all of them
     #[arg(value_name = "EXPERIMENT")]
     experiments: Vec<String>,
-    /// How long a turn lasts, where a load can go on for ever
+    /// Length of a turn, for a load without an end
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = server::options::parse_duration)]
     turn: Duration,
     /// Rounds of turns: old, new, new, old
     #[arg(long, value_name = "N", default_value_t = 2)]
     rounds: usize,
-    /// File for the report as HTML; needs nothing from outside
+    /// File for the report as HTML, without external resources
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// File for the report as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Say nothing while it runs
+    /// Print no progress messages
     #[arg(short = 'q', long)]
     quiet: bool,
 }
 
-/// Runs them.
+/// Runs the verb; returns its exit code.
 pub(crate) fn run(arguments: &LabArguments) -> ExitCode {
     let chosen = match chosen(arguments) {
         Ok(chosen) => chosen,
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &LabArguments) -> ExitCode {
 
 fn chosen(arguments: &LabArguments) -> Result<Vec<&'static Experiment>, String> {
     if arguments.rounds == 0 {
-        return Err("invalid value '0' for '--rounds': it takes one at least".to_owned());
+        return Err("invalid value '0' for '--rounds': it must be at least 1".to_owned());
     }
     if arguments.experiments.is_empty() {
         return Ok(EXPERIMENTS.iter().collect());
@@ -83,7 +84,7 @@ fn experiment(arguments: &LabArguments, chosen: &[&'static Experiment]) -> Resul
     for experiment in chosen {
         match lab::run(experiment, &settings, &mut tell, &is_cut) {
             Ok(finding) => {
-                // A closed stdout is no reason to lose the files.
+                // A closed stdout must not lose the files.
                 let _ = std::io::stdout().lock().write_all(lab::text(&finding).as_bytes());
                 findings.push(finding);
             }

@@ -1,6 +1,6 @@
 //! The `clearway` binary: reads the command line and runs one verb.
 //!
-//! Exit codes: 0 after an orderly stop, 1 when the verb failed, 2 when the command line is wrong.
+//! Exit codes: 0 after an orderly stop, 1 if the verb failed, 2 if the command line is wrong.
 
 mod agents;
 mod events;
@@ -15,11 +15,11 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-/// All memory of the process is on the machine layer's books.
+/// Every allocation of the process goes through the machine layer, which accounts for it.
 #[global_allocator]
 static ALLOCATOR: sos::memory::Allocator = sos::memory::Allocator;
 
-/// The command line was wrong.
+/// The exit code for a wrong command line.
 const EXIT_USAGE: u8 = 2;
 
 /// An in-memory SQL engine that speaks SQL Server's wire protocol and T-SQL.
@@ -34,23 +34,25 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Serves clients until it is told to stop (the default).
+    /// Serves clients until a signal stops it (the default).
     Serve(Box<ServeArguments>),
-    /// Runs five ways in which an engine failed to scale, the old way and the new, side by side.
+    /// Runs five experiments in which an engine failed to scale, with the old and the new
+    /// implementation.
     Lab(lab::LabArguments),
-    /// Races this engine against the databases and caches found on this machine, doing the same work.
+    /// Races Clearway against the databases and caches installed on this machine, all doing the
+    /// same work.
     Race(race::RaceArguments),
-    /// Sends statements to any TDS server, typed, piped or from files, and shows what comes back.
+    /// Sends statements to any TDS server, typed, piped or from files, and prints the results.
     Sql(Box<sql::SqlArguments>),
-    /// Puts a load on any TDS server and reports what it did to it.
+    /// Generates load on any TDS server and reports latencies, rates and errors.
     Stress(Box<stress::StressArguments>),
-    /// Writes the events of event files as JSON, one to a line.
+    /// Prints the events of event files as JSON, one event to a line.
     Events(events::EventsArguments),
-    /// Writes a profile of a server: where it runs, waits or takes memory, by call stack.
+    /// Profiles a server: the call stacks in which it runs, waits or allocates memory.
     Profile(Box<profile::ProfileArguments>),
 }
 
-/// Arguments of `serve`, as text: `serve.rs` checks and explains them.
+/// Arguments of `serve`, as text: `serve.rs` checks them.
 #[derive(Args)]
 struct ServeArguments {
     /// Address to listen on, such as 127.0.0.1, 0.0.0.0 or ::1
@@ -62,22 +64,25 @@ struct ServeArguments {
     /// Password of sa; else CLEARWAY_SA_PASSWORD, MSSQL_SA_PASSWORD, or a random one
     #[arg(long, value_name = "PASSWORD")]
     sa_password: Option<String>,
-    /// Limit on memory: bytes, or with KB, MB, GB, TB; default three quarters of the machine's or container's
+    /// Limit on memory: bytes, or with KB, MB, GB, TB; default three quarters of the machine's or
+    /// container's
     #[arg(long, value_name = "BYTES")]
     max_memory: Option<String>,
-    /// How memory is taken from the system: conventional, locked (never paged out), or large (huge pages)
+    /// How memory is allocated: conventional, locked (never paged out), or large (huge pages)
     #[arg(long, value_name = "MODEL", default_value = "conventional")]
     memory_model: String,
-    /// Limit on memory for rows that one query keeps (sorts, hash tables); default a quarter of all
+    /// Limit on memory for rows that one query keeps (sorts, hash tables); default a quarter of the
+    /// limit on memory
     #[arg(long, value_name = "BYTES")]
     max_query_memory: Option<String>,
     /// Number of schedulers; default one per CPU
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     schedulers: Option<String>,
-    /// How the ledger tells CPU time from waiting: auto, rseq, switches, schedstat or wall
+    /// How the ledger distinguishes CPU time from waiting: auto, rseq, switches, schedstat or wall
     #[arg(long, value_name = "SOURCE", default_value = "auto")]
     ledger: String,
-    /// Call stacks that the sampler takes per second of CPU time of each thread, up to 249; 0 for none
+    /// Samples of call stacks per second of each thread's CPU time, up to 249; 0 turns the sampler
+    /// off
     #[arg(long, value_name = "HZ", default_value = "97")]
     sampling_rate: String,
     /// Lock around the metadata cache: snapshot (none), exclusive, rw (one word) or distributed
@@ -89,25 +94,26 @@ struct ServeArguments {
     /// Private key of the certificate in PEM form
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<std::path::PathBuf>,
-    /// off, on (for clients that ask), required, or strict (TDS 8.0 only)
+    /// Encryption: off, on (for clients that ask), required, or strict (TDS 8.0 only)
     #[arg(long, value_name = "POLICY", default_value = "on")]
     encryption: String,
-    /// Time from accept to the end of the login: seconds, or with ms, s, m
+    /// Time limit from accept to the end of the login: seconds, or with ms, s, m
     #[arg(long, value_name = "TIME", default_value = "15s")]
     login_timeout: String,
-    /// Time without progress in the midst of a message, before the connection is closed
+    /// Time limit without progress within a message; then the connection is closed
     #[arg(long, value_name = "TIME", default_value = "30s")]
     packet_timeout: String,
-    /// Time that an answer waits for a client that takes none of it
+    /// Time limit for a client that does not read its answer
     #[arg(long, value_name = "TIME", default_value = "60s")]
     send_timeout: String,
-    /// Time that a stop waits for requests in progress
+    /// Time limit for requests in progress when the server stops
     #[arg(long, value_name = "TIME", default_value = "30s")]
     shutdown_timeout: String,
-    /// Connections at once
+    /// The most concurrent connections
     #[arg(long, value_name = "N", default_value = "32767")]
     max_connections: String,
-    /// Brings back what did not scale: page-per-hash, decommit-per-segment or allocator-lock; may be repeated
+    /// Restores an implementation that did not scale: page-per-hash, decommit-per-segment or
+    /// allocator-lock; may be repeated
     #[arg(long, value_name = "MODE", help_heading = "For experiments only, off by default")]
     experiment: Vec<String>,
 }
@@ -128,7 +134,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints help where it was asked for, else one line that says what is wrong.
+/// Prints help if asked for, else one line that says what is wrong.
 fn answer(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         // Nothing can be done about a closed stdout.
@@ -141,7 +147,7 @@ fn answer(error: &clap::Error) -> ExitCode {
     wrong_usage(line.strip_prefix("error: ").unwrap_or(&line))
 }
 
-/// Says in one line what is wrong with the command line.
+/// Prints one line that says what is wrong with the command line.
 fn wrong_usage(what: &str) -> ExitCode {
     eprintln!("clearway: {what}");
     ExitCode::from(EXIT_USAGE)

@@ -1,8 +1,8 @@
-//! The verb `profile`: asks a server's sampler what it sees, by SQL alone, and writes that in the form
-//! that the file's name asks for.
+//! The verb `profile`: reads a server's sampler, by SQL alone, and writes the profile in the format
+//! that the file's name chooses.
 //!
-//! Exit codes: 0 when the profile was written, 2 when the arguments are wrong, the server can't be reached
-//! or has no sampler, or the file can't be written.
+//! Exit codes: 0 if the profile was written, 2 if the arguments are wrong, the server cannot be
+//! reached or has no sampler, or the file cannot be written.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,54 +17,56 @@ use sos::sys::StopSignals;
 use crate::stress::EncryptName;
 use crate::{EXIT_USAGE, wrong_usage};
 
-/// Where sqlcmd looks for a password as well.
+/// The environment variable in which sqlcmd looks for a password.
 const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
 
-/// Arguments of `profile`.
+/// Arguments of the verb `profile`.
 #[derive(Args)]
 #[command(args_override_self = true)]
 pub(crate) struct ProfileArguments {
     /// Server: host, host,port or tcp:host,port
     #[arg(short = 'S', long, value_name = "SERVER", default_value = "127.0.0.1")]
     server: String,
-    /// Login; it needs VIEW SERVER STATE
+    /// Login; it needs the permission VIEW SERVER STATE
     #[arg(short = 'U', long, value_name = "LOGIN", default_value = "sa")]
     user: String,
-    /// Its password; else SQLCMDPASSWORD
+    /// The login's password; else SQLCMDPASSWORD
     #[arg(short = 'P', long, value_name = "PASSWORD")]
     password: Option<String>,
-    /// How long to look
+    /// How long to record
     #[arg(long, value_name = "TIME", default_value = "10", conflicts_with = "all",
         value_parser = server::options::parse_duration)]
     seconds: Duration,
-    /// All that was seen since the server's start, instead
+    /// All samples since the server's start, instead of recording
     #[arg(long)]
     all: bool,
-    /// Where threads waited, by time, instead of where they ran
+    /// Profile waiting threads, by time, instead of running ones
     #[arg(long, conflicts_with = "allocations")]
     wait: bool,
-    /// Where they took memory, by bytes, instead
+    /// Profile memory allocations, by bytes, instead
     #[arg(long)]
     allocations: bool,
-    /// File; its name says the form: .svg (flame graph), .folded, .pb.gz (pprof) or .json (speedscope)
+    /// File; its name chooses the format: .svg (flame graph), .folded, .pb.gz (pprof) or .json
+    /// (speedscope)
     #[arg(short = 'o', long, value_name = "FILE")]
     out: PathBuf,
-    /// Folded stacks of another window: the flame graph shows in red what has grown since, in blue what
-    /// has shrunk
+    /// Folded stacks of an earlier profile: the flame graph shows growth since in red, decrease in
+    /// blue
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
-    /// off, on (TLS in TDS) or strict (TDS 8.0); default on, and off to this machine. Certificates are not checked
+    /// Encryption: off, on (TLS in TDS) or strict (TDS 8.0); default on, or off to this machine.
+    /// Certificates are not checked
     #[arg(long, value_name = "HOW")]
     encrypt: Option<EncryptName>,
     /// Seconds that the login and each answer may take
     #[arg(short = 'l', long, value_name = "SECONDS", default_value_t = 30)]
     login_timeout: u64,
-    /// Say nothing
+    /// Print no summary or progress
     #[arg(short = 'q', long)]
     quiet: bool,
 }
 
-/// The form of a file.
+/// The format of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Svg,
@@ -92,7 +94,7 @@ impl Form {
     }
 }
 
-/// Records and writes.
+/// Runs the verb; returns its exit code.
 pub(crate) fn run(arguments: &ProfileArguments) -> ExitCode {
     let plan = match Plan::of(arguments) {
         Ok(plan) => plan,
@@ -112,7 +114,7 @@ pub(crate) fn run(arguments: &ProfileArguments) -> ExitCode {
     }
 }
 
-/// Arguments that have been checked.
+/// The arguments after all checks.
 struct Plan {
     target: Target,
     window: Window,
@@ -147,11 +149,11 @@ impl Plan {
         })
     }
 
-    /// Records, writes, and says what was seen.
+    /// Records and writes the profile; returns a summary.
     fn record(&self, arguments: &ProfileArguments) -> Result<String, String> {
         let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
         let began = sos::clock::utc_100ns();
-        // Ctrl-C ends the window early; what was seen is written.
+        // Ctrl-C ends the recording early; the profile so far is written.
         let wait = |duration| drop(signals.came_within(duration));
         let profile = profile::record(&self.target, &self.window, wait)?;
         let bytes = self.encode(&profile, &arguments.server, began)?;
@@ -191,7 +193,7 @@ fn target(arguments: &ProfileArguments) -> Result<Target, String> {
     Ok(Target { address, login, encrypt })
 }
 
-/// Nanoseconds since 1970 of a time as the clock has it: since the year 1 in steps of 100 ns.
+/// Converts a clock reading, 100 ns units since the year 1, to nanoseconds since 1970.
 fn unix_ns(utc_100ns: u64) -> u64 {
     const UNIX_EPOCH_100NS: u64 = 719_162 * 24 * 3_600 * 10_000_000;
     utc_100ns.saturating_sub(UNIX_EPOCH_100NS) * 100

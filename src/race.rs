@@ -1,7 +1,7 @@
 //! The verb `race`: races Clearway against the peers on this machine, and reports.
 //!
-//! Exit codes: 0 when all who were there raced, 1 when one answered wrongly, could not be measured or was
-//! interrupted, 2 when the command line is wrong or a report can't be written.
+//! Exit codes: 0 if every available peer raced, 1 if one answered wrongly, could not be measured or
+//! was interrupted, 2 if the command line is wrong or a report cannot be written.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use sos::sys::StopSignals;
 use crate::stress::EncryptName;
 use crate::wrong_usage;
 
-/// Where sqlcmd looks for a password as well.
+/// The environment variable in which sqlcmd looks for a password.
 const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
 
-/// Arguments of `race`.
+/// Arguments of the verb `race`.
 #[derive(Args)]
 pub(crate) struct RaceArguments {
     /// get, set, session, counter, load or scan; default all of them
@@ -29,42 +29,43 @@ pub(crate) struct RaceArguments {
     /// Peers to start, such as clearway,redis; default all that are found
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     peers: Vec<String>,
-    /// Another TDS server that runs already, here or elsewhere, as host,port
+    /// Another TDS server that is already running, as host,port
     #[arg(long, value_name = "SERVER")]
     tds: Option<String>,
-    /// off, on (TLS in TDS) or strict (TDS 8.0) there; default on, and off to this machine. Certificates are not checked
+    /// Encryption to that server: off, on (TLS in TDS) or strict (TDS 8.0); default on, or off to
+    /// this machine. Certificates are not checked
     #[arg(long, value_name = "HOW", requires = "tds")]
     encrypt: Option<EncryptName>,
-    /// Login there
+    /// Login on that server
     #[arg(long, value_name = "LOGIN", default_value = "sa", requires = "tds")]
     user: String,
-    /// Its password; else SQLCMDPASSWORD
+    /// The login's password; else SQLCMDPASSWORD
     #[arg(long, value_name = "PASSWORD", requires = "tds")]
     password: Option<String>,
-    /// Database there, for tables dbo.race_*, which are dropped in the end
+    /// Database on that server, for tables dbo.race_*, which are dropped at the end
     #[arg(long, value_name = "NAME", default_value = "", requires = "tds")]
     database: String,
-    /// How long a turn lasts
+    /// Length of a turn
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = server::options::parse_duration)]
     turn: Duration,
     /// Rounds; every peer has two turns in each
     #[arg(long, value_name = "N", default_value_t = 3)]
     rounds: usize,
-    /// Rows of load and scan
+    /// Rows of the works load and scan
     #[arg(long, value_name = "N", default_value_t = 1_048_576)]
     rows: u32,
     /// File for the report as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Page in Markdown, of which the section about races is replaced
+    /// Markdown page in which the section about races is replaced
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Say nothing while it runs
+    /// Print no progress messages
     #[arg(short = 'q', long)]
     quiet: bool,
 }
 
-/// Runs it.
+/// Runs the verb; returns its exit code.
 pub(crate) fn run(arguments: &RaceArguments) -> ExitCode {
     let settings = match settings(arguments) {
         Ok(settings) => settings,
@@ -79,10 +80,10 @@ pub(crate) fn run(arguments: &RaceArguments) -> ExitCode {
 
 fn settings(arguments: &RaceArguments) -> Result<Settings, String> {
     if arguments.rounds == 0 {
-        return Err("invalid value '0' for '--rounds': it takes one at least".to_owned());
+        return Err("invalid value '0' for '--rounds': it must be at least 1".to_owned());
     }
     if arguments.turn.is_zero() {
-        return Err("invalid value '0' for '--turn': it takes some time".to_owned());
+        return Err("invalid value '0' for '--turn': it must be longer than zero".to_owned());
     }
     if !(1..=ROWS_MAX).contains(&arguments.rows) {
         return Err(format!(
@@ -141,7 +142,7 @@ fn tds_server(arguments: &RaceArguments) -> Result<Option<TdsServer>, String> {
     Ok(Some(TdsServer { target: Target { address, login, encrypt } }))
 }
 
-/// Whether all who were there raced.
+/// Runs the race and writes the reports; returns whether every available peer raced.
 fn race(arguments: &RaceArguments, settings: &Settings) -> Result<bool, String> {
     sos::sys::raise_open_files();
     let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
@@ -152,7 +153,7 @@ fn race(arguments: &RaceArguments, settings: &Settings) -> Result<bool, String> 
         }
     };
     let found = race::run(settings, &mut tell, &is_cut);
-    // A closed stdout is no reason to lose the files.
+    // A closed stdout must not lose the files.
     let _ = std::io::stdout().lock().write_all(race::text(&found).as_bytes());
     let json = arguments.json.as_ref().map_or(Ok(()), |path| write(path, &race::json(&found)));
     let page = arguments.page.as_ref().map_or(Ok(()), |path| {

@@ -1,4 +1,4 @@
-//! The verb `serve`: checks its arguments, starts the server, and runs it until it is told to stop.
+//! The verb `serve`: checks its arguments, starts the server, and runs it until a signal stops it.
 
 use std::io::Write;
 use std::net::IpAddr;
@@ -13,12 +13,12 @@ use sos::memory::experiment::Experiment;
 
 use crate::{ServeArguments, wrong_usage};
 
-/// Variables that may hold the password of `sa`, in the order in which they count.
+/// Environment variables that may hold the password of `sa`, in order of precedence.
 const PASSWORD_VARIABLES: [&str; 2] = ["CLEARWAY_SA_PASSWORD", "MSSQL_SA_PASSWORD"];
-/// The most schedulers that make sense.
+/// The most schedulers that can be asked for.
 const SCHEDULERS_MAX: usize = 1_024;
 
-/// Runs the server. Returns 0 after an orderly stop, 2 for wrong arguments, 1 for all else.
+/// Runs the server. Returns 0 after an orderly stop, 2 for wrong arguments, 1 for other errors.
 pub(crate) fn run(arguments: &ServeArguments) -> ExitCode {
     let options = match options(arguments) {
         Ok(options) => options,
@@ -34,28 +34,28 @@ pub(crate) fn run(arguments: &ServeArguments) -> ExitCode {
 }
 
 fn serve(options: &Options) -> Result<(), String> {
-    // Before any thread exists, so that all inherit the mask and only this one sees signals.
+    // Before any thread exists, so that all inherit the mask and only this one receives signals.
     let signals = sos::sys::StopSignals::new().map_err(|error| format!("signals: {error}"))?;
-    // An event file that may not grow any more is the end of that file's target alone.
+    // An event file that exceeds the size limit stops only that file's target.
     sos::sys::ignore_sigxfsz();
     let server = server::Server::start(options)?;
     server.adopt_caller("main");
     print(&server.banner());
     print(&format!("{}\n", server.ready_line()));
-    // It has nothing to do any more until the end, and others may use what its start has left.
+    // This thread is idle until the end, so the memory that its start has freed goes to others.
     sos::memory::tidy();
     signals.wait().map_err(|error| format!("signals: {error}"))?;
     server.stop();
     Ok(())
 }
 
-/// Writes to stdout and flushes. A closed stdout is no reason not to serve.
+/// Writes to stdout and flushes. A closed stdout does not stop the server.
 fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Checks the arguments.
+/// Checks the arguments; returns the server's options.
 fn options(arguments: &ServeArguments) -> Result<Options, String> {
     let schedulers =
         arguments.schedulers.as_deref().map(|text| number("--schedulers", text, SCHEDULERS_MAX));
@@ -164,7 +164,7 @@ fn encryption(text: &str) -> Result<Encryption, String> {
     }
 }
 
-/// Returns the password given, or makes one.
+/// Returns the given password, or makes a random one.
 fn password(arguments: &ServeArguments) -> Result<String, String> {
     if let Some(given) = &arguments.sa_password {
         return if given.is_empty() {

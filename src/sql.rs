@@ -1,7 +1,7 @@
-//! The verb `sql`: checks its arguments and hands them to the console.
+//! The verb `sql`: checks its arguments and runs the console.
 //!
-//! Exit codes: 0, 1 when -b was given and a batch failed or when the server can't be reached, 2 when the command
-//! line is wrong, and what a script's `exit(query)` says.
+//! Exit codes: 0; 1 if -b was given and a batch failed, or if the server cannot be reached; 2 if
+//! the command line is wrong; or the value of a script's `exit(query)`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use console::{Connect, Format, Messages, Settings, Start};
 use crate::stress::EncryptName;
 use crate::wrong_usage;
 
-/// Where sqlcmd looks for a password as well.
+/// The environment variable in which sqlcmd looks for a password.
 const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
 
 /// Arguments of `sql`. The one-letter switches are sqlcmd's.
@@ -24,25 +24,25 @@ pub(crate) struct SqlArguments {
     /// Server: host, host,port or tcp:host,port
     #[arg(short = 'S', long, value_name = "SERVER", default_value = "127.0.0.1")]
     server: String,
-    /// Login
+    /// Login on the server
     #[arg(short = 'U', long, value_name = "LOGIN", default_value = "sa")]
     user: String,
-    /// Its password; else SQLCMDPASSWORD
+    /// The login's password; else SQLCMDPASSWORD
     #[arg(short = 'P', long, value_name = "PASSWORD")]
     password: Option<String>,
-    /// Database
+    /// Database; default the login's
     #[arg(short = 'd', long, value_name = "NAME", default_value = "")]
     database: String,
-    /// Runs this and ends
+    /// Runs this text, then ends
     #[arg(short = 'Q', value_name = "TEXT", conflicts_with_all = ["query", "input"])]
     query_and_exit: Option<String>,
-    /// Runs this, then takes more from stdin
+    /// Runs this text, then reads more from stdin
     #[arg(short = 'q', value_name = "TEXT", conflicts_with = "input")]
     query: Option<String>,
     /// Files to run, one after the other
     #[arg(short = 'i', long, value_name = "FILE", value_delimiter = ',')]
     input: Vec<PathBuf>,
-    /// File for results
+    /// File for the results
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Ends at the first error, with exit code 1
@@ -51,51 +51,52 @@ pub(crate) struct SqlArguments {
     /// The least severity that is an error for -b
     #[arg(short = 'V', long, value_name = "LEVEL", default_value_t = 11)]
     severity: u8,
-    /// Messages to stderr: 0 for errors, 1 for those of PRINT too
+    /// Prints messages to stderr: 0 for errors, 1 for those of PRINT as well
     #[arg(short = 'r', value_name = "0|1", num_args = 0..=1, default_missing_value = "0")]
     redirect: Option<u8>,
-    /// Sets variables: name=value
+    /// Sets scripting variables: name=value
     #[arg(short = 'v', long, value_name = "NAME=VALUE", num_args = 1..)]
     variable: Vec<String>,
-    /// $(name) stands for itself
+    /// Does not replace $(name) by variables
     #[arg(short = 'x', long)]
     no_variables: bool,
-    /// Writes what is read to the output too
+    /// Copies the input to the output
     #[arg(short = 'e', long)]
     echo: bool,
-    /// What results look like: table, plain, csv or json; default table on a terminal, else plain
+    /// Format of results: table, plain, csv or json; default table on a terminal, else plain
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
-    /// Between two columns of plain results
+    /// Text between two columns of plain results
     #[arg(short = 's', long, value_name = "TEXT", default_value = " ")]
     separator: String,
-    /// No blanks at the ends of plain columns
+    /// Removes blanks at the ends of plain columns
     #[arg(short = 'W', long)]
     trim: bool,
     /// Rows between two lines of names in plain results: 0 for one at the top, -1 for none
     #[arg(short = 'h', long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
     header_rows: i32,
-    /// Characters of a plain column of variable length at most
+    /// Width limit of a plain column of variable length, in characters
     #[arg(short = 'y', long, value_name = "N", default_value_t = 256)]
     variable_width: usize,
-    /// Says how long each batch took
+    /// Prints how long each batch took
     #[arg(long)]
     timing: bool,
-    /// off, on (TLS in TDS) or strict (TDS 8.0); default on, and off to this machine. Certificates are not checked
+    /// Encryption: off, on (TLS in TDS) or strict (TDS 8.0); default on, or off to this machine.
+    /// Certificates are not checked
     #[arg(short = 'N', long, value_name = "HOW")]
     encrypt: Option<EncryptName>,
-    /// Seconds that a login may take; 0 for ever
+    /// Seconds that a login may take; 0 for no limit
     #[arg(short = 'l', long, value_name = "SECONDS", default_value_t = 8)]
     login_timeout: u64,
-    /// Seconds that a batch may take before it is cancelled; 0 for ever
+    /// Seconds that a batch may take before it is cancelled; 0 for no limit
     #[arg(short = 't', long, value_name = "SECONDS", default_value_t = 0)]
     query_timeout: u64,
-    /// Prints help
+    /// Prints this help text
     #[arg(short = '?', long, action = clap::ArgAction::Help)]
     help: Option<bool>,
 }
 
-/// Runs the console.
+/// Runs the verb; returns its exit code.
 pub(crate) fn run(arguments: &SqlArguments) -> ExitCode {
     let settings = match settings(arguments) {
         Ok(settings) => settings,

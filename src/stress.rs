@@ -1,7 +1,8 @@
-//! The verb `stress`: checks its arguments, puts the load, and writes the report.
+//! The verb `stress`: checks its arguments, generates the load, and writes the report.
 //!
-//! Exit codes: 0 when the load ran, 1 when it ran and had errors and -b was given, 2 when the arguments are
-//! wrong, the target can't be reached, an agent is lost, an output can't be written, or not one request worked.
+//! Exit codes: 0 if the load ran, 1 if it had errors and -b was given, 2 if the arguments are
+//! wrong, the target cannot be reached, an agent is lost, an output cannot be written, or no
+//! request succeeded.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,65 +24,67 @@ use sos::sys::StopSignals;
 
 use crate::{EXIT_USAGE, agents, wrong_usage};
 
-/// Where sqlcmd looks for a password as well.
+/// The environment variable in which sqlcmd looks for a password.
 const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
-/// A run whose end nobody has said.
+/// The length of a run without `-d` or `-r`.
 const DURATION_DEFAULT: Duration = Duration::from_secs(10);
-/// Warming up until steady: seconds that must agree, how closely, and how long it is tried.
+/// Warming up until steady: seconds whose rates must agree, how closely, and how long it may take.
 const STEADY_SECONDS: usize = 3;
 const STEADY_SHARE: f64 = 0.03;
 const STEADY_MAX: Duration = Duration::from_secs(60);
-/// Errors that say that a table or a procedure does not exist.
+/// Errors for a missing table or procedure.
 const MISSING: [i32; 2] = [208, 2812];
-/// How long the server's own counters, and a batch of a setup script, may take.
+/// How long reading the server's counters, and a batch of a setup script, may take.
 const BOOKS_PATIENCE: Duration = Duration::from_secs(10);
 const SETUP_PATIENCE: Duration = Duration::from_secs(600);
 
-/// Arguments of `stress`. The one-letter switches are ostress's; their values may follow with or without a
-/// blank.
+/// Arguments of `stress`. The one-letter switches are ostress's; their values may follow with or
+/// without a blank.
 #[derive(Args)]
 #[command(args_override_self = true)]
 pub(crate) struct StressArguments {
     /// Server: host, host,port or tcp:host,port
     #[arg(short = 'S', long, value_name = "SERVER", default_value = "127.0.0.1")]
     pub(crate) server: String,
-    /// Login
+    /// Login on the server
     #[arg(short = 'U', long, value_name = "LOGIN", default_value = "sa")]
     pub(crate) user: String,
-    /// Its password; else SQLCMDPASSWORD
+    /// The login's password; else SQLCMDPASSWORD
     #[arg(short = 'P', long, value_name = "PASSWORD")]
     password: Option<String>,
-    /// Database
+    /// Database; default the login's
     #[arg(short = 'd', long, value_name = "NAME", default_value = "")]
     pub(crate) database: String,
-    /// SQL text, split at lines of GO; {call p} is sent as a procedure call
+    /// SQL text, split at GO lines; {call p} is sent as a procedure call
     #[arg(short = 'Q', long, value_name = "TEXT")]
     query: Option<String>,
     /// A .sql file, or a pattern such as dir/*.sql; each file gets its own connections
     #[arg(short = 'i', long, value_name = "FILE")]
     input: Vec<String>,
-    /// session-state, cache, counter, queue or tpcc, or a file such as mix.toml (docs/stress.md), instead of -Q and -i
+    /// session-state, cache, counter, queue or tpcc, or a file such as mix.toml (docs/stress.md),
+    /// instead of -Q and -i
     #[arg(long, value_name = "NAME", conflicts_with_all = ["query", "input"])]
     workload: Option<String>,
-    /// How large tpcc's tables are; default 1
+    /// Number of warehouses of tpcc's tables; default 1
     #[arg(long, value_name = "N", requires = "workload")]
     warehouses: Option<u32>,
-    /// Makes the workload's tables anew in the database first: its setup script
+    /// Recreates the workload's tables in the database first, with its setup script
     #[arg(long, requires = "workload")]
     setup: bool,
-    /// Connections, for each input
+    /// Connections for each input
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
     connections: usize,
     /// Iterations of each connection; without it the run lasts 10 s
     #[arg(short = 'r', long, value_name = "N")]
     iterations: Option<u64>,
-    /// How long the load lasts: seconds, or with ms, s, m
+    /// Length of the run: seconds, or with ms, s, m
     #[arg(long, value_name = "TIME", value_parser = server::options::parse_duration)]
     duration: Option<Duration>,
-    /// Requests per second at times of their own (an open loop): what waits because the server stalls counts
+    /// Requests per second at fixed times (an open loop): waiting because the server stalls counts
+    /// as latency
     #[arg(long, value_name = "N", conflicts_with_all = ["think", "iterations"])]
     rate: Option<f64>,
-    /// One run after the other with so many connections, such as 1,2,4,8
+    /// One run for each of these numbers of connections, such as 1,2,4,8
     #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "connections")]
     sweep: Vec<usize>,
     /// Time between an answer and the next request
@@ -90,46 +93,50 @@ pub(crate) struct StressArguments {
     /// What happens to a connection between iterations
     #[arg(long, value_name = "WHAT", default_value = "keep")]
     pool: PoolName,
-    /// Load before the one that counts: a time, or until-steady
+    /// Load before the measured run: a time, or until-steady
     #[arg(long, value_name = "TIME")]
     warmup: Option<String>,
-    /// off, on (TLS in TDS) or strict (TDS 8.0); default on, and off to this machine. Certificates are not checked
+    /// Encryption: off, on (TLS in TDS) or strict (TDS 8.0); default on, or off to this machine.
+    /// Certificates are not checked
     #[arg(long, value_name = "HOW")]
     pub(crate) encrypt: Option<EncryptName>,
     /// Seconds that a login may take
     #[arg(short = 'l', long, value_name = "SECONDS", default_value_t = 15)]
     login_timeout: u64,
-    /// Seconds that a request may take before it is cancelled; 0 for ever
+    /// Seconds that a request may take before it is cancelled; 0 for no limit
     #[arg(short = 't', long, value_name = "SECONDS", default_value_t = 0)]
     query_timeout: u64,
-    /// How often a request is sent again after an error that says to (1205, 41302 ...); default 0, and 20 of tpcc
+    /// How often a request is repeated after an error that allows it (1205, 41302 ...); default 0,
+    /// and 20 for tpcc
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
     /// Stop at the first error
     #[arg(short = 'b', long)]
     stop_on_error: bool,
-    /// Say nothing while it runs
+    /// Print no progress messages
     #[arg(short = 'q', long)]
     pub(crate) quiet: bool,
     /// Folder for report.txt and report.json
     #[arg(short = 'o', long, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Threads of this tool, or of each agent, that share the connections out
+    /// Threads of this tool, or of each agent, that share the connections
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) threads: usize,
-    /// Other processes that put the load, such as 10.0.0.5:7433,10.0.0.6:7433: they share the connections and the rate out
+    /// Other processes that generate the load, such as 10.0.0.5:7433,10.0.0.6:7433: they share the
+    /// connections and the rate
     #[arg(long, value_name = "HOST:PORT,..", value_delimiter = ',')]
     pub(crate) agents: Vec<String>,
-    /// Be such a process: listen there, on this machine alone where it is a port without a host, and put the load that a
-    /// coordinator with the same token asks for
+    /// Serve as such a process: listen on this address (a port without a host is on this machine
+    /// only), and generate the load that a coordinator with the same token asks for
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["server", "user", "database", "query", "input", "workload",
         "setup", "connections", "iterations", "duration", "rate", "sweep", "think", "pool", "warmup", "encrypt",
         "login_timeout", "query_timeout", "retries", "stop_on_error", "output", "threads", "html", "json", "agents"])]
     pub(crate) agent: Option<String>,
-    /// File with the token of agents; else CLEARWAY_AGENT_TOKEN
+    /// File with the agents' token; else CLEARWAY_AGENT_TOKEN
     #[arg(long, value_name = "FILE")]
     pub(crate) agent_token_file: Option<PathBuf>,
-    /// File for the report as HTML, with charts and the server's counters; needs nothing from outside
+    /// File for the report as HTML, with charts and the server's counters, without external
+    /// resources
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// File for the report as JSON
@@ -139,15 +146,15 @@ pub(crate) struct StressArguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum PoolName {
-    /// Nothing
+    /// Nothing happens to it
     Keep,
     /// It is reset with the next request
     Reset,
-    /// It is closed and opened anew
+    /// It is closed and reopened
     Reconnect,
 }
 
-/// What is encrypted, as the command line has it.
+/// How much is encrypted, as on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum EncryptName {
     Off,
@@ -165,7 +172,7 @@ impl EncryptName {
     }
 }
 
-/// Puts the load. What went wrong with the requests is in the report; what kept it from running is a line.
+/// Runs the verb. Errors of requests are in the report; an error that prevents the run is a line.
 pub(crate) fn run(arguments: &StressArguments) -> ExitCode {
     if let Some(address) = &arguments.agent {
         return agents::serve(arguments, address);
@@ -184,13 +191,13 @@ pub(crate) fn run(arguments: &StressArguments) -> ExitCode {
     }
 }
 
-/// Arguments that have been checked.
+/// The arguments after all checks.
 pub(crate) struct Plan {
     pub(crate) target: Target,
     pub(crate) source: Source,
     pub(crate) work: Arc<Work>,
     work_name: String,
-    /// Batches before and after, on one connection.
+    /// Batches before and after the run, on one connection.
     setup: Vec<String>,
     teardown: Vec<String>,
     pub(crate) settings: Settings,
@@ -232,7 +239,7 @@ impl Plan {
             levels => levels.to_vec(),
         };
         if arguments.threads == 0 {
-            return Err("invalid value '0' for '--threads': it takes one at least".to_owned());
+            return Err("invalid value '0' for '--threads': it must be at least 1".to_owned());
         }
         if levels.contains(&0) {
             return Err("a load has at least one connection".to_owned());
@@ -278,7 +285,7 @@ fn login(arguments: &StressArguments) -> Result<Login, String> {
     Ok(Login { user: arguments.user.clone(), password, database: arguments.database.clone() })
 }
 
-/// The password of whoever logs in.
+/// Returns the password for the login.
 pub(crate) fn password(arguments: &StressArguments) -> Result<String, String> {
     match &arguments.password {
         Some(password) => Ok(password.clone()),
@@ -297,10 +304,10 @@ fn warmup(text: Option<&str>) -> Result<Warmup, String> {
     }
 }
 
-/// What is sent, and what it is called.
+/// Returns the source of the requests, and its name.
 fn source(arguments: &StressArguments) -> Result<(Source, String), String> {
     let Some(name) = arguments.workload.clone() else {
-        // The parser drops what an argument requires when that conflicts with another one.
+        // The parser drops a required argument when that conflicts with another one.
         if arguments.setup || arguments.warehouses.is_some() {
             return Err("--setup and --warehouses are for a --workload".to_owned());
         }
@@ -348,7 +355,7 @@ fn scripts(arguments: &StressArguments) -> Result<Vec<(String, String)>, String>
             let name = path.display().to_string();
             let text =
                 std::fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
-            // Editors of Windows put a mark there that is no part of the script.
+            // Editors on Windows put a byte order mark there, which is not part of the script.
             scripts.push((name, text.trim_start_matches('\u{feff}').to_owned()));
         }
     }
@@ -358,7 +365,8 @@ fn scripts(arguments: &StressArguments) -> Result<Vec<(String, String)>, String>
     }
 }
 
-/// The files that a name or a pattern stands for, in order. Only its last part may have `*` and `?`.
+/// Returns the files that match a name or a pattern, in order. Only the last part may contain `*`
+/// and `?`.
 fn files(pattern: &str) -> Result<Vec<PathBuf>, String> {
     let path = Path::new(pattern);
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -380,10 +388,10 @@ fn files(pattern: &str) -> Result<Vec<PathBuf>, String> {
         }
     }
     found.sort();
-    if found.is_empty() { Err(format!("no file is called {pattern}")) } else { Ok(found) }
+    if found.is_empty() { Err(format!("no file matches {pattern}")) } else { Ok(found) }
 }
 
-/// Whether a name fits a pattern of `*` and `?`.
+/// Returns whether a name matches a pattern of `*` and `?`.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     match (pattern.split_first(), name.split_first()) {
         (None, None) => true,
@@ -397,7 +405,7 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// Who puts the load: this process, or agents.
+/// The generator of the load: this process, or agents.
 enum Hands {
     Own(Option<Fleet>),
     Agents(Crew),
@@ -411,7 +419,7 @@ impl Hands {
         }
     }
 
-    /// Logs so many connections in.
+    /// Logs `connections` connections in.
     fn connect(
         &mut self,
         arguments: &StressArguments,
@@ -421,7 +429,7 @@ impl Hands {
     ) -> Result<(), String> {
         match self {
             Self::Own(own) => {
-                // The connections of the level before go first.
+                // The connections of the previous level are closed first.
                 *own = None;
                 let settings = Settings { connections, ..plan.settings.clone() };
                 let fleet = Fleet::new(&plan.target, &plan.work, &settings, arguments.threads)?;
@@ -439,12 +447,12 @@ impl Hands {
     ) -> Result<Tally, String> {
         match self {
             Self::Own(Some(fleet)) => fleet.run(duration, each_second, is_cut),
-            Self::Own(None) => Err("nobody has connected".to_owned()),
+            Self::Own(None) => Err("no connection is open".to_owned()),
             Self::Agents(crew) => crew.run(duration, each_second, is_cut),
         }
     }
 
-    /// What has happened to an agent, if anything has.
+    /// Returns what went wrong with an agent, if anything.
     fn trouble(&self) -> Option<String> {
         match self {
             Self::Own(_) => None,
@@ -453,10 +461,10 @@ impl Hands {
     }
 }
 
-/// Runs every level and writes the report; says whether an error has stopped it.
+/// Runs every level and writes the report; returns whether an error has stopped it.
 fn put_load(arguments: &StressArguments, plan: &Plan) -> Result<bool, String> {
     sos::sys::raise_open_files();
-    // Until there is something to report a Ctrl-C ends the process as it ends any other.
+    // Until there is something to report, Ctrl-C ends the process at once.
     if arguments.setup {
         send_all(plan, &plan.setup, "--setup")?;
     }
@@ -478,7 +486,7 @@ fn put_load(arguments: &StressArguments, plan: &Plan) -> Result<bool, String> {
                 report.levels.push(level);
                 failed = hands.trouble();
             }
-            // What the levels before have found is not lost.
+            // The results of the levels before are not lost.
             Err(why) => failed = Some(why),
         }
         if failed.is_some() || has_stopped || asked_to_stop() {
@@ -496,8 +504,10 @@ fn put_load(arguments: &StressArguments, plan: &Plan) -> Result<bool, String> {
         |level: &Level| MISSING.iter().any(|number| level.tally.errors.contains_key(number));
     let mut nothing = nothing_worked(&report).filter(|_| !has_stopped);
     if !arguments.setup && !plan.setup.is_empty() && report.levels.iter().any(is_missing) {
-        let hint =
-            format!("what {} needs is not in the database: --setup makes it", plan.work_name);
+        let hint = format!(
+            "the tables or procedures of {} are not in the database: --setup creates them",
+            plan.work_name
+        );
         match &mut nothing {
             Some(why) => *why = hint,
             None => eprintln!("{hint}"),
@@ -506,7 +516,7 @@ fn put_load(arguments: &StressArguments, plan: &Plan) -> Result<bool, String> {
     failed.or(nothing).map_or(Ok(has_stopped), Err)
 }
 
-/// What went wrong first, if nothing was done as it should be.
+/// Returns what went wrong first, if no request succeeded.
 fn nothing_worked(report: &Report<'_>) -> Option<String> {
     let tallies = || report.levels.iter().map(|level| &level.tally);
     let troubles = tallies().map(Tally::troubles).sum::<u64>();
@@ -518,10 +528,13 @@ fn nothing_worked(report: &Report<'_>) -> Option<String> {
     let mut whys = errors.map(|(number, text)| format!("error {number}: {text}"));
     let faults = tallies().flat_map(|tally| tally.faults.keys().cloned());
     let why = whys.next().or_else(|| faults.into_iter().next());
-    Some(format!("nothing worked: {}", why.as_deref().unwrap_or("every request took too long")))
+    Some(format!(
+        "no request succeeded: {}",
+        why.as_deref().unwrap_or("every request took too long")
+    ))
 }
 
-/// Runs one level.
+/// Runs one level; returns its result.
 fn put_level(
     arguments: &StressArguments,
     plan: &Plan,
@@ -540,7 +553,7 @@ fn put_level(
         }
         true
     };
-    // Who may not look at the server's books puts the load all the same.
+    // Without permission to read the server's counters, the load still runs.
     let mut books = Asker::connect(&plan.target, BOOKS_PATIENCE).ok();
     let before = books.as_mut().map(Counters::read);
     let tally = hands.run(plan.duration, tell, asked_to_stop)?;
@@ -579,7 +592,7 @@ fn warm_up(
     Ok(())
 }
 
-/// Whether the last seconds had the same rate, but for a little.
+/// Returns whether the last seconds had nearly the same rate.
 fn is_steady(rates: &[f64]) -> bool {
     let Some(last) = rates.len().checked_sub(STEADY_SECONDS).map(|from| &rates[from..]) else {
         return false;
@@ -591,7 +604,7 @@ fn is_steady(rates: &[f64]) -> bool {
 
 fn progress(connections: usize, second: &Second) {
     let ms = |ns| f64::from(u32::try_from(ns / 1_000).unwrap_or(u32::MAX)) / 1e3;
-    // A closed stderr is no reason to end a run.
+    // A closed stderr does not end a run.
     let _ = writeln!(
         std::io::stderr(),
         "{:>6.0} s  {connections} connections  {:>9.0}/s  p50 {:.3} ms  p99 {:.3} ms  errors {}",
@@ -634,10 +647,10 @@ fn facts(arguments: &StressArguments, plan: &Plan) -> Vec<(String, String)> {
     facts
 }
 
-/// Writes the report to stdout and wherever it was asked for.
+/// Writes the report to stdout and to the files asked for.
 fn write_report(arguments: &StressArguments, report: &Report<'_>) -> Result<(), String> {
     let (text, json) = (report.text(), report.json());
-    // A closed stdout is no reason to lose the files.
+    // A closed stdout must not lose the files.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
     let write = |path: &Path, text: &str| {
         std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))

@@ -1,4 +1,5 @@
-//! Fuzz target: what comes before login: PRELOGIN, LOGIN7, a wrapped handshake. See the function of this name in the tests of `tds`.
+//! Fuzz target: the messages before login: PRELOGIN, LOGIN7, a wrapped handshake. See the function
+//! of this name in the tests of `tds`.
 #![no_main]
 
 #[path = "../../crates/tds/tests/it/drive.rs"]

@@ -1,4 +1,5 @@
-//! Fuzz target: packets and messages, however they arrive. See the function of this name in the tests of `tds`.
+//! Fuzz target: packets and messages, arriving in any pieces. See the function of this name in the
+//! tests of `tds`.
 #![no_main]
 
 #[path = "../../crates/tds/tests/it/drive.rs"]

@@ -1,4 +1,4 @@
-//! Fuzz target: any text is a tree or an error. Its corpus runs as a plain test of `tsql`.
+//! Fuzz target: every text parses to a tree or an error. Its corpus runs as a plain test of `tsql`.
 #![no_main]
 
 use tsql::{QuotedIdentifier, parse, split_batches};

@@ -1,4 +1,5 @@
-//! Fuzz target: the payloads of requests and responses. See the function of this name in the tests of `tds`.
+//! Fuzz target: the payloads of requests and responses. See the function of this name in the tests
+//! of `tds`.
 #![no_main]
 
 #[path = "../../crates/tds/tests/it/drive.rs"]

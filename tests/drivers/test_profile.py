@@ -190,7 +190,7 @@ def test_what_can_not_be_is_said_in_one_line(busy, tmp_path):
     for arguments, expected in [
         (["-o", "x.png"], "it ends in .svg, .folded, .pb.gz or .json"),
         (["-o", str(tmp_path / "x.json"), "--base", str(files["folded"])], "--out must end in .svg"),
-        (["-o", str(tmp_path / "x.svg"), "--base", str(files["svg"])], "line 1 is no folded stack"),
+        (["-o", str(tmp_path / "x.svg"), "--base", str(files["svg"])], "line 1 is not a folded stack"),
         (["-o", str(tmp_path / "no" / "x.svg"), "--seconds", "10ms"], "No such file or directory"),
         (["-o", str(tmp_path / "x.svg"), "-P", "wrong"], "Login failed"),
     ]:

@@ -45,7 +45,7 @@ def test_curves_of_a_stress_report_are_where_their_points_are(chromium, stress_r
     shapes, console, picture = browser.look(chromium, tmp_path, stress_report)
     assert console == []
     titles = [shape["title"] for shape in shapes["found"]]
-    for title in ["Requests per second", "Latency, ms", "What the law leaves unexplained"]:
+    for title in ["Requests per second", "Latency, ms", "Residuals of the scalability law"]:
         assert title in titles, titles
     curves_are_drawn(shapes, picture)
 

@@ -181,7 +181,7 @@ fn an_agent_that_is_lost_ends_the_run_with_what_it_had_told() {
     let last = said.last().expect("a last line");
     assert!(last.contains(&format!("agent {}: lost after", b.address)), "{said:?}");
     let found = text(&output.stdout);
-    assert!(found.contains("was lost; what its") && found.contains("4 connections"), "{found}");
+    assert!(found.contains("was lost; its") && found.contains("4 connections"), "{found}");
     // The other one is free for the next.
     report(&stress(&server, &a.address, &["-Qselect 1", "-r3", "-q"]));
 }
@@ -252,7 +252,13 @@ fn whoever_has_no_token_gets_no_load() {
     let server = ServerProcess::start(&[]);
     let agent = AgentProcess::start("quite-another-token");
     let output = stress(&server, &agent.address, &["-Qselect 1", "-r1"]);
-    failure(&output, &format!("agent {}: it hung up: is its token another one?", agent.address));
+    failure(
+        &output,
+        &format!(
+            "agent {}: it closed the connection: is its token a different one?",
+            agent.address
+        ),
+    );
     let mut without = coordinator(&server, &agent.address, &["-Qselect 1", "-r1"]);
     let output = without.env_remove(TOKEN_VARIABLE).output().expect("the binary runs");
     failure(&output, "--agent-token-file");
@@ -267,7 +273,7 @@ fn whoever_has_no_token_gets_no_load() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// Something that listens, and answers whoever comes with this.
+/// Listens and sends `answer` to each client. Returns the address.
 #[expect(clippy::disallowed_methods, reason = "a test has no machine to run threads on")]
 fn listener(answer: Vec<u8>) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
@@ -275,7 +281,7 @@ fn listener(answer: Vec<u8>) -> String {
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let mut stream: TcpStream = stream;
-            // Whoever came may have gone.
+            // The client may have closed the connection.
             let _ = stream.write_all(&answer);
             let _ = stream.read_to_end(&mut Vec::new());
         }
@@ -288,8 +294,8 @@ fn what_is_no_agent_or_another_version_is_one_line() {
     let server = ServerProcess::start(&[]);
     let old = [&b"CLWYLOAD"[..], &[5], b"0.0.9", &[7; 16]].concat();
     for (answer, named) in [
-        (old, "it is version 0.0.9, and this is "),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), "it is no agent of this program"),
+        (old, "it is version 0.0.9, this is "),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), "it is not this program's agent"),
     ] {
         let address = listener(answer);
         let output = stress(&server, &address, &["-Qselect 1", "-r1"]);
@@ -299,7 +305,7 @@ fn what_is_no_agent_or_another_version_is_one_line() {
         &stress(&server, "127.0.0.1:1", &["-Qselect 1", "-r1"]),
         "agent 127.0.0.1:1: Connection refused",
     );
-    failure(&stress(&server, "nowhere", &["-Qselect 1", "-r1"]), "'nowhere' is no address");
+    failure(&stress(&server, "nowhere", &["-Qselect 1", "-r1"]), "'nowhere' is not the address");
 }
 
 #[test]
@@ -315,7 +321,10 @@ fn whatever_reaches_its_port_an_agent_lives_on() {
         let _ = stream.shutdown(std::net::Shutdown::Write);
         let mut said = Vec::new();
         let _ = stream.read_to_end(&mut said);
-        assert!(said.len() < 64, "nobody without the token is told more than a version: {said:?}");
+        assert!(
+            said.len() < 64,
+            "a client without the token gets no more than a version: {said:?}"
+        );
     }
     report(&stress(&server, &agent.address, &["-Qselect 1", "-r3", "-q"]));
 }

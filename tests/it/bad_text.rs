@@ -1,4 +1,4 @@
-//! Statements that nobody writes by hand: too deep, too long, too wide, or no text at all. Each gets SQL
+//! Statements that only generators write: too deep, too long, too wide, or no text at all. Each gets SQL
 //! Server's error or its answer; the session goes on and the server lives.
 //!
 //! Limits are those of "Maximum capacity specifications for SQL Server" and of the messages themselves.
@@ -101,7 +101,7 @@ fn results_and_tables_have_so_many_columns() {
     assert_eq!(client.value_of("1"), Value::Int(1));
 }
 
-/// The sum of so many parameters; `sp_executesql` has two of its own besides.
+/// Runs a sum of `count` parameters by `sp_executesql`, which has two more.
 fn sum_of_parameters(client: &mut Client, count: usize) -> Vec<Token> {
     let text = column_type(DataType::NVarChar(Length::Max));
     let int = column_type(DataType::Int);

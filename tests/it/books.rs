@@ -28,7 +28,7 @@ pub(crate) struct Row {
 }
 
 impl Books {
-    /// Reads the view.
+    /// Reads the time ledger by SQL.
     pub(crate) fn read(client: &mut Client) -> Self {
         let tokens = client.batch(QUERY);
         assert!(errors(&tokens).is_empty(), "{:?}", errors(&tokens));

@@ -174,7 +174,7 @@ fn nulls_are_defaults_unless_they_are_kept() {
     assert_eq!(shown, ["7,", "1,2", ",", "7,3"]);
 }
 
-/// docs/decisions/0210.
+/// The rule and its reasons: docs/decisions/0210.
 #[test]
 fn identity_values_are_kept_where_the_list_names_the_column() {
     let mut loader = Loader::new("CREATE TABLE t (id int IDENTITY(1, 1) PRIMARY KEY, n int)");

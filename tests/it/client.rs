@@ -27,7 +27,7 @@ pub(crate) struct Client {
     pub(crate) settings: ClientSettings,
 }
 
-/// A response, decoded.
+/// The decoded tokens of a response.
 pub(crate) type Tokens = Vec<Token>;
 
 impl Client {
@@ -72,7 +72,7 @@ impl Client {
         self.response()
     }
 
-    /// Runs a batch.
+    /// Sends a batch and returns its response.
     pub(crate) fn batch(&mut self, text: &str) -> Tokens {
         self.send(&client::batch(text, self.settings));
         self.response()
@@ -84,7 +84,7 @@ impl Client {
         output_value(&self.response())
     }
 
-    /// Reads a response.
+    /// Reads a response; panics if the connection ends.
     pub(crate) fn response(&mut self) -> Tokens {
         self.try_response().expect("a response")
     }
@@ -95,7 +95,7 @@ impl Client {
         self.read_message(|body| TokenReader::new(body, version).all().expect("whole tokens"))
     }
 
-    /// Reads so many bytes as they come.
+    /// Reads exactly `count` bytes, undecoded.
     pub(crate) fn raw(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         self.stream.read_exact(&mut bytes).expect("the server answers");

@@ -17,7 +17,7 @@ const FORBIDDEN: &str = "CLEARWAY_TEST_FORBIDDEN";
 const SERVE: [&str; 5] = ["serve", "--port", "0", "--sa-password", PASSWORD];
 
 /// No test: becomes a server that may not make some system calls. A filter can only be put on the
-/// process itself, so the tests run this one in a process of its own.
+/// process itself, so the tests run this one in a child process.
 #[test]
 #[ignore = "started by other tests"]
 fn launch() {
@@ -99,7 +99,7 @@ fn without_proc_there_is_the_clock_alone() {
     let script = "mount -t tmpfs none /proc && exec \"$0\" \"$@\"";
     let probe = Command::new("unshare").args(["-rm", "sh", "-c", script, "true"]).output();
     if !probe.is_ok_and(|output| output.status.success()) {
-        eprintln!("not tested: this machine lets nobody hide /proc from a process");
+        eprintln!("not tested: this machine does not allow hiding /proc from a process");
         return;
     }
     let server = start_behind("unshare", &["-rm", "sh", "-c", script]);

@@ -86,7 +86,7 @@ fn an_experiment_is_said_at_the_start_and_in_the_help() {
     assert!(server.banner.lines().any(|found| found == line), "{}", server.banner);
     let output = command(&["serve", "--help"]).stdin(Stdio::null()).output().expect("it runs");
     let help = String::from_utf8(output.stdout).expect("text");
-    let (_, heading) = help.split_once("For experiments only").expect("a heading of their own");
+    let (_, heading) = help.split_once("For experiments only").expect("experiments have a heading");
     assert!(heading.contains("--experiment <MODE>"), "{help}");
     assert!(!ServerProcess::start(&[]).banner.contains("EXPERIMENT"));
 }

@@ -1,4 +1,4 @@
-//! Injected faults: each must land in a category of its own, as a client reads it.
+//! Injected faults: the ledger, as a client reads it, must book each under a different category.
 //!
 //! `sp_clearway_fault` is there only in builds with debug assertions, and so are these tests.
 
@@ -11,7 +11,7 @@ use crate::server::{PASSWORD, ServerProcess, first_allowed_cpu};
 /// Nanoseconds in a millisecond.
 const MS: i64 = 1_000_000;
 
-/// Runs a fault on a connection of its own and returns what it added to the books.
+/// Runs a fault on a new connection and returns what it added to the ledger.
 fn books_of(server: &ServerProcess, fault: &str, milliseconds: u32) -> Books {
     let (mut reader, mut faulty) = (Client::log_in(server.address), Client::log_in(server.address));
     let before = Books::read(&mut reader);
@@ -39,7 +39,7 @@ fn bare_system_calls_are_kernel_time_that_no_wrapper_named() {
     let server = ServerProcess::start(&[]);
     let books = books_of(&server, "call_kernel", 600);
     let (found, cpu) = (books.row("kernel", "unwrapped").on_cpu, books.total().on_cpu);
-    // Others may have had the CPU meanwhile, and the kernel's split of it is sampled at its ticks.
+    // Other processes may have used the CPU, and the kernel's split of it is sampled at its ticks.
     assert!(cpu > 50 * MS, "{:?}", books.grown());
     assert!(found * 10 > cpu * 6, "{found} of {cpu}: {:?}", books.grown());
 }

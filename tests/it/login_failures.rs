@@ -30,8 +30,8 @@ fn count(client: &mut Client, expression: &str) -> i32 {
     }
 }
 
-/// The first two cost nothing, the next wait twice as long each, and so does the right password: its time tells
-/// nothing. One scheduler serves others meanwhile, since no worker waits.
+/// The first two failures cost nothing, each further one doubles the wait, and the right password waits as long: its time
+/// reveals nothing. The one scheduler serves other sessions during the wait, since no worker waits.
 #[test]
 fn answers_wait_after_failures_and_the_scheduler_does_not() {
     let server = ServerProcess::start(&["--schedulers", "1"]);

@@ -10,7 +10,7 @@ use crate::books::Books;
 use crate::client::{Client, errors};
 use crate::server::{PASSWORD, ServerProcess, command};
 
-/// Loads rows of 1,000 bytes, so many.
+/// Creates the table `m` and loads `rows` rows of 1,000 bytes into it.
 fn load(client: &mut Client, rows: u32) {
     let make = "CREATE TABLE m (id int NOT NULL PRIMARY KEY, v varchar(2000) NOT NULL)";
     assert!(errors(&client.batch(make)).is_empty());
@@ -71,9 +71,9 @@ fn clerks_add_up_to_what_is_resident() {
         "(SELECT pages_kb FROM sys.dm_os_memory_clerks WHERE type = 'MEMORYCLERK_XTP')",
     );
     assert!(rows > 150_000, "the rows are on the account of memory-optimized tables: {rows}");
-    // So are their index and their heads: some 100 bytes a row, of which nothing is on nobody's account.
+    // So are their index and their heads: some 100 bytes a row, of which nothing is charged to MEMORYCLERK_SQLGENERAL.
     let general = number(&mut client, general) - general_before;
-    assert!(general < 4_000, "{general} KB that nobody has claimed");
+    assert!(general < 4_000, "{general} KB on MEMORYCLERK_SQLGENERAL");
 }
 
 /// Kilobytes that clerks have for rows, and for columnstores.
@@ -88,7 +88,7 @@ fn dropped_tables_go_though_plans_know_them_and_sessions_that_are_idle() {
     let server = ServerProcess::start(&["--schedulers", "2"]);
     let mut client = Client::log_in(server.address);
     let before_kb = kept_kb(&mut client);
-    // Each idle session has plans of its own texts, by constants and by parameters, and an old catalog.
+    // Each idle session has cached plans, with constants and with parameters, and an old catalog.
     let mut idle: Vec<_> = (0..4).map(|_| Client::log_in(server.address)).collect();
     for (at, session) in idle.iter_mut().enumerate() {
         let make = format!(
@@ -233,7 +233,7 @@ fn definitions_and_their_end_leave_every_clerk_as_it_was() {
         );
         assert!(errors(&client.batch(&text)).is_empty());
         let_workers_rest(&server);
-        // Not those of free memory, of the binary, nor of nobody in particular: there are histories.
+        // Without the clerks of free memory, of the binary and of histories, which change by themselves.
         let clerks = [
             "USERSTORE_SCHEMAMGR",
             "OBJECTSTORE_LOCK_MANAGER",
@@ -253,7 +253,7 @@ fn definitions_and_their_end_leave_every_clerk_as_it_was() {
     let before = define(1_500);
     let after = define(1_500);
     for ((name, before), (_, after)) in before.iter().zip(&after) {
-        // 1,500 tables of 200 bytes are 300 KB; histories grow meanwhile.
+        // 1,500 tables of 200 bytes are 300 KB; histories grow during the test.
         assert!((after - before).abs() < 300, "{name}: {before} KB before, {after} KB after");
     }
 }

@@ -1,5 +1,5 @@
-//! `--max-memory` bounds what the process takes from the operating system, whatever is asked of it: at every moment that is
-//! looked at, and by the kernel's own record.
+//! `--max-memory` bounds the memory of the process under any load: at each sample that a thread takes, and by the kernel's
+//! high-water mark.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use crate::server::ServerProcess;
 
 const LIMIT_KB: u64 = 128 << 10;
 
-/// Looks all the time at what the server has in memory of its own (`RssAnon`).
+/// Samples the server's anonymous resident memory (`RssAnon`) every millisecond.
 struct Watch {
     is_over: Arc<AtomicBool>,
     peak_kb: Arc<AtomicU64>,
@@ -27,7 +27,7 @@ impl Watch {
         let thread = thread::spawn(move || {
             while !ends.load(Ordering::Relaxed) {
                 let text = std::fs::read_to_string(&path).unwrap_or_default();
-                // A server that is gone has none: whoever needs it will say so.
+                // A server that has ended has none: the test that needs it fails elsewhere.
                 peak.fetch_max(kilobytes(&text, "RssAnon:").unwrap_or(0), Ordering::Relaxed);
                 thread::sleep(Duration::from_millis(1));
             }
@@ -65,7 +65,7 @@ fn fill(rows: u32) -> String {
     format!("INSERT INTO m SELECT value, REPLICATE('x', 1000) FROM GENERATE_SERIES(1, {rows})")
 }
 
-/// A server of so little memory, with a table, and somebody who watches it.
+/// A server with a limit of 128 MB and a table, and a thread that samples its memory.
 fn start() -> (ServerProcess, Watch, Client) {
     let server = ServerProcess::start(&["--schedulers", "2", "--max-memory", "128MB"]);
     let watch = Watch::start(&server);
@@ -91,7 +91,7 @@ fn rows_fill_the_limit_and_what_was_truncated_is_there_again_at_once() {
     run(&mut client, &sort(100_000));
     run(&mut client, &fill(60_000));
     watch.check("an INSERT of 80,000 rows");
-    // Somebody else, who has read in a transaction and is idle, is in nobody's way.
+    // An idle session that has read in a transaction does not keep the truncated rows.
     let mut idle = Client::log_in(server.address);
     run(&mut idle, "BEGIN TRANSACTION; DECLARE @n int = (SELECT COUNT(*) FROM m)");
     run(&mut client, &format!("TRUNCATE TABLE m; {}", fill(60_000)));
@@ -100,7 +100,7 @@ fn rows_fill_the_limit_and_what_was_truncated_is_there_again_at_once() {
     watch.end(&server);
 }
 
-/// A query that sorts so many rows.
+/// A query that sorts `rows` rows.
 fn sort(rows: u32) -> String {
     format!(
         "DECLARE @n bigint = (SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY value % 1000, value) AS n \

@@ -79,7 +79,7 @@ fn one_cpu_is_enough_for_one_scheduler_and_for_four() {
         let before = cpu_ms(&mut client);
         ok(&mut client, "WAITFOR DELAY '00:00:01'");
         let spent = cpu_ms(&mut client) - before;
-        // Nobody spins: a second of idleness costs next to nothing.
+        // No thread spins: a second of idleness costs next to nothing.
         assert!(spent < 150, "{schedulers} schedulers: {spent} ms of CPU in an idle second");
     }
 }

@@ -105,7 +105,7 @@ fn wrong_password_is_18456_with_state_1_and_the_log_knows() {
     assert!(final_status(&tokens).has(DoneStatus::ERROR));
     assert_eq!(client.drain(), 0, "the connection ends");
     let line = server.wait_for_log("Login refused to 'sa'");
-    assert!(line.contains("state 8"), "the log tells a wrong password from others: {line}");
+    assert!(line.contains("state 8"), "the log names a wrong password as the cause: {line}");
 }
 
 #[test]

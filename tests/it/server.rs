@@ -13,7 +13,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
-/// A running server.
+/// A `clearway serve` child process.
 pub(crate) struct ServerProcess {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -79,7 +79,7 @@ impl ServerProcess {
         self.child.id()
     }
 
-    /// Sends a signal.
+    /// Sends the process a signal, by name.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         let status = Command::new("kill").args(["-s", name, &id]).status();
@@ -146,7 +146,7 @@ impl Drop for ServerProcess {
     }
 }
 
-/// Reads the clock.
+/// The time outside of the server.
 #[expect(clippy::disallowed_methods, reason = "a test looks at the process from outside")]
 pub(crate) fn now() -> Instant {
     Instant::now()

@@ -37,8 +37,9 @@ fn every_workload_sets_itself_up_and_runs() {
         ("queue", &["put", "take"]),
     ] {
         let without = stress(&server, &["--workload", name, "-n", "1", "-r", "2", "-q"]);
-        let hint =
-            format!("clearway: what {name} needs is not in the database: --setup makes it\n");
+        let hint = format!(
+            "clearway: the tables or procedures of {name} are not in the database: --setup creates them\n"
+        );
         assert_eq!(text(&without.stderr), hint);
         let arguments = ["--workload", name, "--setup", "-n", "4", "--duration", "500ms", "-q"];
         let output = stress(&server, &arguments);
@@ -86,7 +87,7 @@ fn counted_iterations_are_what_the_server_saw() {
     }
 }
 
-/// Ids of sessions are given out anew: as many different ones as rows were sessions of the same time.
+/// Session ids are reused: as many different ids as rows means that all sessions were open together.
 #[test]
 fn ten_thousand_connections_are_open_at_once_from_one_process() {
     let server = ServerProcess::start(&[]);
@@ -108,7 +109,7 @@ fn errors_are_in_the_report_and_end_a_run_that_asks_for_it() {
     assert_eq!(output.status.code(), Some(0), "some worked: {}", text(&output.stderr));
     assert!(text(&output.stdout).contains("error 8134: 3 times"), "{}", text(&output.stdout));
     let output = stress(&server, &["-Q", "select 1/0", "-r", "3", "-q"]);
-    let said = "clearway: nothing worked: error 8134: Divide by zero error encountered.\n";
+    let said = "clearway: no request succeeded: error 8134: Divide by zero error encountered.\n";
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), said));
     let found = text(&output.stdout);
     assert!(found.contains("error 8134: 3 times: Divide by zero error encountered."), "{found}");
@@ -148,7 +149,7 @@ fn a_sweep_fits_the_law_and_an_open_loop_tells_both_latencies() {
     assert!(found.contains("Universal Scalability Law"), "{found}");
     let open = ["-Qselect 1", "-n", "4", "--rate", "200", "--duration", "1s"];
     let found = report(&stress(&server, &open));
-    assert!(found.contains("as a closed loop would tell it"), "{found}");
+    assert!(found.contains("as a closed loop would report it"), "{found}");
 }
 
 #[test]
@@ -212,7 +213,7 @@ create table b (id int not null primary key, body varbinary(50), who nvarchar(40
 GO
 create table seen (n bigint not null)
 GO
-insert b select value, 0x00, N'nobody', null from generate_series(1, 10)
+insert b select value, 0x00, N'none', null from generate_series(1, 10)
 GO
 create procedure p @n bigint as insert seen values (@n)
 """
@@ -352,7 +353,7 @@ fn every_switch_of_ostress_is_taken_attached_and_apart() {
         assert_eq!(count(&mut client, "n = 1 and who = 'lo'"), Value::Int(12 * round));
         assert_eq!(count(&mut client, "n = 2 and who = 'app'"), Value::Int(12 * round));
     }
-    // The case of a switch counts: -Q is a text, -q is silence; -D is nobody's.
+    // The case of a switch counts: -Q is a text, -q is silence; -D is no switch.
     for wrong in ["-D", "-X"] {
         let output = stress(&server, &[wrong, "app", "-Qselect 1"]);
         assert_eq!(output.status.code(), Some(2), "{wrong}");
@@ -360,7 +361,7 @@ fn every_switch_of_ostress_is_taken_attached_and_apart() {
     }
     let slow = stress(&server, &["-Q", "waitfor delay '00:00:30'", "-r1", "-t1", "-q"]);
     assert!(text(&slow.stdout).contains("1 requests took too long"), "{}", text(&slow.stdout));
-    assert_eq!(text(&slow.stderr), "clearway: nothing worked: every request took too long\n");
+    assert_eq!(text(&slow.stderr), "clearway: no request succeeded: every request took too long\n");
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
 }
 
@@ -402,7 +403,7 @@ fn an_interrupt_ends_a_run_at_once_with_the_report_so_far() {
     std::fs::remove_file(&json).expect("the file is ours");
 }
 
-/// Something that listens, sends this to whoever comes, and hangs up if it shall.
+/// Listens, sends `answer` to each client, and then closes the connection if asked. Returns the address.
 #[expect(clippy::disallowed_methods, reason = "a test has no machine to run threads on")]
 fn stranger(answer: &'static [u8], hangs_up: bool) -> String {
     use std::io::Write;
@@ -411,7 +412,7 @@ fn stranger(answer: &'static [u8], hangs_up: bool) -> String {
     std::thread::spawn(move || {
         let mut kept = Vec::new();
         for mut stream in listener.incoming().map_while(Result::ok) {
-            // Whoever came may have gone.
+            // The client may have closed the connection.
             let _ = stream.write_all(answer);
             if !hangs_up {
                 kept.push(stream);

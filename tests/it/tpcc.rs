@@ -109,5 +109,8 @@ fn a_warehouse_that_is_not_there_is_named() {
     }
     let output = of(&["--workload", "tpcc", "-r", "1", "-q"]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(said, "clearway: what tpcc needs is not in the database: --setup makes it\n");
+    assert_eq!(
+        said,
+        "clearway: the tables or procedures of tpcc are not in the database: --setup creates them\n"
+    );
 }

@@ -21,7 +21,7 @@ static ALLOCATOR: sos::memory::Allocator = sos::memory::Allocator;
 /// may be of all of an owner's together.
 const AMORTISED: &[(&str, &str, f64)] = &[
     ("sos::epoch::", "the epoch moves on once per some 64 retired versions", 0.15),
-    ("sos::memory::clerk::", "a clerk's sum is told after 64 KB", 0.03),
+    ("sos::memory::clerk::", "a clerk's sum is reported after 64 KB", 0.03),
     ("sos::memory::budget::", "likewise", 0.03),
     ("mimalloc", "pages of blocks change hands between threads", 0.05),
 ];
@@ -33,7 +33,7 @@ const AMORTISED: &[(&str, &str, f64)] = &[
 const COLD_MAX: f64 = 0.015;
 const COLD_ALL_MAX: f64 = 0.03;
 
-/// One workload, counted.
+/// The shared writes of one workload.
 struct Counted {
     name: &'static str,
     requests: u64,
@@ -51,7 +51,7 @@ enum Class {
     Pair,
     /// Against threads that run at their own pace, however many requests there are.
     Background,
-    /// By such threads.
+    /// Stores of such threads.
     ByBackground,
 }
 

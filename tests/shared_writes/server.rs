@@ -18,7 +18,7 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// Starts a server.
+    /// Starts a server in this process, on a free port.
     pub(crate) fn start() -> Self {
         let options = Options {
             address: [127, 0, 0, 1].into(),
@@ -54,7 +54,7 @@ impl Bed {
         (0..CONNECTIONS).map(|_| self.connect(database)).collect()
     }
 
-    /// Ends the server.
+    /// Stops the server, which waits for its requests.
     pub(crate) fn stop(self) {
         self.server.stop();
     }

@@ -14,10 +14,10 @@ use crate::server::{Bed, CONNECTIONS, ask, read_workload, run_batches};
 const ROWS: usize = 32;
 /// Rounds before counting begins: every row is touched several times, and queues reach their size.
 const ROUNDS_WARM: usize = 24 * ROWS;
-/// Rounds counted.
+/// Rounds of one counted window.
 const ROUNDS: usize = 8 * ROWS;
 
-/// Windows of so many rounds, of which one must be clean where nothing shared may be written.
+/// Windows of [`ROUNDS`] rounds, of which one must be clean where nothing shared may be written.
 const WINDOWS_MAX: usize = 6;
 
 /// What makes the request of a connection in a round.
@@ -33,7 +33,7 @@ struct Work {
     request: MakeRequest,
 }
 
-/// Counts every workload.
+/// Runs all workloads and counts their shared writes.
 pub(crate) fn count_all(symbols: &mut Symbols) -> Vec<Counted> {
     let bed = Bed::start();
     prepare(&bed);

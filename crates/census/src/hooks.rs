@@ -1,8 +1,8 @@
-//! What the compiler calls before each access: the interface of ThreadSanitizer's instrumentation
-//! (LLVM `ThreadSanitizer.cpp`, GCC `tsan.c`), under which this puts the census in place of the
-//! sanitizer's own runtime.
+//! The functions that the compiler calls before each access: the interface of ThreadSanitizer's
+//! instrumentation (LLVM `ThreadSanitizer.cpp`, GCC `tsan.c`), implemented by the census in place
+//! of the sanitizer's runtime.
 //!
-//! This crate alone is compiled without instrumentation, so that nothing here calls itself.
+//! This crate alone is compiled without instrumentation, so that no hook calls itself.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{
@@ -13,15 +13,15 @@ use crate::stack::frame_pointer;
 use crate::state::Access;
 use crate::thread::look;
 
-/// Nothing to prepare.
+/// Called at start; nothing to prepare.
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_init() {}
 
-/// Call stacks are walked instead.
+/// Called at function entry; call stacks are walked instead.
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_entry(_caller: *const c_void) {}
 
-/// See above.
+/// Called at function exit; call stacks are walked instead.
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_exit() {}
 
@@ -71,7 +71,7 @@ ranges! {
     __tsan_write_range Store;
 }
 
-/// `memcpy`, looked at.
+/// `memcpy`, with both ranges counted.
 ///
 /// # Safety
 /// As `memcpy`.
@@ -85,11 +85,11 @@ unsafe extern "C" fn __tsan_memcpy(
         look(source as usize, bytes, Access::Load, frame_pointer());
         look(target as usize, bytes, Access::Store, frame_pointer());
     }
-    // SAFETY: handed on.
+    // SAFETY: the caller's guarantees are passed on.
     unsafe { libc::memcpy(target, source, bytes) }
 }
 
-/// `memmove`, looked at.
+/// `memmove`, with both ranges counted.
 ///
 /// # Safety
 /// As `memmove`.
@@ -103,11 +103,11 @@ unsafe extern "C" fn __tsan_memmove(
         look(source as usize, bytes, Access::Load, frame_pointer());
         look(target as usize, bytes, Access::Store, frame_pointer());
     }
-    // SAFETY: handed on.
+    // SAFETY: the caller's guarantees are passed on.
     unsafe { libc::memmove(target, source, bytes) }
 }
 
-/// `memset`, looked at.
+/// `memset`, with the range counted.
 ///
 /// # Safety
 /// As `memset`.
@@ -116,24 +116,24 @@ unsafe extern "C" fn __tsan_memset(target: *mut c_void, byte: c_int, bytes: usiz
     if bytes > 0 {
         look(target as usize, bytes, Access::Store, frame_pointer());
     }
-    // SAFETY: handed on.
+    // SAFETY: the caller's guarantees are passed on.
     unsafe { libc::memset(target, byte, bytes) }
 }
 
-/// A fence touches no line.
+/// A fence accesses no line.
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_thread_fence(_order: c_int) {
-    // SeqCst: whatever was asked for, this is no weaker.
+    // SeqCst: no weaker than any order asked for.
     fence(Ordering::SeqCst);
 }
 
-/// A fence for the compiler touches no line.
+/// A fence for the compiler accesses no line.
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// Every atomic operation is done with SeqCst, which is no weaker than what was asked for.
+/// Every atomic operation is SeqCst, which is no weaker than any order asked for.
 macro_rules! atomics {
     ($($type:ty, $atomic:ident, $load:ident, $store:ident, $exchange:ident,
        $compare:ident, $strong:ident, $weak:ident;)*) => {$(
@@ -186,7 +186,7 @@ macro_rules! atomics {
             look(address as usize, size_of::<$type>(), Access::ReadModifyWrite, frame_pointer());
             // SAFETY: the instrumented code has an atomic here.
             let atomic = unsafe { $atomic::from_ptr(address) };
-            // SAFETY: and a variable of its own there.
+            // SAFETY: the instrumented code passes the address of a local variable.
             let wanted = unsafe { expected.read() };
             match atomic.compare_exchange(wanted, value, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(_) => 1,

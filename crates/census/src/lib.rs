@@ -1,10 +1,10 @@
-//! The census of shared writes: which code, per request, fetches or takes away a cache line that
+//! The census of shared writes: which code, per request, fetches or invalidates a cache line that
 //! another scheduler has.
 //!
-//! Every load and store of the server is instrumented by the compiler (the pass of ThreadSanitizer),
-//! whether it is atomic or not, in whatever crate; this crate stands in for the sanitizer's runtime
-//! and keeps, for each line of the address space, who has it. So reference counts, lock words,
-//! blocks freed by another thread than their owner, and plain stores under a lock are all seen.
+//! The compiler instruments every load and store of the server (ThreadSanitizer's pass), atomic or
+//! not, in every crate; this crate replaces the sanitizer's runtime and keeps, for each line of the
+//! address space, which caches have it. So reference counts, lock words, blocks freed by another
+//! thread than their owner, and plain stores under a lock are all counted.
 //!
 //! ```text
 //!   instrumented code ─► hooks ─► thread ─► table: the state of the line ─► own: nothing more
@@ -12,7 +12,7 @@
 //!                                   └── report ◄── symbols
 //! ```
 //!
-//! Built only under `cfg(census)`, by `make census`; docs/census.md says what is not seen.
+//! Built only under `cfg(census)`, by `make census`; docs/census.md describes what it cannot see.
 
 #[cfg(census)]
 mod hooks;

@@ -1,4 +1,4 @@
-//! `Report`: the counts of all threads, folded by the code that had to fetch or take away a line.
+//! `Report`: the counts of all threads, grouped by the code that had to fetch or invalidate a line.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
@@ -7,12 +7,12 @@ use crate::state::{Access, Cost, Domain};
 use crate::table::Width;
 use crate::thread::{self, Site};
 
-/// Accesses to lines that somebody else had.
+/// Accesses to lines that another cache had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Loads of what somebody else had written since: the line had to be fetched.
+    /// Loads of a line that another cache has written since: it had to be fetched.
     pub loads: u64,
-    /// Stores: the line had to be taken away.
+    /// Stores: the line had to be invalidated elsewhere.
     pub stores: u64,
     /// Atomic read-modify-writes, failed ones included: likewise.
     pub read_modify_writes: u64,
@@ -31,32 +31,32 @@ impl Counts {
     }
 }
 
-/// One place in the code.
+/// A place in the code, with its counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// The function whose line it is: the innermost one that is neither the standard library's nor
-    /// an atomic's.
+    /// The function that owns the line: the innermost one that is neither the standard library's
+    /// nor an atomic's.
     pub owner: String,
-    /// The file and line in it.
+    /// File and line in that function.
     pub place: String,
-    /// The functions that led there in most detail, the innermost first.
+    /// The most detailed list of functions on the way, innermost first.
     pub via: Vec<String>,
-    /// Who had the line before, in one of the cases.
+    /// The function that had the line before, in one of the cases.
     pub against: String,
-    /// By schedulers, against other schedulers.
+    /// Accesses by schedulers to lines of other schedulers.
     pub shared: Counts,
-    /// By schedulers, where the line was free but its neighbour in a pair of 128 bytes was not.
+    /// Accesses by schedulers to a free line whose neighbour in a pair of 128 bytes was not free.
     pub pairs: Counts,
-    /// By schedulers, against background threads only.
+    /// Accesses by schedulers to lines of background threads only.
     pub background: Counts,
-    /// By background threads.
+    /// All accesses by background threads.
     pub by_background: Counts,
 }
 
-/// What has been counted since the last start.
+/// The counts since the last start.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// One row per place in the code, the one with the most shared writes first.
+    /// One row per place in the code, ordered by shared writes, most first.
     pub rows: Vec<Row>,
     /// Accesses that were not counted because a thread had too many call stacks.
     pub lost: u64,
@@ -70,14 +70,14 @@ struct Function {
     is_own: bool,
 }
 
-/// What addresses mean, looked up once each: reading the debug information is slow.
+/// The functions at addresses, looked up once each: reading the debug information is slow.
 #[derive(Default)]
 pub struct Symbols {
     known: HashMap<usize, Vec<Function>>,
 }
 
 impl Symbols {
-    /// Folds what has been counted.
+    /// Groups the counts by place in the code.
     pub fn report(&mut self) -> Report {
         let mut rows = BTreeMap::new();
         let mut lost = 0;
@@ -160,8 +160,8 @@ fn resolve(address: usize) -> Vec<Function> {
     found
 }
 
-/// Whether a function can own a line: not the library code that everybody calls, nor what only hands
-/// a line on.
+/// Returns whether a function can own a line: it is not library code that everything calls, and
+/// does not only pass the line on.
 fn is_own(name: &str, path: &str) -> bool {
     let is_library = path.contains("/library/") || path.contains("/rustc/");
     let is_library = is_library || ["hashbrown-", "mimalloc-"].iter().any(|p| path.contains(p));
@@ -171,14 +171,15 @@ fn is_own(name: &str, path: &str) -> bool {
 
 /// Code whose callers own the line: atomics, locks, the allocator.
 const WRAPPERS: &[&str] =
-    &["sos/src/sync.rs", "storage/src/sync.rs", LOCKS, "sos/src/memory/allocator.rs"];
+    &["sos/src/sync.rs", "storage/src/primitives/sync.rs", LOCKS, "sos/src/memory/allocator.rs"];
 const LOCKS: &str = "sos/src/lock/";
 
 fn short_path(path: &str) -> &str {
     path.rsplit_once("crates/").map_or(path, |(_, rest)| rest)
 }
 
-/// Returns whose line it is: of the allocator, of who uses a lock, or of the function itself.
+/// Returns the function that owns the line: the allocator, the user of a lock, or the function
+/// itself.
 fn owner_of(functions: &[Function]) -> Function {
     let unknown = || Function { name: "unknown".to_owned(), place: String::new(), is_own: false };
     let innermost = functions.iter().find(|function| function.name != "?").cloned();
@@ -187,7 +188,7 @@ fn owner_of(functions: &[Function]) -> Function {
     if innermost.name.trim_start_matches('_').starts_with("mi_") {
         return Function { name: "mimalloc".to_owned(), place: innermost.name, is_own: true };
     }
-    // A closure is no name: the function that made it is the next one out.
+    // A closure has no name: the function that made it is the next one outwards.
     let named = functions.iter().filter(|f| f.is_own).find(|f| !f.name.starts_with('{'));
     let name = named.map_or(own.name.as_str(), |function| function.name.as_str());
     let suffix = if innermost_is_lock(functions) { " (lock)" } else { "" };
@@ -200,20 +201,20 @@ fn innermost_is_lock(functions: &[Function]) -> bool {
     passed.into_iter().any(|function| function.place.contains(LOCKS))
 }
 
-/// `storage/src/index/node.rs:151` is in `storage::index::node::`.
+/// Returns the module of a file: `storage/src/index/node.rs:151` is in `storage::index::node::`.
 fn module_of(place: &str) -> String {
     let path = place.split(".rs:").next().unwrap_or_default();
     let parts = path.split('/').filter(|part| !["src", "mod", "lib", ""].contains(part));
     parts.map(|part| format!("{part}::")).collect()
 }
 
-/// A function's own name, without its type and generic arguments.
+/// Returns a function's name without its type and generic arguments.
 fn bare_name(name: &str) -> &str {
     let name = name.split_once('<').filter(|(name, _)| !name.is_empty()).map_or(name, |(n, _)| n);
     name.rsplit("::").next().unwrap_or(name).trim_matches(['<', '>'])
 }
 
-/// The callers of the innermost function that is somebody's own.
+/// Returns the callers of the innermost function that can own a line.
 fn via(functions: &[Function]) -> Vec<String> {
     let own = functions.iter().filter(|function| function.is_own).skip(1);
     let named = own.map(|f| format!("{} ({})", bare_name(&f.name), f.place));

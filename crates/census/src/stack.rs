@@ -1,11 +1,11 @@
-//! Call stacks by frame pointers, which every crate here keeps.
+//! Walks call stacks by frame pointers, which every crate here is compiled with.
 
 use std::mem::MaybeUninit;
 
-/// Frames of a call stack that are kept, the innermost ones.
+/// Innermost frames of a call stack that are kept.
 pub(crate) const FRAMES_MAX: usize = 24;
 
-/// Returns where the calling thread's stack ends; 0 if the system does not say.
+/// Returns the end of the calling thread's stack; 0 if unknown.
 pub(crate) fn end_of_own() -> usize {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: asks for the calling thread.
@@ -20,7 +20,7 @@ pub(crate) fn end_of_own() -> usize {
     let (to_start, to_bytes) = (&raw mut start, &raw mut bytes);
     // SAFETY: the attributes were filled above.
     let found = unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), to_start, to_bytes) };
-    // SAFETY: they are given back once.
+    // SAFETY: destroyed once, after they were filled.
     unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
     if found == 0 { start as usize + bytes } else { 0 }
 }
@@ -29,7 +29,7 @@ pub(crate) fn end_of_own() -> usize {
 pub(crate) fn walk(frame: usize, stack_end: usize, frames: &mut [usize; FRAMES_MAX]) {
     let mut frame = frame;
     for place in frames {
-        // Two words are read from the frame; code without frame pointers may have left anything.
+        // Two words are read from the frame; code without frame pointers may leave any value there.
         if frame == 0 || !frame.is_multiple_of(size_of::<usize>()) || frame + 16 > stack_end {
             return;
         }

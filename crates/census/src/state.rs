@@ -1,46 +1,47 @@
-//! `State`: who has a cache line, as a machine with one endless cache per scheduler would see it.
+//! `State`: which caches have a cache line, on a machine with one unlimited cache per scheduler.
 //!
 //! | state                       | meaning                                                         |
 //! |-----------------------------|-----------------------------------------------------------------|
-//! | untouched                   | nobody has it                                                   |
+//! | untouched                   | no cache has it                                                 |
 //! | owner                       | one scheduler alone has it: its stores cost nothing             |
 //! | owner, others               | another scheduler has read it since: the next store is shared   |
-//! | (owner,) background         | a thread of the server's own has touched it since               |
+//! | (owner,) background         | a background thread has touched it since                        |
 //!
-//! A store takes the line away from all others: its scheduler is then the owner, alone.
+//! A store invalidates the line in all other caches: its scheduler is then the only owner.
 
-/// Who has a line: the owner in the low bits, and who else has had a look since it last wrote.
+/// The owner of a line in the low bits, and which others have read it since the owner's last write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State(u16);
 
-/// A cache of the census: a scheduler's number plus one, or the one of all background threads.
+/// A cache of the census: a scheduler's number plus one, or the one cache of all background
+/// threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// The workers of a scheduler, of which one runs at a time.
     Scheduler(u16),
-    /// Threads that no request runs on.
+    /// Threads on which no request runs.
     Background,
 }
 
-/// What is done to a line.
+/// An access to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It is read.
+    /// The line is read.
     Load,
-    /// It is written.
+    /// The line is written.
     Store,
-    /// It is read and written in one step, or that was tried.
+    /// The line is read and written in one step, or that was attempted.
     ReadModifyWrite,
 }
 
-/// What an access costs.
+/// The cost of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
-    /// Nothing: the line was there, or nobody had it.
+    /// Nothing: the line was in this cache, or in no cache.
     Own,
-    /// The line comes from a scheduler, or is taken from one.
+    /// The line is transferred from a scheduler, or taken from one.
     Shared,
-    /// The line comes from a background thread, or is taken from one.
+    /// The line is transferred from a background thread, or taken from one.
     Background,
 }
 
@@ -48,7 +49,7 @@ impl Domain {
     /// Returns the domain of a scheduler.
     ///
     /// # Panics
-    /// There are more schedulers than a state has room for.
+    /// If there are more schedulers than a state has room for.
     pub fn of_scheduler(id: u32) -> Self {
         let number = u16::try_from(id).ok().filter(|&number| number < SCHEDULERS_MAX);
         Self::Scheduler(number.expect("a few thousand schedulers"))
@@ -59,21 +60,21 @@ const OWNER_MASK: u16 = 0x3FFF;
 const OTHERS: u16 = 0x4000;
 const BACKGROUND: u16 = 0x8000;
 
-/// Schedulers that can be told apart.
+/// Most schedulers that can be distinguished.
 pub const SCHEDULERS_MAX: u16 = OWNER_MASK - 1;
 
 impl State {
-    /// Returns the state in its stored form.
+    /// Returns the state as it is stored.
     pub const fn to_bits(self) -> u16 {
         self.0
     }
 
-    /// Returns the state of a stored form.
+    /// Returns the state from its stored form.
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 
-    /// Returns the state after an access, and what that cost.
+    /// Returns the state after an access, and the access's cost.
     #[inline]
     pub const fn after(self, domain: Domain, access: Access) -> (Self, Cost) {
         match (domain, access) {
@@ -108,8 +109,8 @@ impl State {
         (Self(writer), cost)
     }
 
-    /// A background thread does not become the owner: what matters is which scheduler has to pay when
-    /// it comes back.
+    /// A background thread does not become the owner: what matters is which scheduler pays when it
+    /// accesses the line again.
     const fn after_background(self) -> (Self, Cost) {
         let cost =
             if self.0 & BACKGROUND == 0 && self.0 != 0 { Cost::Background } else { Cost::Own };
@@ -124,7 +125,7 @@ mod tests {
     const A: Domain = Domain::Scheduler(0);
     const B: Domain = Domain::Scheduler(1);
 
-    /// Plays accesses on one line and returns what the last one costs.
+    /// Applies accesses to one line and returns the cost of the last one.
     fn last_cost(accesses: &[(Domain, Access)]) -> Cost {
         let mut state = State::default();
         let mut last = Cost::Own;

@@ -1,7 +1,8 @@
-//! The state of every line of the address space, in memory that is taken from the kernel only as far
-//! as it is touched.
+//! The state of every line of the address space, in memory that the kernel provides only where it
+//! is touched.
 //!
-//! Looking up and changing a state takes no lock: two threads that race for one line may lose one
+//! Reading and changing a state takes no lock: two threads that race for one line may lose one of
+//! two changes, which changes a count by one at most.
 //! of two changes, which moves a count by one and no more.
 
 use std::ptr;
@@ -15,7 +16,7 @@ pub(crate) const LINE_BYTES: usize = 64;
 pub(crate) const PAIR_BYTES: usize = 128;
 
 const ADDRESS_BITS: u32 = 47;
-/// A leaf covers 256 MB.
+/// Address bits of a leaf, which covers 256 MB.
 const LEAF_BITS: u32 = 28;
 const LEAVES: usize = 1 << (ADDRESS_BITS - LEAF_BITS);
 const LEAF_LINES: usize = (1 << LEAF_BITS) / LINE_BYTES;
@@ -37,16 +38,17 @@ pub(crate) struct Entry {
     taker: &'static AtomicU32,
 }
 
-/// Which of the two sizes is meant.
+/// Which of the two sizes a state is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
-    /// 64 bytes: what one processor takes from another.
+    /// 64 bytes: the unit that one processor takes from another.
     Line,
-    /// 128 bytes: what it takes along.
+    /// 128 bytes: the unit that prefetching takes as well.
     Pair,
 }
 
-/// Returns the entries of the line at an address; none for one beyond the user's half.
+/// Returns the entries of the line at an address; `None` beyond the user's half of the address
+/// space.
 #[inline]
 pub(crate) fn entry(address: usize) -> Option<Entry> {
     let top = TOP.get(address >> LEAF_BITS)?;
@@ -54,7 +56,7 @@ pub(crate) fn entry(address: usize) -> Option<Entry> {
     let leaf = top.load(Ordering::Acquire);
     let leaf = if leaf.is_null() { grow(top)? } else { leaf };
     let offset = address & ((1 << LEAF_BITS) - 1);
-    // SAFETY: leaves are mapped for ever, and zeroes are valid atomics.
+    // SAFETY: leaves are never unmapped, and zeroes are valid atomics.
     let leaf = unsafe { &*leaf };
     Some(Entry {
         line: leaf.lines.get(offset / LINE_BYTES)?,
@@ -66,15 +68,16 @@ pub(crate) fn entry(address: usize) -> Option<Entry> {
 #[cold]
 fn grow(top: &AtomicPtr<Leaf>) -> Option<*mut Leaf> {
     let leaf = map_zeroed::<Leaf>()?;
-    // AcqRel: publishes the mapping, and sees the winner's if this one comes second; the second
-    // mapping is never touched, so it costs addresses and no memory.
+    // AcqRel: publishes the mapping, and acquires the winner's if this one comes second; the second
+    // mapping is never touched, so it costs address space and no memory.
     match top.compare_exchange(ptr::null_mut(), leaf, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => Some(leaf),
         Err(winner) => Some(winner),
     }
 }
 
-/// Maps memory of zeroes for a `T`, for ever. Not from the allocator, which is itself looked at.
+/// Maps zeroed memory for a `T`, without end. Not from the allocator, which the census counts
+/// itself.
 pub(crate) fn map_zeroed<T>() -> Option<*mut T> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -90,18 +93,19 @@ impl Entry {
         State::from_bits(self.of(width).load(Ordering::Relaxed))
     }
 
-    /// Replaces it.
+    /// Replaces the state of the line or pair.
     #[inline]
     pub(crate) fn set_state(&self, width: Width, state: State) {
         self.of(width).store(state.to_bits(), Ordering::Relaxed);
     }
 
-    /// Returns who last made the line cost something for others, as [`Self::set_taker`] left it.
+    /// Returns which code last made the line cost something for others, as [`Self::set_taker`]
+    /// stored it.
     pub(crate) fn taker(&self) -> u32 {
         self.taker.load(Ordering::Relaxed)
     }
 
-    /// Notes who made the line cost something for others.
+    /// Stores which code made the line cost something for others.
     pub(crate) fn set_taker(&self, taker: u32) {
         self.taker.store(taker, Ordering::Relaxed);
     }

@@ -1,7 +1,7 @@
-//! What the census knows of a thread: its domain, and how often each of its call stacks had to fetch
-//! or take away a line.
+//! The census's data on a thread: its domain, and how often each of its call stacks had to fetch or
+//! invalidate a line.
 //!
-//! Written by the thread alone; a report reads while the thread may go on.
+//! Only the thread itself writes it; a report may read while the thread runs.
 
 use std::cell::Cell;
 use std::ptr;
@@ -11,23 +11,23 @@ use crate::stack::{self, FRAMES_MAX};
 use crate::state::{Access, Cost, Domain};
 use crate::table::{self, LINE_BYTES, PAIR_BYTES, Width};
 
-/// Threads that can take part, ended ones included.
+/// Most threads that can take part, ended ones included.
 pub(crate) const THREADS_MAX: usize = 512;
-/// Call stacks that a thread can tell apart; a power of two.
+/// Most call stacks of a thread; a power of two.
 const SITES_MAX: usize = 1 << 12;
 const COUNTS: usize = 12;
 
 /// One call stack of one thread.
 pub(crate) struct Site {
-    /// 0 is free.
+    /// Hash of the call stack; 0 if the entry is free.
     hash: AtomicU64,
     frames: [AtomicUsize; FRAMES_MAX],
     counts: [AtomicU64; COUNTS],
-    /// The site that had the line last before this one took it.
+    /// The call stack that last had the line before this one took it.
     taken_from: AtomicU32,
 }
 
-/// A thread that takes part.
+/// A thread that takes part in the census.
 pub(crate) struct Thread {
     number: u32,
     domain: Domain,
@@ -44,12 +44,12 @@ thread_local! {
     static CURRENT: Cell<Option<&'static Thread>> = const { Cell::new(None) };
 }
 
-/// The calling thread takes part from here on; until then, what it does is nobody's business.
+/// Adds the calling thread to the census; its earlier accesses are not counted.
 pub fn enter(domain: Domain) {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let (Some(place), Ok(short)) = (THREADS.get(number), u32::try_from(number)) else { return };
     let Some(sites) = table::map_zeroed::<[Site; SITES_MAX]>() else { return };
-    // SAFETY: mapped for ever, and zeroes are valid atomics.
+    // SAFETY: mapped without end, and zeroes are valid atomics.
     let sites = unsafe { &*sites };
     let stack_end = stack::end_of_own();
     let thread = Thread { number: short, domain, stack_end, sites, lost: AtomicU64::new(0) };
@@ -59,20 +59,20 @@ pub fn enter(domain: Domain) {
     CURRENT.set(Some(thread));
 }
 
-/// The calling thread no longer takes part.
+/// Removes the calling thread from the census.
 pub fn leave() {
     CURRENT.set(None);
 }
 
-/// The threads that take or took part.
+/// Returns the threads that take or took part.
 pub(crate) fn all() -> impl Iterator<Item = &'static Thread> {
     // Acquire: pairs with the Release in `enter`.
     let threads = THREADS.iter().map(|place| place.load(Ordering::Acquire));
-    // SAFETY: what `enter` put there lives for ever.
+    // SAFETY: `enter` stored it, and it is never unmapped.
     threads.filter_map(|thread| unsafe { thread.as_ref() })
 }
 
-/// Looks at an access of the calling thread. `frame` is the frame pointer of the hook.
+/// Counts an access of the calling thread. `frame` is the frame pointer of the hook.
 #[inline]
 pub(crate) fn look(address: usize, bytes: usize, access: Access, frame: usize) {
     let Some(thread) = CURRENT.get() else { return };
@@ -114,7 +114,7 @@ impl Thread {
         }
     }
 
-    /// Returns the place of the call stack that leads to the hook.
+    /// Returns the index of the call stack that leads to the hook.
     #[cold]
     fn site(&self, frame: usize) -> Option<usize> {
         let mut frames = [0; FRAMES_MAX];
@@ -140,35 +140,35 @@ impl Thread {
         None
     }
 
-    /// A number for a site of this thread that is not 0; see [`find`].
+    /// Returns a number other than 0 for a call stack of this thread; see [`find`].
     fn name_of(&self, index: usize) -> u32 {
         self.number << 16 | u32::try_from(index + 1).unwrap_or(0)
     }
 
-    /// Its domain.
+    /// Returns the thread's domain.
     pub(crate) const fn domain(&self) -> Domain {
         self.domain
     }
 
-    /// Accesses that could not be counted because there were too many call stacks.
+    /// Returns how many accesses were not counted because there were too many call stacks.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Its call stacks so far.
+    /// Returns its call stacks so far.
     pub(crate) fn sites(&self) -> impl Iterator<Item = &Site> {
         // Acquire: pairs with the Release in `site`.
         self.sites.iter().filter(|site| site.hash.load(Ordering::Acquire) != 0)
     }
 }
 
-/// Returns the call stack that had a line before.
+/// Returns the call stack that a number names.
 pub(crate) fn find(name: u32) -> Option<&'static Site> {
     let (number, place) = (name >> 16, usize::try_from(name & 0xFFFF).ok()?);
     all().find(|thread| thread.number == number)?.sites.get(place.checked_sub(1)?)
 }
 
-/// The sum of a call stack's accesses of one kind.
+/// The counts of a call stack.
 impl Site {
     fn index(access: Access, cost: Cost, width: Width) -> usize {
         let access = match access {
@@ -214,7 +214,7 @@ impl Site {
     }
 }
 
-/// Sets every count to 0. Who has which line stays known.
+/// Sets every count to 0. The states of the lines are kept.
 pub fn forget_counts() {
     for thread in all() {
         thread.lost.store(0, Ordering::Relaxed);
@@ -230,9 +230,9 @@ fn hash(frames: &[usize; FRAMES_MAX]) -> u64 {
     for &frame in frames {
         hash = (hash ^ frame as u64).wrapping_mul(0x100_0000_01B3);
     }
-    // The low bits choose the place.
+    // The low bits choose the table's slot.
     (hash ^ hash >> 29).max(1)
 }
 
-/// A pair is two lines, so that one look at either finds the pair's state.
+/// A pair is two lines, so that checking either line finds the pair's state.
 const _: () = assert!(PAIR_BYTES == 2 * LINE_BYTES);

@@ -1,84 +1,85 @@
-//! The tool's own lines: `:r`, `:setvar`, `exit` and their kin, as sqlcmd has them, and a few of ours.
+//! The tool's own commands: `:r`, `:setvar`, `exit` and others as in sqlcmd, and some that sqlcmd
+//! does not have.
 
 use std::path::PathBuf;
 
 use crate::render::Format;
 use crate::variables::is_name;
 
-/// Where `:out` and `:error` send what comes.
+/// The destination that `:out` and `:error` choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The process's stdout.
+    /// The standard output of the process.
     Stdout,
-    /// The process's stderr.
+    /// The standard error of the process.
     Stderr,
-    /// A file, made anew.
+    /// A file, which is overwritten.
     File(PathBuf),
 }
 
-/// A line that is not sent.
+/// A line that is executed here and not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// `:r file`
+    /// `:r file`: reads lines from a file.
     Read(PathBuf),
-    /// `:setvar name [value]`; none forgets it.
+    /// `:setvar name [value]`; `None` removes the variable.
     SetVariable(String, Option<String>),
-    /// `:listvar`
+    /// `:listvar`: lists the scripting variables.
     ListVariables,
-    /// `:out`
+    /// `:out`: chooses where results go.
     Out(Place),
-    /// `:error`
+    /// `:error`: chooses where messages go.
     Error(Place),
     /// `:connect server [-U user] [-P password] [-d database]`
     Connect(Vec<String>),
-    /// `exit`, `exit()`, `exit(query)`: the batch is sent unless it is the bare word, and the query's first value
-    /// is the exit code.
+    /// `exit`, `exit()`, `exit(query)`: sends the batch, except for the bare word; the query's
+    /// first value is the exit code.
     Exit(Option<String>),
-    /// `quit`
+    /// `quit`: ends without sending the batch.
     Quit,
     /// `:on error exit` or `ignore`
     OnError {
         /// Whether the first error ends the run.
         exits: bool,
     },
-    /// `:list`
+    /// `:list`: prints the batch so far.
     List,
-    /// `reset`
+    /// `reset`: discards the batch so far.
     Reset,
-    /// `:help`
+    /// `:help`: lists the commands.
     Help,
-    /// `!! command`
+    /// `!! command`: runs a shell command.
     Shell(String),
-    /// `:format table|plain|csv|json`
+    /// `:format table|plain|csv|json`: chooses the results' format.
     Format(Format),
-    /// `:timing on|off`
+    /// `:timing on|off`: prints each batch's time.
     Timing(bool),
 }
 
-/// What `:help` says.
+/// The text that `:help` prints.
 pub const HELP: &str = "\
 GO [n]                     sends the batch, n times
 :r FILE                    reads a file as if it were typed here
-:setvar NAME [VALUE]       sets a variable, used as $(NAME); without a value forgets it
+:setvar NAME [VALUE]       sets a variable, used as $(NAME); without a value removes it
 :listvar                   lists the variables
 :out FILE|stdout|stderr    where results go
 :error FILE|stdout|stderr  where the tool's own errors go
 :connect SERVER [-U LOGIN] [-P PASSWORD] [-d DATABASE]
 :on error exit|ignore      whether the first error ends the run
 :list                      shows the batch so far
-reset                      forgets it
+reset                      discards the batch so far
 exit | exit() | exit(QUERY)  ends; with (), sends the batch first; the query's first value is the exit code
 quit                       ends at once
 !! COMMAND                 runs a command of the operating system's shell
-:format table|plain|csv|json
-:timing on|off             says how long each batch took
-Ctrl-C cancels what is running.
+:format table|plain|csv|json  the format of results
+:timing on|off             prints how long each batch took
+Ctrl-C cancels the running batch.
 ";
 
-/// Words that need no colon.
+/// Commands that need no colon.
 const BARE: [&str; 4] = ["quit", "exit", "reset", "!!"];
 
-/// Reads a line; none if it belongs to the batch.
+/// Parses a line; `None` if it belongs to the batch.
 ///
 /// # Errors
 /// One line that says what is wrong with a command.
@@ -97,7 +98,7 @@ pub fn parse(line: &str) -> Option<Result<Command, String>> {
     let rest = rest.trim();
     if !has_colon {
         let is_bare = BARE.contains(&word.as_str());
-        // A bare word is a command only if nothing follows that a statement would have.
+        // A bare word is a command only if nothing follows that a statement could have.
         if !is_bare || !(rest.is_empty() || word == "exit" && rest.starts_with('(')) {
             return None;
         }
@@ -138,7 +139,7 @@ fn command(word: &str, rest: &str) -> Result<Command, String> {
             "off" => Command::Timing(false),
             _ => return Err("expected on or off".to_owned()),
         },
-        _ => return Err("there is no such command; :help lists them".to_owned()),
+        _ => return Err("unknown command; :help lists the commands".to_owned()),
     })
 }
 
@@ -164,7 +165,7 @@ fn place(rest: &str) -> Result<Place, String> {
     })
 }
 
-/// The one word of a command, in quotes if it has blanks.
+/// Returns the single argument of a command, in quotes if it has blanks.
 fn argument(rest: &str) -> Result<String, String> {
     let mut words = words(rest);
     match (words.pop(), words.is_empty()) {
@@ -174,7 +175,7 @@ fn argument(rest: &str) -> Result<String, String> {
     }
 }
 
-/// Words between blanks; double quotes keep blanks, and a doubled one inside stands for itself.
+/// Splits a text at blanks; double quotes keep blanks, and a doubled quote inside them is a quote.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = None::<String>;

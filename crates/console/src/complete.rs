@@ -1,6 +1,6 @@
-//! Words that complete what is being typed: keywords, the tool's commands, and the catalog's names.
+//! Completion of the word being typed: keywords, the tool's commands, and the catalog's names.
 
-/// What asks the catalog, on any server.
+/// The query for the catalog's names, which runs on any server.
 pub(crate) const QUERY: &str = "\
 select top (5000) name from sys.schemas
 union select top (5000) name from sys.databases
@@ -21,19 +21,19 @@ UPDATE UPDLOCK USE USING VALUES VARCHAR NVARCHAR VARBINARY VIEW WAITFOR WHEN WHE
 const COMMANDS: &str = "\
 :connect :error :exit :format :help :list :listvar :on :out :quit :r :reset :setvar :timing";
 
-/// The words that are known.
+/// The words that can be completed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Words {
     names: Vec<String>,
 }
 
 impl Words {
-    /// Those of a catalog.
+    /// Makes the list from a catalog's names.
     pub(crate) fn of_names(names: Vec<String>) -> Self {
         Self { names }
     }
 
-    /// Where the word before `place` begins, and what it may become.
+    /// Returns where the word before `place` begins, and its completions.
     pub(crate) fn complete(&self, line: &str, place: usize) -> (usize, Vec<String>) {
         let before = &line[..place];
         let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '@' | '#' | '$');
@@ -64,7 +64,7 @@ impl Words {
     }
 }
 
-/// A name as it must be written.
+/// Returns a name in brackets, if it needs them.
 fn quoted(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '#' | '@' | '$'))
         && !name.starts_with(|c: char| c.is_ascii_digit());

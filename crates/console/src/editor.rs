@@ -1,4 +1,4 @@
-//! `LineEditor`: lines typed at a terminal, with history and completion.
+//! `LineEditor`: reads lines from a terminal, with history and completion.
 
 use std::path::PathBuf;
 
@@ -12,21 +12,21 @@ use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use crate::complete::Words;
 
-/// Lines that are remembered.
+/// Most lines in the history.
 const HISTORY_LINES: usize = 5_000;
-/// Where they are, in the user's folder.
+/// The history's file, in the user's home folder.
 const HISTORY_FILE: &str = ".clearway_history";
 
-/// What came from the terminal.
+/// The input from the terminal.
 pub(crate) enum Typed {
     Line(String),
-    /// Ctrl-C: the batch so far is not wanted.
+    /// Ctrl-C: discards the batch so far.
     Interrupt,
-    /// Ctrl-D.
+    /// Ctrl-D: the end of input.
     End,
 }
 
-/// An editor of lines.
+/// A line editor with its history.
 pub(crate) struct LineEditor {
     editor: Editor<Completion, FileHistory>,
     history: Option<PathBuf>,
@@ -36,7 +36,7 @@ impl LineEditor {
     /// Opens the terminal.
     ///
     /// # Errors
-    /// One line, when it is none that can be used.
+    /// One line, if the terminal cannot be used.
     pub(crate) fn open() -> Result<Self, String> {
         let wrong = |error: ReadlineError| format!("the terminal: {error}");
         let config = Config::builder()
@@ -48,13 +48,13 @@ impl LineEditor {
         editor.set_helper(Some(Completion::default()));
         let history = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(HISTORY_FILE));
         if let Some(path) = &history {
-            // There is none before the first use.
+            // The file does not exist before the first use.
             let _ = editor.load_history(path);
         }
         Ok(Self { editor, history })
     }
 
-    /// Sets what words may be completed to.
+    /// Sets the words for completion.
     pub(crate) fn set_words(&mut self, words: Words) {
         if let Some(helper) = self.editor.helper_mut() {
             helper.words = words;
@@ -64,7 +64,7 @@ impl LineEditor {
     /// Reads a line.
     ///
     /// # Errors
-    /// One line, when the terminal is gone.
+    /// One line, if the terminal is lost.
     pub(crate) fn read(&mut self, prompt: &str) -> Result<Typed, String> {
         match self.editor.readline(prompt) {
             Ok(line) => {
@@ -77,7 +77,7 @@ impl LineEditor {
         }
     }
 
-    /// Keeps a line, unless a password is in it.
+    /// Adds a line to the history, unless it contains a password.
     fn remember(&mut self, line: &str) {
         if line.trim().is_empty()
             || line.to_ascii_lowercase().contains("password")
@@ -85,14 +85,14 @@ impl LineEditor {
         {
             return;
         }
-        // A line like the last one is not kept twice, and is no error.
+        // A line equal to the last one is not added, which is no error.
         let _ = self.editor.history_mut().add(line);
     }
 
-    /// Keeps the history for the next time.
+    /// Writes the history's file.
     pub(crate) fn close(&mut self) {
         if let Some(path) = &self.history {
-            // Who may not write there has no history, and knows why.
+            // If the folder is not writable there is no history, and the user knows why.
             let _ = self.editor.save_history(path);
         }
     }

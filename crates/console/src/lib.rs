@@ -1,12 +1,12 @@
-//! `clearway sql`: statements typed, piped or read from files, sent to any TDS server, and their results in
-//! a form that people or programs read.
+//! `clearway sql`: sends statements that are typed, piped or read from files to any TDS server, and
+//! prints their results for people or programs.
 //!
 //! ```text
 //!   editor │ file │ pipe ─► Shell (lines, `:`-commands, variables, GO) ─► Session (one connection)
 //!   stdout │ file ◄─ render (table, plain, CSV, JSON) ◄─ tokens, as they come ◄──┘
 //! ```
 //!
-//! The habits are sqlcmd's where it has any: docs/sql.md.
+//! Behaviour follows sqlcmd where it applies: docs/sql.md.
 #![forbid(unsafe_code)]
 
 pub mod command;

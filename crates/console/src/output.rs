@@ -1,4 +1,4 @@
-//! `Output`: stdout, stderr or a file, as `:out`, `:error` and -o choose.
+//! `Output`: stdout, stderr or a file, as chosen with `:out`, `:error` and -o.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -7,21 +7,21 @@ use sos::sys::terminal_columns;
 
 use crate::command::Place;
 
-/// Where text goes.
+/// A destination of text.
 pub(crate) struct Output {
     sink: BufWriter<Box<dyn Write>>,
-    /// The name, for errors.
+    /// Its name, for error messages.
     name: String,
     is_stdout: bool,
-    /// Whether whoever read it has gone, as `head` does when it has seen enough.
+    /// Whether the reader has closed the pipe, as `head` does when it has read enough.
     is_left: bool,
 }
 
 impl Output {
-    /// Opens one.
+    /// Opens an output.
     ///
     /// # Errors
-    /// One line, when a file can't be made.
+    /// One line, if a file cannot be created.
     pub(crate) fn open(place: &Place) -> Result<Self, String> {
         let (sink, name): (Box<dyn Write>, _) = match place {
             Place::Stdout => (Box::new(io::stdout()), "stdout".to_owned()),
@@ -40,13 +40,13 @@ impl Output {
         })
     }
 
-    /// Columns of the terminal that it is, if it is one.
+    /// Returns the terminal's width in columns; `None` if it is no terminal.
     pub(crate) fn columns(&self) -> Option<usize> {
         let stdout = io::stdout();
         (self.is_stdout && stdout.is_terminal()).then(|| terminal_columns(&stdout).unwrap_or(80))
     }
 
-    /// Whether nobody reads it any more.
+    /// Returns whether the reader has closed the pipe.
     pub(crate) fn is_left(&self) -> bool {
         self.is_left
     }
@@ -54,16 +54,16 @@ impl Output {
     /// Writes text.
     ///
     /// # Errors
-    /// One line.
+    /// One line, if writing fails.
     pub(crate) fn put(&mut self, text: &str) -> Result<(), String> {
         let put = self.sink.write_all(text.as_bytes());
         put.map_err(|error| self.told(&error))
     }
 
-    /// Hands on what is held back.
+    /// Flushes the buffer.
     ///
     /// # Errors
-    /// One line.
+    /// One line, if writing fails.
     pub(crate) fn flush(&mut self) -> Result<(), String> {
         let flushed = self.sink.flush();
         flushed.map_err(|error| self.told(&error))

@@ -1,4 +1,4 @@
-//! `Receiver`: the tokens of an answer, written as they come.
+//! `Receiver`: writes the tokens of an answer as they arrive.
 
 use tds::DoneStatus;
 use tds::client::Token;
@@ -8,21 +8,21 @@ use crate::output::Output;
 use crate::render::{Format, Render, value};
 use crate::settings::Messages;
 
-/// The highest severity that is no error.
+/// The highest severity of a message that is no error.
 const SEVERITY_MESSAGE_MAX: u8 = 10;
-/// The number of a SELECT in a DONE.
+/// The number of SELECT in a DONE token.
 const SELECT: u16 = 0xC1;
 
-/// Takes the tokens of one batch.
+/// Receives the tokens of one batch.
 pub(crate) struct Receiver<'a> {
     pub(crate) render: &'a mut dyn Render,
     pub(crate) format: Format,
     pub(crate) out: &'a mut Output,
     pub(crate) errors: &'a mut Output,
     pub(crate) messages: Messages,
-    /// Whether a result is under way, and its columns' types.
+    /// The column types of the current result; `None` between results.
     columns: Option<Vec<ColumnType>>,
-    /// Text that has not been handed on.
+    /// Text that has not been written.
     text: String,
     /// The highest severity of a message.
     pub(crate) severity: u8,
@@ -42,10 +42,10 @@ impl<'a> Receiver<'a> {
         Self { render, format, out, errors, messages, columns, text, severity, first }
     }
 
-    /// Takes the next token.
+    /// Processes the next token.
     ///
     /// # Errors
-    /// When the output takes nothing any more.
+    /// If the output cannot be written.
     pub(crate) fn take(&mut self, token: Token) -> Result<(), String> {
         match token {
             Token::Columns(columns) => {
@@ -59,7 +59,8 @@ impl<'a> Receiver<'a> {
             Token::Done(done) => {
                 let had_result = self.columns.is_some();
                 self.end_result();
-                // A variable's new value counts as a SELECT of one row, which sqlcmd says nothing of.
+                // An assignment to a variable counts as a SELECT of one row, for which sqlcmd
+                // prints nothing.
                 let is_assignment = done.command == SELECT && !had_result;
                 let shown = !self.format.is_for_programs() && !is_assignment;
                 if let Some(rows) = done.row_count.filter(|_| shown) {
@@ -133,10 +134,10 @@ impl<'a> Receiver<'a> {
         self.hand_on()
     }
 
-    /// Ends what a cancel has left open.
+    /// Completes a result that a cancel has cut off.
     ///
     /// # Errors
-    /// When the output takes nothing any more.
+    /// If the output cannot be written.
     pub(crate) fn finish(&mut self) -> Result<(), String> {
         self.end_result();
         self.hand_on()

@@ -1,4 +1,4 @@
-//! `Session`: one connection, used by one thread that waits for each answer and may be told to cancel it.
+//! `Session`: one connection, used by one thread that waits for each answer and can cancel it.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use tds::TdsVersion;
 use tds::client::{self, ClientSettings, EnvChanged, Token, TokenStream};
 
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Events of one socket and of the signals.
+/// Events of the socket and of the signals.
 const EVENTS_MAX: usize = 4;
-/// How long a server has to say that it has seen a cancel.
+/// How long a server may take to acknowledge a cancel.
 const CANCEL_MAX: Duration = Duration::from_secs(10);
-/// How long one look at the clocks is good for.
+/// Interval between two checks of the time limits.
 const TICK_NS: u64 = 50_000_000;
 
 /// How a batch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// By itself.
+    /// The answer arrived whole.
     Whole,
-    /// Cancelled by Ctrl-C.
+    /// Ctrl-C cancelled the batch.
     Interrupted,
-    /// Cancelled because it took too long.
+    /// The time limit cancelled the batch.
     TimedOut,
-    /// Cancelled because the process is to end.
+    /// The batch was cancelled because the process is to end.
     Terminated,
 }
 
@@ -44,7 +44,7 @@ impl Session {
     /// Connects and logs in.
     ///
     /// # Errors
-    /// One line that says why not.
+    /// One line that says why it failed.
     pub(crate) fn connect(
         target: &Target,
         timeout: Option<Duration>,
@@ -70,7 +70,8 @@ impl Session {
         };
         let end_ns = deadline(timeout);
         loop {
-            // Until the login is over nothing is read by halves: a step may be behind another.
+            // Until the login is over, bytes are read until none is left: another step may be among
+            // them.
             match session.link.advance(&mut session.buffer, false).map_err(|fault| fault.text)? {
                 Step::LoggedIn => return Ok(session),
                 Step::Answer(_) | Step::Waiting => {}
@@ -85,10 +86,12 @@ impl Session {
         }
     }
 
-    /// Sends a batch and gives each token of its answer to `each`, which may say that it wants no more.
+    /// Sends a batch and passes each token of its answer to `each`, which may refuse further
+    /// tokens.
     ///
     /// # Errors
-    /// When the connection is gone, or the answer is not TDS; the session is of no further use then.
+    /// If the connection is lost, or the answer is not TDS; then the session cannot be used any
+    /// more.
     pub(crate) fn run(
         &mut self,
         text: &str,
@@ -124,7 +127,7 @@ impl Session {
                 (None, Some(Stop::Terminate), _) => ending = Some(End::Terminated),
                 (None, None, true) => ending = Some(End::TimedOut),
                 (Some(_), _, true) | (Some(_), Some(_), _) => {
-                    return Err("the server does not stop what was cancelled".to_owned());
+                    return Err("the server does not acknowledge the cancel".to_owned());
                 }
                 (_, None, false) => {
                     if !has_more {
@@ -142,7 +145,7 @@ impl Session {
         Ok(deadline(Some(CANCEL_MAX)))
     }
 
-    /// Gives away the tokens that have come; the inner error is the receiver's.
+    /// Passes on the tokens that have arrived; the inner error is the receiver's.
     fn take(
         &mut self,
         each: &mut dyn FnMut(Token) -> Result<(), String>,

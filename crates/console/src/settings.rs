@@ -1,4 +1,4 @@
-//! What the command line chooses, as plain data with checked values.
+//! The command line's settings, as plain data with checked values.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,80 +7,80 @@ use load::link::Encrypt;
 
 use crate::render::{Format, Layout};
 
-/// Whom to connect to, and as whom.
+/// A server, the login for it, and the encryption.
 #[derive(Clone, Debug)]
 pub struct Connect {
     /// The server, as `-S` has it.
     pub server: String,
-    /// The login.
+    /// Name of the login.
     pub user: String,
-    /// Its password.
+    /// The login's password, in clear.
     pub password: String,
-    /// The database; empty for the login's own.
+    /// The database; empty for the login's default.
     pub database: String,
-    /// What is encrypted; none for what suits the address.
+    /// How much is encrypted; `None` chooses by the address.
     pub encrypt: Option<Encrypt>,
-    /// How long it may take.
+    /// How long connecting may take; `None` is without limit.
     pub timeout: Option<Duration>,
 }
 
-/// Where the text comes from.
+/// The source of the statements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// Typed at a terminal, or piped.
+    /// The standard input, a terminal or a pipe.
     Stdin,
     /// These files, one after the other.
     Files(Vec<PathBuf>),
-    /// This text, and no more.
+    /// This text and nothing else.
     Query(String),
-    /// This text first, then what is typed.
+    /// This text, then the standard input.
     QueryThenStdin(String),
 }
 
-/// Where messages of the server go.
+/// The destination of the server's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Messages {
-    /// With the results.
+    /// To the output, among results.
     Output,
-    /// Those above severity 10 to stderr.
+    /// Errors (above severity 10) to stderr.
     ErrorsApart,
-    /// All to stderr, those of PRINT too.
+    /// All messages to stderr, PRINT included.
     AllApart,
 }
 
-/// How a run is set up.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Whom to connect to.
+    /// The connection to the server.
     pub connect: Connect,
-    /// Where the text comes from.
+    /// The source of the statements.
     pub start: Start,
-    /// Where results go; none for stdout.
+    /// The file for results; `None` is stdout.
     pub output: Option<PathBuf>,
     /// Whether the first error ends the run.
     pub stop_on_error: bool,
-    /// The severity from which an error counts for that.
+    /// The lowest severity of an error that ends the run.
     pub severity_min: u8,
-    /// Where messages go.
+    /// The destination of the server's messages.
     pub messages: Messages,
-    /// How long a batch may take.
+    /// How long a batch may take; `None` is without limit.
     pub query_timeout: Option<Duration>,
-    /// Scripting variables.
+    /// Scripting variables that are set at the start.
     pub variables: Vec<(String, String)>,
-    /// Whether `$(name)` stands for a variable.
+    /// Whether `$(name)` is replaced by a variable's value.
     pub expands: bool,
-    /// Whether input is written to the output too.
+    /// Whether input is copied to the output.
     pub echo: bool,
-    /// What results look like; none for what suits where they go.
+    /// The format of results; `None` chooses by the destination.
     pub format: Option<Format>,
-    /// How plain results are laid out.
+    /// The layout of plain results.
     pub layout: Layout,
-    /// Whether each batch's time is said.
+    /// Whether each batch's time is printed.
     pub timing: bool,
 }
 
 impl Connect {
-    /// Another one, as `:connect` says: a server, and what is different there.
+    /// Returns the connection that `:connect` asks for: a server, and other settings that change.
     ///
     /// # Errors
     /// One line that says what is wrong with it.
@@ -100,7 +100,7 @@ impl Connect {
                     let seconds = value()?.parse().map_err(|_| ":connect: -l needs seconds")?;
                     self.timeout = (seconds > 0).then(|| Duration::from_secs(seconds));
                 }
-                _ => return Err(format!(":connect: there is no {word}")),
+                _ => return Err(format!(":connect: unknown option {word}")),
             }
         }
         Ok(self)

@@ -1,4 +1,4 @@
-//! `Shell`: takes lines, knows its own commands, and sends batches.
+//! `Shell`: reads lines, executes the tool's own commands, and sends batches.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal};
@@ -22,16 +22,16 @@ use crate::session::{End, Session};
 use crate::settings::{Connect, Settings, Start};
 use crate::variables::Variables;
 
-/// Files that read files.
+/// Deepest nesting of files that read files.
 const DEPTH_MAX: usize = 32;
 /// Exit codes: an error that ends the run, Ctrl-C, SIGTERM.
 const EXIT_ERROR: u8 = 1;
 const EXIT_INTERRUPTED: u8 = 130;
 const EXIT_TERMINATED: u8 = 143;
-/// How often a wait for input looks for signals.
+/// Interval at which a wait for input checks for signals.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Whether to go on, or how to end.
+/// Whether the run continues, or how it ends.
 enum Flow {
     On,
     Exit(u8),
@@ -40,7 +40,7 @@ enum Flow {
 /// Runs to the end; returns the exit code.
 ///
 /// # Errors
-/// One line, when the server can't be reached or a file can't be read or written.
+/// One line, if the server cannot be reached or a file cannot be read or written.
 pub fn run(settings: Settings) -> Result<u8, String> {
     sos::sys::ignore_sigpipe();
     let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
@@ -49,7 +49,7 @@ pub fn run(settings: Settings) -> Result<u8, String> {
     match ended {
         Ok(Flow::Exit(code)) => Ok(code),
         Ok(Flow::On) => Ok(0),
-        // Who has seen enough, as in `clearway sql .. | head`, is no error.
+        // A reader that stops early, as in `clearway sql .. | head`, is no error.
         Err(_) if shell.out.is_left() => Ok(0),
         Err(what) => Err(what),
     }
@@ -62,7 +62,8 @@ struct Shell {
     out: Output,
     errors: Output,
     variables: Variables,
-    /// Lines since the last batch was sent, and what the next one begins in.
+    /// Lines since the last batch was sent, and the state (comment, quotes) at the start of the
+    /// next.
     batch: String,
     inside: Inside,
     /// Whether the catalog's names may have changed.
@@ -160,7 +161,7 @@ impl Shell {
         self.send(1)
     }
 
-    /// Waits until there is something to read; says so if it is to end instead.
+    /// Waits until there is input; returns how the run ends if it ends instead.
     fn wait_for_input(&self, stdin: &io::Stdin) -> Result<Option<Flow>, String> {
         let wrong = |error: io::Error| format!("stdin: {error}");
         loop {
@@ -190,7 +191,7 @@ impl Shell {
                 Typed::Line(text) => match self.typed(&text) {
                     Ok(Flow::On) => {}
                     Ok(exit) => break exit,
-                    // People may try again; a connection that is gone says so with each batch.
+                    // At a terminal the user may try again; each batch reports a lost connection.
                     Err(why) => self.complain(&why)?,
                 },
                 Typed::Interrupt => self.forget(),
@@ -202,7 +203,7 @@ impl Shell {
         Ok(flow)
     }
 
-    /// Takes what was typed, or pasted: that may be several lines.
+    /// Takes typed or pasted text, which may be several lines.
     fn typed(&mut self, text: &str) -> Result<Flow, String> {
         for line in text.split('\n') {
             if let exit @ Flow::Exit(_) = self.line(line.trim_end_matches('\r'), 0)? {
@@ -237,11 +238,11 @@ impl Shell {
                 return Ok(exit);
             }
         }
-        // A file that another one reads is a part of its batch.
+        // A file that another one reads is part of that one's batch.
         if depth == 0 { self.send(1) } else { Ok(Flow::On) }
     }
 
-    /// Takes a line.
+    /// Processes a line of input.
     fn line(&mut self, line: &str, depth: usize) -> Result<Flow, String> {
         if self.settings.echo {
             self.out.put(line)?;
@@ -272,7 +273,7 @@ impl Shell {
         Ok(Flow::On)
     }
 
-    /// Puts variables in; the error is how the run goes on without one.
+    /// Replaces variables; the error is how the run continues if one is missing.
     fn expand(&mut self, text: &str) -> Result<String, Result<Flow, String>> {
         if !self.settings.expands {
             return Ok(text.to_owned());
@@ -342,12 +343,12 @@ impl Shell {
         if let Flow::Exit(_) = flow {
             return Ok(flow);
         }
-        // As a process's exit code has it: the lowest eight bits.
+        // As in a process's exit code: the lowest eight bits.
         let code = first.and_then(|value| value.trim().parse::<i64>().ok()).unwrap_or(0);
         Ok(Flow::Exit(code.to_le_bytes()[0]))
     }
 
-    /// Sends the batch so often.
+    /// Sends the batch `count` times.
     fn send(&mut self, count: usize) -> Result<Flow, String> {
         let text = std::mem::take(&mut self.batch);
         self.inside = Inside::Code;
@@ -367,7 +368,7 @@ impl Shell {
         self.settings.format.unwrap_or(suits)
     }
 
-    /// Runs a batch; says whether to go on, and the first value that came.
+    /// Runs a batch; returns whether to continue, and the first value of its results.
     fn run_batch(&mut self, text: &str) -> Result<(Flow, Option<String>), String> {
         let text = match self.expand(text) {
             Ok(text) => text,
@@ -389,7 +390,7 @@ impl Shell {
         let end = match end {
             Ok(end) => end,
             Err(why) => {
-                // Nothing can be said on it any more.
+                // The connection cannot be used any more.
                 self.session = None;
                 return Err(why);
             }
@@ -403,7 +404,7 @@ impl Shell {
         Ok((self.after(end, severity)?, first))
     }
 
-    /// How it goes on after a batch.
+    /// Returns how the run continues after a batch.
     fn after(&mut self, end: End, severity: u8) -> Result<Flow, String> {
         let is_wrong = severity >= self.settings.severity_min;
         match end {
@@ -432,7 +433,7 @@ impl Shell {
         self.errors.flush()
     }
 
-    /// The catalog's names, as far as the server tells them.
+    /// Reads the catalog's names for completion, as far as the login may see them.
     fn words(&mut self) -> Words {
         let mut names = Vec::new();
         let Some(session) = &mut self.session else { return Words::default() };
@@ -446,13 +447,13 @@ impl Shell {
             Ok(())
         };
         let timeout = Some(Duration::from_secs(2));
-        // Without names there are keywords; a lost connection shows with the next batch.
+        // Without names, keywords are completed; the next batch reports a lost connection.
         let _ = session.run(complete::QUERY, timeout, &self.signals, &mut take);
         Words::of_names(names)
     }
 }
 
-/// Whether names may be others after a batch.
+/// Returns whether a batch may change the catalog's names.
 fn changes_names(text: &str) -> bool {
     let upper = text.to_ascii_uppercase();
     ["CREATE", "ALTER", "DROP", "USE ", "INTO"].iter().any(|word| upper.contains(word))
@@ -468,7 +469,7 @@ fn next_line(reader: &mut dyn BufRead, name: &str) -> Result<Option<String>, Str
         bytes.pop();
     }
     let text = String::from_utf8(bytes).map_err(|_| format!("{name}: not UTF-8"))?;
-    // Editors of another system put a mark first.
+    // Editors on Windows put a byte order mark at the start.
     Ok(Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)))
 }
 

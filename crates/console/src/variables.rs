@@ -2,38 +2,38 @@
 
 use std::collections::BTreeMap;
 
-/// Variables by name, which has no case.
+/// Variables by name; names are compared without case.
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
     values: BTreeMap<String, String>,
 }
 
 impl Variables {
-    /// Sets one.
+    /// Sets a variable, replacing its value.
     pub fn set(&mut self, name: &str, value: &str) {
         self.values.insert(name.to_ascii_lowercase(), value.to_owned());
     }
 
-    /// Forgets one.
+    /// Removes a variable, if it was set.
     pub fn unset(&mut self, name: &str) {
         self.values.remove(&name.to_ascii_lowercase());
     }
 
-    /// Returns a variable, or the environment's of the same name.
+    /// Returns a variable's value, or that of the environment variable with the same name.
     pub fn get(&self, name: &str) -> Option<String> {
         let found = self.values.get(&name.to_ascii_lowercase()).cloned();
         found.or_else(|| std::env::var(name).ok())
     }
 
-    /// Returns all that were set.
+    /// Returns all variables that were set.
     pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Puts values in the places of `$(name)`.
+    /// Replaces each `$(name)` by the variable's value.
     ///
     /// # Errors
-    /// The name of a variable that there is not.
+    /// The name of a variable that is not set.
     pub fn expand(&self, text: &str) -> Result<String, String> {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -54,7 +54,7 @@ impl Variables {
     }
 }
 
-/// Whether a word can be the name of a variable.
+/// Returns whether a word can be the name of a variable.
 pub fn is_name(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
 }

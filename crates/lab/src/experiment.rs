@@ -1,65 +1,65 @@
-//! The experiments: what failed, what was published, how a server is told to do it the old way, and the load that
-//! shows it.
+//! The experiments: what failed, what was published about it, how a server is started with the old
+//! implementation, and the load that shows the difference.
 
 use load::stress::{Work, Workload, batches};
 
-/// What predicts more CPUs than there are.
+/// The resource that limits throughput on more CPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Serial {
-    /// Each unit of work takes one exclusive lock so often.
+    /// An exclusive lock, taken this often per unit of work.
     ExclusiveLock(f64),
-    /// Each unit of work takes one reader/writer lock of one word so often.
+    /// A one-word reader/writer lock, taken this often per unit of work.
     OneWordLock(f64),
-    /// What the kernel does to the process's memory is done for one thread at a time.
+    /// The kernel changes the process's memory map for one thread at a time.
     KernelMemory,
-    /// Nothing is shared.
+    /// No resource is shared.
     Nothing,
 }
 
-/// What is sent.
+/// The requests of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// A workload of the load generator, for a time.
     Workload(Workload),
-    /// A batch over and over, for a time.
+    /// The same batch repeatedly, for a time.
     Batch(&'static str),
-    /// A script for each session, each once a turn; it does so much work.
+    /// A script for each session, run once per turn.
     Scripts {
-        /// A script with `{n}` where the session's number belongs.
+        /// The script, with `{n}` in place of the session's number.
         text: &'static str,
-        /// Units of work in it.
+        /// Units of work in one script.
         units: u32,
     },
 }
 
-/// An experiment.
+/// An experiment with two implementations.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What failed.
+    /// Description of the failure.
     pub failed: &'static str,
-    /// What was published about it.
+    /// The published figures and their sources.
     pub published: &'static [&'static str],
-    /// What a server does the old way, and the arguments that make it.
+    /// Description of the old implementation, and the server's arguments that select it.
     pub old: (&'static str, &'static [&'static str]),
-    /// What it does now.
+    /// Description of the present implementation, and its arguments.
     pub new: (&'static str, &'static [&'static str]),
-    /// A unit of work, in the plural.
+    /// The unit of work, in the plural.
     pub units: &'static str,
-    /// The script that makes its tables; `{n}` as above, once for each session.
+    /// The script that creates the tables; `{n}` as above, once for each session.
     pub setup: &'static str,
-    /// What is sent.
+    /// The requests that are sent.
     pub load: Load,
-    /// Connections at once.
+    /// Number of concurrent connections.
     pub sessions: usize,
-    /// What predicts more CPUs, of the old way.
+    /// The resource that limits the old implementation on more CPUs.
     pub serial: Serial,
-    /// Whether both ways must cost the same.
+    /// Whether both implementations must cost the same.
     pub is_control: bool,
 }
 
-/// All of them.
+/// Every experiment, in order.
 pub const EXPERIMENTS: [Experiment; 5] = [
     Experiment {
         name: "metadata-cache",
@@ -160,12 +160,12 @@ pub const EXPERIMENTS: [Experiment; 5] = [
 ];
 
 impl Experiment {
-    /// The one of a name.
+    /// Returns the experiment with this name.
     pub fn of_name(name: &str) -> Option<&'static Self> {
         EXPERIMENTS.iter().find(|experiment| experiment.name == name)
     }
 
-    /// The batches that make its tables.
+    /// Returns the batches that create the tables.
     pub(crate) fn setup_batches(&self) -> Vec<String> {
         match self.load {
             Load::Workload(workload) => workload.setup(),
@@ -175,7 +175,7 @@ impl Experiment {
         }
     }
 
-    /// What is sent.
+    /// Returns the requests of the load.
     pub(crate) fn work(&self) -> Result<Work, String> {
         match self.load {
             Load::Workload(workload) => workload.work(),

@@ -1,4 +1,5 @@
-//! `Finding`: what an experiment found: both ways' work, CPU and books, and what the model makes of them.
+//! `Finding`: an experiment's results: work, CPU and counters of both implementations, and the
+//! model's predictions.
 
 use load::counters::Counters;
 use load::model::{
@@ -7,29 +8,29 @@ use load::model::{
 
 use crate::experiment::{Experiment, Serial};
 
-/// CPUs that the model is asked about.
+/// Numbers of CPUs for which the model predicts.
 pub(crate) const CPUS: [f64; 3] = [16.0, 96.0, 144.0];
-/// The group of counters that has the ledger.
+/// The group of counters that contains the ledger.
 pub(crate) const LEDGER: &str = "time, ms on CPU";
 
-/// What one way of doing it came to, over all its turns.
+/// The results of one implementation, over all its turns.
 #[derive(Clone, Debug)]
 pub struct Side {
     /// Units of work done.
     pub units: f64,
-    /// How long that took, in nanoseconds.
+    /// Elapsed time in nanoseconds.
     pub wall_ns: f64,
-    /// CPU time of the server.
+    /// CPU time of the server in nanoseconds.
     pub cpu_ns: f64,
     /// Milliseconds of each turn.
     pub turns_ms: Vec<f64>,
-    /// Errors that the load met.
+    /// Number of errors in the load.
     pub troubles: u64,
-    /// What the server counted, by SELECT.
+    /// The change of the server's counters, read with SELECT.
     pub counters: Counters,
-    /// Where its CPU time was, as folded stacks of its sampler, or why there are none.
+    /// Its CPU time as folded stacks of its sampler, or why there are none.
     pub stacks: Result<String, String>,
-    /// Calls that gave memory back, and put memory behind addresses.
+    /// Calls that returned memory to the system, and that mapped memory.
     pub memory_calls: (i64, i64),
 }
 
@@ -42,29 +43,29 @@ impl Default for Side {
             turns_ms: Vec::new(),
             troubles: 0,
             counters: Counters::default(),
-            stacks: Err("nobody has asked".to_owned()),
+            stacks: Err("not read".to_owned()),
             memory_calls: (0, 0),
         }
     }
 }
 
 impl Side {
-    /// Units of work a second.
+    /// Returns the units of work per second.
     pub fn rate(&self) -> f64 {
         self.units * 1e9 / self.wall_ns.max(1.0)
     }
 
-    /// CPU nanoseconds of the server for each unit.
+    /// Returns the server's CPU nanoseconds per unit.
     pub fn cpu_each_ns(&self) -> f64 {
         self.cpu_ns / self.units.max(1.0)
     }
 
-    /// Nanoseconds on a CPU that a row of the ledger has, for each unit.
+    /// Returns the CPU nanoseconds per unit in a row of the ledger.
     pub fn ledger_each_ns(&self, row: &str) -> f64 {
         as_float(self.counters.get(LEDGER, row)) * 1e6 / self.units.max(1.0)
     }
 
-    /// The share of the server's CPU time that was spent spinning, by its ledger.
+    /// Returns the share of the server's CPU time spent spinning, by its ledger.
     pub fn spin_share(&self) -> f64 {
         let spins: f64 = self
             .counters
@@ -79,42 +80,42 @@ impl Side {
         (spins + 0.0) / self.cpu_ns.max(1.0)
     }
 
-    /// Pages allocated for each unit.
+    /// Returns the pages allocated per unit.
     pub fn pages_each(&self) -> f64 {
         as_float(self.counters.get("work", "Page Allocations/sec")) / self.units.max(1.0)
     }
 
-    /// Nanoseconds in which the kernel changed the process's memory, for each unit.
+    /// Returns the nanoseconds per unit in which the kernel changed the process's memory map.
     fn kernel_memory_each_ns(&self) -> f64 {
         self.ledger_each_ns("kernel, page_populate") + self.ledger_each_ns("kernel, decommit")
     }
 }
 
-/// What an experiment found.
+/// The results of an experiment.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The experiment.
+    /// The experiment that was run.
     pub experiment: &'static Experiment,
     /// CPUs of this machine that the servers may use.
     pub cpus: usize,
-    /// The old way.
+    /// Results of the old implementation.
     pub old: Side,
-    /// The new way.
+    /// Results of the new implementation.
     pub new: Side,
 }
 
 impl Finding {
-    /// How much more CPU the old way takes for the same work.
+    /// Returns the old implementation's CPU per unit as a multiple of the new one's.
     pub fn cpu_factor(&self) -> f64 {
         self.old.cpu_each_ns() / self.new.cpu_each_ns().max(f64::MIN_POSITIVE)
     }
 
-    /// How much more the new way does in the same time.
+    /// Returns the new implementation's rate as a multiple of the old one's.
     pub fn rate_factor(&self) -> f64 {
         self.new.rate() / self.old.rate().max(f64::MIN_POSITIVE)
     }
 
-    /// What the model says of so many CPUs: units a second the old way, and the new.
+    /// Returns the model's units per second with `cpus` CPUs: old implementation, and new.
     pub fn predicted(&self, cpus: f64) -> (f64, f64) {
         let new =
             Request { name: String::new(), cpu_ns: self.new.cpu_each_ns(), serials: Vec::new() };
@@ -127,7 +128,7 @@ impl Finding {
             Serial::OneWordLock(times) => {
                 (new.cpu_ns, serial(ONE_WORD_USES * times, 0.0), PUBLISHED_LINE_NS)
             }
-            // Nothing comes from another CPU; each unit keeps the others out for as long as was measured.
+            // No line is transferred; each unit excludes the others for the measured time.
             Serial::KernelMemory => {
                 (self.old.cpu_each_ns(), serial(1.0, self.old.kernel_memory_each_ns()), 0.0)
             }
@@ -137,7 +138,7 @@ impl Finding {
         (predict(&old, cpus, line_ns), predict(&new, cpus, PUBLISHED_LINE_NS))
     }
 
-    /// What the prediction assumes, in words.
+    /// Returns the assumption of the prediction, in words.
     pub fn assumption(&self) -> String {
         match self.experiment.serial {
             Serial::ExclusiveLock(times) => format!(
@@ -156,7 +157,7 @@ impl Finding {
         }
     }
 
-    /// What this machine can and can't show.
+    /// Returns what this machine cannot show, if anything.
     pub fn caveat(&self) -> Option<String> {
         const ENOUGH: usize = 16;
         (self.cpus < ENOUGH && !self.experiment.is_control).then(|| {

@@ -1,4 +1,4 @@
-//! Flame graphs of both ways, from the servers' own samplers, asked for by SELECT.
+//! Flame graphs of both implementations, from the servers' samplers, read with SELECT.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use load::profile::{Kind, Window, flame_graph, folded, parse_folded, record};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What a frame is higher than its graph, in pixels, and how high it is at most.
+/// How much higher a frame is than its graph, in pixels, and its greatest height.
 const MARGIN_PX: u32 = 24;
 const HEIGHT_MAX_PX: u32 = 2_400;
 
-/// What a server's CPU time was spent on since its start, as folded stacks.
+/// Returns a server's CPU time since its start as folded stacks.
 ///
 /// # Errors
 /// One line: the sampler is off, or the server has none.
@@ -21,7 +21,8 @@ pub(crate) fn stacks(target: &Target) -> Result<String, String> {
     record(target, &window, |_| ()).map(|profile| folded(&profile))
 }
 
-/// Two graphs for a report: the old way, coloured by what is different in the new one, and the new way.
+/// Returns two graphs for a report: the old implementation, coloured by the difference to the new
+/// one, and the new one.
 pub(crate) fn graphs(old: &str, new: &str) -> Result<String, String> {
     let (old, new) = (parse_folded(old)?, parse_folded(new)?);
     let unit = Kind::Cpu.unit();
@@ -30,11 +31,11 @@ pub(crate) fn graphs(old: &str, new: &str) -> Result<String, String> {
     Ok([before, after].iter().map(|graph| framed(graph)).collect())
 }
 
-/// A graph in a frame of its own, so that its names and functions are nobody else's.
+/// Puts a graph in an iframe, so that its names and functions cannot clash with another's.
 fn framed(graph: &str) -> String {
-    // Inside HTML an SVG is one without saying so; a declaration of XML is not wanted there.
+    // Inside HTML, SVG needs no XML declaration.
     let start = graph.find("<svg").unwrap_or(0);
-    // The widest functions are at the bottom: all of it is shown, or there would be little to see.
+    // The widest functions are at the bottom, so the frame shows the whole height.
     let height = graph[start..].split_once(" height=\"").and_then(|(_, rest)| rest.split_once('"'));
     let height: f64 = height.and_then(|(digits, _)| digits.parse().ok()).unwrap_or(0.0);
     let height_px = (height + f64::from(MARGIN_PX)).min(f64::from(HEIGHT_MAX_PX));

@@ -1,4 +1,4 @@
-//! Findings as text for a terminal, as JSON for programs, and as one HTML file.
+//! Findings as text for a terminal, as JSON, and as one HTML file.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use load::json::{join, quote};
 use crate::finding::{CPUS, Finding, LEDGER, Side};
 use crate::flame;
 
-/// Rows of the ledger, and waits, that are shown.
+/// Most rows of the ledger, and of waits, that are shown.
 const ROWS_MAX: usize = 8;
 
-/// A line of the comparison: what, the old way, the new way.
+/// A line of the comparison: what, old implementation, new implementation.
 type Line = (String, String, String);
 
 fn lines(finding: &Finding) -> Vec<Line> {
@@ -34,7 +34,7 @@ fn lines(finding: &Finding) -> Vec<Line> {
     ]
 }
 
-/// The ledger's rows that differ most, in nanoseconds for each unit.
+/// Returns the ledger's rows that differ most, in nanoseconds per unit.
 fn ledger(finding: &Finding) -> Vec<Line> {
     let mut names: Vec<String> = Vec::new();
     for side in [&finding.old, &finding.new] {
@@ -92,21 +92,23 @@ fn model(finding: &Finding) -> Vec<Line> {
     CPUS.into_iter().map(line).collect()
 }
 
-/// What it comes to, in a sentence.
+/// Returns the conclusion in a sentence.
 fn verdict(finding: &Finding) -> String {
     let (cpu, rate) = (finding.cpu_factor(), finding.rate_factor());
     if finding.experiment.is_control {
         return format!("the control: {cpu:.2} times the CPU (1 is expected)");
     }
-    format!("the old way takes {cpu:.2} times the CPU; the new one does {rate:.2} times as much")
+    format!(
+        "the old implementation takes {cpu:.2} times the CPU; the new one does {rate:.2} times the work"
+    )
 }
 
-/// Findings for a terminal.
+/// Returns a finding as text for a terminal.
 pub fn text(finding: &Finding) -> String {
     let experiment = finding.experiment;
     let mut text = format!("\n{}: {}\n", experiment.name, experiment.failed);
     for published in experiment.published {
-        // Writing to a String can't fail.
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "  published: {published}");
     }
     let _ = writeln!(text, "  old: {}\n  new: {}", experiment.old.0, experiment.new.0);
@@ -131,7 +133,7 @@ pub fn text(finding: &Finding) -> String {
     text
 }
 
-/// Findings for programs.
+/// Returns the findings as JSON.
 pub fn json(findings: &[Finding]) -> String {
     let side = |side: &Side| {
         let turns = join(side.turns_ms.iter().map(|ms| format!("{ms:.3}")));
@@ -168,7 +170,7 @@ pub fn json(findings: &[Finding]) -> String {
     format!("[{}]\n", findings.iter().map(one).collect::<Vec<_>>().join(",\n"))
 }
 
-/// Findings as one HTML file that needs nothing from outside.
+/// Returns the findings as one HTML file without external resources.
 pub fn html(findings: &[Finding]) -> String {
     let mut body = String::new();
     for finding in findings {

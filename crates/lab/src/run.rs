@@ -1,5 +1,5 @@
-//! Runs an experiment: two servers as child processes, and turns of the same load on each in the order A B B A, so
-//! that whatever else goes on here falls on both.
+//! Runs an experiment: two servers as child processes, and turns of the same load on each in the
+//! order A B B A, so that other work on the machine affects both.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -24,28 +24,28 @@ const DATABASE: &str = "Lab";
 const PATIENCE: Duration = Duration::from_secs(300);
 const LOGIN_MAX: Duration = Duration::from_secs(30);
 
-/// How experiments are run.
+/// The settings for all experiments.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The binary whose `serve` is the server.
     pub server: PathBuf,
-    /// How long a turn lasts, where a load can go on for ever.
+    /// How long a turn lasts, for a load without an end.
     pub turn: Duration,
     /// Rounds of the turns A B B A.
     pub rounds: usize,
 }
 
-/// A server and what is known of it.
+/// A server with its connections and results.
 struct Bench {
     server: ServerProcess,
     asker: Asker,
     side: Side,
 }
 
-/// Runs an experiment. `tell` is told what is going on; `is_cut` says that it is to end.
+/// Runs an experiment. Calls `tell` with lines on its progress; ends when `is_cut` returns true.
 ///
 /// # Errors
-/// One line: a server that does not start, or a load that it does not take.
+/// One line: a server that does not start, or a load that it does not accept.
 pub fn run(
     experiment: &'static Experiment,
     settings: &Settings,
@@ -57,7 +57,7 @@ pub fn run(
     let work = experiment.work()?;
     let mut old = Bench::start(experiment, experiment.old.1, settings, cpus)?;
     let mut new = Bench::start(experiment, experiment.new.1, settings, cpus)?;
-    // The first turn of each fills memory and caches, and does not count.
+    // The first turn of each fills memory and caches, and is not counted.
     for bench in [&mut old, &mut new] {
         bench.turn(experiment, settings, &work, is_cut)?;
         bench.side = Side::default();
@@ -94,7 +94,8 @@ impl Bench {
     ) -> Result<Self, String> {
         let mut command = Command::new(&settings.server);
         command.args(["serve", "--port", "0", "--sa-password", PASSWORD]);
-        // Twice as many threads as CPUs: who holds a lock may lose its CPU, as it does on a busy machine.
+        // Twice as many threads as CPUs: the holder of a lock may lose its CPU, as it does on a
+        // busy machine.
         command.args(["--schedulers", &(2 * cpus).to_string()]).args(arguments);
         command.stderr(std::process::Stdio::null());
         let server = ServerProcess::start(command, b"", Place::Anywhere)?;
@@ -107,7 +108,7 @@ impl Bench {
         Ok(Self { server, asker, side: Side::default() })
     }
 
-    /// Puts the load once.
+    /// Runs the load for one turn.
     fn turn(
         &mut self,
         experiment: &Experiment,
@@ -143,7 +144,7 @@ impl Bench {
             return Err(format!("{}: error {number}: {text}", experiment.name));
         }
         if tally.troubles() > 0 || units < 1.0 {
-            return Err(format!("{}: the server did not take the load", experiment.name));
+            return Err(format!("{}: the server did not accept the load", experiment.name));
         }
         let side = &mut self.side;
         side.units += units;
@@ -167,7 +168,7 @@ fn target(server: &ServerProcess, database: &str) -> Target {
     }
 }
 
-/// Calls that gave memory back so far, and that put memory behind addresses.
+/// Returns how often memory was returned to the system so far, and how often memory was mapped.
 fn memory_calls(asker: &mut Asker) -> Result<(i64, i64), String> {
     let mut of = |name: &str| {
         let query = format!(

@@ -1,4 +1,4 @@
-//! Servers by the names that sqlcmd gives them, and what is encrypted on the way there.
+//! Resolves server names as sqlcmd accepts them, and decides whether a connection is encrypted.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -6,7 +6,7 @@ use crate::link::Encrypt;
 
 const PORT_DEFAULT: u16 = 1433;
 
-/// The address of a server: `host`, `host,port`, `tcp:host,port`, or `.` for this machine.
+/// Resolves a server's name: `host`, `host,port`, `tcp:host,port`, or `.` for this machine.
 ///
 /// # Errors
 /// One line that says what is wrong with the name.
@@ -18,7 +18,7 @@ pub fn resolve(server: &str) -> Result<SocketAddr, String> {
     }
     let (host, port) = match name.split_once(',') {
         Some((host, port)) => {
-            (host.trim(), port.trim().parse().map_err(|_| wrong("the port is no number"))?)
+            (host.trim(), port.trim().parse().map_err(|_| wrong("the port is not a number"))?)
         }
         None => (name.trim(), PORT_DEFAULT),
     };
@@ -27,12 +27,12 @@ pub fn resolve(server: &str) -> Result<SocketAddr, String> {
     found.next().ok_or_else(|| wrong("the name has no address"))
 }
 
-/// The address of an agent: `host:port`, or a port of this machine alone.
+/// Resolves an agent's address: `host:port`, or a port of this machine alone.
 ///
 /// # Errors
 /// One line that says what is wrong with it.
 pub fn of_agent(name: &str) -> Result<SocketAddr, String> {
-    let wrong = |why: &str| format!("'{name}' is no address of an agent: {why}");
+    let wrong = |why: &str| format!("'{name}' is not the address of an agent: {why}");
     let (host, port) = name.rsplit_once(':').unwrap_or(("127.0.0.1", name));
     let port: u16 = port.trim().parse().map_err(|_| wrong("expected host:port, or a port"))?;
     let host = host.trim().trim_start_matches('[').trim_end_matches(']');
@@ -40,7 +40,8 @@ pub fn of_agent(name: &str) -> Result<SocketAddr, String> {
     found.next().ok_or_else(|| wrong("the name has no address"))
 }
 
-/// What is encrypted where nobody has said: passwords leave this machine in plain text only if somebody does.
+/// Returns the encryption to use: the one asked for, else plain text to this machine and TLS to any
+/// other. A password leaves this machine in plain text only if the user asks for that.
 pub fn encryption(asked: Option<Encrypt>, address: SocketAddr) -> Encrypt {
     asked.unwrap_or(if address.ip().is_loopback() { Encrypt::Off } else { Encrypt::On })
 }

@@ -1,4 +1,4 @@
-//! `Answer`: a whole response, decoded, for checks and for naming errors.
+//! `Answer`: a whole decoded response, for checking it and for reporting its errors.
 
 use tds::client::{Token, TokenReader};
 use tds::packet::HEADER_BYTES;
@@ -7,13 +7,13 @@ use types::{Error, Value};
 
 use crate::Result;
 
-/// The highest severity that is a message and no error.
+/// The highest severity of a message that is no error.
 const SEVERITY_MESSAGE_MAX: u8 = 10;
 
-/// A decoded response.
+/// All tokens of one response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Its tokens in order.
+    /// The tokens, in order.
     pub tokens: Vec<Token>,
 }
 
@@ -31,7 +31,7 @@ impl Answer {
         tokens.map(|tokens| Self { tokens }).map_err(|error| format!("wrong answer: {error}"))
     }
 
-    /// Returns the errors in it.
+    /// Returns the errors in the answer.
     pub fn errors(&self) -> impl Iterator<Item = &Error> {
         self.tokens.iter().filter_map(|token| match token {
             Token::Message(error) if error.severity > SEVERITY_MESSAGE_MAX => Some(error),
@@ -39,7 +39,7 @@ impl Answer {
         })
     }
 
-    /// Fails with the text of the first error, or because a statement says that it failed.
+    /// Fails with the text of the first error, or if a DONE has the error bit.
     pub fn check(self) -> Result<Self> {
         if let Some(error) = self.errors().next() {
             let (number, line, message) = (error.number, error.line, &error.message);
@@ -78,7 +78,8 @@ impl Answer {
     }
 }
 
-/// Returns the bytes of the first message in `received`, headers included, if it is whole.
+/// Returns the length of the first message in `received` in bytes, headers included; `None` if it
+/// is not whole.
 pub fn message_bytes(received: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -91,10 +92,10 @@ pub fn message_bytes(received: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns what the first header says of its packet's length; `None` if there is no whole header.
+/// Returns the packet's length from its header; `None` if the header is not whole.
 fn packet_bytes(bytes: &[u8]) -> Option<usize> {
     let header = bytes.first_chunk::<HEADER_BYTES>()?;
-    // A length below that of its header would never end.
+    // A length shorter than the header would loop for ever.
     Some(usize::from(u16::from_be_bytes([header[2], header[3]])).max(HEADER_BYTES))
 }
 

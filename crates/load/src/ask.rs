@@ -1,4 +1,5 @@
-//! `Asker`: one connection that waits for each answer, for the questions beside a load.
+//! `Asker`: a connection that sends one query at a time and waits for the answer, for questions
+//! beside a load.
 
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ impl Asker {
     /// Connects and logs in; an answer may take as long as `patience`.
     ///
     /// # Errors
-    /// What keeps it from it.
+    /// Why connecting or logging in failed.
     pub fn connect(target: &Target, patience: Duration) -> Result<Self> {
         let link = Link::open(target).map_err(|fault| fault.text)?;
         let poller = Poller::new().map_err(|error| format!("epoll: {error}"))?;
@@ -36,18 +37,18 @@ impl Asker {
         Ok(asker)
     }
 
-    /// Sends a batch and returns its answer, which has no errors in it.
+    /// Sends a batch and returns its answer, which contains no errors.
     ///
     /// # Errors
-    /// The first error of the answer, or what happened to the connection.
+    /// The first error of the answer, or a failure of the connection.
     pub fn ask(&mut self, text: &str) -> Result<Answer> {
         self.answer(text)?.check()
     }
 
-    /// Sends a batch and returns its answer, with the errors that are in it.
+    /// Sends a batch and returns its answer, which may contain errors.
     ///
     /// # Errors
-    /// What happened to the connection.
+    /// A failure of the connection.
     pub fn answer(&mut self, text: &str) -> Result<Answer> {
         let request = client::batch(text, ClientSettings::default());
         self.link.ask(&request).map_err(|fault| fault.text)?;

@@ -1,4 +1,4 @@
-//! `Connection`: one socket with at most one request under way.
+//! `Connection`: a socket with at most one request in progress.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,25 +11,25 @@ use tds::{DoneStatus, TdsVersion};
 use crate::Result;
 use crate::answer::message_bytes;
 
-/// How long an answer, or room for a request, may take before the run is given up: loads of many millions of rows
-/// take half a minute on a busy machine.
+/// How long to wait for an answer, or to send a request, before the run is given up: loads of many
+/// millions of rows take half a minute on a busy machine.
 pub(crate) const PATIENCE_NS: u64 = 120_000_000_000;
 
 /// A connection to the server under load.
 pub(crate) struct Connection {
     pub(crate) socket: Socket,
     scanner: DoneScanner,
-    /// What came so far of an answer that did not come at once.
+    /// The part of an answer that has arrived, if it does not arrive in one piece.
     held: Vec<u8>,
     sent_ticks: u64,
     turn: usize,
 }
 
-/// What a look at the socket brought.
+/// The result of reading from the socket.
 pub(crate) enum Progress<'a> {
     /// The answer is not whole yet.
     Waiting,
-    /// Its end, and its packets.
+    /// The final DONE of the answer, and its packets.
     Done(FinalDone, &'a [u8]),
 }
 
@@ -40,13 +40,13 @@ impl Connection {
         Ok(Self { socket, scanner, held: Vec::new(), sent_ticks: 0, turn: 0 })
     }
 
-    /// How many requests it has sent in runs.
+    /// Returns how many requests the connection has sent in runs.
     #[inline]
     pub(crate) fn turn(&self) -> usize {
         self.turn
     }
 
-    /// When it sent the request that is under way.
+    /// Returns when the current request was sent.
     #[inline]
     pub(crate) fn sent_ticks(&self) -> u64 {
         self.sent_ticks
@@ -83,7 +83,7 @@ impl Connection {
     fn wait(&self, direction: Direction) -> Result<()> {
         match self.wait_until(direction, clock::monotonic_ns() + PATIENCE_NS)? {
             true => Ok(()),
-            false => Err("the server is silent".to_owned()),
+            false => Err("the server does not answer".to_owned()),
         }
     }
 
@@ -93,7 +93,7 @@ impl Connection {
             .map_err(|error| format!("poll: {error}"))
     }
 
-    /// Reads once; `None` if nothing is there.
+    /// Reads once; `None` if nothing has arrived.
     #[inline]
     fn recv(&self, buffer: &mut [u8]) -> Result<Option<usize>> {
         match self.socket.recv(buffer) {
@@ -104,7 +104,7 @@ impl Connection {
         }
     }
 
-    /// Reads on and skims for the end of the answer.
+    /// Reads and looks for the end of the answer.
     #[inline]
     pub(crate) fn skim<'a>(&'a mut self, buffer: &'a mut [u8]) -> Result<Progress<'a>> {
         loop {
@@ -122,14 +122,14 @@ impl Connection {
                 }
                 None => self.held.extend_from_slice(&buffer[..count]),
             }
-            // Less than there was room for: the rest will come with an event of its own.
+            // Fewer bytes than there was room for: another event announces the rest.
             if count < buffer.len() {
                 return Ok(Progress::Waiting);
             }
         }
     }
 
-    /// Reads on and returns the message of whatever kind, once it is whole.
+    /// Reads, and returns the message of any type once it is whole.
     pub(crate) fn collect(&mut self, buffer: &mut [u8]) -> Result<Option<&[u8]>> {
         while let Some(count) = self.recv(buffer)? {
             self.held.extend_from_slice(&buffer[..count]);
@@ -141,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// Drops the answer collected last.
+    /// Drops the answer that was collected last.
     pub(crate) fn forget(&mut self) {
         self.held.clear();
     }
@@ -149,10 +149,11 @@ impl Connection {
     /// Sends a request and waits for the packets of its answer.
     pub(crate) fn ask(&mut self, request: &[u8], buffer: &mut [u8]) -> Result<Vec<u8>> {
         let answer = self.ask_until(request, buffer, clock::monotonic_ns() + PATIENCE_NS)?;
-        answer.ok_or_else(|| "the server is silent".to_owned())
+        answer.ok_or_else(|| "the server does not answer".to_owned())
     }
 
-    /// Sends a request and waits for the packets of its answer; `None` when the deadline comes first.
+    /// Sends a request and waits for the packets of its answer; `None` when the deadline comes
+    /// first.
     pub(crate) fn ask_until(
         &mut self,
         request: &[u8],
@@ -170,8 +171,8 @@ impl Connection {
         }
     }
 
-    /// Cancels the request under way, and waits until the server says that it has ended; an answer that was
-    /// under way may come before that.
+    /// Cancels the current request, and waits until the server acknowledges it; the request's
+    /// answer may arrive before that.
     pub(crate) fn cancel(&mut self, buffer: &mut [u8]) -> Result<()> {
         let mut packets = std::mem::take(&mut self.held);
         self.send(&client::attention())?;

@@ -1,4 +1,5 @@
-//! `Counters`: what a server says of itself before and after a load, by views that SQL Server has too.
+//! `Counters`: a server's own counters before and after a load, read from views that SQL Server has
+//! as well.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,8 @@ use types::Value;
 use crate::Result;
 use crate::ask::Asker;
 
-/// Each is asked on its own: what a server does not have, or does not show to this login, is left out.
+/// The queries, run one by one: one that the server does not support, or that this login may not
+/// run, is left out.
 const QUERIES: [(&str, &str); 5] = [
     (
         "work",
@@ -31,7 +33,7 @@ const QUERIES: [(&str, &str); 5] = [
     ),
 ];
 
-/// Waits that are rest.
+/// Wait types of idle threads, which are not counted.
 const RESTS: [&str; 12] = [
     "SLEEP_TASK",
     "SOS_WORK_DISPATCHER",
@@ -47,14 +49,14 @@ const RESTS: [&str; 12] = [
     "HADR_FILESTREAM_IOMGR_IOCOMPLETION",
 ];
 
-/// Sums by group and name.
+/// Sums by group and counter name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     groups: BTreeMap<&'static str, BTreeMap<String, i64>>,
 }
 
 impl Counters {
-    /// Reads them.
+    /// Reads all counters from the server.
     pub fn read(asker: &mut Asker) -> Self {
         let groups = QUERIES.iter().filter_map(|(group, query)| {
             let answer = asker.ask(query).ok()?;
@@ -64,7 +66,7 @@ impl Counters {
         Self { groups: groups.collect() }
     }
 
-    /// What was added since an earlier reading, without what was not.
+    /// Returns what was added since an earlier reading, without counters that did not change.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut changes = Self::default();
@@ -79,7 +81,7 @@ impl Counters {
         changes
     }
 
-    /// Adds changes.
+    /// Adds the changes of another run.
     pub fn add(&mut self, changes: &Self) {
         for (group, rows) in &changes.groups {
             for (name, value) in rows {
@@ -88,22 +90,22 @@ impl Counters {
         }
     }
 
-    /// One sum; 0 if there is none.
+    /// Returns one counter; 0 if it is not there.
     pub fn get(&self, group: &str, name: &str) -> i64 {
         self.groups.get(group).and_then(|rows| rows.get(name)).copied().unwrap_or(0)
     }
 
-    /// The sum of a group.
+    /// Returns the sum of a group.
     pub fn total(&self, group: &str) -> i64 {
         self.groups.get(group).map_or(0, |rows| rows.values().sum())
     }
 
-    /// CPU time of the server in milliseconds; none if it does not say.
+    /// Returns the server's CPU time in milliseconds; `None` if it was not read.
     pub fn cpu_ms(&self) -> Option<i64> {
         self.groups.contains_key("CPU, ms").then(|| self.total("CPU, ms"))
     }
 
-    /// All of them by group, the largest of each first.
+    /// Returns the counters by group, at most `most` of each, the largest first.
     pub fn largest(&self, most: usize) -> Vec<(&'static str, Vec<(String, i64)>)> {
         let group = |(group, rows): (&&'static str, &BTreeMap<String, i64>)| {
             let mut rows: Vec<_> =
@@ -116,13 +118,13 @@ impl Counters {
     }
 }
 
-/// A row of a name and a number.
+/// Reads a row of a name and a number.
 fn named(row: &[Value]) -> Option<(String, i64)> {
     let name = row.first()?.as_text(types::Collation::default())?;
     number(row.get(1)?).map(|number| (name, number))
 }
 
-/// A whole number of any type.
+/// Returns a whole number of any type.
 pub fn number(value: &Value) -> Option<i64> {
     match value {
         Value::TinyInt(number) => Some((*number).into()),
@@ -133,10 +135,10 @@ pub fn number(value: &Value) -> Option<i64> {
     }
 }
 
-/// Reads one number.
+/// Runs a query and returns its number.
 ///
 /// # Errors
-/// When the query has an error, or no number in its first row.
+/// If the query has an error, or no number in its first row.
 pub fn ask_number(asker: &mut Asker, query: &str) -> Result<i64> {
     let answer = asker.ask(query)?;
     let found = answer.rows().first().and_then(|row| row.first()).and_then(number);

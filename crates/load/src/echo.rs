@@ -1,7 +1,7 @@
-//! The bare echo server: one epoll loop, one `recv` and one `send` per request, and nothing else.
+//! A bare echo server: one epoll loop, one `recv` and one `send` per request.
 //!
-//! It is the limit that a server on this machine can be compared with. It counts a request's bytes and
-//! answers with fixed ones, so that client and kernel do the same work as with the real server.
+//! It is the upper limit for any server on this machine. It counts a request's bytes and answers
+//! with fixed ones, so that client and kernel do the same work as with a real server.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,12 +10,12 @@ use sos::sys::{Events, Listener, Poller, Socket, Timeout};
 
 use crate::Result;
 
-/// The token of the listener; those of connections are their indices.
+/// The listener's token; a connection's token is its index.
 const LISTENER: u64 = u64::MAX;
 const EVENTS_MAX: usize = 256;
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// An echo server that listens.
+/// An echo server on a listening socket.
 pub struct EchoServer {
     listener: Listener,
     address: SocketAddr,
@@ -23,14 +23,14 @@ pub struct EchoServer {
     answer: Vec<u8>,
 }
 
-/// A client of it, and what is missing of its request.
+/// A client's connection, and the bytes of its request that have not arrived.
 struct Peer {
     socket: Socket,
     missing: usize,
 }
 
 impl EchoServer {
-    /// Listens on a free port for requests of so many bytes.
+    /// Listens on a free port for requests of `request_bytes` bytes.
     pub fn bind(request_bytes: usize, answer: Vec<u8>) -> Result<Self> {
         if request_bytes == 0 || answer.is_empty() {
             return Err("a request and an answer have bytes".to_owned());
@@ -40,12 +40,12 @@ impl EchoServer {
         Ok(Self { listener, address, request_bytes, answer })
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers for ever.
+    /// Answers requests, without end.
     pub fn run(self) -> Result<()> {
         let poller = Poller::new().map_err(text)?;
         poller.add(&self.listener, LISTENER).map_err(text)?;
@@ -70,7 +70,7 @@ impl EchoServer {
 
     fn accept(&self, poller: &Poller, peers: &mut Vec<Option<Peer>>) -> Result<()> {
         for token in u64::try_from(peers.len()).map_err(|error| error.to_string())?.. {
-            // No further one is waiting, or it has gone already.
+            // No further connection is waiting, or it is closed again.
             let Ok((socket, _)) = self.listener.accept() else { break };
             poller.add(&socket, token).map_err(text)?;
             peers.push(Some(Peer { socket, missing: self.request_bytes }));
@@ -92,7 +92,7 @@ impl EchoServer {
         }
         peer.missing = self.request_bytes;
         let sent = peer.socket.send(&self.answer)?;
-        // The client waits for this answer, so its buffer is empty and takes it whole.
+        // The client waits for this answer, so the socket's buffer is empty and takes it whole.
         if sent == self.answer.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     }
 }

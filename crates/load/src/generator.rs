@@ -1,5 +1,5 @@
-//! `Generator`: many connections on one thread, each sending its next request when the last is
-//! answered (a closed loop).
+//! `Generator`: many connections on one thread, each of which sends its next request when the
+//! previous one is answered (a closed loop).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,39 +13,39 @@ use tds::{DoneStatus, Login7, Prelogin, TdsVersion};
 use crate::connection::{Connection, PATIENCE_NS, Progress};
 use crate::{Answer, Outcome, Result, Script};
 
-/// Room for what one read brings.
+/// Size of the receive buffer.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Events taken from the kernel at once.
+/// Most events that one wait takes from the kernel.
 const EVENTS_MAX: usize = 256;
-/// How long a spinning generator looks before it sleeps after all.
+/// How long a spinning generator polls before it sleeps after all.
 const SPIN_MAX: Duration = Duration::from_millis(10);
-/// The packet size asked for, which is that of .NET's client.
+/// The packet size asked for, the one of .NET's client.
 const PACKET_BYTES: u32 = 8_000;
 
-/// Who logs in, and to which database.
+/// Login name, password and database.
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// The login.
+    /// Name of the login.
     pub user: String,
-    /// Its password.
+    /// The login's password, in clear.
     pub password: String,
     /// The database; empty for the default.
     pub database: String,
 }
 
-/// What the generator does while no answer is there.
+/// What the generator does while no answer has arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idle {
-    /// It sleeps, and costs little. A server on the same machine then pays for waking it, the more the
-    /// slower it answers.
+    /// Sleeps, which costs little. A server on the same machine then pays for each wake-up, the
+    /// more the slower it answers.
     #[default]
     Sleep,
-    /// It keeps looking, on a CPU of its own. The server pays for its own work alone, as it does with
-    /// clients on other machines; the generator's CPU time says nothing.
+    /// Polls, on a CPU that nothing else uses. The server then pays for its own work only, as it
+    /// does with clients on other machines; the generator's CPU time means nothing.
     Spin,
 }
 
-/// Connections of one thread.
+/// The connections of one thread.
 pub struct Generator {
     idle: Idle,
     poller: Poller,
@@ -55,7 +55,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Opens so many connections and says nothing on them.
+    /// Opens `count` connections without sending anything.
     pub fn open(address: SocketAddr, count: usize) -> Result<Self> {
         let poller = Poller::new().map_err(|error| format!("epoll: {error}"))?;
         let mut connections = Vec::with_capacity(count);
@@ -73,7 +73,7 @@ impl Generator {
         Ok(Self { idle: Idle::default(), poller, events, connections, buffer })
     }
 
-    /// Says what to do while no answer is there.
+    /// Sets what to do while no answer has arrived.
     #[must_use]
     pub fn idling(mut self, idle: Idle) -> Self {
         self.idle = idle;
@@ -110,7 +110,7 @@ impl Generator {
         Ok(generator)
     }
 
-    /// Sends one request on every connection, all at once, and gives each whole answer to `check`.
+    /// Sends one request on every connection, all at once, and passes each whole answer to `check`.
     pub fn round<'r>(
         &mut self,
         request: impl Fn(usize) -> &'r [u8],
@@ -127,7 +127,7 @@ impl Generator {
                 let connection = &mut self.connections[index];
                 if let Some(packets) = connection.collect(&mut self.buffer)? {
                     check(index, packets)?;
-                    // A late event of this socket must not count the answer again.
+                    // A late event of this socket must not count the answer twice.
                     connection.forget();
                     open -= 1;
                 }
@@ -142,8 +142,8 @@ impl Generator {
         connection.ask(request, &mut self.buffer)
     }
 
-    /// Sends a request on the first connection and waits for the packets of its answer. When that takes
-    /// longer than `limit` it is cancelled, and `None` comes back when the server says so.
+    /// Sends a request on the first connection and waits for the packets of its answer. After
+    /// `limit` it is cancelled; then the result is `None`, once the server has acknowledged.
     pub fn ask_within(&mut self, request: &[u8], limit: Duration) -> Result<Option<Vec<u8>>> {
         let connection = self.connections.first_mut().ok_or("there is no connection")?;
         let answer = connection.ask_until(request, &mut self.buffer, clock::deadline_ns(limit))?;
@@ -153,8 +153,8 @@ impl Generator {
         Ok(answer)
     }
 
-    /// Keeps every connection busy for so long, then waits for the answers under way. Fails if the
-    /// server goes away or falls silent; its errors are counted.
+    /// Keeps every connection busy for `duration`, then waits for the outstanding answers. Fails if
+    /// the server closes a connection or stops answering; its errors are counted.
     pub fn run(&mut self, script: &Script, duration: Duration) -> Result<Outcome> {
         let mut outcome = Outcome::default();
         let own_cpu_before = own_cpu_ns();
@@ -173,7 +173,7 @@ impl Generator {
                 let sent_ticks = connection.sent_ticks();
                 let progress = connection.skim(&mut self.buffer)?;
                 let Progress::Done(end, packets) = progress else { continue };
-                // One reading ends this request and begins the next.
+                // One clock reading ends this request and begins the next.
                 let now_ticks = clock::now_ticks();
                 outcome.record(clock::ticks_to_ns(now_ticks.saturating_sub(sent_ticks)));
                 let is_odd = script.answer_bytes().is_some_and(|bytes| bytes != end.bytes);
@@ -195,7 +195,7 @@ impl Generator {
     }
 }
 
-/// Waits for events; an error after long silence.
+/// Waits for events; fails after a long time without any.
 fn wait(poller: &Poller, events: &mut Events, idle: Idle) -> Result<()> {
     if idle == Idle::Spin {
         let end_ticks = clock::now_ticks() + clock::duration_to_ticks(SPIN_MAX);
@@ -208,21 +208,21 @@ fn wait(poller: &Poller, events: &mut Events, idle: Idle) -> Result<()> {
     }
     poller.wait(events, Timeout::After(PATIENCE_NS));
     // A signal ends a wait as well, but this process handles none.
-    if events.has_next() { Ok(()) } else { Err("the server is silent".to_owned()) }
+    if events.has_next() { Ok(()) } else { Err("the server does not answer".to_owned()) }
 }
 
 fn index_of(token: u64) -> usize {
     usize::try_from(token).expect("a token is an index")
 }
 
-/// CPU time of the calling thread.
+/// Returns the CPU time of the calling thread.
 fn own_cpu_ns() -> u64 {
     sys::run_times(sys::thread_id()).map_or(0, |times| times.on_cpu_ns)
 }
 
-/// Lets time pass on a thread that has nothing else to do.
+/// Waits on a thread that has nothing else to do.
 pub fn pause(duration: Duration) {
     let Ok(never) = EventFd::new() else { return };
-    // Nobody signals it, so only the deadline ends this.
+    // Nothing signals this descriptor, so only the deadline ends the wait.
     let _ = sys::poll_fd(&never, Direction::Readable, Some(clock::deadline_ns(duration)));
 }

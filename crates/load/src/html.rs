@@ -1,13 +1,13 @@
-//! Reports as one HTML file that needs nothing from outside: tables, and charts as SVG.
+//! Reports as one HTML file without external resources: tables, and charts as SVG.
 
 use std::fmt::Write;
 
-/// What a text is in HTML.
+/// Returns a text escaped for HTML.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A page around a body.
+/// Returns a whole page around `body`.
 pub fn page(title: &str, body: &str) -> String {
     let title = escape(title);
     format!(
@@ -21,11 +21,11 @@ pub fn page(title: &str, body: &str) -> String {
     )
 }
 
-/// A table; the first column is text.
+/// Returns a table; the first column is text, the others are numbers.
 pub fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let mut out = String::from("<table><tr>");
     for head in heads {
-        // Writing to a String can't fail.
+        // Writing to a String cannot fail.
         let _ = write!(out, "<th>{}</th>", escape(head));
     }
     out.push_str("</tr>\n");
@@ -40,34 +40,34 @@ pub fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// How points are shown.
+/// How a series of points is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// A line through them.
+    /// A line through the points.
     Line,
-    /// Dots.
+    /// A dot for each point.
     Dots,
 }
 
-/// Points of one kind.
+/// A named series of points.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What they are.
+    /// Its name in the legend.
     pub name: String,
-    /// How they are shown.
+    /// How the points are drawn.
     pub style: Style,
-    /// Where they are.
+    /// The points: x and y.
     pub points: Vec<(f64, f64)>,
 }
 
-/// A chart with its origin at zero.
+/// A chart whose axes begin at zero.
 #[derive(Clone, Debug)]
 pub struct Chart<'a> {
-    /// What it shows.
+    /// The heading above the chart.
     pub title: &'a str,
-    /// What is along the bottom.
+    /// The label of the horizontal axis.
     pub across: &'a str,
-    /// What it shows of that.
+    /// The series, drawn over each other.
     pub series: Vec<Series>,
 }
 
@@ -80,7 +80,7 @@ const RIGHT: f64 = 14.0;
 const COLORS: [&str; 6] = ["#0969da", "#cf222e", "#1a7f37", "#8250df", "#bc4c00", "#57606a"];
 
 impl Chart<'_> {
-    /// The chart as SVG; nothing if there are no points.
+    /// Returns the chart as SVG; empty if there are no points.
     pub fn svg(&self) -> String {
         let points = || self.series.iter().flat_map(|series| series.points.iter().copied());
         if points().next().is_none() {
@@ -169,7 +169,7 @@ fn put_series(
     );
 }
 
-/// The next number up of 1, 2, 2.5, 4, 5, 8 times a power of ten.
+/// Returns the next larger number of 1, 2, 2.5, 4, 5, 8 times a power of ten.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 1.0;
@@ -179,7 +179,7 @@ fn round_up(value: f64) -> f64 {
     steps.into_iter().map(|step| step * power).find(|end| *end >= value).unwrap_or(value)
 }
 
-/// A number in few characters.
+/// Formats a number in few characters.
 pub fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 1e9 => format!("{}G", trimmed(value / 1e9)),

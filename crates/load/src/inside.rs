@@ -1,31 +1,31 @@
-//! `Inside`: whether a place of T-SQL text is code, comment or quotes, line by line. All that a tool needs
-//! to know of the language in order to find the lines of GO, its own commands, and words to complete.
+//! `Inside`: whether a position in T-SQL text is code, comment or quotes, line by line. Tools need
+//! no more of the language to find GO lines, their own commands, and words to complete.
 
-/// What a line begins in.
+/// The state at the beginning of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inside {
-    /// Statements.
+    /// In code, outside comments and quotes.
     #[default]
     Code,
-    /// A comment, which nests so deep.
+    /// In a block comment; the number is the nesting depth.
     Comment(u32),
-    /// Quotes that end with this character.
+    /// In quotes that this character closes.
     Quotes(char),
 }
 
 impl Inside {
-    /// What the next line begins in.
+    /// Returns the state at the beginning of the next line.
     #[must_use]
     pub fn after(self, line: &str) -> Self {
         self.scan(line).unwrap_or(Self::Code)
     }
 
-    /// Whether the end of this beginning of a line is code: no comment, no quotes.
+    /// Returns whether the end of this beginning of a line is code: no comment, no quotes.
     pub fn is_code_after(self, line: &str) -> bool {
         self.scan(line) == Some(Self::Code)
     }
 
-    /// What the end of a text is in; none in a comment that the line ends.
+    /// Returns the state at the end of a text; `None` in a comment that ends with the line.
     fn scan(mut self, line: &str) -> Option<Self> {
         let mut characters = line.chars().peekable();
         while let Some(character) = characters.next() {
@@ -46,7 +46,7 @@ impl Inside {
                 }
                 (Self::Code, '\'' | '"', _) => Self::Quotes(character),
                 (Self::Code, '[', _) => Self::Quotes(']'),
-                // A doubled quote ends and begins again, which comes to the same.
+                // A doubled quote closes and opens again, which leaves the same state.
                 (Self::Quotes(end), _, _) if character == end => Self::Code,
                 _ => self,
             };
@@ -55,8 +55,8 @@ impl Inside {
     }
 }
 
-/// How often a line of GO sends what is before it, as sqlcmd has it: in any case, with an optional count;
-/// none if it is no such line.
+/// Returns how often a GO line sends the batch before it, as in sqlcmd: in any case, with an
+/// optional count. `None` if it is not a GO line.
 pub fn go_count(line: &str) -> Option<usize> {
     let code = line.split_once("--").map_or(line, |(code, _)| code);
     let code = code.trim_end_matches([';', ' ', '\t', '\r']);

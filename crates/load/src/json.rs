@@ -1,8 +1,8 @@
-//! The little of JSON that reports need.
+//! The parts of JSON output that reports need.
 
 use std::fmt::Write;
 
-/// Returns a text as a string of JSON.
+/// Returns a text as a JSON string.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
@@ -18,7 +18,7 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// Puts commas between items.
+/// Joins items with commas.
 pub fn join(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(",")
 }

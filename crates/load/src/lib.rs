@@ -1,5 +1,5 @@
-//! The load generator: many connections per thread against any TDS server, of which it sees the wire
-//! only.
+//! The load generator: many connections per thread against any TDS server, using only the wire
+//! protocol.
 //!
 //! ```text
 //!   Script (encoded requests) ─► Generator (connections on one epoll) ─► Outcome (latencies, errors)
@@ -7,14 +7,14 @@
 //!   agent::Crew ─► agent::Agent, in other processes ─► their Drivers ─► Tallies, put together
 //! ```
 //!
-//! [`profile`] is a client too: it asks a server's sampler what it sees.
+//! [`profile`] is a client too: it reads a server's sampler.
 //!
-//! The first is for our own benchmark, which stops at the first surprise; `stress` is for any server, and
-//! counts surprises.
+//! [`Generator`] is for our own benchmark and stops at the first unexpected answer; `stress` is for
+//! any server and counts unexpected answers.
 //!
-//! A request is encoded once and sent many times; an answer is skimmed for its end and decoded only
-//! when it is not as long as it should be. What it costs itself is part of every outcome, and
-//! [`echo`] is the bare server against which any other can be compared in the same run.
+//! A request is encoded once and sent many times; of an answer only the end is read, unless its
+//! length is unexpected: then it is decoded. The generator's own CPU time is part of every outcome,
+//! and [`echo`] is the bare server that any other can be compared with in the same run.
 #![forbid(unsafe_code)]
 
 pub mod address;
@@ -45,5 +45,5 @@ pub use outcome::Outcome;
 pub use process::ServerProcess;
 pub use script::Script;
 
-/// What went wrong in words, for the user of a tool.
+/// The result of this crate's functions; an error is a text for the user.
 pub type Result<T, E = String> = std::result::Result<T, E>;

@@ -1,5 +1,5 @@
-//! `Link`: one connection to any TDS server, from the first packet to the last answer, in plain text or
-//! TLS. It never waits: whoever drives it tells it when its socket has something to read or room again.
+//! `Link`: one connection to any TDS server, from the first packet to the last answer, in plain
+//! text or TLS. It never blocks: its driver calls it when the socket is readable or writable.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -18,12 +18,12 @@ use crate::answer::message_bytes;
 use crate::generator::Login;
 use crate::{Answer, tls};
 
-/// The packet size asked for, which is that of .NET's client.
+/// The packet size asked for, the one of .NET's client.
 const PACKET_BYTES: u32 = 8_000;
-/// The bytes of a packet's header.
+/// The length of a packet header.
 const HEADER_BYTES: usize = 8;
 
-/// What of a connection is encrypted.
+/// How much of a connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encrypt {
     /// Nothing, not even the password: for servers on this machine.
@@ -34,23 +34,23 @@ pub enum Encrypt {
     Strict,
 }
 
-/// Whom to connect to, and as whom.
+/// A server, the login for it, and the encryption.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Where the server listens.
+    /// Address and port of the server.
     pub address: SocketAddr,
-    /// Who logs in.
+    /// Login name, password and database.
     pub login: Login,
-    /// What is encrypted.
+    /// How much is encrypted.
     pub encrypt: Encrypt,
 }
 
-/// Why a link is of no further use.
+/// Why a link cannot be used any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The number of the server's error, where it said one.
+    /// The number of the server's error, if it sent one.
     pub number: Option<i32>,
-    /// What went wrong, for the user.
+    /// What went wrong, in words for the user.
     pub text: String,
 }
 
@@ -76,48 +76,48 @@ impl fmt::Display for Fault {
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// What a look at the link brought.
+/// The result of advancing a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing that is whole.
+    /// Nothing complete has arrived.
     Waiting,
-    /// It has logged in and can be asked.
+    /// The login has succeeded; requests may be sent.
     LoggedIn,
     /// The end of an answer; [`Link::answer`] has its packets.
     Answer(FinalDone),
 }
 
-/// How far a link is.
+/// The state of a link.
 #[derive(Debug)]
 enum Phase {
-    /// TLS that TDS runs inside.
+    /// A TLS handshake, with TDS inside TLS.
     OuterHandshake,
     Prelogin,
-    /// TLS inside PRELOGIN packets.
+    /// A TLS handshake inside PRELOGIN packets.
     InnerHandshake(Unwrapper),
     LogIn,
     Ready,
     Busy,
 }
 
-/// One connection.
+/// One connection, from handshake to answers.
 pub struct Link {
     address: SocketAddr,
     socket: Socket,
     phase: Phase,
-    /// Whether a cancel is under way: the answer is over when the server says that it has seen it.
+    /// Whether the request was cancelled: the answer ends when the server acknowledges that.
     cancels: bool,
     login: Vec<u8>,
     encrypt: Encrypt,
     tls: Option<Box<ClientConnection>>,
-    /// What the kernel has not taken yet.
+    /// Bytes that the kernel has not accepted yet.
     unsent: Vec<u8>,
     scanner: DoneScanner,
-    /// The packets of the answer so far, in plain.
+    /// The packets of the answer so far, decrypted.
     held: Vec<u8>,
-    /// Whether an answer that comes in one piece stays in the reader's buffer.
+    /// Whether an answer that arrives in one piece stays in the caller's buffer.
     in_place: bool,
-    /// How many bytes of that buffer the last answer is; 0 if it is held.
+    /// The length of the last answer in that buffer; 0 if it is in `held`.
     placed: usize,
 }
 
@@ -125,15 +125,15 @@ impl Link {
     /// Begins to connect.
     ///
     /// # Errors
-    /// When the address can't be reached at all; all else is said by [`Self::advance`].
+    /// If the address cannot be reached at all; [`Self::advance`] reports all other failures.
     pub fn open(target: &Target) -> Result<Self> {
         Self::open_as(target, "clearway stress")
     }
 
-    /// As [`Self::open`], under the name of another program.
+    /// As [`Self::open`], with another application name.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::open`].
     pub fn open_as(target: &Target, application: &str) -> Result<Self> {
         let refused = |error: io::Error| Fault::new(format!("{}: {error}", target.address));
         let version = match target.encrypt {
@@ -173,18 +173,19 @@ impl Link {
         Ok(link)
     }
 
-    /// The socket, for a poller.
+    /// Returns the socket, for a poller.
     pub fn socket(&self) -> &Socket {
         &self.socket
     }
 
-    /// From now on an answer that comes in one piece is not copied out of the buffer that
-    /// [`Self::advance`] reads into: few look at more than its end.
+    /// From now on, leaves an answer that arrives in one piece in the buffer passed to
+    /// [`Self::advance`] instead of copying it: most callers need only its end.
     pub fn leave_in_place(&mut self) {
         self.in_place = true;
     }
 
-    /// The packets of the last answer, headers included; `buffer` is what [`Self::advance`] had last.
+    /// Returns the packets of the last answer, headers included; `buffer` is the one last passed to
+    /// [`Self::advance`].
     pub fn answer<'a>(&'a self, buffer: &'a [u8]) -> &'a [u8] {
         match self.placed {
             0 => &self.held,
@@ -192,10 +193,10 @@ impl Link {
         }
     }
 
-    /// Sends a request. The link must have logged in, and no answer may be under way.
+    /// Sends a request. The link must have logged in, and no answer may be outstanding.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// If the connection is lost.
     #[inline]
     pub fn ask(&mut self, request: &[u8]) -> Result<()> {
         self.held.clear();
@@ -204,20 +205,20 @@ impl Link {
         self.send(request)
     }
 
-    /// Asks the server to stop what is under way. The answer that comes says that it was.
+    /// Asks the server to cancel the current request. The answer that follows says that it was.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// If the connection is lost.
     pub fn cancel(&mut self) -> Result<()> {
         self.cancels = true;
         self.send(&client::attention())
     }
 
-    /// Sends what there is to send, reads what has come, and says what that makes. `is_over` says that the
-    /// peer has gone, so that nothing else will tell of the end that is behind the last bytes.
+    /// Sends waiting bytes, reads what has arrived, and returns the resulting step. `is_over` means
+    /// that the peer has closed, so that no further event announces the end behind the last bytes.
     ///
     /// # Errors
-    /// When the connection is gone, the login is refused, or the answer is not TDS.
+    /// If the connection is lost, the login is refused, or the answer is not TDS.
     #[inline]
     pub fn advance(&mut self, buffer: &mut [u8], is_over: bool) -> Result<Step> {
         if !self.unsent.is_empty() {
@@ -233,17 +234,18 @@ impl Link {
                 Err(error) => return Err(Fault::new(format!("the connection failed: {error}"))),
             };
             let step = self.take(&buffer[..count])?;
-            // Less than there was room for: the rest will come with an event of its own.
+            // Fewer bytes than there was room for: another event announces the rest.
             if step != Step::Waiting || count < buffer.len() && !is_over {
                 return Ok(step);
             }
         }
     }
 
-    /// As [`Self::advance`], but reads once at most, for those who take the answer while it comes.
+    /// As [`Self::advance`], but reads at most once, for callers that read the answer while it
+    /// arrives.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::advance`].
     pub fn advance_once(&mut self, buffer: &mut [u8]) -> Result<Step> {
         if !self.unsent.is_empty() {
             self.flush()?;
@@ -256,17 +258,17 @@ impl Link {
         }
     }
 
-    /// Takes what has come of the answer under way, packets cut anywhere.
+    /// Moves the received part of the current answer to `into`; packets may be cut anywhere.
     pub fn take_received(&mut self, into: &mut Vec<u8>) {
         into.append(&mut self.held);
     }
 
-    /// Whether something waits for room in the kernel.
+    /// Returns whether bytes wait for room in the kernel.
     pub fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    /// Takes up received bytes.
+    /// Processes bytes that have arrived.
     #[inline]
     fn take(&mut self, bytes: &[u8]) -> Result<Step> {
         match (&self.phase, &self.tls) {
@@ -292,7 +294,7 @@ impl Link {
             Phase::Busy => self.scan(bytes),
             Phase::Prelogin if message_bytes(&self.held).is_some() => self.take_prelogin(),
             Phase::LogIn if message_bytes(&self.held).is_some() => self.take_login(),
-            Phase::Ready => Err(Fault::new("an answer to nothing")),
+            Phase::Ready => Err(Fault::new("an answer without a request")),
             _ => Ok(Step::Waiting),
         }
     }
@@ -303,7 +305,7 @@ impl Link {
             let (used, end) = self.scanner.feed(bytes).map_err(Fault::wire)?;
             let Some(end) = end else { return Ok(Step::Waiting) };
             bytes = &bytes[used..];
-            // What was cancelled may have ended by itself: then that end comes first.
+            // A cancelled request may have ended before the cancel: its own end comes first.
             if self.cancels && !end.status.has(DoneStatus::ATTENTION) {
                 continue;
             }
@@ -373,13 +375,13 @@ impl Link {
         let config = Arc::clone(tls::config(self.encrypt));
         let name = ServerName::from(self.address.ip());
         let mut tls = ClientConnection::new(config, name).map_err(Fault::tls)?;
-        // A request is given to it whole, however long.
+        // A request is passed to TLS whole, however long.
         tls.set_buffer_limit(None);
         self.tls = Some(Box::new(tls));
         Ok(())
     }
 
-    /// Sends what the handshake has to say, in PRELOGIN packets.
+    /// Sends the handshake's outgoing bytes in PRELOGIN packets.
     fn send_flight(&mut self) -> Result<()> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
         let mut flight = Vec::new();
@@ -392,7 +394,7 @@ impl Link {
         self.flush()
     }
 
-    /// Sends what TLS has to say, as it is.
+    /// Sends TLS's outgoing bytes without packets.
     fn send_records(&mut self) -> Result<()> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
         while tls.wants_write() {
@@ -462,7 +464,7 @@ impl Link {
         Ok(())
     }
 
-    /// Gives the kernel what it takes.
+    /// Sends as much as the kernel accepts.
     #[inline]
     fn flush(&mut self) -> Result<()> {
         let sent = self.give(&self.unsent)?;
@@ -470,7 +472,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends until the kernel takes no more; returns how much it took.
+    /// Sends until the kernel accepts no more; returns how many bytes it accepted.
     #[inline]
     fn give(&self, bytes: &[u8]) -> Result<usize> {
         let mut sent = 0;
@@ -485,7 +487,7 @@ impl Link {
     }
 }
 
-/// Whether the end of an answer says that something failed in it.
+/// Returns whether the end of an answer reports a failure.
 pub fn has_failed(end: &FinalDone) -> bool {
     end.status.has(DoneStatus::ERROR)
 }

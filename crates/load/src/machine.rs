@@ -1,8 +1,8 @@
-//! Facts about the machine, without which numbers mean nothing.
+//! Facts about the machine, which a report of measurements needs.
 
 use std::fs;
 
-/// Names and values, in the order in which they are printed: of a machine of which a run uses so many CPUs.
+/// Returns names and values in print order, for a run that uses `cpus` CPUs of the machine.
 pub fn facts(cpus: usize) -> Vec<(&'static str, String)> {
     vec![
         ("date", today()),
@@ -32,7 +32,8 @@ fn today() -> String {
     )
 }
 
-/// The load before the run, and what it means: the run itself keeps two CPUs busy, but comes after.
+/// Returns the load average before the run, with a judgement. The run itself keeps two CPUs busy,
+/// but comes after.
 fn load_average() -> String {
     let text = first_line("/proc/loadavg");
     let minute: f64 = text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0.0);

@@ -1,6 +1,6 @@
-//! What throughput would be on more CPUs than there are, from what a request does to things that are one at a
-//! time. A model, and labelled as one wherever it is shown; docs/decisions/0050-serial-resource-model.md has its
-//! assumptions and its errors.
+//! Predicts throughput on more CPUs than the machine has, from what a request does to serial
+//! resources. A model, and labelled as one wherever it is shown;
+//! docs/decisions/0050-serial-resource-model.md has its assumptions and its errors.
 //!
 //! ```text
 //!   X(N) = min( N / (L + U t (N - 1) / N),  1 / S )
@@ -10,41 +10,41 @@
 //! request, t seconds for a line to come from another CPU, S seconds of the busiest serial resource
 //! per request: its uses times what each of them keeps others out.
 
-/// What a request does to one shared line.
+/// How a request uses one shared cache line.
 #[derive(Clone, Debug)]
 pub struct Serial {
-    /// What the line belongs to.
+    /// Name of the resource that the line belongs to.
     pub name: String,
-    /// Times per request that the line must come from another CPU.
+    /// How often per request the line must be fetched from another CPU.
     pub uses: f64,
-    /// Nanoseconds that each use keeps others out besides the line's way.
+    /// Nanoseconds that each use excludes others, besides the line's transfer.
     pub hold_ns: f64,
 }
 
-/// The work of a request.
+/// The work of one request.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What it is called.
+    /// The request's name in reports.
     pub name: String,
-    /// CPU nanoseconds of a request that waits for nobody.
+    /// CPU nanoseconds of a request when it runs alone.
     pub cpu_ns: f64,
-    /// What it shares.
+    /// The serial resources that it uses.
     pub serials: Vec<Serial>,
 }
 
 /// Fitted to the one-word spinlock of folly's table at 8, 16 and 32 threads of two sockets.
 pub const PUBLISHED_LINE_NS: f64 = 64.0;
-/// The slow end of what is published for two sockets.
+/// The slow end of the published times for two sockets.
 pub const SLOW_LINE_NS: f64 = 100.0;
-/// A pair of lock and unlock moves a one-word lock's line once; an exclusive one's twice, since those
-/// who spin have taken it away again.
+/// A pair of lock and unlock moves a one-word lock's line once; an exclusive lock's line twice,
+/// since spinning threads have taken it away in between.
 pub const ONE_WORD_USES: f64 = 1.0;
-/// See [`ONE_WORD_USES`].
+/// See [`ONE_WORD_USES`]: twice per pair.
 pub const EXCLUSIVE_USES: f64 = 2.0;
-/// A lookup under the exclusive lock.
+/// Nanoseconds of a lookup under the exclusive lock.
 pub const HOLD_NS: f64 = 20.0;
 
-/// Requests per second that the model predicts.
+/// Returns the requests per second that the model predicts.
 pub fn predict(request: &Request, cpus: f64, line_ns: f64) -> f64 {
     let uses: f64 = request.serials.iter().map(|serial| serial.uses).sum();
     let way = uses * line_ns * (cpus - 1.0) / cpus;

@@ -1,4 +1,4 @@
-//! `Outcome`: what a run of load found.
+//! `Outcome`: latencies, errors and costs of a run of load.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use hdrhistogram::Histogram;
 
 use crate::answer::Answer;
 
-/// The longest latency that is told apart: an hour. A longer one counts as an hour.
+/// The longest latency that is recorded exactly: an hour. A longer one counts as an hour.
 const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
-/// Digits of a latency that are exact, from a microsecond up.
+/// Significant digits of a latency, from a microsecond up.
 const DIGITS: u8 = 3;
 
 /// Latencies, errors and costs of a run.
@@ -18,9 +18,9 @@ pub struct Outcome {
     pub latencies: Histogram<u64>,
     /// Errors of the server by their number.
     pub errors: BTreeMap<i32, u64>,
-    /// Answers that were no error and yet not what they must be.
+    /// Answers without an error that differ from the expected one.
     pub wrong_answers: u64,
-    /// The first error or wrong answer, in words.
+    /// Text of the first error or wrong answer.
     pub first_trouble: Option<String>,
     /// How long the run took.
     pub wall_ns: u64,
@@ -42,28 +42,28 @@ impl Default for Outcome {
 }
 
 impl Outcome {
-    /// Answers received, right or wrong.
+    /// Returns the number of answers, right or wrong.
     pub fn requests(&self) -> u64 {
         self.latencies.len()
     }
 
-    /// Answers per second.
+    /// Returns the answers per second.
     #[expect(clippy::cast_precision_loss, reason = "a rate is for readers")]
     pub fn requests_per_second(&self) -> f64 {
         self.requests() as f64 * 1e9 / self.wall_ns.max(1) as f64
     }
 
-    /// The latency that so many of a hundred requests did not exceed, in nanoseconds.
+    /// Returns the latency in nanoseconds that `percent` per cent of the requests did not exceed.
     pub fn percentile_ns(&self, percent: f64) -> u64 {
         self.latencies.value_at_quantile(percent / 100.0)
     }
 
-    /// Answers that were errors or wrong.
+    /// Returns the number of answers that were errors or wrong.
     pub fn troubles(&self) -> u64 {
         self.errors.values().sum::<u64>() + self.wrong_answers
     }
 
-    /// Adds what another run found.
+    /// Adds the outcome of another run.
     pub fn add(&mut self, other: &Self) {
         self.latencies += &other.latencies;
         for (number, count) in &other.errors {
@@ -79,7 +79,7 @@ impl Outcome {
         self.latencies.saturating_record(latency_ns.max(1));
     }
 
-    /// Finds out what is wrong with an answer, and counts it.
+    /// Finds what is wrong with an answer, and counts it.
     #[cold]
     pub(crate) fn count_trouble(&mut self, packets: &[u8]) {
         let answer = Answer::decode(packets);
@@ -98,7 +98,7 @@ impl Outcome {
     }
 }
 
-/// An empty histogram of latencies in nanoseconds.
+/// Returns an empty histogram of latencies in nanoseconds.
 pub(crate) fn latencies() -> Histogram<u64> {
     // Counting from a nanosecond makes the third digit of a microsecond exact as well.
     Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS).expect("the bounds are in order")

@@ -1,16 +1,16 @@
-//! A page of sections in Markdown, each of which another run writes.
+//! Updates one section of a Markdown page whose sections are written by different runs.
 
 use std::path::Path;
 
 use crate::Result;
 
-/// The first line of what follows the part that `make bench` writes.
+/// The line that separates the part that `make bench` writes from the sections of other runs.
 pub const OTHERS: &str = "<!-- sections of other runs -->";
 
-/// Puts a section on the page in the place of the one with the same heading, or behind all others.
+/// Replaces the section with this heading, or appends it behind all others.
 ///
 /// # Errors
-/// If the page can't be written.
+/// If the page cannot be written.
 pub fn put_section(path: &Path, heading: &str, section: &str) -> Result<()> {
     let page = std::fs::read_to_string(path).unwrap_or_default();
     let page = if page.contains(OTHERS) { page } else { format!("{page}\n{OTHERS}\n") };

@@ -1,4 +1,5 @@
-//! `ServerProcess`: a server started as a child, on CPUs of its own, and looked at from outside.
+//! `ServerProcess`: a server started as a child process, perhaps pinned to a CPU, and measured from
+//! outside.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -8,7 +9,7 @@ use sos::{clock, sys};
 
 use crate::Result;
 
-/// What the line ends with that says where a server listens, before the address.
+/// The end of the text before the address in the line that says where a server listens.
 const READY: &str = " is ready: ";
 
 /// A running server, stopped when dropped.
@@ -18,28 +19,28 @@ pub struct ServerProcess {
     ready_ns: u64,
 }
 
-/// Where a child may run.
+/// The CPUs that a child may run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// On every CPU that we may use.
+    /// On every CPU that this process may use.
     Anywhere,
     /// On this CPU; the calling thread is moved to the other one.
     Pinned {
-        /// The child's CPU.
+        /// Index of the child's CPU.
         server_cpu: usize,
-        /// The caller's CPU from then on.
+        /// Index of the caller's CPU from then on.
         client_cpu: usize,
     },
 }
 
 impl ServerProcess {
-    /// Starts a server, gives it `input`, and waits until it says where it listens.
+    /// Starts a server, passes it `input`, and waits for the line with its address.
     pub fn start(mut command: Command, input: &[u8], place: Place) -> Result<Self> {
         if let Place::Pinned { server_cpu, .. } = place {
             // A child inherits the CPUs of the thread that starts it.
             sys::pin_to_cpu(server_cpu).map_err(|error| format!("CPU {server_cpu}: {error}"))?;
         }
-        // Whoever runs it may have taken signals over, and a child would inherit that.
+        // The caller may have blocked signals, and a child would inherit that.
         sys::clear_signal_mask(&mut command);
         let started_ns = clock::monotonic_ns();
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
@@ -47,7 +48,7 @@ impl ServerProcess {
             sys::pin_to_cpu(client_cpu).map_err(|error| format!("CPU {client_cpu}: {error}"))?;
         }
         let child = spawned.map_err(|error| format!("{command:?}: {error}"))?;
-        // From here on its end is this value's, whatever fails.
+        // From here on this value ends the child, whatever fails.
         let mut server = Self { child, address: ([0, 0, 0, 0], 0).into(), ready_ns: 0 };
         server.give(input)?;
         server.address = server.read_address()?;
@@ -71,28 +72,28 @@ impl ServerProcess {
         Err("the server ended before it was ready".to_owned())
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The time from its start to its ready line.
+    /// Returns the time from its start to its ready line.
     pub fn ready_ns(&self) -> u64 {
         self.ready_ns
     }
 
-    /// Its operating system's id.
+    /// Returns its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// CPU time of its threads so far, in user mode and in the kernel.
+    /// Returns the CPU time of its threads so far, user and kernel.
     pub fn cpu_ns(&self) -> Result<u64> {
         sys::process_cpu_ns(self.child.id())
             .map_err(|error| format!("the server has gone: {error}"))
     }
 
-    /// Its memory that is in memory.
+    /// Returns its resident memory.
     pub fn resident_bytes(&self) -> Result<u64> {
         let bytes = sys::process_resident_bytes(self.child.id());
         bytes.map_err(|error| format!("the server has gone: {error}"))

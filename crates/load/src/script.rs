@@ -1,6 +1,7 @@
-//! `Script`: encoded requests, shared out among connections.
+//! `Script`: encoded requests, divided among connections.
 
-/// Requests of one kind: each connection has `per_connection` of its own, and sends them in turn.
+/// Requests of one kind: each connection has `per_connection` different ones and sends them in
+/// turn.
 #[derive(Clone, Debug)]
 pub struct Script {
     requests: Vec<Vec<u8>>,
@@ -9,7 +10,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// Makes a script in which connection `c` sends requests `c * per_connection` and following.
+    /// Makes a script in which connection `c` sends `per_connection` requests, starting at index `c
+    /// * per_connection`.
     ///
     /// # Panics
     /// If there is no request.
@@ -23,24 +25,24 @@ impl Script {
         Self::new(vec![request], 1)
     }
 
-    /// Says how long every answer must be; any other is decoded and counted.
+    /// Sets the length that every answer must have; any other is decoded and counted.
     #[must_use]
     pub fn with_answer_bytes(mut self, bytes: u64) -> Self {
         self.answer_bytes = Some(bytes);
         self
     }
 
-    /// The length that every answer must have, if it is known.
+    /// Returns the length that every answer must have, if it is known.
     pub fn answer_bytes(&self) -> Option<u64> {
         self.answer_bytes
     }
 
-    /// All requests.
+    /// Returns all requests in order.
     pub fn requests(&self) -> &[Vec<u8>] {
         &self.requests
     }
 
-    /// Returns the request that a connection sends in its turn.
+    /// Returns the request that a connection sends at a turn.
     #[inline]
     pub fn request(&self, connection: usize, turn: usize) -> &[u8] {
         let own = connection * self.per_connection + turn % self.per_connection;

@@ -1,4 +1,4 @@
-//! TLS as a load generator does it: it encrypts, and trusts whatever certificate it is shown.
+//! TLS for load generators: encrypts, but accepts any server certificate.
 
 use std::sync::{Arc, OnceLock};
 

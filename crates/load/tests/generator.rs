@@ -1,4 +1,4 @@
-//! The generator against the echo server, whose answers are known.
+//! Tests the generator against the echo server, whose answers are known.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn error(number: i32) -> Vec<u8> {
     [&[0xAA, length[0], length[1]][..], &content].concat()
 }
 
-/// Starts a server that gives this answer to everything, for as long as the test process lives.
+/// Starts a server that gives this answer to every request, for the life of the test process.
 fn serve(answer: Vec<u8>) -> SocketAddr {
     let server = EchoServer::bind(REQUEST_BYTES, answer).expect("a free port");
     let address = server.address();
@@ -105,7 +105,7 @@ fn bytes_that_are_no_answer_end_the_run() {
 #[test]
 fn a_server_that_hangs_up_ends_the_run() {
     let address = serve(packet(&done(0)));
-    // A byte too many, and the echo server closes the connection.
+    // With one byte more than it expects, the echo server closes the connection.
     let script = Script::of_one(vec![7; REQUEST_BYTES + 1]);
     let mut generator = Generator::open(address, 1).expect("connects");
     let said = generator.run(&script, WINDOW).expect_err("it hangs up");

@@ -1,29 +1,30 @@
-//! `Book`: what a connection asks next, and what its answer must be, from what it has asked before.
+//! `Book`: decides a connection's next request, and checks its answer against what the connection
+//! has sent before.
 
 use crate::Result;
 use crate::work::{Ask, COUNTERS, KEYS_EACH, Reply, Work, item, session_item};
 
-/// The cookie of a session that nobody has locked yet.
+/// The cookie of a session that has never been locked.
 pub(crate) const COOKIE_FIRST: i32 = 1;
 
-/// The memory of a connection.
+/// What a connection knows of its keys, sessions and counters.
 pub(crate) struct Book {
     connection: usize,
     turn: usize,
-    /// The version that each of its keys has.
+    /// The current version of each of its keys.
     versions: Vec<u32>,
-    /// The cookie that each of its sessions has.
+    /// The current cookie of each of its sessions.
     cookies: Vec<i32>,
-    /// The session that it has locked.
+    /// The session that it has locked; `None` if there is none.
     locked: Option<usize>,
-    /// The largest sum of each counter that it has seen.
+    /// The largest sum that it has seen of each counter.
     sums: [i64; COUNTERS],
-    /// How often it has added to each counter.
+    /// How often it has incremented each counter.
     added: [i64; COUNTERS],
 }
 
 impl Book {
-    /// That of a connection by its number.
+    /// Makes the book of a connection, given its index.
     pub(crate) fn new(connection: usize) -> Self {
         Self {
             connection,
@@ -36,20 +37,20 @@ impl Book {
         }
     }
 
-    /// Its first key.
+    /// Returns the connection's first key.
     pub(crate) fn first_key(&self) -> usize {
         self.connection * KEYS_EACH
     }
 
-    /// How often it has added to each counter.
+    /// Returns how often it has incremented each counter.
     pub(crate) fn added(&self) -> &[i64; COUNTERS] {
         &self.added
     }
 
-    /// The next request of a kind of work.
+    /// Returns the next request of a kind of work.
     #[inline]
     pub(crate) fn next(&mut self, work: Work) -> Ask {
-        // A session that is locked must be released first, whatever comes.
+        // A locked session must be released first, whatever the work.
         if let Some(own) = self.locked {
             return Ask::Release { key: self.first_key() + own, cookie: self.cookies[own] };
         }
@@ -64,7 +65,7 @@ impl Book {
         }
     }
 
-    /// Checks an answer, and learns from it.
+    /// Checks an answer, and updates the book from it.
     #[inline]
     pub(crate) fn check(&mut self, ask: Ask, reply: &Reply<'_>) -> Result<()> {
         let is_right = match ask {
@@ -97,7 +98,7 @@ impl Book {
     }
 }
 
-/// Says that an answer is wrong.
+/// Returns the message for a wrong answer.
 #[cold]
 pub(crate) fn wrong(ask: Ask, reply: &Reply<'_>) -> String {
     let value = reply.value.as_deref().map(|value| format!("{} bytes", value.len()));
@@ -139,7 +140,7 @@ mod tests {
         book.check(release, &Reply::of_changed(1)).unwrap();
         let ask = book.next(Work::Session);
         assert_eq!(ask, Ask::Lock { key: 1 });
-        assert!(book.check(ask, &locked(9)).is_err(), "a cookie that nobody gave");
+        assert!(book.check(ask, &locked(9)).is_err(), "a cookie that was never given");
     }
 
     #[test]

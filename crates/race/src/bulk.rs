@@ -1,6 +1,7 @@
-//! `Bulk`: work on many rows at once, one statement after the other: Clearway, DuckDB, and TDS servers by address.
+//! `Bulk`: work on many rows, one statement after the other: Clearway, DuckDB, and other TDS
+//! servers.
 //!
-//! Every answer is held against what the rows must give, computed here.
+//! Every answer is compared with the expected one, computed here.
 
 use std::time::Duration;
 
@@ -16,27 +17,27 @@ use crate::peer::{Kind, TdsServer, own_login, start_process, version};
 use crate::process::PeerProcess;
 use crate::run::{Entrant, Race, Settings, as_float, median};
 
-/// What DuckDB is called on the command line and in reports.
+/// DuckDB's name on the command line and in reports.
 pub const DUCKDB: &str = "duckdb";
 /// How long a statement may take.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Rows at most: seven digits of a cross join.
+/// Most rows: seven digits of a cross join.
 pub const ROWS_MAX: u32 = 10_000_000;
 
 /// A kind of work on many rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bulk {
-    /// Rows are copied from a table into a new one that is kept by columns.
+    /// Copies rows from a table into a new columnar one.
     Load,
-    /// Rows of that are filtered and grouped.
+    /// Filters and groups the rows of that table.
     Scan,
 }
 
 impl Bulk {
-    /// Every kind.
+    /// Every kind of such work.
     pub const ALL: [Self; 2] = [Self::Load, Self::Scan];
 
-    /// What it is called on the command line.
+    /// Returns its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Load => "load",
@@ -44,7 +45,7 @@ impl Bulk {
         }
     }
 
-    /// What it is, for a reader.
+    /// Returns its description for a report.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Load => {
@@ -56,40 +57,40 @@ impl Bulk {
         }
     }
 
-    /// The one of a name.
+    /// Returns the kind with this name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|bulk| bulk.name() == name)
     }
 }
 
-/// What one peer did in one kind of work on many rows.
+/// The results of one peer in one kind of work on many rows.
 #[derive(Clone, Debug)]
 pub struct BulkLap {
     /// The kind of work.
     pub bulk: Bulk,
-    /// The peer's name.
+    /// Name of the peer.
     pub name: String,
     /// Rows of each request.
     pub rows: u32,
-    /// Server CPU per request of each turn, in milliseconds, least first; none where nobody can tell.
+    /// Server CPU per request of each turn, in milliseconds, in ascending order; empty if unknown.
     pub cpu_ms: Vec<f64>,
-    /// Time per request of each turn, in milliseconds, least first.
+    /// Time per request of each turn, in milliseconds, in ascending order.
     pub wall_ms: Vec<f64>,
 }
 
 impl BulkLap {
-    /// Rows a second, by the middle turn.
+    /// Returns rows per second in the median turn.
     pub fn rows_per_second(&self) -> f64 {
         f64::from(self.rows) * 1e3 / median(&self.wall_ms).max(f64::MIN_POSITIVE)
     }
 }
 
-/// The columns of a row by its number.
+/// Returns the columns of the row with this number.
 fn row(n: i64) -> [i64; 5] {
     [n, n * 7, n % 1_000, n * 31 % 1_000_003, n / 10]
 }
 
-/// What a load must have brought, and what a scan must say.
+/// Returns the expected result of a load, or of a scan.
 fn expected(bulk: Bulk, rows: u32) -> [i64; 3] {
     let rows = (0..i64::from(rows)).map(row);
     match bulk {
@@ -105,7 +106,7 @@ fn expected(bulk: Bulk, rows: u32) -> [i64; 3] {
     }
 }
 
-/// The statements of a language.
+/// The statements in one SQL dialect.
 struct Texts {
     setup: Vec<String>,
     load: Vec<String>,
@@ -154,7 +155,7 @@ fn duck(rows: u32) -> Texts {
     );
     Texts {
         setup: vec![fill],
-        // What is loaded is compressed by the checkpoint.
+        // The checkpoint compresses the loaded rows.
         load: vec![
             "create or replace table race_load as select a, b, c, d, e from race_rows".to_owned(),
             "checkpoint".to_owned(),
@@ -166,17 +167,17 @@ fn duck(rows: u32) -> Texts {
     }
 }
 
-/// Who is asked.
+/// The connection to a peer.
 enum Way {
-    /// A server that is ours.
+    /// A server that the race has started.
     Own(Asker, PeerProcess),
-    /// A server that runs already; whether it says what CPU it uses.
+    /// A server that was already running; whether it reports its CPU time.
     Joined(Asker, bool),
     DuckDb(DuckDb),
 }
 
 impl Way {
-    /// Runs a statement; the numbers of the first row of its answer.
+    /// Runs a statement; returns the numbers in the first row of its answer.
     fn ask(&mut self, text: &str) -> Result<Vec<i64>> {
         match self {
             Self::Own(asker, _) | Self::Joined(asker, _) => {
@@ -189,7 +190,7 @@ impl Way {
         }
     }
 
-    /// CPU time so far; none if nobody can tell.
+    /// Returns the CPU time so far; `None` if unknown.
     fn cpu_ns(&mut self) -> Result<Option<u64>> {
         match self {
             Self::Own(_, process) => process.cpu_ns().map(Some),
@@ -203,7 +204,7 @@ impl Way {
     }
 }
 
-/// Who races.
+/// A peer in the race, with its results.
 struct Racer {
     name: String,
     way: Way,
@@ -216,12 +217,12 @@ impl Racer {
         for text in std::mem::take(&mut self.texts.setup) {
             self.way.ask(&text)?;
         }
-        // A scan needs what a load makes; and caches and memory are full from then on.
+        // A scan needs the table of a load; the load also fills caches and memory.
         self.request(Bulk::Load, rows)?;
         self.request(Bulk::Scan, rows)
     }
 
-    /// Does the work once and checks what came of it.
+    /// Does the work once and checks the result.
     fn request(&mut self, bulk: Bulk, rows: u32) -> Result<()> {
         let found = match bulk {
             Bulk::Scan => self.way.ask(&self.texts.scan)?,
@@ -235,7 +236,7 @@ impl Racer {
         verify(bulk, rows, &found)
     }
 
-    /// Repeats the work for a time; CPU and time per request, in milliseconds.
+    /// Repeats the work for a time; returns CPU and time per request, in milliseconds.
     fn turn(
         &mut self,
         bulk: Bulk,
@@ -254,7 +255,7 @@ impl Racer {
         let wall_ms = each(clock::monotonic_ns() - begin_ns);
         let cpu = cpu_ns.zip(self.way.cpu_ns()?);
         let cpu_ms = cpu.map(|(before, after)| each(after.saturating_sub(before)));
-        // What the last load left is looked at when the clock stands still.
+        // The result of the last load is checked outside the measured time.
         if bulk == Bulk::Load {
             let found = self.way.ask(&self.texts.check)?;
             verify(bulk, rows, &found)?;
@@ -271,7 +272,7 @@ fn verify(bulk: Bulk, rows: u32, found: &[i64]) -> Result<()> {
     }
 }
 
-/// Races all who can do such work.
+/// Races every peer that supports such work.
 pub(crate) fn race(
     settings: &Settings,
     place: Place,
@@ -340,7 +341,7 @@ fn lap(
     }
 }
 
-/// Starts who is there.
+/// Starts the peers that are available.
 fn gather(
     settings: &Settings,
     place: Place,
@@ -416,7 +417,7 @@ mod tests {
     #[test]
     fn what_must_come_is_computed_from_the_rows() {
         assert_eq!(expected(Bulk::Load, 3), [3, 3, 93]);
-        // Rows 33 to 99 have 31 n above 1,000; each is a group of its own.
+        // Rows 33 to 99 have 31 n above 1,000; each forms a separate group.
         assert_eq!(expected(Bulk::Scan, 100), [67, (33..100).map(|n| n * 7).sum(), 693]);
         assert!(verify(Bulk::Load, 3, &[3, 3, 93]).is_ok());
         assert!(verify(Bulk::Load, 3, &[3, 3]).is_err());

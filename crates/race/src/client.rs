@@ -1,4 +1,5 @@
-//! `Client`: many connections to one peer on the calling thread, each asking again when it has been answered.
+//! `Client`: many connections to one peer on the calling thread, each of which sends its next
+//! request when the previous one is answered.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,48 +18,48 @@ use crate::work::{Ask, COUNTERS, KEYS_EACH, Reply, Work};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Room for what one read brings.
+/// Size of the receive buffer.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Events taken from the kernel at once.
+/// Most events that one wait takes from the kernel.
 const EVENTS_MAX: usize = 256;
-/// How long a spinning client looks before it sleeps after all.
+/// How long a spinning client polls before it sleeps after all.
 const SPIN_MAX: Duration = Duration::from_millis(10);
-/// Answers between two looks at whether the user wants to stop.
+/// Answers between two checks whether the user wants to stop.
 const ANSWERS_BEFORE_LOOK: u64 = 1_024;
 
-/// The name under which we log in.
+/// The application name in our logins.
 const APPLICATION: &str = "clearway race";
 
-/// Where a peer is, and who does what comes before the first request there.
+/// A peer's address, and which code opens its connections.
 #[derive(Clone, Debug)]
 pub(crate) enum Way {
-    /// Its protocol does, in plain text.
+    /// The peer's protocol opens them, in plain text.
     Plain(SocketAddr),
-    /// The load generator's connection to any TDS server does, which can encrypt.
+    /// The load generator's link to any TDS server opens them; it can encrypt.
     Tds(Target),
 }
 
-/// Makes the protocol's side of a new connection.
+/// Makes the protocol state of a new connection.
 pub(crate) type Maker = Box<dyn Fn() -> Box<dyn Protocol>>;
 
-/// How long a turn lasts.
+/// When a turn ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// So long, and then until the answers under way are there.
+    /// After this time, once outstanding answers have arrived.
     Time(Duration),
-    /// So many requests of each connection.
+    /// After this many requests of each connection.
     Count(usize),
 }
 
-/// What a turn found.
+/// The results of a turn.
 pub(crate) struct Turn {
     /// From before a request was sent until its answer was read, in nanoseconds.
     pub(crate) latencies: Histogram<u64>,
-    /// How long it took.
+    /// How long the turn took.
     pub(crate) wall_ns: u64,
 }
 
-/// Connections to one peer.
+/// The connections to one peer.
 pub(crate) struct Client {
     lanes: Vec<Lane>,
     poller: Poller,
@@ -67,7 +68,7 @@ pub(crate) struct Client {
     idle: Idle,
 }
 
-/// One of them.
+/// One connection, with protocol and book.
 struct Lane {
     wire: Wire,
     protocol: Box<dyn Protocol>,
@@ -79,14 +80,15 @@ struct Lane {
     count: usize,
 }
 
-/// A connection's way to its server.
+/// The transport of a connection.
 enum Wire {
     Plain(Socket),
     Tds(Box<Link>),
 }
 
 impl Client {
-    /// Makes the tables on a connection of its own, then opens so many, which must prove that they are served.
+    /// Creates the tables on a separate connection, then opens `connections` connections and checks
+    /// that each is served.
     pub(crate) fn open(way: &Way, make: &Maker, connections: usize, idle: Idle) -> Result<Self> {
         let mut buffer = vec![0; BUFFER_BYTES];
         let mut first = Lane::open(way, make(), 0, &mut buffer)?;
@@ -113,11 +115,11 @@ impl Client {
         self.run(Work::Set, Until::Count(KEYS_EACH), &|| false).map(drop)
     }
 
-    /// Proves on one session that a lock keeps others out, and that only its cookie opens it.
+    /// Checks on one session that a lock excludes others, and that only its cookie releases it.
     pub(crate) fn prove_lock(&mut self) -> Result<()> {
         let Self { lanes, buffer, .. } = self;
         let [first, .., second] = &mut lanes[..] else {
-            return Err("there are not two connections".to_owned());
+            return Err("fewer than two connections".to_owned());
         };
         let mut expect = |lane: &mut Lane, ask: Ask, is_right: &dyn Fn(&Reply<'_>) -> bool| {
             let answer = lane.ask_once(ask, buffer)?;
@@ -142,7 +144,8 @@ impl Client {
         first.book.check(release, &Reply::of_changed(1))
     }
 
-    /// Proves that every key has the value it was given last, and every counter the sum of all that was added.
+    /// Checks that every key has the value last written, and every counter the sum of all
+    /// increments.
     pub(crate) fn prove(&mut self) -> Result<()> {
         self.run(Work::Get, Until::Count(KEYS_EACH), &|| false)?;
         let mut added = [0; COUNTERS];
@@ -156,7 +159,7 @@ impl Client {
             let reply = lane.protocol.read(ask, &answer)?;
             if reply.number != Some(added + 1) {
                 return Err(format!(
-                    "{added} additions were acknowledged, but: {}",
+                    "{added} increments were acknowledged, but: {}",
                     wrong(ask, &reply)
                 ));
             }
@@ -165,7 +168,7 @@ impl Client {
         Ok(())
     }
 
-    /// Takes away what was made.
+    /// Removes what was created.
     pub(crate) fn tear_down(&mut self) -> Result<()> {
         let Some(lane) = self.lanes.first_mut() else { return Ok(()) };
         for request in lane.protocol.teardown() {
@@ -175,7 +178,7 @@ impl Client {
         Ok(())
     }
 
-    /// Keeps every connection busy with one kind of work. The first answer that is wrong ends it.
+    /// Keeps every connection busy with one kind of work. Ends at the first wrong answer.
     pub(crate) fn run(
         &mut self,
         work: Work,
@@ -201,7 +204,7 @@ impl Client {
                 if !lane.receive(buffer)? {
                     continue;
                 }
-                // One reading ends this request and begins the next.
+                // One clock reading ends this request and begins the next.
                 let now_ticks = clock::now_ticks();
                 let ns = clock::ticks_to_ns(now_ticks.saturating_sub(lane.sent_ticks));
                 latencies.saturating_record(ns.max(1));
@@ -222,7 +225,7 @@ impl Client {
 }
 
 impl Lane {
-    /// Connects and does what the protocol begins with.
+    /// Connects and runs the protocol's opening.
     fn open(
         way: &Way,
         protocol: Box<dyn Protocol>,
@@ -265,7 +268,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Asks outside of turns, and returns the answer.
+    /// Sends a request outside of turns, and returns the answer.
     fn ask_once(&mut self, ask: Ask, buffer: &mut [u8]) -> Result<Vec<u8>> {
         let mut request = Vec::new();
         self.protocol.put(ask, &mut request);
@@ -293,7 +296,7 @@ impl Lane {
         self.wire.send(&self.request, buffer)
     }
 
-    /// Reads on; whether the answer is whole.
+    /// Reads; returns whether the answer is whole.
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> Result<bool> {
         let socket = match &mut self.wire {
@@ -318,7 +321,7 @@ impl Lane {
             match self.protocol.answer_bytes(&self.received)? {
                 Some(bytes) if bytes == self.received.len() => return Ok(true),
                 Some(_) => return Err("more than one answer".to_owned()),
-                // The rest will come with an event of its own.
+                // Another event announces the rest.
                 None if count < buffer.len() => return Ok(false),
                 None => {}
             }
@@ -332,7 +335,7 @@ impl Lane {
     }
 }
 
-/// An empty histogram: three digits, from a nanosecond to an hour.
+/// Returns an empty histogram: three digits, from a nanosecond to an hour.
 pub(crate) fn new_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("the bounds are in order")
 }
@@ -345,7 +348,7 @@ impl Wire {
         }
     }
 
-    /// Sends all of a request.
+    /// Sends a whole request.
     #[inline]
     fn send(&mut self, request: &[u8], buffer: &mut [u8]) -> Result<()> {
         let link = match self {
@@ -355,7 +358,7 @@ impl Wire {
         link.ask(request).map_err(|fault| fault.text)?;
         while link.has_unsent() {
             wait_for(link.socket(), Direction::Writable)?;
-            // Nothing can come before the request is whole, but what is left is sent.
+            // No answer can arrive before the request is whole; this sends the rest.
             link.advance_once(buffer).map_err(|fault| fault.text)?;
         }
         Ok(())
@@ -369,14 +372,14 @@ fn log_in(target: &Target, buffer: &mut [u8]) -> Result<Link> {
     wait_for(link.socket(), Direction::Writable)?;
     while link.advance(buffer, false).map_err(|fault| fault.text)? != Step::LoggedIn {
         if clock::monotonic_ns() > end_ns {
-            return Err("the login takes too long".to_owned());
+            return Err("the login took too long".to_owned());
         }
         wait_for(link.socket(), Direction::Readable)?;
     }
     Ok(link)
 }
 
-/// Sends all of a request.
+/// Sends a whole request.
 #[inline]
 fn send(socket: &Socket, mut rest: &[u8]) -> Result<()> {
     while !rest.is_empty() {
@@ -395,11 +398,11 @@ fn wait_for(socket: &Socket, direction: Direction) -> Result<()> {
     let ready = poll_fd(socket, direction, Some(clock::deadline_ns(PATIENCE)));
     match ready.map_err(|error| format!("poll: {error}"))? {
         true => Ok(()),
-        false => Err("the server is silent".to_owned()),
+        false => Err("the server does not answer".to_owned()),
     }
 }
 
-/// Waits for events; an error after long silence.
+/// Waits for events; fails after a long time without any.
 fn wait(poller: &Poller, events: &mut Events, idle: Idle) -> Result<()> {
     if idle == Idle::Spin {
         let end_ticks = clock::now_ticks() + clock::duration_to_ticks(SPIN_MAX);
@@ -412,5 +415,5 @@ fn wait(poller: &Poller, events: &mut Events, idle: Idle) -> Result<()> {
     }
     let patience_ns = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
     poller.wait(events, Timeout::After(patience_ns));
-    if events.has_next() { Ok(()) } else { Err("the server is silent".to_owned()) }
+    if events.has_next() { Ok(()) } else { Err("the server does not answer".to_owned()) }
 }

@@ -1,4 +1,4 @@
-//! `DuckDb`: DuckDB inside a Python of its own, asked a statement at a time over pipes.
+//! `DuckDb`: DuckDB in a separate Python process, which gets one statement at a time over pipes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -14,12 +14,12 @@ use crate::Result;
 use crate::peer::program;
 use crate::process::spawn;
 
-/// What it runs.
+/// The Python program that it runs.
 const PROGRAM: &str = include_str!("bulk.py");
-/// Where `make race-setup` and tests/setup.sh put a Python with packages.
+/// The Python that `make race-setup` and tests/setup.sh install, with packages.
 const OWN_PYTHON: &str = ".venv/bin/python";
 
-/// A running one, ended when dropped.
+/// A running DuckDB process, ended when dropped.
 pub(crate) struct DuckDb {
     child: Child,
     stdin: ChildStdin,
@@ -29,7 +29,7 @@ pub(crate) struct DuckDb {
 }
 
 impl DuckDb {
-    /// Starts it; none if no Python here has it.
+    /// Starts it; `None` if no Python on this machine has DuckDB.
     pub(crate) fn start(place: Place, patience: Duration) -> Result<Option<Self>> {
         let own = Some(PathBuf::from(OWN_PYTHON)).filter(|path| path.exists());
         for python in own.into_iter().chain(program("python3")) {
@@ -47,7 +47,7 @@ impl DuckDb {
                 version: String::new(),
                 command: format!("{} -c 'import duckdb ..'", python.display()),
             };
-            // One without DuckDB ends before it says anything.
+            // A Python without DuckDB ends before it prints anything.
             if let Some(version) = duckdb.line(patience)? {
                 duckdb.version = format!("DuckDB {version}");
                 return Ok(Some(duckdb));
@@ -64,7 +64,7 @@ impl DuckDb {
         &self.command
     }
 
-    /// Runs a statement; the numbers of the first row of its answer.
+    /// Runs a statement; returns the numbers in the first row of its answer.
     pub(crate) fn ask(&mut self, text: &str, patience: Duration) -> Result<Vec<i64>> {
         let sent = writeln!(self.stdin, "{text}").and_then(|()| self.stdin.flush());
         sent.map_err(|error| format!("DuckDB has gone: {error}"))?;
@@ -75,9 +75,9 @@ impl DuckDb {
         }
     }
 
-    /// The next line; none if it has ended.
+    /// Reads the next line; `None` if the process has ended.
     fn line(&mut self, patience: Duration) -> Result<Option<String>> {
-        // Each answer is one line, so that nothing is left in the buffer before it.
+        // Each answer is one line, so the buffer is empty before it.
         let is_there =
             poll_fd(self.stdout.get_ref(), Direction::Readable, Some(clock::deadline_ns(patience)));
         if !is_there.map_err(|error| format!("poll: {error}"))? {
@@ -88,7 +88,7 @@ impl DuckDb {
         Ok((count > 0).then(|| line.trim_end().to_owned()))
     }
 
-    /// CPU time so far.
+    /// Returns the CPU time so far.
     pub(crate) fn cpu_ns(&self) -> Result<u64> {
         sys::process_clock_ns(self.child.id()).map_err(|error| format!("DuckDB has gone: {error}"))
     }

@@ -1,5 +1,5 @@
-//! `clearway race`: the same logical work on Clearway and on every peer found on this machine, in turns, by one
-//! client of our own.
+//! `clearway race`: the same logical work on Clearway and on every peer found on this machine, in
+//! turns, by one client.
 //!
 //! ```text
 //!   peer::find ─► PeerProcess (own folder, port, CPU) ─┐
@@ -7,9 +7,10 @@
 //!           Protocol: that as bytes of one server ─────┘
 //! ```
 //!
-//! Work on many rows at once (`bulk`) is between Clearway, DuckDB and TDS servers: one statement at a time.
+//! Work on many rows at once (`bulk`) runs on Clearway, DuckDB and TDS servers, one statement at a
+//! time.
 //!
-//! docs/race.md says what is the same for all of them, and what is not.
+//! docs/race.md describes what is the same for all of them, and what is not.
 #![forbid(unsafe_code)]
 
 mod book;
@@ -32,5 +33,5 @@ pub use work::Work;
 /// The heading of the section that [`section`] writes.
 pub const HEADING: &str = "## Race against peers";
 
-/// What went wrong in words, for the user of a tool.
+/// The result of this crate's functions; an error is a text for the user.
 pub(crate) type Result<T, E = String> = std::result::Result<T, E>;

@@ -1,4 +1,5 @@
-//! `Peer`: who races. Finds the programs on this machine, and starts each with settings that keep all data in memory.
+//! `Peer`: a server in the race. Finds the programs on this machine, and starts each with settings
+//! that keep all data in memory.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -28,11 +29,11 @@ use crate::work::{CONNECTIONS, Work};
 /// The password of a server that lives as long as the race and listens on this machine alone.
 const PASSWORD: &str = "Race-Secret-Word1";
 const PASSWORD_VARIABLE: &str = "CLEARWAY_SA_PASSWORD";
-/// Memory that each may use for data, where it must be said.
+/// Memory for data, in MB, for servers that need a limit.
 const MEMORY_MB: u32 = 256;
-/// How long a server that listens may go on starting, and a question to a server may take.
+/// How long a listening server may take to accept logins, and to answer a query.
 const READY_MAX: Duration = Duration::from_secs(60);
-/// How often it is tried to start a server.
+/// How often starting a server is attempted.
 const STARTS_MAX: u32 = 2;
 const PATIENCE: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(100);
@@ -46,7 +47,7 @@ pub enum Kind {
     Postgres,
     /// Redis, without snapshots and without its log.
     Redis,
-    /// memcached.
+    /// memcached, the in-memory cache.
     Memcached,
     /// MariaDB, with tables of its MEMORY engine.
     MariaDb,
@@ -57,7 +58,7 @@ impl Kind {
     pub const ALL: [Self; 5] =
         [Self::Clearway, Self::Postgres, Self::MariaDb, Self::Redis, Self::Memcached];
 
-    /// What it is called on the command line.
+    /// Returns its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Clearway => "clearway",
@@ -68,12 +69,12 @@ impl Kind {
         }
     }
 
-    /// The one of a name.
+    /// Returns the kind with this name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether it can do a kind of work, and why not.
+    /// Fails if it cannot do a kind of work, with the reason.
     pub(crate) fn races(self, work: Work) -> Result<()> {
         match (self, work) {
             (Self::Memcached, Work::Session) => {
@@ -94,7 +95,7 @@ impl Kind {
         }
     }
 
-    /// Its settings that matter, in words.
+    /// Returns its important settings, in words.
     const fn settings(self) -> &'static str {
         match self {
             Self::Clearway => "as it comes; data lives in memory; procedures called by RPC",
@@ -113,7 +114,7 @@ impl Kind {
         }
     }
 
-    /// Where it is on this machine. `clearway` is the path of our own program.
+    /// Returns its path on this machine. `clearway` is the path of our own program.
     pub(crate) fn find(self, clearway: &Path) -> Option<PathBuf> {
         match self {
             Self::Clearway => Some(clearway.to_owned()),
@@ -122,44 +123,45 @@ impl Kind {
     }
 }
 
-/// A server that speaks TDS, runs already, here or elsewhere, and is raced as it is.
+/// A TDS server, here or elsewhere, that is already running and is raced as it is.
 #[derive(Clone, Debug)]
 pub struct TdsServer {
-    /// Where it listens, and who logs in.
+    /// Its address, login and encryption.
     pub target: Target,
 }
 
-/// Who says how much CPU a server has used.
+/// The source of a server's CPU time.
 enum Books {
-    /// The kernel, of a server that is ours.
+    /// The kernel, for a server that the race has started.
     Kernel(PeerProcess),
     /// The server itself, by sys.dm_os_sys_info.
     Server(Asker),
-    /// Nobody: it is on another machine, or does not say.
+    /// None: it is on another machine, or does not report it.
     Nobody,
 }
 
-/// A server that takes part.
+/// A server that takes part, with its client.
 pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) kind: Option<Kind>,
     pub(crate) version: String,
     pub(crate) command: String,
     pub(crate) settings: String,
-    // Connections end before the server does.
+    // Dropped first: connections end before the server does.
     pub(crate) client: Client,
     books: Books,
 }
 
 impl Peer {
-    /// Starts a server of a kind, makes what the work needs, and proves that it keeps what it is given.
+    /// Starts a server of a kind, creates what the work needs, and checks that it keeps the values
+    /// it is given.
     pub(crate) fn start(kind: Kind, program: &Path, place: Place, idle: Idle) -> Result<Self> {
         let (shown, process) = start_process(kind, program, place)?;
         let make = maker(kind);
         let way = Way::Plain(process.address());
         let end_ns = clock::deadline_ns(READY_MAX);
         let client = loop {
-            // Some listen before they let anybody in.
+            // Some servers listen before they accept logins.
             match Client::open(&way, &make, CONNECTIONS, idle) {
                 Err(why) if why.contains("57P03") && clock::monotonic_ns() < end_ns => {
                     load::pause(STEP);
@@ -178,7 +180,7 @@ impl Peer {
         })
     }
 
-    /// Joins a server that runs already.
+    /// Connects to a server that is already running.
     pub(crate) fn join(server: &TdsServer, idle: Idle) -> Result<Self> {
         let target = &server.target;
         let mut asker = Asker::connect(target, PATIENCE)?;
@@ -187,10 +189,7 @@ impl Peer {
             answer.rows().first().and_then(|row| row.first()?.as_text(Collation::default()));
         let (books, cpu) = match Counters::read(&mut asker).cpu_ms() {
             Some(_) => (Books::Server(asker), "CPU by its sys.dm_os_sys_info"),
-            None => (
-                Books::Nobody,
-                "it does not say what CPU it uses, so that there is no figure of it",
-            ),
+            None => (Books::Nobody, "it does not report its CPU time, so there is no figure"),
         };
         let encrypted = match target.encrypt {
             Encrypt::Off => "in plain text",
@@ -199,7 +198,7 @@ impl Peer {
         };
         let near = match target.address.ip().is_loopback() {
             true => "on this machine",
-            false => "elsewhere, so that the network is in its latencies",
+            false => "on another machine: latencies include the network",
         };
         let login = target.login.clone();
         let make: Maker = Box::new(move || Box::new(Tds::new(login.clone())));
@@ -207,32 +206,32 @@ impl Peer {
             name: format!("tds {}", target.address),
             kind: None,
             version: version.unwrap_or_default().lines().next().unwrap_or("unknown").to_owned(),
-            command: "not started by us, so not pinned either".to_owned(),
-            settings: format!("{near}, {encrypted}; what it keeps on disk we do not know; {cpu}"),
+            command: "already running, so not pinned to a CPU".to_owned(),
+            settings: format!("{near}, {encrypted}; its use of the disk is unknown; {cpu}"),
             client: Client::open(&Way::Tds(target.clone()), &make, CONNECTIONS, idle)?,
             books,
         })
     }
 
-    /// Whether it can do a kind of work, and why not.
+    /// Fails if it cannot do a kind of work, with the reason.
     pub(crate) fn races(&self, work: Work) -> Result<()> {
         self.kind.map_or(Ok(()), |kind| kind.races(work))
     }
 
-    /// CPU time of the server so far; none if nobody can tell.
+    /// Returns the server's CPU time so far; `None` if there is no source.
     pub(crate) fn cpu_ns(&mut self) -> Result<Option<u64>> {
         match &mut self.books {
             Books::Kernel(process) => process.cpu_ns().map(Some),
             Books::Server(asker) => {
                 let ms = Counters::read(asker).cpu_ms().and_then(|ms| u64::try_from(ms).ok());
-                Ok(Some(ms.ok_or("the server does not say what CPU it has used")? * 1_000_000))
+                Ok(Some(ms.ok_or("the server does not report its CPU time")? * 1_000_000))
             }
             Books::Nobody => Ok(None),
         }
     }
 }
 
-/// Starts a server of a kind; how that was done, and the server.
+/// Starts a server of a kind; returns the command as text, and the server.
 pub(crate) fn start_process(
     kind: Kind,
     program: &Path,
@@ -246,14 +245,14 @@ pub(crate) fn start_process(
         let (command, stop) = command(kind, program, &folder, port)?;
         let shown = shown(&command, folder.path());
         match PeerProcess::start(command, folder, port, stop, place) {
-            // Somebody else may have taken the port since.
+            // Another process may have taken the port in the meantime.
             Err(_) if tries_left > 0 => {}
             started => return started.map(|process| (shown, process)),
         }
     }
 }
 
-/// Who logs in to a Clearway that is ours.
+/// Returns the login for a Clearway that the race has started.
 pub(crate) fn own_login() -> Login {
     Login { user: "sa".to_owned(), password: PASSWORD.to_owned(), database: String::new() }
 }
@@ -268,21 +267,21 @@ fn maker(kind: Kind) -> Maker {
     }
 }
 
-/// The command that serves, and the signal that ends it in order.
+/// Returns the command that serves, and the signal that ends it in order.
 fn command(kind: Kind, program: &Path, folder: &Folder, port: u16) -> Result<(Command, Stop)> {
     let mut command = Command::new(program);
     let port = port.to_string();
     let memory = format!("{MEMORY_MB}mb");
     match kind {
         Kind::Clearway => {
-            // As whoever we are: our program may lie where nobody else may look.
+            // As the current user: our program may be in a folder that others cannot enter.
             command.args(["serve", "--port", &port, "--schedulers", "1"]);
             command.env(PASSWORD_VARIABLE, PASSWORD);
             return Ok((command, Stop::Terminate));
         }
         Kind::Postgres => {
             let data = folder.path().join("data");
-            // Its companions are beside what a link leads to.
+            // Its helper programs are beside the file that a link points to.
             let home = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
             let mut make = Command::new(home.with_file_name("initdb"));
             make.arg("-D").arg(&data).args(["-U", postgres::USER, "-A", "trust", "-E", "UTF8"]);
@@ -333,7 +332,7 @@ fn command(kind: Kind, program: &Path, folder: &Folder, port: u16) -> Result<(Co
     Ok((command, if kind == Kind::Postgres { Stop::Interrupt } else { Stop::Terminate }))
 }
 
-/// An option whose value is a path.
+/// Returns an option whose value is a path.
 fn path_option(name: &str, path: &Path) -> std::ffi::OsString {
     let mut option = std::ffi::OsString::from(name);
     option.push("=");
@@ -341,7 +340,7 @@ fn path_option(name: &str, path: &Path) -> std::ffi::OsString {
     option
 }
 
-/// A command as one would type it, with FOLDER for the folder that is made for one run.
+/// Returns a command as one would type it, with FOLDER for the temporary folder.
 fn shown(command: &Command, folder: &Path) -> String {
     let folder = folder.to_string_lossy();
     let name = Path::new(command.get_program()).file_name().unwrap_or_default();
@@ -354,14 +353,14 @@ fn shown(command: &Command, folder: &Path) -> String {
     text
 }
 
-/// The first line of what a program says of its version.
+/// Returns the first line of a program's version output.
 pub(crate) fn version(program: &Path) -> String {
     let output = Command::new(program).arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     text.ok().and_then(|text| text.lines().next().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Finds a program where programs are: along PATH, and where Debian has servers.
+/// Finds a program along PATH, and where Debian installs servers.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"].map(PathBuf::from);
@@ -370,7 +369,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     folders.into_iter().map(|folder| folder.join(name)).find(|file| can_run(file))
 }
 
-/// The folders of Debian's PostgreSQL, newest first.
+/// Returns the folders of Debian's PostgreSQL versions, newest first.
 fn postgres_folders() -> Vec<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let number = |entry: &fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();

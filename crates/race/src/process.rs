@@ -1,5 +1,5 @@
-//! `PeerProcess`: a server that is ours from its first file to its last: started in a folder and a process group of
-//! its own, on a free port of this machine, on a CPU of its own; ended and removed when dropped.
+//! `PeerProcess`: a server that the race starts and owns: in its own folder, process group, free
+//! port and CPU; ended and removed when dropped.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,27 +15,27 @@ use sos::{clock, sys};
 
 use crate::Result;
 
-/// How long a server may take to listen, and to end when it is asked to.
+/// How long a server may take to listen, and to end after a signal.
 const START_MAX: Duration = Duration::from_secs(60);
 const STOP_MAX: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(20);
-/// Whom servers run as that refuse root, or should not be it.
+/// The user for servers that refuse to run as root, or should not.
 const USER: &str = "nobody";
 const LOG: &str = "race.log";
 
-/// A temporary folder, removed with all that is in it when dropped.
+/// A temporary folder, removed with its content when dropped.
 pub(crate) struct Folder {
     path: PathBuf,
-    /// User and group of whoever works in it; none for ourselves.
+    /// User and group that own the folder; `None` for the current user.
     owner: Option<(u32, u32)>,
 }
 
 impl Folder {
-    /// Makes one for a peer.
+    /// Makes a folder for a peer.
     pub(crate) fn new(name: &str) -> Result<Self> {
         let path = temporary().join(format!("clearway-race-{}-{name}", std::process::id()));
         let failed = |error| format!("{}: {error}", path.display());
-        // One that is left of an earlier process with our number is nobody's.
+        // A folder left by an earlier process with the same id is not in use.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir(&path).map_err(failed)?;
         let owner = if is_root(&path) { user_ids(USER) } else { None };
@@ -51,7 +51,7 @@ impl Folder {
         &self.path
     }
 
-    /// Makes a command run here, as the owner and with nobody's settings.
+    /// Makes a command run in the folder, as its owner and without the environment of ours.
     pub(crate) fn own(&self, command: &mut Command) {
         command.current_dir(&self.path).env("HOME", &self.path).stdin(Stdio::null());
         if let Some((user, group)) = self.owner {
@@ -74,12 +74,13 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Nothing can be done about what can't be removed; it is in the folder for what is temporary.
+        // If it cannot be removed it stays in the folder for temporary files.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// The folder for what is temporary; where others may not enter that, the usual one.
+/// Returns the folder for temporary files; if other users may not enter that, the system's usual
+/// one.
 fn temporary() -> PathBuf {
     const ENTER: u32 = 0o001;
     let own = std::env::temp_dir();
@@ -88,12 +89,12 @@ fn temporary() -> PathBuf {
     if own.ancestors().all(may_enter) { own } else { PathBuf::from("/tmp") }
 }
 
-/// Whether what we make belongs to root.
+/// Returns whether a file that we make belongs to root.
 fn is_root(made: &Path) -> bool {
     fs::metadata(made).is_ok_and(|facts| facts.uid() == 0)
 }
 
-/// User and group of a name, from the list of users.
+/// Returns user and group of a name, from the list of users.
 fn user_ids(name: &str) -> Option<(u32, u32)> {
     let users = fs::read_to_string("/etc/passwd").ok()?;
     let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
@@ -101,14 +102,14 @@ fn user_ids(name: &str) -> Option<(u32, u32)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// A port of this machine that nobody listens on.
+/// Returns a port of this machine on which no process listens.
 pub(crate) fn free_port() -> Result<u16> {
     let listener = Listener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
     let address = listener.and_then(|listener| listener.local_address());
     address.map(|address| address.port()).map_err(|error| format!("a free port: {error}"))
 }
 
-/// A running server.
+/// A running server, ended when dropped.
 pub(crate) struct PeerProcess {
     child: Child,
     address: SocketAddr,
@@ -117,7 +118,7 @@ pub(crate) struct PeerProcess {
 }
 
 impl PeerProcess {
-    /// Starts a server and waits until it listens. `stop` ends it in order.
+    /// Starts a server and waits until it listens. `stop` is the signal for an orderly end.
     pub(crate) fn start(
         mut command: Command,
         folder: Folder,
@@ -127,12 +128,12 @@ impl PeerProcess {
     ) -> Result<Self> {
         let log = File::create(folder.path.join(LOG)).map_err(|error| format!("{LOG}: {error}"))?;
         let same = log.try_clone().map_err(|error| format!("{LOG}: {error}"))?;
-        // In a group of its own a Ctrl-C is ours alone, and we end it in order.
+        // In its own process group a Ctrl-C reaches only us, and we end it in order.
         command.stdin(Stdio::null()).stdout(log).stderr(same).process_group(0);
         sys::clear_signal_mask(&mut command);
         let child = spawn(&mut command, place)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        // From here on its end is this value's, whatever fails.
+        // From here on this value ends the child, whatever fails.
         let mut peer = Self { child, address, stop, folder };
         let end_ns = clock::deadline_ns(START_MAX);
         while !peer.listens()? {
@@ -148,7 +149,7 @@ impl PeerProcess {
         self.address
     }
 
-    /// Whether it is this server that listens on its port; an error if it has ended.
+    /// Returns whether this server is the one listening on its port; fails if it has ended.
     fn listens(&mut self) -> Result<bool> {
         if let Ok(Some(status)) = self.child.try_wait() {
             return Err(format!("it ended at once, {status}: {}", self.last_words()));
@@ -157,7 +158,8 @@ impl PeerProcess {
         let processes = tree(self.child.id());
         match processes.iter().any(|process| holds(process.id, &socket)) {
             true => Ok(true),
-            // It may be between fork and exec; if somebody else has the port, it will say so and end.
+            // The child may be between fork and exec; if another process has the port, the child
+            // will report it and end.
             false => Ok(false),
         }
     }
@@ -167,11 +169,11 @@ impl PeerProcess {
         last_line(&text)
     }
 
-    /// CPU time of all its processes so far, of those that have ended too.
+    /// Returns the CPU time of all its processes so far, ended ones included.
     pub(crate) fn cpu_ns(&self) -> Result<u64> {
         let ticks = sys::kernel_ticks_per_second().max(1);
         let sum = tree(self.child.id()).into_iter().map(|process| {
-            // One that has ended just now is in its parent's books from then on.
+            // A process that has just ended is now in its parent's count.
             let own = sys::process_clock_ns(process.id).unwrap_or(0);
             own + process.ended_ticks * (1_000_000_000 / ticks)
         });
@@ -183,13 +185,13 @@ impl PeerProcess {
 impl Drop for PeerProcess {
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
-            // It may end by itself just now.
+            // It may be ending already.
             let _ = sys::ask_to_stop(self.child.id(), self.stop);
         }
         let end_ns = clock::deadline_ns(STOP_MAX);
         while matches!(self.child.try_wait(), Ok(None)) {
             if clock::monotonic_ns() > end_ns {
-                // It is still our child, so its number is still its own.
+                // It is still our child, so its id has not been reused.
                 let _ = sys::kill_group(self.child.id());
                 let _ = self.child.wait();
                 return;
@@ -214,24 +216,24 @@ pub(crate) fn spawn(command: &mut Command, place: Place) -> Result<Child> {
 
 fn last_line(text: &str) -> String {
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
-    line.unwrap_or("it says nothing").trim().to_owned()
+    line.unwrap_or("it has no output").trim().to_owned()
 }
 
-/// A process of a tree.
+/// A process of a process tree.
 struct Process {
     id: u32,
     /// CPU time of its children that have ended, in ticks of the kernel's clock.
     ended_ticks: u64,
 }
 
-/// A process and those it has started, and they.
+/// Returns a process with all its descendants.
 fn tree(root: u32) -> Vec<Process> {
     let mut all = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
         };
-        // It may have ended since.
+        // The process may have ended in between.
         let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         if let Some((parent, ended_ticks)) = parent_and_ended(&stat) {
             all.push((parent, Process { id, ended_ticks }));
@@ -251,15 +253,15 @@ fn tree(root: u32) -> Vec<Process> {
     found
 }
 
-/// The parent's id and the CPU time of ended children: fields 4, 16 and 17 of `stat`.
+/// Returns the parent's id and the CPU time of ended children: fields 4, 16 and 17 of `stat`.
 fn parent_and_ended(stat: &str) -> Option<(u32, u64)> {
-    // The name may itself have brackets and blanks.
+    // The name may contain brackets and blanks.
     let fields: Vec<_> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
     Some((fields.get(1)?.parse().ok()?, ticks(13)? + ticks(14)?))
 }
 
-/// The kernel's number of the socket that listens on a port of this machine.
+/// Returns the kernel's number of the socket that listens on a port of this machine.
 fn listening_socket(port: u16) -> Option<String> {
     const LISTENS: &str = "0A";
     let wanted = format!(":{port:04X}");
@@ -271,7 +273,7 @@ fn listening_socket(port: u16) -> Option<String> {
     })
 }
 
-/// Whether a process has a socket open.
+/// Returns whether a process has a socket open.
 fn holds(process: u32, socket: &str) -> bool {
     let Ok(files) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
     files.flatten().any(|file| {

@@ -1,4 +1,4 @@
-//! Races as text, as JSON, and as a section of a page.
+//! A race's results as text, as JSON, and as a section of a page.
 
 use std::fmt::Write;
 
@@ -8,17 +8,17 @@ use crate::bulk::{self, Bulk, BulkLap};
 use crate::run::{Lap, Race, as_float, median};
 use crate::work::Work;
 
-/// What a figure's columns are called.
+/// The heads of the columns.
 const HEADS: [&str; 8] =
     ["work", "peer", "CPU us", "(range)", "requests/s", "p50 us", "p99 us", "p99.9 us"];
-/// The same, of work on many rows.
+/// The heads of the columns for work on many rows.
 const BULK_HEADS: [&str; 6] = ["work", "peer", "CPU ms", "(range)", "ms", "Mrows/s"];
-/// What a reader must know before the figures.
+/// The text before the figures, which a reader needs to understand them.
 const LEGEND: &str = "CPU is the server's per request, all of its processes, median of the turns. A closed loop of 64 \
     connections: latencies follow from the rate. Where a server was not busy all the time, the client or neighbours \
     limited its rate, and not its CPU.";
 
-/// How to get a peer that is not there.
+/// Returns how to install a peer that is missing.
 fn absence(name: &str) -> String {
     match name {
         bulk::DUCKDB => format!("{name}: not found: make race-setup installs it into .venv"),
@@ -44,7 +44,7 @@ fn cells(lap: &Lap) -> Vec<String> {
     ]
 }
 
-/// The middle of CPU times, and their range; a dash where nobody can tell.
+/// Returns the median of CPU times, and their range; a dash if there are none.
 fn cpu_cells(values: &[f64]) -> (String, String) {
     match (values.first(), values.last()) {
         (Some(least), Some(most)) => {
@@ -80,7 +80,7 @@ fn bulk_notes(lap: &BulkLap) -> &'static str {
     if lap.cpu_ms.is_empty() { NO_CPU } else { "" }
 }
 
-/// A race for a terminal.
+/// Returns a race's results as text for a terminal.
 pub fn text(race: &Race) -> String {
     let mut text = String::new();
     for (name, value) in &race.facts {
@@ -123,7 +123,7 @@ pub fn text(race: &Race) -> String {
     text
 }
 
-/// A line of a table, without its first cell, which is the heading's.
+/// Writes a line of a table, without its first cell, which is in the heading.
 fn put_line(text: &mut String, cells: &[String], note: &str) {
     let mut line = format!("  {:<18}", cells[1]);
     for (cell, width) in cells[2..].iter().zip([9, 18, 11, 9, 9, 9]) {
@@ -132,7 +132,7 @@ fn put_line(text: &mut String, cells: &[String], note: &str) {
     let _ = writeln!(text, "{}", format!("{line}  {note}").trim_end());
 }
 
-/// A race for programs.
+/// Returns a race's results as JSON.
 pub fn json(race: &Race) -> String {
     let pair = |(name, value): &(&'static str, String)| format!("{}:{}", quote(name), quote(value));
     let entrants = race.entrants.iter().map(|entrant| {
@@ -165,7 +165,7 @@ pub fn json(race: &Race) -> String {
     )
 }
 
-/// A number, or null where there is none.
+/// Returns a number, or `null` if there are no values.
 fn or_null(values: &[f64]) -> String {
     if values.is_empty() { "null".to_owned() } else { format!("{:.3}", median(values)) }
 }
@@ -206,7 +206,7 @@ fn lap_json(lap: &Lap) -> String {
     )
 }
 
-/// A race as a section of a page, without its heading.
+/// Returns a race's results as a section of a page, without its heading.
 pub fn section(race: &Race) -> String {
     let mut text = format!(
         "\nWritten by `make race`; [docs/race.md](race.md) says what is the same for all and what is not. {LEGEND}\n\n"

@@ -1,5 +1,5 @@
-//! Runs a race: all peers are started, then each kind of work goes over them in turns, there and back, so that
-//! whatever else goes on here falls on all.
+//! Runs a race: starts all peers, then runs each kind of work on them in turns, forwards and
+//! backwards, so that other work on the machine affects all.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,93 +15,93 @@ use crate::work::{CONNECTIONS, Work};
 
 /// The error of a race that the user has stopped.
 const STOPPED: &str = "stopped";
-/// Turns that fill caches and do not count last at most this long.
+/// The longest turn that only fills caches and is not counted.
 const WARMUP_MAX: Duration = Duration::from_millis(500);
-/// A server that is this busy, in percent of a CPU, is what limits the rate.
+/// A server that uses at least this percentage of a CPU limits the rate.
 const BUSY_PERCENT: f64 = 95.0;
 
-/// What is raced, and how long.
+/// The settings of a race.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The program whose `serve` is Clearway.
     pub clearway: PathBuf,
-    /// Which kinds of work.
+    /// The kinds of work to race.
     pub works: Vec<Work>,
-    /// Which peers, as far as they are here.
+    /// The peers to race, if they are installed.
     pub peers: Vec<Kind>,
-    /// Servers that run already, here or elsewhere.
+    /// Servers, here or elsewhere, that are already running.
     pub tds: Vec<TdsServer>,
-    /// Which kinds of work on many rows at once.
+    /// The kinds of work on many rows.
     pub bulks: Vec<Bulk>,
-    /// Rows of those.
+    /// Rows of such work.
     pub rows: u32,
-    /// Whether DuckDB takes part in them.
+    /// Whether DuckDB takes part in such work.
     pub has_duckdb: bool,
     /// How long a turn lasts.
     pub turn: Duration,
-    /// Rounds; in each every peer has two turns.
+    /// Rounds; every peer has two turns in each.
     pub rounds: usize,
 }
 
-/// One peer as it raced.
+/// One peer of the race.
 #[derive(Clone, Debug)]
 pub struct Entrant {
-    /// Its name.
+    /// Name of the peer.
     pub name: String,
-    /// What it says of its version.
+    /// The version that it reports.
     pub version: String,
-    /// How it was started.
+    /// The command that started it.
     pub command: String,
-    /// What of its settings matters.
+    /// Its important settings, in words.
     pub settings: String,
 }
 
-/// What one peer did in one kind of work.
+/// The results of one peer in one kind of work.
 #[derive(Clone, Debug)]
 pub struct Lap {
     /// The kind of work.
     pub work: Work,
-    /// The peer's name.
+    /// Name of the peer.
     pub name: String,
-    /// Server CPU per request of each turn, in microseconds, least first; none where nobody can tell.
+    /// Server CPU per request of each turn, in microseconds, in ascending order; empty if unknown.
     pub cpu_us: Vec<f64>,
-    /// Requests per second of each turn, least first.
+    /// Requests per second of each turn, in ascending order.
     pub rates: Vec<f64>,
     /// Latencies of all turns, in nanoseconds.
     pub latencies: Histogram<u64>,
-    /// The server's part of one CPU over all turns, in percent, where somebody can tell.
+    /// The server's share of one CPU over all turns, in percent; `None` if unknown.
     pub busy_percent: Option<f64>,
 }
 
 impl Lap {
-    /// Whether something else than the server was what limited the rate: the client, or neighbours.
+    /// Returns whether the server was not what limited the rate, but the client or other processes.
     pub fn is_idle_at_times(&self) -> bool {
         self.busy_percent.is_some_and(|percent| percent < BUSY_PERCENT)
     }
 }
 
-/// What a race found.
+/// The results of a race.
 #[derive(Clone, Debug, Default)]
 pub struct Race {
-    /// The machine.
+    /// Facts about the machine.
     pub facts: Vec<(&'static str, String)>,
-    /// Who raced.
+    /// The peers that raced.
     pub entrants: Vec<Entrant>,
-    /// Who is not on this machine.
+    /// The peers that are not installed.
     pub absent: Vec<&'static str>,
-    /// Who answered wrongly or could not be measured, and why.
+    /// Peers that answered wrongly or could not be measured, and why.
     pub failures: Vec<(String, String)>,
-    /// What can't be raced: peer, kind of work, why.
+    /// Combinations that cannot be raced: peer, kind of work, why.
     pub left_out: Vec<(String, Work, String)>,
-    /// What was found.
+    /// The results by peer and work.
     pub laps: Vec<Lap>,
-    /// What was found of work on many rows.
+    /// The results of work on many rows.
     pub bulk_laps: Vec<BulkLap>,
-    /// How the turns went.
+    /// Description of the turns.
     pub plan: String,
 }
 
-/// The middle of values in order.
+/// Returns the median of ordered values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let middle = values.len() / 2;
     match values.len() {
@@ -111,8 +111,8 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Runs a race. `tell` is told what is going on; `is_cut` says that it is to end: then what has been found so far
-/// comes back, with a failure that says so.
+/// Runs a race. Calls `tell` with lines on its progress; ends when `is_cut` returns true: then it
+/// returns the results so far, with a failure that says so.
 pub fn run(settings: &Settings, tell: &mut dyn FnMut(&str), is_cut: &dyn Fn() -> bool) -> Race {
     let cpus = sos::sys::allowed_cpus();
     let (place, idle, pinned) = match *cpus {
@@ -121,7 +121,7 @@ pub fn run(settings: &Settings, tell: &mut dyn FnMut(&str), is_cut: &dyn Fn() ->
             Idle::Spin,
             format!("servers on CPU {server_cpu}, client on CPU {client_cpu}"),
         ),
-        // A client that spins would take the only CPU away from the server.
+        // A client that spins would take the only CPU from the server.
         _ => (Place::Anywhere, Idle::Sleep, "one CPU for servers and client together".to_owned()),
     };
     let mut race = Race {
@@ -141,13 +141,13 @@ pub fn run(settings: &Settings, tell: &mut dyn FnMut(&str), is_cut: &dyn Fn() ->
         if is_cut() {
             break;
         }
-        tell(&format!("{}: proving that nothing is lost", peer.name));
+        tell(&format!("{}: checking that nothing was lost", peer.name));
         let proved = peer.client.prove().and_then(|()| peer.client.tear_down());
         if let Err(why) = proved {
             race.failures.push((peer.name, why));
         }
     }
-    // Nobody else is idle beside them: those above have ended.
+    // These run alone: the peers above have ended.
     if !settings.bulks.is_empty() && !is_cut() {
         bulk::race(settings, place, &mut race, tell, is_cut);
     }
@@ -157,7 +157,7 @@ pub fn run(settings: &Settings, tell: &mut dyn FnMut(&str), is_cut: &dyn Fn() ->
     race
 }
 
-/// Starts who is there.
+/// Starts the peers that are available.
 fn gather(
     settings: &Settings,
     place: Place,
@@ -203,7 +203,7 @@ fn gather(
     peers
 }
 
-/// Gives a peer its values, and makes it prove that a lock is a lock.
+/// Gives a peer its first values, and checks that its lock excludes others.
 fn greet(peer: &mut Peer) -> Result<(), String> {
     peer.client.fill()?;
     if peer.races(Work::Session).is_ok() {
@@ -212,7 +212,7 @@ fn greet(peer: &mut Peer) -> Result<(), String> {
     Ok(())
 }
 
-/// One kind of work over all peers.
+/// Runs one kind of work on all peers.
 fn lap(
     work: Work,
     settings: &Settings,
@@ -256,7 +256,7 @@ fn lap(
             race.laps.push(samples.lap(work, &peers[index].name));
         }
     }
-    // Whoever has failed has nothing more to say, and its server need not run on.
+    // A peer that has failed is removed, and its server ends.
     let mut at = 0;
     peers.retain(|_| {
         at += 1;
@@ -264,7 +264,7 @@ fn lap(
     });
 }
 
-/// What the turns of one peer found.
+/// The results of the turns of one peer.
 struct Samples {
     cpu_us: Vec<f64>,
     rates: Vec<f64>,

@@ -1,40 +1,41 @@
-//! `Work`: the kinds of work that are raced, and the requests and answers they are made of, whatever the protocol.
+//! `Work`: the kinds of work in a race, with their requests and answers in a form that every
+//! protocol can encode.
 
 use std::borrow::Cow;
 
-/// Connections to each peer, each with at most one request under way.
+/// Connections to each peer, each with at most one outstanding request.
 pub(crate) const CONNECTIONS: usize = 64;
-/// Keys, and sessions, that each connection has of its own.
+/// Keys, and sessions, of each connection.
 pub(crate) const KEYS_EACH: usize = 64;
 /// Keys, and sessions, of all connections.
 pub(crate) const KEYS: usize = CONNECTIONS * KEYS_EACH;
 /// Counters, which all connections share.
 pub(crate) const COUNTERS: usize = 16;
-/// Bytes of a value, and of a session.
+/// Length of a value and of a session's item, in bytes.
 pub(crate) const ITEM_BYTES: usize = 500;
-/// Minutes that a session lives after its last use.
+/// Minutes after its last use at which a session expires.
 pub(crate) const MINUTES: i32 = 20;
-/// What a session holds: so many of this letter.
+/// A session's item is this letter, repeated.
 pub(crate) const SESSION_LETTER: char = 'x';
 
 /// A kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// The value of a key is read.
+    /// Reads the value of a key.
     Get,
-    /// The value of a key is replaced.
+    /// Replaces the value of a key.
     Set,
-    /// A session is read and locked in one request, and released by the next.
+    /// Reads and locks a session in one request, and releases it in the next.
     Session,
-    /// One is added to a counter that others add to as well, and the sum comes back.
+    /// Increments a counter that other connections increment too, and returns the sum.
     Counter,
 }
 
 impl Work {
-    /// Every kind.
+    /// Every kind of work.
     pub const ALL: [Self; 4] = [Self::Get, Self::Set, Self::Session, Self::Counter];
 
-    /// What it is called on the command line.
+    /// Returns its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -44,7 +45,7 @@ impl Work {
         }
     }
 
-    /// What it is, for a reader.
+    /// Returns its description for a report.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Get => "a value of 500 bytes by its key",
@@ -56,34 +57,34 @@ impl Work {
         }
     }
 
-    /// The one of a name.
+    /// Returns the kind with this name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|work| work.name() == name)
     }
 }
 
-/// A request.
+/// A request, independent of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// The value of a key.
+    /// Reads the value of a key.
     Get { key: usize },
-    /// Replaces the value of a key by that of a version.
+    /// Replaces the value of a key by the one of a version.
     Set { key: usize, version: u32 },
-    /// If nobody has locked the session: locks it, counts its cookie up, moves its end of life, and returns both its
-    /// item and the cookie.
+    /// Locks the session if it is not locked: increments its cookie, extends its expiry, and
+    /// returns item and cookie.
     Lock { key: usize },
-    /// If it is locked under this cookie: releases it and moves its end of life.
+    /// Releases the session's lock, if held under this cookie, and extends its expiry.
     Release { key: usize, cookie: i32 },
-    /// Adds one and returns the sum.
+    /// Increments a counter and returns the sum.
     Add { counter: usize },
 }
 
-/// What an answer says; what it does not say is `None`.
+/// The content of an answer; `None` for what it does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reply<'a> {
-    /// A value, or the item of a session that was locked.
+    /// A value, or the item of the session that was locked.
     pub(crate) value: Option<Cow<'a, [u8]>>,
-    /// The sum of a counter, or the cookie of a session that was locked.
+    /// The sum of a counter, or the cookie of the session that was locked.
     pub(crate) number: Option<i64>,
     /// How many rows or keys were changed.
     pub(crate) changed: Option<u64>,
@@ -103,21 +104,21 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// The key of a value or of a session: 32 characters, as web servers make them for sessions.
+/// Returns the key of a value or of a session: 32 characters, as web servers make session ids.
 pub(crate) fn key_text(key: usize) -> String {
     format!("{KEY_START}{key:0>KEY_DIGITS$}{KEY_END}")
 }
 
-/// What keys begin with, how many digits follow, and what they end with.
+/// The start of every key; digits and [`KEY_END`] follow.
 pub(crate) const KEY_START: &str = "q3hx0zkvw5n1tb4";
-/// See [`KEY_START`].
+/// The number of digits in a key.
 pub(crate) const KEY_DIGITS: usize = 9;
-/// See [`KEY_START`].
+/// The end of every key.
 pub(crate) const KEY_END: &str = "0f5d6c2a";
 
 const PATTERN_BYTES: usize = 16 * 1024;
 
-/// Bytes without a pattern, of which every value is a part.
+/// Pseudo-random bytes, from which every value is a slice.
 static PATTERN: [u8; PATTERN_BYTES] = pattern();
 
 const fn pattern() -> [u8; PATTERN_BYTES] {
@@ -135,14 +136,15 @@ const fn pattern() -> [u8; PATTERN_BYTES] {
     bytes
 }
 
-/// The value of a key in one of its versions: all byte values occur, line ends among them.
+/// Returns the value of a key in one of its versions; values contain every byte value, line ends
+/// among them.
 pub(crate) fn item(key: usize, version: u32) -> &'static [u8] {
     let version = usize::try_from(version).unwrap_or(0);
     let start = (key * 7 + version * 1_031) % (PATTERN_BYTES - ITEM_BYTES);
     &PATTERN[start..start + ITEM_BYTES]
 }
 
-/// What a session holds.
+/// Returns the item of a session.
 pub(crate) fn session_item() -> [u8; ITEM_BYTES] {
     [u8::try_from(SESSION_LETTER).unwrap_or_default(); ITEM_BYTES]
 }

@@ -1,4 +1,5 @@
-//! The banner: who this is, and per driver a connection string that works as it stands.
+//! The banner: the server's version and settings, and a connection string for each driver that
+//! works unchanged.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -7,20 +8,20 @@ use sos::memory::experiment::Experiment;
 
 use crate::options::Encryption;
 
-/// What a connection string is made of.
+/// The values that connection strings are made of.
 #[derive(Clone, Debug)]
 pub(crate) struct Coordinates<'a> {
     /// Where the server listens.
     pub(crate) address: SocketAddr,
     /// The password of `sa`.
     pub(crate) password: &'a str,
-    /// What the server does about encryption.
+    /// The server's encryption setting.
     pub(crate) encryption: Encryption,
-    /// How memory is taken from the operating system, and why not otherwise.
+    /// The memory model in use, and why it is not another one.
     pub(crate) memory: Vec<&'a str>,
-    /// How the ledger tells time on a CPU from time off it, and what it has lost.
+    /// How the ledger distinguishes time on a CPU from time off it, and what it cannot measure.
     pub(crate) ledger: Vec<&'static str>,
-    /// How often the sampler looks, and why it does not.
+    /// The sampler's rate, or why it is off.
     pub(crate) sampler: &'a str,
 }
 
@@ -35,23 +36,23 @@ pub(crate) fn banner(version: &str, at: &Coordinates<'_>) -> String {
         at.sampler
     );
     for mode in Experiment::ALL.into_iter().filter(|mode| mode.is_on()) {
-        // Writing to a String can't fail.
+        // Writing to a String cannot fail.
         let _ =
             writeln!(text, "EXPERIMENT: {} is on; this server is slow on purpose\n", mode.name());
     }
     for (driver, connect) in connection_strings(at) {
-        // Writing to a String can't fail.
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "  {driver:<8} {connect}");
     }
     text
 }
 
-/// Returns the line that says that connections are accepted.
+/// Returns the ready line, which says that connections are accepted.
 pub(crate) fn ready_line(address: SocketAddr) -> String {
     format!("Clearway is ready: {address}")
 }
 
-/// Returns a connection string per driver.
+/// Returns a connection string for each driver.
 fn connection_strings(at: &Coordinates<'_>) -> Vec<(&'static str, String)> {
     let (host, port) = (reachable_host(at.address), at.address.port());
     let is_strict = at.encryption == Encryption::Strict;
@@ -115,7 +116,7 @@ fn tedious(host: &str, port: u16, at: &Coordinates<'_>) -> String {
     )
 }
 
-/// Returns a host that reaches a server on this machine, also if it listens on all addresses.
+/// Returns a host that reaches the server from this machine, even if it listens on all addresses.
 fn reachable_host(address: SocketAddr) -> String {
     if address.ip().is_unspecified() { "127.0.0.1".to_owned() } else { address.ip().to_string() }
 }
@@ -124,7 +125,7 @@ fn url_host(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
-/// Quotes for a POSIX shell, only if it must.
+/// Quotes a text for a POSIX shell, if necessary.
 fn shell_quoted(text: &str) -> String {
     if text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.,/+@%".contains(c)) {
         return text.to_owned();
@@ -132,12 +133,12 @@ fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Quotes as Python and JavaScript both read it.
+/// Quotes a text as both Python and JavaScript read it.
 fn script_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
 }
 
-/// Quotes as ODBC and JDBC connection strings do: braces, a closing one doubled.
+/// Quotes a text for ODBC and JDBC connection strings: in braces, a closing one doubled.
 fn braced(text: &str) -> String {
     if text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.,/+@%!".contains(c)) {
         return text.to_owned();
@@ -145,7 +146,7 @@ fn braced(text: &str) -> String {
     format!("{{{}}}", text.replace('}', "}}"))
 }
 
-/// Quotes as .NET connection strings do: double quotes, inner ones doubled.
+/// Quotes a text for .NET connection strings: in double quotes, inner ones doubled.
 fn doubled_quoted(text: &str) -> String {
     if text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.,/+@%!".contains(c)) {
         return text.to_owned();

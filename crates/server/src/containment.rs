@@ -1,7 +1,8 @@
-//! Test: a request that panics ends its session with 3624, and nothing else: what the session held is free.
-//! What an engine's statement leaves wherever it panics is shown by `engine/tests/it/panics.rs`.
+//! Tests that a request which panics ends its session with error 3624 and affects nothing else:
+//! everything the session held is released. `engine/tests/it/panics.rs` tests the state that a
+//! statement leaves wherever it panics.
 //!
-//! In the crate, since a batch that panics on purpose exists under `cfg(test)` only.
+//! Part of the crate, since the batch that panics on purpose exists under `cfg(test)` only.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
@@ -14,7 +15,7 @@ use tds::{Login7, MessageReader, Prelogin, Step, TdsVersion};
 use crate::Server;
 use crate::options::{Certificate, Encryption, Limits, LockMode, Options};
 
-/// The batch that panics.
+/// The text of the batch that panics.
 pub(crate) const PANIC: &str = "CLEARWAY TEST PANIC";
 const PASSWORD: &str = "Secret-Word1";
 
@@ -38,14 +39,14 @@ fn server() -> Server {
     Server::start(&options).expect("a server")
 }
 
-/// A response, decoded; `None` at the end of the connection.
+/// Reads and decodes a response; `None` at the end of the connection.
 fn response(stream: &mut TcpStream) -> Option<Vec<Token>> {
     let mut reader = MessageReader::new();
     let mut buffer = [0; 4096];
     loop {
         let count = stream.read(&mut buffer).ok().filter(|&count| count > 0)?;
         if let (_, Step::Message(message)) = reader.feed(&buffer[..count]).expect("packets") {
-            // The answer to PRELOGIN is no tokens; nobody looks at it here.
+            // The answer to PRELOGIN has no tokens, and these tests do not need it.
             return Some(
                 TokenReader::new(message.body, TdsVersion::V7_4).all().unwrap_or_default(),
             );
@@ -76,7 +77,7 @@ fn batch(stream: &mut TcpStream, text: &str) -> Option<Vec<Token>> {
     response(stream)
 }
 
-/// The numbers of a batch's errors.
+/// Returns the numbers of a batch's errors.
 fn errors(stream: &mut TcpStream, text: &str) -> Vec<i32> {
     let tokens = batch(stream, text).expect("an answer");
     let error = |token: &Token| match token {

@@ -1,6 +1,7 @@
-//! The server: accepts connections, logs clients in, pumps requests to sessions and results back.
+//! The server: accepts connections, logs clients in, passes requests to sessions and sends results
+//! back.
 //!
-//! The only place where the wire (`tds`) and the engine meet.
+//! The only crate that uses both the wire codec (`tds`) and the engine.
 //!
 //! ```text
 //!   socket ─► Channel (TLS) ─► MessageReader ─► Request ─► engine::Session
@@ -39,34 +40,36 @@ use shared::{Seats, Shared};
 
 pub use tls::random_password;
 
-/// Clearway's version.
+/// Clearway's version, from Cargo.toml.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How often old row versions are collected that idle connections have left behind. Writers work off
-/// their own; each of these wakes takes the CPU from a scheduler.
+/// Interval at which old row versions left by idle connections are collected. Writers collect their
+/// own; each wake-up here takes the CPU from a scheduler.
 const COLLECT_PERIOD: Duration = Duration::from_millis(100);
-/// The same while requests get error 701, perhaps for want of what can be collected.
+/// The interval while requests fail with error 701, perhaps because of memory that can be
+/// collected.
 const COLLECT_PERIOD_SHORT: Duration = Duration::from_millis(1);
-/// How often the tuple mover looks for delta stores that are full, and for dropped tables that are still held.
+/// Interval at which the tuple mover looks for full delta stores, and for dropped tables that are
+/// still referenced.
 const TUPLE_MOVER_PERIOD: Duration = Duration::from_secs(5);
-/// How often the ledger is remembered.
+/// Interval at which the ledger's history gets an entry.
 const HISTORY_PERIOD: Duration = Duration::from_secs(engine::instance::PERIOD_SECONDS);
 
-/// A running server.
+/// A running server, with its listener.
 pub struct Server {
     machine: Arc<Machine>,
     shared: Arc<Shared>,
     address: SocketAddr,
     sa_password: String,
-    /// Why the memory model asked for is not the one in use.
+    /// Why the memory model in use is not the one asked for.
     memory_lost: Option<String>,
 }
 
 impl Server {
-    /// Starts a server: when it returns, connections are accepted.
+    /// Starts a server; when this returns, connections are accepted.
     ///
     /// # Errors
-    /// One sentence that says what is in the way.
+    /// One sentence that says why it cannot start.
     pub fn start(options: &Options) -> Result<Self, String> {
         let listener = listen(SocketAddr::new(options.address, options.port))?;
         let address = listener.local_address().map_err(|error| format!("the address: {error}"))?;
@@ -91,13 +94,13 @@ impl Server {
         Ok(Self { machine, shared, address, sa_password, memory_lost })
     }
 
-    /// Returns the address that the server listens on.
+    /// Returns the address it listens on.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Takes the calling thread into the ledger, under this name: the process's first one, which
-    /// waits for the end.
+    /// Registers the calling thread in the ledger under this name: the process's first thread,
+    /// which waits for the end.
     pub fn adopt_caller(&self, name: &str) {
         self.machine.accounts().adopt(name);
     }
@@ -107,8 +110,8 @@ impl Server {
         self.shared.seats.taken()
     }
 
-    /// Returns the banner: what this is, what its ledger cannot tell here, and a connection string per
-    /// driver.
+    /// Returns the banner: version, limits of the ledger on this machine, and a connection string
+    /// for each driver.
     pub fn banner(&self) -> String {
         let books = self.machine.accounts().close();
         let sampler = self.machine.accounts().sampler();
@@ -130,12 +133,12 @@ impl Server {
         banner::banner(VERSION, &at)
     }
 
-    /// Returns the line that says that connections are accepted.
+    /// Returns the ready line, which says that connections are accepted.
     pub fn ready_line(&self) -> String {
         banner::ready_line(self.address)
     }
 
-    /// Stops: takes no more connections and requests, and lets those in progress finish.
+    /// Stops: accepts no more connections and requests, and lets those in progress finish.
     pub fn stop(self) {
         match self.machine.stop(self.shared.limits.shutdown_timeout) {
             StopOutcome::Clean => {}
@@ -151,9 +154,9 @@ fn listen(address: SocketAddr) -> Result<Listener, String> {
         io::ErrorKind::AddrInUse => {
             format!("{address} is in use; choose another with --port or --listen")
         }
-        io::ErrorKind::PermissionDenied => format!("{address} may not be listened on"),
-        io::ErrorKind::AddrNotAvailable => format!("{address} is no address of this machine"),
-        // Foreign type: whatever else the system may say.
+        io::ErrorKind::PermissionDenied => format!("no permission to listen on {address}"),
+        io::ErrorKind::AddrNotAvailable => format!("{address} is not an address of this machine"),
+        // A foreign type: any other system error.
         _ => format!("{address}: {error}"),
     })
 }
@@ -179,14 +182,15 @@ fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
     })
 }
 
-/// Makes the engine, and starts the collection of its old row versions and of its history.
+/// Creates the engine, and starts the collection of old row versions and of its history.
 fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, String> {
     let store = Store::new(StoreOptions::default());
     let (watched, collected) = (Arc::clone(&store), Arc::clone(&store));
     let collector = Arc::new(memory::Collector::new());
     let resting = Arc::clone(&collector);
-    // An idle server sleeps: the first garbage wakes the collector, which then lets some gather. It does not
-    // sleep while it has something to free that others could still see when it was unlinked.
+    // While the server is idle the collector sleeps; the first garbage wakes it, and it waits until
+    // more has gathered. It does not sleep while unlinked objects are still visible to other
+    // threads.
     let wait = move |stopping: &Cancel| {
         if epoch::pending() == 0 {
             watched.wait_for_garbage(stopping);
@@ -238,7 +242,7 @@ fn accept(machine: &Machine, listener: Listener, shared: &Arc<Shared>) -> io::Re
     })
 }
 
-/// Returns the name of this machine, in capitals as `@@SERVERNAME` gives it.
+/// Returns this machine's name in capitals, the value of `@@SERVERNAME`.
 fn machine_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = name.trim();

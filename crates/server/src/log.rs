@@ -1,14 +1,14 @@
 //! The server's log: one line per event on stderr, with the time in UTC.
 //!
-//! Clients can cause lines, so those are limited in number per second: a flood of bad connections
-//! must not become a flood of lines.
+//! Lines that clients cause are limited in number per second, so that a flood of bad connections
+//! does not flood the log.
 
 use std::fmt::Display;
 
 use sos::clock;
 use sos::sync::{AtomicU64, Ordering};
 
-/// Lines per second that clients may cause.
+/// Most lines per second that clients may cause.
 const CLIENT_LINES_PER_SECOND_MAX: u64 = 50;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -18,7 +18,7 @@ pub(crate) fn line(what: &dyn Display) {
     eprintln!("{} {} {what}", Date(days), Time(ticks / 10_000));
 }
 
-/// Returns a client's text without characters that would break the log's lines.
+/// Returns a client's text without characters that would break a log line.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
@@ -26,17 +26,17 @@ pub(crate) fn printable(text: &str) -> String {
 /// Limits the lines that clients cause.
 #[derive(Debug, Default)]
 pub(crate) struct ClientLog {
-    /// The second that is being counted.
+    /// The second that is counted.
     second: AtomicU64,
-    /// Lines in it so far.
+    /// Lines in that second so far.
     lines: AtomicU64,
 }
 
 impl ClientLog {
-    /// Writes a line that a client has caused, unless there were too many this second.
+    /// Writes a line that a client has caused, unless this second has had too many.
     pub(crate) fn line(&self, client: &dyn Display, what: &dyn Display) {
         let second = clock::monotonic_ns() / NANOS_PER_SECOND;
-        // Relaxed: two threads at the turn of a second may let a few lines more or less through.
+        // Relaxed: two threads at the start of a second may let a few lines more or less through.
         if self.second.swap(second, Ordering::Relaxed) != second {
             let before = self.lines.swap(0, Ordering::Relaxed);
             if before > CLIENT_LINES_PER_SECOND_MAX {
@@ -50,7 +50,7 @@ impl ClientLog {
     }
 }
 
-/// Days since 0001-01-01, written as a date.
+/// Days since 0001-01-01; displays as a date.
 struct Date(u32);
 
 impl Display for Date {
@@ -70,7 +70,7 @@ impl Display for Date {
     }
 }
 
-/// Milliseconds since midnight, written as a time.
+/// Milliseconds since midnight; displays as a time.
 struct Time(u64);
 
 impl Display for Time {

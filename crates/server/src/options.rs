@@ -1,6 +1,6 @@
-//! `Options`: everything an operator may choose, as plain data with checked values.
+//! `Options`: all settings of an operator, as plain data with checked values.
 //!
-//! The command line fills it in; nothing here reads arguments or the environment.
+//! The command line fills it in; this file reads neither arguments nor the environment.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,20 +8,20 @@ use std::time::Duration;
 
 pub use engine::instance::LockMode;
 
-/// Named limits on time and number, so that no client can hold the server up.
+/// Limits on time and number, so that no client can block the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// From accept to the end of the login.
     pub login_timeout: Duration,
-    /// From the first byte of a message to its last, once logged in, without any progress.
+    /// Longest time without progress within a message, after the login.
     pub packet_timeout: Duration,
-    /// How long an answer waits for a client that takes none of it.
+    /// Longest time that a response waits for a client that does not read.
     pub send_timeout: Duration,
-    /// How long a stopping server waits for requests in progress.
+    /// Longest time that a stopping server waits for requests in progress.
     pub shutdown_timeout: Duration,
-    /// Connections at once; one more is closed at once.
+    /// Most concurrent connections; a further one is closed at once.
     pub connections_max: usize,
-    /// The longest request message in bytes.
+    /// The longest request message, in bytes.
     pub message_bytes_max: u64,
 }
 
@@ -38,76 +38,76 @@ impl Default for Limits {
     }
 }
 
-/// What the server does about encryption.
+/// The server's encryption setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encryption {
     /// No TLS at all.
     Off,
-    /// TLS for those who ask, by either way.
+    /// TLS for clients that ask for it, inside TDS or around it.
     #[default]
     On,
-    /// TLS for everyone, by either way.
+    /// TLS for every client, inside TDS or around it.
     Required,
-    /// TLS from the first byte (TDS 8.0) for everyone.
+    /// TLS from the first byte (TDS 8.0) for every client.
     Strict,
 }
 
-/// Where the certificate comes from.
+/// The source of the certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Certificate {
-    /// Made and signed by the server itself when the first client needs one.
+    /// Made and signed by the server when the first client needs one.
     #[default]
     SelfSigned,
     /// Read from two PEM files.
     Files {
-        /// The certificate chain, the server's own first.
+        /// The certificate chain, the server's own certificate first.
         certificates: PathBuf,
-        /// Its private key.
+        /// The certificate's private key.
         key: PathBuf,
     },
 }
 
-/// How a server is set up.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The address to listen on.
     pub address: IpAddr,
-    /// The port; 0 takes any that is free.
+    /// The port; 0 takes a free one.
     pub port: u16,
     /// The password of `sa`.
     pub sa_password: String,
-    /// Limit on memory in bytes.
+    /// The limit on memory, in bytes.
     pub memory_max: u64,
-    /// How memory is taken from the operating system.
+    /// How memory is allocated from the operating system.
     pub memory_model: sos::memory::MemoryModel,
-    /// Modes that bring back what did not scale, for experiments only.
+    /// Modes that restore old implementations that did not scale, for experiments only.
     pub experiments: Vec<sos::memory::experiment::Experiment>,
-    /// Limit on what one query takes of it for rows that it keeps, in bytes; `None` is a quarter.
+    /// The limit on the memory for rows that one query keeps, in bytes; `None` is a quarter of all.
     pub query_memory_max: Option<u64>,
     /// Number of schedulers; `None` is one per CPU.
     pub schedulers: Option<usize>,
-    /// How the ledger tells time on a CPU from time off it.
+    /// How the ledger distinguishes time on a CPU from time off it.
     pub ledger: sos::ledger::SourceChoice,
-    /// How often the sampler looks at each thread, per second of its CPU time; 0 for never.
+    /// Samples of each thread per second of its CPU time; 0 turns the sampler off.
     pub sampling_rate_hz: u32,
-    /// What stands between a statement and its metadata.
+    /// The lock that a statement takes to read metadata.
     pub lock_mode: LockMode,
-    /// What to do about encryption.
+    /// The server's encryption setting.
     pub encryption: Encryption,
-    /// Where the certificate comes from.
+    /// The source of the certificate.
     pub certificate: Certificate,
-    /// Limits.
+    /// Limits on time and number.
     pub limits: Limits,
 }
 
-/// Units of a memory size, by suffix.
+/// Multipliers of a memory size, by suffix.
 const UNITS: &[(&str, u64)] =
     &[("KB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30), ("TB", 1 << 40), ("B", 1)];
 
-/// The least memory that a server starts with, in bytes.
+/// The smallest memory limit that a server starts with, in bytes.
 pub const MEMORY_BYTES_MIN: u64 = 64 << 20;
 
-/// Reads a number of bytes with an optional suffix KB, MB, GB or TB.
+/// Parses a number of bytes with an optional suffix KB, MB, GB or TB.
 ///
 /// # Errors
 /// A sentence that says what is wrong.
@@ -121,10 +121,10 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let number: u64 = digits
         .parse()
         .map_err(|_| "expected a number of bytes, or one with KB, MB, GB or TB".to_owned())?;
-    number.checked_mul(factor).ok_or_else(|| "that is more than fits 64 bits".to_owned())
+    number.checked_mul(factor).ok_or_else(|| "it must fit 64 bits".to_owned())
 }
 
-/// Reads a limit on memory: as [`parse_bytes`], but no less than a server needs.
+/// Parses a limit on memory: as [`parse_bytes`], but not less than [`MEMORY_BYTES_MIN`].
 ///
 /// # Errors
 /// A sentence that says what is wrong.
@@ -136,12 +136,12 @@ pub fn parse_memory(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
-/// Returns the limit on memory where none is given: three quarters of the machine's, or of the container's.
+/// Returns the default memory limit: three quarters of the machine's or the container's memory.
 pub fn default_memory_max() -> u64 {
     (sos::sys::granted_memory_bytes() / 4 * 3).max(MEMORY_BYTES_MIN)
 }
 
-/// Reads a duration: seconds, or a number with `ms`, `s` or `m`.
+/// Parses a duration: seconds, or a number with `ms`, `s` or `m`.
 ///
 /// # Errors
 /// A sentence that says what is wrong.

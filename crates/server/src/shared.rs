@@ -1,4 +1,5 @@
-//! `Shared`: what all connections of a server have in common. Read-mostly: no request writes to it.
+//! `Shared`: the state that all connections of a server share. Read-mostly: no request writes to
+//! it.
 
 use engine::instance::Instance;
 use sos::sync::{Arc, AtomicUsize, Ordering};
@@ -7,42 +8,42 @@ use crate::log::ClientLog;
 use crate::options::{Encryption, Limits};
 use crate::tls::Tls;
 
-/// What all connections have in common.
+/// The state that all connections share.
 pub(crate) struct Shared {
-    /// The engine.
+    /// The engine that runs requests.
     pub(crate) instance: Arc<Instance>,
-    /// The certificate.
+    /// Certificate and TLS configurations.
     pub(crate) tls: Tls,
-    /// What to do about encryption.
+    /// The server's encryption setting.
     pub(crate) encryption: Encryption,
-    /// Limits.
+    /// Limits on time and number.
     pub(crate) limits: Limits,
-    /// The name that messages tell.
+    /// The server's name in messages.
     pub(crate) server_name: String,
-    /// Lines that clients cause.
+    /// Log lines caused by clients, limited in rate.
     pub(crate) client_log: ClientLog,
-    /// Who is connected.
+    /// The count of connections.
     pub(crate) seats: Seats,
 }
 
-/// Counts connections, so that there are never too many.
+/// Counts connections, up to a limit.
 #[derive(Debug)]
 pub(crate) struct Seats {
     taken: Arc<AtomicUsize>,
     count_max: usize,
 }
 
-/// A connection's place in the count, given back when dropped.
+/// A connection's place in the count, released when dropped.
 #[derive(Debug)]
 pub(crate) struct Seat(Arc<AtomicUsize>);
 
 impl Seats {
-    /// Returns so many free seats.
+    /// Makes a count with a limit.
     pub(crate) fn new(count_max: usize) -> Self {
         Self { taken: Arc::default(), count_max }
     }
 
-    /// Takes a seat; `None` if all are taken.
+    /// Takes a place; `None` if the limit is reached.
     pub(crate) fn take(&self) -> Option<Seat> {
         // Relaxed: a count, which orders nothing.
         if self.taken.fetch_add(1, Ordering::Relaxed) >= self.count_max {

@@ -1,4 +1,5 @@
-//! `TokenSink`: turns what the engine says into tokens, and sends them when there are many.
+//! `TokenSink`: encodes a request's results as tokens, and sends them when enough have been
+//! collected.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -13,71 +14,71 @@ use types::{Error, Value};
 use crate::connection::{End, Names, Output, Shapes};
 use crate::log::{ClientLog, printable};
 
-/// Bytes of closed packets that are worth a send while the response goes on.
+/// Bytes of closed packets that are sent before the response ends.
 const FLUSH_BYTES: usize = 32 * 1024;
-/// From this severity on an error ends the connection.
+/// From this severity on, an error ends the connection.
 pub(crate) const SEVERITY_FATAL: u8 = 20;
 
 /// Receives the results of one request and writes its response.
 pub(crate) struct TokenSink<'a> {
-    /// Where tokens go.
+    /// Encodes tokens into packets.
     pub(crate) writer: &'a mut ResponseWriter,
-    /// Where packets go.
+    /// Sends packets to the client.
     pub(crate) output: Output<'a>,
-    /// Metadata encoded before.
+    /// Cache of encoded COLMETADATA.
     pub(crate) shapes: &'a mut Shapes,
-    /// Names of the call's parameters as the client sent them.
+    /// Names of the call's parameters, as the client sent them.
     pub(crate) names: &'a Names,
-    /// The server's name, in every message.
+    /// The server's name, part of every message.
     pub(crate) server_name: &'a str,
-    /// The server's log, and the client that its lines name.
+    /// The server's log, and the client's address for its lines.
     pub(crate) log: (&'a ClientLog, SocketAddr),
-    /// What has happened so far.
+    /// The state of the response.
     pub(crate) progress: &'a mut Progress,
 }
 
-/// What has happened to a response so far.
+/// The state of a response that is being written.
 #[derive(Default)]
 pub(crate) struct Progress {
-    /// The result set in progress.
+    /// The columns of the current result set.
     columns: Option<Rc<Columns>>,
     /// Whether a transaction is open.
     pub(crate) transaction: Transaction,
-    /// Why nothing can be sent any more.
+    /// Why nothing can be sent any more; `None` while sending works.
     pub(crate) end: Option<End>,
-    /// Whether an error has ended the session: its response is still sent.
+    /// Whether an error has ended the session; its response is still sent.
     pub(crate) session: SessionLife,
-    /// Whether a token is half written: for a panic in its midst.
+    /// Whether a token is partly written, for a panic in the middle of it.
     pub(crate) tokens: Tokens,
 }
 
-/// Whether a transaction is open, as every DONE says.
+/// Whether a transaction is open, a bit of every DONE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Transaction {
-    /// None.
+    /// No transaction is open.
     #[default]
     None,
-    /// One.
+    /// A transaction is open.
     Open,
 }
 
-/// Whether the session goes on after the response.
+/// Whether the session continues after the response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SessionLife {
-    /// It does.
+    /// The session continues, as usual.
     #[default]
     Goes,
     /// An error of severity 20 or more has ended it.
     Ended,
 }
 
-/// Whether the tokens written so far are whole.
+/// Whether the tokens written so far are complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tokens {
-    /// All of them.
+    /// Every token is complete.
     #[default]
     Whole,
-    /// One is being written.
+    /// A token is being written.
     Broken,
 }
 
@@ -89,8 +90,8 @@ impl Progress {
 }
 
 impl TokenSink<'_> {
-    /// Writes a token that takes some encoding, under a label of its own: the query is under way. Two
-    /// stores beside the encoding of a row.
+    /// Writes a token whose encoding takes time, accounted under its own label. Costs two stores
+    /// besides the encoding of a row.
     fn encode(&mut self, token: impl FnOnce(&mut ResponseWriter)) -> Sent {
         self.write(|writer| {
             let _label = ledger::labelled(Label::Encode);
@@ -98,7 +99,7 @@ impl TokenSink<'_> {
         })
     }
 
-    /// Writes a token of some bytes, noting that it is in progress.
+    /// Writes a token of a few bytes, recording that it is in progress.
     fn write(&mut self, token: impl FnOnce(&mut ResponseWriter)) -> Sent {
         if self.progress.end.is_some() {
             return Err(Disconnected);

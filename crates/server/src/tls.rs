@@ -1,8 +1,8 @@
 //! `Tls`: the server's certificate, and the two ways in which TLS is offered.
 //!
-//! Inside PRELOGIN packets (TDS 7.x) TLS is capped at 1.2, since drivers hang on 1.3 there; from the
-//! first byte (TDS 8.0, ALPN `tds/8.0`) 1.3 is offered too. A self-signed certificate is made when
-//! the first client needs one, so that it does not delay the start.
+//! Inside PRELOGIN packets (TDS 7.x) TLS is limited to 1.2, since drivers hang on 1.3 there; from
+//! the first byte (TDS 8.0, ALPN `tds/8.0`) 1.3 is offered too. A self-signed certificate is made
+//! when the first client needs one, so that it does not delay the start.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,9 +26,9 @@ const DAYS_PER_400_YEARS: u64 = 146_097;
 /// How TLS begins on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Its handshake travels inside PRELOGIN packets.
+    /// The handshake is inside PRELOGIN packets.
     Wrapped,
-    /// It begins with the first byte.
+    /// TLS begins with the first byte.
     Strict,
 }
 
@@ -38,7 +38,7 @@ struct Identity {
     key: PrivateKeyDer<'static>,
 }
 
-/// The server's TLS: made for real when first asked for.
+/// The server's TLS; its configurations are made when first used.
 pub(crate) struct Tls {
     identity: OnceLock<Result<Identity, String>>,
     machine_name: String,
@@ -47,7 +47,7 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    /// Returns TLS with the given certificate. Files are read and checked now, a self-signed
+    /// Returns TLS with the given certificate. Files are read and checked now; a self-signed
     /// certificate is made later.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Tls {
         Ok(tls)
     }
 
-    /// Returns the configuration of new TLS connections.
+    /// Returns the configuration for new TLS connections.
     ///
     /// # Errors
     /// A sentence that says why there is none.
@@ -103,10 +103,10 @@ impl Tls {
     }
 }
 
-/// Makes a password that nobody can guess and every client can quote: 24 letters and digits.
+/// Makes a random password of 24 letters and digits, which every client can quote.
 ///
 /// # Errors
-/// A sentence, if the operating system has no randomness to give.
+/// A sentence, if the operating system has no randomness.
 pub fn random_password() -> Result<String, String> {
     const ALPHABET: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyzABCDEFGH2";
     let mut random = [0; 20];
@@ -115,7 +115,7 @@ pub fn random_password() -> Result<String, String> {
         .fill(&mut random)
         .map_err(|_| "the operating system gives no random numbers".to_owned())?;
     let letters = random.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)]));
-    // SQL Server asks for three kinds of characters; so do the forms of some clients.
+    // SQL Server requires three kinds of characters; so do the forms of some clients.
     Ok(letters.chain("-Aa1".chars()).collect())
 }
 
@@ -155,7 +155,7 @@ fn self_signed(machine_name: &str) -> Result<Identity, String> {
     Ok(Identity { chain: vec![certificate.der().clone()], key })
 }
 
-/// Returns the first and last year of a self-signed certificate: from last year on, so that clocks
+/// Returns the first and last year of a self-signed certificate: starting last year, so that clocks
 /// may differ.
 fn validity_years() -> (i32, i32) {
     let (days, _) = sos::clock::utc_days_and_ticks();

@@ -1,8 +1,8 @@
 //! Bulk load: columns and rows from a client, decoded as they arrive ([MS-TDS] 2.2.6.1).
 //!
-//! The stream is COLMETADATA, ROWs, and a DONE that some clients leave out. It may be longer than
-//! memory: parts go in by [`BulkReader::push`], rows come out by [`BulkReader::next_row`], and what is
-//! kept in between is less than a row and a part.
+//! The stream is COLMETADATA, ROWs, and a DONE that some clients leave out. It may be larger than
+//! memory: [`BulkReader::push`] takes parts, [`BulkReader::next_row`] returns rows, and less than
+//! one row and one part is kept in between.
 
 use types::{ColumnType, Value};
 
@@ -17,19 +17,19 @@ use crate::wire_type::{Place, Sender, WireType, decode_column};
 const COLUMNS_MAX: u16 = 4_096;
 /// The longest row unless configured, in bytes.
 pub const ROW_BYTES_MAX: usize = 1 << 31;
-/// Rows beyond this length are tried again only when half as much again has arrived, so that a value
-/// that comes in a million parts is not walked a million times.
+/// A row longer than this is tried again only when half as much again has arrived, so that a value
+/// that comes in a million parts is not scanned a million times.
 const EAGER_BYTES_MAX: usize = 64 * 1024;
 
 /// Length of DONE with a count of 4 bytes, the token included; and of 8 bytes.
 const SHORT_DONE: usize = 9;
 const LONG_DONE: usize = 13;
 
-/// Decodes one bulk load.
+/// Decodes one bulk load, part by part.
 #[derive(Debug)]
 pub struct BulkReader {
     version: TdsVersion,
-    /// Bytes that have arrived; those before `at` are decoded.
+    /// Bytes that have arrived; those before `at` have been decoded.
     buffer: Vec<u8>,
     at: usize,
     has_ended: bool,
@@ -37,19 +37,19 @@ pub struct BulkReader {
     /// Whether a row's token has been read, and its values so far.
     in_row: bool,
     row: Vec<Value>,
-    /// How much must be there before the next value is tried.
+    /// Bytes that must have arrived before the next value is tried.
     retry_bytes: usize,
     is_done: bool,
-    /// The column whose type could not be read, counted from 1; 0 for none.
+    /// The 1-based column whose type could not be read; 0 for none.
     wrong_column: usize,
 }
 
 /// A column of a bulk load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkColumn {
-    /// Its name.
+    /// The column's name, as sent.
     pub name: String,
-    /// Its type.
+    /// The column's type, as sent.
     pub column_type: ColumnType,
     pub(crate) wire: WireType,
 }
@@ -71,7 +71,7 @@ impl BulkReader {
         }
     }
 
-    /// Takes up a part of the load; `last` says that it is the last.
+    /// Takes one part of the load; `last` marks the last one.
     pub fn push(&mut self, mut part: Cursor<'_>, last: bool) -> Result<()> {
         self.buffer.drain(..self.at);
         self.at = 0;
@@ -85,7 +85,7 @@ impl BulkReader {
         Ok(())
     }
 
-    /// Returns the columns, once they have arrived.
+    /// Returns the columns once they have arrived, `None` before.
     pub fn columns(&mut self) -> Result<Option<&[BulkColumn]>> {
         if self.columns.is_none() {
             let version = self.version;
@@ -99,8 +99,8 @@ impl BulkReader {
         Ok(self.columns.as_deref())
     }
 
-    /// Moves the next row into `target`, one value per column; returns false if none has arrived
-    /// whole. At the end of the load that means that there is none.
+    /// Moves the next row into `target`, one value per column. Returns `false` if no whole row has
+    /// arrived; at the end of the load that means that there are no more rows.
     pub fn next_row(&mut self, target: &mut Vec<Value>) -> Result<bool> {
         if self.columns()?.is_none() || !self.enter_row()? {
             return Ok(false);
@@ -116,8 +116,8 @@ impl BulkReader {
         Ok(true)
     }
 
-    /// Returns the message for an error of this reader. What the bytes of a load say wrong is its client's mistake and no
-    /// end of the conversation: the message has an end of its own.
+    /// Returns the message for an error of this reader. Wrong bytes in a load are the client's
+    /// mistake and do not end the connection, since the load's message has its own end.
     pub fn explain(&self, error: ProtocolError) -> types::Error {
         let place = match &self.columns {
             None => self.wrong_column,
@@ -137,7 +137,7 @@ impl BulkReader {
         }
     }
 
-    /// Tells whether all of the load has been decoded.
+    /// Returns whether all of the load has been decoded.
     pub const fn is_complete(&self) -> bool {
         self.is_done
     }
@@ -147,7 +147,7 @@ impl BulkReader {
         columns.get(self.row.len()).map(|column| column.wire)
     }
 
-    /// Steps into the next row; returns false if there is none (yet).
+    /// Steps into the next row. Returns `false` if there is none yet.
     fn enter_row(&mut self) -> Result<bool> {
         if self.in_row {
             return Ok(true);
@@ -157,7 +157,7 @@ impl BulkReader {
             return Ok(false);
         }
         if self.is_done {
-            // Behind DONE nothing may come.
+            // No token may follow DONE.
             return Err(ProtocolError::UnknownToken(self.buffer[self.at]));
         }
         match self.buffer[self.at] {
@@ -167,7 +167,8 @@ impl BulkReader {
                 Ok(true)
             }
             token::DONE => {
-                // Some clients of 7.2 and later (SqlClient, mssql-tds) still count rows in 4 bytes here.
+                // Some clients of 7.2 and later (SqlClient, mssql-tds) still count rows in 4 bytes
+                // here.
                 let rest = self.buffer.len() - self.at;
                 let short =
                     !self.version.has_wide_fields() || (self.has_ended && rest == SHORT_DONE);
@@ -179,7 +180,7 @@ impl BulkReader {
         }
     }
 
-    /// Reads something; `None` if it has not arrived whole and may still.
+    /// Reads a field; `None` if it has not arrived whole but still may.
     fn attempt<T>(&mut self, read: impl FnOnce(&mut Cursor<'_>) -> Result<T>) -> Result<Option<T>> {
         let there = self.buffer.len() - self.at;
         if there < self.retry_bytes && !self.has_ended {

@@ -1,8 +1,8 @@
-//! `Cursor`: reads the fields of a message in place, across the packets that it came in.
+//! `Cursor`: reads the fields of a message in place, across the packets that it arrived in.
 //!
-//! A message stays in the buffers it was received in, packet headers included. The cursor hands out
-//! borrowed bytes within a packet and steps over headers between them, so that a small request needs
-//! no copy and a big value exactly one: from the receive buffers into its own allocation.
+//! A message stays in its receive buffers, packet headers included. The cursor returns borrowed
+//! bytes within a packet and skips the headers in between, so that a small request needs no copy
+//! and a big value exactly one: from the receive buffers into its own allocation.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use types::bytes::INLINE_MAX;
 use crate::error::{ProtocolError, Result};
 use crate::packet::HEADER_BYTES;
 
-/// A position in a message. Cloning it is cheap: a clone is a look ahead.
+/// A position in a message. A clone is cheap and serves to look ahead.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
-    /// What is left of the packet here, contiguous in memory.
+    /// The rest of the current packet, as far as it is contiguous in memory.
     piece: &'a [u8],
-    /// Payload bytes behind `piece`.
+    /// Payload bytes of the message behind `piece`.
     later: usize,
     /// Payload bytes of this packet behind `piece`, in the next buffer.
     packet_left: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// Makes `head` non-empty, if anything is left.
+    /// Moves to the next buffer if `head` is empty and bytes are left.
     fn settle(&mut self) {
         while self.head.is_empty() {
             let Some((first, rest)) = self.tail.split_first() else { return };
@@ -70,24 +70,24 @@ impl<'a> Cursor<'a> {
         self.piece.len() + self.later
     }
 
-    /// Tells whether nothing is left.
+    /// Returns whether nothing is left.
     pub const fn is_empty(&self) -> bool {
         self.remaining() == 0
     }
 
-    /// Lets the message end after `count` more bytes, if it does not before.
+    /// Ends the message `count` bytes further on, unless it ends before that.
     pub fn truncate(&mut self, count: usize) {
         self.piece = &self.piece[..count.min(self.piece.len())];
         self.later = self.later.min(count - self.piece.len());
     }
 
-    /// Returns the rest as one slice, if it lies in one packet and buffer.
+    /// Returns the rest as one slice, if it is in one packet and one buffer.
     pub fn as_contiguous(&mut self) -> Option<&'a [u8]> {
         self.fill();
         (self.later == 0).then_some(self.piece)
     }
 
-    /// Moves on to the next piece if this one is used up.
+    /// Moves to the next piece if this one is used up.
     #[inline]
     fn fill(&mut self) {
         if self.piece.is_empty() && self.later > 0 {
@@ -122,7 +122,7 @@ impl<'a> Cursor<'a> {
         usize::from(u16::from_be_bytes([header[2], header[3]])) - HEADER_BYTES
     }
 
-    /// Reads `N` bytes.
+    /// Reads `N` bytes into an array.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         if let Some((taken, rest)) = self.piece.split_first_chunk::<N>() {
@@ -134,7 +134,7 @@ impl<'a> Cursor<'a> {
         Ok(target)
     }
 
-    /// Reads bytes into `target`, all of it or none.
+    /// Fills `target` with the next bytes, or reads nothing and fails.
     pub fn copy_to(&mut self, target: &mut [u8]) -> Result<()> {
         if target.len() > self.remaining() {
             return Err(ProtocolError::Truncated);
@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Steps over `count` bytes.
+    /// Skips the next `count` bytes.
     pub fn skip(&mut self, count: usize) -> Result<()> {
         if count > self.remaining() {
             return Err(ProtocolError::Truncated);
@@ -182,7 +182,7 @@ impl<'a> Cursor<'a> {
         Ok(Cow::Owned(target))
     }
 
-    /// Reads `count` bytes as a value of their own: one copy, and an allocation only if long.
+    /// Reads `count` bytes into an owned value: one copy, and an allocation only if it is long.
     #[inline]
     pub fn shared(&mut self, count: usize) -> Result<Bytes> {
         self.fill();
@@ -202,7 +202,7 @@ impl<'a> Cursor<'a> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// Steps over `bytes`, if they come next and lie in one packet and buffer.
+    /// Skips `bytes` if they come next, in one packet and one buffer. Returns whether it did.
     #[inline]
     pub(crate) fn skip_same(&mut self, bytes: &[u8]) -> bool {
         self.fill();
@@ -211,10 +211,10 @@ impl<'a> Cursor<'a> {
         true
     }
 
-    /// Returns what lies between here and `later`, the same cursor further on, if that is in one packet and
-    /// buffer.
+    /// Returns the bytes between here and `later`, a later position of the same cursor, if they are
+    /// in one packet and one buffer.
     pub(crate) fn up_to(&self, later: &Self) -> Option<&'a [u8]> {
-        // Whoever moves on to another piece takes it from what was behind this one.
+        // Moving to another piece changes one of the two counts.
         let is_same_piece = self.later == later.later && self.packet_left == later.packet_left;
         let count = self.piece.len().checked_sub(later.piece.len())?;
         is_same_piece.then(|| &self.piece[..count])
@@ -241,20 +241,21 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Fills a new run of `count` bytes: inline if short, else in its final shared allocation.
+/// Makes a value of `count` bytes that `fill` writes: inline if short, else directly in its shared
+/// allocation.
 pub(crate) fn assemble(count: usize, fill: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Bytes> {
     if count <= INLINE_MAX {
         let mut target = [0; INLINE_MAX];
         fill(&mut target[..count])?;
         return Ok(Bytes::copy_from(&target[..count]));
     }
-    // `repeat_n` has a trusted length: one allocation, set to zero, then filled in place.
+    // `repeat_n` has a trusted length: one allocation, zeroed, then filled in place.
     let mut shared: Arc<[u8]> = std::iter::repeat_n(0, count).collect();
     fill(Arc::get_mut(&mut shared).expect("a new Arc has one owner"))?;
     Ok(Bytes::from_shared(shared))
 }
 
-/// Adds the reader of one integer type to [`Cursor`].
+/// Declares [`Cursor`]'s readers of integers.
 macro_rules! integers {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $convert:ident;)+) => {
         impl Cursor<'_> {

@@ -1,16 +1,17 @@
-//! `ProtocolError`: what can be wrong with bytes from the network.
+//! `ProtocolError`: violations of the protocol in bytes from the network.
 //!
-//! Every reader of this crate ends in a value or in one of these, whatever the bytes are. A protocol
-//! error says that the peer does not speak TDS as agreed; a mistake in SQL is a [`types::Error`].
+//! Every reader of this crate returns a value or one of these errors, whatever the bytes are. A
+//! protocol error means that the peer does not speak TDS as specified; a mistake in SQL is a
+//! [`types::Error`].
 
 use std::fmt;
 
 use crate::packet::PacketType;
 
-/// The result of everything that reads bytes of the peer.
+/// The result of a function that reads bytes from the peer.
 pub type Result<T, E = ProtocolError> = std::result::Result<T, E>;
 
-/// A violation of [MS-TDS] by the peer, or a part of it that is not spoken here.
+/// A violation of [MS-TDS] by the peer, or a part of TDS that this crate does not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
     /// The message ends inside a field.
@@ -21,7 +22,7 @@ pub enum ProtocolError {
     PacketLength(u16),
     /// A packet id that neither repeats nor follows the one before (2.2.3.1.5).
     PacketOrder {
-        /// The id that follows the one before.
+        /// The id that should follow.
         expected: u8,
         /// The id in the header.
         actual: u8,
@@ -30,7 +31,7 @@ pub enum ProtocolError {
     MixedMessage {
         /// The type of the message.
         first: PacketType,
-        /// The type of the packet in its midst.
+        /// The type of the packet that came in between.
         next: PacketType,
     },
     /// A message longer than the limit, in bytes with headers.
@@ -55,26 +56,26 @@ pub enum ProtocolError {
     InvalidLength {
         /// The type or field.
         what: &'static str,
-        /// The length, precision or scale in question.
+        /// The length, precision or scale that was sent.
         length: u64,
     },
-    /// Bytes that are no value of their type.
+    /// Bytes that are not a value of their type.
     InvalidValue(&'static str),
     /// A transaction manager request that [MS-TDS] does not know (2.2.6.9).
     UnknownTransactionRequest(u16),
-    /// A token that does not belong where it stands (2.2.7).
+    /// A token at a place where it is not allowed (2.2.7).
     UnknownToken(u8),
-    /// A procedure call with more than so many parameters (2.2.6.6).
+    /// A procedure call with more parameters than this limit (2.2.6.6).
     TooManyParameters(u16),
-    /// A feature of TDS that is not spoken here, by name.
+    /// A feature of TDS that is not supported here, by name.
     Unsupported(&'static str),
 }
 
 impl ProtocolError {
-    /// Returns the error that tells a client before its connection is closed.
+    /// Returns the error that is sent to the client before its connection is closed.
     ///
-    /// Numbers are those of SQL Server for the same cause: 17828 before login, 8009 for a data type,
-    /// 8016 for a length, 8023 for a value, 4002 for the stream itself.
+    /// Numbers are those of SQL Server for the same cause: 17828 before login, 8009 for a data
+    /// type, 8016 for a length, 8023 for a value, 4002 for the stream itself.
     pub fn to_error(self) -> types::Error {
         let number = match self {
             Self::Prelogin(_) | Self::Login(_) | Self::Version(_) => 17828,
@@ -101,7 +102,7 @@ impl ProtocolError {
         types::Error::custom(number, self.severity(), 1, self.to_string())
     }
 
-    /// Returns the severity: 16 where the rest of the conversation is intact, 20 where it is not.
+    /// Returns the severity: 16 if the connection can go on, 20 if it cannot.
     const fn severity(self) -> u8 {
         match self {
             Self::UnknownType(_)

@@ -1,12 +1,13 @@
-//! The wire: bytes to requests, results to bytes, and a small client. No sockets, no engine.
+//! The TDS codec: turns bytes into requests and results into bytes; with a small client. No
+//! sockets, no engine.
 //!
 //! ```text
 //!   received bytes ─► MessageReader ─► Message ─► Prelogin │ Login7 │ Request ─► types::Value
 //!   types::Value ─► ResponseWriter ─► packets, ready to send
 //! ```
 //!
-//! [MS-TDS] is Microsoft's open specification of the Tabular Data Stream protocol; section numbers in
-//! this crate are its.
+//! [MS-TDS] is Microsoft's open specification of the Tabular Data Stream protocol; section numbers
+//! in this crate are the specification's.
 #![forbid(unsafe_code)]
 
 pub mod bulk;

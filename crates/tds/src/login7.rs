@@ -1,7 +1,7 @@
-//! LOGIN7: who logs in, to what, and how they want to talk ([MS-TDS] 2.2.6.4).
+//! LOGIN7: the client's login, with user, database and options ([MS-TDS] 2.2.6.4).
 //!
-//! A fixed part of 94 bytes (86 in 7.1), in which each text is an offset and a length into the rest.
-//! Offsets are the client's word: each is checked against the bytes that are there.
+//! A fixed part of 94 bytes (86 in 7.1) has an offset and a length for each text in the rest.
+//! Offsets are not trusted: each is checked against the bytes that have arrived.
 
 use crate::cursor::Cursor;
 use crate::error::{ProtocolError, Result};
@@ -12,13 +12,14 @@ use crate::version::TdsVersion;
 const TEXT_UNITS_MAX: u16 = 260;
 /// The most feature extensions a login may list.
 const FEATURES_MAX: usize = 64;
-/// Where the fixed part's texts begin.
+/// Offset of the first text's entry in the fixed part.
 const TEXTS_OFFSET: usize = 36;
 
-/// A decoded LOGIN7.
+/// The fields of a LOGIN7 message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Login7 {
-    /// The version asked for, as sent; [`TdsVersion::negotiate`] says what to speak.
+    /// The version that the client asks for, as sent; [`TdsVersion::negotiate`] gives the version
+    /// to use.
     pub version_code: u32,
     /// The packet size asked for in bytes; 0 leaves it to the server.
     pub packet_size: u32,
@@ -28,31 +29,31 @@ pub struct Login7 {
     pub client_pid: u32,
     /// OptionFlags1, 2, TypeFlags and OptionFlags3.
     pub flags: LoginFlags,
-    /// Minutes west of UTC.
+    /// The client's time zone, in minutes west of UTC.
     pub time_zone: i32,
-    /// The client's locale.
+    /// The client's locale (LCID).
     pub lcid: u32,
-    /// The client machine.
+    /// Name of the client machine.
     pub host: String,
-    /// The login.
+    /// The login's name; empty for integrated security.
     pub user: String,
-    /// The password, in clear.
+    /// The password, decoded to clear text.
     pub password: String,
-    /// The application.
+    /// Name of the client application.
     pub application: String,
     /// The server's name as the client knows it.
     pub server: String,
-    /// The client library.
+    /// Name of the client library.
     pub library: String,
-    /// The language wanted, empty for the default.
+    /// The requested language; empty for the default.
     pub language: String,
-    /// The database wanted, empty for the default.
+    /// The requested database; empty for the login's default.
     pub database: String,
     /// The client's network address.
     pub client_id: [u8; 6],
     /// A database file to attach: not supported by the engine, empty in practice.
     pub attach_file: String,
-    /// The new password, where the login changes it.
+    /// The new password; empty unless the login changes it.
     pub new_password: String,
     /// SSPI data for integrated security.
     pub sspi: Vec<u8>,
@@ -60,46 +61,46 @@ pub struct Login7 {
     pub features: Vec<Feature>,
 }
 
-/// The four flag bytes of LOGIN7, and what they say.
+/// The four flag bytes of LOGIN7.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoginFlags {
-    /// OptionFlags1.
+    /// OptionFlags1: byte order, fUseDB, fDatabase, fSetLang.
     pub option1: u8,
-    /// OptionFlags2.
+    /// OptionFlags2: fLanguage, fODBC, fUserType, fIntSecurity.
     pub option2: u8,
-    /// TypeFlags.
+    /// TypeFlags: fSQLType, fOLEDB, fReadOnlyIntent.
     pub types: u8,
-    /// OptionFlags3.
+    /// OptionFlags3: fChangePassword, fUserInstance, fExtension.
     pub option3: u8,
 }
 
 impl LoginFlags {
-    /// Tells whether failing to open the database shall fail the login (fDatabase).
+    /// Returns whether failing to open the database shall fail the login (fDatabase).
     pub const fn database_is_required(self) -> bool {
         self.option1 & 0x40 != 0
     }
 
-    /// Tells whether the client is ODBC, and wants ANSI settings (fODBC).
+    /// Returns whether the client is ODBC, and wants ANSI settings (fODBC).
     pub const fn is_odbc(self) -> bool {
         self.option2 & 0x02 != 0
     }
 
-    /// Tells whether integrated security is asked for (fIntSecurity).
+    /// Returns whether integrated security is asked for (fIntSecurity).
     pub const fn is_integrated(self) -> bool {
         self.option2 & 0x80 != 0
     }
 
-    /// Tells whether the client only reads (fReadOnlyIntent).
+    /// Returns whether the client only reads (fReadOnlyIntent).
     pub const fn is_read_only(self) -> bool {
         self.types & 0x20 != 0
     }
 
-    /// Tells whether the login changes its password (fChangePassword).
+    /// Returns whether the login changes its password (fChangePassword).
     pub const fn changes_password(self) -> bool {
         self.option3 & 0x01 != 0
     }
 
-    /// Tells whether feature extensions follow (fExtension).
+    /// Returns whether feature extensions follow (fExtension).
     pub const fn has_features(self) -> bool {
         self.option3 & 0x10 != 0
     }
@@ -110,21 +111,21 @@ impl LoginFlags {
 pub struct Feature {
     /// The feature, one of [`feature`]'s constants.
     pub id: u8,
-    /// Its data.
+    /// The extension's data, as sent.
     pub data: Vec<u8>,
 }
 
 /// Ids of feature extensions.
 pub mod feature {
-    /// Session recovery.
+    /// Session recovery after a lost connection.
     pub const SESSION_RECOVERY: u8 = 0x01;
-    /// Federated authentication.
+    /// Federated authentication with a token.
     pub const FEDERATED_AUTH: u8 = 0x02;
-    /// Always Encrypted.
+    /// Always Encrypted: encryption in the client.
     pub const COLUMN_ENCRYPTION: u8 = 0x04;
-    /// Global transactions.
+    /// Global transactions across databases.
     pub const GLOBAL_TRANSACTIONS: u8 = 0x05;
-    /// UTF-8 collations.
+    /// Support of UTF-8 collations.
     pub const UTF8_SUPPORT: u8 = 0x0A;
     /// The end of the list.
     pub const TERMINATOR: u8 = 0xFF;
@@ -144,7 +145,7 @@ impl Login7 {
             ..Self::default()
         };
         TdsVersion::negotiate(login.version_code)?;
-        fixed.skip(4)?; // The connection id, which means nothing to clients and servers alike.
+        fixed.skip(4)?; // The connection id, which neither clients nor servers use.
         let [option1, option2, types, option3] = fixed.array()?;
         login.flags = LoginFlags { option1, option2, types, option3 };
         login.time_zone = fixed.i32()?;
@@ -153,12 +154,12 @@ impl Login7 {
         Ok(login)
     }
 
-    /// Returns the version to speak.
+    /// Returns the version to use with this client.
     pub fn version(&self) -> Result<TdsVersion> {
         TdsVersion::negotiate(self.version_code)
     }
 
-    /// Returns the way of logging in that is asked for and not supported, if one is.
+    /// Returns an error if the client asks for an authentication that is not supported.
     pub fn unsupported_authentication(&self) -> Option<ProtocolError> {
         if self.flags.is_integrated() || !self.sspi.is_empty() {
             return Some(ProtocolError::Unsupported("integrated (SSPI) authentication"));
@@ -167,7 +168,7 @@ impl Login7 {
             .then_some(ProtocolError::Unsupported("federated authentication"))
     }
 
-    /// Tells whether the login lists a feature extension.
+    /// Returns whether the login lists a feature extension.
     pub fn has_feature(&self, id: u8) -> bool {
         self.features.iter().any(|feature| feature.id == id)
     }
@@ -186,7 +187,7 @@ impl Login7 {
         let (sspi, sspi_bytes) = (fixed.u16()?, fixed.u16()?);
         self.attach_file = text(whole, &mut fixed)?;
         let mut sspi_length = usize::from(sspi_bytes);
-        // 7.1 ends here.
+        // The fixed part of 7.1 ends here.
         if self.version()?.has_wide_fields() {
             self.new_password = password(whole, &mut fixed)?;
             let long = fixed.u32()?;
@@ -205,7 +206,7 @@ impl Login7 {
     }
 }
 
-/// Returns a cursor over as many bytes as the login says it has.
+/// Returns a cursor over as many bytes as the login's length field gives.
 fn clip(mut body: Cursor<'_>) -> Result<Cursor<'_>> {
     let length = body.clone().u32()?;
     let length = usize::try_from(length).map_err(|_| ProtocolError::Truncated)?;
@@ -241,7 +242,7 @@ fn text(whole: &Cursor<'_>, fixed: &mut Cursor<'_>) -> Result<String> {
     Ok(utf16::to_string(&at(whole, offset, bytes)?))
 }
 
-/// Reads a password: each byte has its halves swapped, then XOR 0xA5 (2.2.6.4).
+/// Reads a password: each byte has its nibbles swapped, then XOR 0xA5 (2.2.6.4).
 fn password(whole: &Cursor<'_>, fixed: &mut Cursor<'_>) -> Result<String> {
     let (offset, bytes) = units(fixed)?;
     let mut hidden = at(whole, offset, bytes)?.into_owned();

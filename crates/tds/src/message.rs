@@ -1,9 +1,10 @@
-//! `MessageReader`: puts messages together from bytes as they arrive.
+//! `MessageReader`: assembles messages from bytes as they arrive.
 //!
-//! The caller receives into a buffer that many connections share and feeds what came. A message that
-//! is whole in there is handed out in place, without a copy and without memory of this connection's
-//! own. Only the parts of a message that came in several receives are kept, and while one is kept the
-//! caller may receive straight behind it (`spare`), so that a big message is not copied either.
+//! The caller receives into a buffer that many connections share and feeds the bytes to the reader.
+//! A message that is whole in that buffer is returned in place, without a copy and without memory
+//! for this connection. Only a message that arrives in several receives is kept. The caller may
+//! then receive directly behind the kept part (`spare`), so that a big message is not copied
+//! either.
 //!
 //! ```text
 //!   feed(bytes) ─► headers checked ─┬─ whole message ──────────► Step::Message, borrowed
@@ -25,40 +26,41 @@ const CHUNK_BYTES_MIN: usize = 16 * 1024;
 /// The size that further buffers grow to, in bytes.
 const CHUNK_BYTES_MAX: usize = 1 << 20;
 
-/// What a message asks to happen to the session before it is processed ([MS-TDS] 2.2.3.1.2).
+/// The reset that a message asks for before it is processed ([MS-TDS] 2.2.3.1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reset {
-    /// Nothing.
+    /// The session stays as it is.
     #[default]
     No,
-    /// Reset the session.
+    /// Reset the whole session.
     Session,
     /// Reset the session, but keep its transaction.
     KeepTransaction,
 }
 
-/// A whole message: its type, what it asks to reset, and its payload.
+/// A whole message: its type, the reset that it asks for, and its payload.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
-    /// What the message is.
+    /// The type of the message.
     pub kind: PacketType,
-    /// What to reset first; always `No` for messages that cannot ask for it.
+    /// The reset to do first; always `No` for types that cannot ask for one.
     pub reset: Reset,
-    /// The payload.
+    /// The payload, without packet headers.
     pub body: Cursor<'a>,
 }
 
-/// What the bytes so far amount to.
+/// The result of feeding bytes.
 #[derive(Clone, Debug)]
 pub enum Step<'a> {
     /// No message is complete.
     NeedMore,
-    /// A message, an attention among them. An attention in the midst of another message discards it.
+    /// A message, which may be an attention. An attention in the middle of another message discards
+    /// that one.
     Message(Message<'a>),
-    /// A message that its sender took back half-way (end of message with the ignore bit), or that the
-    /// reader was told to skip.
+    /// A message that its sender cancelled half-way (end of message with the ignore bit), or that
+    /// the reader was told to skip.
     Cancelled(PacketType),
-    /// A run of whole packets of a bulk load; such messages are handed out in parts, however long.
+    /// Whole packets of a bulk load; such a message is returned in parts, however long it is.
     BulkPart {
         /// The payload of the part.
         body: Cursor<'a>,
@@ -67,27 +69,28 @@ pub enum Step<'a> {
     },
 }
 
-/// Puts the messages of one connection together.
+/// Assembles the messages of one connection.
 #[derive(Debug)]
 pub struct MessageReader {
     scan: Scan,
-    /// Received bytes of the message in progress or last handed out; all but the last are full.
+    /// Received bytes of the message in progress, or of the one last returned; all chunks but the
+    /// last are full.
     chunks: Vec<Box<[u8]>>,
     /// Bytes in use of the last chunk.
     last_filled: usize,
-    /// Whether the chunks have been handed out and go with the next call.
+    /// Whether the chunks have been returned to the caller and are released by the next call.
     delivered: bool,
-    /// Bytes behind the last message that a receive into `spare` brought along.
+    /// Bytes behind the last message that a receive into `spare` read as well.
     leftover: Vec<u8>,
-    /// Whether the message in progress is not kept.
+    /// Whether the message in progress is skipped instead of kept.
     skipping: bool,
     message_bytes_max: u64,
 }
 
-/// Where in a message the packet headers say we are.
+/// The position in a message, by its packet headers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scan {
-    /// The header in progress, and how many of its bytes are here.
+    /// The header in progress, and how many of its bytes have arrived.
     header: [u8; HEADER_BYTES],
     header_filled: usize,
     /// The packet in progress, and its payload bytes that have not arrived.
@@ -95,7 +98,7 @@ struct Scan {
     packet_left: usize,
     /// The first header of the message in progress.
     first: Option<PacketHeader>,
-    /// The packet id before this one.
+    /// The id of the packet before this one.
     last_id: u8,
     /// Bytes of the message (of the part, for a bulk load) so far, with headers.
     message_bytes: u64,
@@ -103,7 +106,7 @@ struct Scan {
     payload_bytes: usize,
 }
 
-/// The end of a message or part: its first header, its payload, and how it ended.
+/// The end of a message or part: its first header, the length of its payload, and how it ended.
 #[derive(Clone, Copy, Debug)]
 struct Ended {
     first: PacketHeader,
@@ -111,7 +114,7 @@ struct Ended {
     how: End,
 }
 
-/// How a packet ends what came before it.
+/// How a packet ends the message before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Message,
@@ -127,7 +130,7 @@ impl Default for MessageReader {
 }
 
 impl MessageReader {
-    /// Returns a reader with the limits that hold before login.
+    /// Returns a reader with the limits for messages before login.
     pub fn new() -> Self {
         Self {
             scan: Scan::default(),
@@ -140,19 +143,19 @@ impl MessageReader {
         }
     }
 
-    /// Sets the longest message accepted from now on, in bytes with headers. Of a bulk load only
-    /// each part counts.
+    /// Sets the longest message accepted from now on, in bytes with headers. For a bulk load it
+    /// limits each part, not the whole.
     pub const fn set_message_bytes_max(&mut self, bytes_max: u64) {
         self.message_bytes_max = bytes_max;
     }
 
-    /// Tells whether a message has begun and not ended, so that a slow sender can be timed out.
+    /// Returns whether a message has begun and not ended, so that the caller can apply a timeout.
     pub const fn is_mid_message(&self) -> bool {
         self.scan.first.is_some() || self.scan.header_filled > 0
     }
 
-    /// Tells whether bytes behind the last message are here that have not been looked at: call
-    /// [`Self::feed`], with no input if none has arrived.
+    /// Returns whether bytes behind the last message are kept that have not been read: call
+    /// [`Self::feed`], with empty input if nothing has arrived.
     pub const fn has_leftover(&self) -> bool {
         !self.leftover.is_empty()
     }
@@ -162,7 +165,7 @@ impl MessageReader {
         self.chunks.iter().map(|chunk| chunk.len()).sum::<usize>() + self.leftover.capacity()
     }
 
-    /// Gives back the memory of the message handed out last. Every other call does so first.
+    /// Frees the memory of the message last returned. Every other call does so first.
     pub fn release(&mut self) {
         if self.delivered {
             self.delivered = false;
@@ -171,8 +174,8 @@ impl MessageReader {
         }
     }
 
-    /// Drops what is kept of the message in progress, and keeps no more of it: for one that is too
-    /// long for the memory there is. At its end it counts as cancelled.
+    /// Drops the kept part of the message in progress and skips the rest: for a message that does
+    /// not fit into memory. It ends as [`Step::Cancelled`].
     pub fn skip_message(&mut self) {
         self.release();
         if self.is_mid_message() {
@@ -182,11 +185,11 @@ impl MessageReader {
         }
     }
 
-    /// Takes up received bytes; returns how many of them were used, and what they amount to.
+    /// Takes received bytes. Returns how many of them were used, and the result.
     ///
-    /// When fewer than all were used, call again with the rest once the message is dealt with. After
-    /// a message that was received into [`Self::spare`], call once with no input: it may have
-    /// brought the next one along.
+    /// If not all were used, call again with the rest after the message has been processed. After a
+    /// message that was received into [`Self::spare`], call once with empty input: the receive may
+    /// have read the next message as well.
     pub fn feed<'a>(&'a mut self, input: &'a [u8]) -> Result<(usize, Step<'a>)> {
         self.release();
         if let Some(ended) = self.take_leftover()? {
@@ -207,8 +210,8 @@ impl MessageReader {
         Ok((used, self.deliver_kept(ended)))
     }
 
-    /// Returns where to receive next while a message is half here, `None` if none is: then any
-    /// shared buffer will do, and [`Self::feed`].
+    /// Returns the buffer to receive into next while part of a message is kept. `None` if no part
+    /// is: then receive into any shared buffer and call [`Self::feed`].
     pub fn spare(&mut self) -> Option<&mut [u8]> {
         self.release();
         if self.chunks.is_empty() || !self.leftover.is_empty() {
@@ -218,7 +221,7 @@ impl MessageReader {
         self.chunks.last_mut().map(|chunk| &mut chunk[self.last_filled..])
     }
 
-    /// Takes up `count` bytes that were received into [`Self::spare`].
+    /// Takes `count` bytes that were received into [`Self::spare`].
     pub fn received(&mut self, count: usize) -> Result<Step<'_>> {
         let Some(chunk) = self.chunks.last() else { return Ok(Step::NeedMore) };
         let input = &chunk[self.last_filled..self.last_filled + count];
@@ -228,7 +231,7 @@ impl MessageReader {
         Ok(ended.map_or(Step::NeedMore, |ended| self.deliver_kept(ended)))
     }
 
-    /// Looks for a message in the bytes behind the last one, and keeps what belongs to it.
+    /// Reads the bytes behind the last message, and keeps those of the next one.
     fn take_leftover(&mut self) -> Result<Option<Ended>> {
         if self.leftover.is_empty() {
             return Ok(None);
@@ -260,7 +263,7 @@ impl MessageReader {
         }
     }
 
-    /// Makes room: each further buffer is as large as all before it together, within bounds.
+    /// Adds a chunk if the last is full: as large as all before it together, within bounds.
     fn grow_if_full(&mut self) {
         let is_full = self.chunks.last().is_none_or(|chunk| chunk.len() == self.last_filled);
         if is_full {
@@ -273,7 +276,7 @@ impl MessageReader {
 }
 
 impl Ended {
-    /// Returns the end of a message of which nothing was kept.
+    /// Returns the result for a message that was skipped.
     fn skipped(&self) -> Step<'static> {
         match self.how {
             End::Attention => Self { payload_bytes: 0, ..*self }.step(Raw { head: &[], tail: &[] }),
@@ -300,7 +303,7 @@ impl Ended {
         }
     }
 
-    /// Reads the reset bits, which count on the first packet of three kinds of requests only.
+    /// Reads the reset bits, which are valid on the first packet of three types of requests only.
     fn reset(&self) -> Reset {
         let may_reset = matches!(
             self.first.kind,
@@ -320,7 +323,7 @@ impl Ended {
 }
 
 impl Scan {
-    /// Runs over `input` up to the end of a message or part; returns how far it came.
+    /// Scans `input` up to the end of a message or part; returns the number of bytes scanned.
     fn run(&mut self, input: &[u8], bytes_max: u64) -> Result<(usize, Option<Ended>)> {
         let mut rest = input;
         loop {
@@ -376,8 +379,8 @@ impl Scan {
         Ok(())
     }
 
-    /// Checks a packet against its message: same type, and an id that follows. FreeTDS and jTDS
-    /// number all their packets 1, so an id that stays is as good.
+    /// Checks a packet against its message: the same type, and the next id. FreeTDS and jTDS give
+    /// every packet id 1, so an unchanged id is accepted as well.
     fn check_packet(&self, header: PacketHeader) -> Result<()> {
         let status = header.status;
         let both = Status::RESET_CONNECTION.with(Status::RESET_KEEP_TRANSACTION);
@@ -396,7 +399,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Ends the packet; returns the end of the message or part, if it is one.
+    /// Ends the packet. Returns the end of the message or part, if the packet is its last.
     fn end_packet(&mut self) -> Option<Ended> {
         let packet = self.packet.take()?;
         let how = if packet.kind == PacketType::Attention {

@@ -1,4 +1,4 @@
-//! The packet header: eight bytes before every piece of a message ([MS-TDS] 2.2.3).
+//! The packet header: eight bytes before each part of a message ([MS-TDS] 2.2.3).
 //!
 //! ```text
 //!   0      1        2 .. 3     4 .. 5   6        7
@@ -13,19 +13,19 @@ pub const HEADER_BYTES: usize = 8;
 pub const PACKET_SIZE_MIN: u16 = 512;
 /// The largest packet size that a client may negotiate, in bytes with header.
 pub const PACKET_SIZE_MAX: u16 = 32_767;
-/// The packet size before login, and when the client asks for none.
+/// The packet size before login, and for a client that asks for none.
 pub const PACKET_SIZE_DEFAULT: u16 = 4_096;
 
-/// What a message is; every packet of it says so ([MS-TDS] 2.2.3.1.1).
+/// The type of a message, in the header of each of its packets ([MS-TDS] 2.2.3.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PacketType {
     /// A batch of SQL text, 1.
     SqlBatch,
     /// Remote procedure calls, 3.
     Rpc,
-    /// What a server answers, 4.
+    /// A server's response, 4.
     Response,
-    /// Cancel what is running, 6: a header without a body.
+    /// Cancels the running request, 6: a header without a body.
     Attention,
     /// Rows of a bulk load, 7.
     BulkLoad,
@@ -33,7 +33,7 @@ pub enum PacketType {
     FederatedToken,
     /// A transaction manager request, 14.
     Transaction,
-    /// LOGIN7, 16.
+    /// The LOGIN7 message, 16.
     Login7,
     /// An SSPI token, 17.
     Sspi,
@@ -92,7 +92,7 @@ impl Status {
     /// Reset the connection, but keep its transaction.
     pub const RESET_KEEP_TRANSACTION: Self = Self(0x10);
 
-    /// Tells whether all bits of `other` are set.
+    /// Returns whether all bits of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -104,12 +104,12 @@ impl Status {
     }
 }
 
-/// A packet header.
+/// The fields of a packet header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketHeader {
-    /// What the message is.
+    /// The type of the message.
     pub kind: PacketType,
-    /// Status bits.
+    /// Status bits of the packet.
     pub status: Status,
     /// The packet's length in bytes, with this header.
     pub length: u16,
@@ -142,8 +142,8 @@ impl PacketHeader {
     }
 }
 
-/// Returns the packet size to use for the one asked for in LOGIN7: 0 means the default, the rest is
-/// brought into the legal range.
+/// Returns the packet size for the one asked for in LOGIN7: 0 means the default; any other is
+/// limited to the legal range.
 pub fn negotiated_packet_size(requested: u32) -> u16 {
     if requested == 0 {
         return PACKET_SIZE_DEFAULT;
@@ -152,21 +152,21 @@ pub fn negotiated_packet_size(requested: u32) -> u16 {
     largest.clamp(PACKET_SIZE_MIN, PACKET_SIZE_MAX)
 }
 
-/// What a client is about to say, by the first byte that it sends.
+/// How a client opens the connection, by the first byte that it sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// PRELOGIN: TDS 7.2 to 7.4, TLS inside the packets if at all.
+    /// PRELOGIN: TDS 7.2 to 7.4; TLS, if any, inside the packets.
     Prelogin,
     /// A TLS record: TDS 8.0, everything inside TLS.
     Tls,
     /// LOGIN7 without PRELOGIN: TDS 7.1 as jTDS speaks it, plain text.
     Login7,
-    /// Nothing that speaks TDS.
+    /// Not TDS; the byte that came.
     Unknown(u8),
 }
 
 impl Opening {
-    /// Tells by the first byte of a connection how it begins.
+    /// Returns how a connection opens, given its first byte.
     pub const fn of(first_byte: u8) -> Self {
         match first_byte {
             0x12 => Self::Prelogin,

@@ -1,6 +1,8 @@
-//! PRELOGIN: what both sides settle before they log in ([MS-TDS] 2.2.6.5).
+//! PRELOGIN: version, encryption and options that both sides agree on before the login ([MS-TDS]
+//! 2.2.6.5).
 //!
-//! A table of options, each an id with the offset and length of its data, a terminator, then the data.
+//! The message is a table of options, each an id with the offset and length of its data, then a
+//! terminator, then the data.
 
 use crate::cursor::Cursor;
 use crate::error::{ProtocolError, Result};
@@ -10,16 +12,16 @@ const OPTIONS_MAX: usize = 32;
 const TERMINATOR: u8 = 0xFF;
 const OPTION_BYTES: usize = 5;
 
-/// The ENCRYPTION option.
+/// Values of the ENCRYPTION option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
-    /// Possible, but only for the login.
+    /// ENCRYPT_OFF: available, but for the login only.
     Off,
-    /// Wanted for everything.
+    /// ENCRYPT_ON: everything is to be encrypted.
     On,
-    /// Not possible.
+    /// ENCRYPT_NOT_SUP: encryption is not available.
     NotSupported,
-    /// Required for everything.
+    /// ENCRYPT_REQ: everything must be encrypted.
     Required,
 }
 
@@ -30,7 +32,8 @@ impl Encryption {
             0 => Ok(Self::Off),
             1 => Ok(Self::On),
             2 => Ok(Self::NotSupported),
-            // Behind strict TLS some clients repeat that here (4): they are encrypted already.
+            // Inside strict TLS some clients repeat the strict value here (4); they are encrypted
+            // already.
             3 | 4 => Ok(Self::Required),
             _ => Err(ProtocolError::Prelogin("the encryption option is unknown")),
         }
@@ -47,24 +50,24 @@ impl Encryption {
     }
 }
 
-/// The options of a PRELOGIN, in either direction. What is absent is `None`.
+/// The options of a PRELOGIN, in either direction. An absent option is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prelogin {
     /// VERSION: major, minor, build (big-endian) and sub-build of the sender.
     pub version: [u8; 6],
-    /// ENCRYPTION.
+    /// ENCRYPTION: the sender's capability or wish.
     pub encryption: Option<Encryption>,
     /// INSTOPT from a client: the instance name asked for, without its terminator.
     pub instance: Option<Vec<u8>>,
     /// THREADID of the client.
     pub thread_id: Option<u32>,
-    /// MARS.
+    /// MARS: multiple active result sets.
     pub mars: Option<bool>,
     /// TRACEID: connection id, activity id and its sequence number.
     pub trace_id: Option<[u8; 36]>,
-    /// FEDAUTHREQUIRED.
+    /// FEDAUTHREQUIRED: whether federated authentication is required.
     pub federated_auth_required: Option<bool>,
-    /// NONCEOPT.
+    /// NONCEOPT: a random number for federated authentication.
     pub nonce: Option<[u8; 32]>,
 }
 
@@ -98,7 +101,7 @@ impl Prelogin {
                 name.truncate(name.iter().position(|&byte| byte == 0).unwrap_or(name.len()));
                 self.instance = Some(name);
             }
-            // Servers answer with an empty option.
+            // Servers send the option empty.
             (3, 0) => {}
             (3, 4) => self.thread_id = Some(data.u32_be()?),
             (4, 1) => self.mars = Some(data.u8()? == 1),
@@ -113,9 +116,9 @@ impl Prelogin {
         Ok(())
     }
 
-    /// Returns the payload with which a server of `version` answers this client. MARS is declined, and
-    /// a client that asks whether federated authentication is required is told yes, which commits it
-    /// to nothing but which drivers expect.
+    /// Returns the payload with which a server of `version` answers this client. MARS is declined.
+    /// A client that asks whether federated authentication is required is answered yes: drivers
+    /// expect it, and it commits the client to nothing.
     pub fn answer(&self, version: [u8; 6], encryption: Encryption) -> Vec<u8> {
         let answer = Self {
             version,
@@ -126,8 +129,8 @@ impl Prelogin {
         answer.to_server_payload()
     }
 
-    /// Returns the payload that a server answers with: the options every client can do with, an
-    /// INSTOPT that says the instance is right, and an empty THREADID.
+    /// Returns the payload of a server's answer: the options that every client accepts, an INSTOPT
+    /// that confirms the instance, and an empty THREADID.
     pub fn to_server_payload(&self) -> Vec<u8> {
         let mut options = Options::default();
         options.add(0, &self.version);
@@ -144,7 +147,7 @@ impl Prelogin {
         options.finish()
     }
 
-    /// Returns the payload that a client opens with.
+    /// Returns the payload of a client's PRELOGIN.
     pub fn to_client_payload(&self) -> Vec<u8> {
         let mut options = Options::default();
         options.add(0, &self.version);
@@ -171,7 +174,7 @@ impl Prelogin {
     }
 }
 
-/// Options on their way out.
+/// Options of a PRELOGIN being encoded.
 #[derive(Default)]
 struct Options {
     entries: Vec<(u8, u16)>,

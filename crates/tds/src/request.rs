@@ -1,7 +1,7 @@
-//! `Request`: what a logged-in client asks for, decoded from a message.
+//! `Request`: a request of a logged-in client, decoded from a message.
 //!
-//! Decoding is lazy where it pays: an RPC is a reader that hands out one parameter after the other,
-//! straight into values, without a collection in between.
+//! Decoding is lazy for RPCs: the reader decodes one parameter after the other directly into
+//! values, without a collection in between.
 
 use std::borrow::Cow;
 
@@ -16,27 +16,27 @@ use crate::version::TdsVersion;
 /// A request of a logged-in client.
 #[derive(Clone, Debug)]
 pub enum Request<'a> {
-    /// SQL text.
+    /// A batch of SQL text.
     Batch(SqlBatch<'a>),
     /// One or more procedure calls.
     Rpc(RpcReader<'a>),
-    /// Begin, commit, roll back, save.
+    /// Begins, commits, rolls back or saves a transaction.
     Transaction(TransactionRequest<'a>),
-    /// Stop what is running. Always answered by a DONE with the attention bit, even when nothing
-    /// is running any more.
+    /// Cancels the running request. Always answered by a DONE with the attention bit, even if no
+    /// request is running any more.
     Attention,
 }
 
 /// A batch of SQL text ([MS-TDS] 2.2.6.7).
 #[derive(Clone, Debug)]
 pub struct SqlBatch<'a> {
-    /// The transaction that the client believes to be in; 0 for none.
+    /// The transaction that the client assumes it is in; 0 for none.
     pub transaction: u64,
     /// The text, UTF-16LE; borrowed if it came in one packet.
     pub text: Cow<'a, [u8]>,
 }
 
-/// What the client was doing when it sent a request, by its own account: Trace Activity
+/// The client's activity at the time of the request, as the client reports it: Trace Activity
 /// ([MS-TDS] 2.2.5.3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceActivity {
@@ -52,7 +52,8 @@ impl<'a> Request<'a> {
         Self::decode_traced(message, version).map(|(request, _)| request)
     }
 
-    /// As [`Self::decode`]; with the request comes the activity that the client has sent with it.
+    /// Decodes a message, as [`Self::decode`] does; also returns the activity that the client sent
+    /// with it.
     pub fn decode_traced(
         message: Message<'a>,
         version: TdsVersion,
@@ -105,7 +106,7 @@ const TRANSACTION_DESCRIPTOR: u16 = 2;
 const TRACE_ACTIVITY: u16 = 3;
 const HEADER_MIN: usize = 6;
 
-/// ALL_HEADERS of a request ([MS-TDS] 2.2.5.3), as far as they are kept.
+/// The fields of ALL_HEADERS that are used ([MS-TDS] 2.2.5.3).
 #[derive(Default)]
 struct Headers {
     /// The transaction descriptor; 0 without one.
@@ -114,7 +115,7 @@ struct Headers {
 }
 
 impl Headers {
-    /// Reads them. TDS 7.1 has none. Query notifications are skipped.
+    /// Reads the headers. TDS 7.1 has none. Query notifications are skipped.
     fn read(&mut self, body: &mut Cursor<'_>, version: TdsVersion) -> Result<()> {
         if !version.has_wide_fields() {
             return Ok(());
@@ -158,7 +159,7 @@ impl Headers {
 impl TraceActivity {
     fn read(body: &mut Cursor<'_>) -> Result<Self> {
         let mut guid: [u8; 16] = body.array()?;
-        // The first three fields are numbers, little endian on the wire.
+        // The first three fields are integers, little-endian on the wire.
         guid[..4].reverse();
         guid[4..6].reverse();
         guid[6..8].reverse();

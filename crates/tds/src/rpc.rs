@@ -22,21 +22,21 @@ pub const PARAMETERS_MAX: u16 = 2_100;
 /// The token of a table-valued parameter's type (2.2.5.4.3).
 pub(crate) const TVP_TYPE: u8 = 0xF3;
 
-/// Reads the calls of an RPC message one after the other, and the parameters of each.
+/// Reads the calls of an RPC message in order, and the parameters of each.
 #[derive(Clone, Debug)]
 pub struct RpcReader<'a> {
     body: Cursor<'a>,
     version: TdsVersion,
-    /// The transaction that the client believes to be in; 0 for none.
+    /// The transaction that the client assumes it is in; 0 for none.
     pub transaction: u64,
     parameters_read: u16,
     at: At,
 }
 
-/// Where a reader stands.
+/// The position of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
-    /// Before a call.
+    /// Before a call's head.
     Call,
     /// Before a parameter, a separator or the end.
     Parameter,
@@ -44,16 +44,16 @@ enum At {
     End,
 }
 
-/// The head of a call.
+/// The head of a call: procedure and options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RpcCall<'a> {
-    /// What to call.
+    /// The procedure that is called.
     pub procedure: Procedure<'a>,
-    /// How to call it.
+    /// Option flags of the call.
     pub options: RpcOptions,
 }
 
-/// What an RPC calls.
+/// How an RPC names its procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Procedure<'a> {
     /// A procedure by its name, UTF-16LE, possibly of several parts and bracketed.
@@ -121,14 +121,14 @@ procedures! {
 pub struct RpcOptions(pub u16);
 
 impl RpcOptions {
-    /// Compile the procedure anew (fWithRecomp).
+    /// Recompile the procedure (fWithRecomp).
     pub const WITH_RECOMPILE: Self = Self(1);
-    /// The client asks for no metadata (fNoMetaData). SqlClient sets it and yet needs COLMETADATA.
+    /// The client asks for no metadata (fNoMetaData). SqlClient sets it but needs COLMETADATA.
     pub const NO_METADATA: Self = Self(2);
     /// The metadata has not changed since the last call (fReuseMetaData).
     pub const REUSE_METADATA: Self = Self(4);
 
-    /// Tells whether all bits of `other` are set.
+    /// Returns whether all bits of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -137,15 +137,15 @@ impl RpcOptions {
 /// A parameter of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RpcParameter<'a> {
-    /// Its name with the `@`, UTF-16LE; empty if positional. Some drivers leave the `@` out.
+    /// The name with its `@`, UTF-16LE; empty if positional. Some drivers leave out the `@`.
     pub name: Cow<'a, [u8]>,
-    /// Whether it is passed by reference: an OUTPUT parameter (fByRefValue).
+    /// Whether it is an OUTPUT parameter, passed by reference (fByRefValue).
     pub is_output: bool,
-    /// Its type; of a table-valued parameter, that of nothing (see `value`).
+    /// The type of the value; for a table-valued parameter NULLTYPE (see `value`).
     pub column_type: ColumnType,
-    /// Whether a `decimal` is called `numeric`.
+    /// Whether a `decimal` was sent as `numeric`.
     pub numeric: bool,
-    /// Its value.
+    /// The parameter's value, with its kind.
     pub value: ParameterValue,
 }
 
@@ -160,13 +160,13 @@ pub enum ParameterValue {
     Table(Box<TableValue>),
 }
 
-/// The longest head that is worth remembering, in bytes.
+/// The longest head that is remembered, in bytes.
 const HEAD_BYTES_MAX: usize = 320;
-/// A name of so many units begins with a byte that ends the call in older versions.
+/// A length of this many units or more is a byte that ends the call in older versions.
 const NAME_UNITS_END: u8 = 0x80;
 
-/// What stands before a parameter's value, as it was sent: name, flags and type. Calls of one procedure
-/// send the same heads each time, so that comparing the bytes saves decoding them.
+/// The bytes before a parameter's value, as sent: name, flags and type. Calls of one procedure send
+/// the same heads each time, so comparing the bytes saves decoding them.
 #[derive(Clone, Debug)]
 pub struct ParameterHead {
     bytes: Box<[u8]>,
@@ -175,10 +175,10 @@ pub struct ParameterHead {
 }
 
 impl ParameterHead {
-    /// Reads the head that begins at `body`; `None` for one that is not worth remembering: in several
-    /// pieces, long, of a table or with a default for its value.
+    /// Reads the head that starts at `body`. `None` for one that is not remembered: in several
+    /// pieces, too long, of a table, or with a default in place of the value.
     fn read(mut body: Cursor<'_>) -> Option<Self> {
-        // Goes to where the next byte is.
+        // Moves to the piece that has the next byte.
         let name_units = body.peek()?;
         let begin = body.clone();
         body.b_varchar().ok()?;
@@ -196,17 +196,17 @@ impl ParameterHead {
         &self.bytes[1..][..usize::from(self.bytes[0]) * 2]
     }
 
-    /// As [`RpcParameter::is_output`].
+    /// As [`RpcParameter::is_output`], of the remembered head.
     pub const fn is_output(&self) -> bool {
         self.is_output
     }
 
-    /// As [`RpcParameter::column_type`].
+    /// As [`RpcParameter::column_type`], of the remembered head.
     pub const fn column_type(&self) -> ColumnType {
         self.wire.parameter_type()
     }
 
-    /// As [`RpcParameter::numeric`].
+    /// As [`RpcParameter::numeric`], of the remembered head.
     pub const fn numeric(&self) -> bool {
         self.wire.numeric
     }
@@ -218,8 +218,8 @@ impl<'a> RpcReader<'a> {
         Self { body, version, transaction, parameters_read: 0, at: At::Call }
     }
 
-    /// Reads the head of the next call, after stepping over what was not read of the one before;
-    /// `None` behind the last.
+    /// Reads the head of the next call, after skipping unread parameters of the call before; `None`
+    /// behind the last call.
     pub fn next_call(&mut self) -> Result<Option<RpcCall<'a>>> {
         while self.next_parameter()?.is_some() {}
         if self.at == At::End {
@@ -239,23 +239,23 @@ impl<'a> RpcReader<'a> {
         Ok(Some(RpcCall { procedure, options }))
     }
 
-    /// Returns the bytes that were read since `earlier`, the same reader before: of a call, once its
-    /// parameters have been read. Joins what came in several packets.
+    /// Returns the bytes that were read since `earlier`, a clone of this reader: the bytes of a
+    /// call, if its parameters have been read in between. Joins bytes of several packets.
     ///
     /// # Errors
-    /// If `earlier` is not the same reader before.
+    /// If `earlier` is not an earlier position of this reader.
     pub fn bytes_since(&self, earlier: &Self) -> Result<Cow<'a, [u8]>> {
         let count = earlier.body.remaining().checked_sub(self.body.remaining());
         earlier.body.clone().bytes(count.ok_or(ProtocolError::Truncated)?)
     }
 
-    /// Tells whether another call follows in this message, once the parameters have been read: the
-    /// last DONEPROC of all others carries DONE_RPCINBATCH.
+    /// Returns whether another call follows in this message, once the parameters have been read.
+    /// The last DONEPROC of every call but the last has DONE_RPCINBATCH.
     pub const fn has_more_calls(&self) -> bool {
         matches!(self.at, At::Call)
     }
 
-    /// Reads the next parameter of the call; `None` behind the last.
+    /// Reads the next parameter of the call; `None` behind the last parameter.
     pub fn next_parameter(&mut self) -> Result<Option<RpcParameter<'a>>> {
         if self.at != At::Parameter {
             return Ok(None);
@@ -266,7 +266,7 @@ impl<'a> RpcReader<'a> {
         };
         if self.is_separator(byte) {
             self.body.skip(1)?;
-            // A separator behind the last call separates nothing.
+            // A separator behind the last call is ignored.
             self.at = if self.body.is_empty() { At::End } else { At::Call };
             return Ok(None);
         }
@@ -277,13 +277,14 @@ impl<'a> RpcReader<'a> {
         self.read_parameter(byte).map(Some)
     }
 
-    /// Returns the head of the next parameter, to be known by [`Self::next_value`] when it comes again.
+    /// Returns the head of the next parameter, for [`Self::next_value`] to compare with later
+    /// calls.
     pub fn next_head(&self) -> Option<ParameterHead> {
         (self.at == At::Parameter).then(|| ParameterHead::read(self.body.clone())).flatten()
     }
 
-    /// Reads the value of the next parameter, if it has this head; else reads nothing, and
-    /// [`Self::next_parameter`] says what comes.
+    /// Reads the value of the next parameter if it has this head. Else reads nothing; call
+    /// [`Self::next_parameter`] then.
     #[inline]
     pub fn next_value(&mut self, head: &ParameterHead) -> Result<Option<Value>> {
         if self.at != At::Parameter
@@ -296,8 +297,8 @@ impl<'a> RpcReader<'a> {
         head.wire.decode_value(&mut self.body, Place::Parameter).map(Some)
     }
 
-    /// Tells whether a byte in place of a name's length ends the call: BatchFlag, which 7.2 changed
-    /// from 0x80 to 0xFF since a name may have 128 units, or NoExecFlag.
+    /// Returns whether a byte in place of a name's length ends the call: BatchFlag, which 7.2
+    /// changed from 0x80 to 0xFF since a name may have 128 units, or NoExecFlag.
     const fn is_separator(&self, byte: u8) -> bool {
         if self.version.has_wide_fields() { byte >= 0xFE } else { byte == 0x80 }
     }

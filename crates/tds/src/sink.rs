@@ -1,13 +1,13 @@
-//! `Sink`: where encoded bytes go, either a plain vector or the packets of a response.
+//! `Sink`: the destination of encoded bytes, a plain vector or the packets of a response.
 
 use types::Bytes;
 
-/// Takes encoded bytes.
+/// A destination of encoded bytes.
 pub trait Sink {
-    /// Appends bytes.
+    /// Appends a copy of the bytes.
     fn put(&mut self, bytes: &[u8]);
 
-    /// Appends a value's bytes, by reference if the sink can and it pays.
+    /// Appends a value's bytes, by reference if the sink supports it and the value is long enough.
     fn put_shared(&mut self, bytes: &Bytes);
 }
 

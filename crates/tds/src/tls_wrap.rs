@@ -1,9 +1,9 @@
-//! TLS inside PRELOGIN packets: how TDS 7.x carries a handshake ([MS-TDS] 3.2.5.1, 3.3.5.2).
+//! TLS inside PRELOGIN packets, the way TDS 7.x carries a handshake ([MS-TDS] 3.2.5.1, 3.3.5.2).
 //!
-//! Each flight of the handshake travels as the payload of type 0x12 packets; once the handshake is
-//! done, TLS records travel bare. Pure byte transforms: who does TLS, and when it is done, is the
-//! caller's business. TLS 1.3 must not be offered here: its last flight crosses the boundary and most
-//! drivers hang on it.
+//! Each flight of the handshake is sent as the payload of type 0x12 packets; after the handshake,
+//! TLS records are sent without packets. This file only transforms bytes: the caller runs TLS and
+//! knows when the handshake is done. TLS 1.3 must not be offered here: its last flight crosses the
+//! boundary, and most drivers hang on it.
 
 use crate::error::{ProtocolError, Result};
 use crate::packet::{HEADER_BYTES, PACKET_SIZE_DEFAULT, PacketHeader, PacketType, Status};
@@ -24,7 +24,7 @@ pub fn wrap(flight: &[u8], target: &mut Vec<u8>) {
     }
 }
 
-/// Takes PRELOGIN packets off the handshake as it arrives.
+/// Removes the PRELOGIN packets from the handshake as it arrives.
 #[derive(Debug, Default)]
 pub struct Unwrapper {
     header: [u8; HEADER_BYTES],
@@ -32,27 +32,27 @@ pub struct Unwrapper {
     packet_left: usize,
 }
 
-/// What stands at the front of received bytes.
+/// What was found at the front of the received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unwrapped<'a> {
-    /// Handshake bytes from `used` received ones; give them to TLS and go on with the rest.
+    /// Handshake bytes within the first `used` bytes; pass them to TLS and continue with the rest.
     Handshake {
-        /// The received bytes behind which to go on.
+        /// The number of received bytes that are used up.
         used: usize,
-        /// Bytes of the handshake, possibly none.
+        /// Bytes of the handshake, perhaps none.
         payload: &'a [u8],
     },
-    /// A bare TLS record: the wrapping has ended, everything from here on goes to TLS as it is.
+    /// A TLS record without packet: the wrapping has ended, all further bytes go to TLS unchanged.
     Bare,
 }
 
 impl Unwrapper {
-    /// Returns an unwrapper that stands before a packet.
+    /// Returns an unwrapper at the start of a packet.
     pub const fn new() -> Self {
         Self { header: [0; HEADER_BYTES], header_filled: 0, packet_left: 0 }
     }
 
-    /// Takes the next run of handshake bytes from the front of `input`.
+    /// Takes the next handshake bytes from the front of `input`.
     pub fn next<'a>(&mut self, input: &'a [u8]) -> Result<Unwrapped<'a>> {
         let mut used = 0;
         while self.packet_left == 0 {
@@ -89,7 +89,8 @@ impl Unwrapper {
     }
 }
 
-/// Tells whether `byte` begins a TLS record: change cipher spec, alert, handshake, application data.
+/// Returns whether `byte` begins a TLS record: change cipher spec, alert, handshake, application
+/// data.
 const fn is_tls_record(byte: u8) -> bool {
     matches!(byte, 0x14..=0x17)
 }

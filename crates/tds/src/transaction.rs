@@ -1,4 +1,5 @@
-//! Transaction manager requests: begin, commit, roll back and save without SQL ([MS-TDS] 2.2.6.9).
+//! Transaction manager requests: begin, commit, roll back and save a transaction without SQL
+//! ([MS-TDS] 2.2.6.9).
 
 use std::borrow::Cow;
 
@@ -8,28 +9,29 @@ use crate::error::{ProtocolError, Result};
 /// A transaction manager request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionRequest<'a> {
-    /// The transaction that the client believes to be in; 0 for none.
+    /// The transaction that the client assumes it is in; 0 for none.
     pub transaction: u64,
-    /// What to do.
+    /// The operation with its arguments.
     pub action: TransactionAction<'a>,
 }
 
-/// What a transaction manager request asks for. Names are UTF-16LE and may be empty.
+/// The operation of a transaction manager request. Names are UTF-16LE and may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransactionAction<'a> {
     /// TM_GET_DTC_ADDRESS, 0: distributed transactions, answered with an empty address or an error.
     GetDtcAddress,
     /// TM_PROPAGATE_XACT, 1: join (or, empty, leave) a distributed transaction.
     Propagate(Cow<'a, [u8]>),
-    /// TM_BEGIN_XACT, 5.
+    /// TM_BEGIN_XACT, 5: begin a transaction.
     Begin(Begin<'a>),
     /// TM_PROMOTE_XACT, 6: make the transaction a distributed one.
     Promote,
-    /// TM_COMMIT_XACT, 7, and begin the next one if asked to.
+    /// TM_COMMIT_XACT, 7: commit, and begin the next transaction if asked to.
     Commit {
         /// The name, empty in practice.
         name: Cow<'a, [u8]>,
-        /// The transaction to begin in the same request (fBeginXact); legal without work done too.
+        /// The transaction to begin in the same request (fBeginXact); legal even if nothing was
+        /// done in this one.
         then: Option<Begin<'a>>,
     },
     /// TM_ROLLBACK_XACT, 8, of the whole transaction or to a savepoint, and begin the next one.
@@ -46,26 +48,26 @@ pub enum TransactionAction<'a> {
 /// A transaction to begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begin<'a> {
-    /// Its isolation level.
+    /// The isolation level to begin with.
     pub isolation: IsolationLevel,
-    /// Its name.
+    /// The transaction's name; may be empty.
     pub name: Cow<'a, [u8]>,
 }
 
-/// ISOLATION_LEVEL of a transaction to begin.
+/// ISOLATION_LEVEL of the transaction to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IsolationLevel {
-    /// 0: as the session has it.
+    /// 0: keep the session's level.
     Unchanged,
-    /// 1
+    /// 1: READ UNCOMMITTED, without shared locks.
     ReadUncommitted,
-    /// 2
+    /// 2: READ COMMITTED, the default.
     ReadCommitted,
-    /// 3
+    /// 3: REPEATABLE READ, shared locks are kept.
     RepeatableRead,
-    /// 4
+    /// 4: SERIALIZABLE, with range locks.
     Serializable,
-    /// 5
+    /// 5: SNAPSHOT, reads row versions.
     Snapshot,
 }
 

@@ -1,4 +1,4 @@
-//! Table-valued parameters: rows in a parameter ([MS-TDS] 2.2.5.5.5).
+//! Table-valued parameters: the rows of a parameter ([MS-TDS] 2.2.5.5.5).
 
 use std::borrow::Cow;
 
@@ -11,15 +11,15 @@ use crate::wire_type::{Place, WireType};
 
 /// The most columns of a table type: SQL Server's limit.
 const COLUMNS_MAX: u16 = 1_024;
-/// The column count that says there are none: an empty table.
+/// The column count of a table without columns: an empty table.
 const NO_COLUMNS: u16 = 0xFFFF;
-/// Ends the options, and the rows.
+/// The token that ends the options, and the rows.
 pub(crate) const END: u8 = 0x00;
-/// Begins a row.
+/// The token before each row.
 pub(crate) const ROW: u8 = 0x01;
 const ORDER_UNIQUE: u8 = 0x10;
 const COLUMN_ORDERING: u8 = 0x11;
-/// The column flag that says that all rows leave the column to its default.
+/// The column flag for a column that takes its default in all rows.
 pub(crate) const FLAG_DEFAULT: u16 = 0x0200;
 
 /// A decoded table-valued parameter.
@@ -29,30 +29,29 @@ pub struct TableValue {
     pub schema: String,
     /// The name of the table type.
     pub name: String,
-    /// The columns; none if the client sent no rows.
+    /// The columns; empty if the client sent no rows.
     pub columns: Vec<TableColumn>,
-    /// The rows' values one after the other, as many per row as there are columns. NULL stands for
-    /// columns that are left to their default.
+    /// The rows' values, row after row, one per column. A column that takes its default has NULL.
     pub values: Vec<Value>,
 }
 
 /// A column of a table-valued parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableColumn {
-    /// Its type.
+    /// The column's type, as sent.
     pub column_type: ColumnType,
-    /// Whether all rows leave it to its default.
+    /// Whether the column takes its default in all rows.
     pub is_default: bool,
     wire: WireType,
 }
 
 impl TableValue {
-    /// Returns the rows.
+    /// Returns the rows in order, each as its values.
     pub fn rows(&self) -> impl Iterator<Item = &[Value]> {
         self.values.chunks(self.columns.len().max(1))
     }
 
-    /// Reads a parameter from its type token on.
+    /// Reads a parameter, starting at its type token.
     pub(crate) fn decode(body: &mut Cursor<'_>) -> Result<Self> {
         body.skip(1)?;
         body.b_varchar()?; // The database, which must be empty.
@@ -105,8 +104,8 @@ fn read_columns(body: &mut Cursor<'_>) -> Result<Vec<TableColumn>> {
     Ok(columns)
 }
 
-/// Skips what the client says of the rows' order and uniqueness, which is a hint; an order of the
-/// columns other than the table type's is refused.
+/// Skips what the client declares about the rows' order and uniqueness, a hint; refuses columns in
+/// another order than the table type's.
 fn skip_options(body: &mut Cursor<'_>, column_count: usize) -> Result<()> {
     loop {
         match body.u8()? {

@@ -1,8 +1,8 @@
-//! UTF-16LE, the text of the protocol itself: names, messages, SQL.
+//! UTF-16LE, the encoding of names, messages and SQL text in the protocol.
 
 /// Turns UTF-16LE into a string; an unpaired surrogate becomes U+FFFD.
 pub fn to_string(utf16: &[u8]) -> String {
-    // ASCII is the common case: every other byte, and no zero check per unit beyond this one.
+    // ASCII is the common case: every second byte is 0.
     if utf16.iter().skip(1).step_by(2).all(|&high| high == 0) {
         return utf16.iter().step_by(2).map(|&low| char::from(low)).collect();
     }
@@ -23,8 +23,8 @@ pub fn append_utf8(utf16: &[u8], target: &mut Vec<u8>) {
     }
 }
 
-/// Appends UTF-16LE if all of it is ASCII, as SQL text is; else appends nothing and returns `false`. Four
-/// units at a time.
+/// Appends UTF-16LE if all of it is ASCII, as most SQL text is; else appends nothing and returns
+/// `false`. Four units at a time.
 fn append_ascii(utf16: &[u8], target: &mut Vec<u8>) -> bool {
     let start = target.len();
     target.resize(start + utf16.len() / 2, 0);
@@ -48,7 +48,7 @@ fn append_ascii(utf16: &[u8], target: &mut Vec<u8>) -> bool {
     others == 0
 }
 
-/// Tells whether UTF-16LE is this text, which is ASCII.
+/// Returns whether UTF-16LE equals this ASCII text.
 pub fn is_ascii_text(utf16: &[u8], text: &str) -> bool {
     let pairs = utf16.as_chunks::<2>().0;
     let is_same = |([low, high], byte): (&[u8; 2], u8)| *low == byte && *high == 0 && byte < 0x80;

@@ -1,9 +1,10 @@
-//! `WireType`: a data type as TDS carries it, TYPE_INFO ([MS-TDS] 2.2.5.6), both ways.
+//! `WireType`: a data type as TDS sends it, TYPE_INFO ([MS-TDS] 2.2.5.6), encoded and decoded.
 //!
-//! A [`DataType`] says what a value is; its `Form` how the value's length is written before it. The
-//! same `int` comes fixed (INT4TYPE, never NULL) or nullable (INTNTYPE, a length byte before it).
-//! Towards clients a column that is NOT NULL has the fixed form, a parameter the nullable one. Old
-//! clients get the types that they know: before 7.2 `text` for `varchar(max)`, before 7.3 dates as text.
+//! A [`DataType`] is the type of a value; its `Form` is how the value's length is written before
+//! it. The same `int` may be fixed (INT4TYPE, never NULL) or nullable (INTNTYPE, after a length
+//! byte). To clients a NOT NULL column has the fixed form, a parameter the nullable one. Old
+//! clients get the types that they know: before 7.2 `text` for `varchar(max)`, before 7.3 dates as
+//! text.
 
 use types::data_type::{DataType, Length};
 use types::{Collation, ColumnType};
@@ -13,27 +14,27 @@ use crate::error::{ProtocolError, Result};
 use crate::sink::Sink;
 use crate::version::TdsVersion;
 
-/// The length in TYPE_INFO that says `(max)`.
+/// The length in TYPE_INFO that means `(max)`.
 const PARTIAL: u16 = 0xFFFF;
 /// The longest `varchar`, `nvarchar`, `varbinary` that is not `(max)`, in bytes.
 pub(crate) const SHORT_BYTES_MAX: u16 = 8_000;
-/// What `sql_variant` announces as its length, in bytes.
+/// The length that `sql_variant` announces, in bytes.
 pub(crate) const VARIANT_BYTES_MAX: u32 = 8_009;
 
-/// A data type and the form in which its values travel.
+/// A data type and the form in which its values are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WireType {
     /// The type of the values.
     pub column_type: ColumnType,
     pub(crate) form: Form,
-    /// Whether a `decimal` is called `numeric`.
+    /// Whether a `decimal` is sent as `numeric`.
     pub(crate) numeric: bool,
 }
 
 /// How a value's length is written before it ([MS-TDS] 2.2.5.2.2, 2.2.5.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
-    /// Not at all.
+    /// No length: the type has one size.
     Fixed,
     /// One byte; 0 is NULL.
     Byte,
@@ -41,17 +42,17 @@ pub(crate) enum Form {
     Short,
     /// Four bytes, with a text pointer before them in rows; -1 (no pointer) is NULL.
     Long,
-    /// Eight bytes, then chunks (PLP).
+    /// Eight bytes of total length, then chunks (PLP).
     Partial,
-    /// `sql_variant`: four bytes, then the type of this value.
+    /// `sql_variant`: four bytes of length, then the type of this value.
     Variant,
-    /// NULLTYPE: no value ever.
+    /// NULLTYPE: always NULL, no bytes.
     Null,
-    /// A date as `nvarchar`, for clients that know no dates. Sent, never received.
+    /// A date as `nvarchar`, for clients without date types. Sent, never received.
     Rendered,
 }
 
-/// Where a type or value stands, for the types that look different there.
+/// The context of a type or value, which changes the encoding of some types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a row, described by COLMETADATA.
@@ -114,8 +115,8 @@ impl WireType {
         Self::new(DataType::NVarChar(Length::Limited(1)), Form::Null)
     }
 
-    /// Returns the form in which a column's values travel to a client of `version`: without a length where
-    /// they are never NULL and have one size.
+    /// Returns the form in which a column's values are sent to a client of `version`: without a
+    /// length if they are never NULL and have one size.
     pub(crate) fn for_column(column_type: ColumnType, numeric: bool, version: TdsVersion) -> Self {
         let wire = Self { numeric, ..Self::for_output(column_type, version) };
         match fixed_token(wire.column_type.data_type) {
@@ -124,7 +125,7 @@ impl WireType {
         }
     }
 
-    /// Returns the type of a parameter: one that a client has not said is one that takes every value.
+    /// Returns the type of a parameter; for NULLTYPE, one that accepts every value.
     pub(crate) const fn parameter_type(&self) -> ColumnType {
         match self.form {
             Form::Null => {
@@ -134,7 +135,7 @@ impl WireType {
         }
     }
 
-    /// Returns the form in which values of a type travel to a client of `version`.
+    /// Returns the form in which values of a type are sent to a client of `version`.
     pub fn for_output(mut column_type: ColumnType, version: TdsVersion) -> Self {
         column_type.data_type = downlevel(column_type.data_type, version);
         let form = match column_type.data_type {
@@ -157,7 +158,7 @@ impl WireType {
         Self { column_type, form, numeric: false }
     }
 
-    /// Reads TYPE_INFO.
+    /// Reads a TYPE_INFO, all types.
     #[inline]
     pub fn decode(body: &mut Cursor<'_>) -> Result<Self> {
         let code = body.u8()?;
@@ -196,8 +197,8 @@ impl WireType {
         }
     }
 
-    /// Reads TYPE_INFO of a column of a table-valued parameter: tedious says nothing of the precision of a decimal that is
-    /// NULL in all rows, and 0 is read as the largest.
+    /// Reads the TYPE_INFO of a column of a table-valued parameter. tedious sends precision 0 for a
+    /// decimal that is NULL in all rows; it is read as the largest.
     pub(crate) fn decode_of_table(body: &mut Cursor<'_>) -> Result<Self> {
         let mut ahead = body.clone();
         let code = ahead.u8()?;
@@ -254,7 +255,7 @@ impl WireType {
         }
     }
 
-    /// Reads a string type of before TDS 7.0, with a length of one byte.
+    /// Reads a string type from before TDS 7.0, whose length is one byte.
     fn decode_old(code: u8, body: &mut Cursor<'_>) -> Result<Self> {
         let length = u16::from(body.u8()?).max(1);
         let data_type = match code {
@@ -270,7 +271,7 @@ impl WireType {
         Ok(wire)
     }
 
-    /// Writes TYPE_INFO.
+    /// Writes TYPE_INFO of this type.
     pub fn encode(&self, target: &mut impl Sink) {
         let collation = self.column_type.collation;
         if self.form == Form::Rendered {
@@ -289,8 +290,8 @@ impl WireType {
             DataType::Int => target.put(&[token::INT_N, 4]),
             DataType::BigInt => target.put(&[token::INT_N, 8]),
             DataType::Decimal { precision, scale } => {
-                // The longest of any decimal, whatever the precision: SqlBulkCopy sends its values in
-                // 17 bytes behind the length that it was told here.
+                // The longest decimal's length, whatever the precision: SqlBulkCopy sends as many
+                // bytes per value as this length announces.
                 let name = if self.numeric { token::NUMERIC_N } else { token::DECIMAL_N };
                 target.put(&[name, DECIMAL_BYTES_MAX, precision, scale]);
             }
@@ -344,8 +345,8 @@ pub(crate) const fn fixed_token(data_type: DataType) -> Option<u8> {
     })
 }
 
-/// Returns the type that a client of `version` gets for `data_type`: without `(max)` types, those
-/// that came before them.
+/// Returns the type that a client of `version` gets for `data_type`: for a client without `(max)`
+/// types, their predecessors.
 fn downlevel(data_type: DataType, version: TdsVersion) -> DataType {
     if version.has_wide_fields() {
         return data_type;
@@ -390,9 +391,9 @@ fn form_of(data_type: DataType) -> Form {
     }
 }
 
-/// Digits of the longest decimal.
+/// Most digits of a decimal.
 const PRECISION_MAX: u8 = 38;
-/// A sign and 16 bytes.
+/// Most bytes of a decimal: a sign and 16 bytes.
 const DECIMAL_BYTES_MAX: u8 = 17;
 
 /// Returns the bytes of a decimal's value: a sign and 4 to 16 bytes (2.2.5.5.1.6).
@@ -414,8 +415,8 @@ fn scale(body: &mut Cursor<'_>, what: &'static str) -> Result<u8> {
 }
 
 fn decimal(body: &mut Cursor<'_>) -> Result<DataType> {
-    // The length is not looked at: it follows from the precision, and some clients write nonsense
-    // (mssql-tds repeats the type's token in bulk loads); each value brings its own.
+    // The length is ignored: it follows from the precision, and some clients send a wrong one
+    // (mssql-tds repeats the type's token in bulk loads); each value has its own length.
     let [_, precision, scale] = body.array()?;
     let invalid =
         |length: u8| ProtocolError::InvalidLength { what: "decimal", length: length.into() };
@@ -425,7 +426,7 @@ fn decimal(body: &mut Cursor<'_>) -> Result<DataType> {
     Ok(DataType::Decimal { precision, scale })
 }
 
-/// Returns the type of one of the tokens whose size tells the type apart.
+/// Returns the type for a token that is shared by types of different sizes.
 fn sized(code: u8, size: u8) -> Result<DataType> {
     let what = match (code, size) {
         // mssql-jdbc announces a NULL with a maximum length of 0.
@@ -451,7 +452,7 @@ fn sized(code: u8, size: u8) -> Result<DataType> {
     Err(ProtocolError::InvalidLength { what, length: size.into() })
 }
 
-/// Returns the type of a run of characters or bytes with a length of two bytes.
+/// Returns the type of a string or binary token with a length of two bytes.
 pub(crate) fn run(code: u8, length: u16) -> Result<WireType> {
     let what = match code {
         token::CHAR => "char",
@@ -467,7 +468,7 @@ pub(crate) fn run(code: u8, length: u16) -> Result<WireType> {
     if !is_max && (length > SHORT_BYTES_MAX || (is_unicode && !length.is_multiple_of(2))) {
         return Err(ProtocolError::InvalidLength { what, length: length.into() });
     }
-    // Some drivers declare an empty string with length 0, which T-SQL has not.
+    // Some drivers declare an empty string with length 0, which T-SQL does not have.
     let count = if is_unicode { (length / 2).max(1) } else { length.max(1) };
     let limit = if is_max { Length::Max } else { Length::Limited(count) };
     let data_type = match code {
@@ -519,17 +520,18 @@ fn put_collation(target: &mut impl Sink, collation: Option<Collation>) {
     }
 }
 
-/// Whose COLMETADATA it is.
+/// The side that sends COLMETADATA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
-    /// A server's, of a result.
+    /// The server, for a result.
     Server,
-    /// A client's, of a bulk load: a table's name has one part in all versions (FreeTDS, SqlClient, tedious).
+    /// The client, for a bulk load: a table's name has one part in all versions (FreeTDS,
+    /// SqlClient, tedious).
     Client,
 }
 
-/// Reads what COLMETADATA says of a column before its name: user type, flags, type and, for the
-/// old large types, the table. Returns the type and the flags.
+/// Reads a column of COLMETADATA up to its name: user type, flags, type and, for the deprecated
+/// large types, the table. Returns the type and the flags.
 pub(crate) fn decode_column(
     body: &mut Cursor<'_>,
     version: TdsVersion,

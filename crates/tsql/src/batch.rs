@@ -1,18 +1,19 @@
-//! Scripts to batches: the GO lines that tools, and not the server, understand.
+//! Splits a script into batches at its GO lines, which client tools understand and the server does
+//! not.
 
 /// One batch of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptBatch<'a> {
-    /// Its text, without the GO line.
+    /// The batch's text, without the GO line.
     pub text: &'a str,
     /// 1-based line of the script on which it starts.
     pub line: u32,
-    /// How many times it runs: `GO 5`.
+    /// How many times the batch runs: 5 for `GO 5`.
     pub count: u32,
 }
 
-/// Splits a script at its GO lines, which are lines of `GO`, perhaps with a count or a comment behind it,
-/// outside strings, quoted names and comments. Batches of nothing but blanks are left out.
+/// Splits a script at its GO lines: lines of `GO`, perhaps with a count or a comment behind it,
+/// outside strings, quoted names and comments. Batches that are all blank are left out.
 pub fn split_batches(script: &str) -> Vec<ScriptBatch<'_>> {
     let mut splitter = Splitter { script, batches: Vec::new(), start: 0, line: 1 };
     let mut state = State::Code;
@@ -67,13 +68,13 @@ fn go_count(line: &str) -> Option<u32> {
     }
 }
 
-/// In what a line ends.
+/// What surrounds the end of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Code,
     /// Inside quotes that this byte closes.
     Quoted(u8),
-    /// Inside comments, so many deep.
+    /// Inside block comments; the number is the depth of nesting.
     Comment(u32),
 }
 
@@ -91,7 +92,8 @@ impl State {
                 }
                 (Self::Code, b'\'' | b'"', _) => self = Self::Quoted(byte),
                 (Self::Code, b'[', _) => self = Self::Quoted(b']'),
-                // A doubled quote closes and opens again, which comes to the same.
+                // A doubled quote closes the string and opens it again, which leaves the same
+                // state.
                 (Self::Quoted(close), _, _) if byte == close => self = Self::Code,
                 (Self::Comment(depth), b'/', Some(b'*')) => {
                     self = Self::Comment(depth.saturating_add(1));

@@ -1,9 +1,10 @@
-//! Expressions as the catalog shows them: the text that SQL Server makes of a constraint, a default, a
-//! computed column or the filter of an index when it keeps it.
+//! Writes expressions as the catalog shows them: the text that SQL Server keeps for a constraint, a
+//! default, a computed column or the filter of an index.
 //!
-//! Blanks, letter case and needless parentheses of the source are gone: names stand in brackets,
-//! functions in lower case, numbers in parentheses; CAST has become CONVERT, IN a chain of OR, BETWEEN
-//! two comparisons. What can't stand in such a definition (a subquery, a window) is shown as written.
+//! The source's blanks, letter case and needless parentheses are gone: names are in brackets,
+//! functions in lower case, numbers in parentheses; CAST has become CONVERT, IN a chain of OR,
+//! BETWEEN two comparisons. What cannot be part of such a definition (a subquery, a window) is
+//! shown as written.
 
 use std::fmt::Write;
 
@@ -15,13 +16,13 @@ use crate::ast::{
     UnaryOp,
 };
 
-/// Functions whose first argument is a part of a date.
+/// Functions whose first argument is a date part.
 const OF_PARTS: [&str; 7] =
     ["dateadd", "datediff", "datediff_big", "datename", "datepart", "datetrunc", "date_bucket"];
-/// Functions that are kept as DATEPART.
+/// Functions that SQL Server keeps as a call of DATEPART.
 const PARTS: [&str; 3] = ["year", "month", "day"];
 
-/// How IN with a list shows.
+/// How IN with a list of values is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
     /// As comparisons, the last item first: `[a]=(2) OR [a]=(1)`.
@@ -44,8 +45,8 @@ pub fn definition_of_condition(condition: &Condition, source: &str, lists: Lists
     shown.out + ")"
 }
 
-/// How tightly the operators around a part bind: a part of a looser one needs parentheses, and so does
-/// one of the same level, except in a chain of AND or OR.
+/// How tightly an operator binds. An operand whose operator is looser needs parentheses, and so
+/// does one of the same level, except in a chain of AND or OR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Whole,
@@ -68,7 +69,7 @@ impl Definition<'_> {
         self.out.push_str(text);
     }
 
-    /// Writes a part, in parentheses where what is around it binds as tightly.
+    /// Writes an operand, in parentheses if the operator around it binds as tightly or tighter.
     fn within(&mut self, own: Level, around: Level, write: impl FnOnce(&mut Self)) {
         if own > around {
             return write(self);
@@ -138,7 +139,7 @@ impl Definition<'_> {
             Literal::Null => self.put("NULL"),
             Literal::String(text) => self.quoted("'", text),
             Literal::NString(text) => self.quoted("N'", text),
-            // ODBC's escapes are strings by the time that they are kept.
+            // SQL Server keeps ODBC escapes as plain strings.
             Literal::Odbc(_, text) => self.quoted("'", text),
             number => {
                 let text = number_text(number);
@@ -175,7 +176,7 @@ impl Definition<'_> {
     }
 
     fn bracketed(&mut self, name: &str) {
-        // Pseudo columns are words of the language.
+        // Pseudo columns are words of the language and take no brackets.
         if name.starts_with('$') {
             return self.put(name);
         }
@@ -190,7 +191,7 @@ impl Definition<'_> {
             UnaryOp::Plus => "+",
             UnaryOp::BitNot => "~",
         };
-        // The sign of a number belongs to it.
+        // A minus sign in front of a number is part of the constant.
         if let (UnaryOp::Minus, ExprKind::Literal(number)) = (op, &operand.kind)
             && is_number(number)
         {
@@ -207,7 +208,7 @@ impl Definition<'_> {
         });
     }
 
-    /// A chain is applied from the left: `(([a]+[b])-[c])`.
+    /// Writes a chain of operators, which apply from the left: `(([a]+[b])-[c])`.
     fn arithmetic(&mut self, first: &Expr, rest: &[(ArithmeticOp, Expr)], around: Level) {
         let Some(((op, last), before)) = rest.split_last() else {
             return self.value(first, around);
@@ -280,7 +281,7 @@ impl Definition<'_> {
         } else {
             self.name(&name.name);
         }
-        // A String takes all that is written.
+        // Writing to a String cannot fail.
         let _ = match &name.arguments {
             TypeArguments::None => Ok(()),
             TypeArguments::One(n) => write!(self.out, "({n})"),
@@ -389,13 +390,14 @@ impl Definition<'_> {
     }
 
     fn comparison(&mut self, left: &Expr, sign: &str, right: &Expr) {
-        // Sums stand in parentheses beside a comparison, products don't.
+        // Operands of a comparison: sums get parentheses, products do not.
         self.value(left, Level::Additive);
         self.put(sign);
         self.value(right, Level::Additive);
     }
 
-    /// The first of a chain may be a chain of the same kind without parentheses, the others not.
+    /// Writes a chain of AND or OR. Its first operand may be a chain of the same kind without
+    /// parentheses, the others may not.
     fn chain(&mut self, all: &[Condition], own: Level, around: Level) {
         let word = if own == Level::And { " AND " } else { " OR " };
         self.within(own, around, |shown| {
@@ -409,7 +411,7 @@ impl Definition<'_> {
         });
     }
 
-    /// The comparisons of a list come last first, as SQL Server builds them.
+    /// Writes IN with a list as comparisons, the last one first, as SQL Server builds them.
     fn list(&mut self, operand: &Expr, list: &[Expr], around: Level) {
         if self.lists == Lists::In {
             self.value(operand, Level::Additive);
@@ -467,7 +469,7 @@ fn symbol(op: CompareOp) -> &'static str {
     }
 }
 
-/// Functions without parentheses are kept as those that do the same.
+/// Returns the function that SQL Server keeps in place of one without parentheses.
 fn function_of(niladic: Niladic) -> &'static str {
     match niladic {
         Niladic::CurrentTimestamp => "getdate()",
@@ -481,7 +483,7 @@ fn is_number(literal: &Literal) -> bool {
     matches!(literal, Literal::Int(_) | Literal::Decimal(_) | Literal::Float(_) | Literal::Money(_))
 }
 
-/// A number's text; nothing for what is no number.
+/// Returns a number's text, or `""` for a literal that is no number.
 fn number_text(literal: &Literal) -> String {
     match literal {
         Literal::Int(value) => value.to_string(),
@@ -492,7 +494,7 @@ fn number_text(literal: &Literal) -> String {
         Literal::Float(value) => float_text(*value),
         Literal::Money(value) => format!("${}.{:04}", value / 10_000, value % 10_000),
         Literal::Binary(bytes) => bytes.iter().fold(String::from("0x"), |mut hex, byte| {
-            // A String takes all that is written.
+            // Writing to a String cannot fail.
             let _ = write!(hex, "{byte:02X}");
             hex
         }),
@@ -502,7 +504,8 @@ fn number_text(literal: &Literal) -> String {
     }
 }
 
-/// 16 digits behind the point and three of the exponent: `1.5000000000000000e+000`.
+/// Writes a float as SQL Server keeps it, with 16 digits behind the point and three of exponent:
+/// `1.5000000000000000e+000`.
 fn float_text(value: f64) -> String {
     let text = format!("{value:.16e}");
     let Some((digits, exponent)) = text.split_once('e') else { return text };

@@ -1,19 +1,20 @@
-//! The words of T-SQL: which of them are keywords, and which of those no bare name may be.
+//! The words of T-SQL: which of them are keywords, and which keywords are reserved, so that they
+//! cannot be names without quotes.
 
-/// Declares [`Keyword`]: reserved words first, then words that are keywords in their place only.
+/// Declares [`Keyword`]: reserved words first, then words that are keywords in their context only.
 macro_rules! keywords {
     (reserved { $($reserved:ident = $reserved_text:literal,)+ } contextual { $($word:ident = $text:literal,)+ }) => {
         /// A word that the grammar knows.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u16)]
         pub(crate) enum Keyword {
-            /// Any other word.
+            /// A word that is no keyword.
             None,
             $($reserved,)+
             $($word,)+
         }
 
-        /// All keywords, at the index of their number.
+        /// All keywords with their text; the index is the keyword's number.
         const KEYWORDS: &[(Keyword, &str)] =
             &[(Keyword::None, ""), $((Keyword::$reserved, $reserved_text),)+ $((Keyword::$word, $text),)+];
 
@@ -383,7 +384,8 @@ keywords! {
         Period = "PERIOD",
         Persisted = "PERSISTED",
         Preceding = "PRECEDING",
-        // In the list of reserved words, yet `SELECT precision FROM sys.columns` is taken.
+        // Reserved by the documentation's list, yet SQL Server accepts `SELECT precision FROM
+        // sys.columns`.
         Precision = "PRECISION",
         Prior = "PRIOR",
         Profile = "PROFILE",
@@ -495,9 +497,9 @@ keywords! {
 }
 
 impl Keyword {
-    /// Finds the keyword that `word` is, whatever its case.
+    /// Returns the keyword that `word` is, comparing without case, or [`Self::None`].
     pub(crate) fn of(word: &[u8]) -> Self {
-        // No keyword has one letter, and many aliases do.
+        // No keyword has one letter, but many aliases do.
         if word.len() > LENGTH_MAX || word.len() < 2 {
             return Self::None;
         }
@@ -515,7 +517,7 @@ impl Keyword {
         }
     }
 
-    /// Tells whether it can't be a name without quotes.
+    /// Returns whether the word is reserved: it cannot be a name without quotes.
     #[inline]
     pub(crate) fn is_reserved(self) -> bool {
         let number = self as usize;
@@ -526,7 +528,7 @@ impl Keyword {
 /// Slots of the hash table: four for each keyword, so that most searches look at one slot.
 const TABLE_SIZE: usize = 2048;
 
-/// No keyword is longer.
+/// Length of the longest keyword, with some room.
 const LENGTH_MAX: usize = 40;
 
 /// Open addressing by [`hash`]; 0 is an empty slot.
@@ -550,15 +552,15 @@ const fn build_table() -> [u16; TABLE_SIZE] {
     table
 }
 
-/// Compares a keyword with a word in any case. Letters differ from their other case in one bit; what differs from
-/// a digit or from `_` in that bit alone is no byte of a name.
+/// Compares a keyword with a word, without case. A letter differs from its other case in one bit;
+/// no other byte that a name may have differs from a digit or `_` in that bit alone.
 #[inline]
 fn is_same(keyword: &[u8], word: &[u8]) -> bool {
     keyword.len() == word.len() && keyword.iter().zip(word).all(|(a, b)| (a ^ b) & 0xDF == 0)
 }
 
-/// Mixes length and a few letters, without their case: all keywords that fall together are told apart
-/// by comparison.
+/// Hashes the length and a few letters, without case. Keywords with the same hash are found by
+/// comparing their text.
 const fn hash(word: &[u8]) -> usize {
     let length = word.len();
     if length == 0 {

@@ -1,38 +1,38 @@
-//! The lexer: text to tokens.
+//! The lexer: cuts the text of a batch into tokens.
 //!
-//! Tokens are 12 bytes and hold no text; the parser takes that from the batch by their places. The whole
-//! batch is cut into tokens before it is parsed, which makes looking ahead an index and finding the end
-//! of a parenthesis a lookup. A mistake of the lexer (an unclosed string) is a token too, so that a
-//! mistake of the grammar in front of it is reported first.
+//! A token is 12 bytes and holds no text; the parser reads that from the batch at the token's
+//! offsets. The whole batch is cut into tokens before it is parsed, so that looking ahead is an
+//! index and finding a closing parenthesis a lookup. A lexical error (an unclosed string) is a
+//! token too, so that a syntax error in front of it is reported first.
 
 use crate::keyword::Keyword;
 
-/// What a token is.
+/// The class of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
-    /// A word without quotes: a keyword or a name.
+    /// A word without quotes: a keyword or an identifier.
     Word,
-    /// `[name]`
+    /// `[name]`: an identifier in brackets.
     Bracketed,
-    /// `"text"`: a name or a string, as QUOTED_IDENTIFIER says when the parser gets there.
+    /// `"text"`: an identifier or a string; QUOTED_IDENTIFIER decides when the parser reads it.
     DoubleQuoted,
-    /// `@name`, `@@name`
+    /// `@name` or `@@name`, a variable.
     Variable,
     /// `$name`: `$action`, `$IDENTITY`, `$ROWGUID`, `$PARTITION`
     Dollar,
-    /// `'text'`
+    /// `'text'`: a string constant.
     String,
-    /// `N'text'`
+    /// `N'text'`: a Unicode string constant.
     NString,
-    /// Digits.
+    /// Digits only: an integer.
     Integer,
     /// Digits with a point.
     Decimal,
     /// Digits with an exponent.
     Float,
-    /// `$1.5`
+    /// `$1.5`: a money constant.
     Money,
-    /// `0x1F`
+    /// `0x1F`: a binary constant.
     Binary,
     LeftParen,
     RightParen,
@@ -68,34 +68,34 @@ pub(crate) enum TokenKind {
     AmpersandEqual,
     CaretEqual,
     PipeEqual,
-    /// A quote without its twin: error 105.
+    /// A quote that nothing closes: error 105.
     UnclosedQuote,
-    /// A comment without its end: error 113.
+    /// A comment that nothing closes: error 113.
     UnclosedComment,
-    /// A character that starts no token.
+    /// A character that no token starts with.
     Unknown,
-    /// Behind the last token.
+    /// The end of the text.
     End,
 }
 
-/// A token with its place.
+/// A token: class, keyword and byte offsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     /// Which keyword a [`TokenKind::Word`] is; [`Keyword::None`] for all else.
     pub(crate) keyword: Keyword,
-    /// First byte.
+    /// Byte offset of its start.
     pub(crate) start: u32,
-    /// Behind the last byte; for a [`TokenKind::LeftParen`] the index of the token that closes it, or
-    /// [`UNMATCHED`], since its end is known.
+    /// Byte offset of its end; for a [`TokenKind::LeftParen`], whose length is known, the index of
+    /// the token that closes it, or [`UNMATCHED`].
     end_or_match: u32,
 }
 
-/// The match of a parenthesis that nothing closes.
+/// The value of `end_or_match` for a parenthesis that nothing closes.
 pub(crate) const UNMATCHED: u32 = u32::MAX;
 
 impl Token {
-    /// Returns the byte behind it.
+    /// Returns the byte offset behind the token.
     #[inline]
     pub(crate) fn end(&self) -> u32 {
         match self.kind {
@@ -113,7 +113,7 @@ impl Token {
 
 /// Cuts `text` into tokens; the last one is [`TokenKind::End`]. `text` is shorter than 4 GB.
 pub(crate) fn tokenize(text: &str) -> Vec<Token> {
-    // SQL has a token for every 4 to 5 bytes; a wrong guess costs one move.
+    // SQL has a token for every 4 to 5 bytes; too small a guess costs one reallocation.
     let mut lexer = Lexer {
         text,
         bytes: text.as_bytes(),
@@ -136,12 +136,12 @@ pub(crate) fn tokenize(text: &str) -> Vec<Token> {
     }
 }
 
-/// Offsets fit: the parser refuses text of 4 GB and more.
+/// Narrows an offset. It always fits: the parser refuses text of 4 GB and more.
 fn narrow(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(UNMATCHED)
 }
 
-/// Bytes that a name goes on with; those of other characters are looked at as characters.
+/// ASCII bytes that may continue a name; other characters are decoded and tested as characters.
 static IS_NAME_BYTE: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -155,7 +155,7 @@ static IS_NAME_BYTE: [bool; 256] = {
     table
 };
 
-/// The ASCII bytes, each at its own place.
+/// The ASCII bytes, each at the index of its value.
 const BYTES: [u8; 128] = {
     let mut bytes = [0; 128];
     let mut byte = 0u8;
@@ -174,7 +174,7 @@ struct Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    /// Appends the next token and returns its kind.
+    /// Appends the next token, punctuation or longer, and returns its kind.
     fn next(&mut self) -> TokenKind {
         if let Some(start) = self.skip_blanks() {
             self.position = self.bytes.len();
@@ -190,7 +190,7 @@ impl Lexer<'_> {
                 self.quoted(start, b'\'', TokenKind::NString)
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'#' => self.word(start),
-            // The commonest of punctuation.
+            // A point is the most frequent punctuation.
             b'.' if !self.peek(1).is_ascii_digit() => self.single(start, TokenKind::Dot),
             b',' => self.single(start, TokenKind::Comma),
             b'=' => self.single(start, TokenKind::Equal),
@@ -220,7 +220,7 @@ impl Lexer<'_> {
         kind
     }
 
-    /// Returns the byte `ahead` of the position, 0 behind the end.
+    /// Returns the byte `ahead` bytes behind the position, or 0 past the end.
     #[inline]
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.position + ahead).copied().unwrap_or(0)
@@ -230,12 +230,12 @@ impl Lexer<'_> {
         self.text[self.position..].chars().next()
     }
 
-    /// Skips blanks and comments; returns where a comment starts that does not end.
+    /// Skips blanks and comments. Returns the offset of a comment that does not end.
     #[inline]
     fn skip_blanks(&mut self) -> Option<usize> {
         loop {
             match self.peek(0) {
-                // Nearly always one blank before a letter.
+                // Most often there is one blank in front of a letter.
                 1..=b' ' => self.position += 1,
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => return None,
                 b'-' if self.peek(1) == b'-' => self.skip_line(),
@@ -261,7 +261,7 @@ impl Lexer<'_> {
         self.position += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
     }
 
-    /// Skips a comment with the comments inside it; tells whether it ends.
+    /// Skips a comment and the comments nested in it; returns whether it ends.
     fn skip_block_comment(&mut self) -> bool {
         let mut depth = 0usize;
         while self.position < self.bytes.len() {
@@ -283,7 +283,7 @@ impl Lexer<'_> {
         false
     }
 
-    /// A token of one byte.
+    /// Takes a token of one byte.
     #[inline]
     fn single(&mut self, start: usize, kind: TokenKind) -> TokenKind {
         self.position += 1;
@@ -297,7 +297,7 @@ impl Lexer<'_> {
         self.push_keyword(TokenKind::Word, Keyword::of(word), start)
     }
 
-    /// A token of one byte and the letters behind it.
+    /// Takes a token of one byte and the letters behind it.
     fn name_like(&mut self, start: usize, kind: TokenKind) -> TokenKind {
         self.position += 1;
         self.skip_name();
@@ -324,7 +324,7 @@ impl Lexer<'_> {
         self.position = at;
     }
 
-    /// A token in quotes; a doubled closing quote stands for itself.
+    /// Takes a token in quotes, in which a doubled closing quote is a quote.
     fn quoted(&mut self, start: usize, close: u8, kind: TokenKind) -> TokenKind {
         self.position += 1;
         loop {
@@ -383,7 +383,8 @@ impl Lexer<'_> {
         self.money(start)
     }
 
-    /// The amount behind a currency sign: blanks, a sign, digits, commas between them and one point.
+    /// Takes the amount behind a currency sign: blanks, a sign, digits, commas between them and one
+    /// point.
     fn money(&mut self, start: usize) -> TokenKind {
         let sign = self.position;
         while self.peek(0) == b' ' {
@@ -394,7 +395,7 @@ impl Lexer<'_> {
         }
         let fraction = self.peek(0) == b'.' && self.peek(1).is_ascii_digit();
         if !(self.peek(0).is_ascii_digit() || fraction) {
-            // A sign without an amount is 0.
+            // A currency sign without an amount is 0.
             self.position = sign;
             return self.push(TokenKind::Money, start);
         }
@@ -409,7 +410,8 @@ impl Lexer<'_> {
         self.push(TokenKind::Money, start)
     }
 
-    /// Tells whether `,ddd` without a further digit stands here: `$1,000`, and not a list of numbers.
+    /// Returns whether `,ddd` follows without a fourth digit: part of `$1,000` and not of a list of
+    /// numbers.
     fn is_digit_group(&self) -> bool {
         (1..4).all(|ahead| self.peek(ahead).is_ascii_digit()) && !self.peek(4).is_ascii_digit()
     }
@@ -473,7 +475,7 @@ impl Lexer<'_> {
 fn is_name_char(c: char) -> bool {
     c.is_alphanumeric()
         || matches!(c, '\u{200C}' | '\u{200D}' | '\u{203F}' | '\u{2040}')
-        // Combining marks stand inside names of many scripts.
+        // Names in many scripts contain combining marks.
         || matches!(c, '\u{0300}'..='\u{036F}' | '\u{0900}'..='\u{0DFF}' | '\u{20D0}'..='\u{20FF}')
 }
 

@@ -1,7 +1,8 @@
-//! The language: text to syntax tree, every node with its byte span.
+//! T-SQL's grammar: turns text into a syntax tree in which every node has its byte span.
 //!
-//! [`parse`] turns the text of a batch into an [`ast::Batch`]. It knows no catalog: unknown names
-//! parse. A mistake is a [`types::Error`] with SQL Server's number, wording and line.
+//! [`parse`] turns the text of a batch into an [`ast::Batch`]. The parser does not use the catalog,
+//! so a batch with unknown names parses. A syntax error is a [`types::Error`] with SQL Server's
+//! number, wording and line.
 #![forbid(unsafe_code)]
 
 pub mod ast;
@@ -27,16 +28,17 @@ use types::Result;
 
 /// How many levels of parentheses, subqueries, blocks and the like may nest; one more is error 191.
 ///
-/// A level takes up to 6 KB of stack, without optimisation some five times that: all of them fit the reserve of a stack.
+/// A level takes up to 6 KB of stack, and some five times that without optimisation: all levels
+/// together fit the stack's reserve.
 pub const NESTING_MAX: u32 = 128;
 
-/// What `"text"` means: the session's QUOTED_IDENTIFIER.
+/// What `"text"` means: the session's `SET QUOTED_IDENTIFIER` setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QuotedIdentifier {
-    /// ON: a name.
+    /// ON: `"text"` is an identifier, the default.
     #[default]
     On,
-    /// OFF: a string.
+    /// OFF: `"text"` is a string literal.
     Off,
 }
 

@@ -1,10 +1,11 @@
-//! The form of a statement: its text without constants, blanks, comments and letter case.
+//! Normalized text of a statement, without constants, blanks, comments and letter case; and
+//! searches for names in a text.
 
 use crate::keyword::Keyword as Kw;
 use crate::lexer::{Token, TokenKind, tokenize};
 
-/// Returns what texts have in common that differ in constants, blanks, comments and the case of words
-/// only: the input of `query_hash`. A list of constants is as one of them.
+/// Returns the text without the differences in constants, blanks, comments and case of words: the
+/// input of `query_hash`. A list of constants becomes a single one.
 pub fn normalized(text: &str) -> Vec<u8> {
     let mut form = Vec::with_capacity(text.len());
     for token in tokenize(text) {
@@ -34,12 +35,13 @@ pub fn normalized(text: &str) -> Vec<u8> {
     form
 }
 
-/// Tells whether a name occurs in a text, in whatever case and quotes, outside of strings and comments.
+/// Returns whether a name occurs in a text, in any case and quotes, outside of strings and
+/// comments.
 pub fn names_in(text: &str, name: &str) -> bool {
     tokenize(text).into_iter().any(|token| is_name(text, &token, name))
 }
 
-/// Tells whether `schema.object` occurs in a text, as [`names_in`] finds names.
+/// Returns whether `schema.object` occurs in a text, as [`names_in`] finds names.
 pub fn names_object_in(text: &str, schema: &str, object: &str) -> bool {
     tokenize(text).windows(3).any(|tokens| {
         tokens[1].kind == TokenKind::Dot
@@ -48,8 +50,8 @@ pub fn names_object_in(text: &str, schema: &str, object: &str) -> bool {
     })
 }
 
-/// Returns the variables that a text names, in their order, with whether each stands where a table does. The
-/// functions whose names begin with `@@` are none.
+/// Returns the variables that a text names, in order, each with whether it is used as a table. `@@`
+/// functions are left out.
 pub fn variables_in(text: &str) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     let mut before = Kw::None;

@@ -1,30 +1,31 @@
-//! The productions of the grammar that a client can make long or deep, and texts that do so.
+//! The productions of the grammar that a client can make long or deep, with texts that do so.
 //!
-//! A list-like production repeats an item, a nest-like one contains itself. Whatever compiles or runs a text must take
-//! any length of both: an answer or an error within seconds. Tests grow every production of this table and send it to
-//! a server; a test of this crate demands that each function of the parser with a loop, a list or parentheses is here.
+//! A list production repeats an item, a nested one contains itself. The compiler and the executor
+//! must take any length of both: an answer or an error within seconds. Tests grow every production
+//! of this table and send it to a server; a test of this crate requires that each function of the
+//! parser with a loop, a list or parentheses is here.
 //!
-//! The texts read `t (a int, b int, c varchar(50), x xml)`, which has one row, and change `u`, which has the same columns.
-//! `w (a int, b int)` is a columnstore of some hundred rows.
-//! `{n}` stands for the number of the item.
+//! The texts read `t (a int, b int, c varchar(50), x xml)`, which has one row, and change `u`,
+//! which has the same columns. `w (a int, b int)` is a columnstore of some hundred rows. `{n}` is
+//! replaced by the number of the item.
 
-/// How a production is grown.
+/// How a production grows: by repeating or by nesting.
 #[derive(Clone, Copy, Debug)]
 pub enum Growth {
     /// `head item separator item .. tail`
     List {
-        /// What is repeated.
+        /// The text that is repeated.
         item: &'static str,
-        /// What is between two items.
+        /// The text between two items.
         separator: &'static str,
     },
     /// `head open open .. core .. close close tail`
     Nest {
-        /// What opens a level.
+        /// The text that opens a level.
         open: &'static str,
-        /// What is innermost.
+        /// The text at the innermost level.
         core: &'static str,
-        /// What closes a level.
+        /// The text that closes a level.
         close: &'static str,
     },
 }
@@ -32,19 +33,19 @@ pub enum Growth {
 /// A production, with one way to grow it.
 #[derive(Clone, Copy, Debug)]
 pub struct Production {
-    /// The functions of the parser that it goes through, as `file::function`; empty for one more way to grow what is
-    /// covered already.
+    /// The functions of the parser that the text goes through, as `file::function`; empty if other
+    /// productions cover them.
     pub parsers: &'static [&'static str],
-    /// What is before all items.
+    /// The text before the first item.
     pub head: &'static str,
-    /// What grows.
+    /// The part that grows.
     pub growth: Growth,
-    /// What is behind all items.
+    /// The text behind the last item.
     pub tail: &'static str,
 }
 
 impl Production {
-    /// Returns a text with so many items, or levels.
+    /// Returns the production's text with `count` items or levels.
     #[must_use]
     pub fn grown(&self, count: usize) -> String {
         let mut text = self.head.to_owned();
@@ -93,8 +94,8 @@ pub fn productions() -> impl Iterator<Item = &'static Production> {
     [QUERIES, VALUES, CHANGES, CONTROL, DEFINITIONS, OPTIONS].into_iter().flatten()
 }
 
-/// Functions of the parser with a loop or parentheses that no client can make long or deep: each part may be there once,
-/// or a few times.
+/// Functions of the parser with a loop or parentheses that no client can make long or deep: each
+/// part may appear once or a few times.
 pub const BOUNDED: &[&str] = &[
     "call::cast",
     "call::convert",

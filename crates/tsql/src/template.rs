@@ -1,4 +1,5 @@
-//! `Template`: a statement whose constants are parameters, and how a text is known to be one of its kind.
+//! `Template`: a statement in which constants are parameters, and the test whether a text is an
+//! instance of it.
 //!
 //! ```text
 //!   text ─► Tokens ─► shape: a hash that goes by no constant ─► templates of that shape
@@ -6,8 +7,9 @@
 //!   values of the parameters ◄───────────────────────────────────────┘
 //! ```
 //!
-//! A constant that is no parameter of a template belongs to it as it is written. Which constants may be
-//! parameters is the caller's to say; a text that can't be of a template is told by its words alone.
+//! A constant that is no parameter is compared as part of the template. The caller decides which
+//! constants may be parameters; a text that cannot match any template is recognised by its words
+//! alone.
 
 use types::Result;
 
@@ -17,37 +19,38 @@ use crate::keyword::Keyword as Kw;
 use crate::lexer::{Token, TokenKind, tokenize};
 use crate::parser;
 
-/// Tokens of the longest statement that is looked at: its text is compared each time that it is sent.
+/// Tokens of the longest statement that may become a template: its text is compared each time a
+/// client sends it.
 const TOKENS_MAX: usize = 1_000;
-/// Parameters at most; SQL Server's simple parameterization stops there too.
+/// Most parameters of a template; the limit of SQL Server's simple parameterization.
 const PARAMETERS_MAX: usize = 1_000;
 
-/// A text cut into tokens.
+/// The tokens of a statement's text.
 #[derive(Debug)]
 pub struct Tokens {
     tokens: Vec<Token>,
 }
 
 impl Tokens {
-    /// Cuts a text, of less than 4 GB, into tokens.
+    /// Cuts a text of less than 4 GB into tokens.
     pub fn of(text: &str) -> Self {
         Self { tokens: tokenize(text) }
     }
 
-    /// Parses the text that these are the tokens of; see [`crate::parse`].
+    /// Parses the text that the tokens were cut from; see [`crate::parse`].
     ///
     /// # Errors
-    /// Those of the grammar.
+    /// Syntax errors of the text.
     pub fn parse(self, text: &str, quotes: QuotedIdentifier) -> Result<Batch> {
         parser::parse_tokens(text, quotes, self.tokens)
     }
 
-    /// Returns a hash that texts have in common that differ in constants, blanks and comments, if this may
-    /// be one SELECT, INSERT, UPDATE or DELETE of one table; more than the words is not looked at.
+    /// Returns a hash that ignores constants, blanks and comments, if the text may be one SELECT,
+    /// INSERT, UPDATE or DELETE of one table. Only its words are examined.
     pub fn shape(&self, text: &str) -> Option<u64> {
         let (first, rest) = self.tokens.split_first()?;
         let starts = matches!(first.keyword, Kw::Select | Kw::Insert | Kw::Update | Kw::Delete);
-        // Errors tell the line on which the statement starts.
+        // Errors report the line on which the statement starts.
         let on_first_line = !text.as_bytes()[..first.start as usize].contains(&b'\n');
         if !starts || !on_first_line || rest.len() > TOKENS_MAX {
             return None;
@@ -86,18 +89,18 @@ impl Tokens {
     }
 }
 
-/// A statement with parameters.
+/// A statement in which some constants are parameters.
 #[derive(Debug)]
 pub struct Template {
     text: Box<str>,
     tokens: Box<[Token]>,
-    /// The places of the tokens that are parameters, in order.
+    /// Indexes of the tokens that are parameters, in order.
     parameters: Box<[u32]>,
 }
 
 impl Template {
-    /// Makes a template of a text whose constants at these places are parameters; `None` if one of them is no
-    /// constant, or there are too many.
+    /// Makes a template of a text whose constants at these places are parameters. `None` if a place
+    /// holds no constant, or there are too many.
     pub fn new(text: &str, places: &[Span]) -> Option<Self> {
         let tokens = tokenize(text);
         let mut parameters = Vec::with_capacity(places.len());
@@ -119,7 +122,7 @@ impl Template {
         })
     }
 
-    /// Returns the text with `@1`, `@2`, .. in the parameters' places.
+    /// Returns the text with `@1`, `@2` and so on in place of the parameters.
     pub fn parameterized(&self) -> String {
         let mut text = String::with_capacity(self.text.len());
         let mut done = 0;
@@ -133,8 +136,8 @@ impl Template {
         text
     }
 
-    /// Tells whether a text is this one but for its parameters, blanks, comments and the case of reserved
-    /// words.
+    /// Returns whether a text equals the template but for its parameters, blanks, comments and the
+    /// case of reserved words.
     pub fn is_of(&self, tokens: &Tokens, text: &str) -> bool {
         if self.tokens.len() != tokens.tokens.len() {
             return false;
@@ -150,7 +153,7 @@ impl Template {
         })
     }
 
-    /// Returns the constants that a text of this kind has for the parameters.
+    /// Returns the constants that a text has in place of the parameters.
     ///
     /// # Errors
     /// 1007, 168: a number that is too big.
@@ -163,7 +166,7 @@ impl Template {
         parser::literals_at(text, quotes, &mut tokens.tokens, &self.parameters)
     }
 
-    /// Returns the constants of the text that the template was made of.
+    /// Returns the constants of the text that the template was made from.
     ///
     /// # Errors
     /// As [`Self::values`].
@@ -190,8 +193,8 @@ fn is_constant(kind: TokenKind) -> bool {
     )
 }
 
-/// Whether tokens of its kind and keyword mean the same however they are written. A word that is not
-/// reserved may be the name of a column.
+/// Whether tokens of this kind and keyword mean the same however they are written. A word that is
+/// not reserved may be a column's name, which has a case.
 fn has_no_text(token: &Token) -> bool {
     match token.kind {
         TokenKind::Word => token.keyword.is_reserved(),
@@ -200,7 +203,8 @@ fn has_no_text(token: &Token) -> bool {
     }
 }
 
-/// What of a number decides its type: the digits of a decimal and its point, whether an integer is long.
+/// Returns the part of a number that decides its type: digits and scale of a decimal, or whether an
+/// integer fits `int`.
 fn precision(kind: TokenKind, text: &str) -> u64 {
     match kind {
         TokenKind::Integer => u64::from(text.len() >= "2147483648".len()) * text.len() as u64,
@@ -212,8 +216,8 @@ fn precision(kind: TokenKind, text: &str) -> u64 {
     }
 }
 
-/// Tells whether a word rules parameters out: it starts another statement or a query inside this one, names a
-/// second table, or asks for what simple parameterization leaves alone.
+/// Returns whether a word rules parameters out: it starts another statement or a nested query,
+/// names a second table, or begins a clause that simple parameterization excludes.
 fn refuses(keyword: Kw, first: Kw) -> bool {
     match keyword {
         Kw::Into => first != Kw::Insert,
@@ -255,7 +259,8 @@ fn refuses(keyword: Kw, first: Kw) -> bool {
     }
 }
 
-/// A fast hash: what it finds is compared.
+/// A fast hash without protection against collisions: each hit is compared with the template's
+/// text.
 struct Hasher(u64);
 
 impl Hasher {

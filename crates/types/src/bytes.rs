@@ -1,15 +1,15 @@
-//! `Bytes`: an immutable run of bytes that is cheap to clone.
+//! `Bytes`: an immutable sequence of bytes that is cheap to clone.
 //!
-//! Up to 22 bytes live inline, so that short strings cost no allocation; longer ones are shared by
-//! reference count, so that a 10 MB blob is never copied on its way from the wire to a row version
-//! and back. A window of a shared run is again a shared run.
+//! Up to 22 bytes are stored inline, so that short strings cost no allocation; longer ones are
+//! shared by reference count, so that a 10 MB blob is never copied on its way from the wire to a
+//! row version and back. A slice of a shared sequence is shared as well.
 
 use std::sync::Arc;
 
-/// The longest run that is stored inline, in bytes.
+/// The longest sequence that is stored inline, in bytes.
 pub const INLINE_MAX: usize = 22;
 
-/// An immutable run of bytes: inline when short, shared when long. 24 bytes in size.
+/// An immutable sequence of bytes: inline if short, shared if long. 24 bytes in size.
 #[derive(Clone)]
 pub struct Bytes(Repr);
 
@@ -20,7 +20,7 @@ enum Repr {
 }
 
 impl Bytes {
-    /// Returns the empty run.
+    /// Returns the empty sequence.
     #[inline]
     pub const fn new() -> Self {
         Self(Repr::Inline { len: 0, data: [0; INLINE_MAX] })
@@ -37,13 +37,13 @@ impl Bytes {
         Self(Repr::Inline { len, data })
     }
 
-    /// Takes over a shared run without copying it.
+    /// Takes over a shared sequence without copying it.
     #[inline]
     pub fn from_shared(shared: Arc<[u8]>) -> Self {
         Self(Repr::Shared(shared))
     }
 
-    /// Returns the shared allocation behind a long run, `None` for an inline one.
+    /// Returns the shared allocation of a long sequence, `None` for an inline one.
     #[inline]
     pub fn as_shared(&self) -> Option<&Arc<[u8]>> {
         match &self.0 {
@@ -52,7 +52,7 @@ impl Bytes {
         }
     }
 
-    /// Returns the bytes.
+    /// Returns the bytes as a slice.
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         match &self.0 {

@@ -1,4 +1,5 @@
-//! Comparison of two values of a common type, and the canonical form that grouping hashes.
+//! Comparison of two values of a common type, and the byte form by which grouping hashes and
+//! compares.
 
 use std::cmp::Ordering;
 
@@ -6,19 +7,19 @@ use crate::date::Moment;
 use crate::key::{self, Direction, KeyPart};
 use crate::{Collation, ColumnType, Decimal, Value, text};
 
-/// The answer of a predicate.
+/// The result of a predicate in three-valued logic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Truth {
-    /// It holds.
+    /// The predicate is true.
     True,
-    /// It does not hold.
+    /// The predicate is false.
     False,
-    /// An operand was NULL.
+    /// The predicate is unknown: an operand was NULL.
     Unknown,
 }
 
 impl Truth {
-    /// Three-valued AND.
+    /// Three-valued AND: false if either operand is false.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -28,7 +29,7 @@ impl Truth {
         }
     }
 
-    /// Three-valued OR.
+    /// Three-valued OR: true if either operand is true.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -38,7 +39,7 @@ impl Truth {
         }
     }
 
-    /// Tells whether WHERE keeps the row.
+    /// Returns whether WHERE keeps the row.
     pub const fn is_true(self) -> bool {
         matches!(self, Self::True)
     }
@@ -135,8 +136,8 @@ fn order_variant(a: &Value, a_type: &ColumnType, b: &Value, b_type: &ColumnType)
 }
 
 /// Returns the rank of a value's family within `sql_variant`, and the value in the family's widest
-/// form. Families from low to high: `uniqueidentifier`, binary, character, exact numeric, approximate
-/// numeric, date and time.
+/// form. Families from low to high: `uniqueidentifier`, binary, character, exact numeric,
+/// approximate numeric, date and time.
 pub(crate) fn variant_form(value: &Value, of: &ColumnType) -> (u8, Value) {
     let exact = |v: i128, scale| (4, Value::Decimal(Decimal::new(v, 38, scale)));
     match value {
@@ -168,7 +169,8 @@ pub(crate) fn variant_form(value: &Value, of: &ColumnType) -> (u8, Value) {
     }
 }
 
-/// The bytes of a `uniqueidentifier` in the order in which they count: the last group first.
+/// Returns the bytes of a `uniqueidentifier` in the order in which they compare: the last group
+/// first.
 pub(crate) fn guid_order(guid: &[u8; 16]) -> [u8; 16] {
     const ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
     ORDER.map(|at| guid[at])
@@ -176,7 +178,7 @@ pub(crate) fn guid_order(guid: &[u8; 16]) -> [u8; 16] {
 
 /// Compares two binary values; trailing zeros do not count.
 pub fn order_binary(left: &[u8], right: &[u8]) -> Ordering {
-    // Where the first bytes differ, they decide, whether the zeros behind them count or not.
+    // If the first eight bytes differ, they decide, whatever zeros follow them.
     if let (Some(left), Some(right)) = (left.first_chunk::<8>(), right.first_chunk::<8>())
         && left != right
     {
@@ -185,14 +187,14 @@ pub fn order_binary(left: &[u8], right: &[u8]) -> Ordering {
     trim_zeros(left).cmp(trim_zeros(right))
 }
 
-/// Cuts trailing zeros, which do not count when binary values compare.
+/// Cuts trailing zeros, which a comparison of binary values ignores.
 pub(crate) fn trim_zeros(bytes: &[u8]) -> &[u8] {
     let len = bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
     &bytes[..len]
 }
 
-/// Appends bytes that are equal exactly for values that are equal (NULLs included): the form that
-/// grouping, DISTINCT and hash joins hash and compare. Several in a row stay unambiguous.
+/// Appends bytes that are equal exactly if the values are equal (NULLs included): the form that
+/// grouping, DISTINCT and hash joins hash and compare. Several forms in a row stay unambiguous.
 pub fn group_key(value: &Value, collation: Collation, out: &mut Vec<u8>) {
     match value {
         Value::Decimal(v) => {

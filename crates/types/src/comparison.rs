@@ -1,29 +1,29 @@
-//! Comparison operators, and what they give for two values.
+//! Comparison operators and their result for two values.
 
 use std::cmp::Ordering;
 
 use crate::compare::{self, Truth};
 use crate::{Collation, Value};
 
-/// Comparison operators.
+/// A comparison operator of T-SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompareOp {
-    /// `=`
+    /// `a = b`: equal.
     Equal,
-    /// `<>`, `!=`
+    /// `a <> b` or `a != b`: not equal.
     NotEqual,
-    /// `<`, `!>=`
+    /// `a < b`: less than.
     Less,
-    /// `<=`, `!>`
+    /// `a <= b` or `a !> b`: less than or equal.
     LessOrEqual,
-    /// `>`
+    /// `a > b`: greater than.
     Greater,
-    /// `>=`, `!<`
+    /// `a >= b` or `a !< b`: greater than or equal.
     GreaterOrEqual,
 }
 
 impl CompareOp {
-    /// Returns the operator for the operands in the other order: `a < b` is `b > a`.
+    /// Returns the operator for swapped operands: `a < b` is `b > a`.
     #[must_use]
     pub fn swapped(self) -> Self {
         match self {
@@ -36,7 +36,7 @@ impl CompareOp {
         }
     }
 
-    /// Returns the operator that holds for equal operands, too.
+    /// Returns the operator that is true for equal operands as well: `<` becomes `<=`.
     #[must_use]
     pub fn or_equal(self) -> Self {
         match self {
@@ -46,7 +46,8 @@ impl CompareOp {
         }
     }
 
-    /// Returns the operator that holds where this one does not, of operands that are not NULL.
+    /// Returns the operator that is true exactly where this one is false, for operands that are not
+    /// NULL.
     #[must_use]
     pub fn negated(self) -> Self {
         match self {
@@ -64,7 +65,7 @@ impl CompareOp {
 #[inline]
 pub fn compare(op: CompareOp, left: &Value, right: &Value, collation: Collation) -> Truth {
     let ordering = match (left, right) {
-        // The commonest types, without the call.
+        // The most frequent types, without a call.
         (Value::Int(l), Value::Int(r)) => l.cmp(r),
         (Value::BigInt(l), Value::BigInt(r)) => l.cmp(r),
         (Value::Bit(l), Value::Bit(r)) => l.cmp(r),
@@ -76,7 +77,7 @@ pub fn compare(op: CompareOp, left: &Value, right: &Value, collation: Collation)
     matches(op, ordering).into()
 }
 
-/// Tells whether an operator holds for two operands of this order.
+/// Returns whether an operator is true for two operands of this order.
 #[inline]
 pub fn matches(op: CompareOp, ordering: Ordering) -> bool {
     match op {

@@ -1,4 +1,4 @@
-//! SQL Server's data types, with the length, precision and scale that belong to each.
+//! SQL Server's data types, each with its length, precision and scale.
 
 use std::fmt;
 
@@ -17,15 +17,15 @@ pub enum Length {
 /// variable has one without declaring it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataType {
-    /// `bit`
+    /// `bit`: 0 or 1.
     Bit,
-    /// `tinyint`, unsigned.
+    /// `tinyint`: 0 to 255, unsigned.
     TinyInt,
-    /// `smallint`
+    /// `smallint`: 16 bits, signed.
     SmallInt,
-    /// `int`
+    /// `int`: 32 bits, signed.
     Int,
-    /// `bigint`
+    /// `bigint`: 64 bits, signed.
     BigInt,
     /// `decimal(precision, scale)`; `numeric` is the same type by another name.
     Decimal {
@@ -38,47 +38,47 @@ pub enum DataType {
     Money,
     /// `smallmoney`: 32-bit, scale 4.
     SmallMoney,
-    /// `real`
+    /// `real`: 32-bit floating point.
     Real,
-    /// `float` (53 bits)
+    /// `float`: 64-bit floating point (53-bit mantissa).
     Float,
-    /// `date`
+    /// `date`: 0001-01-01 to 9999-12-31.
     Date,
-    /// `time(scale)`
+    /// `time(scale)`; 0 to 7 decimals.
     Time(u8),
-    /// `datetime`: 1/300 s.
+    /// `datetime`: accurate to 1/300 s.
     DateTime,
-    /// `smalldatetime`: minutes.
+    /// `smalldatetime`: accurate to the minute.
     SmallDateTime,
-    /// `datetime2(scale)`
+    /// `datetime2(scale)`; 0 to 7 decimals.
     DateTime2(u8),
-    /// `datetimeoffset(scale)`
+    /// `datetimeoffset(scale)`; 0 to 7 decimals.
     DateTimeOffset(u8),
-    /// `char(n)`
+    /// `char(n)`, padded to n bytes.
     Char(u16),
-    /// `varchar(n | max)`
+    /// `varchar(n | max)`, in bytes.
     VarChar(Length),
     /// `nchar(n)`, in UTF-16 units.
     NChar(u16),
     /// `nvarchar(n | max)`, in UTF-16 units.
     NVarChar(Length),
-    /// `text`
+    /// `text`, the deprecated `varchar(max)`.
     Text,
-    /// `ntext`
+    /// `ntext`, the deprecated `nvarchar(max)`.
     NText,
-    /// `binary(n)`
+    /// `binary(n)`, padded to n bytes.
     Binary(u16),
-    /// `varbinary(n | max)`
+    /// `varbinary(n | max)`, in bytes.
     VarBinary(Length),
-    /// `image`
+    /// `image`, the deprecated `varbinary(max)`.
     Image,
-    /// `uniqueidentifier`
+    /// `uniqueidentifier`: a GUID, 16 bytes.
     UniqueIdentifier,
     /// `rowversion` (`timestamp`): 8 bytes, set by the server.
     RowVersion,
-    /// `sql_variant`
+    /// `sql_variant`: a value with its own type.
     SqlVariant,
-    /// `xml`
+    /// `xml`: a document or fragment.
     Xml,
 }
 
@@ -140,38 +140,38 @@ impl DataType {
     }
 }
 
-/// The families that conversion and operators reason in.
+/// The families of types that conversion and operators distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// `bit`, the integers, `decimal`, `money`.
     ExactNumeric,
-    /// `real`, `float`.
+    /// `real`, `float`: floating point.
     ApproximateNumeric,
     /// The date and time types.
     DateTime,
-    /// `char`, `varchar`, `text`.
+    /// `char`, `varchar`, `text`: a code page.
     String,
-    /// `nchar`, `nvarchar`, `ntext`.
+    /// `nchar`, `nvarchar`, `ntext`: UTF-16.
     UnicodeString,
     /// `binary`, `varbinary`, `image`, `rowversion`.
     Binary,
-    /// `uniqueidentifier`
+    /// The type `uniqueidentifier` alone.
     UniqueIdentifier,
-    /// `sql_variant`
+    /// The type `sql_variant` alone.
     Variant,
-    /// `xml`
+    /// The type `xml` alone.
     Xml,
 }
 
-/// The longest `char`, `varchar`, `binary` and `varbinary` with a number, in bytes.
+/// The longest declared length of `char`, `varchar`, `binary` and `varbinary`, in bytes.
 pub const BYTES_MAX: u16 = 8_000;
-/// The longest `nchar` and `nvarchar` with a number, in UTF-16 units.
+/// The longest declared length of `nchar` and `nvarchar`, in UTF-16 units.
 pub const UNITS_MAX: u16 = 4_000;
 /// The highest precision of a `decimal`.
 pub const PRECISION_MAX: u8 = 38;
 
 impl DataType {
-    /// Returns the family.
+    /// Returns the type's family.
     pub const fn family(&self) -> Family {
         match self {
             Self::Bit
@@ -198,27 +198,27 @@ impl DataType {
         }
     }
 
-    /// Tells whether this is a string type of either encoding.
+    /// Returns whether this is a string type of either encoding.
     pub const fn is_string(&self) -> bool {
         matches!(self.family(), Family::String | Family::UnicodeString)
     }
 
-    /// Tells whether values are UTF-16LE (`xml` included).
+    /// Returns whether values are UTF-16LE (`xml` included).
     pub const fn is_unicode(&self) -> bool {
         matches!(self.family(), Family::UnicodeString | Family::Xml)
     }
 
-    /// Tells whether this is `bit` or an integer type.
+    /// Returns whether this is `bit` or an integer type.
     pub const fn is_integer(&self) -> bool {
         matches!(self, Self::Bit | Self::TinyInt | Self::SmallInt | Self::Int | Self::BigInt)
     }
 
-    /// Tells whether this is a number of any kind.
+    /// Returns whether this is a number of any kind.
     pub const fn is_numeric(&self) -> bool {
         matches!(self.family(), Family::ExactNumeric | Family::ApproximateNumeric)
     }
 
-    /// Tells whether a value may be as long as 2 GB.
+    /// Returns whether a value may be as long as 2 GB.
     pub const fn is_large(&self) -> bool {
         matches!(
             self,
@@ -232,7 +232,7 @@ impl DataType {
         )
     }
 
-    /// Tells whether values are padded to the declared length.
+    /// Returns whether values are padded to the declared length.
     pub const fn is_fixed_string(&self) -> bool {
         matches!(self, Self::Char(_) | Self::NChar(_) | Self::Binary(_))
     }
@@ -292,7 +292,8 @@ impl DataType {
         }
     }
 
-    /// Returns `max_length` as `sys.columns` has it: bytes, -1 for `max`, 16 for `text` and kin.
+    /// Returns `max_length` as `sys.columns` has it: bytes, -1 for `max`, 16 for `text`, `ntext`
+    /// and `image`.
     #[expect(clippy::cast_possible_wrap, reason = "declared lengths are at most 8,000 bytes")]
     pub const fn max_length(&self) -> i16 {
         match self {
@@ -318,7 +319,7 @@ impl DataType {
         }
     }
 
-    /// Returns the precision as `sys.columns` has it; 0 for what has none.
+    /// Returns the precision as `sys.columns` has it; 0 for a type without one.
     pub const fn precision(&self) -> u8 {
         match self {
             Self::Bit => 1,
@@ -341,7 +342,7 @@ impl DataType {
         }
     }
 
-    /// Returns the scale as `sys.columns` has it; 0 for what has none.
+    /// Returns the scale as `sys.columns` has it; 0 for a type without one.
     pub const fn scale(&self) -> u8 {
         match self {
             Self::Decimal { scale, .. } => *scale,
@@ -352,7 +353,7 @@ impl DataType {
         }
     }
 
-    /// Returns `sys.types.system_type_id`.
+    /// Returns `system_type_id` as `sys.types` has it.
     pub const fn system_type_id(&self) -> u8 {
         match self {
             Self::Image => 34,
@@ -392,8 +393,8 @@ impl DataType {
         i32::from(self.system_type_id())
     }
 
-    /// Returns the number of characters needed to show any value, as ODBC's display size; `None` for
-    /// 2 GB types.
+    /// Returns the number of characters that the longest value takes, ODBC's display size; `None`
+    /// for 2 GB types.
     pub const fn display_size(&self) -> Option<u32> {
         Some(match self {
             Self::Bit => 1,
@@ -480,7 +481,7 @@ pub const fn decimal_bytes(precision: u8) -> u8 {
     }
 }
 
-/// Returns the storage size of a time of day with `scale` decimals, in bytes.
+/// Returns the storage size of a time of day with `scale` decimals of a second, in bytes.
 pub const fn time_bytes(scale: u8) -> u8 {
     match scale {
         0..=2 => 3,

@@ -1,7 +1,7 @@
-//! The vocabulary of Clearway: values, data types, collations, conversions and errors.
+//! Clearway's basic types: values, data types, collations, conversions and errors.
 //!
-//! No I/O, no state, no threads. Every other crate speaks in these types; the wire format of them
-//! lives in `tds`, the row format in [`row`].
+//! No I/O, no state, no threads. Every other crate uses these types; their wire format is in `tds`,
+//! their row format in [`row`].
 #![forbid(unsafe_code)]
 
 pub mod arith;

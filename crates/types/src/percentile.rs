@@ -1,12 +1,14 @@
-//! The value at a share of values in order, as PERCENTILE_CONT, PERCENTILE_DISC and their approximate kin have it.
+//! Percentiles of ordered values, for PERCENTILE_CONT, PERCENTILE_DISC and APPROX_PERCENTILE_CONT,
+//! APPROX_PERCENTILE_DISC.
 
 use crate::{Msg, Result, Value};
 
-/// The value at a share (0 to 1) of values in order, none of them NULL: one of them, or what lies between
-/// two, which are `float` then. NULL if there are none.
+/// Returns the percentile `share` (0 to 1) of ordered values without NULLs. A discrete one is one
+/// of the values; a continuous one is interpolated between two, which must be `float`. NULL if
+/// there are no values.
 ///
 /// # Errors
-/// 8624 if `continuous` values are no `float`s.
+/// 8624 if `continuous` and the values are not `float`.
 pub fn percentile(continuous: bool, share: f64, values: &[&Value]) -> Result<Value> {
     let Some(last) = values.len().checked_sub(1) else { return Ok(Value::Null) };
     if !continuous {
@@ -27,7 +29,7 @@ fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// A place among rows, rounded up.
+/// The rank of a percentile among the rows, rounded up.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

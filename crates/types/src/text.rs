@@ -1,32 +1,33 @@
-//! Between `&str` and the two encodings of SQL strings, and the kernels that string functions wrap.
+//! Converts between `&str` and the two encodings of SQL strings, and has the kernels that string
+//! functions call.
 
 use crate::collation::CodePage;
 use crate::{Bytes, Collation, Value};
 
-/// Which end TRIM and its kin cut.
+/// Which end of a string TRIM, LTRIM or RTRIM cuts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TrimSide {
-    /// LTRIM
+    /// The left end: LTRIM.
     Left,
-    /// RTRIM
+    /// The right end: RTRIM.
     Right,
-    /// TRIM
+    /// Both ends: TRIM without LEADING or TRAILING.
     Both,
 }
 
-/// Upper or lower.
+/// The case that a string is folded to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LetterCase {
-    /// UPPER
+    /// Upper case, for UPPER.
     Upper,
-    /// LOWER
+    /// Lower case, for LOWER.
     Lower,
 }
 
-/// Bytes of a short text, which is encoded without memory of its own.
+/// Length in bytes up to which a text is encoded on the stack, without an allocation.
 const STACK_BYTES: usize = 64;
 
-/// Encodes as UTF-16LE.
+/// Encodes a text as UTF-16LE.
 pub fn to_utf16(text: &str) -> Bytes {
     let bytes = text.as_bytes();
     if 2 * bytes.len() <= STACK_BYTES && text.is_ascii() {
@@ -39,7 +40,7 @@ pub fn to_utf16(text: &str) -> Bytes {
     Bytes::from(units)
 }
 
-/// Returns the units of UTF-16LE.
+/// Returns the units of a UTF-16LE string.
 pub fn utf16_units(value: &[u8]) -> impl Iterator<Item = u16> + Clone + '_ {
     value.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
 }
@@ -61,7 +62,8 @@ fn chars_utf16(units: &[u8]) -> impl Iterator<Item = char> + '_ {
     char::decode_utf16(utf16_units(units)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
-/// Encodes in the code page of `collation`; what it lacks becomes its best fit or `?`.
+/// Encodes in the code page of `collation`; a character that the page lacks becomes its best fit or
+/// `?`.
 pub fn to_code_page(text: &str, collation: Collation) -> Bytes {
     let page = collation.code_page();
     if page == CodePage::Utf8 || text.is_ascii() {
@@ -93,7 +95,7 @@ pub fn code_page_to_utf16(bytes: &[u8], collation: Collation) -> Bytes {
     Bytes::from(bytes.iter().flat_map(unit).collect::<Vec<u8>>())
 }
 
-/// Cuts blanks off the ends of a string value; others pass as they are.
+/// Cuts blanks off the ends of a string value; other values are returned unchanged.
 pub fn trim(value: &Value, side: TrimSide) -> Value {
     let blank_width = match value {
         Value::VarChar(_) => 1,
@@ -135,14 +137,14 @@ pub fn len(value: &Value, collation: Collation) -> Option<usize> {
     }
 }
 
-/// Folds the case of a string value, character by character; others pass as they are.
+/// Folds the case of a string value, character by character; other values are returned unchanged.
 pub fn fold(value: &Value, case: LetterCase, collation: Collation) -> Value {
     match value {
         Value::VarChar(bytes) if bytes.is_ascii() => Value::VarChar(fold_ascii(bytes, case)),
         Value::VarChar(bytes) => {
             let fold = |own| {
                 let folded = fold_char(own, case);
-                // A letter whose other case the code page lacks stays as it is.
+                // A letter whose other case is not in the code page stays as it is.
                 if has_char(collation, folded) { folded } else { own }
             };
             let text: String = from_code_page(bytes, collation).chars().map(fold).collect();
@@ -177,7 +179,7 @@ fn has_char(collation: Collation, c: char) -> bool {
     collation.code_page().encode(std::iter::once(c), &mut encoded) == 0
 }
 
-/// Folds one character where its other case is one character too.
+/// Folds one character if its other case is a single character too.
 pub fn fold_char(c: char, case: LetterCase) -> char {
     fn single(mut folded: impl Iterator<Item = char>, own: char) -> char {
         match (folded.next(), folded.next()) {
@@ -219,7 +221,8 @@ impl Value {
         }
     }
 
-    /// Makes a value of the same string or binary kind from other bytes; other values pass as they are.
+    /// Makes a value of the same string or binary kind from other bytes; other values are returned
+    /// unchanged.
     #[must_use]
     pub fn with_bytes(&self, bytes: Bytes) -> Self {
         match self {
@@ -270,7 +273,7 @@ mod tests {
         let default = Collation::default();
         let upper = |text: &str| fold(&Value::varchar(text, default), LetterCase::Upper, default);
         assert_eq!(upper("straße é"), Value::varchar("STRAßE É", default));
-        // Code page 1252 has both cases of y with diaeresis, but of the micro sign one only.
+        // Code page 1252 has both cases of y with diaeresis, but only one of the micro sign.
         assert_eq!(upper("ÿ µ"), Value::varchar("Ÿ µ", default));
         let unicode = fold(&Value::nvarchar("ЖЁ\u{10400}"), LetterCase::Lower, default);
         assert_eq!(unicode, Value::nvarchar("жё\u{10428}"));

@@ -14,23 +14,23 @@ pub enum Value {
     /// SQL NULL, of any type.
     #[default]
     Null,
-    /// `bit`
+    /// `bit`: `false` is 0.
     Bit(bool),
-    /// `tinyint`
+    /// `tinyint`, 0 to 255.
     TinyInt(u8),
-    /// `smallint`
+    /// `smallint`, a 16-bit integer.
     SmallInt(i16),
-    /// `int`
+    /// `int`, a 32-bit integer.
     Int(i32),
-    /// `bigint`
+    /// `bigint`, a 64-bit integer.
     BigInt(i64),
     /// `decimal`, `numeric`: carries its own precision and scale.
     Decimal(Decimal),
     /// `money` and `smallmoney`: ten-thousandths.
     Money(i64),
-    /// `real`
+    /// `real`, a 32-bit float.
     Real(f32),
-    /// `float`
+    /// `float`, a 64-bit float.
     Float(f64),
     /// `date`: days since 0001-01-01.
     Date(i32),
@@ -45,14 +45,14 @@ pub enum Value {
     },
     /// `smalldatetime`: days since 1900-01-01 and minutes since midnight.
     SmallDateTime {
-        /// Days since 1900-01-01.
+        /// Days since 1900-01-01, to 2079-06-06.
         days: u16,
         /// Minutes since midnight, below 1,440.
         minutes: u16,
     },
     /// `datetime2`: days since 0001-01-01 and 100 ns ticks since midnight.
     DateTime2 {
-        /// Days since 0001-01-01.
+        /// Days since 0001-01-01, to 9999-12-31.
         days: i32,
         /// 100 ns ticks since midnight.
         ticks: i64,
@@ -78,14 +78,15 @@ pub enum Value {
     Variant(Box<(Value, ColumnType)>),
 }
 
-/// A `decimal`: `mantissa / 10^scale`. The mantissa is split so that `Value` needs no 16-byte alignment.
+/// A `decimal`: `mantissa / 10^scale`. The mantissa is split so that `Value` needs no 16-byte
+/// alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Decimal {
     high: i64,
     low: u64,
-    /// 1 to 38.
+    /// Digits in all, 1 to 38.
     pub precision: u8,
-    /// 0 to `precision`.
+    /// Digits behind the point, 0 to `precision`.
     pub scale: u8,
 }
 
@@ -111,7 +112,7 @@ impl Decimal {
 /// The declared type of a column, variable, parameter or expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ColumnType {
-    /// The data type.
+    /// The data type with length, precision and scale.
     pub data_type: DataType,
     /// The collation; meaningful for string types only.
     pub collation: Collation,
@@ -120,7 +121,7 @@ pub struct ColumnType {
 }
 
 impl Value {
-    /// Makes this NULL. A store where it holds no memory.
+    /// Sets this to NULL, which is a plain store if the value holds no memory.
     #[inline]
     pub fn clear(&mut self) {
         match self {
@@ -144,13 +145,14 @@ impl Value {
             | Self::DateTime2 { .. }
             | Self::DateTimeOffset { .. }
             | Self::UniqueIdentifier(_) => {
-                // None of these has anything to drop, which the compiler does not see for the enum.
+                // None of these variants has anything to drop, which the compiler does not see for
+                // the enum.
                 std::mem::forget(std::mem::replace(self, Self::Null));
             }
         }
     }
 
-    /// Tells whether this is SQL NULL.
+    /// Returns whether this is SQL NULL.
     #[inline]
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
@@ -164,7 +166,8 @@ impl ColumnType {
         Self { data_type, collation: Collation::default(), nullable: true }
     }
 
-    /// Returns the smallest type that holds a value, as `sql_variant` notes it; NULL is an `int`.
+    /// Returns the smallest type that holds a value, which `sql_variant` stores with it; NULL is an
+    /// `int`.
     #[inline]
     pub fn of_value(value: &Value, collation: Collation) -> Self {
         Self { data_type: value.data_type(), collation, nullable: true }
@@ -188,7 +191,7 @@ impl Value {
         }
     }
 
-    /// Returns the smallest type that holds this value, as a literal of it has; NULL is an `int`.
+    /// Returns the smallest type that holds this value, the type of a literal; NULL is an `int`.
     pub fn data_type(&self) -> DataType {
         match self {
             Self::Null | Self::Int(_) => DataType::Int,

@@ -1,5 +1,5 @@
 //! `sys.dm_tran_locks`: application locks, locks of tables whose definition changes, and locks that
-//! transactions hold on ordinary tables (`storage/hold`), granted or requested. A row lock of a
+//! transactions hold on ordinary tables (`storage/row_lock`), granted or requested. A row lock of a
 //! writer is the row's newest version, which no list contains, so row locks are not shown.
 
 use storage::lock::{LockRow, LockScope, LockStatus};

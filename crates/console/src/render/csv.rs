@@ -1,4 +1,4 @@
-//! CSV by RFC 4180. NULL is nothing at all, an empty string is two quotes.
+//! The CSV format, RFC 4180. NULL is an empty field, an empty string is two quotes.
 
 use tds::client::ResultColumn;
 use types::{ColumnType, Value};
@@ -6,7 +6,7 @@ use types::{ColumnType, Value};
 use super::Render;
 use super::value::text;
 
-/// Writes results as CSV; a blank line lies between two of them.
+/// Writes results as CSV, with a blank line between two results.
 #[derive(Default)]
 pub(super) struct Csv {
     types: Vec<ColumnType>,

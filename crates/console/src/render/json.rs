@@ -1,5 +1,5 @@
-//! JSON: an array of objects for each result, a line for each row. Numbers are numbers, bit is true or false,
-//! all else is text as the other formats have it.
+//! The JSON format: an array of objects for each result, a line for each row. Numbers are JSON
+//! numbers, bit is true or false, everything else is a string as in the other formats.
 
 use load::json::quote;
 use tds::client::ResultColumn;
@@ -8,10 +8,10 @@ use types::{ColumnType, Value};
 use super::Render;
 use super::value::text;
 
-/// Writes results as JSON.
+/// Writes results as JSON arrays.
 #[derive(Default)]
 pub(super) struct Json {
-    /// Quoted names, each once.
+    /// Column names, quoted once, with their types.
     columns: Vec<(String, ColumnType)>,
     rows: usize,
 }

@@ -1,5 +1,6 @@
-//! Results as text: a table that fits the terminal, sqlcmd's columns, CSV, or JSON. Rows are written as they
-//! come; a table holds the first few hundred back to see how wide its columns are.
+//! Output formats for results: a table that fits the terminal, sqlcmd's columns, CSV, or JSON. Rows
+//! are written as they arrive; a table holds the first few hundred back to choose the column
+//! widths.
 
 mod csv;
 mod json;
@@ -10,25 +11,25 @@ pub mod value;
 use tds::client::ResultColumn;
 use types::Value;
 
-/// What results look like.
+/// The format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Columns as wide as what is in them, within the terminal.
+    /// Columns as wide as their content, within the terminal's width.
     Table,
-    /// Columns as wide as their types, as sqlcmd has them.
+    /// Columns as wide as their types require, as in sqlcmd.
     Plain,
-    /// RFC 4180, a line of names first; NULL is nothing at all, an empty string is "".
+    /// RFC 4180, with a line of names first; NULL is an empty field, an empty string is "".
     Csv,
     /// An array of objects for each result.
     Json,
 }
 
 impl Format {
-    /// All of them with their names.
+    /// Every format with its name.
     pub const ALL: [(&str, Self); 4] =
         [("table", Self::Table), ("plain", Self::Plain), ("csv", Self::Csv), ("json", Self::Json)];
 
-    /// The format of a name.
+    /// Returns the format with this name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -36,22 +37,22 @@ impl Format {
             .map(|(_, format)| *format)
     }
 
-    /// Whether a program reads it, so that nothing else may be in between.
+    /// Returns whether programs read the format, so that nothing else may be written in between.
     pub const fn is_for_programs(self) -> bool {
         matches!(self, Self::Csv | Self::Json)
     }
 }
 
-/// How plain results are laid out.
+/// The layout of plain results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Between two columns (-s).
+    /// The text between two columns (-s).
     pub separator: String,
     /// Whether blanks at the ends of columns are left out (-W).
     pub trims: bool,
     /// Rows between two lines of names: 0 for one at the top, -1 for none (-h).
     pub header_rows: i32,
-    /// Characters of a column of variable length at most, unless trimmed.
+    /// The widest column of variable length, in characters, unless trimmed.
     pub variable_max: usize,
 }
 
@@ -61,19 +62,19 @@ impl Default for Layout {
     }
 }
 
-/// Writes one result after the other.
+/// Writes results one after the other.
 pub trait Render {
-    /// A result begins.
+    /// Begins a result with these columns.
     fn begin(&mut self, columns: &[ResultColumn], out: &mut String);
-    /// A row of it.
+    /// Writes a row of the current result.
     fn row(&mut self, values: &[Value], out: &mut String);
-    /// Writes what is held back, because something else is to be written.
+    /// Writes rows that are held back, because something else is about to be written.
     fn settle(&mut self, _out: &mut String) {}
-    /// It ends.
+    /// Ends the current result.
     fn end(&mut self, out: &mut String);
 }
 
-/// Returns what writes a format; `columns` is the width of the terminal, if there is one.
+/// Returns the writer for a format; `columns` is the width of the terminal, if there is one.
 pub fn renderer(format: Format, layout: &Layout, columns: Option<usize>) -> Box<dyn Render> {
     match format {
         Format::Table => Box::new(table::Table::new(columns)),

@@ -1,4 +1,5 @@
-//! Plain: columns as wide as their types say, as sqlcmd has them, so that rows are written at once.
+//! The plain format: columns as wide as their types require, as in sqlcmd, so that rows can be
+//! written at once.
 
 use tds::client::ResultColumn;
 use types::{ColumnType, Value};
@@ -6,7 +7,7 @@ use types::{ColumnType, Value};
 use super::value::{is_number, text};
 use super::{Layout, Render};
 
-/// The width of NULL.
+/// The text of NULL; a nullable column is at least as wide.
 const NULL: &str = "NULL";
 
 struct Column {
@@ -15,7 +16,7 @@ struct Column {
     width: usize,
 }
 
-/// Writes results in sqlcmd's form.
+/// Writes results in sqlcmd's format.
 pub(super) struct Plain {
     layout: Layout,
     columns: Vec<Column>,

@@ -1,5 +1,6 @@
-//! Table: columns as wide as what is in them. What is wider than the terminal is cut at its widest columns, and
-//! where that does not help each row is written as a list of names and values.
+//! The table format: columns as wide as their content. If a row is wider than the terminal, the
+//! widest columns are cut; if that is not enough, each row is written as a list of names and
+//! values.
 
 use tds::client::ResultColumn;
 use types::{ColumnType, Value};
@@ -8,11 +9,11 @@ use unicode_width::UnicodeWidthStr;
 use super::Render;
 use super::value::{is_number, text};
 
-/// Rows that are looked at before the widths are fixed.
+/// Rows that are held back before the widths are chosen.
 const SAMPLE_ROWS: usize = 500;
-/// What a column is cut to at least.
+/// The narrowest width to which a column is cut.
 const CELL_MIN: usize = 8;
-/// Between two columns.
+/// The text between two columns.
 const BETWEEN: &str = " | ";
 
 /// Writes results as tables.
@@ -20,15 +21,15 @@ pub(super) struct Table {
     terminal: Option<usize>,
     names: Vec<String>,
     types: Vec<ColumnType>,
-    /// Rows that are held back until the widths are known.
+    /// Rows held back until the widths are known.
     held: Vec<Vec<String>>,
     shape: Option<Shape>,
 }
 
 enum Shape {
-    /// Widths of the columns.
+    /// A table with these column widths.
     Columns(Vec<usize>),
-    /// A list for each row; the rows so far.
+    /// A list for each row; the number of rows so far.
     List(usize),
 }
 
@@ -37,7 +38,7 @@ impl Table {
         Self { terminal, names: Vec::new(), types: Vec::new(), held: Vec::new(), shape: None }
     }
 
-    /// Chooses the shape by what is held, and writes that.
+    /// Chooses the layout from the rows held back, and writes them.
     fn fix(&mut self, out: &mut String) {
         if self.shape.is_some() || self.names.is_empty() {
             return;
@@ -111,7 +112,7 @@ impl Table {
     }
 }
 
-/// Makes the widest columns narrower until a row fits; false if it never does.
+/// Narrows the widest columns until a row fits; returns `false` if it cannot.
 fn fit(widths: &mut [usize], columns: usize) -> bool {
     let between = 2 + (widths.len() - 1) * BETWEEN.len();
     let Some(room) = columns.checked_sub(between) else { return false };
@@ -124,12 +125,12 @@ fn fit(widths: &mut [usize], columns: usize) -> bool {
         if *widest <= CELL_MIN {
             return false;
         }
-        // As much at once as is needed, but not below half: another may be the widest then.
+        // As much as needed at once, but not below half: another column may be the widest then.
         *widest = widest.saturating_sub(total - room).max(*widest / 2).max(CELL_MIN);
     }
 }
 
-/// A cell of at most this width, with a mark where it was cut.
+/// Returns a cell of at most this width, with a mark if it was cut.
 fn cut(cell: &str, width: usize) -> String {
     if cell.width() <= width {
         return cell.to_owned();
@@ -146,7 +147,7 @@ fn cut(cell: &str, width: usize) -> String {
     kept
 }
 
-/// A cell on one line: what controls a terminal is shown, not done.
+/// Returns a cell on one line: control characters are shown as text.
 fn shown(text: String) -> String {
     if !text.contains(char::is_control) {
         return text;

@@ -1,10 +1,10 @@
-//! A value as text: as sqlcmd shows it, dates in ISO form.
+//! Formats a value as sqlcmd does, with dates in ISO form.
 
 use std::fmt::Write;
 
 use types::{ColumnType, DataType, Value};
 
-/// Returns the text of a value; none of NULL.
+/// Returns the text of a value; `None` for NULL.
 pub fn text(value: &Value, ty: &ColumnType) -> Option<String> {
     Some(match value {
         Value::Null => return None,
@@ -31,7 +31,7 @@ pub fn text(value: &Value, ty: &ColumnType) -> Option<String> {
     })
 }
 
-/// Whether a type's values are numbers, which stand at the right of their columns.
+/// Returns whether a type's values are numbers, which are right-aligned.
 pub fn is_number(ty: &DataType) -> bool {
     ty.is_numeric() || matches!(ty, DataType::Bit)
 }
@@ -43,7 +43,8 @@ fn decimal(mantissa: i128, scale: usize) -> String {
     if scale == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
-/// The shortest digits that read back as the same number, with an exponent where that is shorter.
+/// Returns the fewest digits that read back as the same number, with an exponent if that is
+/// shorter.
 fn float(number: f64, plain: &str) -> String {
     let size = number.abs();
     if size != 0.0 && !(1e-5..1e17).contains(&size) {
@@ -54,8 +55,8 @@ fn float(number: f64, plain: &str) -> String {
 }
 
 fn moment(value: &Value, ty: &DataType) -> String {
-    // 121: yyyy-mm-dd hh:mi:ss with as many decimals as the type has. smalldatetime has no seconds to show,
-    // and sqlcmd shows them: 120.
+    // 121: yyyy-mm-dd hh:mi:ss with as many decimals as the type has. smalldatetime has no seconds
+    // to show, and sqlcmd shows them: 120.
     let style = if matches!(value, Value::SmallDateTime { .. }) { 120 } else { 121 };
     types::date::format(value, ty, style).unwrap_or_else(|error| error.message.clone())
 }
@@ -64,7 +65,7 @@ fn hex(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(2 + bytes.len() * 2);
     out.push_str("0x");
     for byte in bytes {
-        // Writing to a String can't fail.
+        // Writing to a String cannot fail.
         let _ = write!(out, "{byte:02X}");
     }
     out

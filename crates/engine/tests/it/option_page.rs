@@ -94,9 +94,9 @@ fn of_effect(effect: Effect, shown: &'static str) -> Does {
 
 fn page() -> String {
     let mut page = Page {
-        text: "# What options do\n\nMade by `make options` from the tables in crates/engine/tests/it, which the tests hold to the \
-               parser: an option, a hint or a keyword of a WITH that it takes has a row here. Each has its effect, or changes \
-               nothing for the reason that is given, or is refused by its name. Words that are on no list are errors 102 or 40517.\n"
+        text: "# What options do\n\nMade by `make options` from the tables in crates/engine/tests/it, which the tests compare with the \
+               parser: every option, hint and keyword of a WITH that the parser accepts has a row here. Each has its effect, or \
+               changes nothing for the reason given, or is refused by name. Other words are errors 102 or 40517.\n"
             .to_owned(),
         tests: tests(),
     };

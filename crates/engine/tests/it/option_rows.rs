@@ -245,7 +245,7 @@ const STATEMENTS: &[Place] = &[
         rows: &[
             (
                 "ALL_ERRORMSGS, DATA_PURITY, EXTENDED_LOGICAL_CHECKS, MAXDOP, PHYSICAL_ONLY, TABLOCK",
-                Nothing("everything is checked, all errors are told"),
+                Nothing("everything is checked, all errors are reported"),
             ),
             ("COUNT_ROWS", Nothing("rows are counted as they come and go")),
             ("DENSITY_VECTOR, HISTOGRAM, STAT_HEADER", Shown("STAT_HEADER")),
@@ -356,7 +356,7 @@ const STATEMENTS: &[Place] = &[
                 Does::Fails(7202, "SELECT * FROM OPENQUERY(far, 'SELECT 1')"),
             ),
             (
-                "BACKUP, RESTORE, SHUTDOWN and other statements with options of their own",
+                "BACKUP, RESTORE, SHUTDOWN and other statements with options",
                 RefusedIn("BACKUP DATABASE d TO DISK = 'x' WITH COMPRESSION"),
             ),
         ],

@@ -1,13 +1,14 @@
-//! `Channel`: messages between a coordinator and an agent that both know a token.
+//! `Channel`: authenticated messages between a coordinator and an agent that share a token.
 //!
 //! ```text
 //!   each side at once:  "CLWYLOAD", length and text of the version, 16 random bytes
 //!   then frames:        length (4 bytes), HMAC-SHA256 (32 bytes), payload
 //! ```
 //!
-//! The key of the HMAC (RFC 2104) is that of the token over the random bytes of both. It covers who sends, the number of the
-//! frame and the payload, so that nothing can be sent again, elsewhere or in another order. The first frame of each side is
-//! empty and proves the token, the coordinator's before the agent's: whoever only reaches the port learns nothing.
+//! The key of the HMAC (RFC 2104) is the HMAC of both sides' random bytes under the token. Each
+//! HMAC covers the sender, the number of the frame and the payload, so that no frame can be
+//! repeated, used elsewhere or reordered. The first frame of each side is empty and proves the
+//! token, the coordinator's before the agent's: a peer that can only reach the port learns nothing.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,33 +23,33 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const NONCE_BYTES: usize = 16;
 const MAC_BYTES: usize = 32;
 const BLOCK_BYTES: usize = 64;
-/// A message at most: scripts one way, histograms the other.
+/// The longest message in bytes: scripts one way, histograms the other.
 const MESSAGE_MAX: usize = 64 << 20;
-/// Characters of a token at least.
+/// The fewest characters of a token.
 const TOKEN_MIN: usize = 16;
 const BUFFER_BYTES: usize = 64 * 1024;
-/// How long a greeting may take.
+/// The longest time that a greeting may take.
 pub(super) const GREETING_MAX: Duration = Duration::from_secs(10);
 
-/// What an agent and its coordinator both know.
+/// The secret that an agent and its coordinator share.
 #[derive(Clone)]
 pub struct Token(Vec<u8>);
 
 impl Token {
-    /// Takes a token of 16 characters at least.
+    /// Makes a token of a text of at least 16 characters.
     ///
     /// # Errors
-    /// When it is shorter.
+    /// If it is shorter.
     pub fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
         match text.len() >= TOKEN_MIN {
             true => Ok(Self(text.as_bytes().to_vec())),
-            false => Err(format!("a token has {TOKEN_MIN} characters at least")),
+            false => Err(format!("a token must have at least {TOKEN_MIN} characters")),
         }
     }
 }
 
-/// An end of a channel.
+/// The side of a channel that sent a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Coordinator,
@@ -71,7 +72,7 @@ impl Side {
     }
 }
 
-/// One end, after the greeting.
+/// One end of a channel, after the greeting.
 pub(super) struct Channel {
     socket: Socket,
     side: Side,
@@ -80,12 +81,12 @@ pub(super) struct Channel {
     taken: u64,
     unsent: Vec<u8>,
     held: Vec<u8>,
-    /// Bytes that a payload may have.
+    /// The longest payload that is accepted, in bytes.
     payload_max: usize,
 }
 
 impl Channel {
-    /// Connects to an agent and greets it.
+    /// Connects to an agent and exchanges greetings.
     pub(super) fn open(address: SocketAddr, token: &Token) -> Result<Self, String> {
         let end_ns = clock::deadline_ns(GREETING_MAX);
         let socket = Socket::connect_begin(address).map_err(|error| error.to_string())?;
@@ -93,13 +94,13 @@ impl Channel {
         let mut channel = Self::greet(socket, Side::Coordinator, token, end_ns)?;
         channel.put(&[])?;
         let proof = channel.take(end_ns).map_err(|why| match why.as_str() {
-            CLOSED => "it hung up: is its token another one?".to_owned(),
+            CLOSED => "it closed the connection: is its token a different one?".to_owned(),
             _ => why,
         })?;
         channel.proved(&proof).map(|()| channel)
     }
 
-    /// Greets a coordinator that has connected.
+    /// Exchanges greetings with a coordinator that has connected.
     pub(super) fn answer(socket: Socket, token: &Token) -> Result<Self, String> {
         let end_ns = clock::deadline_ns(GREETING_MAX);
         let mut channel = Self::greet(socket, Side::Agent, token, end_ns)?;
@@ -111,7 +112,11 @@ impl Channel {
 
     fn proved(&mut self, proof: &[u8]) -> Result<(), String> {
         self.payload_max = MESSAGE_MAX;
-        if proof.is_empty() { Ok(()) } else { Err("its proof is none".to_owned()) }
+        if proof.is_empty() {
+            Ok(())
+        } else {
+            Err("its first message does not prove the token".to_owned())
+        }
     }
 
     fn greet(socket: Socket, side: Side, token: &Token, end_ns: u64) -> Result<Self, String> {
@@ -131,13 +136,13 @@ impl Channel {
         channel.flush()?;
         let magic = channel.exactly(MAGIC.len(), end_ns)?;
         if magic != MAGIC {
-            return Err(format!("it is no {} of this program", channel.peer_name()));
+            return Err(format!("it is not this program's {}", channel.peer_name()));
         }
         let length = channel.exactly(1, end_ns)?[0];
         let version = channel.exactly(usize::from(length), end_ns)?;
         if version != VERSION.as_bytes() {
             let theirs = String::from_utf8_lossy(&version);
-            return Err(format!("it is version {theirs}, and this is {VERSION}"));
+            return Err(format!("it is version {theirs}, this is version {VERSION}"));
         }
         let theirs = channel.exactly(NONCE_BYTES, end_ns)?;
         let seed = match side {
@@ -159,12 +164,12 @@ impl Channel {
         &self.socket
     }
 
-    /// Whether bytes have come that nobody has taken.
+    /// Returns whether received bytes have not been taken yet.
     pub(super) fn holds_some(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Sends a message, as far as the kernel takes it; [`Self::flush`] sends the rest.
+    /// Sends a message, as much as the kernel accepts; [`Self::flush`] sends the rest.
     pub(super) fn put(&mut self, payload: &[u8]) -> Result<(), String> {
         let mac = hmac(&self.key, &[&[self.side.mark()], &self.sent.to_le_bytes(), payload]);
         self.sent += 1;
@@ -175,7 +180,7 @@ impl Channel {
         self.flush()
     }
 
-    /// Sends what the kernel has not taken yet.
+    /// Sends bytes that the kernel has not accepted yet.
     pub(super) fn flush(&mut self) -> Result<(), String> {
         let mut sent = 0;
         while sent < self.unsent.len() {
@@ -189,7 +194,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Sends all of it, however long the peer takes until then.
+    /// Sends all bytes, waiting until `end_ns` at most.
     pub(super) fn drain(&mut self, end_ns: u64) -> Result<(), String> {
         self.flush()?;
         while !self.unsent.is_empty() {
@@ -199,7 +204,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Takes a message if one has come.
+    /// Returns a message if a whole one has arrived.
     pub(super) fn try_take(&mut self) -> Result<Option<Vec<u8>>, String> {
         loop {
             if let Some(payload) = self.take_held()? {
@@ -211,7 +216,7 @@ impl Channel {
         }
     }
 
-    /// Takes a message, and waits for it until then.
+    /// Waits for a message until `end_ns` at most.
     pub(super) fn take(&mut self, end_ns: u64) -> Result<Vec<u8>, String> {
         loop {
             if let Some(payload) = self.try_take()? {
@@ -232,10 +237,10 @@ impl Channel {
         let Some(payload) = rest.get(..length) else { return Ok(None) };
         let mark = [self.side.other().mark()];
         let expected = hmac(&self.key, &[&mark, &self.taken.to_le_bytes(), payload]);
-        // All bytes are compared, so that time tells nobody how many were right.
+        // All bytes are compared, so that the time does not show how many were right.
         let wrong = mac.iter().zip(expected).fold(0, |wrong, (a, b)| wrong | (a ^ b));
         if wrong != 0 {
-            return Err("its token is another one".to_owned());
+            return Err("its token is a different one".to_owned());
         }
         self.taken += 1;
         let payload = payload.to_vec();
@@ -252,7 +257,7 @@ impl Channel {
         Ok(self.held.drain(..count).collect())
     }
 
-    /// Reads what has come; false if nothing has.
+    /// Reads received bytes; returns `false` if there are none.
     fn receive(&mut self) -> Result<bool, String> {
         let mut buffer = [0; BUFFER_BYTES];
         match self.socket.recv(&mut buffer) {
@@ -267,7 +272,7 @@ impl Channel {
     }
 }
 
-const CLOSED: &str = "it has hung up";
+const CLOSED: &str = "it has closed the connection";
 
 fn wait(socket: &Socket, direction: Direction, end_ns: u64) -> Result<(), String> {
     match poll_fd(socket, direction, Some(end_ns)) {
@@ -277,7 +282,7 @@ fn wait(socket: &Socket, direction: Direction, end_ns: u64) -> Result<(), String
     }
 }
 
-/// HMAC-SHA256 of RFC 2104.
+/// Returns the HMAC-SHA256 of RFC 2104.
 fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; MAC_BYTES] {
     let mut block = [0; BLOCK_BYTES];
     match block.get_mut(..key.len()) {

@@ -1,4 +1,5 @@
-//! `Crew`: the coordinator's side: agents that put one load together, reported as one.
+//! `Crew`: the coordinator's side of distributed load: several agents generate one load, reported
+//! as one.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,21 +15,21 @@ use crate::stress::{Pace, Second, Seconds, Settings, Tally, part, share};
 
 type Result<T> = std::result::Result<T, String>;
 
-/// How long before a run all are told of it, beside the longest way there and back.
+/// How long before a run the start order is sent, in addition to the longest round trip.
 const LEAD: Duration = Duration::from_millis(300);
-/// How long an agent that puts a load may be silent: it has something to say each second.
+/// How long an agent that generates load may be silent: it reports every second.
 const SILENCE_MAX: Duration = Duration::from_secs(20);
-/// How long the last words after a cut may take.
+/// How long the final messages after a cut may take.
 const GOODBYE_MAX: Duration = Duration::from_secs(5);
-/// How often it is looked whether the user wants to stop.
+/// Interval between checks whether the user wants to stop.
 const LOOK_NS: u64 = 20_000_000;
-/// How often agents hear that somebody is there.
+/// Interval of the pings that show agents that the coordinator is alive.
 const PING_NS: u64 = 1_000_000_000;
-/// Pings by which the way there and back is measured.
+/// Pings that measure the round trip.
 const PINGS: usize = 5;
 const EVENTS_MAX: usize = 64;
 
-/// Agents, and what was agreed with them.
+/// The agents, and the job that they have accepted.
 pub struct Crew {
     members: Vec<Member>,
     settings: Settings,
@@ -36,31 +37,32 @@ pub struct Crew {
     trouble: Option<String>,
 }
 
-/// An agent.
+/// An agent with its channel.
 struct Member {
     name: String,
     channel: Channel,
-    /// The shortest way there and back that was seen.
+    /// The shortest round trip measured.
     round_trip_ns: u64,
-    /// Its connections of this level.
+    /// Its connections at the current level.
     connections: usize,
 }
 
-/// What is known of one during a run.
+/// An agent's results so far during a run.
 struct Part {
     heard_ns: u64,
-    /// What its seconds told, for the case that nothing else comes.
+    /// Latencies of the seconds reported, in case no tally follows.
     latencies: Histogram<u64>,
     seconds: u64,
-    /// When the last of them ended.
+    /// When the last of these seconds ended.
     at_ns: u64,
 }
 
 impl Crew {
-    /// Gives each agent its share of a job; `kinds` is how many kinds of requests that has.
+    /// Connects to agents and gives each its share of a job; `kinds` is the number of request kinds
+    /// of the job.
     ///
     /// # Errors
-    /// The first agent that can't be reached or refuses, and why.
+    /// The first agent that cannot be reached or refuses, and why.
     pub fn gather(
         addresses: &[(String, SocketAddr)],
         token: &Token,
@@ -82,12 +84,13 @@ impl Crew {
         Ok(Self { members, settings: job.settings.clone(), kinds, trouble: None })
     }
 
-    /// What has happened to an agent during a run, if anything has: then the load was not the one that was asked for.
+    /// Returns what went wrong with an agent during a run, if anything: then the load was smaller
+    /// than asked for.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
-    /// Lets all agents together log so many connections in.
+    /// Lets all agents together log in `connections` connections.
     ///
     /// # Errors
     /// The first agent that could not, and why; or that it was cut.
@@ -104,7 +107,7 @@ impl Crew {
                 member.send(&Order::Level { connections: own, first, rate })?;
             }
         }
-        // Logins may take that long, and one second more is given to them.
+        // Logins may take that long; the agents get one second more.
         let patience = self.settings.login_timeout + GREETING_MAX;
         self.members
             .iter_mut()
@@ -112,10 +115,11 @@ impl Crew {
             .try_for_each(|member| member.expect_ready(patience, is_cut))
     }
 
-    /// Puts the load, as [`crate::stress::Fleet::run`] does. When an agent is lost, the others end as well.
+    /// Runs the load, as [`crate::stress::Fleet::run`] does. If an agent is lost, the others stop
+    /// as well.
     ///
     /// # Errors
-    /// When no agent could begin.
+    /// If no agent could begin.
     pub fn run(
         &mut self,
         duration: Option<Duration>,
@@ -147,12 +151,13 @@ impl Crew {
         }
         let Run { mut whole, seconds, .. } = run;
         whole.seconds = seconds.done;
-        // A tally begins with the one thread of whoever makes it.
+        // A new tally counts one thread, that of its maker.
         whole.threads -= 1;
         Ok(whole)
     }
 
-    /// Tells all when to begin: at the same moment, as far as the way to each is as long as the way back.
+    /// Sends every agent the start order, delayed so that all begin at the same moment, assuming
+    /// that the way to an agent takes half a round trip.
     fn start(&mut self, duration: Option<Duration>) -> Result<()> {
         let working = || self.members.iter().filter(|member| member.connections > 0);
         let longest_ns = working().map(|member| member.round_trip_ns).max().unwrap_or(0);
@@ -178,7 +183,7 @@ impl Member {
         sent.map_err(|why| of_agent(&self.name, &why))
     }
 
-    /// Waits a little for a word; whether one has begun to come, or will never come.
+    /// Waits briefly for a message; returns whether one has begun to arrive, or the agent is lost.
     fn has_word(&self) -> Result<bool> {
         let look_ns = clock::monotonic_ns() + LOOK_NS;
         let came = poll_fd(self.channel.socket(), Direction::Readable, Some(look_ns));
@@ -205,12 +210,12 @@ impl Member {
             News::Ready => Ok(()),
             News::Refused(why) => Err(of_agent(&self.name, &why)),
             News::Pong | News::Second(..) | News::Done(_) => {
-                Err(of_agent(&self.name, "it answers what nobody asked"))
+                Err(of_agent(&self.name, "it sent an unexpected message"))
             }
         }
     }
 
-    /// Measures the way there and back.
+    /// Measures the round trip to each agent.
     fn measure(&mut self) -> Result<()> {
         for _ in 0..PINGS {
             let begin_ns = clock::monotonic_ns();
@@ -224,11 +229,11 @@ impl Member {
     }
 }
 
-/// A run under way.
+/// A run in progress.
 struct Run<'a, F> {
     crew: &'a mut Crew,
     each_second: F,
-    /// Those who are still at it, in the order of the members.
+    /// Agents that are still running, in the order of the members; `None` for the others.
     parts: Vec<Option<Part>>,
     seconds: Seconds,
     whole: Tally,
@@ -248,7 +253,7 @@ impl<'a, F: FnMut(&Second) -> bool> Run<'a, F> {
         Self { crew, each_second, parts, seconds, whole, has_ended: false, cut_ns: None }
     }
 
-    /// Takes whatever has come.
+    /// Processes every message that has arrived.
     fn listen(&mut self) {
         for index in 0..self.parts.len() {
             while self.parts[index].is_some() {
@@ -271,7 +276,7 @@ impl<'a, F: FnMut(&Second) -> bool> Run<'a, F> {
             News::Second(number, second, latencies_of) => {
                 part.seconds += 1;
                 part.at_ns = second.at_ns;
-                // The same bounds, so that nothing is out of range.
+                // Both histograms have the same bounds, so adding cannot fail.
                 let _ = part.latencies.add(&*latencies_of);
                 let whole = self.seconds.add(number, second, &latencies_of);
                 if let Some((second, _)) = whole
@@ -287,12 +292,12 @@ impl<'a, F: FnMut(&Second) -> bool> Run<'a, F> {
                     self.end();
                 }
             }
-            News::Done(_) | News::Ready => self.lose(index, "it answers what nobody asked"),
+            News::Done(_) | News::Ready => self.lose(index, "it sent an unexpected message"),
             News::Refused(why) => self.lose(index, &why),
         }
     }
 
-    /// Lets nobody begin anything new.
+    /// Orders every agent to begin no new requests.
     fn end(&mut self) {
         if !std::mem::replace(&mut self.has_ended, true) {
             self.tell_all(&Order::End);
@@ -310,14 +315,14 @@ impl<'a, F: FnMut(&Second) -> bool> Run<'a, F> {
         }
     }
 
-    /// Keeps what a lost agent has told, and ends the run.
+    /// Keeps the results that a lost agent has reported, and ends the run.
     fn lose(&mut self, index: usize, why: &str) {
         let Some(part) = self.parts[index].take() else { return };
         let member = &self.crew.members[index];
         let _ = self.whole.latencies.add(&part.latencies);
         self.whole.wall_ns = self.whole.wall_ns.max(part.at_ns);
         self.whole.fault(&format!(
-            "agent {} was lost; what its {} seconds told is in the first line only",
+            "agent {} was lost; its {} seconds count in the first line only",
             member.name, part.seconds
         ));
         let trouble = of_agent(&member.name, &format!("lost after {} s: {why}", part.seconds));
@@ -335,7 +340,7 @@ impl<'a, F: FnMut(&Second) -> bool> Run<'a, F> {
                 None => is_late(part.heard_ns, SILENCE_MAX),
             };
             if is_lost {
-                self.lose(index, "it is silent");
+                self.lose(index, "it does not answer");
             }
         }
     }

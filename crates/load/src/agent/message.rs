@@ -1,4 +1,4 @@
-//! What a coordinator and an agent tell each other, as bytes.
+//! Messages between coordinator and agent, and their encoding.
 
 use std::time::Duration;
 
@@ -10,55 +10,56 @@ use crate::stress::{Pace, Pool, Second, Settings, Source, Tally, Workload};
 
 type Result<T> = std::result::Result<T, String>;
 
-/// What an agent is to do, but for how many connections and when.
+/// The job of an agent, without its number of connections and the start time.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The server by its name, which each agent looks up for itself.
+    /// The server's name, which each agent resolves itself.
     pub server: String,
-    /// Who logs in; the password is the agent's own.
+    /// The login's name; each agent has its own password.
     pub user: String,
-    /// The database.
+    /// The database to connect to.
     pub database: String,
-    /// What is encrypted; none for what an agent thinks right.
+    /// How much is encrypted; `None` leaves the choice to the agent.
     pub encrypt: Option<Encrypt>,
-    /// What is sent.
+    /// The requests to send.
     pub source: Source,
-    /// How it is sent. Connections and rates are those of the whole load.
+    /// How they are sent. Connections and rates are those of the whole load.
     pub settings: Settings,
-    /// Threads of each agent.
+    /// Number of threads of each agent.
     pub threads: usize,
 }
 
-/// From the coordinator.
+/// A message from the coordinator.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// The first: what is to be done, which share of how many.
+    /// The first message: the job, the index of the agent's share, and the number of shares.
     Job(Box<Job>, u64, u64),
-    /// Log in with so many connections, of which the first has this place among all; requests a second, if they have times
-    /// of their own.
+    /// Log in this many connections, of which the first has index `first` in the whole load; `rate`
+    /// is the requests per second of an open loop.
     Level { connections: usize, first: usize, rate: f64 },
-    /// Say so.
+    /// A ping: answer with [`News::Pong`].
     Ping,
-    /// Begin in so many nanoseconds, for so long.
+    /// Begin after this many nanoseconds, and run for the duration; `None` is until the work is
+    /// done.
     Start { delay_ns: u64, duration_ns: Option<u64> },
-    /// Begin nothing new.
+    /// Begin no new requests.
     End,
-    /// Wait for nothing more.
+    /// Stop waiting for outstanding answers.
     Cut,
 }
 
-/// From an agent.
+/// A message from an agent.
 #[derive(Debug)]
 pub(super) enum News {
-    /// The job, or the level, is understood and done.
+    /// The job has been accepted, or the level's connections have logged in.
     Ready,
-    /// It can't be done.
+    /// The job or level cannot be done, and why.
     Refused(String),
     /// The answer to a ping.
     Pong,
-    /// A second, by its number, and its latencies.
+    /// One second's result, with its number and latencies.
     Second(usize, Second, Box<Histogram<u64>>),
-    /// All that was found.
+    /// The complete result of a run.
     Done(Box<Tally>),
 }
 
@@ -158,11 +159,15 @@ impl News {
     }
 }
 
-const UNKNOWN: &str = "a message that nobody knows";
+const UNKNOWN: &str = "a message is unknown";
 
-/// A message, if nothing is behind its end.
+/// Returns a message, if the reader has no bytes left.
 fn whole<T>(reader: &Reader<'_>, message: T) -> Result<T> {
-    if reader.bytes.is_empty() { Ok(message) } else { Err("a message goes on too long".to_owned()) }
+    if reader.bytes.is_empty() {
+        Ok(message)
+    } else {
+        Err("a message has bytes behind its end".to_owned())
+    }
 }
 
 fn put_job(writer: &mut Writer, job: &Job) {
@@ -231,7 +236,7 @@ fn job(reader: &mut Reader<'_>) -> Result<Job> {
         2 => Pool::Reconnect,
         _ => return Err(UNKNOWN.to_owned()),
     };
-    // The rate comes with each level.
+    // The rate is sent with each level.
     let pace = match reader.maybe()? {
         Some(think) => Pace::Closed { think: Duration::from_nanos(think) },
         None => Pace::Open { rate: 0.0 },

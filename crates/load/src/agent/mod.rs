@@ -1,19 +1,22 @@
-//! Agents: other processes, on other machines perhaps, that put a load where a coordinator tells them to.
+//! Agents: other processes, perhaps on other machines, that generate load on behalf of a
+//! coordinator.
 //!
 //! ```text
 //!   Crew (the coordinator) ─ Channel ─► Agent ─► Fleet ─► the server
 //!        hello, proof of the token
 //!        Job: what is sent, to whom, how
-//!        Level: so many connections; they log in          ◄─ Ready
-//!        Start: in so many nanoseconds from now           ◄─ Second, each second; Tally at the end
+//!        Level: number of connections, which log in        ◄─ Ready
+//!        Start: delay in nanoseconds                      ◄─ Second, each second; Tally at the end
 //! ```
 //!
-//! Both must be the same version, and know the same token: whoever reaches an agent's port could else make it send load. The
-//! token does not travel; each message carries a keyed hash of it and of what came before (`channel`). Messages are not
-//! encrypted. They hold the scripts, but no password: an agent has its own.
+//! Both must be the same version and share a token: otherwise anyone who can reach an agent's port
+//! could make it send load. The token itself is not sent; each message carries a keyed hash of its
+//! content and of the messages before it (`channel`). Messages are not encrypted. They contain the
+//! scripts, but no password: each agent has its own.
 //!
-//! Histograms travel as pairs of a bucket and its count, so that nothing is lost by putting them together. (hdrhistogram's own
-//! form would cost a second base64 and a parser, for a reader that is always this program.)
+//! Histograms are sent as pairs of a bucket and its count, so that merging them loses nothing.
+//! (hdrhistogram's own format would add a base64 encoding and a parser, for a reader that is always
+//! this program.)
 
 mod channel;
 mod crew;

@@ -1,4 +1,5 @@
-//! `Agent`: listens for a coordinator and puts the load that it asks for, one at a time.
+//! `Agent`: listens for a coordinator and generates the load that it asks for, one coordinator at a
+//! time.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -16,20 +17,20 @@ use crate::link::Target;
 use crate::stress::{Fleet, Pace, Pool, Settings, Work};
 use crate::{Login, address};
 
-/// How often it is looked whether the agent is to stop.
+/// Interval between checks whether the agent is to stop.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a coordinator may be silent, beside the time that it gives logins.
+/// How long a coordinator may be silent, in addition to the time allowed for logins.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// How long the last words may take.
+/// How long the final messages may take.
 const GOODBYE_MAX: Duration = Duration::from_secs(5);
-/// Who is greeted at the same time.
+/// Most connections that are being greeted at once.
 const GUESTS_MAX: u32 = 16;
 
-/// What an agent logs in with: passwords do not travel.
+/// The password that an agent logs in with; passwords are never sent between coordinator and agent.
 #[derive(Clone)]
 pub struct Password(pub String);
 
-/// An agent that listens.
+/// An agent on a listening socket.
 pub struct Agent {
     listener: Listener,
     address: SocketAddr,
@@ -37,13 +38,13 @@ pub struct Agent {
     shared: Arc<Shared>,
 }
 
-/// What the threads of an agent share.
+/// State shared by an agent's threads.
 struct Shared {
     token: Token,
     password: Password,
-    /// Whether a coordinator has it.
+    /// Whether a coordinator is using the agent.
     is_taken: AtomicBool,
-    /// Whether it is to stop.
+    /// Whether the agent is to stop.
     stops: AtomicBool,
     guests: AtomicU32,
 }
@@ -52,7 +53,7 @@ impl Agent {
     /// Listens on an address; port 0 takes a free one.
     ///
     /// # Errors
-    /// When the address can't be had.
+    /// If it cannot listen there.
     pub fn bind(address: SocketAddr, token: Token, password: Password) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("{address}: {error}");
         let listener = Listener::bind(address).map_err(failed)?;
@@ -68,15 +69,16 @@ impl Agent {
         Ok(Self { listener, address, accounts, shared })
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves one coordinator after the other until it is told to stop; `tell` is told who comes and what for.
+    /// Serves one coordinator after the other until it is to stop; calls `tell` with a line about
+    /// each coordinator and its job.
     ///
     /// # Errors
-    /// When it can listen no more.
+    /// If it can no longer listen.
     pub fn run(
         &self,
         mut tell: impl FnMut(&str),
@@ -92,10 +94,10 @@ impl Agent {
             }
             lines.try_iter().for_each(|line: String| tell(&line));
         }
-        // Relaxed, as all of these flags: they order nothing.
+        // Relaxed, as for all of these flags: they order nothing.
         self.shared.stops.store(true, Ordering::Relaxed);
         drop(sender);
-        // Whoever is under way says goodbye; who takes too long is left behind.
+        // Threads in progress send their final messages; one that takes too long is abandoned.
         let end_ns = clock::deadline_ns(GOODBYE_MAX);
         while clock::monotonic_ns() < end_ns {
             match lines.recv_timeout(LOOK) {
@@ -124,7 +126,7 @@ impl Agent {
                 Err(why) => format!("{peer}: {why}"),
             };
             shared.guests.fetch_sub(1, Ordering::Relaxed);
-            // The receiver is gone only when the agent is.
+            // The receiver is dropped only when the agent is.
             let _ = lines.send(line);
         };
         sos::thread::spawn(&self.accounts, "agent", body)
@@ -133,7 +135,7 @@ impl Agent {
     }
 }
 
-/// That a coordinator has the agent; until this is dropped.
+/// Marks the agent as taken by a coordinator until it is dropped.
 struct Taken<'a>(&'a AtomicBool);
 
 impl Drop for Taken<'_> {
@@ -142,7 +144,7 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Serves one coordinator.
+/// Serves one coordinator until it hangs up.
 fn serve(
     shared: &Shared,
     socket: Socket,
@@ -152,7 +154,7 @@ fn serve(
     let mut channel = Channel::answer(socket, &shared.token)?;
     let Order::Job(job, index, shares) = Order::decode(&channel.take(deadline(SILENCE_MAX))?)?
     else {
-        return Err("its first word is no job".to_owned());
+        return Err("its first message is not a job".to_owned());
     };
     if shared.is_taken.swap(true, Ordering::Relaxed) {
         let why = "it works for another coordinator".to_owned();
@@ -170,7 +172,7 @@ fn serve(
     match served {
         Ok(()) => Ok(()),
         Err(why) => {
-            // Whoever has hung up does not hear it.
+            // If the peer has hung up it does not receive this.
             let _ = refuse(&mut channel, &why);
             Err(why)
         }
@@ -186,7 +188,7 @@ fn deadline(time: Duration) -> u64 {
     clock::deadline_ns(time)
 }
 
-/// A job that is being done.
+/// A job in progress.
 struct Service<'a> {
     shared: &'a Shared,
     target: Target,
@@ -216,28 +218,28 @@ impl<'a> Service<'a> {
         })
     }
 
-    /// Does what it is told until the coordinator hangs up.
+    /// Executes orders until the coordinator hangs up.
     fn obey(&self, channel: &mut Channel) -> Result<(), String> {
         let mut fleet: Option<Fleet> = None;
         while let Some(order) = self.next_order(channel)? {
             match order {
                 Order::Job(..) => return Err("a second job".to_owned()),
                 Order::Ping => channel.put(&News::Pong.encode())?,
-                // The run that they are for is over.
+                // These are for a run that is already over.
                 Order::End | Order::Cut => {}
                 Order::Level { connections, first, rate } => {
-                    // The connections of the level before go first.
+                    // The connections of the previous level are closed first.
                     drop(fleet.take());
                     let pace = match self.settings.pace {
                         Pace::Open { .. } if rate > 0.0 && rate.is_finite() => Pace::Open { rate },
-                        Pace::Open { .. } => return Err("a rate that is none".to_owned()),
+                        Pace::Open { .. } => return Err("a rate is not valid".to_owned()),
                         closed @ Pace::Closed { .. } => closed,
                     };
                     let settings = Settings { connections, pace, ..self.settings.clone() };
                     let (target, work) = (&self.target, &self.work);
                     let mut level =
                         Fleet::with_first(target, work, &settings, self.threads, first)?;
-                    // Whoever hangs up meanwhile is noticed by the next word to it.
+                    // If the coordinator hangs up in the meantime, the next message to it fails.
                     level.connect(&|| self.shared.stops.load(Ordering::Relaxed))?;
                     fleet = Some(level);
                     channel.put(&News::Ready.encode())?;
@@ -254,7 +256,7 @@ impl<'a> Service<'a> {
         Ok(())
     }
 
-    /// The next order; none when the coordinator has hung up.
+    /// Waits for the next order; `None` when the coordinator has hung up.
     fn next_order(&self, channel: &mut Channel) -> Result<Option<Order>, String> {
         let end_ns = deadline(self.patience);
         loop {
@@ -267,14 +269,14 @@ impl<'a> Service<'a> {
                 return Err(STOPPED.to_owned());
             }
             if clock::monotonic_ns() > end_ns {
-                return Err("the coordinator is silent".to_owned());
+                return Err("the coordinator does not answer".to_owned());
             }
             poll_fd(channel.socket(), Direction::Readable, Some(deadline(LOOK)))
                 .map_err(|error| error.to_string())?;
         }
     }
 
-    /// Puts the load, tells each second, and listens for the end.
+    /// Runs the load, reports each second, and listens for orders to end.
     fn run(
         &self,
         fleet: &mut Fleet,
@@ -312,18 +314,18 @@ impl<'a> Service<'a> {
 
 const STOPPED: &str = "the agent has been stopped";
 
-/// What is heard during a run.
+/// The orders received during a run.
 struct Ears<'a> {
     channel: &'a mut Channel,
-    /// Nothing new is to begin.
+    /// Whether to begin no new requests.
     ends: bool,
-    /// Nothing is waited for: because the coordinator says so, or because it is gone.
+    /// Why outstanding answers are no longer awaited: an order, or the loss of the coordinator.
     cut: Option<Result<(), String>>,
     heard_ns: u64,
 }
 
 impl Ears<'_> {
-    /// Whether the run is to end at once.
+    /// Processes orders for `patience`; returns whether the run is to end at once.
     fn listen(&mut self, patience: Duration) -> bool {
         while self.cut.is_none() {
             let heard = self.channel.flush().and_then(|()| self.channel.try_take());
@@ -336,9 +338,11 @@ impl Ears<'_> {
                         self.cut = Some(Err(why));
                     }
                 }
-                Ok(Some(_)) => self.cut = Some(Err("an order in the midst of a run".to_owned())),
+                Ok(Some(_)) => {
+                    self.cut = Some(Err("an order is not allowed during a run".to_owned()))
+                }
                 Ok(None) if clock::monotonic_ns() > self.heard_ns + nanoseconds(patience) => {
-                    self.cut = Some(Err("the coordinator is silent".to_owned()));
+                    self.cut = Some(Err("the coordinator does not answer".to_owned()));
                 }
                 Ok(None) => break,
                 Err(why) => self.cut = Some(Err(format!("the coordinator is gone: {why}"))),

@@ -1,4 +1,5 @@
-//! `Writer` and `Reader`: numbers, texts and histograms as bytes. Both sides are the same version, so that nothing has a name.
+//! `Writer` and `Reader`: encode numbers, texts and histograms as bytes. Both sides are the same
+//! version, so fields have no names.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +9,14 @@ use crate::outcome::latencies;
 
 const SHORT: &str = "a message ends too soon";
 
-/// A message that is being written.
+/// A message being written.
 #[derive(Default)]
 pub(super) struct Writer {
     pub(super) bytes: Vec<u8>,
 }
 
 impl Writer {
-    /// Puts a number, seven bits to a byte, the lowest first.
+    /// Writes a number, seven bits to a byte, lowest bits first.
     pub(super) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number.to_le_bytes()[0] | 0x80);
@@ -50,7 +51,8 @@ impl Writer {
         }
     }
 
-    /// Puts a histogram: the least value of each bucket that has any, as the distance from the one before, and its count.
+    /// Writes a histogram: for each bucket that is not empty the distance from the previous
+    /// bucket's value, and the count.
     pub(super) fn histogram(&mut self, histogram: &Histogram<u64>) {
         let mut before = 0;
         let pairs: Vec<_> = histogram
@@ -69,7 +71,7 @@ impl Writer {
     }
 }
 
-/// A message that is being read.
+/// A message being read.
 pub(super) struct Reader<'a> {
     pub(super) bytes: &'a [u8],
 }
@@ -97,7 +99,7 @@ impl Reader<'_> {
         usize::try_from(self.number()?).map_err(|_| "a size is too large".to_owned())
     }
 
-    /// A number of things that follow, each of which has a byte at least.
+    /// Reads a count of items, each of which takes at least a byte.
     pub(super) fn length(&mut self) -> Result<usize, String> {
         let length = self.size()?;
         if length > self.bytes.len() { Err(SHORT.to_owned()) } else { Ok(length) }
@@ -113,7 +115,7 @@ impl Reader<'_> {
         let length = self.length()?;
         let (text, rest) = self.bytes.split_at(length);
         self.bytes = rest;
-        String::from_utf8(text.to_vec()).map_err(|_| "a text is none".to_owned())
+        String::from_utf8(text.to_vec()).map_err(|_| "a text is not UTF-8".to_owned())
     }
 
     pub(super) fn maybe(&mut self) -> Result<Option<u64>, String> {
@@ -137,7 +139,7 @@ impl Reader<'_> {
             let count = self.number()?;
             histogram
                 .record_n(value, count)
-                .map_err(|error| format!("a histogram that is none: {error}"))?;
+                .map_err(|error| format!("a histogram is malformed: {error}"))?;
         }
         Ok(histogram)
     }

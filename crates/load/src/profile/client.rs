@@ -1,4 +1,4 @@
-//! The profile's questions, and what rows have in them.
+//! The queries of the profiler, and readers for their rows.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::Result;
 use crate::ask::Asker;
 use crate::link::Target;
 
-/// One connection.
+/// A connection for the queries.
 pub(super) struct Client(Asker);
 
 impl Client {
@@ -17,7 +17,7 @@ impl Client {
         Asker::connect(target, patience).map(Self)
     }
 
-    /// Asks, and returns the rows of the answer.
+    /// Runs a query and returns its rows.
     pub(super) fn rows(&mut self, text: &str) -> Result<Vec<Vec<Value>>> {
         let answer = self.0.answer(text)?;
         if let Some(error) = answer.errors().find(|error| error.number == 208) {
@@ -27,7 +27,7 @@ impl Client {
     }
 }
 
-/// A text of a row; empty for NULL.
+/// Returns a text of a row; empty for NULL.
 pub(super) fn text(value: Option<&Value>) -> String {
     match value {
         Some(Value::NVarChar(units)) => types::text::from_utf16(units),
@@ -35,7 +35,7 @@ pub(super) fn text(value: Option<&Value>) -> String {
     }
 }
 
-/// A number of a row that is not below zero; none for NULL.
+/// Returns a number of a row that is not negative; `None` for NULL.
 pub(super) fn number(value: Option<&Value>) -> Option<u64> {
     match value? {
         Value::Int(number) => u64::try_from(*number).ok(),

@@ -7,18 +7,18 @@ use std::fmt::Write;
 use super::{Frame, Profile};
 use crate::Result;
 
-/// A profile as folded stacks.
+/// Returns a profile as folded stacks.
 #[must_use]
 pub fn folded(profile: &Profile) -> String {
     let mut text = String::new();
     for (stack, weight) in folds(profile) {
-        // Writing to a String can't fail.
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "{stack} {weight}");
     }
     text
 }
 
-/// Stacks by their text, those of the same text added up.
+/// Returns stacks by their text, with the weights of equal texts added.
 pub(super) fn folds(profile: &Profile) -> BTreeMap<String, u64> {
     let mut folds = BTreeMap::new();
     for stack in &profile.stacks {
@@ -28,7 +28,8 @@ pub(super) fn folds(profile: &Profile) -> BTreeMap<String, u64> {
     folds
 }
 
-/// A name without what separates: arrays have semicolons in their types.
+/// Returns a function's name without semicolons, which the format reserves: array types contain
+/// them.
 pub(super) fn name(frame: &Frame) -> String {
     frame.name.replace(';', ",").replace(['\n', '\r'], " ")
 }
@@ -36,7 +37,7 @@ pub(super) fn name(frame: &Frame) -> String {
 /// Reads folded stacks.
 ///
 /// # Errors
-/// The first line that is none, by its number.
+/// The number of the first line that is not one.
 pub fn parse_folded(text: &str) -> Result<BTreeMap<String, u64>> {
     let mut folds = BTreeMap::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -44,7 +45,7 @@ pub fn parse_folded(text: &str) -> Result<BTreeMap<String, u64>> {
             Some((stack.trim().to_owned(), weight.parse::<u64>().ok()?))
         });
         let (stack, weight) =
-            parsed.ok_or_else(|| format!("line {} is no folded stack", number + 1))?;
+            parsed.ok_or_else(|| format!("line {} is not a folded stack", number + 1))?;
         *folds.entry(stack).or_default() += weight;
     }
     Ok(folds)

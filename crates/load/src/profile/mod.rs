@@ -1,5 +1,5 @@
-//! Profiles: what a server's sampler saw between two moments, asked for by SQL alone, and written in
-//! the forms that people and tools read.
+//! Profiles: what a server's sampler recorded between two moments, read by SQL alone, and written
+//! in the formats of profiling tools.
 //!
 //! ```text
 //!   views at t0 ─┐
@@ -23,19 +23,19 @@ pub use record::{Window, record};
 pub use speedscope::speedscope;
 pub use svg::flame_graph;
 
-/// What is asked for.
+/// What a profile measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Time on a CPU.
     Cpu,
-    /// Time in waits.
+    /// Time spent in waits.
     Wait,
-    /// Bytes taken.
+    /// Bytes of memory allocated.
     Allocation,
 }
 
 impl Kind {
-    /// What the weights count.
+    /// Returns the unit of the weights.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// What the profile is of.
+    /// Returns the title of a profile of this kind.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -55,58 +55,59 @@ impl Kind {
     }
 }
 
-/// A function on a stack.
+/// A function in a stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// The address that it is at; 0 for what is no code.
+    /// Its address; 0 for an entry that is not code.
     pub address: u64,
-    /// The binary or library.
+    /// Name of the binary or library.
     pub module: String,
-    /// Its name, or the module and an offset.
+    /// The function's name, or the module and an offset.
     pub name: String,
-    /// Its source file.
+    /// Its source file; `None` if unknown.
     pub file: Option<String>,
-    /// The line there.
+    /// Line in the source file; `None` if unknown.
     pub line: Option<u32>,
-    /// Whether it was inlined into the next one outwards.
+    /// Whether it was inlined into the next function outwards.
     pub is_inlined: bool,
 }
 
-/// A stack and what it weighs.
+/// A stack and its weight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stack {
     /// Its functions, innermost first.
     pub frames: Vec<Rc<Frame>>,
-    /// Facts about its samples, by name.
+    /// Attributes of its samples, by name.
     pub labels: Vec<(&'static str, String)>,
-    /// How many samples.
+    /// Number of samples of this stack.
     pub samples: u64,
-    /// What they stand for.
+    /// The sum of its samples' weights, in the kind's unit.
     pub weight: u64,
 }
 
-/// What was seen between two moments.
+/// The stacks sampled between two moments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// What of.
+    /// What the weights measure.
     pub kind: Kind,
-    /// How long.
+    /// Length of the recording in nanoseconds.
     pub duration_ns: u64,
-    /// One sample's weight, where all weigh the same.
+    /// The weight of one sample, if all weigh the same.
     pub period: u64,
-    /// The stacks.
+    /// Every stack that was sampled.
     pub stacks: Vec<Stack>,
 }
 
 impl Profile {
-    /// The weights of all stacks.
+    /// Returns the sum of all weights.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.stacks.iter().map(|stack| stack.weight).sum()
     }
 
-    /// The part of the samples of which every function has a name, a file and a line, those of libraries
-    /// and of Rust's own, which come compiled, left out; none without samples.
+    /// Returns the share of samples in which every function has a name, a file and a line.
+    /// Functions of libraries and of Rust's precompiled standard library are not counted. `None`
+    /// without samples.
     #[must_use]
     pub fn resolved(&self) -> Option<f64> {
         let is_known = |frame: &Rc<Frame>| {
@@ -121,7 +122,7 @@ impl Profile {
         (all > 0).then(|| whole as f64 / all as f64)
     }
 
-    /// How many samples there are.
+    /// Returns the number of samples.
     #[must_use]
     pub fn samples(&self) -> u64 {
         self.stacks.iter().map(|stack| stack.samples).sum()

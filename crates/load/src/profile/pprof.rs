@@ -15,10 +15,10 @@ use flate2::write::GzEncoder;
 use super::{Frame, Kind, Profile, Stack};
 use crate::Result;
 
-/// A profile as pprof reads it.
+/// Returns a profile in pprof's format.
 ///
 /// # Errors
-/// When compressing fails.
+/// If compressing fails.
 pub fn pprof(profile: &Profile, began_unix_ns: u64) -> Result<Vec<u8>> {
     let plain = Encoder::default().profile(profile, began_unix_ns);
     let mut compressed = GzEncoder::new(Vec::new(), Compression::default());
@@ -26,7 +26,7 @@ pub fn pprof(profile: &Profile, began_unix_ns: u64) -> Result<Vec<u8>> {
     written.and_then(|()| compressed.finish()).map_err(|error| format!("gzip: {error}"))
 }
 
-/// A message being written: fields one after the other.
+/// A message being written: its fields in order.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -43,7 +43,7 @@ impl Message {
         }
     }
 
-    /// A number; zero is what a reader takes for one that is not there.
+    /// Writes a number; zero is left out, since readers take an absent number for zero.
     fn number(mut self, field: u64, value: u64) -> Self {
         if value != 0 {
             self.varint(field << 3);
@@ -70,7 +70,7 @@ impl Message {
     }
 }
 
-/// Tables of what samples refer to by number.
+/// Tables of strings, functions and locations, to which samples refer by number.
 #[derive(Default)]
 struct Encoder {
     strings: HashMap<String, u64>,
@@ -83,7 +83,7 @@ struct Encoder {
 
 impl Encoder {
     fn profile(mut self, profile: &Profile, began_unix_ns: u64) -> Vec<u8> {
-        // The first one is empty by rule.
+        // The format requires the first string to be empty.
         self.string("");
         let (name, unit) = match profile.kind {
             Kind::Cpu => ("cpu", "nanoseconds"),
@@ -121,7 +121,7 @@ impl Encoder {
     }
 
     fn sample(&mut self, stack: &Stack) -> Message {
-        // Functions that were inlined share the location of the one that they were inlined into.
+        // Inlined functions share the location of the function that contains them.
         let mut locations = Vec::new();
         let mut held: Vec<Frame> = Vec::new();
         for frame in &stack.frames {

@@ -1,4 +1,4 @@
-//! Recording: the sampler's views at two moments, and names for the stacks between them.
+//! Records a profile: reads the sampler's views at two moments, and names the stacks between them.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -13,27 +13,27 @@ use super::{Frame, Kind, Profile, Stack};
 use crate::Result;
 use crate::link::Target;
 
-/// Stacks that are named by one question.
+/// Most stacks that one query names.
 const STACKS_ASKED: usize = 200;
 
-/// Sums of one moment: stack, label and third fact to samples and weight.
+/// The sums at one moment: stack, label and third attribute to samples and weight.
 type Sums = HashMap<(u64, String, String), (u64, u64)>;
 
-/// What to record.
+/// What to record, and how long.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// What of.
+    /// What the profile measures.
     pub kind: Kind,
-    /// How long; none for all since the server's start.
+    /// How long to record; `None` takes everything since the server's start.
     pub duration: Option<Duration>,
-    /// How long an answer may take.
+    /// How long to wait for an answer.
     pub patience: Duration,
 }
 
-/// Records what a server's sampler sees. `wait` lets the time pass, and may cut it short.
+/// Records what a server's sampler sees. `wait` waits for the duration, and may return early.
 ///
 /// # Errors
-/// When the server can't be reached, refuses, or has no sampler that is on.
+/// If the server cannot be reached, refuses, or has no active sampler.
 pub fn record(target: &Target, window: &Window, wait: impl FnOnce(Duration)) -> Result<Profile> {
     let mut client = Client::log_in(target, window.patience)?;
     let period = period(&mut client, window.kind)?;
@@ -63,7 +63,7 @@ pub fn record(target: &Target, window: &Window, wait: impl FnOnce(Duration)) -> 
     Ok(Profile { kind: window.kind, duration_ns, period, stacks })
 }
 
-/// The weight of one sample, where all weigh the same; 1 where each has its own.
+/// Returns the weight of one sample if all weigh the same, else 1.
 fn period(client: &mut Client, kind: Kind) -> Result<u64> {
     let rows = client.rows("SELECT sampling_rate_hz FROM sys.dm_os_sampler")?;
     match rows.first().and_then(|row| number(row.first())) {
@@ -92,17 +92,17 @@ fn sums(client: &mut Client, kind: Kind) -> Result<Sums> {
         Some(((id, text(row.get(1)), text(row.get(2))), sum))
     };
     let rows = client.rows(&question)?.into_iter().map(row).collect::<Option<Sums>>();
-    rows.ok_or_else(|| format!("sys.{view} has other columns than this program knows"))
+    rows.ok_or_else(|| format!("sys.{view} does not have the expected columns"))
 }
 
-/// The functions of stacks, innermost first.
+/// Returns the functions of stacks, innermost first.
 fn names(client: &mut Client, ids: &[u64]) -> Result<HashMap<u64, Vec<Rc<Frame>>>> {
     let mut found: HashMap<u64, Vec<Rc<Frame>>> = HashMap::new();
     for ids in ids.chunks(STACKS_ASKED) {
         let mut values = String::new();
         for (i, id) in ids.iter().enumerate() {
             let comma = if i == 0 { "" } else { "," };
-            // Writing to a String can't fail.
+            // Writing to a String cannot fail.
             let _ = write!(values, "{comma}({id})");
         }
         let question = format!(
@@ -146,7 +146,7 @@ fn stack(
     let plain =
         |name: String| Rc::new(Frame { module: "[sampler]".to_owned(), name, ..Frame::default() });
     let mut frames = Vec::new();
-    // What was waited for, or whose memory it is, is the innermost of all.
+    // The wait type, or the memory's clerk, is the innermost entry.
     if kind != Kind::Cpu {
         frames.push(plain(format!("[{third}]")));
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::{Frame, Profile};
 use crate::json::{join, quote};
 
-/// A profile as speedscope reads it.
+/// Returns a profile in speedscope's format.
 #[must_use]
 pub fn speedscope(profile: &Profile, name: &str) -> String {
     let mut frames: Vec<&Rc<Frame>> = Vec::new();

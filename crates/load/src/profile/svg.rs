@@ -1,8 +1,9 @@
-//! A flame graph in one file that a browser shows by itself: the innermost functions at the top, as wide
-//! as their part of the whole; a click zooms, a search colours.
+//! A flame graph in one SVG file that any browser shows: innermost functions at the top, as wide as
+//! their share of the whole. A click zooms, a search highlights.
 //!
-//! Against another profile, a function that has a larger part of the whole than there is red, one with
-//! a smaller part blue. What that profile alone has is not drawn: there is no width for it.
+//! Compared with another profile, a function whose share has grown is red, one whose share has
+//! shrunk blue. Functions that only the other profile has are not drawn, because they have no width
+//! here.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,10 +15,10 @@ const MARGIN: f64 = 10.0;
 const ROW: f64 = 16.0;
 const HEAD: f64 = 64.0;
 const FOOT: f64 = 24.0;
-/// A function that is narrower is left out, in parts of the whole.
+/// A function with a smaller share of the whole is left out.
 const PART_MIN: f64 = 0.0001;
 
-/// What stands around the picture.
+/// Unit, totals and height of the whole picture.
 #[derive(Clone, Copy, Debug)]
 struct Paper<'a> {
     unit: &'a str,
@@ -69,7 +70,7 @@ fn head(title: &str, height: f64) -> String {
     )
 }
 
-/// Draws a function and what it calls; `place` is how much lies left of it, and its row.
+/// Draws a function and what it calls; `place` is the weight to the left of it, and its row.
 fn draw(
     svg: &mut String,
     paper: &Paper<'_>,
@@ -85,7 +86,7 @@ fn draw(
     let change = (paper.base_total > 0).then(|| width - node.base as f64 / paper.base_total as f64);
     let told = change.map_or(String::new(), |change| format!(", {:+.2} points", change * 100.0));
     let detail = format!("{name} ({} {}, {:.2} %{told})", node.weight, paper.unit, width * 100.0);
-    // Writing to a String can't fail.
+    // Writing to a String cannot fail.
     let _ = writeln!(
         svg,
         "<g class=\"f\" data-x=\"{x:.7}\" data-w=\"{width:.7}\" data-n=\"{name}\"><title>{detail}</title>\
@@ -110,7 +111,7 @@ fn draw(
     }
 }
 
-/// As much of a name as fits.
+/// Returns as much of a name as fits the width.
 fn fitted(name: &str, width: f64) -> String {
     const LETTER: f64 = 7.3;
     let letters = usize::try_from(rounded((width - 6.0).max(0.0) / LETTER)).unwrap_or(0);
@@ -121,7 +122,8 @@ fn fitted(name: &str, width: f64) -> String {
     }
 }
 
-/// A warm colour by the crate that a function is of, so that neighbours of one crate look alike.
+/// Returns a warm colour chosen by the function's crate, so that neighbours of one crate look
+/// alike.
 fn colour(name: &str) -> String {
     let name = name.trim_start_matches(['<', '&', '[', '{']);
     let of_crate = name.split("::").next().unwrap_or(name);
@@ -130,7 +132,7 @@ fn colour(name: &str) -> String {
     format!("hsl({},{}%,{}%)", hash % 60, 65 + hash / 60 % 25, 62 + hash / 1500 % 12)
 }
 
-/// Red for more, blue for less: full at five points of the whole.
+/// Returns red for a larger share, blue for a smaller one; full colour at five percentage points.
 fn changed(change: f64) -> String {
     const FULL: f64 = 0.05;
     let strength = (change.abs() / FULL).min(1.0).sqrt();
@@ -167,5 +169,5 @@ fn rounded(value: f64) -> u64 {
     rounded
 }
 
-/// What the picture does: zoom and search, in the browser alone.
+/// The picture's script: zoom and search, in the browser alone.
 const SCRIPT: &str = include_str!("flame.js");

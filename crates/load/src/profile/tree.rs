@@ -1,20 +1,20 @@
-//! Stacks as a tree of calls, and what changed of it since another profile.
+//! Stacks as a tree of calls, with the change against another profile.
 
 use std::collections::BTreeMap;
 
 /// A function as called from its parent.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// Its weight and that of all below it.
+    /// Its weight with everything below it.
     pub(super) weight: u64,
-    /// The same in the profile that this one is compared with.
+    /// The same in the profile that it is compared with.
     pub(super) base: u64,
-    /// What it calls, by name.
+    /// The functions that it calls, by name.
     pub(super) children: BTreeMap<String, Node>,
 }
 
 impl Node {
-    /// Makes the tree of folded stacks.
+    /// Makes the tree from folded stacks.
     pub(super) fn of(folds: &BTreeMap<String, u64>, base: Option<&BTreeMap<String, u64>>) -> Self {
         let mut root = Self::default();
         for (stack, &weight) in folds {
@@ -35,7 +35,7 @@ impl Node {
         }
     }
 
-    /// Levels below it.
+    /// Returns the number of levels below it.
     pub(super) fn depth(&self, weight_min: u64) -> usize {
         let drawn = self.children.values().filter(|child| child.weight >= weight_min);
         drawn.map(|child| 1 + child.depth(weight_min)).max().unwrap_or(0)

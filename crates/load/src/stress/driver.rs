@@ -1,4 +1,4 @@
-//! `Driver`: keeps connections busy on one thread, and takes account of it.
+//! `Driver`: keeps the connections of one thread busy, and records the results.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -19,79 +19,81 @@ use crate::link::{Fault, Link, Step, Target, has_failed};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const EVENTS_MAX: usize = 256;
-/// How often requests are looked at for having taken too long, and seconds for being over.
+/// Interval at which timeouts and the ends of seconds are checked.
 const TICK_NS: u64 = 20_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
-/// How long a connection that failed waits before it is opened anew.
+/// How long after a failure a connection is reopened.
 const REOPEN_NS: u64 = 200_000_000;
-/// Lengths of faultless answers that are remembered for a kind.
+/// Most lengths of answers without errors that are remembered per kind.
 const LENGTHS_MAX: usize = 256;
-/// Errors after which the same request may be sent again: deadlock victim, conflicts of versions, and
-/// what Azure SQL says of throttling and moving.
+/// Errors after which the same request may be sent again: deadlock victim, version conflicts, and
+/// Azure SQL's errors for throttling and failover.
 const RETRIED: [i32; 12] =
     [1205, 3960, 41301, 41302, 41305, 41325, 40197, 40501, 40613, 10928, 10929, 49918];
 
-/// When requests are sent.
+/// When requests are sent: in a closed or an open loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// The next when the last is answered and so much time has passed.
+    /// Closed loop: a connection sends its next request `think` after the previous answer.
     Closed {
         /// Time between an answer and the next request of its connection.
         think: Duration,
     },
-    /// So many a second, at times that do not depend on the answers.
+    /// Open loop: a fixed number of requests per second, at times that do not depend on the
+    /// answers.
     Open {
         /// Requests per second, over all connections.
         rate: f64,
     },
 }
 
-/// What happens to a connection between iterations.
+/// What happens to a connection between two iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
-    /// Nothing.
+    /// It is kept as it is.
     Keep,
-    /// It is reset with the next request, as a driver's pool does. [`Work::with_reset`] says so.
+    /// It is reset with the next request, as a driver's connection pool does; [`Work::with_reset`]
+    /// sets the bit.
     Reset,
-    /// It is closed, and opened anew.
+    /// It is closed and reopened.
     Reconnect,
 }
 
-/// How the load is put.
+/// The settings of a load.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Connections at once.
+    /// Number of concurrent connections.
     pub connections: usize,
     /// When requests are sent.
     pub pace: Pace,
     /// What happens between iterations.
     pub pool: Pool,
-    /// Iterations of each connection; none for as many as there is time for.
+    /// Iterations of each connection; `None` repeats until the time is over.
     pub iterations: Option<u64>,
-    /// Time that a login may take.
+    /// How long a login may take.
     pub login_timeout: Duration,
-    /// Time that a request may take before it is cancelled; none for ever.
+    /// How long a request may take before it is cancelled; `None` is without limit.
     pub query_timeout: Option<Duration>,
-    /// How often a request is sent again after an error that says to.
+    /// How often a request is repeated after an error that allows it.
     pub retries: u32,
     /// Whether the first error ends the run.
     pub stop_on_error: bool,
 }
 
-/// What a connection is doing.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Opening,
-    /// Logged in, with nothing to do.
+    /// Logged in, without a request.
     Free,
     Busy,
-    /// Busy with a request that has been cancelled.
+    /// Waiting for the answer of a cancelled request.
     Cancelled,
-    /// Waits until its time comes.
+    /// Waiting for the time of its next request.
     Thinking,
-    /// Failed; opened anew when its time comes.
+    /// Failed; it is reopened when its time comes.
     Lost,
-    /// Has done all its iterations.
+    /// All iterations are done.
     Finished,
 }
 
@@ -99,17 +101,19 @@ struct Slot {
     link: Option<Link>,
     state: State,
     turn: Turn,
-    /// When the request under way should have been sent, and when it was; or when opening began.
+    /// When the current request was due, and when it was sent; or when opening began.
     due_ns: u64,
     sent_ns: u64,
     tries: u32,
     iterations: u64,
     random: Random,
-    /// What the values of the request under way are drawn from, so that it can be sent again as it was.
+    /// The random state from which the request's values were drawn, so that it can be repeated
+    /// unchanged.
     drawn: Random,
 }
 
-/// Connections to one server, and what they send: work that is borrowed, or shared with other threads.
+/// Connections of one thread to one server, and the work that they send, borrowed or shared with
+/// other threads.
 pub struct Driver<W> {
     target: Target,
     work: W,
@@ -118,16 +122,16 @@ pub struct Driver<W> {
     events: Events,
     buffer: Vec<u8>,
     slots: Vec<Slot>,
-    /// The place of the first of them among all of the load.
+    /// The index of the first connection in the whole load.
     first: usize,
     /// Free connections, the longest free first.
     free: VecDeque<usize>,
     timers: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Lengths of answers that were decoded and found without an error, by kind.
+    /// Lengths of answers that were decoded and had no error, by kind.
     lengths: Vec<Vec<u64>>,
-    /// When the next request of an open loop is due, and how far apart they are.
+    /// When the next request of an open loop is due, and the time between two.
     next_due_ns: f64,
-    /// Whether nothing new is to begin, and since when.
+    /// Whether no new requests are begun, and since when.
     is_ending: bool,
     ended_ns: u64,
     tally: Tally,
@@ -137,12 +141,13 @@ impl<W: Deref<Target = Work>> Driver<W> {
     /// Begins to open the connections.
     ///
     /// # Errors
-    /// When the machine refuses descriptors.
+    /// If the system refuses descriptors.
     pub fn new(target: Target, work: W, settings: Settings) -> Result<Self, String> {
         Self::with_first(target, work, settings, 0)
     }
 
-    /// As [`Self::new`], for the connections from this one on of a load that others put too.
+    /// As [`Self::new`], for the connections from index `first` on of a load that is shared with
+    /// others.
     pub(super) fn with_first(
         target: Target,
         work: W,
@@ -186,20 +191,20 @@ impl<W: Deref<Target = Work>> Driver<W> {
     /// Logs every connection in.
     ///
     /// # Errors
-    /// The first reason for which one could not, if none could within the time for logins.
+    /// The first reason for a failed login, if none succeeded within the login timeout.
     pub fn connect(&mut self) -> Result<(), String> {
         self.connect_until(&|| false)
     }
 
-    /// As [`Self::connect`]; when `is_cut` says so nobody is waited for any more.
+    /// As [`Self::connect`]; stops waiting when `is_cut` returns true.
     ///
     /// # Errors
-    /// As there, or that it was cut.
+    /// As [`Self::connect`], or that it was cut.
     pub fn connect_until(&mut self, is_cut: &dyn Fn() -> bool) -> Result<(), String> {
         let begin_ns = clock::monotonic_ns();
         for index in 0..self.slots.len() {
             self.open(index, begin_ns);
-            // The kernel's queue of unaccepted connections is not endless.
+            // The kernel's queue of unaccepted connections is limited.
             self.turn_over(Timeout::None);
         }
         let patience = u64::try_from(self.settings.login_timeout.as_nanos()).unwrap_or(u64::MAX);
@@ -225,8 +230,9 @@ impl<W: Deref<Target = Work>> Driver<W> {
         }
     }
 
-    /// Puts the load for so long, or until every connection has done its iterations, then waits for the
-    /// answers under way. `each_second` is told how it goes; when `is_cut` says so the run ends at once.
+    /// Runs the load for `duration`, or until every connection has done its iterations, then waits
+    /// for outstanding answers. Calls `each_second` with each second's result; ends at once when
+    /// `is_cut` returns true.
     pub fn run(
         &mut self,
         duration: Option<Duration>,
@@ -236,7 +242,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
         self.run_telling(duration, |second, _| each_second(second), is_cut)
     }
 
-    /// As [`Self::run`], telling the latencies of each second as well.
+    /// As [`Self::run`]; `each_second` also gets the latencies of each second.
     pub(super) fn run_telling(
         &mut self,
         duration: Option<Duration>,
@@ -252,7 +258,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
         self.begin(begin_ns);
         let (mut second_ns, mut look_ns) = (begin_ns + SECOND_NS, begin_ns + TICK_NS);
         while !self.is_over() && !is_cut() {
-            // Between two looks at the clock nothing but requests is dealt with.
+            // Between two checks of the clock only requests are processed.
             loop {
                 let now_ns = clock::monotonic_ns();
                 let wait = self.dispatch(now_ns, end_ns).min(look_ns).saturating_sub(now_ns);
@@ -283,7 +289,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
         std::mem::replace(&mut self.tally, Tally::new(kinds))
     }
 
-    /// Begins nothing any more; what was due until then and has found no connection is counted.
+    /// Stops beginning requests; requests that were due but found no connection are counted.
     fn end(&mut self, at_ns: u64) {
         if std::mem::replace(&mut self.is_ending, true) {
             return;
@@ -295,7 +301,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
         }
     }
 
-    /// Lets every connection that is free take part again.
+    /// Makes every free connection take part again.
     fn begin(&mut self, now_ns: u64) {
         self.is_ending = false;
         self.free.clear();
@@ -311,7 +317,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
         }
     }
 
-    /// Whether nothing is under way and nothing more will be.
+    /// Returns whether no request is outstanding and none will follow.
     fn is_over(&self) -> bool {
         let has_work = |slot: &Slot| match slot.state {
             State::Busy | State::Cancelled => true,
@@ -321,7 +327,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
         !self.slots.iter().any(has_work)
     }
 
-    /// Begins what is due; returns when it wants to be called again.
+    /// Sends requests that are due; returns when it must be called again.
     fn dispatch(&mut self, now_ns: u64, end_ns: u64) -> u64 {
         while let Some(&Reverse((at_ns, index))) = self.timers.peek()
             && at_ns <= now_ns
@@ -350,11 +356,11 @@ impl<W: Deref<Target = Work>> Driver<W> {
 
     fn dispatch_open(&mut self, rate: f64, now_ns: u64, end_ns: u64) -> u64 {
         let step_ns = 1e9 / rate;
-        // What was due before the end belongs to the run, however late it is sent.
+        // A request that was due before the end belongs to the run, however late it is sent.
         let last_ns = float(now_ns.min(end_ns));
         while self.next_due_ns <= last_ns {
             let Some(index) = self.free.pop_front() else {
-                // All are busy: the next that becomes free takes it.
+                // All connections are busy: the next free one takes the request.
                 return u64::MAX;
             };
             let due_ns = whole(self.next_due_ns);
@@ -383,7 +389,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
         }
     }
 
-    /// Makes a connection free, or lets it go if it has done its iterations.
+    /// Makes a connection free, or finished if it has done its iterations.
     fn release(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         let is_done = self.settings.iterations.is_some_and(|most| slot.iterations >= most);
@@ -428,7 +434,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
         }
     }
 
-    /// Waits for events and deals with them.
+    /// Waits for events and processes them.
     fn turn_over(&mut self, timeout: Timeout) {
         self.poller.wait(&mut self.events, timeout);
         while let Some(event) = self.events.next() {
@@ -475,7 +481,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
         }
     }
 
-    /// Decodes an answer and counts what is wrong with it; false if its request was sent again.
+    /// Decodes an answer and counts its errors; returns `false` if the request was repeated.
     #[cold]
     fn check(&mut self, index: usize, end: &FinalDone) -> bool {
         let slot = &mut self.slots[index];
@@ -543,13 +549,13 @@ impl<W: Deref<Target = Work>> Driver<W> {
             && self.slots[index].state == State::Free
             && !self.is_ending
         {
-            // Its turn is now: it need not go through the queue.
+            // It is its turn now: it need not wait in the queue.
             self.free.pop_back();
             self.begin_iteration(index, now_ns);
         }
     }
 
-    /// Counts what happened to a connection, and closes it.
+    /// Counts a connection's failure, and closes it.
     #[cold]
     fn lose(&mut self, index: usize, fault: &Fault) {
         match fault.number {
@@ -569,7 +575,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
         }
     }
 
-    /// Cancels what takes too long.
+    /// Cancels requests that exceed the timeout.
     fn look_at_clocks(&mut self) {
         let now_ns = clock::monotonic_ns();
         let login_ns = nanoseconds(self.settings.login_timeout);
@@ -586,7 +592,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
                 }
                 State::Busy if waited_ns > query_ns => {
                     slot.state = State::Cancelled;
-                    // From here on it has as long as a login to say that it has stopped.
+                    // From now on it has the time of a login to acknowledge the cancel.
                     slot.sent_ns = now_ns;
                     self.tally.timed_out();
                     let cancelled = slot.link.as_mut().map(Link::cancel);
@@ -601,7 +607,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
                     self.lose(index, &Fault { number: None, text });
                 }
                 State::Cancelled if waited_ns > login_ns => {
-                    let text = "the server does not stop what was cancelled".to_owned();
+                    let text = "the server does not acknowledge the cancel".to_owned();
                     self.lose(index, &Fault { number: None, text });
                 }
                 _ => {}
@@ -618,7 +624,7 @@ fn count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-/// CPU time of the calling thread.
+/// Returns the CPU time of the calling thread.
 fn own_cpu_ns() -> u64 {
     sys::run_times(sys::thread_id()).map_or(0, |times| times.on_cpu_ns)
 }

@@ -1,5 +1,5 @@
-//! Workload files: a mix of statements in TOML, with what their parameters are drawn from. docs/stress.md has the
-//! form.
+//! Workload files: a mix of statements in TOML, with the distributions of their parameters.
+//! docs/stress.md describes the format.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use super::random::Zipf;
 use super::template::{Draw, Parameter, Source, Template};
 use super::work::{Kind, Work};
 
-/// Characters of a string at most that is not (max).
+/// The longest string that is not `(max)`, in characters.
 const UNITS_MAX: i64 = 4_000;
 const BYTES_MAX: i64 = 8_000;
-/// Bytes of a value at most: a request is made in memory.
+/// The longest value in bytes: a request is built in memory.
 const VALUE_MAX: i64 = 16 << 20;
 
-/// A workload that a file describes.
+/// A workload described by a file.
 #[derive(Debug)]
 pub struct FileWork {
-    /// Batches to send before, on one connection.
+    /// Batches to send before the run, on one connection.
     pub setup: Vec<String>,
-    /// What is sent.
+    /// The requests to send.
     pub work: Work,
-    /// Batches to send afterwards.
+    /// Batches to send after the run.
     pub teardown: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ struct Spec {
     to: Option<i64>,
     skew: Option<f64>,
     prefix: Option<String>,
-    /// Characters or bytes, or the least and the most of them.
+    /// The length in characters or bytes, fixed or a range.
     length: Option<Span>,
     values: Option<Vec<toml::Value>>,
 }
@@ -82,7 +82,7 @@ impl FileWork {
     /// Reads a workload file.
     ///
     /// # Errors
-    /// What is wrong with it, with the line where the text itself is.
+    /// What is wrong with it; for syntax errors with the line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| one_line(&error, text))?;
         let kinds = file.statement.into_iter().map(kind).collect::<Result<Vec<_>, _>>()?;
@@ -138,7 +138,7 @@ fn parameter(name: &str, spec: &Spec) -> Result<Parameter, String> {
         }
         other => {
             return Err(format!(
-                "type '{other}' is none of int, bigint, nvarchar, varbinary, uniqueidentifier"
+                "type '{other}' is not one of int, bigint, nvarchar, varbinary, uniqueidentifier"
             ));
         }
     };
@@ -198,7 +198,7 @@ fn string(spec: &Spec) -> Result<(DataType, Source), String> {
 }
 
 fn list(values: Vec<Value>) -> Result<Source, String> {
-    if values.is_empty() { Err("values has none".to_owned()) } else { Ok(Source::List(values)) }
+    if values.is_empty() { Err("'values' is empty".to_owned()) } else { Ok(Source::List(values)) }
 }
 
 fn length_type(most: i64, limit: i64) -> Length {
@@ -207,7 +207,7 @@ fn length_type(most: i64, limit: i64) -> Length {
 }
 
 impl Spec {
-    /// Fails if it says something that its kind has no use for.
+    /// Fails if a setting is given that its kind does not use.
     fn has_only(&self, known: &[&str]) -> Result<(), String> {
         let draws = known.contains(&"from");
         let said = [
@@ -220,7 +220,7 @@ impl Spec {
             ("values", self.values.is_some()),
         ];
         match said.iter().find(|(name, is_said)| *is_said && !known.contains(name)) {
-            Some((name, _)) => Err(format!("'{name}' says nothing here")),
+            Some((name, _)) => Err(format!("'{name}' has no meaning here")),
             None => Ok(()),
         }
     }
@@ -247,7 +247,7 @@ impl Spec {
         let count = to.abs_diff(from).saturating_add(1);
         match self.draw.as_str() {
             "" | "uniform" | "sequence" if self.skew.is_some() => {
-                Err("'skew' is for zipf".to_owned())
+                Err("'skew' is only for draw = 'zipf'".to_owned())
             }
             "" | "uniform" => Ok(Draw::Uniform(from, to)),
             "sequence" => Ok(Draw::Sequence { from, to, next: AtomicU64::new(0), step: 1 }),
@@ -258,7 +258,7 @@ impl Spec {
                     false => Err("'skew' must be above 0".to_owned()),
                 }
             }
-            other => Err(format!("draw '{other}' is none of uniform, zipf, sequence")),
+            other => Err(format!("draw '{other}' is not one of uniform, zipf, sequence")),
         }
     }
 }

@@ -1,13 +1,13 @@
-//! The report as one HTML file: throughput and latencies over time and over connections, the law's fit with its
-//! residuals, and the server's counters beside the client's.
+//! The report as one HTML file: throughput and latencies over time and over connections, the
+//! scalability law's fit with its residuals, and the server's counters beside the client's.
 
 use super::report::{Level, Report, users};
 use crate::html::{Chart, Series, Style, escape, page, table};
 
-/// Counters of each group that are shown.
+/// Most counters shown of each group.
 const COUNTERS_MAX: usize = 12;
 
-/// The whole report.
+/// Returns the whole report as HTML.
 pub(super) fn render(report: &Report<'_>) -> String {
     let mut body = String::new();
     let facts: Vec<_> =
@@ -46,7 +46,7 @@ fn put_sweep(body: &mut String, report: &Report<'_>) {
         };
         let residuals = vec![dots("size of the residual, %", of(&residual))];
         let chart = Chart {
-            title: "What the law leaves unexplained",
+            title: "Residuals of the scalability law",
             across: "connections",
             series: residuals,
         };
@@ -97,7 +97,7 @@ fn put_level(body: &mut String, report: &Report<'_>, level: &Level) {
     body.push_str("</div>\n");
     put_shares(body, report, level);
     if let Some(server) = &level.server {
-        body.push_str("<h3>What the server counted meanwhile</h3>\n");
+        body.push_str("<h3>Counters of the server during the run</h3>\n");
         for (group, rows) in server.largest(COUNTERS_MAX) {
             let rows: Vec<_> =
                 rows.into_iter().map(|(name, n)| vec![name, n.to_string()]).collect();
@@ -120,7 +120,7 @@ fn put_shares(body: &mut String, report: &Report<'_>, level: &Level) {
     };
     let mut rows: Vec<Vec<String>> = vec![row("all", &level.tally.latencies)];
     if report.is_open {
-        rows.push(row("all, as a closed loop would tell it", &level.tally.service));
+        rows.push(row("all, as a closed loop would report it", &level.tally.service));
     }
     for (kind, latencies) in report.work.kinds().iter().zip(&level.tally.kinds) {
         rows.push(row(&kind.name, latencies));

@@ -1,9 +1,9 @@
-//! What scripts hold: batches between lines of GO, and calls in ODBC's form.
+//! Parses scripts: batches between GO lines, and procedure calls in ODBC's form.
 
 use crate::inside::{Inside, go_count};
 
-/// Splits a script into batches at lines that hold `GO`, as sqlcmd does: in any case, with an optional
-/// count of repetitions, but neither inside a comment nor inside quotes. Empty batches are left out.
+/// Splits a script into batches at GO lines, as sqlcmd does: in any case, with an optional count of
+/// repetitions, but neither in a comment nor in quotes. Empty batches are left out.
 pub fn batches(script: &str) -> Vec<String> {
     let mut batches = Vec::new();
     let mut batch = String::new();
@@ -30,8 +30,8 @@ fn put(batches: &mut Vec<String>, batch: &mut String, count: usize) {
     }
 }
 
-/// The procedure of a text that is nothing but an ODBC call without arguments: `{call name}` or
-/// `{call name()}`. Arguments would need their types, so that such a call goes as text.
+/// Returns the procedure of a text that is only an ODBC call without arguments: `{call name}` or
+/// `{call name()}`. Arguments would need their types, so a call with arguments is sent as text.
 pub fn call_of(text: &str) -> Option<String> {
     let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
     let (word, rest) = inner.split_once(char::is_whitespace)?;

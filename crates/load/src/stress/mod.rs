@@ -1,4 +1,4 @@
-//! `stress`: a load on any TDS server, as `clearway stress` puts it there.
+//! The load generator behind `clearway stress`, for any TDS server.
 //!
 //! ```text
 //!   Work (what is sent) ─┐
@@ -6,9 +6,9 @@
 //!   Settings (how)      ─┘
 //! ```
 //!
-//! A closed loop sends the next request when the last is answered, so a slow server is asked less. An open
-//! loop has a time for each request, and its latency counts from there: what waits because the server
-//! stalls is in the figures, as it is for real users.
+//! A closed loop sends the next request when the previous one is answered, so a slow server gets
+//! fewer requests. An open loop has a time for each request, and its latency counts from that time:
+//! requests that wait because the server stalls are in the figures, as they are for real users.
 
 mod driver;
 mod file;

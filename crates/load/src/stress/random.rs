@@ -1,17 +1,17 @@
-//! Numbers that need no secret, and the distributions that loads draw them from.
+//! Random numbers that need not be unpredictable, and the distributions that loads draw from.
 
-/// A fast source of numbers: xorshift64* (Vigna, 2016).
+/// A fast generator of random numbers: xorshift64* (Vigna, 2016).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Random(u64);
 
 impl Random {
-    /// One stream per seed.
+    /// Makes a generator with this seed.
     pub(super) const fn new(seed: u64) -> Self {
-        // Zero would stay zero; neighbouring seeds must not begin alike.
+        // Zero would stay zero; similar seeds must not begin with similar numbers.
         Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// 64 bits.
+    /// Returns 64 random bits.
     #[inline]
     pub(super) fn bits(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
@@ -20,7 +20,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number from 0 to below `bound`, which must not be 0.
+    /// Returns a number from 0 to below `bound`, which must not be 0.
     #[inline]
     pub(super) fn below(&mut self, bound: u32) -> u32 {
         let high = self.bits() >> 32;
@@ -28,27 +28,27 @@ impl Random {
         u32::try_from((high * u64::from(bound)) >> 32).unwrap_or(bound - 1)
     }
 
-    /// A number between two, both included.
+    /// Returns a number between two, both included.
     pub(super) fn between(&mut self, from: i64, to: i64) -> i64 {
         let span = u128::from(to.abs_diff(from)) + 1;
         let drawn = (u128::from(self.bits()) * span) >> 64;
         from.wrapping_add(i64::try_from(drawn).unwrap_or(i64::MAX))
     }
 
-    /// A number from 0 to below 1.
+    /// Returns a number from 0 to below 1.
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
     pub(super) fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
-/// Zipf's law over 1 to `count`: the k-th is drawn in proportion to `1 / k^skew`. By rejection-inversion
+/// Zipf's law over 1 to `count`: k is drawn in proportion to `1 / k^skew`. By rejection-inversion
 /// (Hoermann and Derflinger, 1996), which needs no table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zipf {
     count: f64,
     skew: f64,
-    /// The integral of the hat at its two ends, and what is accepted at once.
+    /// The integral of the hat function at both ends, and the range that is accepted at once.
     first: f64,
     last: f64,
     shortcut: f64,
@@ -64,7 +64,7 @@ impl Zipf {
         law
     }
 
-    /// A number from 1 to the count.
+    /// Draws a number from 1 to the count.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -85,7 +85,7 @@ impl Zipf {
         x.powf(-self.skew)
     }
 
-    /// The integral of the weight from 1 to x.
+    /// Returns the integral of the weight from 1 to x.
     fn integral(&self, x: f64) -> f64 {
         let exponent = 1.0 - self.skew;
         if exponent.abs() < 1e-9 { x.ln() } else { (x.powf(exponent) - 1.0) / exponent }

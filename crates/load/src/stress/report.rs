@@ -1,4 +1,4 @@
-//! A run as text for people and as JSON for programs.
+//! A run's report as text, JSON and HTML.
 
 use std::fmt::Write;
 
@@ -11,22 +11,22 @@ use super::work::Work;
 use crate::counters::Counters;
 use crate::json::{join, quote};
 
-/// Percentiles that are shown.
+/// The percentiles shown in reports.
 const PERCENTILES: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
-/// What was found with so many connections.
+/// The result with one number of connections.
 pub struct Level {
-    /// Connections at once.
+    /// Number of concurrent connections.
     pub connections: usize,
-    /// What was found.
+    /// The client's result at this level.
     pub tally: Tally,
-    /// What the server counted meanwhile, if it was asked.
+    /// The change of the server's counters during the level, if they were read.
     pub server: Option<Counters>,
 }
 
 impl Level {
-    /// CPU microseconds of the server, and of this tool, per request.
+    /// Returns CPU microseconds per request, of the server and of this tool.
     pub fn cpu_us(&self) -> (Option<f64>, f64) {
         let requests = self.tally.requests().max(1);
         let server = self.server.as_ref().and_then(Counters::cpu_ms);
@@ -36,27 +36,27 @@ impl Level {
     }
 }
 
-/// A whole run.
+/// A whole run, with all levels.
 pub struct Report<'a> {
-    /// Whom the load was put on, when, and how: names and values.
+    /// Server, time and settings of the load: names and values.
     pub facts: Vec<(String, String)>,
-    /// What was sent.
+    /// The requests that were sent.
     pub work: &'a Work,
-    /// Whether requests had times of their own.
+    /// Whether the load was an open loop.
     pub is_open: bool,
-    /// The levels of the sweep, one if there was none.
+    /// The levels of the sweep; one if there was no sweep.
     pub levels: Vec<Level>,
 }
 
 impl Report<'_> {
-    /// The law fitted to the levels, where there are enough of them.
+    /// Fits the scalability law to the levels; `None` if there are too few.
     pub fn usl(&self) -> Option<Usl> {
         let points: Vec<_> =
             self.levels.iter().map(|level| (users(level), level.tally.rate())).collect();
         Usl::fit(&points)
     }
 
-    /// The report for a terminal.
+    /// Returns the report for a terminal.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (name, value) in &self.facts {
@@ -94,7 +94,7 @@ impl Report<'_> {
             }
         }
         if self.is_open {
-            put_latencies(text, "all, as a closed loop would tell it", &tally.service);
+            put_latencies(text, "all, as a closed loop would report it", &tally.service);
         }
         put_latencies(text, "logins", &tally.logins);
         if let Some(rate) = self.per_minute(tally) {
@@ -117,19 +117,19 @@ impl Report<'_> {
         }
     }
 
-    /// New-Orders a minute, of TPC-C: those that roll back as they shall are in it, those that failed are not.
+    /// Returns TPC-C's New-Orders per minute: intended rollbacks count, failures do not.
     pub(super) fn per_minute(&self, tally: &Tally) -> Option<f64> {
         let kind = self.work.new_orders()?;
         let done = tally.kinds[kind].len().saturating_sub(tally.kind_failures[kind]);
         Some(float(done) * 60.0 / seconds(tally.wall_ns).max(f64::MIN_POSITIVE))
     }
 
-    /// The report as one HTML file that needs nothing from outside.
+    /// Returns the report as one HTML file without external resources.
     pub fn html(&self) -> String {
         super::html::render(self)
     }
 
-    /// The report for programs.
+    /// Returns the report as JSON.
     pub fn json(&self) -> String {
         let facts =
             self.facts.iter().map(|(name, value)| format!("{}:{}", quote(name), quote(value)));
@@ -225,7 +225,7 @@ fn put_troubles(text: &mut String, tally: &Tally) {
     }
 }
 
-/// What an error is after which a request is sent again.
+/// Returns a name for an error after which a request is repeated.
 fn retried(number: i32) -> &'static str {
     match number {
         1205 => "victim of a deadlock",

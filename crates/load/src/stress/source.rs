@@ -1,39 +1,40 @@
-//! `Source`: what is to be sent as it was written, so that another process can make the same of it.
+//! `Source`: the description of a load's requests as the user gave it, so that another process can
+//! build the same requests.
 
 use super::file::FileWork;
 use super::input::batches;
 use super::work::Work;
 use super::workloads::Workload;
 
-/// What was asked for.
+/// The description of the requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Scripts by their names, each the text of a file or of an argument.
+    /// Scripts by name, each the text of a file or of an argument.
     Scripts(Vec<(String, String)>),
-    /// A workload that comes with the tool.
+    /// A workload that the tool contains.
     Known(Workload),
     /// The text of a workload file.
     File(String),
 }
 
-/// What is made of it.
+/// The requests made from a source.
 #[derive(Debug)]
 pub struct Prepared {
-    /// What is sent.
+    /// The requests to send.
     pub work: Work,
-    /// Batches to send before, on one connection.
+    /// Batches to send before the run, on one connection.
     pub setup: Vec<String>,
-    /// Batches to send afterwards.
+    /// Batches to send after the run.
     pub teardown: Vec<String>,
-    /// Inputs, each of which gets its own connections.
+    /// Number of inputs, each of which gets its own connections.
     pub inputs: usize,
 }
 
 impl Source {
-    /// Makes requests of it.
+    /// Makes the requests.
     ///
     /// # Errors
-    /// What is wrong with it, in one line.
+    /// What is wrong with the source, in one line.
     pub fn prepare(&self) -> Result<Prepared, String> {
         match self {
             Self::Known(workload) => Ok(Prepared {
@@ -65,7 +66,8 @@ impl Source {
         }
     }
 
-    /// How often a request is sent again after an error that says to, where nobody has said.
+    /// Returns how often a request is repeated after an error that allows it, unless the user says
+    /// otherwise.
     pub fn retries(&self) -> u32 {
         match self {
             Self::Known(workload) => workload.retries(),

@@ -1,4 +1,4 @@
-//! `Tally`: what a stretch of load found, in all, by kind and by second.
+//! `Tally`: the results of a run, in total, by kind and by second.
 
 use std::collections::BTreeMap;
 
@@ -6,36 +6,36 @@ use hdrhistogram::Histogram;
 
 use crate::outcome::latencies;
 
-/// The share of a CPU, of each thread, above which the tool itself is what is slow.
+/// The share of a CPU per thread above which the tool itself limits the load.
 const OWN_CPU_MAX: f64 = 0.9;
-/// Seconds that are kept apart; of a longer run the rest is in the totals only.
+/// Most seconds kept separately; the rest of a longer run counts in the totals only.
 const SECONDS_MAX: usize = 100_000;
 
-/// A second of a run.
+/// The result of one second of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Second {
     /// Nanoseconds from the beginning of the run to the end of this second.
     pub at_ns: u64,
-    /// How long it really was.
+    /// The second's real length in nanoseconds.
     pub wall_ns: u64,
-    /// Requests answered.
+    /// Number of requests answered.
     pub requests: u64,
-    /// Errors and faults.
+    /// Number of errors and connection faults.
     pub errors: u64,
     /// The median latency in nanoseconds; 0 if nothing was answered.
     pub p50_ns: u64,
-    /// The latency that 99 of 100 did not exceed.
+    /// The 99th percentile of the latency in nanoseconds.
     pub p99_ns: u64,
 }
 
 impl Second {
-    /// Requests per second.
+    /// Returns the requests per second.
     #[expect(clippy::cast_precision_loss, reason = "a rate is for readers")]
     pub fn rate(&self) -> f64 {
         self.requests as f64 * 1e9 / self.wall_ns.max(1) as f64
     }
 
-    /// The same second with these latencies.
+    /// Returns the same second with these latencies.
     pub(super) fn with(self, latencies: &Histogram<u64>) -> Self {
         let percentile = |share| match latencies.is_empty() {
             true => 0,
@@ -46,52 +46,52 @@ impl Second {
     }
 }
 
-/// What was found.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    /// Latencies of answered requests in nanoseconds: from when a request was sent, or in an open loop from
-    /// when it should have been sent.
+    /// Latencies of answered requests in nanoseconds: since the request was sent, or in an open
+    /// loop since it was due.
     pub latencies: Histogram<u64>,
-    /// In an open loop, from when it really was sent: what a closed loop would have reported.
+    /// In an open loop, latencies since the request was sent: what a closed loop would report.
     pub service: Histogram<u64>,
-    /// The same as `latencies`, for each kind of the work.
+    /// The same as `latencies`, for each kind of request.
     pub kinds: Vec<Histogram<u64>>,
-    /// From nothing to logged in.
+    /// Times from opening a connection to logged in.
     pub logins: Histogram<u64>,
-    /// Errors of the server by number. A request with two errors counts in two places.
+    /// The server's errors by number. A request with two errors counts twice.
     pub errors: BTreeMap<i32, u64>,
-    /// An example of each error.
+    /// An example text of each error.
     pub error_texts: BTreeMap<i32, String>,
-    /// What went wrong with connections, in words.
+    /// Faults of connections, by their text.
     pub faults: BTreeMap<String, u64>,
-    /// Requests with errors in their answers.
+    /// Number of requests with errors in their answers.
     pub failed: u64,
-    /// Requests cancelled because they took too long.
+    /// Number of requests cancelled because of the timeout.
     pub timeouts: u64,
-    /// Failed requests of each kind of the work.
+    /// Failed requests of each kind.
     pub kind_failures: Vec<u64>,
-    /// Requests sent again after an error that says to, by its number.
+    /// Repeated requests, by the number of the error before.
     pub retries: BTreeMap<i32, u64>,
-    /// Requests of an open loop that were due and never sent.
+    /// Requests of an open loop that were due but never sent.
     pub never_sent: u64,
-    /// Bytes of requests, and of answers.
+    /// Bytes of all requests, and of all answers.
     pub bytes: (u64, u64),
-    /// How long it took.
+    /// Length of the run in nanoseconds.
     pub wall_ns: u64,
-    /// CPU time of the threads that put the load, and how many those were.
+    /// CPU time of the threads that generated the load.
     pub own_cpu_ns: u64,
-    /// Threads that put the load.
+    /// Number of threads that generated the load.
     pub threads: usize,
-    /// The run by seconds.
+    /// The results by second.
     pub seconds: Vec<Second>,
-    /// Whether a part of the load, put by somebody else, was held up by the tool.
+    /// Whether another process's part of the load was limited by its own CPU.
     pub(crate) has_slow_part: bool,
     second: Histogram<u64>,
     second_errors: u64,
 }
 
 impl Tally {
-    /// Nothing found yet, of so many kinds.
+    /// Makes an empty tally for this many kinds of requests.
     pub fn new(kinds: usize) -> Self {
         Self {
             latencies: latencies(),
@@ -117,30 +117,30 @@ impl Tally {
         }
     }
 
-    /// Requests answered, with or without errors in them.
+    /// Returns the requests answered, with or without errors.
     pub fn requests(&self) -> u64 {
         self.latencies.len()
     }
 
-    /// Requests answered per second.
+    /// Returns the requests answered per second.
     #[expect(clippy::cast_precision_loss, reason = "a rate is for readers")]
     pub fn rate(&self) -> f64 {
         self.requests() as f64 * 1e9 / self.wall_ns.max(1) as f64
     }
 
-    /// The share of a CPU that the load took itself.
+    /// Returns the CPU that the load's threads used together, in units of one CPU.
     #[expect(clippy::cast_precision_loss, reason = "a share is for readers")]
     pub fn own_cpu_share(&self) -> f64 {
         self.own_cpu_ns as f64 / self.wall_ns.max(1) as f64
     }
 
-    /// Whether the tool itself was what is slow.
+    /// Returns whether the tool itself limited the load.
     #[expect(clippy::cast_precision_loss, reason = "threads are few")]
     pub fn is_bottleneck(&self) -> bool {
         self.has_slow_part || self.own_cpu_share() > OWN_CPU_MAX * self.threads as f64
     }
 
-    /// Adds what another thread or process found at the same time, but for its seconds.
+    /// Adds the results of another thread or process in the same run, except its seconds.
     pub(crate) fn absorb(&mut self, other: &Self) {
         self.has_slow_part = self.is_bottleneck() || other.is_bottleneck();
         let pairs = [
@@ -149,7 +149,7 @@ impl Tally {
             (&mut self.logins, &other.logins),
         ];
         for (own, more) in pairs.into_iter().chain(self.kinds.iter_mut().zip(&other.kinds)) {
-            // The same bounds, so that nothing is out of range.
+            // Both histograms have the same bounds, so adding cannot fail.
             let _ = own.add(more);
         }
         let counts = [(&mut self.errors, &other.errors), (&mut self.retries, &other.retries)];
@@ -177,12 +177,12 @@ impl Tally {
         self.threads += other.threads;
     }
 
-    /// Requests sent again, whatever the error was.
+    /// Returns the number of repeated requests, for all errors.
     pub fn retries_of_all(&self) -> u64 {
         self.retries.values().sum()
     }
 
-    /// Whatever went wrong: failed requests, timeouts and faults.
+    /// Returns the number of failed requests, timeouts and faults.
     pub fn troubles(&self) -> u64 {
         self.failed + self.timeouts + self.faults.values().sum::<u64>()
     }
@@ -221,7 +221,7 @@ impl Tally {
         self.timeouts += 1;
     }
 
-    /// Ends a second of the run, and says what was in it.
+    /// Ends a second of the run; returns its result.
     pub(super) fn end_second(&mut self, at_ns: u64) -> (Second, Histogram<u64>) {
         let begun_ns = self.seconds.last().map_or(0, |second| second.at_ns);
         let latencies = std::mem::replace(&mut self.second, latencies());

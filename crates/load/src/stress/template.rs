@@ -1,4 +1,4 @@
-//! `Template`: a statement or procedure whose parameters are drawn anew for each request.
+//! `Template`: a statement or procedure call whose parameter values are drawn for each request.
 
 use sos::sync::{AtomicU64, Ordering};
 use tds::client::{self, ClientSettings, RpcBuilder};
@@ -7,15 +7,15 @@ use types::{Bytes, ColumnType, DataType, Length, Value};
 
 use super::random::{Random, Zipf};
 
-/// Where a number comes from.
+/// A distribution of numbers.
 #[derive(Debug)]
 pub(super) enum Draw {
-    /// Each between two as likely as the others.
+    /// Uniform between two numbers, both included.
     Uniform(i64, i64),
-    /// From the first on, the first ones most likely.
+    /// By Zipf's law from the first number on; the first ones are the most likely.
     Zipf(i64, Zipf),
-    /// One after the other over all connections, from the first to the last and again; by steps, where other processes
-    /// draw those between.
+    /// One number after the other over all connections, from the first to the last and again; in
+    /// steps if other processes draw the numbers in between.
     Sequence { from: i64, to: i64, next: AtomicU64, step: u64 },
 }
 
@@ -36,29 +36,29 @@ impl Draw {
     }
 }
 
-/// What a parameter's value is made of.
+/// How a parameter's value is made.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// The number itself.
+    /// The drawn number itself.
     Number(Draw),
-    /// A text before the number.
+    /// A text with the drawn number appended.
     Numbered(String, Draw),
-    /// A GUID that belongs to the number, so that two requests can mean the same one.
+    /// A GUID derived from the drawn number, so that two requests can use the same one.
     NumberedGuid(Draw),
-    /// A GUID that nobody had before.
+    /// A new random GUID for each request.
     Guid,
-    /// Letters, so many as between these two.
+    /// Random letters; the length is in this range.
     Letters(i64, i64),
-    /// Bytes, so many as between these two.
+    /// Random bytes; the length is in this range.
     Bytes(i64, i64),
-    /// One of these.
+    /// One value of this list.
     List(Vec<Value>),
 }
 
-/// A parameter.
+/// A parameter of a statement or procedure.
 #[derive(Debug)]
 pub(super) struct Parameter {
-    /// Its name, with @.
+    /// Its name, with the `@`.
     pub(super) name: String,
     pub(super) data_type: DataType,
     pub(super) source: Source,
@@ -108,7 +108,7 @@ impl Parameter {
     }
 }
 
-/// A GUID of version 4 of these bits.
+/// Returns a version 4 GUID with these bits.
 fn guid(low: u64, high: u64) -> Value {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&low.to_le_bytes());
@@ -119,7 +119,7 @@ fn guid(low: u64, high: u64) -> Value {
     Value::UniqueIdentifier(bytes)
 }
 
-/// A request but for its values.
+/// A request whose values are still to be drawn.
 #[derive(Debug)]
 pub(super) struct Template {
     head: RpcBuilder,
@@ -128,7 +128,7 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// A statement, sent by sp_executesql.
+    /// Makes a template of a statement, sent by sp_executesql.
     pub(super) fn statement(text: &str, parameters: Vec<Parameter>) -> Self {
         let declare = |parameter: &Parameter| format!("{} {}", parameter.name, parameter.data_type);
         let declared = parameters.iter().map(declare).collect::<Vec<_>>().join(", ");
@@ -142,13 +142,13 @@ impl Template {
         Self { head, parameters, reset: Reset::No }
     }
 
-    /// A call of a procedure.
+    /// Makes a template of a procedure call.
     pub(super) fn procedure(name: &str, parameters: Vec<Parameter>) -> Self {
         let head = RpcBuilder::new(ClientSettings::default()).call(name);
         Self { head, parameters, reset: Reset::No }
     }
 
-    /// Draws from sequences what belongs to one of so many shares.
+    /// Restricts sequences to the numbers of one of `shares` shares.
     pub(super) fn share(&mut self, index: u64, shares: u64) {
         for parameter in &mut self.parameters {
             let draw = match &mut parameter.source {
@@ -166,7 +166,7 @@ impl Template {
         }
     }
 
-    /// Makes a request with values of its own.
+    /// Makes a request with newly drawn values.
     pub(super) fn request(&self, random: &mut Random) -> Vec<u8> {
         let mut request = self.head.clone();
         for parameter in &self.parameters {

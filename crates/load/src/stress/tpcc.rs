@@ -1,8 +1,8 @@
-//! TPC-C's five transactions (specification 5.11) as requests: what a terminal enters, drawn as the specification says. The
-//! work itself is in procedures, in setup/tpcc-procedures.sql.
+//! TPC-C's five transactions (specification 5.11) as requests: a terminal's input, drawn as the
+//! specification says. The work itself is in procedures, in setup/tpcc-procedures.sql.
 //!
-//! Left out are keying times, think times and the screens, so that a few connections are a full load: a rate of this is no
-//! result of TPC-C, and none is audited.
+//! Keying times, think times and the screens are left out, so that a few connections are a full
+//! load: a rate measured here is no TPC-C result, and none is audited.
 
 use tds::Reset;
 use tds::client::{self, ClientSettings, RpcBuilder};
@@ -11,27 +11,28 @@ use types::{ColumnType, DataType, Length, Value};
 use super::input::batches;
 use super::random::Random;
 
-/// What a rate of New-Orders is, and is not.
+/// The remark on every rate of New-Orders.
 pub(super) const NOT_AUDITED: &str = "(derived from TPC-C, without its keying and think times: not an audited TPC-C result, and not \
      comparable to one)";
-/// The most warehouses that a line of an order has digits for.
+/// The most warehouses: the data has five digits for one.
 pub const WAREHOUSES_MAX: u32 = 99_999;
-/// How often a request is sent again after a deadlock or a conflict of versions, where nobody has said.
+/// How often a request is repeated after a deadlock or a version conflict, unless the user says
+/// otherwise.
 pub(super) const RETRIES: u32 = 20;
 const DISTRICTS: i64 = 10;
 const CUSTOMERS: i64 = 3_000;
 const ITEMS: i64 = 100_000;
-/// An item that nobody has.
+/// The number of an item that does not exist.
 const NO_ITEM: i64 = 999_999;
-/// The constants of NURand (clause 2.1.6). Names were loaded with 100; the distance between the two is one of those that are
-/// allowed.
+/// The constants of NURand (clause 2.1.6). Names were loaded with 100; the difference between the
+/// two is one that the clause allows.
 const C_LAST: i64 = 181;
 const C_ID: i64 = 521;
 const C_ITEM: i64 = 4_093;
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
-/// One of the five.
+/// One of the five transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transaction {
     NewOrder,
@@ -45,7 +46,7 @@ impl Transaction {
     pub(super) const ALL: [Self; 5] =
         [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
 
-    /// What it is called in reports.
+    /// Returns its name in reports.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::NewOrder => "New-Order",
@@ -56,7 +57,7 @@ impl Transaction {
         }
     }
 
-    /// Its part of the mix, in percent: clause 5.2.3.
+    /// Returns its percentage of the mix: clause 5.2.3.
     pub(super) const fn weight(self) -> u32 {
         match self {
             Self::NewOrder => 45,
@@ -66,7 +67,7 @@ impl Transaction {
     }
 }
 
-/// Requests of one transaction.
+/// The requests of one transaction.
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
     pub(super) transaction: Transaction,
@@ -75,7 +76,8 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// What the terminal of a connection enters next. A terminal has its warehouse and its district for good.
+    /// Returns the next input of a connection's terminal. A terminal keeps its warehouse and its
+    /// district.
     pub(super) fn request(&self, connection: usize, random: &mut Random) -> Vec<u8> {
         let connection = i64::try_from(connection).unwrap_or(0);
         let warehouses = i64::from(self.warehouses);
@@ -121,7 +123,7 @@ impl Requests {
 
     fn payment(&self, home: i64, random: &mut Random) -> Call {
         let district = random.between(1, DISTRICTS);
-        // Clause 2.5.1.2: 15 of a hundred customers are of another warehouse.
+        // Clause 2.5.1.2: 15 per cent of the customers are of another warehouse.
         let (of_warehouse, of_district) = match random.below(100) < 85 {
             true => (home, district),
             false => (self.other(home, random), random.between(1, DISTRICTS)),
@@ -131,7 +133,7 @@ impl Requests {
         customer(call, random).number("@cents", random.between(100, 500_000))
     }
 
-    /// A warehouse that is not this one, if there is one.
+    /// Returns another warehouse than this, if there is one.
     fn other(&self, home: i64, random: &mut Random) -> i64 {
         let warehouses = i64::from(self.warehouses);
         if warehouses == 1 {
@@ -146,7 +148,7 @@ impl Requests {
     }
 }
 
-/// A call that is being written.
+/// A call being built.
 struct Call(RpcBuilder);
 
 impl Call {
@@ -165,7 +167,7 @@ impl Call {
     }
 }
 
-/// A customer: 60 of a hundred by last name, the others by number.
+/// Adds a customer: 60 per cent by last name, the others by number.
 fn customer(call: Call, random: &mut Random) -> Call {
     if random.below(100) < 60 {
         let name = last_name(nurand(random, 255, C_LAST, 0, 999));
@@ -175,19 +177,19 @@ fn customer(call: Call, random: &mut Random) -> Call {
     call.number("@c_id", nurand(random, 1_023, C_ID, 1, CUSTOMERS)).text("@last", 16, None)
 }
 
-/// Clause 4.3.2.3: three syllables, one for each digit.
+/// Clause 4.3.2.3: a syllable for each of three digits.
 fn last_name(number: i64) -> String {
     let syllable = |digit: i64| SYLLABLES[usize::try_from(digit % 10).unwrap_or(0)];
     [number / 100, number / 10, number].map(syllable).concat()
 }
 
-/// Clause 2.1.6: numbers of which some are more likely than others.
+/// Clause 2.1.6: NURand, a skewed distribution of numbers.
 fn nurand(random: &mut Random, a: i64, c: i64, from: i64, to: i64) -> i64 {
     let mixed = random.between(0, a) | random.between(from, to);
     (mixed + c) % (to - from + 1) + from
 }
 
-/// The batches that make the tables, so many warehouses, and the procedures.
+/// Returns the batches that create the procedures and the tables, with this many warehouses.
 pub(super) fn setup(warehouses: u32) -> Vec<String> {
     let rows = include_str!("setup/tpcc-warehouse.sql");
     let mut script = batches(include_str!("setup/tpcc-tables.sql"));
@@ -202,7 +204,7 @@ pub(super) fn setup(warehouses: u32) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// The text of a request, in which a letter is two bytes.
+    /// Returns the text of a request, in which a character is two bytes.
     fn utf16(text: &str) -> Vec<u8> {
         text.encode_utf16().flat_map(u16::to_le_bytes).collect()
     }

@@ -1,29 +1,30 @@
 //! `Usl`: Gunther's Universal Scalability Law, fitted to a sweep.
 //!
-//! `X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))`: throughput `X` of `N` users, where `sigma` is
-//! the share of work that queues and `kappa` what each pair of users costs (N. Gunther, Guerrilla Capacity
-//! Planning, 2007).
+//! `X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))`: throughput `X` of `N` users, where
+//! `sigma` is the serial share of the work and `kappa` the cost of each pair of users (N. Gunther,
+//! Guerrilla Capacity Planning, 2007).
 
-/// A cost below zero by so little is zero.
+/// A coefficient that is negative by less than this is zero.
 const ROUNDING: f64 = 1e-9;
 
-/// A fit of the law.
+/// The coefficients of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Usl {
     /// Requests per second of one user.
     pub lambda: f64,
-    /// Contention: the share that queues.
+    /// Contention: the share of work that is serial.
     pub sigma: f64,
-    /// Coherency: what each pair costs.
+    /// Coherency: the cost of each pair of users.
     pub kappa: f64,
 }
 
 impl Usl {
-    /// Fits the law to pairs of users and requests per second, by least squares of relative errors. None
-    /// with fewer than three different numbers of users.
+    /// Fits the law to pairs of users and requests per second, by least squares of relative errors.
+    /// `None` with fewer than three different numbers of users.
     pub fn fit(points: &[(f64, f64)]) -> Option<Self> {
-        // N / X is a polynomial in N, so that the fit is linear: N / X = a + b (N - 1) + c N (N - 1), with
-        // a = 1 / lambda, b = sigma a, c = kappa a. Relative errors of X are relative errors of N / X.
+        // N / X is a polynomial in N, so that the fit is linear: N / X = a + b (N - 1) + c N (N -
+        // 1), with a = 1 / lambda, b = sigma a, c = kappa a. Relative errors of X are relative
+        // errors of N / X.
         let usable: Vec<(f64, f64)> =
             points.iter().copied().filter(|(n, x)| *n >= 1.0 && *x > 0.0).collect();
         let mut users: Vec<f64> = usable.iter().map(|(n, _)| *n).collect();
@@ -32,7 +33,7 @@ impl Usl {
         if users.len() < 3 {
             return None;
         }
-        // Negative costs are no costs: without them the law is fitted anew.
+        // A negative coefficient has no meaning: the law is fitted again without it.
         for kept in [[true, true], [true, false], [false, true], [false, false]] {
             let [a, b, c] = solve(&usable, kept)?;
             let (sigma, kappa) = (b / a, c / a);
@@ -47,13 +48,13 @@ impl Usl {
         None
     }
 
-    /// The throughput of so many users.
+    /// Returns the throughput of `users` users.
     pub fn throughput(&self, users: f64) -> f64 {
         let cost = 1.0 + self.sigma * (users - 1.0) + self.kappa * users * (users - 1.0);
         self.lambda * users / cost
     }
 
-    /// The number of users with the most throughput; none if it never falls.
+    /// Returns the number of users with the most throughput; `None` if it never falls.
     pub fn peak(&self) -> Option<f64> {
         (self.kappa > 0.0).then(|| ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0))
     }
@@ -82,7 +83,7 @@ fn solve(points: &[(f64, f64)], kept: [bool; 2]) -> Option<[f64; 3]> {
     eliminate(matrix)
 }
 
-/// Gauss' elimination with pivots.
+/// Gaussian elimination with pivoting.
 fn eliminate(mut matrix: [[f64; 4]; 3]) -> Option<[f64; 3]> {
     for column in 0..3 {
         let pivot = (column..3)

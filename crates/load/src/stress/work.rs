@@ -1,4 +1,4 @@
-//! `Work`: what connections send, encoded once.
+//! `Work`: the requests that connections send, encoded once.
 
 use tds::Reset;
 use tds::client::{self, ClientSettings, RpcBuilder};
@@ -8,20 +8,20 @@ use super::random::Random;
 use super::template::Template;
 use super::tpcc;
 
-/// Requests of one kind, reported under one name.
+/// Requests of one kind, which are reported under one name.
 #[derive(Debug)]
 pub struct Kind {
-    /// What it is called in reports.
+    /// The kind's name in reports.
     pub name: String,
-    /// How often it is sent, beside the other weights of a mix.
+    /// The kind's weight in a mix.
     pub weight: u32,
-    /// Its encoded requests, one of which is sent at a time.
+    /// Its encoded requests; each iteration sends one.
     pub requests: Vec<Vec<u8>>,
-    /// What makes its requests instead, each with values of its own.
+    /// The generator of its requests, if each has newly drawn values.
     maker: Option<Maker>,
 }
 
-/// What makes requests with values of their own.
+/// A generator of requests.
 #[derive(Debug)]
 enum Maker {
     Template(Template),
@@ -34,12 +34,12 @@ impl Kind {
         Self { name: name.into(), weight, requests, maker: None }
     }
 
-    /// Makes a kind of requests that are drawn.
+    /// Makes a kind of requests whose values are drawn.
     pub(super) fn drawn(name: String, weight: u32, template: Template) -> Self {
         Self { name, weight, requests: Vec::new(), maker: Some(Maker::Template(template)) }
     }
 
-    /// Makes a kind of the requests of one of TPC-C's transactions.
+    /// Makes a kind of one of TPC-C's transactions.
     pub(super) fn tpcc(requests: tpcc::Requests) -> Self {
         let (name, weight) = (requests.transaction.name(), requests.transaction.weight());
         let maker = Some(Maker::Tpcc(requests));
@@ -47,23 +47,24 @@ impl Kind {
     }
 }
 
-/// What a connection sends.
+/// All requests of a load, and their order.
 #[derive(Debug)]
 pub struct Work {
     kinds: Vec<Kind>,
     order: Order,
 }
 
-/// What an iteration is.
+/// The requests of one iteration.
 #[derive(Clone, Debug)]
 enum Order {
     /// One kind, drawn by weight; the sum of all weights.
     Mixed(u32),
-    /// All kinds of one script in turn; the first kind of each script. Connections share the scripts out.
+    /// All kinds of one script in turn; the first kind of each script. The scripts are divided
+    /// among the connections.
     InTurn(Vec<usize>),
 }
 
-/// A place in the work: a kind and one of its requests.
+/// A position in the work: a kind and one of its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Turn {
     pub(super) kind: usize,
@@ -71,12 +72,12 @@ pub(super) struct Turn {
 }
 
 impl Work {
-    /// Scripts of batches, sent one after the other in every iteration. A connection keeps to one script,
-    /// and they are shared out evenly. A batch that is nothing but an ODBC call (`{call p}`) is sent as a
-    /// procedure call.
+    /// Makes work of scripts of batches, all of which are sent in every iteration. A connection
+    /// keeps one script, and scripts are divided evenly. A batch that is only an ODBC call (`{call
+    /// p}`) is sent as a procedure call.
     ///
     /// # Errors
-    /// When a script is empty.
+    /// If a script is empty.
     pub fn of_scripts(scripts: &[Vec<String>]) -> Result<Self, String> {
         let mut kinds = Vec::new();
         let mut starts = Vec::new();
@@ -95,10 +96,10 @@ impl Work {
         }
     }
 
-    /// Kinds that are drawn by weight, each a request of its own.
+    /// Makes work of kinds that are drawn by weight, one request per iteration.
     ///
     /// # Errors
-    /// When there is nothing to draw from.
+    /// If there are no kinds.
     pub fn of_mix(kinds: Vec<Kind>) -> Result<Self, String> {
         let weights = kinds.iter().map(|kind| kind.weight).sum();
         let has_requests =
@@ -109,7 +110,7 @@ impl Work {
         }
     }
 
-    /// Makes the first request of each iteration ask for a reset of the connection, as a pool does.
+    /// Makes the first request of each iteration reset the connection, as a connection pool does.
     #[must_use]
     pub fn with_reset(mut self) -> Self {
         let firsts: Vec<usize> = match &self.order {
@@ -129,7 +130,8 @@ impl Work {
         self
     }
 
-    /// Makes it one of so many shares of a load, so that no two draw the same number of a sequence.
+    /// Makes this one of `shares` shares of a load, so that no two draw the same number of a
+    /// sequence.
     #[must_use]
     pub fn with_share(mut self, index: u64, shares: u64) -> Self {
         for kind in &mut self.kinds {
@@ -140,7 +142,7 @@ impl Work {
         self
     }
 
-    /// The kind that are TPC-C's New-Orders, if it is that.
+    /// Returns the kind of TPC-C's New-Orders, if the work is TPC-C.
     pub(super) fn new_orders(&self) -> Option<usize> {
         let is_one = |kind: &Kind| {
             let wanted = tpcc::Transaction::NewOrder;
@@ -149,18 +151,18 @@ impl Work {
         self.kinds.iter().position(is_one)
     }
 
-    /// The kinds, in the order of reports.
+    /// Returns the kinds, in the order of reports.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
 
-    /// The request of a turn.
+    /// Returns the encoded request of a turn.
     #[inline]
     pub(super) fn request(&self, turn: Turn) -> &[u8] {
         &self.kinds[turn.kind].requests[turn.request]
     }
 
-    /// The request of a turn of a connection, if its values are drawn.
+    /// Returns the request of a connection's turn, if its values are drawn.
     #[inline]
     pub(super) fn drawn(
         &self,
@@ -174,7 +176,7 @@ impl Work {
         })
     }
 
-    /// The first turn of an iteration of a connection.
+    /// Returns the first turn of an iteration of a connection.
     #[inline]
     pub(super) fn first(&self, connection: usize, random: &mut Random) -> Turn {
         let weights = match &self.order {
@@ -194,7 +196,7 @@ impl Work {
         Turn { kind, request }
     }
 
-    /// The turn after this one in the same iteration.
+    /// Returns the next turn in the same iteration.
     #[inline]
     pub(super) fn next(&self, turn: Turn) -> Option<Turn> {
         let Order::InTurn(starts) = &self.order else { return None };
@@ -212,7 +214,7 @@ fn kind_of(index: usize, text: &str) -> Kind {
     Kind::encoded(name_of(index, text), 1, vec![request])
 }
 
-/// The first line of a batch, short enough for a table.
+/// Returns the first line of a batch, shortened for a table.
 fn name_of(index: usize, text: &str) -> String {
     const SHOWN: usize = 40;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The workloads that come with the tool: what they need in a database, and what they send.
+//! The built-in workloads: the tables that they need, and the requests that they send.
 
 use tds::client::{ClientSettings, RpcBuilder};
 use tds::{ProcedureId, Reset};
@@ -10,34 +10,34 @@ use super::work::{Kind, Work};
 
 /// Rows of the keyed tables, as the setup scripts make them.
 const KEYS: usize = 1_000;
-/// Counters, likewise.
+/// Rows of the counter table, likewise.
 const COUNTERS: i32 = 16;
 const ITEM_BYTES: usize = 500;
 
-/// A workload that comes with the tool.
+/// A workload that the tool contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workload {
-    /// Three reads of a web session for each write, by procedures.
+    /// Session state: three reads of a session for each write, by procedures.
     SessionState,
-    /// Nine reads of a cache entry for each replacement, by statements with parameters.
+    /// A cache: nine reads of an entry for each replacement, by statements with parameters.
     Cache,
-    /// Additions to one of 16 counters.
+    /// Increments of one of 16 counters.
     Counter,
-    /// As many puts as takes.
+    /// A queue: as many puts as takes.
     Queue,
     /// The five transactions of TPC-C, without keying and think times.
     Tpcc {
-        /// How large its tables are.
+        /// Number of warehouses of its tables.
         warehouses: u32,
     },
 }
 
 impl Workload {
-    /// Every workload, each as small as it can be.
+    /// Every workload, at its smallest size.
     pub const ALL: [Self; 5] =
         [Self::SessionState, Self::Cache, Self::Counter, Self::Queue, Self::Tpcc { warehouses: 1 }];
 
-    /// What it is called on the command line.
+    /// Returns the workload's name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SessionState => "session-state",
@@ -48,7 +48,7 @@ impl Workload {
         }
     }
 
-    /// The batches that make its tables anew.
+    /// Returns the batches that recreate its tables.
     pub fn setup(self) -> Vec<String> {
         batches(match self {
             Self::SessionState => include_str!("setup/session-state.sql"),
@@ -59,7 +59,8 @@ impl Workload {
         })
     }
 
-    /// How often a request is sent again after an error that says to, where nobody has said.
+    /// Returns how often a request is repeated after an error that allows it, unless the user says
+    /// otherwise.
     pub const fn retries(self) -> u32 {
         match self {
             Self::Tpcc { .. } => tpcc::RETRIES,
@@ -67,7 +68,7 @@ impl Workload {
         }
     }
 
-    /// What it sends.
+    /// Returns the requests of the workload.
     ///
     /// # Errors
     /// None: every workload has requests.

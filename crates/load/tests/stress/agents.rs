@@ -1,4 +1,5 @@
-//! Two agents and their coordinator against the scripted server: what they report together is what it did.
+//! Tests two agents and their coordinator against the scripted server: their joint report must
+//! equal what the server did.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -17,7 +18,7 @@ fn token() -> Token {
     Token::new(TOKEN).expect("long enough")
 }
 
-/// Starts an agent that lives as long as the test process.
+/// Starts an agent for the life of the test process.
 fn agent() -> (String, SocketAddr) {
     let here = SocketAddr::from(([127, 0, 0, 1], 0));
     let agent = Agent::bind(here, token(), Password("x".to_owned())).expect("a free port");

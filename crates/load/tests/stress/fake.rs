@@ -1,4 +1,4 @@
-//! A TDS server that does what a script says, and remembers what it did.
+//! A TDS server that follows a script, and records what it did.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -17,7 +17,7 @@ const DONE_MORE: u16 = 1;
 const DONE_ERROR: u16 = 2;
 const DONE_ATTENTION: u16 = 0x20;
 
-/// What the server does with a request.
+/// The server's reaction to a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     delay: Duration,
@@ -47,7 +47,7 @@ impl Reply {
         Self { delay: Duration::ZERO, what: What::Packet(packet(&tokens)) }
     }
 
-    /// An error of a statement, after which the batch goes on and ends well.
+    /// An error of a statement, after which the batch continues and ends normally.
     pub(crate) fn error_before_end(number: i32) -> Self {
         let tokens = [error(number), done(DONE_ERROR | DONE_MORE), done(DONE_FINAL)].concat();
         Self { delay: Duration::ZERO, what: What::Packet(packet(&tokens)) }
@@ -75,7 +75,7 @@ impl Reply {
 
 type Script = dyn Fn(usize) -> Reply + Send + Sync;
 
-/// The server's memory.
+/// What the server has done.
 #[derive(Default)]
 struct Deeds {
     requests: AtomicUsize,
@@ -92,17 +92,18 @@ pub(crate) struct FakeServer {
 }
 
 impl FakeServer {
-    /// Starts a server that asks `script` what to do with its nth request, over all connections.
+    /// Starts a server that asks `script` for its reply to the nth request, over all connections.
     pub(crate) fn start(script: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
         Self::listen(Arc::new(script), None, None)
     }
 
-    /// Starts a server that answers at once, except from `from` after its first request for `length`.
+    /// Starts a server that answers at once, except during a stall of `length` that begins `from`
+    /// after its first request.
     pub(crate) fn start_with_stall(from: Duration, length: Duration) -> Self {
         Self::listen(Arc::new(|_| Reply::ok()), Some((from, length)), None)
     }
 
-    /// Starts a server that lets nobody in.
+    /// Starts a server that refuses every login.
     pub(crate) fn start_refusing(number: i32) -> Self {
         Self::listen(Arc::new(|_| Reply::ok()), None, Some(number))
     }
@@ -146,7 +147,7 @@ impl FakeServer {
         self.deeds.resets.load(Ordering::SeqCst)
     }
 
-    /// How long answers really took, sorted.
+    /// Returns how long answers really took, sorted.
     pub(crate) fn delays(&self) -> Vec<Duration> {
         let mut delays = self.deeds.delays.lock().expect("no thread has panicked").clone();
         delays.sort();
@@ -198,7 +199,7 @@ fn serve(
     }
 }
 
-/// Sleeps until the stall is over, if this is in it.
+/// Sleeps until the end of the stall, if one is in progress.
 fn stand_still(deeds: &Deeds, from: Duration, length: Duration) {
     let now = Instant::now();
     let begun = *deeds.begun.lock().expect("no thread has panicked").get_or_insert(now);

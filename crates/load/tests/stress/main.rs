@@ -1,4 +1,5 @@
-//! `stress` against a server whose every answer and delay is scripted: what it reports must be what was done.
+//! Tests `stress` against a server whose every answer and delay is scripted: the report must equal
+//! what the server did.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -16,7 +17,7 @@ use load::link::{Encrypt, Target};
 use load::stress::{Driver, Pace, Pool, Settings, Tally, Work};
 
 const AS_FAST_AS_CAN_BE: Pace = Pace::Closed { think: Duration::ZERO };
-/// A busy machine may be late once; a wrong figure is wrong every time.
+/// A busy machine may be late once; a wrong figure would be wrong every time.
 const TRIES: usize = 4;
 
 fn settings(connections: usize) -> Settings {
@@ -52,7 +53,8 @@ fn iterations(count: u64) -> Option<u64> {
     Some(count)
 }
 
-/// The value at a place of sorted ones, as histograms count: the least that `share` of all do not exceed.
+/// Returns a percentile of sorted values as histograms compute it: the least value that `share` of
+/// all do not exceed.
 fn percentile(sorted: &[Duration], share: f64) -> f64 {
     let count = f64::from(u32::try_from(sorted.len()).expect("few"));
     let wanted = (count * share).ceil().max(1.0);
@@ -60,7 +62,7 @@ fn percentile(sorted: &[Duration], share: f64) -> f64 {
     at.expect("there are values").1.as_secs_f64()
 }
 
-/// Whether what the tool says is what the server did, within 1 %.
+/// Checks that the tool's report equals what the server did, within 1 %.
 fn agrees(tally: &Tally, server: &FakeServer) -> Result<(), String> {
     let sorted = server.delays();
     for share in [0.5, 0.9, 0.95, 0.99, 1.0] {
@@ -106,8 +108,8 @@ fn an_open_loop_reports_a_stall_that_a_closed_one_hides() {
         let tally = run(&server, open, Some(Duration::from_secs(3)));
         assert_eq!((tally.troubles(), tally.never_sent), (0, 0));
         assert!(tally.requests().abs_diff(600) <= 2, "{}", tally.requests());
-        // A third of the requests is due in the stall and waits for its end, the first the longest: a
-        // tenth of all waits longer than 0.7 s. But only 4 connections feel it while they ask.
+        // A third of the requests is due in the stall and waits for its end, the first the longest:
+        // a tenth of all waits longer than 0.7 s. But only 4 connections feel it while they ask.
         let waited = Duration::from_nanos(tally.latencies.value_at_quantile(0.9)).as_secs_f64();
         let served = Duration::from_nanos(tally.service.value_at_quantile(0.9)).as_secs_f64();
         let is_right = (waited - 0.7).abs() < 0.02 && served < 0.05;
@@ -176,7 +178,7 @@ fn the_first_error_ends_a_run_that_asks_for_it() {
 
 #[test]
 fn an_error_in_the_midst_of_an_answer_is_seen() {
-    // Its final DONE says nothing of the error before.
+    // The final DONE does not mention the error before it.
     let server =
         FakeServer::start(|n| if n == 1 { Reply::error_before_end(208) } else { Reply::ok() });
     let tally = run(&server, Settings { iterations: iterations(3), ..settings(1) }, None);

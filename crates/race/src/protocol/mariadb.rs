@@ -1,5 +1,5 @@
-//! MariaDB by its binary protocol: prepared statements by number. The session's locked get is a procedure, because
-//! its UPDATE returns no rows.
+//! MariaDB by its binary protocol: numbered prepared statements. The locking read of a session is a
+//! procedure, because MariaDB's UPDATE returns no rows.
 
 use std::cell::Cell;
 
@@ -13,27 +13,27 @@ use crate::work::{
 
 const USER: &str = "root";
 const PLUGIN: &str = "mysql_native_password";
-/// What we can: long passwords, rows found, 4.1's protocol, transactions, hashed passwords, several results (also
-/// of statements), plug-ins.
+/// Our capability flags: long passwords, rows found, protocol 4.1, transactions, hashed passwords,
+/// several results (also of statements), plug-ins.
 const ABILITIES: u32 = 1 | 2 | 0x200 | 0x2000 | 0x8000 | 0x2_0000 | 0x4_0000 | 0x8_0000;
 const UTF8MB4: u8 = 45;
 const HEADER_BYTES: usize = 4;
 
-/// What a packet begins with.
+/// The first byte of each kind of packet.
 const OK: u8 = 0;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
-/// An END is shorter than this; a row that begins so is longer.
+/// An END packet is shorter than this; a row with the same first byte is longer.
 const END_BYTES_MAX: usize = 8;
-/// The status of an answer behind which another follows.
+/// The status bit of an answer that another one follows.
 const MORE_RESULTS: u16 = 8;
 
-/// Commands.
+/// Command bytes of requests.
 const QUERY: u8 = 0x03;
 const PREPARE: u8 = 0x16;
 const EXECUTE: u8 = 0x17;
 
-/// Types of parameters.
+/// Type bytes of parameters.
 const INT: u8 = 0x03;
 const BLOB: u8 = 0xfc;
 const TEXT: u8 = 0xfd;
@@ -62,13 +62,14 @@ enum Statement {
 pub(crate) struct MariaDb {
     /// The numbers that the server gave to the statements.
     statements: Vec<u32>,
-    /// Whether answers are those to the preparing of statements: they look like others.
+    /// Whether answers belong to preparing statements: their bytes cannot be told from other
+    /// answers.
     prepares: Cell<bool>,
 }
 
 impl Protocol for MariaDb {
     fn opening(&self) -> Vec<Vec<u8>> {
-        // It speaks first.
+        // The server sends its greeting first.
         vec![Vec::new(), packet(1, &login())]
     }
 
@@ -78,7 +79,7 @@ impl Protocol for MariaDb {
         match (step, payload.first()) {
             (0, Some(&VERSION)) | (1, Some(&OK)) => Ok(()),
             (_, Some(&ERROR)) => Err(error_text(payload)),
-            _ => Err(format!("it lets nobody in: {}", shown(payload))),
+            _ => Err(format!("it refuses the login: {}", shown(payload))),
         }
     }
 
@@ -114,7 +115,7 @@ impl Protocol for MariaDb {
             format!("insert into race.counter select seq, 0 from seq_0_to_{}", COUNTERS - 1);
         let texts = [
             "create database race",
-            // Where the tables of numbers are.
+            // The database of the counter tables.
             "use race",
             "create table race.item (id varchar(88) character set ascii collate ascii_bin primary key, \
              item varbinary(500) not null) engine = memory",
@@ -183,7 +184,7 @@ impl Protocol for MariaDb {
                     Ask::Add { .. } if changed == 1 => {
                         Reply::of_number(i64::try_from(last_id).ok())
                     }
-                    // What the procedure's last statement has changed says nothing.
+                    // The row count of the procedure's last statement has no meaning here.
                     Ask::Lock { .. } | Ask::Add { .. } => Reply::default(),
                     Ask::Get { .. } | Ask::Set { .. } | Ask::Release { .. } => {
                         Reply::of_changed(changed)
@@ -210,7 +211,7 @@ impl MariaDb {
         let id = self.statements.get(statement as usize).copied().unwrap_or(0);
         let mut payload = vec![EXECUTE];
         payload.extend_from_slice(&id.to_le_bytes());
-        // No cursor, once, nothing is null, types follow.
+        // No cursor, once, no parameter is null, types follow.
         payload.extend_from_slice(&[0, 1, 0, 0, 0, 0, 1]);
         values.iter().for_each(|(kind, _)| payload.extend_from_slice(&[*kind, 0]));
         values.iter().for_each(|(_, value)| payload.extend_from_slice(value));
@@ -218,14 +219,14 @@ impl MariaDb {
     }
 }
 
-/// The packets of an answer.
+/// The packets of an answer, in order.
 struct Packets<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Packets<'a> {
-    /// The payload of the next one, if it is whole.
+    /// Returns the next packet's payload, if it is whole.
     fn next(&mut self) -> Option<&'a [u8]> {
         let header = self.bytes.get(self.at..)?.first_chunk::<HEADER_BYTES>()?;
         let length = u32::from_le_bytes([header[0], header[1], header[2], 0]);
@@ -241,7 +242,8 @@ fn is_end(payload: &[u8]) -> bool {
     payload.first() == Some(&END) && payload.len() <= END_BYTES_MAX
 }
 
-/// Reads to the end of the answer to a statement's preparing: parameters and columns, each list with an end.
+/// Reads to the end of the answer to preparing a statement: parameters and columns, each list with
+/// an end packet.
 fn end_of_prepared(packets: &mut Packets<'_>) -> Option<()> {
     let first = packets.next()?;
     let [OK, _, _, _, _, columns_low, columns_high, count_low, count_high, ..] = *first else {
@@ -267,7 +269,7 @@ fn end_of_results(packets: &mut Packets<'_>) -> Option<()> {
                 take_count(&mut rest)?;
                 rest.first_chunk().map(|status| u16::from_le_bytes(*status))
             }
-            // The greeting begins with its version, which no result of ours has as many columns as.
+            // A greeting begins with its version byte; no result here has as many columns.
             [ERROR | 10, ..] | [] => None,
             [columns, ..] => {
                 for _ in 0..=*columns {
@@ -286,9 +288,9 @@ fn end_of_results(packets: &mut Packets<'_>) -> Option<()> {
     }
 }
 
-/// A row in binary: an item, and a cookie if there is a second column.
+/// Decodes a binary row: an item, and a cookie if there is a second column.
 fn row_of(row: &[u8]) -> Option<Reply<'_>> {
-    // A zero, and a byte of bits for what is null.
+    // A zero, and a bitmap of NULLs, which is empty.
     let [0, 0, rest @ ..] = row else { return None };
     let mut rest = rest;
     let length = usize::try_from(take_count(&mut rest)?).ok()?;
@@ -297,7 +299,7 @@ fn row_of(row: &[u8]) -> Option<Reply<'_>> {
     Some(Reply { number, ..Reply::of_value(Some(value)) })
 }
 
-/// Takes a number of 1, 3, 4 or 9 bytes.
+/// Takes an integer of 1, 3, 4 or 9 bytes.
 fn take_count(bytes: &mut &[u8]) -> Option<u64> {
     let (first, rest) = bytes.split_first()?;
     let length = match first {
@@ -315,7 +317,7 @@ fn take_count(bytes: &mut &[u8]) -> Option<u64> {
     Some(number.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
 }
 
-/// A value behind its length.
+/// Returns a value with its length in front.
 fn sized(value: &[u8]) -> Vec<u8> {
     const SMALL_MAX: usize = 250;
     let mut out = match (u8::try_from(value.len()), u16::try_from(value.len())) {
@@ -340,7 +342,7 @@ fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The answer to the greeting: no password.
+/// Returns the answer to the greeting, without a password.
 fn login() -> Vec<u8> {
     const PACKET_BYTES_MAX: u32 = 1 << 24;
     let mut payload = ABILITIES.to_le_bytes().to_vec();
@@ -348,14 +350,14 @@ fn login() -> Vec<u8> {
     payload.push(UTF8MB4);
     payload.extend_from_slice(&[0; 23]);
     payload.extend_from_slice(USER.as_bytes());
-    // The end of the name, and a password of no bytes.
+    // The end of the name, and an empty password.
     payload.extend_from_slice(&[0, 0]);
     payload.extend_from_slice(PLUGIN.as_bytes());
     payload.push(0);
     payload
 }
 
-/// Number and text of an error.
+/// Returns number and text of an error.
 fn error_text(payload: &[u8]) -> String {
     const STATE_BYTES: usize = 6;
     let [_, low, high, text @ ..] = payload else { return "an error without a number".to_owned() };
@@ -369,12 +371,12 @@ mod tests {
     use super::*;
     use crate::protocol::assert_ends;
 
-    /// One with its statements prepared.
+    /// Returns a connection with prepared statements.
     fn mariadb() -> MariaDb {
         let mut mariadb = MariaDb::default();
         mariadb.preparing();
         for id in 1..=5 {
-            // One parameter, one column: two definitions, each with an end.
+            // One parameter, one column: two definitions, each with an end packet.
             let end = packet(3, &[END, 0, 0, 2, 0]);
             let answer = [
                 packet(1, &[0, id, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]),
@@ -407,7 +409,7 @@ mod tests {
         let row = [&[0, 0][..], &sized(item(1, 0)), &[7, 0, 0, 0]].concat();
         let defined =
             [packet(1, &[2]), packet(2, b"def"), packet(3, b"def"), packet(4, &[END, 0, 0, 2, 0])];
-        // Behind the rows of a procedure comes its own end.
+        // The procedure's own end follows its rows.
         let rows =
             [packet(5, &row), packet(6, &[END, 0, 0, 10, 0]), packet(7, &[0, 0, 0, 2, 0, 0, 0])];
         let locked = [defined.concat(), rows.concat()].concat();

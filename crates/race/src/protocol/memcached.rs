@@ -1,4 +1,5 @@
-//! memcached by its text protocol. It has no session: no one request of its reads and locks.
+//! memcached by its text protocol. It takes no part in sessions: none of its requests can both read
+//! and lock.
 
 use super::{Protocol, line_bytes, number, shown};
 use crate::Result;
@@ -13,7 +14,7 @@ impl Protocol for Memcached {
     }
 
     fn opened(&mut self, _step: usize, answer: &[u8]) -> Result<()> {
-        Err(format!("an answer to nothing: {}", shown(answer)))
+        Err(format!("an answer without a request: {}", shown(answer)))
     }
 
     fn setup(&self) -> Vec<Vec<u8>> {
@@ -42,7 +43,7 @@ impl Protocol for Memcached {
                 out.extend_from_slice(format!("incr c:{counter} 1\r\n").as_bytes());
             }
             Ask::Lock { .. } | Ask::Release { .. } => {
-                unreachable!("nobody asks memcached for a session: see Kind::races")
+                unreachable!("memcached takes no part in sessions: see Kind::races")
             }
         }
     }
@@ -80,7 +81,7 @@ impl Protocol for Memcached {
     }
 }
 
-/// What follows a value.
+/// The bytes behind a value.
 const END: &[u8] = b"\r\nEND\r\n";
 
 #[cfg(test)]
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn answers_are_read() {
-        // This value has line ends in it.
+        // This value contains line ends.
         let value = (0..200).map(|key| item(key, 0)).find(|item| item.contains(&b'\n')).unwrap();
         let hit = [b"VALUE k 0 500\r\n", value, END].concat();
         for answer in [&hit[..], b"END\r\n", b"STORED\r\n", b"41\r\n", b"SERVER_ERROR full\r\n"] {

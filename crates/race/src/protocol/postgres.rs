@@ -1,4 +1,5 @@
-//! PostgreSQL by version 3 of its protocol: prepared statements by name, parameters and results in binary.
+//! PostgreSQL by version 3 of its protocol: named prepared statements, with parameters and results
+//! in binary.
 
 use super::{Protocol, number, shown};
 use crate::Result;
@@ -8,20 +9,20 @@ use crate::work::{
     SESSION_LETTER, item, key_text,
 };
 
-/// The superuser that initdb makes for us.
+/// The superuser that initdb creates.
 pub(crate) const USER: &str = "race";
 const DATABASE: &str = "postgres";
 const VERSION: i32 = 3 << 16;
-/// Types of parameters, by their object ids.
+/// Object ids of parameter types.
 const TEXT: i32 = 25;
 const BYTEA: i32 = 17;
 const INT4: i32 = 23;
-/// The bytes of a message's kind and length.
+/// Length of a message's type and length fields.
 const HEADER_BYTES: usize = 5;
-/// No answer of a race is longer.
+/// Upper bound of an answer's length.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// Name, text and types of parameters of each statement.
+/// Name, text and parameter types of each statement.
 const STATEMENTS: [(&str, &str, &[i32]); 5] = [
     ("g", "select item from race_item where id = $1", &[TEXT]),
     ("s", "update race_item set item = $2 where id = $1", &[TEXT, BYTEA]),
@@ -70,7 +71,7 @@ impl Protocol for Postgres {
             "insert into race_counter select n, 0 from generate_series(0, {}) n",
             COUNTERS - 1
         );
-        // Room in each page keeps new versions of rows beside old ones: heap-only tuples.
+        // Free room in each page keeps new row versions beside old ones: heap-only tuples.
         let texts = [
             "create unlogged table race_item (id text primary key, item bytea not null) with (fillfactor = 50)",
             "create unlogged table race_session (id text primary key, expires timestamptz not null, \
@@ -121,7 +122,7 @@ impl Protocol for Postgres {
                 return Ok((at <= received.len()).then_some(at));
             }
         }
-        // It says goodbye with an error and nothing behind it.
+        // It reports a failed login with an error and nothing behind it.
         match error_of(received) {
             Some(error) if error.starts_with("FATAL") => Err(error),
             _ => Ok(None),
@@ -157,7 +158,7 @@ impl Protocol for Postgres {
     }
 }
 
-/// The messages of an answer: kind and body.
+/// Returns the messages of an answer: type and body.
 fn messages(answer: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = answer;
     std::iter::from_fn(move || {
@@ -170,12 +171,12 @@ fn messages(answer: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     })
 }
 
-/// The first error in an answer.
+/// Returns the first error in an answer.
 fn error_of(answer: &[u8]) -> Option<String> {
     messages(answer).find(|(kind, _)| *kind == b'E').map(|(_, body)| error_text(body))
 }
 
-/// Severity, SQLSTATE and message of an error.
+/// Returns severity, SQLSTATE and message of an error.
 fn error_text(body: &[u8]) -> String {
     let field = |wanted: u8| {
         let mut fields = body.split(|byte| *byte == 0);
@@ -185,7 +186,7 @@ fn error_text(body: &[u8]) -> String {
     format!("{} {}: {}", field(b'V'), field(b'C'), field(b'M'))
 }
 
-/// The columns of a row, none of which is null.
+/// Returns the columns of a row, none of which is null.
 fn columns(body: &[u8]) -> Option<Vec<&[u8]>> {
     let (count, mut rest) = body.split_first_chunk::<2>()?;
     let mut columns = Vec::with_capacity(2);
@@ -199,7 +200,7 @@ fn columns(body: &[u8]) -> Option<Vec<&[u8]>> {
     rest.is_empty().then_some(columns)
 }
 
-/// A whole number of 4 or 8 bytes.
+/// Returns an integer of 4 or 8 bytes.
 fn integer(bytes: &[u8]) -> Option<i64> {
     match bytes.len() {
         4 => Some(i32::from_be_bytes(*bytes.first_chunk()?).into()),
@@ -208,7 +209,7 @@ fn integer(bytes: &[u8]) -> Option<i64> {
     }
 }
 
-/// StartupMessage.
+/// Returns a StartupMessage for our user.
 fn startup() -> Vec<u8> {
     let mut body = VERSION.to_be_bytes().to_vec();
     for text in ["user", USER, "database", DATABASE] {
@@ -220,7 +221,8 @@ fn startup() -> Vec<u8> {
     out
 }
 
-/// Parse of every statement. It fails for tables that are not there, so it follows the setup.
+/// Returns a Parse message for every statement. Parse fails for missing tables, so it follows the
+/// setup.
 fn prepare() -> Vec<u8> {
     let mut out = Vec::new();
     for (name, text, types) in STATEMENTS {
@@ -235,7 +237,7 @@ fn prepare() -> Vec<u8> {
     out
 }
 
-/// A simple query.
+/// Returns a simple query message.
 fn query(text: &str) -> Vec<u8> {
     let (mut body, mut out) = (Vec::new(), Vec::new());
     put_text(&mut body, text);
@@ -243,7 +245,7 @@ fn query(text: &str) -> Vec<u8> {
     out
 }
 
-/// Bind, Execute and Sync of a statement.
+/// Writes Bind, Execute and Sync for a statement.
 fn execute(out: &mut Vec<u8>, statement: &str, values: &[&[u8]]) {
     const BINARY: [u8; 4] = [0, 1, 0, 1];
     let begin = out.len();
@@ -260,7 +262,7 @@ fn execute(out: &mut Vec<u8>, statement: &str, values: &[&[u8]]) {
     out.extend_from_slice(&BINARY);
     let length = length_of(out.len() - begin - HEADER_BYTES);
     out[begin + 1..begin + HEADER_BYTES].copy_from_slice(&length);
-    // The unnamed portal, and as many rows as there are.
+    // The unnamed portal, without a limit on rows.
     put_message(out, b'E', &[0; 5]);
     put_message(out, b'S', &[]);
 }
@@ -276,7 +278,7 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-/// A message's length counts itself.
+/// Returns a message's length field, which counts itself.
 fn length_of(body_bytes: usize) -> [u8; 4] {
     u32::try_from(body_bytes + 4).unwrap_or(u32::MAX).to_be_bytes()
 }

@@ -1,11 +1,12 @@
-//! Redis by RESP2: values and counters by commands, sessions by two Lua scripts that the server keeps.
+//! Redis by RESP2: values and counters by commands, sessions by two Lua scripts stored in the
+//! server.
 
 use super::{Protocol, line_bytes, number, shown};
 use crate::Result;
 use crate::book::COOKIE_FIRST;
 use crate::work::{Ask, COUNTERS, ITEM_BYTES, KEYS, MINUTES, Reply, item, key_text, session_item};
 
-/// The locked get: nil if somebody has locked it, else the cookie and the item.
+/// The locking read: nil if the session is locked, else cookie and item.
 const LOCK: &str = "\
 local s = redis.call('HMGET', KEYS[1], 'held', 'item')
 if s[1] ~= '0' then return false end
@@ -14,7 +15,7 @@ redis.call('HSET', KEYS[1], 'held', '1', 'locked_at', redis.call('TIME')[1])
 redis.call('EXPIRE', KEYS[1], ARGV[1])
 return {cookie, s[2]}";
 
-/// The release: how many sessions were released.
+/// The release: returns how many sessions were released.
 const RELEASE: &str = "\
 local s = redis.call('HMGET', KEYS[1], 'held', 'cookie')
 if s[1] ~= '1' or s[2] ~= ARGV[2] then return 0 end
@@ -22,7 +23,7 @@ redis.call('HSET', KEYS[1], 'held', '0')
 redis.call('EXPIRE', KEYS[1], ARGV[1])
 return 1";
 
-/// Values inside of values that an answer may have.
+/// Deepest nesting of values in an answer.
 const DEPTH_MAX: usize = 4;
 
 /// A connection to Redis.
@@ -32,7 +33,7 @@ pub(crate) struct Redis {
     scripts: Vec<String>,
 }
 
-/// A value of RESP2.
+/// A value of the RESP2 protocol.
 #[derive(Debug, PartialEq, Eq)]
 enum Resp<'a> {
     Simple(&'a [u8]),
@@ -48,7 +49,7 @@ impl Protocol for Redis {
     }
 
     fn opened(&mut self, _step: usize, answer: &[u8]) -> Result<()> {
-        Err(format!("an answer to nothing: {}", shown(answer)))
+        Err(format!("an answer without a request: {}", shown(answer)))
     }
 
     fn preparing(&self) -> Vec<Vec<u8>> {
@@ -116,7 +117,7 @@ impl Protocol for Redis {
     }
 
     fn answer_bytes(&self, received: &[u8]) -> Result<Option<usize>> {
-        // The usual one, without looking at what is in it.
+        // The usual length, found without parsing the rest.
         if let Some(rest) = received.strip_prefix(b"$500\r\n") {
             return Ok((rest.len() >= ITEM_BYTES + 2).then_some(6 + ITEM_BYTES + 2));
         }
@@ -169,7 +170,7 @@ fn command(words: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// Puts a command: an array of bulk strings.
+/// Writes a command: an array of bulk strings.
 fn put(out: &mut Vec<u8>, words: &[&[u8]]) {
     out.extend_from_slice(format!("*{}\r\n", words.len()).as_bytes());
     for word in words {
@@ -181,10 +182,10 @@ fn put(out: &mut Vec<u8>, words: &[&[u8]]) {
 
 fn whole(answer: &[u8]) -> Result<Resp<'_>> {
     let parsed = parse(answer, DEPTH_MAX)?;
-    parsed.map(|(value, _)| value).ok_or_else(|| "half an answer".to_owned())
+    parsed.map(|(value, _)| value).ok_or_else(|| "the answer is incomplete".to_owned())
 }
 
-/// Reads the value that the bytes begin with, and says how many they are; `None` if it is not whole.
+/// Parses the first value and returns its length; `None` if it is not whole.
 fn parse(bytes: &[u8], depth: usize) -> Result<Option<(Resp<'_>, usize)>> {
     let Some(end) = line_bytes(bytes) else { return Ok(None) };
     let odd = || format!("not RESP: {}", shown(bytes));

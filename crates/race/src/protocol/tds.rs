@@ -1,4 +1,4 @@
-//! Clearway, or any other server that speaks TDS: procedures called by name, in plain text.
+//! Clearway, or any other TDS server: procedures called by name, without encryption.
 
 use std::borrow::Cow;
 
@@ -18,15 +18,15 @@ use crate::work::{
     SESSION_LETTER, item, key_text,
 };
 
-/// The packet size asked for, which is that of .NET's client.
+/// The packet size asked for, the one of .NET's client.
 const PACKET_BYTES: u32 = 8_000;
 const APPLICATION: &str = "clearway race";
 
-/// What takes away whatever a race has made.
+/// Removes everything that a race has created.
 const DROP: &str = "drop procedure if exists dbo.race_get, dbo.race_set, dbo.race_lock, dbo.race_release, dbo.race_add; \
                     drop table if exists dbo.race_item, dbo.race_session, dbo.race_counter";
 
-/// The procedures; each is a batch of its own.
+/// The procedures; each is a separate batch.
 const PROCEDURES: [&str; 5] = [
     "create procedure dbo.race_get @id nvarchar(88) as
 begin
@@ -235,7 +235,7 @@ mod tests {
         Tds::new(login)
     }
 
-    /// A response of one packet: these tokens, and DONE.
+    /// Returns a response of one packet: these tokens, and DONE.
     fn response(tokens: &[u8]) -> Vec<u8> {
         let done = [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         let length = u16::try_from(HEADER_BYTES + tokens.len() + done.len()).unwrap();

@@ -1,4 +1,5 @@
-//! The codecs against the real servers, as far as they are installed: each does all its work, every answer checked.
+//! Tests the protocols against the real servers that are installed: each does all its work, and
+//! every answer is checked.
 
 use std::path::PathBuf;
 use std::time::Duration;

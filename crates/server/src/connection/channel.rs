@@ -1,4 +1,4 @@
-//! `Channel`: what stands between a socket's bytes and TDS packets: nothing, or TLS.
+//! `Channel`: the layer between a socket's bytes and TDS packets: none, or TLS.
 //!
 //! ```text
 //!   Plain ─► Wrapped ─► Tls     PRELOGIN agreed on TLS: handshake in 0x12 packets, then bare records
@@ -6,7 +6,7 @@
 //!   Tls ─► Plain                 after LOGIN7, where only the login is encrypted
 //! ```
 //!
-//! Pure byte transforms: sockets are the caller's.
+//! This file only transforms bytes; the caller reads and writes the socket.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -17,19 +17,19 @@ use tds::tls_wrap::{self, Unwrapped, Unwrapper};
 
 use super::End;
 
-/// What stands between a socket's bytes and TDS packets.
+/// The layer between a socket's bytes and TDS packets.
 #[derive(Default)]
 pub(super) enum Channel {
-    /// Bytes are packets.
+    /// No TLS: bytes are packets.
     #[default]
     Plain,
     /// A TLS handshake inside PRELOGIN packets.
     Wrapped(Box<Wrapped>),
-    /// TLS records.
+    /// TLS records without packets.
     Tls(Box<ServerConnection>),
 }
 
-/// A handshake inside packets.
+/// A handshake inside PRELOGIN packets.
 pub(super) struct Wrapped {
     unwrapper: Unwrapper,
     tls: ServerConnection,
@@ -47,13 +47,13 @@ impl Channel {
         ServerConnection::new(config).map(|tls| Self::Tls(Box::new(tls))).map_err(End::Tls)
     }
 
-    /// Tells whether bytes are packets as they are.
+    /// Returns whether bytes are packets without TLS.
     pub(super) const fn is_plain(&self) -> bool {
         matches!(self, Self::Plain)
     }
 
-    /// Takes received bytes in, appends what they say to `plain` and what has to be answered on the
-    /// way, parts of the handshake, to `reply`.
+    /// Processes received bytes: appends their plain text to `plain`, and handshake messages to
+    /// send back to `reply`.
     pub(super) fn open(
         &mut self,
         received: &[u8],
@@ -72,7 +72,7 @@ impl Channel {
             }
             Self::Wrapped(wrapped) => {
                 let Some(rest) = wrapped.open(received, plain, reply)? else { return Ok(()) };
-                // Bare records from here on: the wrapping has ended.
+                // Records without packets follow: the wrapping has ended.
                 if let Self::Wrapped(wrapped) = std::mem::take(self) {
                     *self = Self::Tls(Box::new(wrapped.tls));
                 }
@@ -81,7 +81,7 @@ impl Channel {
         }
     }
 
-    /// Seals `plain` for the wire and appends it to `target`.
+    /// Encrypts `plain` and appends it to `target`.
     pub(super) fn seal(&mut self, plain: &[u8], target: &mut Vec<u8>) -> Result<(), End> {
         let tls = match self {
             Self::Plain => {
@@ -100,7 +100,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Appends the alert that ends TLS, if there is TLS.
+    /// Appends the alert that ends TLS, if TLS is in use.
     pub(super) fn close(&mut self, target: &mut Vec<u8>) {
         if let Self::Tls(tls) = self {
             tls.send_close_notify();
@@ -110,7 +110,7 @@ impl Channel {
 }
 
 impl Wrapped {
-    /// Unwraps handshake bytes; returns the bare records that follow, once they do.
+    /// Unwraps handshake bytes; returns the records without packets that follow, if there are any.
     fn open<'a>(
         &mut self,
         mut received: &'a [u8],
@@ -139,14 +139,14 @@ impl Wrapped {
     }
 }
 
-/// Feeds records to TLS and appends what they say to `plain`.
+/// Passes records to TLS and appends their plain text to `plain`.
 fn open_records(
     tls: &mut ServerConnection,
     mut received: &[u8],
     plain: &mut Vec<u8>,
 ) -> Result<(), End> {
     while !received.is_empty() {
-        // Reading from memory can't fail, except when the peer sends on after it closed.
+        // Reading from memory cannot fail, except if the peer sends after it closed.
         if tls.read_tls(&mut received).map_err(|_| End::Closed)? == 0 {
             return Err(End::Closed);
         }
@@ -163,10 +163,10 @@ fn open_records(
     Ok(())
 }
 
-/// Appends the records that TLS wants to send.
+/// Appends the records that TLS has to send.
 fn drain(tls: &mut ServerConnection, target: &mut Vec<u8>) {
     while tls.wants_write() {
-        // Writing to a Vec can't fail.
+        // Writing to a Vec cannot fail.
         if tls.write_tls(target).is_err() {
             return;
         }

@@ -1,43 +1,43 @@
-//! `End`: why a connection ends.
+//! `End`: the reason why a connection ends.
 
 use std::fmt;
 use std::io;
 
 use tds::ProtocolError;
 
-/// Why a connection ends.
+/// The reason why a connection ends.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// The client has gone, as clients do.
+    /// The client has closed the connection.
     Closed,
-    /// The client does not speak TDS as agreed.
+    /// The client violated the TDS protocol.
     Protocol(ProtocolError),
-    /// TLS failed.
+    /// TLS failed with this error.
     Tls(rustls::Error),
-    /// The server has no TLS to offer, and why.
+    /// The server cannot offer TLS, and why.
     NoTls(String),
-    /// The login was refused; the client knows, and the log too.
+    /// The login was refused; client and log have been told.
     LoginRefused,
-    /// Encryption is required and the client has none.
+    /// Encryption is required and the client does not encrypt.
     Unencrypted,
-    /// A time limit, by name.
+    /// A time limit was exceeded; its name.
     TimedOut(&'static str),
-    /// An error of severity 20 or more; the client knows.
+    /// An error of severity 20 or more, which the client has received.
     Fatal,
-    /// A request panicked; the client knows.
+    /// A request panicked; the client has received the error.
     Panicked,
-    /// The server stops.
+    /// The server is stopping.
     Stopping,
-    /// Another session has killed this one, while it ran a request.
+    /// Another session killed this one while it ran a request.
     Killed,
-    /// Another session has killed this one, while it was idle.
+    /// Another session killed this one while it was idle.
     KilledIdle,
-    /// The socket failed.
+    /// The socket failed with this error.
     Socket(io::Error),
 }
 
 impl End {
-    /// Tells whether the log should know.
+    /// Returns whether the log gets a line about it.
     pub(crate) const fn is_noteworthy(&self) -> bool {
         match self {
             Self::Closed
@@ -89,7 +89,7 @@ impl From<io::Error> for End {
             | io::ErrorKind::ConnectionAborted
             | io::ErrorKind::BrokenPipe
             | io::ErrorKind::NotConnected => Self::Closed,
-            // Foreign type: whatever else a socket may say.
+            // A foreign type: any other socket error.
             _ => Self::Socket(error),
         }
     }

@@ -1,4 +1,4 @@
-//! From a decoded request to the session's verb, value by value.
+//! Executes a decoded request on the session, reading parameters one by one.
 
 use std::iter;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ use super::scratch::{Io, Names};
 use crate::shared::Shared;
 use crate::sink::{Progress, TokenSink};
 
-/// What a request runs with.
+/// Everything that a request needs to run.
 pub(super) struct Execution<'a> {
     pub(super) session: &'a mut Session,
     pub(super) settings: WireSettings,
@@ -34,11 +34,11 @@ pub(super) struct Execution<'a> {
     pub(super) link: &'a Link,
     pub(super) channel: &'a mut Channel,
     pub(super) shared: &'a Shared,
-    /// Where the client is, for the log.
+    /// The client's address, for the log.
     pub(super) client: SocketAddr,
 }
 
-/// Runs a request. The response is complete but for the end of its last packet.
+/// Runs a request. The response is complete except for the end of its last packet.
 pub(super) fn execute(
     execution: &mut Execution<'_>,
     request: Request<'_>,
@@ -59,7 +59,7 @@ pub(super) fn execute(
     }
 }
 
-/// An execution taken apart.
+/// The parts of an execution, borrowed separately.
 struct Parts<'a> {
     session: &'a mut Session,
     sink: TokenSink<'a>,
@@ -85,7 +85,7 @@ impl Execution<'_> {
     /// Resets the session and acknowledges that, before the request's own tokens.
     pub(super) fn reset(&mut self, reset: Reset, progress: &mut Progress) {
         let Parts { session, mut sink, .. } = self.parts(progress);
-        // Who is gone is noted in the progress.
+        // If the client is gone, `progress` records it.
         let _ = session.reset(reset, &mut sink);
         self.io.writer.env_change(EnvChange::ResetDone);
     }
@@ -93,7 +93,7 @@ impl Execution<'_> {
     /// Answers with an error.
     fn fail(&mut self, error: &Error, progress: &mut Progress) {
         let Parts { mut sink, .. } = self.parts(progress);
-        // What cannot be sent has been noted in the progress.
+        // If it cannot be sent, `progress` records it.
         let _ = sink.message(error);
         let _ = sink.done(failure());
     }
@@ -112,7 +112,7 @@ impl Execution<'_> {
         progress: &mut Progress,
     ) -> Result<(), ProtocolError> {
         loop {
-            // Events show a call as it came, if anybody asks.
+            // An event with the data stream shows the call as sent, if a session collects it.
             let before = engine::session::wants_data_stream().then(|| reader.clone());
             let Some(call) = reader.next_call()? else { return Ok(()) };
             let count = {
@@ -158,7 +158,7 @@ impl Execution<'_> {
                 let name = name_of(name);
                 self.manage(TransactionRequest::Save(&name), progress);
             }
-            // To leave a distributed transaction is easy for who is in none.
+            // Leaving a distributed transaction succeeds if the session is in none.
             TransactionAction::Propagate(buffer) if buffer.is_empty() => {
                 let Parts { mut sink, .. } = self.parts(progress);
                 let _ = sink.done(Done { error: false, ..failure() });
@@ -176,7 +176,7 @@ impl Execution<'_> {
         let _ = session.transaction(request, &mut sink);
     }
 
-    /// Loads rows, or says why there are none.
+    /// Loads the rows, or answers with the error of reading them.
     pub(super) fn bulk_load(
         &mut self,
         columns: &[BulkColumn],
@@ -211,14 +211,14 @@ const fn failure() -> Done {
     }
 }
 
-/// Decodes UTF-16LE into a buffer that is used again.
+/// Decodes UTF-16LE into a reused buffer.
 fn decoded<'a>(utf16: &[u8], buffer: &'a mut Vec<u8>) -> &'a str {
     buffer.clear();
     utf16::append_utf8(utf16, buffer);
     std::str::from_utf8(buffer).expect("it has just been encoded")
 }
 
-/// Reads a call's parameters into slots that are used again; returns how many there are.
+/// Reads a call's parameters into reused slots; returns how many there are.
 fn read_parameters(
     reader: &mut RpcReader<'_>,
     slots: &mut Vec<RpcParameter>,
@@ -252,9 +252,9 @@ fn read_parameters(
     }
 }
 
-/// Takes a parameter over into its slot.
+/// Moves a parameter into its slot.
 fn fill(slot: &mut RpcParameter, parameter: tds::RpcParameter<'_>) {
-    // The same call again has the same names: then they are there already.
+    // A repeated call has the same names, which are in the slots already.
     if !utf16::is_ascii_text(&parameter.name, &slot.name) {
         slot.name.clear();
         slot.name.extend(
@@ -273,7 +273,7 @@ fn fill(slot: &mut RpcParameter, parameter: tds::RpcParameter<'_>) {
     }
 }
 
-/// Lets go of values, which may be large; the slots keep the memory of names.
+/// Drops values, which may be large; the slots keep the memory of names.
 fn forget_values(parameters: &mut [RpcParameter]) {
     for parameter in parameters {
         parameter.value = Value::Null;

@@ -1,25 +1,25 @@
-//! `Heads`: what calls seen lately send before the values of their parameters.
+//! `Heads`: a cache of parameter heads, the bytes before parameter values in recent calls.
 //!
-//! One set per worker, by the parameter's place: the connections of a worker mostly call the same
-//! procedures. A head gives way to another only after it has been missed some times in a row, so that two
-//! procedures that are called in turn do not push each other out.
+//! One cache per worker, indexed by the parameter's position: the connections of a worker mostly
+//! call the same procedures. A head is replaced only after several misses in a row, so that two
+//! procedures called alternately do not evict each other.
 
 use engine::session::RpcParameter;
 use tds::ParameterHead;
 use types::Value;
 
-/// Places that have a head.
+/// Parameter positions that have an entry.
 const PLACES_MAX: usize = 32;
-/// Misses in a row after which a place learns another head.
+/// Misses in a row after which an entry is replaced.
 const MISSES_MAX: u8 = 8;
 
-/// The heads of a worker.
+/// The parameter heads of a worker.
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
     known: Vec<Known>,
 }
 
-/// A head, and what it comes to.
+/// A cached head, with its decoded name.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) head: ParameterHead,
@@ -28,13 +28,13 @@ pub(super) struct Known {
 }
 
 impl Heads {
-    /// Returns the head of a place.
+    /// Returns the head at a position.
     #[inline]
     pub(super) fn get(&mut self, place: usize) -> Option<&mut Known> {
         self.known.get_mut(place)
     }
 
-    /// Tells whether a place that does not know the head that comes shall learn it.
+    /// Returns whether a position that has missed should learn the new head.
     pub(super) fn wants(&self, place: usize) -> bool {
         match self.known.get(place) {
             Some(known) => known.misses >= MISSES_MAX,
@@ -42,14 +42,14 @@ impl Heads {
         }
     }
 
-    /// Notes that a place has met another head than the one it knows.
+    /// Counts a miss at a position.
     pub(super) fn miss(&mut self, place: usize) {
         if let Some(known) = self.known.get_mut(place) {
             known.misses = known.misses.saturating_add(1);
         }
     }
 
-    /// Learns the head of a place, and the name that it comes to.
+    /// Stores the head at a position, with its decoded name.
     pub(super) fn learn(&mut self, place: usize, head: ParameterHead, name: &str) {
         let known = Known { head, name: name.to_owned(), misses: 0 };
         match self.known.get_mut(place) {
@@ -60,11 +60,11 @@ impl Heads {
 }
 
 impl Known {
-    /// Fills a slot with what the head says, and with the value behind it.
+    /// Fills a slot from the head, with the value that follows it.
     #[inline]
     pub(super) fn fill(&mut self, slot: &mut RpcParameter, value: Value) {
         self.misses = 0;
-        // Who ran the call before may have taken the name.
+        // The previous call may have replaced the name.
         if slot.name != self.name {
             slot.name.clone_from(&self.name);
         }

@@ -1,5 +1,5 @@
-//! `Link`: the part of a connection that others may touch while its task runs: the socket, and the
-//! flag that cancels the request.
+//! `Link`: the part of a connection that other threads may use while its task runs: the socket, and
+//! the flag that cancels the request.
 
 use engine::session::Traffic;
 use sos::lock::{SpinClass, SpinLock};
@@ -15,23 +15,23 @@ use super::end::End;
 /// The content type of TLS application data.
 const TLS_APPLICATION_DATA: u8 = 23;
 /// Lengths of a TLS record whose content is one bare packet header, by cipher: ChaCha20 in TLS 1.2,
-/// any in TLS 1.3, AES-GCM in TLS 1.2. No request is as short.
+/// any in TLS 1.3, AES-GCM in TLS 1.2. Every request is longer.
 const TLS_ATTENTION_LENGTHS: [usize; 3] = [HEADER_BYTES + 16, HEADER_BYTES + 17, HEADER_BYTES + 24];
 
-/// What a running connection shares with whoever holds its scheduler.
+/// State that a running connection shares with the other threads of its scheduler.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) socket: Socket,
-    /// The session's flag, once there is a session.
+    /// The session's cancel flag, once there is a session.
     cancel: OnceLock<Arc<Cancel>>,
-    /// Held while an attention is looked for, and while one is acknowledged: so that none is seen
-    /// before its acknowledgement and cancels after it.
+    /// Held while an attention is looked for, and while one is acknowledged: otherwise one could be
+    /// seen before its acknowledgement and cancel the next request after it.
     attention: SpinLock<()>,
-    /// Whether the machine wants the connection to end.
+    /// Whether the server wants the connection to end.
     stopping: AtomicBool,
     /// Whether another session has killed this one.
     killed: AtomicBool,
-    /// Receives and sends.
+    /// Counts of receives and sends.
     pub(super) traffic: Arc<Traffic>,
 }
 
@@ -48,24 +48,24 @@ impl Link {
         }
     }
 
-    /// Makes the session's flag known.
+    /// Sets the session's cancel flag.
     pub(super) fn set_cancel(&self, cancel: Arc<Cancel>) {
         let _ = self.cancel.set(cancel);
     }
 
-    /// Returns the session's flag, if there is a session.
+    /// Returns the session's cancel flag, if there is a session.
     pub(super) fn cancel(&self) -> Option<&Cancel> {
         self.cancel.get().map(AsRef::as_ref)
     }
 
-    /// Cancels the request that is about to run: its attention is here already.
+    /// Cancels the request that is about to run: its attention has already arrived.
     pub(super) fn cancel_next(&self) {
         if let Some(cancel) = self.cancel() {
             cancel.set();
         }
     }
 
-    /// Notes that an attention has been read off the socket.
+    /// Records that an attention has been read from the socket.
     pub(super) fn acknowledge(&self) {
         let _guard = self.attention.lock();
         if let Some(cancel) = self.cancel() {
@@ -73,17 +73,17 @@ impl Link {
         }
     }
 
-    /// Tells whether the machine wants the connection to end.
+    /// Returns whether the server wants the connection to end.
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Ends the session for another one's KILL; its request is cancelled by whoever calls.
+    /// Ends the session on behalf of another session's KILL; the caller cancels its request.
     pub(super) fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
     }
 
-    /// Tells why the connection has to end, if it has to.
+    /// Returns why the connection has to end, if it has to.
     pub(super) fn end(&self) -> Option<End> {
         if self.killed.load(Ordering::Relaxed) {
             return Some(End::Killed);
@@ -91,8 +91,8 @@ impl Link {
         self.is_stopping().then_some(End::Stopping)
     }
 
-    /// Tells whether what waits on the socket cancels the request: an attention, or the end of the
-    /// stream. Reads nothing off it.
+    /// Returns whether the bytes waiting on the socket cancel the request: an attention, or the end
+    /// of the stream. Consumes none of them.
     fn asks_to_cancel(&self) -> bool {
         let mut front = [0; 5];
         match self.socket.peek(&mut front) {

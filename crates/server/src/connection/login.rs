@@ -1,8 +1,9 @@
-//! PRELOGIN and LOGIN7: settles how to talk, checks who wants to, and answers what drivers expect.
+//! PRELOGIN and LOGIN7: negotiates version and encryption, authenticates the client, and sends the
+//! answers that drivers expect.
 //!
 //! A successful login is answered with ENVCHANGE 1, INFO 5701, ENVCHANGE 7, ENVCHANGE 2, INFO 5703,
-//! LOGINACK, ENVCHANGE 4, FEATUREEXTACK if a feature is acknowledged, and DONE. Several drivers fail without the
-//! collation.
+//! LOGINACK, ENVCHANGE 4, FEATUREEXTACK if a feature is acknowledged, and DONE. Several drivers
+//! fail without the collation.
 
 use engine::instance::Answer;
 use engine::session::{Admission, ClientInfo, LoginRequest, Session};
@@ -28,20 +29,20 @@ use crate::log;
 use crate::options::Encryption;
 use crate::tls::Mode;
 
-/// The program that LOGINACK names: drivers know no other.
+/// The program name in LOGINACK: drivers accept no other.
 const PROGRAM: &str = "Microsoft SQL Server";
-/// The version that LOGINACK and PRELOGIN tell: drivers gate features on 16, SQL Server 2022.
+/// The version in LOGINACK and PRELOGIN: drivers enable features by it; 16 is SQL Server 2022.
 const PROGRAM_VERSION: [u8; 4] = [16, 0, 0x03, 0xE8];
 /// The error of a failed login.
 const LOGIN_FAILED: i32 = 18456;
-/// INFO: the database has changed.
+/// INFO: the current database has changed.
 const DATABASE_CHANGED: i32 = 5701;
-/// INFO: the language has changed.
+/// INFO: the session's language has changed.
 const LANGUAGE_CHANGED: i32 = 5703;
 /// Severity of INFO messages about the environment.
 const SEVERITY_INFO: u8 = 10;
 
-/// What PRELOGIN has settled. The default is that of a client that sends none.
+/// What PRELOGIN has negotiated. The default is for a client that sends none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Negotiated {
     scope: TlsScope,
@@ -54,28 +55,28 @@ impl Default for Negotiated {
     }
 }
 
-/// A login whose name and password were checked.
+/// A login after the check of name and password.
 struct Checked {
     request: LoginRequest,
-    /// The errors, if it is refused.
+    /// The errors, if the login is refused.
     refused: Option<Vec<Error>>,
     settings: WireSettings,
-    /// Whether it asked for UTF-8, the one feature extension that is acknowledged.
+    /// Whether the client asked for UTF-8, the only feature extension that is acknowledged.
     wants_utf8: bool,
 }
 
-/// A login that is answered later, since others of the same login or client have failed.
+/// A login whose answer is delayed, since others with this login or from this client have failed.
 pub(super) struct Delayed {
-    /// When, on the monotonic clock.
+    /// When to answer, on the monotonic clock.
     pub(super) until_ns: u64,
-    /// Ticks when it came.
+    /// The time of arrival, in ticks.
     since: u64,
-    /// What is answered then.
+    /// The login to answer then.
     login: Option<Checked>,
 }
 
 impl Side {
-    /// Answers PRELOGIN.
+    /// Answers a PRELOGIN message.
     pub(super) fn prelogin(
         &mut self,
         message: Message<'_>,
@@ -117,7 +118,7 @@ impl Side {
         }
     }
 
-    /// Answers LOGIN7.
+    /// Answers a LOGIN7 message.
     pub(super) fn login(&mut self, message: Message<'_>, io: &mut Io) -> Result<(), End> {
         if message.kind != PacketType::Login7 {
             return Err(ProtocolError::UnexpectedMessage(message.kind).into());
@@ -156,7 +157,8 @@ impl Side {
         }
     }
 
-    /// Answers a login whose time has come. No worker has waited for that: the connection's deadline wakes it.
+    /// Answers a delayed login when its time has come. No worker waits in between: the connection's
+    /// deadline wakes the task.
     pub(super) fn answer_if_due(&mut self, io: &mut Io) -> Result<(), End> {
         let Stage::Delayed(delayed) = &mut self.stage else { return Ok(()) };
         if delayed.until_ns > clock::monotonic_ns() {
@@ -212,8 +214,8 @@ impl Side {
         }
     }
 
-    /// Opens the session and tells the client its environment. `wants_utf8` says whether the
-    /// client asked for UTF-8, the one feature extension that is acknowledged.
+    /// Opens the session and sends the client its environment. `wants_utf8` is whether the client
+    /// asked for UTF-8, the only feature extension that is acknowledged.
     fn welcome(
         &mut self,
         session: Session,
@@ -226,7 +228,7 @@ impl Side {
         let database = state.database.to_string();
         let language = state.options.language.clone();
         self.link.set_cancel(Arc::clone(session.cancel()));
-        // The login itself is answered in packets of the size that holds before it.
+        // The login itself is answered in packets of the default size.
         let settings_before = WireSettings { packet_size: PACKET_SIZE_DEFAULT, spid, ..settings };
         let writer = &mut io.writer;
         writer.begin(settings_before);
@@ -259,8 +261,8 @@ impl Side {
         Ok(())
     }
 
-    /// Tells the client that its login is refused. It learns that, and of a database that is not
-    /// there, but not why: the log says more.
+    /// Refuses a login and sends the client the errors. 18456 is sent with state 1, which hides the
+    /// reason; the log has the real state.
     fn refuse(&mut self, errors: &[Error], settings: WireSettings, io: &mut Io) -> Result<(), End> {
         io.writer.begin(WireSettings { packet_size: PACKET_SIZE_DEFAULT, ..settings });
         for error in errors {
@@ -290,10 +292,10 @@ impl Side {
         }
     }
 
-    /// Tells a client why its connection ends, as far as it can still understand.
+    /// Sends a client the reason why its connection ends, if it can still understand it.
     pub(super) fn explain(&mut self, error: &Error, io: &mut Io) {
         let settings = match &self.stage {
-            // It has not said anything that makes sense so far.
+            // The client has sent nothing that can be answered.
             Stage::Opening => return,
             Stage::Prelogin(_) | Stage::Login(_) | Stage::Delayed(_) => WireSettings::default(),
             Stage::Open(open) => open.settings,
@@ -306,12 +308,12 @@ impl Side {
         io.writer.done(failed());
         io.writer.finish();
         self.send_now(io);
-        // What could not be sent must not meet the next connection.
+        // Bytes that could not be sent must not reach the next connection.
         io.writer.discard();
     }
 }
 
-/// Returns the error of a login that asks for what is not supported.
+/// Returns the error for a login that asks for an unsupported feature.
 fn unsupported(login: &Login7) -> Option<Error> {
     if let Some(error) = login.unsupported_authentication() {
         return Some(error.to_error());

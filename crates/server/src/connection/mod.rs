@@ -1,4 +1,4 @@
-//! `Connection`: one client, from its first byte to its last, as a task of the machine.
+//! `Connection`: a client's connection from its first byte to its last, as a task of the scheduler.
 //!
 //! ```text
 //!   Opening ─0x12─► Prelogin ─► [handshake in packets] ─► Login ─► Open ─► requests ..
@@ -7,8 +7,8 @@
 //!                                                           Login ─► Delayed ─► Open: after failed logins
 //! ```
 //!
-//! A task works on what has arrived and returns; a slow client holds no worker. The usual request is
-//! one receive into a buffer of the worker's, and one send out of another.
+//! A task processes what has arrived and returns, so a slow client does not occupy a worker. The
+//! usual request is one receive into a buffer of the worker, and one send from another.
 
 mod channel;
 mod end;
@@ -50,54 +50,57 @@ use login::{Delayed, Negotiated};
 use request::Open;
 use scratch::{Io, RECEIVE_BYTES, Scratch};
 
-/// Bytes that count as progress of a message: a client that sends less in the time allowed is slow.
+/// Bytes that count as progress within a message: a client that sends fewer in the time allowed is
+/// too slow.
 const PROGRESS_BYTES: usize = 4 * 1024;
 
-/// Bytes of a message that are kept even if memory is short, so that small requests can help.
+/// Bytes of a message that are kept even if memory is short, so that small requests, which may free
+/// memory, still work.
 const MESSAGE_BYTES_AFFORDED: usize = 1 << 20;
 
-/// One client's connection. Aligned, because the next one in memory belongs to another scheduler.
+/// One client's connection. Aligned to cache lines, because its neighbour in memory belongs to
+/// another scheduler.
 #[repr(align(128))]
 pub(crate) struct Connection {
-    /// Puts messages together. Apart from the rest, since a message borrows from it.
+    /// Assembles messages. Separate from the rest, since a message borrows from it.
     reader: MessageReader,
     side: Side,
-    /// When the step in progress must be complete, in monotonic nanoseconds.
+    /// When the current step must be complete, in monotonic nanoseconds.
     deadline_ns: Option<u64>,
-    /// Bytes of the message in progress since the deadline was set.
+    /// Bytes of the current message since the deadline was set.
     progress_bytes: usize,
 }
 
-/// All of a connection but its reader.
+/// The parts of a connection other than its reader.
 struct Side {
     shared: Arc<Shared>,
     link: Arc<Link>,
     channel: Channel,
     stage: Stage,
-    /// Why the message in progress is skipped.
+    /// Why the current message is skipped; `None` if it is not.
     refused: Option<Error>,
     client: SocketAddr,
     local: SocketAddr,
-    /// Keeps the connection counted.
+    /// The connection's place in the count of connections.
     _seat: Seat,
 }
 
-/// How far a connection has come.
+/// The stage of a connection.
 enum Stage {
-    /// Nothing has arrived.
+    /// No byte has arrived.
     Opening,
-    /// PRELOGIN comes next.
+    /// A PRELOGIN message is expected.
     Prelogin(Origin),
-    /// LOGIN7 comes next.
+    /// A LOGIN7 message is expected.
     Login(Negotiated),
-    /// LOGIN7 has come, and its answer is due later.
+    /// LOGIN7 has arrived; its answer is delayed after failed logins.
     Delayed(Box<Delayed>),
-    /// Requests come.
+    /// Logged in: requests are expected.
     Open(Box<Open>),
 }
 
 impl Connection {
-    /// Makes the task of a connection just accepted.
+    /// Makes the task of a newly accepted connection.
     pub(crate) fn adopt(
         shared: &Arc<Shared>,
         seat: Seat,
@@ -124,20 +127,22 @@ impl Connection {
         Ok(sos::sched::Connection { task: Box::new(task), interrupt })
     }
 
-    /// Reads what has arrived and works on it.
+    /// Reads and processes what has arrived.
     fn receive(&mut self, scratch: &mut Scratch) -> Result<(), End> {
         loop {
             let (count, room) = self.receive_once(scratch)?;
             self.side.end_between_requests()?;
             self.refuse_if_too_long();
-            // Less than there was room for: nothing more is there, and arrivals will be reported.
+            // Fewer bytes than there was room for: nothing more is there, and new bytes cause an
+            // event.
             if count < room {
                 return Ok(());
             }
         }
     }
 
-    /// Drops a long message on its way in if memory is short; it is answered with 701 at its end.
+    /// Skips a long message while it arrives if memory is short; it is answered with error 701 at
+    /// its end.
     fn refuse_if_too_long(&mut self) {
         let is_long = self.reader.held_bytes() > MESSAGE_BYTES_AFFORDED;
         if is_long && memory::check().is_err() {
@@ -146,7 +151,8 @@ impl Connection {
         }
     }
 
-    /// Reads once and works on it; returns how much was read, and what there was room for.
+    /// Reads once and processes the bytes; returns how many were read, and how many there was room
+    /// for.
     fn receive_once(&mut self, scratch: &mut Scratch) -> Result<(usize, usize), End> {
         let is_plain = self.side.channel.is_plain();
         if is_plain && let Some(spare) = self.reader.spare() {
@@ -165,7 +171,7 @@ impl Connection {
             }
             return Ok((count, room));
         }
-        // Taken out, so that the rest of the scratch can be lent while it is worked on.
+        // Taken out, so that the rest of the scratch can be borrowed.
         let mut buffer = std::mem::take(&mut scratch.received);
         let result = self.side.link.socket.recv(&mut buffer);
         self.side.label_work();
@@ -181,7 +187,7 @@ impl Connection {
         outcome.map(|count| (count, RECEIVE_BYTES))
     }
 
-    /// Works on received bytes.
+    /// Processes bytes that have been received.
     fn take_in(&mut self, mut bytes: &[u8], scratch: &mut Scratch) -> Result<(), End> {
         self.progress_bytes += bytes.len();
         if matches!(self.side.stage, Stage::Opening) {
@@ -202,7 +208,7 @@ impl Connection {
         outcome
     }
 
-    /// Works on packets up to the end of `bytes`.
+    /// Processes packets up to the end of `bytes`.
     fn packets(&mut self, mut bytes: &[u8], io: &mut Io) -> Result<(), End> {
         while !bytes.is_empty() {
             let used = self.packet(bytes, io)?;
@@ -211,7 +217,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Works on at most one message from the front of `bytes`; returns how many it used.
+    /// Processes at most one message from the front of `bytes`; returns the number of bytes used.
     fn packet(&mut self, bytes: &[u8], io: &mut Io) -> Result<usize, End> {
         let (used, step) = self.reader.feed(bytes)?;
         let next = bytes.get(used).copied();
@@ -220,10 +226,10 @@ impl Connection {
         Ok(used)
     }
 
-    /// Sets the time limit of what comes next: a message that has begun has to end.
+    /// Sets the deadline for what comes next: a message that has begun must end in time.
     fn set_deadline(&mut self) {
         if !matches!(self.side.stage, Stage::Open(_)) {
-            return; // The limit of the login as a whole, set at the start.
+            return; // The deadline of the whole login, set at the start.
         }
         if !self.reader.is_mid_message() {
             self.reader.set_message_bytes_max(self.side.shared.limits.message_bytes_max);
@@ -241,13 +247,13 @@ impl Connection {
         self.deadline_ns.is_some_and(|deadline_ns| deadline_ns <= clock::monotonic_ns())
     }
 
-    /// Names the limit that has been passed.
+    /// Returns the name of the limit that was exceeded.
     fn limit(&self) -> &'static str {
         if matches!(self.side.stage, Stage::Open(_)) { "packet timeout" } else { "login timeout" }
     }
 }
 
-/// Reads the result of a receive: `None` if nothing was there.
+/// Converts the result of a receive: `None` if nothing was there.
 fn received(result: io::Result<usize>) -> Result<Option<usize>, End> {
     match result {
         Ok(0) => Err(End::Closed),
@@ -307,15 +313,15 @@ impl Task for Connection {
 }
 
 impl Side {
-    /// Says what comes after a receive where it is not the reading of a request, which every receive is
-    /// taken for.
+    /// Labels the work after a receive as login work before the login is over; every receive begins
+    /// with the label for reading a request.
     fn label_work(&self) {
         if !matches!(self.stage, Stage::Open(_)) {
             ledger::label(Label::Login);
         }
     }
 
-    /// Looks at the first byte of all.
+    /// Examines the connection's first byte.
     fn open(&mut self, first_byte: u8) -> Result<(), End> {
         let encryption = self.shared.encryption;
         let is_strict_only = encryption == Encryption::Strict;
@@ -345,19 +351,19 @@ impl Side {
         }
     }
 
-    /// Lets TLS open received bytes, and answers what belongs to its handshake.
+    /// Decrypts received bytes, and sends what the handshake requires.
     fn open_tls(&mut self, bytes: &[u8], opened: &mut Vec<u8>, io: &mut Io) -> Result<(), End> {
         let mut reply = std::mem::take(&mut io.sealed);
         reply.clear();
         let result = self.channel.open(bytes, opened, &mut reply);
         let sent = self.output(&mut Vec::new()).send_raw(&reply);
         io.sealed = reply;
-        // What TLS found wrong counts, even if the alert that says so cannot be sent.
+        // The TLS error counts, even if its alert cannot be sent.
         result.and(sent)
     }
 
-    /// Works on what the packets so far amount to. `next_byte` is the first one behind it, if it has
-    /// arrived already.
+    /// Processes the result of feeding packets. `next_byte` is the first byte behind them, if it
+    /// has arrived.
     fn take(&mut self, step: Step<'_>, next_byte: Option<u8>, io: &mut Io) -> Result<(), End> {
         match (&mut self.stage, step) {
             (_, Step::NeedMore) => Ok(()),
@@ -373,22 +379,23 @@ impl Side {
         }
     }
 
-    /// Lets others KILL the session and ask it to let go of something, once it is logged in.
+    /// Lets other sessions KILL this one, and make it drop cached references to objects that the
+    /// catalog no longer has, once it is logged in.
     fn let_nudge(&self, waker: &TaskWaker) {
         let Stage::Open(open) = &self.stage else { return };
         let (link, waker) = (Arc::clone(&self.link), waker.clone());
         open.session.on_nudge(Arc::new(move |nudge| {
             match nudge {
                 Nudge::End => link.kill(),
-                // Whoever is woken does.
+                // The task does that whenever it is woken.
                 Nudge::LetGo => (),
             }
             waker.wake();
         }));
     }
 
-    /// Fails if the connection has to end. No answer is due here: the client would take an error for
-    /// the answer to its next request.
+    /// Fails if the connection has to end. No error is sent: the client would take it for the
+    /// answer to its next request.
     fn end_between_requests(&self) -> Result<(), End> {
         match self.link.end() {
             None => Ok(()),
@@ -406,7 +413,8 @@ impl Side {
         }
     }
 
-    /// Ends the connection: tells the client why, if that makes sense, and the log.
+    /// Ends the connection, and reports the reason to the log and, if it can still receive, to the
+    /// client.
     fn end(&mut self, end: &End, io: &mut Io) {
         io.writer.discard();
         match end {
@@ -429,13 +437,13 @@ impl Side {
         }
         let mut last = Vec::new();
         self.channel.close(&mut last);
-        // Best effort: the client may have gone, and nobody waits for it here.
+        // Best effort: the client may have closed the connection, and this does not wait.
         let _ = self.link.socket.send(&last);
         self.drop_session();
     }
 }
 
-/// Returns the type of the message that a step belongs to.
+/// Returns the type of the message to which a step belongs.
 fn kind_of(step: &Step<'_>) -> tds::PacketType {
     match step {
         Step::Message(message) => message.kind,

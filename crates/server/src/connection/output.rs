@@ -1,4 +1,4 @@
-//! `Output`: takes packets to the client, through TLS if there is TLS, waiting for a slow one.
+//! `Output`: sends packets to the client, through TLS if it is in use, and waits for a slow client.
 
 use std::io::{self, IoSlice};
 use std::time::Duration;
@@ -13,16 +13,16 @@ use super::channel::Channel;
 use super::end::End;
 use super::link::Link;
 
-/// Pieces handed to the kernel at once.
+/// Most slices passed to the kernel at once.
 const PIECES_MAX: usize = 16;
 
-/// The way out of a connection.
+/// The sending side of a connection.
 pub(crate) struct Output<'a> {
     pub(super) link: &'a Link,
     pub(super) channel: &'a mut Channel,
-    /// Where TLS puts records.
+    /// Buffer for TLS records.
     pub(super) sealed: &'a mut Vec<u8>,
-    /// How long a client may take nothing.
+    /// Longest time that a client may read nothing.
     pub(super) send_timeout: Duration,
 }
 
@@ -48,7 +48,7 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Sends pieces through TLS; returns how many bytes they were.
+    /// Sends slices through TLS; returns their length in bytes.
     fn send_sealed(&mut self, pieces: &[IoSlice<'_>]) -> Result<usize, End> {
         self.sealed.clear();
         for piece in pieces {
@@ -60,7 +60,7 @@ impl Output<'_> {
         sent.map(|()| pieces.iter().map(|piece| piece.len()).sum())
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes without TLS.
     pub(crate) fn send_raw(&mut self, mut bytes: &[u8]) -> Result<(), End> {
         while !bytes.is_empty() {
             let sent = self.patiently(|link| link.socket.send(bytes))?;
@@ -69,7 +69,7 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Sends what the kernel takes, waiting until it takes something.
+    /// Sends as much as the kernel accepts, waiting until it accepts something.
     fn patiently(&self, send: impl Fn(&Link) -> io::Result<usize>) -> Result<usize, End> {
         loop {
             match send(self.link) {
@@ -85,8 +85,8 @@ impl Output<'_> {
         }
     }
 
-    /// Waits until the client has taken something. An attention does not end the wait: the client
-    /// reads on until it is acknowledged. A stop does.
+    /// Waits until the client has read something. An attention does not end the wait, because the
+    /// client reads on until it is acknowledged; a stop does.
     #[cold]
     fn wait(&self) -> Result<(), End> {
         let cancel = self.link.cancel().filter(|cancel| !cancel.is_set());

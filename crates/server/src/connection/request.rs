@@ -1,7 +1,7 @@
-//! The request pump: from a message to the session's verbs, and what comes back to packets.
+//! The request pump: passes a message to the session, and its results to packets.
 //!
-//! Every request ends in one response with a final DONE, whatever happens: a mistake in its bytes, an
-//! attention, even a panic, which ends the session and nothing else.
+//! Every request is answered by one response with a final DONE: for malformed bytes, for an
+//! attention, and for a panic, which ends the session and nothing else.
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -22,25 +22,25 @@ use super::scratch::Io;
 use super::{Side, Stage};
 use crate::sink::{self, Progress, Tokens};
 
-/// A logged-in connection.
+/// A logged-in connection: session and settings.
 pub(super) struct Open {
     pub(super) session: Session,
     pub(super) settings: WireSettings,
-    /// The bulk load that is arriving.
+    /// The bulk load whose rows are arriving.
     bulk: Option<Box<Bulk>>,
-    /// What the session spends and waits for; lent to the ledger while a request runs.
+    /// The session's accounts of time and waits; lent to the ledger while a request runs.
     books: Option<Arc<SessionBooks>>,
 }
 
-/// A bulk load on its way in.
+/// A bulk load in progress.
 struct Bulk {
     reader: BulkReader,
     rows: Vec<Vec<Value>>,
-    /// Why its rows are no longer kept.
+    /// Why further rows are not kept; `None` while they are.
     error: Option<Error>,
 }
 
-/// How a request went, before its response is complete.
+/// The outcome of a request before its response is complete.
 type Outcome = Result<(), ProtocolError>;
 
 impl Open {
@@ -60,7 +60,7 @@ impl Open {
 }
 
 impl Side {
-    /// Works on what a logged-in client has sent.
+    /// Processes a message of a logged-in client.
     pub(super) fn request(
         &mut self,
         step: Step<'_>,
@@ -95,7 +95,7 @@ impl Side {
         }
     }
 
-    /// Runs a request.
+    /// Runs a request that arrived whole.
     fn run(&mut self, message: Message<'_>, io: &mut Io) -> Result<(), End> {
         self.contained(io, |execution, progress| {
             if let Some(reset) = reset_of(message.reset) {
@@ -110,7 +110,7 @@ impl Side {
         })
     }
 
-    /// Takes up a part of a bulk load; runs it with the last.
+    /// Takes a part of a bulk load; runs the load with the last part.
     fn bulk_part(&mut self, body: Cursor<'_>, last: bool, io: &mut Io) -> Result<(), End> {
         let Stage::Open(open) = &mut self.stage else { return Ok(()) };
         let version = open.settings.version;
@@ -135,7 +135,7 @@ impl Side {
         }
     }
 
-    /// Answers a message that its sender took back half-way, or that was too long for the memory.
+    /// Answers a message that its sender cancelled, or that was too long for the memory.
     fn answer_taken_back(&mut self, io: &mut Io) -> Result<(), End> {
         self.begin(io);
         if let Some(error) = self.refused.take() {
@@ -152,15 +152,17 @@ impl Side {
         }
     }
 
-    /// Runs `work` and completes its response, a panic included; from the end of the receive to the
-    /// end of the send it is a request to the ledger and to the session's statistics.
+    /// Runs `work` and completes its response, even after a panic. The ledger and the session's
+    /// statistics count everything from the end of the receive to the end of the send as one
+    /// request.
     fn contained(
         &mut self,
         io: &mut Io,
         work: impl FnOnce(&mut Execution<'_>, &mut Progress) -> Outcome,
     ) -> Result<(), End> {
         let Stage::Open(open) = &mut self.stage else { return Ok(()) };
-        // Moved out and back, not counted up: that would be a write of each request's.
+        // Moved out and back instead of cloned: a reference count would be a write for each
+        // request.
         let books = open.books.take();
         let answered = ledger::request(books.as_deref(), || {
             self.session().map(Session::begin_message);
@@ -199,7 +201,8 @@ impl Side {
             shared: &self.shared,
             client: self.client,
         };
-        // Whatever a panic leaves half done is thrown away below: session, response, connection.
+        // Everything that a panic leaves incomplete is dropped below: session, response,
+        // connection.
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(&mut execution, &mut progress)));
         match outcome {
             Ok(outcome) => self.complete(outcome, progress, io),
@@ -210,7 +213,7 @@ impl Side {
         }
     }
 
-    /// Ends a response.
+    /// Completes a response and sends it.
     fn complete(&mut self, outcome: Outcome, progress: Progress, io: &mut Io) -> Result<(), End> {
         ledger::label(Label::Encode);
         if let Some(end) = progress.end {
@@ -225,7 +228,7 @@ impl Side {
             io.writer.done(failed());
         }
         io.writer.finish();
-        // Before the send: a client that has its whole answer is told nothing more.
+        // Before the send: a client that has its whole answer gets nothing more.
         let end = self.link.end();
         self.send(io)?;
         if let Some(end) = end {
@@ -237,7 +240,7 @@ impl Side {
         }
     }
 
-    /// Tells the client that its request panicked, if the response can still say so.
+    /// Sends the client the error of a request that panicked, if the response can still hold it.
     fn complete_after_panic(&mut self, progress: &Progress, io: &mut Io) {
         if progress.end.is_some() {
             return;
@@ -264,15 +267,15 @@ impl Side {
         output.send(writer)
     }
 
-    /// Sends the last words of a connection that ends: the usual way, but a failure does not matter.
+    /// Sends the final response of a connection that ends; a failure does not matter.
     pub(super) fn send_now(&mut self, io: &mut Io) {
         let _ = self.send(io);
     }
 
-    /// Drops the session now, so that a panic on the way stays here too.
+    /// Drops the session now, so that a panic in its drop is contained too.
     pub(super) fn drop_session(&mut self) {
         if let Stage::Open(open) = std::mem::replace(&mut self.stage, Stage::Opening) {
-            // A session that panics while it is dropped has said so on stderr; nothing is left of it.
+            // A panic in the drop has been reported on stderr; nothing is left of the session.
             let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(open)));
         }
     }
@@ -283,8 +286,8 @@ impl Bulk {
         Self { reader: BulkReader::new(version), rows: Vec::new(), error: None }
     }
 
-    /// Decodes the rows that are complete with this part. What is behind an error is not looked at: the message goes on
-    /// to its end, and the answer is the error.
+    /// Decodes the rows that are complete with this part. After an error the rest is skipped: the
+    /// message goes on to its end, and the answer is the error.
     fn take(&mut self, body: Cursor<'_>, last: bool) {
         if self.error.is_some() {
             return;

@@ -1,8 +1,8 @@
 //! `Scratch`: the buffers that a request needs while it runs, one set per worker thread.
 //!
-//! A connection has none of its own, so that an idle one costs little and a running one finds them
-//! warm in the cache. A task takes the set when it is run and puts it back afterwards; one that waits
-//! keeps it meanwhile, since the scheduler goes on with another thread.
+//! Connections have no buffers, so that an idle one costs little and a running one finds the
+//! buffers warm in the cache. A task takes the set when it runs and puts it back afterwards; a task
+//! that waits keeps it, since the scheduler continues with another thread.
 
 use std::cell::Cell;
 
@@ -12,11 +12,11 @@ use tds::ResponseWriter;
 use super::heads::Heads;
 use super::shapes::Shapes;
 
-/// Bytes read off a socket at once.
+/// Bytes read from a socket at once.
 pub(super) const RECEIVE_BYTES: usize = 32 * 1024;
-/// The largest buffer that a worker keeps from one request to the next, in bytes.
+/// The largest buffer that a worker keeps between requests, in bytes.
 const KEPT_BYTES_MAX: usize = 128 * 1024;
-/// The most parameters that a worker keeps room for.
+/// The most parameter slots that a worker keeps.
 const KEPT_PARAMETERS_MAX: usize = 256;
 
 thread_local! {
@@ -25,35 +25,35 @@ thread_local! {
 
 /// Buffers of a running task.
 pub(super) struct Scratch {
-    /// What has been received. Taken out while it is worked on.
+    /// Received bytes. Taken out while they are processed.
     pub(super) received: Box<[u8]>,
-    /// What TLS made of it.
+    /// The plain text after TLS.
     pub(super) opened: Vec<u8>,
-    /// What else a request needs.
+    /// The other buffers of a request.
     pub(super) io: Io,
 }
 
 /// The buffers of a request.
 #[derive(Default)]
 pub(super) struct Io {
-    /// The response.
+    /// Encodes the response into packets.
     pub(super) writer: ResponseWriter,
-    /// The response after TLS, or parts of a handshake.
+    /// The response encrypted by TLS, or handshake messages.
     pub(super) sealed: Vec<u8>,
     /// SQL text or a procedure's name, UTF-8.
     pub(super) text: Vec<u8>,
-    /// Parameters of a call; those behind the call's count keep their memory.
+    /// Parameters of a call; slots behind the call's count keep their memory.
     pub(super) parameters: Vec<RpcParameter>,
-    /// Their names as sent.
+    /// The parameters' names, as sent.
     pub(super) names: Names,
-    /// How calls seen lately send their parameters.
+    /// Cache of parameter heads.
     pub(super) heads: Heads,
-    /// Encoded metadata of results seen lately.
+    /// Cache of encoded COLMETADATA.
     pub(super) shapes: Shapes,
 }
 
 impl Scratch {
-    /// Takes the thread's set, or makes one.
+    /// Takes the thread's set, or makes a new one.
     pub(crate) fn take() -> Box<Self> {
         SCRATCH.take().unwrap_or_else(|| {
             Box::new(Self {
@@ -64,7 +64,7 @@ impl Scratch {
         })
     }
 
-    /// Puts the set back for the thread's next task, without what is too large to keep.
+    /// Puts the set back for the thread's next task, dropping buffers that are too large to keep.
     pub(crate) fn put_back(mut self: Box<Self>) {
         if self.received.len() != RECEIVE_BYTES {
             return;
@@ -85,7 +85,8 @@ fn shrink(buffer: &mut Vec<u8>) {
     }
 }
 
-/// The names of a call's parameters, UTF-16LE, one behind the other, and which of them call a decimal `numeric`.
+/// The names of a call's parameters, UTF-16LE, in one buffer, and which of the parameters were sent
+/// as `numeric`.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     bytes: Vec<u8>,
@@ -93,7 +94,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Forgets all names.
+    /// Removes all names; keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -112,7 +113,7 @@ impl Names {
         &self.bytes[start..end]
     }
 
-    /// Tells whether the parameter at a 0-based place was sent as `numeric`.
+    /// Returns whether the parameter at a 0-based place was sent as `numeric`.
     pub(crate) fn is_numeric(&self, ordinal: usize) -> bool {
         self.ends.get(ordinal).is_some_and(|&(_, numeric)| numeric)
     }

@@ -1,19 +1,20 @@
-//! `Shapes`: encoded COLMETADATA of the results seen lately, so that a cached plan encodes none.
+//! `Shapes`: a cache of encoded COLMETADATA, so that a cached plan encodes none.
 //!
-//! Direct-mapped by the shape's id, per worker: no lock, no shared write, and connections that run
-//! the same statements share it.
+//! Direct-mapped by the result shape's id, one per worker: no lock, no shared write, and
+//! connections that run the same statements share the entries.
 
 use std::rc::Rc;
 
 use engine::sink::{ColumnInfo, ResultShape};
 use tds::{Column, ColumnFlags, Columns, TdsVersion};
 
-/// Places; a power of two.
+/// Number of entries; a power of two.
 const PLACES: usize = 64;
-/// The widest result that is kept, in columns: metadata of wider ones is large and rarely used again.
+/// Results with more columns than this are not cached: their metadata is large and rarely used
+/// again.
 const COLUMNS_MAX: usize = 256;
 
-/// Encoded metadata by shape.
+/// Encoded metadata by result shape.
 pub(crate) struct Shapes {
     places: Vec<Option<(u64, Rc<Columns>)>>,
 }
@@ -25,7 +26,7 @@ impl Default for Shapes {
 }
 
 impl Shapes {
-    /// Returns the metadata of a shape for a version, encoded now or before.
+    /// Returns the metadata of a shape for a version, from the cache or newly encoded.
     pub(crate) fn get(&mut self, shape: &ResultShape, version: TdsVersion) -> Rc<Columns> {
         let place = usize::try_from(shape.id % (PLACES as u64)).unwrap_or(0);
         if let Some((id, columns)) = &self.places[place]

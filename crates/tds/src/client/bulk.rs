@@ -1,4 +1,4 @@
-//! A bulk load, written: the message that follows the batch `INSERT BULK` ([MS-TDS] 2.2.6.1).
+//! Encodes a bulk load: the message that follows the batch `INSERT BULK` ([MS-TDS] 2.2.6.1).
 
 use types::Value;
 
@@ -7,10 +7,10 @@ use crate::packet::{HEADER_BYTES, PacketType};
 use crate::response::{Column, Columns, token};
 use crate::wire_type::Place;
 
-/// DONE without status, command and count.
+/// The fields of a DONE, all 0: status, command and count.
 const DONE_FIELDS: [u8; 12] = [0; 12];
 
-/// Puts a bulk load together.
+/// Builds the message of a bulk load.
 #[derive(Clone, Debug)]
 pub struct BulkBuilder {
     settings: ClientSettings,
@@ -29,7 +29,7 @@ impl BulkBuilder {
     /// Adds a row.
     ///
     /// # Panics
-    /// If it has not a value for each column.
+    /// If the number of values differs from the number of columns.
     pub fn row(&mut self, values: &[Value]) {
         let wires = self.columns.wire();
         assert_eq!(values.len(), wires.len(), "a row has a value for each column");

@@ -1,4 +1,4 @@
-//! LOGIN7, written ([MS-TDS] 2.2.6.4).
+//! Encodes LOGIN7 ([MS-TDS] 2.2.6.4).
 
 use crate::client::request::put_packets;
 use crate::login7::{Feature, Login7, feature};
@@ -6,18 +6,18 @@ use crate::packet::{PACKET_SIZE_DEFAULT, PacketType};
 use crate::utf16;
 use crate::version::TdsVersion;
 
-/// The bytes of the fixed part, before and from 7.2.
+/// The length of the fixed part, before 7.2 and from 7.2 on.
 const FIXED_BYTES_OLD: usize = 86;
 const FIXED_BYTES: usize = 94;
 
-/// Returns the packets of a login. The flag that announces feature extensions is set as needed.
+/// Returns the packets of a login. Sets the flag for feature extensions if there are any.
 pub fn login(login: &Login7) -> Vec<u8> {
     let mut target = Vec::new();
     put_packets(&mut target, PacketType::Login7, &payload(login), PACKET_SIZE_DEFAULT);
     target
 }
 
-/// The variable part: offsets and lengths on one hand, bytes on the other.
+/// The variable part: offsets and lengths, and the bytes that they refer to.
 struct Texts {
     table: Vec<u8>,
     data: Vec<u8>,
@@ -105,7 +105,7 @@ fn put_features(data: &mut Vec<u8>, features: &[Feature]) {
     data.push(feature::TERMINATOR);
 }
 
-/// Hides a password: XOR 0xA5 upon each byte with its halves swapped.
+/// Obfuscates a password: swaps the nibbles of each byte, then XOR 0xA5.
 fn hide_password(clear: &str) -> Vec<u8> {
     let mut bytes = utf16::from_str(clear);
     for byte in &mut bytes {

@@ -1,8 +1,9 @@
-//! A small client: requests to bytes, responses to tokens. No sockets.
+//! A small client: encodes requests and decodes responses. No sockets.
 //!
-//! Made for tests and for generating load, where a request is encoded once and sent many times and a
-//! response is only looked at for its end. Responses are put together by [`crate::MessageReader`],
-//! decoded by [`TokenReader`], read while they come by [`TokenStream`], or skimmed by [`DoneScanner`].
+//! Made for tests and load generators, where a request is encoded once and sent many times, and of
+//! a response often only the end matters. [`crate::MessageReader`] assembles responses;
+//! [`TokenReader`] decodes a whole one, [`TokenStream`] one that is still arriving, and
+//! [`DoneScanner`] finds its end only.
 
 pub mod bulk;
 pub mod login;

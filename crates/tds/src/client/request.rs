@@ -1,4 +1,4 @@
-//! Requests, written: batches, procedure calls, transactions, attention.
+//! Encodes requests: batches, procedure calls, transactions, attention.
 
 use types::{ColumnType, Value};
 
@@ -17,14 +17,14 @@ use crate::wire_type::{Place, WireType};
 const HEADERS_BYTES: u32 = 22;
 const TRANSACTION_DESCRIPTOR_BYTES: u32 = 18;
 
-/// What a client has settled with its server.
+/// The settings that a client has negotiated with its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// The version spoken.
+    /// The TDS version in use.
     pub version: TdsVersion,
     /// The packet size in bytes, with header.
     pub packet_size: u16,
-    /// The transaction the connection is in, 0 for none.
+    /// The transaction that the connection is in; 0 for none.
     pub transaction: u64,
 }
 
@@ -52,13 +52,13 @@ pub fn batch(text: &str, settings: ClientSettings) -> Vec<u8> {
     target
 }
 
-/// Returns the packet that stops what is running.
+/// Returns the packet that cancels the running request.
 pub fn attention() -> [u8; HEADER_BYTES] {
     let (kind, status) = (PacketType::Attention, Status::END_OF_MESSAGE);
     PacketHeader { kind, status, length: 8, spid: 0, id: 1 }.to_bytes()
 }
 
-/// Sets what an encoded request asks to reset first.
+/// Sets the reset that an encoded request asks for.
 pub const fn set_reset(packets: &mut [u8], reset: Reset) {
     let bits = match reset {
         Reset::No => 0,
@@ -154,7 +154,7 @@ pub(crate) fn put_packets(
     }
 }
 
-/// Puts procedure calls together, several in a message if wanted.
+/// Builds a message of one or more procedure calls.
 #[derive(Clone, Debug)]
 pub struct RpcBuilder {
     settings: ClientSettings,
@@ -163,7 +163,7 @@ pub struct RpcBuilder {
 }
 
 impl RpcBuilder {
-    /// Begins a message.
+    /// Begins a message without calls.
     pub fn new(settings: ClientSettings) -> Self {
         let mut payload = Vec::with_capacity(128);
         put_headers(&mut payload, settings);
@@ -215,14 +215,15 @@ impl RpcBuilder {
         self.parameter(name, 1, column_type, value)
     }
 
-    /// Adds a parameter that is left to the procedure's default.
+    /// Adds a parameter that takes the procedure's default.
     #[must_use]
     pub fn default_value(self, name: &str, column_type: ColumnType) -> Self {
         self.parameter(name, 2, column_type, &Value::Null)
     }
 
-    /// Adds a table-valued parameter ([MS-TDS] 2.2.5.5.5): the schema and name of its type, which may be empty; its
-    /// columns, each with what says that it is left to its default; its rows, without those columns.
+    /// Adds a table-valued parameter ([MS-TDS] 2.2.5.5.5): schema and name of its type, which may
+    /// be empty; its columns, each with a flag for taking its default; its rows, without the
+    /// defaulted columns.
     #[must_use]
     pub fn table(
         mut self,

@@ -1,29 +1,29 @@
 //! `DoneScanner`: finds the end of a response without decoding it.
 //!
-//! Every response ends with a DONE token, which has a fixed size; so the end of message in a packet
-//! header and the last 13 bytes say all that a load generator wants to know.
+//! Every response ends with a DONE token, which has a fixed size; so the end-of-message bit in a
+//! packet header and the last 13 bytes are all that a load generator needs.
 
 use crate::error::{ProtocolError, Result};
 use crate::packet::{HEADER_BYTES, PacketHeader, PacketType, Status};
 use crate::response::{DoneStatus, token};
 use crate::version::TdsVersion;
 
-/// The bytes of a DONE token from 7.2 on, and before.
+/// The length of a DONE token from 7.2 on, and before.
 const DONE_BYTES: usize = 13;
 const DONE_BYTES_OLD: usize = 9;
 
-/// How a response ended.
+/// The last DONE of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FinalDone {
     /// Status bits of the last DONE.
     pub status: DoneStatus,
-    /// Its row count.
+    /// The row count of the last DONE.
     pub row_count: u64,
-    /// The response's bytes, with headers.
+    /// The length of the response in bytes, with headers.
     pub bytes: u64,
 }
 
-/// Skims responses for their end.
+/// Finds the end of responses.
 #[derive(Clone, Debug)]
 pub struct DoneScanner {
     done_bytes: usize,
@@ -50,8 +50,8 @@ impl DoneScanner {
         }
     }
 
-    /// Takes up received bytes; returns how many were used, and the end of the response if it is
-    /// among them.
+    /// Takes received bytes. Returns how many were used, and the end of the response if it is among
+    /// them.
     pub fn feed(&mut self, input: &[u8]) -> Result<(usize, Option<FinalDone>)> {
         let mut rest = input;
         loop {

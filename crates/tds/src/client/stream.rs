@@ -1,5 +1,5 @@
-//! `TokenStream`: the tokens of a response while it is still coming, so that a long result need not fit
-//! into memory.
+//! `TokenStream`: decodes the tokens of a response while it is still arriving, so that a long
+//! result need not fit into memory.
 
 use super::token::{Token, TokenReader};
 use crate::cursor::Cursor;
@@ -8,24 +8,24 @@ use crate::packet::{HEADER_BYTES, PacketHeader, PacketType, Status};
 use crate::version::TdsVersion;
 use crate::wire_type::WireType;
 
-/// Payload above which a token that is not whole is looked at again only when a quarter has been added: else
-/// a value of many megabytes would be read from its start with each packet.
+/// Length of payload above which an incomplete token is tried again only when a quarter has been
+/// added: otherwise a value of many megabytes would be read from its start with each packet.
 const EAGER_BYTES: usize = 1 << 20;
 
-/// Takes packets as they come and gives out tokens as soon as they are whole.
+/// Takes packets as they arrive and returns tokens as soon as they are complete.
 #[derive(Clone, Debug)]
 pub struct TokenStream {
     version: TdsVersion,
-    /// The columns of the result under way.
+    /// The columns of the current result.
     columns: Vec<WireType>,
-    /// The header under way, and the payload bytes that its packet still has.
+    /// The header in progress, and the payload bytes of its packet that have not arrived.
     header: Vec<u8>,
     packet_left: usize,
     is_last: bool,
-    /// Payload, of which tokens up to `read` are done with.
+    /// Payload; tokens before `read` have been returned.
     payload: Vec<u8>,
     read: usize,
-    /// The least payload with which the next token may be whole.
+    /// The least payload that may hold the whole next token.
     wanted: usize,
 }
 
@@ -44,10 +44,10 @@ impl TokenStream {
         }
     }
 
-    /// Takes up received bytes: packets of one response, cut anywhere.
+    /// Takes received bytes: packets of one response, in any pieces.
     ///
     /// # Errors
-    /// When they are no packets of a response.
+    /// If they are not packets of a response.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<()> {
         self.payload.drain(..self.read);
         self.read = 0;
@@ -75,7 +75,7 @@ impl TokenStream {
         Ok(())
     }
 
-    /// Tells whether all of the response has been fed.
+    /// Returns whether all of the response has been fed.
     pub const fn is_complete(&self) -> bool {
         self.is_last && self.packet_left == 0
     }
@@ -83,7 +83,7 @@ impl TokenStream {
     /// Reads the next token; `None` until more is fed, or at the end of the response.
     ///
     /// # Errors
-    /// When what has come is no token, or the response ends in the midst of one.
+    /// If the bytes are no token, or the response ends in the middle of one.
     pub fn next_token(&mut self) -> Result<Option<Token>> {
         let rest = &self.payload[self.read..];
         if rest.is_empty() || rest.len() < self.wanted && !self.is_complete() {
@@ -93,7 +93,7 @@ impl TokenStream {
         let mut reader = TokenReader::resume(Cursor::new(rest), self.version, columns);
         let found = reader.next_token();
         let (left, columns) = reader.into_rest();
-        // Columns that were read by half are read again.
+        // Columns that were read in part are read again.
         self.columns = columns;
         match found {
             Ok(token) => {
@@ -110,7 +110,7 @@ impl TokenStream {
         }
     }
 
-    /// Is ready for the next response.
+    /// Prepares for the next response.
     pub fn reset(&mut self) {
         *self = Self::new(self.version);
     }

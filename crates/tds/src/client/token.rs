@@ -10,88 +10,88 @@ use crate::utf16;
 use crate::version::TdsVersion;
 use crate::wire_type::{Place, Sender, WireType, decode_column};
 
-/// The column count of COLMETADATA that says there is no metadata.
+/// The column count of COLMETADATA that means no metadata.
 const NO_METADATA: u16 = 0xFFFF;
-/// Tokens of other servers that say nothing of interest here, with a length of two bytes.
+/// Tokens of other servers that are skipped here, with a length of two bytes.
 const SKIPPED_SHORT: [u8; 3] = [0xA4, 0xA5, 0xED];
-/// The same with a length of four bytes: session state, federated authentication.
+/// Skipped tokens with a length of four bytes: session state, federated authentication.
 const SKIPPED_LONG: [u8; 2] = [0xE4, 0xEE];
 
 /// A token of a response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Token {
-    /// COLMETADATA: a result begins; empty if there is no metadata.
+    /// COLMETADATA: the columns of a new result; empty if there is no metadata.
     Columns(Vec<ResultColumn>),
-    /// ROW or NBCROW: a value per column.
+    /// ROW or NBCROW: one value per column.
     Row(Vec<Value>),
-    /// ORDER: 1-based columns.
+    /// ORDER: the 1-based columns of the result's order.
     Order(Vec<u16>),
-    /// RETURNSTATUS.
+    /// RETURNSTATUS: the procedure's return value.
     ReturnStatus(i32),
-    /// RETURNVALUE.
+    /// RETURNVALUE: an OUTPUT parameter's value.
     ReturnValue {
         /// The 0-based place of the parameter.
         ordinal: u16,
-        /// Its name.
+        /// The parameter's name, with its `@`.
         name: String,
-        /// Its type.
+        /// The type of the value.
         column_type: ColumnType,
-        /// Its value.
+        /// The value after the call.
         value: Value,
     },
-    /// ERROR or INFO.
+    /// ERROR or INFO: a message of the server.
     Message(Error),
-    /// ENVCHANGE.
+    /// ENVCHANGE: a change in the session's environment.
     EnvChange(EnvChanged),
-    /// LOGINACK: the version spoken, and the server's name and version.
+    /// LOGINACK: the TDS version in use, and the server's name and version.
     LoginAck {
         /// The version, as its code.
         version_code: u32,
-        /// The server program.
+        /// Name of the server program.
         program: String,
         /// Major, minor, build high, build low.
         program_version: [u8; 4],
     },
-    /// FEATUREEXTACK.
+    /// FEATUREEXTACK: the acknowledged feature extensions.
     FeatureExtAck(Vec<Feature>),
-    /// DONE, DONEPROC, DONEINPROC.
+    /// DONE, DONEPROC or DONEINPROC.
     Done(Done),
 }
 
 /// A column of a received result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultColumn {
-    /// Its name.
+    /// The column's name, may be empty.
     pub name: String,
-    /// Its type.
+    /// The column's type and nullability.
     pub column_type: ColumnType,
-    /// Its flags.
+    /// The column's flags in COLMETADATA.
     pub flags: ColumnFlags,
     wire: WireType,
 }
 
-/// A received ENVCHANGE: the new value, as far as a client needs it.
+/// A received ENVCHANGE: the new value, if a client uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnvChanged {
-    /// 1
+    /// 1: the current database.
     Database(String),
-    /// 2
+    /// 2: the session's language.
     Language(String),
     /// 4: the packet size, in bytes.
     PacketSize(u16),
-    /// 7
+    /// 7: the server's collation.
     Collation(Collation),
-    /// 8: the new transaction.
+    /// 8: the descriptor of the new transaction.
     BeginTransaction(u64),
-    /// 9, 10 or 17: the transaction that has ended.
+    /// 9, 10 or 17: the descriptor of the ended transaction.
     EndTransaction(u64),
-    /// 18
+    /// 18: the session has been reset.
     ResetDone,
     /// Any other, by its number.
     Other(u8),
 }
 
-/// Decodes the tokens of a response one after the other.
+/// Decodes the tokens of a response in order.
 #[derive(Clone, Debug)]
 pub struct TokenReader<'a> {
     body: Cursor<'a>,
@@ -105,7 +105,7 @@ impl<'a> TokenReader<'a> {
         Self { body, version, columns: Vec::new() }
     }
 
-    /// Returns a reader over the rest of a response, in the midst of a result with these columns.
+    /// Returns a reader over the rest of a response, in the middle of a result with these columns.
     pub(super) const fn resume(
         body: Cursor<'a>,
         version: TdsVersion,
@@ -114,7 +114,7 @@ impl<'a> TokenReader<'a> {
         Self { body, version, columns }
     }
 
-    /// Returns how many bytes are left, and the columns of the result under way.
+    /// Returns the number of bytes left, and the columns of the current result.
     pub(super) fn into_rest(self) -> (usize, Vec<WireType>) {
         (self.body.remaining(), self.columns)
     }
@@ -136,7 +136,7 @@ impl<'a> TokenReader<'a> {
         Ok(None)
     }
 
-    /// Reads all tokens.
+    /// Reads all remaining tokens.
     pub fn all(mut self) -> Result<Vec<Token>> {
         let mut tokens = Vec::new();
         while let Some(token) = self.next_token()? {
@@ -205,7 +205,7 @@ impl<'a> TokenReader<'a> {
     fn read_return_value(&mut self) -> Result<Token> {
         let ordinal = self.body.u16()?;
         let name = utf16::to_string(&self.body.b_varchar()?);
-        self.body.skip(1)?; // The status: parameter or function result.
+        self.body.skip(1)?; // The status: OUTPUT parameter or function result.
         self.body.skip(if self.version.has_wide_fields() { 4 } else { 2 })?;
         let flags = self.body.u16()?;
         let mut wire = WireType::decode(&mut self.body)?;
@@ -292,7 +292,7 @@ impl<'a> TokenReader<'a> {
             false => u64::from(self.body.u32()?),
         };
         let row_count = status.has(DoneStatus::COUNT).then_some(count);
-        // The row count says it.
+        // `row_count` has this bit's information.
         let status = DoneStatus(status.0 & !DoneStatus::COUNT.0);
         Ok(Token::Done(Done { kind, status, command, row_count }))
     }

@@ -9,9 +9,9 @@ use crate::utf16;
 use crate::version::TdsVersion;
 use crate::wire_type::{Form, Sender, WireType, fixed_token};
 
-/// The user type of `rowversion`; all others are 0 to every client.
+/// The user type of `rowversion`; every other type is sent as 0.
 const USER_TYPE_ROW_VERSION: u32 = 80;
-/// The count that says that there is no metadata.
+/// The column count that means no metadata.
 const NO_METADATA: u16 = 0xFFFF;
 /// The longest column name, in UTF-16 units.
 const NAME_UNITS_MAX: usize = 128;
@@ -19,46 +19,46 @@ const NAME_UNITS_MAX: usize = 128;
 /// A column of a result.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'a> {
-    /// Its name, possibly empty.
+    /// The column's name, may be empty.
     pub name: &'a str,
-    /// Its type.
+    /// The column's type and nullability.
     pub column_type: ColumnType,
-    /// What else a client may want to know; whether it is nullable is taken from the type.
+    /// Further flags; whether the column is nullable comes from the type.
     pub flags: ColumnFlags,
-    /// The table it comes from, for `text`, `ntext` and `image`; empty if computed.
+    /// The table that the column comes from, for `text`, `ntext` and `image`; empty if computed.
     pub table: &'a str,
-    /// Whether a `decimal` is called `numeric`: a type of its own to clients.
+    /// Whether a `decimal` is sent as `numeric`, which clients treat as a separate type.
     pub numeric: bool,
 }
 
-/// Flags of a column.
+/// Flags of a column in COLMETADATA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ColumnFlags(pub u16);
 
 impl ColumnFlags {
-    /// NULL is allowed.
+    /// The column accepts NULL.
     pub const NULLABLE: Self = Self(0x0001);
-    /// Strings compare case-sensitively.
+    /// Its strings compare case-sensitively.
     pub const CASE_SENSITIVE: Self = Self(0x0002);
-    /// It can be updated.
+    /// The column can be updated.
     pub const UPDATABLE: Self = Self(0x0004);
-    /// Whether it can be updated is not known.
+    /// It is not known whether the column can be updated.
     pub const UPDATABLE_UNKNOWN: Self = Self(0x0008);
-    /// An IDENTITY column.
+    /// The column is an IDENTITY column.
     pub const IDENTITY: Self = Self(0x0010);
-    /// A computed column or an expression.
+    /// The column is computed or an expression.
     pub const COMPUTED: Self = Self(0x0020);
-    /// Part of the key in browse mode.
+    /// The column is part of the key in browse mode.
     pub const KEY: Self = Self(0x4000);
 
-    /// Returns the flags of both.
+    /// Returns the union of the flags.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-/// The columns of a result, encoded for one version: a plan keeps them from one run to the next.
+/// The columns of a result, encoded for one version; a plan keeps them between executions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     bytes: Box<[u8]>,
@@ -72,7 +72,7 @@ impl Columns {
         Self::sent_by(Sender::Server, columns, version)
     }
 
-    /// Encodes the metadata of a bulk load's columns, as a client sends them.
+    /// Encodes the metadata of a bulk load's columns, as a client sends it.
     pub fn of_load(columns: &[Column<'_>], version: TdsVersion) -> Self {
         Self::sent_by(Sender::Client, columns, version)
     }
@@ -125,8 +125,9 @@ fn put_column(
     put_b_varchar(target, column.name, NAME_UNITS_MAX);
 }
 
-/// The flag of columns that may be NULL. Where a type has a fixed form the flag follows the form: some clients
-/// (SqlClient's older readers) decide by it whether a value has a length before it.
+/// Returns the flag of columns that may be NULL. If a type has a fixed form the flag follows the
+/// form: some clients (SqlClient's older readers) decide by it whether a value has a length before
+/// it.
 pub(super) fn nullable(wire: &WireType) -> ColumnFlags {
     let nullable = match wire.form {
         Form::Fixed => false,
@@ -135,7 +136,7 @@ pub(super) fn nullable(wire: &WireType) -> ColumnFlags {
     if nullable { ColumnFlags::NULLABLE } else { ColumnFlags::default() }
 }
 
-/// Writes what stands before a type in COLMETADATA and RETURNVALUE: user type and flags.
+/// Writes the fields before a type in COLMETADATA and RETURNVALUE: user type and flags.
 pub(super) fn put_type_header(
     target: &mut impl Sink,
     column_type: &ColumnType,
@@ -153,7 +154,7 @@ pub(super) fn put_type_header(
     }
 }
 
-/// Writes a string behind a count of units in one byte; what is beyond `units_max` is cut off.
+/// Writes a string after a count of units in one byte; text beyond `units_max` is cut off.
 pub(crate) fn put_b_varchar(target: &mut impl Sink, text: &str, units_max: usize) {
     let text = utf16::from_str(text);
     let text = &text[..text.len().min(units_max.min(255) * 2)];
@@ -161,7 +162,7 @@ pub(crate) fn put_b_varchar(target: &mut impl Sink, text: &str, units_max: usize
     target.put(text);
 }
 
-/// Writes a string behind a count of units in two bytes.
+/// Writes a string after a count of units in two bytes.
 pub(crate) fn put_us_varchar(target: &mut impl Sink, text: &str) {
     let text = utf16::from_str(text);
     let units = u16::try_from(text.len() / 2).expect("a name or message is short");
@@ -170,13 +171,13 @@ pub(crate) fn put_us_varchar(target: &mut impl Sink, text: &str) {
 }
 
 impl ResponseWriter {
-    /// Writes COLMETADATA: a result begins.
+    /// Writes COLMETADATA, which begins a result.
     pub fn columns(&mut self, columns: &Columns) {
         assert_eq!(columns.version, self.settings().version, "metadata is encoded for a version");
         self.put(&columns.bytes);
     }
 
-    /// Writes COLMETADATA that says there is none.
+    /// Writes COLMETADATA without metadata.
     pub fn no_columns(&mut self) {
         self.put(&[token::COLUMN_METADATA]);
         self.put(&NO_METADATA.to_le_bytes());

@@ -1,63 +1,64 @@
-//! DONE, DONEPROC, DONEINPROC: a statement, procedure or response has ended ([MS-TDS] 2.2.7.6 to 8).
+//! DONE, DONEPROC, DONEINPROC: the end of a statement, procedure or response ([MS-TDS] 2.2.7.6 to
+//! 8).
 
 use super::{ResponseWriter, token};
 use crate::sink::Sink;
 
-/// What has ended.
+/// Which of the three DONE tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoneKind {
-    /// A statement of a batch, a batch, a login, an attention.
+    /// DONE: the end of a statement of a batch, a batch, a login or an attention.
     Done,
-    /// A procedure, or a call of an RPC message.
+    /// DONEPROC: the end of a procedure, or of a call of an RPC message.
     Proc,
-    /// A statement in a procedure.
+    /// DONEINPROC: the end of a statement in a procedure.
     InProc,
 }
 
-/// Status bits of a DONE.
+/// Status bits of a DONE token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DoneStatus(pub u16);
 
 impl DoneStatus {
-    /// The last one of a response.
+    /// The last DONE of a response.
     pub const FINAL: Self = Self(0x0000);
-    /// More results follow.
+    /// More results of the response follow.
     pub const MORE: Self = Self(0x0001);
-    /// The statement has failed; an ERROR came before.
+    /// The statement has failed; an ERROR token came before.
     pub const ERROR: Self = Self(0x0002);
     /// A transaction is open.
     pub const IN_TRANSACTION: Self = Self(0x0004);
-    /// The row count counts. Set when [`Done::row_count`] is given.
+    /// The row count is valid. Set if [`Done::row_count`] is given.
     pub const COUNT: Self = Self(0x0010);
-    /// Acknowledges an attention.
+    /// The DONE acknowledges an attention.
     pub const ATTENTION: Self = Self(0x0020);
-    /// The end of a call that is not the last of its RPC message.
+    /// The end of a call that is not the last in its RPC message.
     pub const RPC_IN_BATCH: Self = Self(0x0080);
-    /// The error was so severe that the result must be thrown away.
+    /// The error is so severe that the client must discard the result.
     pub const SERVER_ERROR: Self = Self(0x0100);
 
-    /// Tells whether all bits of `other` are set.
+    /// Returns whether all bits of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Returns the bits of both.
+    /// Returns the union of the bits.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-/// A DONE token.
+/// The fields of a DONE token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// What has ended.
+    /// Which of the three DONE tokens.
     pub kind: DoneKind,
-    /// How; the COUNT bit is added if there is a row count.
+    /// Status bits; COUNT is added if there is a row count.
     pub status: DoneStatus,
-    /// The statement's number (CurCmd); the server's own affair, 0 if it does not matter.
+    /// The statement's number (CurCmd), which has a meaning for the server only; may be 0.
     pub command: u16,
-    /// Rows affected or returned, unless NOCOUNT is on.
+    /// Rows affected or returned; `None` if NOCOUNT is on.
     pub row_count: Option<u64>,
 }
 
@@ -88,7 +89,7 @@ impl ResponseWriter {
         self.done(Done { kind, status, command: 0, row_count: None });
     }
 
-    /// Writes RETURNSTATUS: what a procedure returned ([MS-TDS] 2.2.7.18).
+    /// Writes RETURNSTATUS: the return value of a procedure ([MS-TDS] 2.2.7.18).
     pub fn return_status(&mut self, status: i32) {
         let [b0, b1, b2, b3] = status.to_le_bytes();
         self.put(&[token::RETURN_STATUS, b0, b1, b2, b3]);

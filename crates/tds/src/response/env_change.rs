@@ -1,4 +1,4 @@
-//! ENVCHANGE: the session's environment has changed ([MS-TDS] 2.2.7.9).
+//! ENVCHANGE: a change in the session's environment ([MS-TDS] 2.2.7.9).
 
 use types::Collation;
 
@@ -6,26 +6,26 @@ use super::{ResponseWriter, token};
 use crate::response::columns::put_b_varchar;
 use crate::sink::Sink;
 
-/// A change of the environment. The old value comes second.
+/// A change of the environment: the new value, then the old one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EnvChange<'a> {
-    /// 1: the database.
+    /// 1: the current database.
     Database(&'a str, &'a str),
-    /// 2: the language.
+    /// 2: the session's language.
     Language(&'a str, &'a str),
     /// 4: the packet size, in bytes.
     PacketSize(u16, u16),
-    /// 7: the collation. Several drivers refuse a login without it.
+    /// 7: the collation. Several drivers refuse a login without this token.
     Collation(Collation),
     /// 8: a transaction has begun, with this descriptor.
     BeginTransaction(u64),
-    /// 9: it was committed.
+    /// 9: the transaction was committed.
     CommitTransaction(u64),
-    /// 10: it was rolled back.
+    /// 10: the transaction was rolled back.
     RollbackTransaction(u64),
-    /// 17: it has ended some other way than by a request of its own.
+    /// 17: the transaction ended by itself, not by a transaction request.
     TransactionEnded(u64),
-    /// 18: the reset asked for in a packet header has been done.
+    /// 18: the reset that a packet header asked for is done.
     ResetDone,
 }
 
@@ -52,7 +52,7 @@ impl ResponseWriter {
             EnvChange::CommitTransaction(descriptor) => ended(&mut content, 9, descriptor),
             EnvChange::RollbackTransaction(descriptor) => ended(&mut content, 10, descriptor),
             EnvChange::TransactionEnded(descriptor) => ended(&mut content, 17, descriptor),
-            // On the path of every pooled connection: no allocation.
+            // Frequent: every pooled connection. No allocation.
             EnvChange::ResetDone => return self.put(&[token::ENV_CHANGE, 3, 0, 18, 0, 0]),
         }
         let length = u16::try_from(content.len()).expect("two names of 128 units are short");

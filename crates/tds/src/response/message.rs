@@ -1,4 +1,4 @@
-//! ERROR and INFO: messages of the server ([MS-TDS] 2.2.7.10, 2.2.7.13).
+//! ERROR and INFO: the server's messages ([MS-TDS] 2.2.7.10, 2.2.7.13).
 
 use types::Error;
 
@@ -13,7 +13,7 @@ const INFO_SEVERITY_MAX: u8 = 10;
 
 impl ResponseWriter {
     /// Writes a message: ERROR from severity 11 on, INFO below. `server` is the server's name.
-    /// Severity 10 leaves as 0, as SQL Server documents it: clients take any other for an error.
+    /// Severity 10 is sent as 0, as SQL Server documents it: clients take any other for an error.
     pub fn message(&mut self, error: &Error, server: &str) {
         let is_info = error.severity <= INFO_SEVERITY_MAX;
         let code = if is_info { token::INFO } else { token::ERROR };

@@ -1,7 +1,7 @@
 //! Responses: tokens, and the packets that carry them ([MS-TDS] 2.2.4.2, 2.2.7).
 //!
-//! Each file is one token or a family of them: a type with an `encode` into any [`crate::sink::Sink`].
-//! [`ResponseWriter`] is the sink that makes packets.
+//! Each file has one token or a family of tokens: a type with an `encode` into any
+//! [`crate::sink::Sink`]. [`ResponseWriter`] is the sink that makes packets.
 
 pub mod columns;
 pub mod done;

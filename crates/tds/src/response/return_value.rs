@@ -1,4 +1,4 @@
-//! RETURNVALUE: an OUTPUT parameter comes back ([MS-TDS] 2.2.7.19).
+//! RETURNVALUE: the value of an OUTPUT parameter ([MS-TDS] 2.2.7.19).
 
 use types::{ColumnType, Value};
 
@@ -7,13 +7,13 @@ use super::{ResponseWriter, token};
 use crate::sink::Sink;
 use crate::wire_type::{Place, WireType};
 
-/// The status that says OUTPUT parameter, as opposed to a function's result.
+/// The status of an OUTPUT parameter, as opposed to a function's result.
 const STATUS_OUTPUT: u8 = 1;
 
 impl ResponseWriter {
     /// Writes the value of an OUTPUT parameter. `name` is UTF-16LE with its `@` as the client sent
-    /// it, empty for a positional one; `ordinal` is the parameter's 0-based place in the call; `numeric` calls a
-    /// `decimal` so.
+    /// it, empty for a positional one; `ordinal` is the parameter's 0-based place in the call; with
+    /// `numeric` a `decimal` is sent as `numeric`.
     pub fn return_value(
         &mut self,
         ordinal: u16,

@@ -1,7 +1,7 @@
 //! ROW and NBCROW: the values of a row ([MS-TDS] 2.2.7.20, 2.2.7.15).
 //!
-//! NBCROW names the NULLs in a bitmap and leaves them out. It is used where that makes the row
-//! shorter and the client knows it (7.3.B).
+//! NBCROW marks the NULLs in a bitmap and leaves them out. It is used if that makes the row shorter
+//! and the client supports it (7.3.B).
 
 use types::Value;
 
@@ -9,13 +9,14 @@ use super::{Columns, ResponseWriter, token};
 use crate::sink::Sink;
 use crate::wire_type::Place;
 
-/// The most columns whose NULLs are looked for: the bitmap is built on the stack.
+/// Most columns for which an NBCROW is considered: the bitmap is built on the stack.
 const BITMAP_COLUMNS_MAX: usize = 256;
 
 impl ResponseWriter {
     /// Writes a row: one value per column.
     ///
-    /// Panics if a value is not of its column's type: the engine converts before it announces.
+    /// Panics if a value is not of its column's type: the engine must convert values to the
+    /// announced types.
     pub fn row(&mut self, columns: &Columns, values: &[Value]) {
         assert_eq!(columns.wire().len(), values.len(), "a row has a value per column");
         let nulls = values.iter().filter(|value| value.is_null()).count();

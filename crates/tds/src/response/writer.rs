@@ -1,8 +1,9 @@
-//! `ResponseWriter`: cuts tokens into packets while they are written.
+//! `ResponseWriter`: cuts tokens into packets as they are written.
 //!
-//! Bytes go straight to where they are sent from: packet headers are left room for and filled in when
-//! a packet is full, so nothing is copied twice. A small response is one buffer, one packet, one
-//! send. A big value is not copied at all: it is kept by reference and sent from where it lies.
+//! Bytes are written directly to the send buffer: room is left for packet headers, which are filled
+//! in when a packet is full, so nothing is copied twice. A small response is one buffer, one
+//! packet, one send. A big value is not copied at all: it is kept by reference and sent from its
+//! own memory.
 //!
 //! ```text
 //!   buffer   [header│tokens ......][header│tok] [en ...][header│...
@@ -10,7 +11,7 @@
 //! ```
 //!
 //! A packet is closed when the next byte does not fit, not when it is full, so that the last packet
-//! is never empty. Closed packets may be sent while the response goes on.
+//! is never empty. Closed packets may be sent before the response ends.
 
 use std::io::IoSlice;
 use std::ops::Range;
@@ -21,14 +22,14 @@ use crate::packet::{HEADER_BYTES, PACKET_SIZE_DEFAULT, PacketHeader, PacketType,
 use crate::sink::Sink;
 use crate::version::TdsVersion;
 
-/// From this length on a value is sent from where it lies, in bytes. Below, a copy costs less than
-/// one more piece for the kernel to gather.
+/// A value of at least this length is sent by reference, in bytes. Below, a copy costs less than
+/// one more slice for the kernel to gather.
 pub const SHARED_BYTES_MIN: usize = 16 * 1024;
 
-/// What a connection has settled about its packets.
+/// The packet settings that a connection has negotiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireSettings {
-    /// The version spoken.
+    /// The TDS version in use.
     pub version: TdsVersion,
     /// The packet size in bytes, with header.
     pub packet_size: u16,
@@ -45,29 +46,30 @@ impl Default for WireSettings {
 /// Encodes one response after the other into packets. One writer can serve many connections, one
 /// response at a time.
 ///
-/// Life of a response: `begin`, tokens, `finish`; at any time `slices` to send, and `consume`.
+/// Calls for a response: `begin`, tokens, `finish`; at any time `slices` to send, and `consume`.
 #[derive(Debug, Default)]
 pub struct ResponseWriter {
     settings: WireSettings,
     buffer: Vec<u8>,
-    /// What is sent before `buffer[own_start..]`; empty unless a value is sent by reference.
+    /// The pieces that are sent before `buffer[own_start..]`; empty unless a value is sent by
+    /// reference.
     pieces: Vec<Piece>,
     own_start: usize,
-    /// Where in `buffer` the open packet's header is.
+    /// Offset of the open packet's header in `buffer`.
     header_at: Option<usize>,
-    /// Bytes that the open packet still takes; 0 if none is open.
+    /// Bytes that still fit into the open packet; 0 if none is open.
     room: usize,
     packet_id: u8,
     /// How many of `pieces` belong to closed packets.
     pieces_closed: usize,
-    /// Up to where `buffer[own_start..]` does, unless pieces are open.
+    /// The end of closed packets in `buffer[own_start..]`, unless open pieces come before it.
     own_closed: usize,
     /// Bytes of closed packets, and how many of them have been sent.
     closed_bytes: usize,
     sent_bytes: usize,
 }
 
-/// A part of what is sent.
+/// A part of the bytes to send, in the buffer or by reference.
 #[derive(Debug)]
 enum Piece {
     Own(Range<usize>),
@@ -80,9 +82,9 @@ impl ResponseWriter {
         Self::default()
     }
 
-    /// Begins a response of a connection with these settings.
+    /// Begins a response for a connection with these settings.
     ///
-    /// Panics unless the response before has been sent or discarded.
+    /// Panics unless the previous response has been sent or discarded.
     pub fn begin(&mut self, settings: WireSettings) {
         assert!(self.buffer.is_empty(), "the response before has been sent or discarded");
         self.settings = settings;
@@ -94,7 +96,7 @@ impl ResponseWriter {
         self.settings
     }
 
-    /// Ends the response: its last packet is closed with the end-of-message bit.
+    /// Ends the response: closes its last packet with the end-of-message bit.
     ///
     /// Panics on a response without a token, which TDS does not have.
     pub fn finish(&mut self) {
@@ -102,13 +104,14 @@ impl ResponseWriter {
         self.close(Status::END_OF_MESSAGE);
     }
 
-    /// Closes the packet in progress though it is not full, so that all so far can be sent: before a
-    /// long wait in the midst of a response.
+    /// Closes the open packet although it is not full, so that everything so far can be sent:
+    /// before a long wait in the middle of a response.
     pub fn flush(&mut self) {
         self.close(Status::NORMAL);
     }
 
-    /// Drops what has not been sent, to end a connection or to answer something else instead.
+    /// Drops everything that has not been sent, to end a connection or to answer with something
+    /// else.
     pub fn discard(&mut self) {
         let buffer = std::mem::take(&mut self.buffer);
         let pieces = std::mem::take(&mut self.pieces);
@@ -117,25 +120,25 @@ impl ResponseWriter {
         self.pieces.clear();
     }
 
-    /// Gives memory back if the buffer has grown beyond `bytes_max` and nothing is in it.
+    /// Frees memory if the buffer has grown beyond `bytes_max` and is empty.
     pub fn shrink_to(&mut self, bytes_max: usize) {
         if self.buffer.is_empty() && self.buffer.capacity() > bytes_max {
             self.buffer = Vec::new();
         }
     }
 
-    /// Returns how many bytes of closed packets wait to be sent.
+    /// Returns the number of bytes of closed packets that have not been sent.
     pub const fn sendable_bytes(&self) -> usize {
         self.closed_bytes - self.sent_bytes
     }
 
-    /// Returns what waits to be sent as one slice, unless values are sent by reference.
+    /// Returns the bytes to send as one slice; `None` if values are sent by reference.
     pub fn as_single(&self) -> Option<&[u8]> {
         self.pieces.is_empty().then(|| &self.buffer[self.sent_bytes..self.own_closed])
     }
 
-    /// Fills `target` with what waits to be sent, in order; returns how many slices it used. There
-    /// may be more than it holds: send, [`Self::consume`], and ask again.
+    /// Fills `target` with the bytes to send, in order; returns the number of slices used. There
+    /// may be more than fit: send, call [`Self::consume`], and call this again.
     pub fn slices<'a>(&'a self, target: &mut [IoSlice<'a>]) -> usize {
         let mut skip = self.sent_bytes;
         let mut used = 0;
@@ -158,8 +161,8 @@ impl ResponseWriter {
         used
     }
 
-    /// Notes that `count` bytes of [`Self::slices`] have been sent. Once all have, their memory is
-    /// used again.
+    /// Records that `count` bytes of [`Self::slices`] have been sent. Once all have, their memory
+    /// is used again.
     pub fn consume(&mut self, count: usize) {
         assert!(count <= self.sendable_bytes(), "no more is sent than there is");
         self.sent_bytes += count;
@@ -226,7 +229,7 @@ impl ResponseWriter {
         self.own_closed = self.buffer.len();
     }
 
-    /// Turns own bytes up to `end` into a piece.
+    /// Turns bytes of the buffer up to `end` into a piece.
     fn cut(&mut self, end: usize) {
         if self.own_start < end {
             self.pieces.push(Piece::Own(self.own_start..end));
@@ -247,7 +250,7 @@ impl ResponseWriter {
         }
     }
 
-    /// Queues a value by reference, cut where packets end.
+    /// Queues a value by reference, cut at packet ends.
     fn put_by_reference(&mut self, bytes: &Bytes) {
         let mut start = 0;
         while start < bytes.len() {
@@ -255,7 +258,7 @@ impl ResponseWriter {
                 self.next_packet();
             }
             if self.pieces_closed == self.pieces.len() {
-                // What is closed and what is open must not share a piece.
+                // Closed and open packets must not share a piece.
                 let closed_end = self.own_closed.max(self.own_start);
                 self.cut(closed_end);
                 self.pieces_closed = self.pieces.len();

@@ -1,4 +1,4 @@
-//! Values of the wire, decoded: each checked, so that no value beyond here is out of its range.
+//! Decodes values from the wire and checks their range.
 
 use types::data_type::{DataType, Length};
 use types::{Bytes, Decimal, Value};
@@ -8,22 +8,22 @@ use crate::cursor::Cursor;
 use crate::error::{ProtocolError, Result};
 use crate::wire_type::{Form, Place, WireType};
 
-/// The length of two bytes that says NULL.
+/// The two-byte length of NULL.
 const SHORT_NULL: u16 = 0xFFFF;
-/// The length of four bytes that says NULL.
+/// The four-byte length of NULL.
 const LONG_NULL: u32 = 0xFFFF_FFFF;
 /// The timestamp behind a text pointer, in bytes.
 const TEXT_TIMESTAMP_BYTES: usize = 8;
 /// The last day of `datetime`, 9999-12-31, and its first, 1753-01-01, counted from 1900-01-01.
 const DATE_TIME_DAYS: std::ops::RangeInclusive<i32> = -53_690..=2_958_463;
-/// 1/300 s in a day.
+/// 1/300 s ticks in a day.
 const DATE_TIME_TICKS_END: u32 = 25_920_000;
 const MINUTES_END: u16 = 1_440;
 /// The largest offset of `datetimeoffset`, in minutes.
 const OFFSET_MAX: i16 = 840;
 
 impl WireType {
-    /// Reads a value.
+    /// Reads a value of this type.
     #[inline]
     pub fn decode_value(&self, body: &mut Cursor<'_>, place: Place) -> Result<Value> {
         let data_type = self.column_type.data_type;
@@ -83,7 +83,7 @@ fn invalid_length(data_type: DataType, length: usize) -> ProtocolError {
     ProtocolError::InvalidLength { what: data_type.name(), length }
 }
 
-/// Returns the longest value of a string or binary type in bytes, `None` for all other types.
+/// Returns the longest value of a string or binary type in bytes, `None` for other types.
 pub(super) fn run_bytes_max(data_type: DataType) -> Option<usize> {
     let limited = |length| match length {
         Length::Limited(count) => usize::from(count),
@@ -131,7 +131,7 @@ pub(super) fn run(data_type: DataType, bytes: Bytes) -> Result<Value> {
     }
 }
 
-/// Returns the bytes of a value of a type with one size only.
+/// Returns the number of bytes of a type with one size only.
 fn fixed_bytes(data_type: DataType) -> usize {
     match data_type {
         DataType::Bit | DataType::TinyInt => 1,
@@ -236,7 +236,8 @@ fn time(data_type: DataType, scale: u8, body: &mut Cursor<'_>) -> Result<i64> {
 
 fn decimal(precision: u8, scale: u8, length: usize, body: &mut Cursor<'_>) -> Result<Value> {
     let data_type = DataType::Decimal { precision, scale };
-    // The specification knows 5, 9, 13 and 17 bytes; the JDBC drivers send as many as there are.
+    // The specification has 5, 9, 13 and 17 bytes; the JDBC drivers send only as many as the number
+    // needs.
     if !(2..=17).contains(&length) {
         return Err(invalid_length(data_type, length));
     }

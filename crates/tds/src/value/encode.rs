@@ -1,7 +1,8 @@
-//! Values, encoded for the wire. Strings and binary are in wire encoding already: a copy, or less.
+//! Encodes values for the wire. Strings and binary are in wire encoding already and are copied or
+//! sent by reference.
 //!
-//! The engine hands over values of the type that it announced; anything else is its mistake and
-//! panics, which ends the request with 3624. Integers may be narrower than announced.
+//! The engine must pass values of the type that it announced; any other is a bug and panics, which
+//! ends the request with error 3624. Integers may be narrower than announced.
 
 use types::data_type::DataType;
 use types::{Bytes, Decimal, Value};
@@ -10,13 +11,13 @@ use super::{partial, render, ticks_per_unit, time_bytes, variant};
 use crate::sink::Sink;
 use crate::wire_type::{Form, Place, SHORT_BYTES_MAX, WireType, decimal_bytes};
 
-/// A text pointer and timestamp, which no client looks at: length 16, then 24 bytes.
+/// A text pointer and timestamp, which clients ignore: length 16, then 24 bytes.
 const TEXT_POINTER: [u8; 25] = *b"\x10clearway textptrclearway";
 const SHORT_NULL: [u8; 2] = [0xFF; 2];
 const LONG_NULL: [u8; 4] = [0xFF; 4];
 
 impl WireType {
-    /// Writes a value.
+    /// Writes a value of this type.
     pub fn encode_value(&self, target: &mut impl Sink, value: &Value, place: Place) {
         if value.is_null() {
             return self.encode_null(target, place);
@@ -91,7 +92,7 @@ fn mismatch(data_type: DataType, value: &Value) -> ! {
     panic!("a column announced as {data_type} got the value {value:?}")
 }
 
-/// Bytes of one scalar, at most 17 and a length, put together on the stack for one append.
+/// The bytes of one scalar, at most 17 and a length, assembled on the stack for one append.
 struct Scalar {
     bytes: [u8; 24],
     length: usize,
@@ -211,7 +212,7 @@ fn time(scalar: &mut Scalar, scale: u8, ticks: i64) {
     scalar.add(&units.to_le_bytes()[..time_bytes(scale)]);
 }
 
-/// Writes a decimal in the announced scale: a lower scale is widened, a higher one is a mistake.
+/// Writes a decimal in the announced scale: a lower scale is widened, a higher one is a bug.
 fn decimal(scalar: &mut Scalar, precision: u8, scale: u8, value: Decimal) {
     let widening = scale.checked_sub(value.scale).expect("a decimal has no more than its scale");
     let widened = value.mantissa().checked_mul(10_i128.pow(widening.into()));

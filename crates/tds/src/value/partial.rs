@@ -4,9 +4,9 @@
 //!   total: u64 │ length: u32 │ bytes │ length: u32 │ bytes │ .. │ 0: u32
 //! ```
 //!
-//! The total may be unknown (or a lie): what counts is the chunks. They are walked twice, once for
-//! their sum and once for the copy, so that a value is copied straight into its final allocation and
-//! nothing is allocated on the word of a length field.
+//! The total may be unknown or wrong; the chunks decide. They are walked twice, once for their sum
+//! and once for the copy, so that a value is copied directly into its final allocation and no
+//! length field can make the server allocate more than it has received.
 
 use types::Bytes;
 
@@ -43,7 +43,7 @@ pub(crate) fn decode(body: &mut Cursor<'_>) -> Result<Option<Bytes>> {
     Ok(Some(bytes))
 }
 
-/// Returns the sum of the chunks, and leaves the cursor behind them.
+/// Returns the sum of the chunks' lengths, leaving the cursor behind them.
 fn walk(body: &mut Cursor<'_>) -> Result<usize> {
     let mut total = 0;
     loop {
@@ -71,7 +71,7 @@ pub(crate) fn encode(target: &mut impl Sink, bytes: &Bytes) {
     target.put(&0_u32.to_le_bytes());
 }
 
-/// Writes NULL.
+/// Writes NULL as its PLP total.
 pub(crate) fn encode_null(target: &mut impl Sink) {
     target.put(&NULL.to_le_bytes());
 }

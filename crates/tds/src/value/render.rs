@@ -1,4 +1,4 @@
-//! Dates as text, for clients older than TDS 7.3: they get `nvarchar` where others get a date type.
+//! Dates as text, for clients older than TDS 7.3, which get `nvarchar` in place of a date type.
 
 use types::Value;
 use types::data_type::DataType;
@@ -49,9 +49,9 @@ fn render(data_type: DataType, value: &Value) -> String {
     }
 }
 
-/// Renders days since 0001-01-01, by the civil calendar algorithm of Howard Hinnant.
+/// Renders days since 0001-01-01, by Howard Hinnant's civil calendar algorithm.
 fn date(days: i32) -> String {
-    // Days since 0000-03-01: years that begin in March have their leap day at the end.
+    // Days since 0000-03-01: in years that begin in March the leap day is the last.
     let shifted = days + 306;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);

@@ -1,4 +1,4 @@
-//! `sql_variant`: a value that brings its type along ([MS-TDS] 2.2.5.5.4).
+//! `sql_variant`: a value that is sent with its type ([MS-TDS] 2.2.5.5.4).
 //!
 //! ```text
 //!   total: u32 │ type token │ properties: u8 │ its properties │ the value, to the end
@@ -13,7 +13,7 @@ use crate::error::{ProtocolError, Result};
 use crate::sink::Sink;
 use crate::wire_type::{VARIANT_BYTES_MAX, token};
 
-/// Reads a variant.
+/// Reads a variant with its type.
 pub(crate) fn decode(body: &mut Cursor<'_>) -> Result<Value> {
     let total = body.u32()?;
     if total == 0 {

@@ -1,4 +1,4 @@
-//! Bulk load: rows out of a stream, whatever its parts.
+//! Tests bulk load: rows decoded from a stream, however it is cut into parts.
 
 use tds::client::{BulkBuilder, ClientSettings};
 use tds::{

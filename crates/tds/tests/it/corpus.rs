@@ -1,7 +1,7 @@
-//! The seeds of the fuzz targets, and the corpus in `fuzz/corpus`, run as plain tests.
+//! Runs the seeds of the fuzz targets, and the corpus in `fuzz/corpus`, as plain tests.
 //!
-//! Seeds are made by the client and by hand. `cargo test -p tds write_corpus -- --ignored` writes them
-//! to the corpus, where what fuzzers find is kept beside them.
+//! Seeds are made with the client and by hand. `cargo test -p tds write_corpus -- --ignored` writes
+//! them to the corpus, next to what fuzzers have found.
 
 use std::path::{Path, PathBuf};
 

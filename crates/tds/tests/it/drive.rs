@@ -1,7 +1,7 @@
-//! What the fuzz targets do with their input, shared with the tests that run the corpus.
+//! The checks of the fuzz targets on their input, shared with the tests that run the corpus.
 //!
-//! Each function takes any bytes and must return: no panic, no endless loop, no allocation on the word
-//! of a length field. What it can check about what was read, it checks.
+//! Each function accepts any bytes and must return: no panic, no endless loop, no allocation sized
+//! by an unchecked length field. It checks what it can about the values that were read.
 
 use tds::client::{DoneScanner, TokenReader};
 use tds::message::Message;
@@ -26,7 +26,7 @@ fn version(byte: u8) -> TdsVersion {
     VERSIONS[usize::from(byte) % VERSIONS.len()]
 }
 
-/// Drives packets and messages: the first byte chooses how they arrive, the rest arrives.
+/// Reads packets and messages: the first byte chooses the pieces in which the rest arrives.
 pub(crate) fn packets(data: &[u8]) {
     let Some((&choice, stream)) = data.split_first() else { return };
     let piece = usize::from(choice & 0x7F) * 7 + 1;
@@ -121,7 +121,7 @@ fn value_bytes(value: &Value) -> usize {
     }
 }
 
-/// What was read can be written and read again.
+/// Checks that a decoded value can be encoded and decoded again.
 fn round_trip(column_type: types::ColumnType, value: &Value) {
     let wire = WireType::for_output(column_type, TdsVersion::V7_4);
     let mut bytes = Vec::new();
@@ -133,7 +133,7 @@ fn round_trip(column_type: types::ColumnType, value: &Value) {
     assert_eq!((&read, cursor.is_empty()), (value, true));
 }
 
-/// Drives what comes before login: PRELOGIN, LOGIN7, and a wrapped handshake.
+/// Reads the messages before login: PRELOGIN, LOGIN7, and a wrapped handshake.
 pub(crate) fn login(data: &[u8]) {
     if let Ok(prelogin) = Prelogin::parse(Cursor::new(data)) {
         let payload = prelogin.to_client_payload();
@@ -156,7 +156,7 @@ pub(crate) fn login(data: &[u8]) {
     }
 }
 
-/// Drives the payloads of requests and responses: the first byte chooses the version and what it is.
+/// Reads the payloads of requests and responses: the first byte chooses the version and the kind.
 pub(crate) fn rpc(data: &[u8]) {
     let Some((&choice, payload)) = data.split_first() else { return };
     let version = version(choice & 0x0F);

@@ -1,4 +1,4 @@
-//! PRELOGIN, the encryption decision, and TLS inside packets.
+//! Tests PRELOGIN, the encryption decision, and TLS inside packets.
 
 use tds::encryption::{EncryptionPolicy, Origin, TlsScope, decide};
 use tds::tls_wrap::{Unwrapped, Unwrapper, wrap};
@@ -119,7 +119,7 @@ fn wrapped_handshake_comes_out_as_it_went_in_however_it_arrives() {
     let mut wrapped = Vec::new();
     wrap(&flight, &mut wrapped);
     assert_eq!(&wrapped[..4], [0x12, 0, 0x10, 0]);
-    // A bare record follows right behind.
+    // A record without packet follows directly.
     wrapped.extend([0x17, 3, 3, 0, 5]);
     for piece in [1, 7, 8, 4_096, 4_100, 20_000] {
         let mut unwrapper = Unwrapper::new();

@@ -1,5 +1,5 @@
-//! Our codec against `tds-protocol`, a codec by other authors: what we write they read, and what they
-//! write we read.
+//! Tests our codec against `tds-protocol`, a codec by other authors: each reads what the other
+//! writes.
 
 use bytes::{Bytes as Buffer, BytesMut};
 use tds_protocol::rpc::RpcParam;
@@ -169,8 +169,8 @@ fn they_read_our_login_answer_and_messages() {
     else {
         panic!("{tokens:?}")
     };
-    // They read the version little-endian; it is the one number that is not, and all recorded drivers
-    // want 74 00 00 04.
+    // It reads the version little-endian; that number alone is big-endian, and all recorded drivers
+    // expect 74 00 00 04.
     assert_eq!(ack.tds_version.to_le_bytes(), [0x74, 0, 0, 4]);
     assert_eq!(ack.prog_name, "Microsoft SQL Server");
     assert_eq!(features.features.len(), 1);
@@ -320,7 +320,8 @@ fn we_read_their_table_valued_parameter() {
         });
     }
     encoder.encode_end(&mut bytes);
-    // A call of `p` with one unnamed parameter, of which the encoder has written all from its type on.
+    // A call of `p` with one unnamed parameter; the other encoder writes everything from the type
+    // on.
     let mut request = vec![4, 0, 0, 0, 1, 0, b'p', 0, 0, 0, 0, 0];
     request.extend_from_slice(&bytes);
     let name = Procedure::Name(utf16::from_str("p").into());

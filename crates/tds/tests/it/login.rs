@@ -1,4 +1,4 @@
-//! LOGIN7: all fields both ways, and what hostile offsets do.
+//! Tests LOGIN7: all fields encoded and decoded, and hostile offsets.
 
 use tds::login7::{Feature, LoginFlags, feature};
 use tds::{Cursor, Login7, ProtocolError, TdsVersion, client};
@@ -104,7 +104,7 @@ fn every_offset_and_length_may_be_hostile() {
         for hostile in [0x0000_u16, 0x0001, 0x7FFF, 0xFFFE, 0xFFFF] {
             let mut payload = good.clone();
             payload[at..at + 2].copy_from_slice(&hostile.to_le_bytes());
-            // Reads something or refuses; what it reads is no longer than what was sent.
+            // Reads a login or refuses it; the fields are no longer than what was sent.
             if let Ok(read) = Login7::parse(Cursor::new(&payload)) {
                 assert!(read.user.len() <= payload.len() * 3);
             }

@@ -1,4 +1,5 @@
-//! Tests of the wire through its public face: messages in, requests out; results in, packets out.
+//! Tests of the TDS codec through its public interface: requests from messages, packets from
+//! results.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bulk;

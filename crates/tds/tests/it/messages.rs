@@ -1,4 +1,4 @@
-//! Messages out of packets: whole, in pieces, interrupted, wrong.
+//! Tests messages from packets: whole, in pieces, interrupted, wrong.
 
 use tds::client::{self, ClientSettings, RpcBuilder};
 use tds::packet::{PACKET_SIZE_MAX, negotiated_packet_size};

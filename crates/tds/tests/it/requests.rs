@@ -1,4 +1,4 @@
-//! Requests: procedure calls, transactions, headers.
+//! Tests requests: procedure calls, transactions, headers.
 
 use tds::client::{self, ClientSettings, RpcBuilder};
 use tds::message::Message;
@@ -134,7 +134,7 @@ fn several_calls_in_one_message_are_told_apart() {
         let mut reader = rpc(&message.payload, version);
         let first = reader.next_call().unwrap().unwrap();
         assert_eq!(first.procedure, Procedure::Id(ProcedureId::Execute));
-        // Parameters that are not read are stepped over.
+        // Parameters that are not read are skipped.
         let second = reader.next_call().unwrap().unwrap();
         assert_eq!(second.procedure, Procedure::Id(ProcedureId::Unprepare));
         let parameter = reader.next_parameter().unwrap().unwrap();
@@ -150,8 +150,8 @@ fn several_calls_in_one_message_are_told_apart() {
 
 #[test]
 fn recorded_prepare_of_a_tds_7_1_driver_is_read() {
-    // A trace from the FreeTDS list, 2003-07-17: sp_prepare with an OUTPUT handle, an ntext NULL, and
-    // text as ntext.
+    // A trace from the FreeTDS list, 2003-07-17: sp_prepare with an OUTPUT handle, an ntext NULL,
+    // and text as ntext.
     let mut payload = vec![0xFF, 0xFF, 0x0B, 0, 0, 0, 0, 1, 0x26, 4, 4, 0xFF, 0xFF, 0xFF, 0xFF];
     payload.extend([0, 0, 0x63, 0, 0, 0, 0, 9, 4, 0, 1, 0x32, 0xFF, 0xFF, 0xFF, 0xFF]);
     payload.extend([0, 0, 0x63, 6, 0, 0, 0, 9, 4, 0, 1, 0x32, 6, 0, 0, 0]);
@@ -207,7 +207,7 @@ fn legacy_and_untyped_parameters_are_read() {
 
 #[test]
 fn all_zero_collation_is_accepted() {
-    // tiberius sends its statement so.
+    // tiberius sends its statement in this form.
     let bytes = [&[0xE7, 0x40, 0x1F, 0, 0, 0, 0, 0, 2, 0][..], b"x\0"].concat();
     assert_eq!(value(&bytes), (DataType::NVarChar(Length::Limited(4_000)), nvarchar("x")));
 }
@@ -221,7 +221,7 @@ fn partial_value_of_unknown_length_is_put_together() {
     assert_eq!(value(&bytes).1, Value::VarBinary(b"abc"[..].into()));
     let endless = [head, u32::MAX.to_le_bytes().to_vec()].concat();
     assert_eq!(only_value(&endless), Err(ProtocolError::Truncated));
-    // A total that the chunks do not add up to.
+    // A total that differs from the sum of the chunks.
     let lie = [&[0xA5, 0xFF, 0xFF][..], &9_u64.to_le_bytes(), &chunks.concat()].concat();
     assert_eq!(only_value(&lie), Err(ProtocolError::InvalidLength { what: "(max)", length: 9 }));
 }

@@ -1,4 +1,4 @@
-//! Responses: tokens, packets, and how they are sent.
+//! Tests responses: tokens, packets, and sending them.
 
 use tds::client::{DoneScanner, EnvChanged, Token, TokenStream};
 use tds::login7::feature;

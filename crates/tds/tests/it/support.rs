@@ -1,4 +1,4 @@
-//! What the tests share: whole messages through the reader, whole responses through the writer, and
+//! Helpers of the tests: whole messages through the reader, whole responses through the writer, and
 //! values of every type.
 
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
@@ -186,7 +186,7 @@ fn long_runs() -> impl Strategy<Value = (DataType, Value)> {
     ]
 }
 
-/// A type and a value of it, NULL among them, over all types that come back as they went.
+/// A type and a value of it or NULL, over all types that decode to the value that was encoded.
 pub(crate) fn typed_value() -> impl Strategy<Value = (ColumnType, Value)> {
     let bare = || prop_oneof![4 => numbers(), 4 => dates(), 3 => short_runs()];
     let variant = bare().prop_map(|(data_type, value)| {

@@ -1,5 +1,5 @@
-//! Every prefix of every kind of message, and every message with a byte changed: an error or "need
-//! more", never a panic.
+//! Tests every prefix of every kind of message, and every message with a byte changed: an error or
+//! "need more", never a panic.
 
 use tds::{MessageReader, Step};
 

@@ -1,4 +1,4 @@
-//! Values of every type, there and back.
+//! Tests values of every type, encoded and decoded.
 
 use proptest::prelude::{any, proptest};
 use proptest::test_runner::Config;
@@ -67,7 +67,7 @@ proptest! {
         } else {
             call.input("@v", column_type, &value)
         };
-        // Through the reader, so that the value lies across packets and buffers.
+        // Through the reader, so that the value spans packets and buffers.
         let packets = call.finish();
         let mut reader = tds::MessageReader::new();
         let mut found = None;

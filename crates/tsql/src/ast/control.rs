@@ -8,11 +8,11 @@ use super::{
 /// One variable of a DECLARE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declaration {
-    /// The variable.
+    /// The variable that is declared.
     pub variable: Variable,
-    /// What it holds.
+    /// Scalar, table or cursor, with its parts.
     pub kind: DeclarationKind,
-    /// Where.
+    /// Source range of this one declaration.
     pub span: Span,
 }
 
@@ -21,23 +21,23 @@ pub struct Declaration {
 pub enum DeclarationKind {
     /// `@v type [= value]`; also a variable of a table type.
     Scalar {
-        /// Its type.
+        /// The declared type, perhaps a table type.
         data_type: TypeName,
-        /// Its first value.
+        /// The initial value; `None` is NULL.
         value: Option<Expr>,
     },
-    /// `@t TABLE (..)`
+    /// `@t TABLE (..)`: a table variable.
     Table(Vec<TableElement>),
-    /// `@c CURSOR`
+    /// `@c CURSOR`: a cursor variable.
     Cursor,
 }
 
 /// `SET @v = expr`, `SET @c = CURSOR ..`, `SET @x.modify('..')`
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetVariable {
-    /// The variable.
+    /// The variable that is assigned.
     pub variable: Variable,
-    /// What it gets.
+    /// The assignment's right side, or a method call.
     pub value: SetVariableValue,
 }
 
@@ -48,16 +48,16 @@ pub enum SetVariableValue {
     Expr(AssignOp, Expr),
     /// `= CURSOR FOR ..`
     Cursor(Box<DeclareCursor>),
-    /// `.method(arguments)`
+    /// `.method(arguments)`: calls a mutator method, as `@x.modify('..')`.
     Method(Ident, Vec<Expr>),
 }
 
 /// `BEGIN ATOMIC WITH (..) .. END`
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtomicBlock {
-    /// WITH.
+    /// The options of `WITH (..)`.
     pub options: Vec<AtomicOption>,
-    /// The body.
+    /// Statements between WITH and END.
     pub body: Vec<Statement>,
 }
 
@@ -66,13 +66,13 @@ pub struct AtomicBlock {
 pub enum AtomicOption {
     /// TRANSACTION ISOLATION LEVEL = SNAPSHOT
     Isolation(super::IsolationLevel),
-    /// LANGUAGE = N'us_english'
+    /// `LANGUAGE = N'us_english'`: the block's language.
     Language(Box<str>),
-    /// DATEFIRST = 7
+    /// `DATEFIRST = 7`: first day of the week, 1 (Monday) to 7.
     DateFirst(u32),
-    /// DATEFORMAT = ymd
+    /// `DATEFORMAT = ymd`: order of the date parts.
     DateFormat(Ident),
-    /// DELAYED_DURABILITY = ON
+    /// `DELAYED_DURABILITY = ON | OFF` of the block's transaction.
     DelayedDurability(bool),
 }
 
@@ -81,65 +81,65 @@ pub enum AtomicOption {
 pub struct If {
     /// IF and the ELSE IFs that follow it; at least one.
     pub branches: Vec<IfBranch>,
-    /// The last ELSE.
+    /// The last ELSE; `None` if there is none.
     pub otherwise: Option<Statement>,
 }
 
 /// One condition with its statement.
 #[derive(Clone, Debug)]
 pub struct IfBranch {
-    /// What is asked.
+    /// The condition behind IF.
     pub condition: Condition,
-    /// What is done.
+    /// The statement that runs if the condition is true.
     pub then: Statement,
-    /// Line of its IF.
+    /// 1-based line of the branch's IF.
     pub line: u32,
     /// From IF to the end of the condition: the span that SQL Server reports while it is evaluated.
     pub span: Span,
 }
 
-/// Positions do not tell trees apart; see the module [`crate::ast`].
+/// Spans and lines do not count in a comparison; see the module [`crate::ast`].
 impl PartialEq for IfBranch {
     fn eq(&self, other: &Self) -> bool {
         self.condition == other.condition && self.then == other.then
     }
 }
 
-/// `WHILE condition statement`
+/// `WHILE condition statement`: a loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct While {
-    /// What is asked before each round.
+    /// The condition, evaluated before each iteration.
     pub condition: Condition,
-    /// What is done.
+    /// The loop's body, one statement or a block.
     pub body: Statement,
 }
 
-/// WAITFOR.
+/// `WAITFOR DELAY ..` or `WAITFOR TIME ..`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WaitFor {
-    /// `DELAY 'hh:mm:ss.mmm'` or a variable
+    /// `DELAY 'hh:mm:ss.mmm'`: waits that long; a literal or a variable.
     Delay(Box<Expr>),
-    /// `TIME 'hh:mm'` or a variable
+    /// `TIME 'hh:mm'`: waits until that time of day; a literal or a variable.
     Time(Box<Expr>),
 }
 
 /// `BEGIN TRY .. END TRY BEGIN CATCH .. END CATCH`
 #[derive(Clone, Debug, PartialEq)]
 pub struct TryCatch {
-    /// What is tried.
+    /// Statements of the TRY block.
     pub body: Vec<Statement>,
-    /// What is done on an error.
+    /// Statements of the CATCH block, which run after an error in the TRY block.
     pub catch: Vec<Statement>,
 }
 
 /// `THROW number, message, state`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Throw {
-    /// A literal or variable.
+    /// The error's number, from 50000; a literal or a variable.
     pub number: Expr,
-    /// A literal or variable.
+    /// The error's text; a literal or a variable.
     pub message: Expr,
-    /// A literal or variable.
+    /// The error's state, from 0 to 255; a literal or a variable.
     pub state: Expr,
 }
 
@@ -148,75 +148,75 @@ pub struct Throw {
 pub struct RaisError {
     /// A number of sys.messages, a string or a variable.
     pub message: Expr,
-    /// Severity.
+    /// The severity, from 0 to 25.
     pub severity: Expr,
-    /// State.
+    /// The state, from 0 to 255.
     pub state: Expr,
-    /// What replaces `%s`, `%d`, ..
+    /// The values that replace `%s`, `%d` and so on in the message.
     pub arguments: Vec<Expr>,
-    /// WITH.
+    /// The words of `WITH ..`, in order.
     pub options: Vec<RaisErrorOption>,
 }
 
 /// An option of RAISERROR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaisErrorOption {
-    /// LOG
+    /// `LOG`: the message also goes to the error log.
     Log,
-    /// NOWAIT
+    /// `NOWAIT`: the message is sent at once.
     NoWait,
-    /// SETERROR
+    /// `SETERROR`: sets @@ERROR whatever the severity.
     SetError,
 }
 
 /// `EXEC [@rc =] procedure arguments [WITH ..]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Execute {
-    /// `@rc =`
+    /// `@rc =`: receives the procedure's return status.
     pub return_status: Option<Variable>,
-    /// What is called.
+    /// The procedure, by name or through a variable.
     pub procedure: Callee,
-    /// `;number`
+    /// `;number` of a numbered procedure; `None` without it.
     pub number: Option<u32>,
-    /// The arguments.
+    /// The arguments, in the order written.
     pub arguments: Vec<Argument>,
     /// WITH RECOMPILE and RESULT SETS.
     pub options: Vec<ExecuteOption>,
 }
 
-/// What EXEC calls.
+/// The procedure that EXEC calls.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Callee {
-    /// By name.
+    /// A procedure given by name.
     Name(ObjectName),
-    /// By the name that a variable holds.
+    /// A variable that holds the procedure's name.
     Variable(Variable),
 }
 
 /// An argument of EXEC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
-    /// `@p =`
+    /// `@p =` before the value; `None` passes the argument by position.
     pub name: Option<Variable>,
     /// A literal (perhaps negative), a variable, DEFAULT, or a word, which comes as
     /// [`super::Literal::String`].
     pub value: Expr,
-    /// OUTPUT or OUT.
+    /// `OUTPUT` or `OUT` was written behind the value.
     pub output: bool,
-    /// Where.
+    /// Source range of the argument.
     pub span: Span,
 }
 
 /// An option of EXEC.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExecuteOption {
-    /// RECOMPILE
+    /// `RECOMPILE`: compiles a plan for this call only.
     Recompile,
-    /// RESULT SETS UNDEFINED
+    /// `RESULT SETS UNDEFINED`: result sets are not described; the default.
     ResultSetsUndefined,
-    /// RESULT SETS NONE
+    /// `RESULT SETS NONE`: no result set is expected.
     ResultSetsNone,
-    /// RESULT SETS ((column type, ..), ..)
+    /// `RESULT SETS ((column type, ..), ..)`: names and types of each result set's columns.
     ResultSets(Vec<Vec<ColumnDefinition>>),
 }
 
@@ -227,75 +227,75 @@ pub struct ExecuteString {
     pub text: Vec<Expr>,
     /// Arguments for `?` in a pass-through command.
     pub arguments: Vec<Argument>,
-    /// AS LOGIN or AS USER.
+    /// `AS LOGIN = ..` or `AS USER = ..`; `None` is the current context.
     pub run_as: Option<ExecuteAsWho>,
-    /// AT linked server.
+    /// `AT server`: runs at a linked server; `None` runs here.
     pub at: Option<Ident>,
-    /// WITH.
+    /// The options of `WITH ..`.
     pub options: Vec<ExecuteOption>,
 }
 
 /// `EXECUTE AS who [WITH NO REVERT | COOKIE INTO @c]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExecuteAs {
-    /// Who.
+    /// The principal of the new execution context.
     pub who: ExecuteAsWho,
-    /// NO REVERT.
+    /// `WITH NO REVERT`: the context cannot be reverted.
     pub no_revert: bool,
-    /// COOKIE INTO.
+    /// The variable of `WITH COOKIE INTO`; `None` without it.
     pub cookie: Option<Variable>,
 }
 
-/// Under whose name something runs.
+/// The principal of an EXECUTE AS clause.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExecuteAsWho {
-    /// CALLER
+    /// `CALLER`: the caller of the module.
     Caller,
-    /// SELF
+    /// `SELF`: the creator of the module.
     SelfUser,
-    /// OWNER
+    /// `OWNER`: the owner of the module.
     Owner,
-    /// USER = 'name'; in a module's WITH also just 'name'
+    /// `USER = 'name'`: a database user; in a module's WITH clause also just `'name'`.
     User(Box<Expr>),
-    /// LOGIN = 'name'
+    /// `LOGIN = 'name'`: a login of the server.
     Login(Box<Expr>),
 }
 
-/// A transaction statement.
+/// BEGIN, COMMIT, ROLLBACK or SAVE TRANSACTION.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transaction {
-    /// What is done.
+    /// Which of the transaction statements it is.
     pub action: TransactionAction,
-    /// The transaction's or savepoint's name.
+    /// Name of the transaction or savepoint; `None` if left out.
     pub name: Option<TransactionName>,
 }
 
-/// What is done with a transaction.
+/// The transaction statement with its options.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransactionAction {
-    /// BEGIN TRAN
+    /// `BEGIN TRAN`: starts a transaction or nests one.
     Begin {
-        /// BEGIN DISTRIBUTED TRAN
+        /// Whether `BEGIN DISTRIBUTED TRAN` was written.
         distributed: bool,
-        /// WITH MARK \['x'\]
+        /// `WITH MARK ['x']`: names the transaction in the log.
         mark: Option<Option<Box<str>>>,
     },
-    /// COMMIT \[TRAN | WORK\]
+    /// `COMMIT [TRAN | WORK]`
     Commit {
-        /// WITH (DELAYED_DURABILITY = ON)
+        /// `WITH (DELAYED_DURABILITY = ON | OFF)`; `None` without it.
         delayed_durability: Option<bool>,
     },
-    /// ROLLBACK \[TRAN | WORK\]
+    /// `ROLLBACK [TRAN | WORK]`, also to a savepoint.
     Rollback,
-    /// SAVE TRAN
+    /// `SAVE TRAN`: sets a savepoint.
     Save,
 }
 
-/// A transaction's name.
+/// A transaction's or savepoint's name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransactionName {
-    /// By name.
+    /// A name written in the statement.
     Name(Ident),
-    /// In a variable.
+    /// A variable that holds the name.
     Variable(Variable),
 }

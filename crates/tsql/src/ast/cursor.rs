@@ -1,22 +1,22 @@
-//! Cursors.
+//! Statements on cursors: DECLARE CURSOR, OPEN, FETCH, CLOSE and DEALLOCATE.
 
 use super::{Expr, Ident, Span, Statement, Variable};
 
 /// A cursor in OPEN, FETCH, CLOSE, DEALLOCATE and CURRENT OF.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CursorRef {
-    /// GLOBAL was written.
+    /// Whether `GLOBAL` was written before the name.
     pub global: bool,
-    /// Which.
+    /// The name or the cursor variable.
     pub name: CursorName,
 }
 
-/// A cursor's name.
+/// A cursor by name or through a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CursorName {
-    /// By name.
+    /// A name written in the statement.
     Name(Ident),
-    /// In a cursor variable.
+    /// A cursor variable, as `@c`.
     Variable(Variable),
 }
 
@@ -31,7 +31,7 @@ pub struct DeclareCursor {
     pub query: Box<Statement>,
     /// FOR READ ONLY, FOR UPDATE.
     pub access: Option<CursorAccess>,
-    /// Where.
+    /// Source range of the whole declaration.
     pub span: Span,
 }
 
@@ -55,7 +55,7 @@ pub enum CursorOption {
 }
 
 impl CursorOption {
-    /// Returns it as it is written.
+    /// Returns the option as it is written in T-SQL.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -76,39 +76,39 @@ impl CursorOption {
     }
 }
 
-/// What a cursor may change.
+/// Whether rows may be changed through a cursor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CursorAccess {
-    /// FOR READ ONLY
+    /// `FOR READ ONLY`: no positioned UPDATE or DELETE.
     ReadOnly,
-    /// FOR UPDATE \[OF columns\]
+    /// `FOR UPDATE [OF columns]`; empty is every column.
     Update(Vec<Ident>),
 }
 
 /// `FETCH [direction] [FROM] cursor [INTO variables]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fetch {
-    /// Which row.
+    /// Which row relative to the current one.
     pub direction: FetchDirection,
-    /// Of which cursor.
+    /// The cursor that is read.
     pub cursor: CursorRef,
-    /// Where to; to the client if empty.
+    /// Variables that receive the row; if empty, the row goes to the client.
     pub into: Vec<Variable>,
 }
 
 /// Which row FETCH gets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FetchDirection {
-    /// NEXT, also when nothing is said
+    /// `NEXT`, also if no direction is written.
     Next,
-    /// PRIOR
+    /// `PRIOR`: the row before the current one.
     Prior,
-    /// FIRST
+    /// `FIRST`: the first row of the result.
     First,
-    /// LAST
+    /// `LAST`: the last row of the result.
     Last,
-    /// ABSOLUTE n
+    /// `ABSOLUTE n`: the n-th row; a negative n counts from the end.
     Absolute(Expr),
-    /// RELATIVE n
+    /// `RELATIVE n`: n rows after the current one, or before if negative.
     Relative(Expr),
 }

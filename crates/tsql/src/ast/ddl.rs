@@ -1,4 +1,4 @@
-//! Schemas, types, sequences, synonyms, statistics, and DROP.
+//! CREATE SCHEMA, TYPE, SEQUENCE, SYNONYM and STATISTICS, ALTER SCHEMA, and DROP.
 
 use super::{
     Condition, Expr, Ident, IndexOption, ObjectName, Statement, TableElement, TableOption, TypeName,
@@ -9,7 +9,7 @@ use super::{
 pub struct CreateSchema {
     /// Its name; none for `CREATE SCHEMA AUTHORIZATION owner`.
     pub name: Option<Ident>,
-    /// Its owner.
+    /// Name behind AUTHORIZATION; `None` is the current user.
     pub owner: Option<Ident>,
     /// CREATE TABLE, CREATE VIEW, GRANT, REVOKE, DENY inside.
     pub elements: Vec<Statement>,
@@ -18,20 +18,20 @@ pub struct CreateSchema {
 /// `ALTER SCHEMA name TRANSFER [class ::] object`
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlterSchema {
-    /// Where it goes.
+    /// The schema that receives the object.
     pub schema: Ident,
     /// OBJECT, TYPE, XML SCHEMA COLLECTION, in upper case.
     pub class: Option<Box<str>>,
-    /// What goes.
+    /// The object that is transferred.
     pub object: ObjectName,
 }
 
 /// `CREATE TYPE name ..`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateType {
-    /// Its name.
+    /// Name of the new type.
     pub name: ObjectName,
-    /// What it is.
+    /// Alias, table type or CLR type.
     pub kind: TypeKind,
 }
 
@@ -40,28 +40,28 @@ pub struct CreateType {
 pub enum TypeKind {
     /// `FROM base [NULL | NOT NULL]`
     Alias {
-        /// The base.
+        /// The system type that the alias renames.
         base: TypeName,
-        /// NULL is `Some(true)`.
+        /// `NULL` is `Some(true)`, `NOT NULL` is `Some(false)`.
         nullable: Option<bool>,
     },
     /// `AS TABLE (..) [WITH (..)]`
     Table {
-        /// Its definition.
+        /// Columns, constraints and indexes, in order.
         elements: Vec<TableElement>,
-        /// WITH.
+        /// The options of `WITH (..)`.
         options: Vec<TableOption>,
     },
-    /// `EXTERNAL NAME assembly.class`
+    /// `EXTERNAL NAME assembly.class`: a CLR type.
     External(ObjectName),
 }
 
 /// `CREATE SEQUENCE name options`, `ALTER SEQUENCE name options`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateSequence {
-    /// CREATE or ALTER.
+    /// CREATE or ALTER; a sequence has no CREATE OR ALTER.
     pub mode: super::CreateMode,
-    /// Its name.
+    /// Name of the sequence object.
     pub name: ObjectName,
     /// Its options, in order.
     pub options: Vec<SequenceOption>,
@@ -70,67 +70,67 @@ pub struct CreateSequence {
 /// An option of a sequence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SequenceOption {
-    /// AS type
+    /// `AS type`: an exact numeric type of scale 0.
     Type(TypeName),
-    /// START WITH n
+    /// `START WITH n`: the first value.
     Start(Expr),
-    /// RESTART \[WITH n\]
+    /// `RESTART [WITH n]`; `None` restarts at the START value.
     Restart(Option<Expr>),
-    /// INCREMENT BY n
+    /// `INCREMENT BY n`, negative for a descending sequence.
     Increment(Expr),
-    /// MINVALUE n; NO MINVALUE is `None`
+    /// `MINVALUE n`; `NO MINVALUE` is `None`.
     Min(Option<Expr>),
-    /// MAXVALUE n; NO MAXVALUE is `None`
+    /// `MAXVALUE n`; `NO MAXVALUE` is `None`.
     Max(Option<Expr>),
-    /// CYCLE is true, NO CYCLE is false
+    /// `CYCLE` is true, `NO CYCLE` is false.
     Cycle(bool),
-    /// CACHE \[n\]
+    /// `CACHE [n]`; `None` leaves the size to the engine.
     Cache(Option<Expr>),
-    /// NO CACHE
+    /// `NO CACHE`: every value is taken singly.
     NoCache,
 }
 
 /// `CREATE SYNONYM name FOR target`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateSynonym {
-    /// Its name.
+    /// Name of the new synonym.
     pub name: ObjectName,
-    /// What it stands for.
+    /// The object that the synonym names.
     pub target: ObjectName,
 }
 
 /// `CREATE STATISTICS name ON table (columns) [WHERE ..] [WITH ..]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateStatistics {
-    /// Their name.
+    /// Name of the statistics object.
     pub name: Ident,
-    /// The table.
+    /// The table or indexed view.
     pub table: ObjectName,
-    /// The columns.
+    /// The columns; the histogram is of the first.
     pub columns: Vec<Ident>,
-    /// WHERE.
+    /// `WHERE ..` of filtered statistics; `None` covers every row.
     pub filter: Option<Condition>,
-    /// WITH.
+    /// The options of `WITH ..`, as FULLSCAN.
     pub options: Vec<IndexOption>,
 }
 
 /// `UPDATE STATISTICS table [(names)] [WITH ..]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct UpdateStatistics {
-    /// The table.
+    /// The table or indexed view.
     pub table: ObjectName,
-    /// Which statistics; all if empty.
+    /// The statistics or indexes to update; all if empty.
     pub names: Vec<Ident>,
-    /// WITH.
+    /// The options of `WITH ..`, as FULLSCAN.
     pub options: Vec<IndexOption>,
 }
 
 /// `DROP kind [IF EXISTS] names`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drop {
-    /// What is dropped.
+    /// The class of the dropped objects.
     pub kind: DropKind,
-    /// IF EXISTS.
+    /// Whether `IF EXISTS` was written.
     pub if_exists: bool,
     /// The names; at least one.
     pub names: Vec<ObjectName>,
@@ -138,7 +138,7 @@ pub struct Drop {
     pub trigger_target: Option<super::TriggerTarget>,
 }
 
-/// What DROP drops.
+/// A class of objects that DROP accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants are SQL Server's words")]
 pub enum DropKind {
@@ -167,7 +167,7 @@ pub enum DropKind {
 /// `DROP INDEX [IF EXISTS] i ON t [WITH (..)], ..`, `DROP INDEX t.i`
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropIndex {
-    /// IF EXISTS.
+    /// Whether `IF EXISTS` was written.
     pub if_exists: bool,
     /// The indexes, each with its table and its options.
     pub indexes: Vec<(Ident, ObjectName, Vec<IndexOption>)>,

@@ -9,97 +9,97 @@ use super::{
 /// The table that a statement changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// What it is.
+    /// Table, variable or rowset function.
     pub kind: TargetKind,
-    /// `WITH (TABLOCK)`
+    /// Table hints, as `WITH (TABLOCK)`.
     pub hints: Vec<TableHint>,
-    /// Where.
+    /// Source range, hints included.
     pub span: Span,
 }
 
-/// Every kind of target.
+/// Every form of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TargetKind {
     /// A table, view, CTE, or an alias of FROM.
     Name(ObjectName),
-    /// `@t`
+    /// `@t`: a table variable.
     Variable(Variable),
-    /// `OPENQUERY(..)`, `OPENROWSET(..)`
+    /// `OPENQUERY(..)`, `OPENROWSET(..)`: a remote table.
     Function(Box<super::Call>),
 }
 
 /// `INSERT [TOP (n)] [INTO] target [(columns)] [OUTPUT ..] source`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
-    /// WITH.
+    /// `WITH ..`, its CTEs; `None` without the clause.
     pub with: Option<With>,
-    /// TOP.
+    /// `TOP (n)`; `None` without the clause.
     pub top: Option<Top>,
-    /// Where the rows go.
+    /// The table that receives the rows.
     pub target: Target,
-    /// The columns, if given.
+    /// The columns listed behind the target; empty means all.
     pub columns: Vec<Ident>,
     /// OUTPUT clauses: at most one with INTO and one without.
     pub output: Vec<Output>,
     /// Where the rows come from.
     pub source: InsertSource,
-    /// OPTION.
+    /// Query hints of `OPTION (..)`.
     pub options: Vec<QueryHint>,
 }
 
 /// Where INSERT's rows come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InsertSource {
-    /// `VALUES (..), (..)`
+    /// `VALUES (..), (..)`: a list of rows.
     Values(Vec<Vec<Expr>>),
-    /// `SELECT ..`
+    /// `SELECT ..`: the rows of a query.
     Query(Box<QueryExpression>),
-    /// `EXEC p ..`
+    /// `EXEC p ..`: the result sets of a procedure.
     Execute(Box<Execute>),
-    /// `EXEC (@sql)`
+    /// `EXEC (@sql)`: the result sets of a string.
     ExecuteString(Box<ExecuteString>),
-    /// `DEFAULT VALUES`
+    /// `DEFAULT VALUES`: one row of defaults.
     DefaultValues,
 }
 
 /// `OUTPUT items [INTO target (columns)]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// What is returned; `inserted.*`, `deleted.c`, `$action`, expressions.
+    /// The columns returned: `inserted.*`, `deleted.c`, `$action`, expressions.
     pub items: Vec<SelectItem>,
-    /// Where it goes; to the client if absent.
+    /// The table that receives the output and its columns; `None` sends it to the client.
     pub into: Option<(Target, Vec<Ident>)>,
-    /// Where.
+    /// Source range of the whole OUTPUT clause.
     pub span: Span,
 }
 
 /// `UPDATE [TOP (n)] target SET .. [OUTPUT ..] [FROM ..] [WHERE ..]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
-    /// WITH.
+    /// `WITH ..`, its CTEs; `None` without the clause.
     pub with: Option<With>,
-    /// TOP.
+    /// `TOP (n)`; `None` without the clause.
     pub top: Option<Top>,
-    /// What is changed; perhaps an alias of FROM.
+    /// The table that is changed; perhaps an alias of FROM.
     pub target: Target,
     /// SET, in order; at least one.
     pub set: Vec<SetItem>,
-    /// OUTPUT.
+    /// OUTPUT clauses: at most one with INTO and one without.
     pub output: Vec<Output>,
-    /// FROM.
+    /// Sources of FROM; empty without the clause.
     pub from: Vec<TableRef>,
     /// WHERE; [`super::ConditionKind::CurrentOf`] for a positioned update.
     pub filter: Option<Condition>,
-    /// OPTION.
+    /// Query hints of `OPTION (..)`.
     pub options: Vec<QueryHint>,
 }
 
 /// One item of UPDATE's SET, in the order of its evaluation for a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetItem {
-    /// What it is.
+    /// What is assigned, with its parts.
     pub kind: SetItemKind,
-    /// Where.
+    /// Source range of the item.
     pub span: Span,
 }
 
@@ -108,156 +108,156 @@ pub struct SetItem {
 pub enum SetItemKind {
     /// `c = expr`, `c += expr`
     Column {
-        /// The column.
+        /// The column that is assigned.
         column: ColumnName,
-        /// How.
+        /// `=` or a compound operator such as `+=`.
         op: AssignOp,
         /// The value, perhaps [`super::ExprKind::Default`].
         value: Expr,
     },
-    /// `@v = expr`, `@v += expr`: seen by the items behind it.
+    /// `@v = expr`, `@v += expr`: items behind it see the new value.
     Variable {
-        /// The variable.
+        /// The variable that is assigned.
         variable: Variable,
-        /// How.
+        /// `=` or a compound operator such as `+=`.
         op: AssignOp,
-        /// The value.
+        /// The right side of the assignment.
         value: Expr,
     },
     /// `@v = c = expr`, `@v = c += expr`: both get the new value.
     VariableAndColumn {
-        /// The variable.
+        /// The variable that is assigned.
         variable: Variable,
-        /// The column.
+        /// The column that is assigned.
         column: ColumnName,
         /// How the column gets its value.
         op: AssignOp,
-        /// The value.
+        /// The right side of the assignment.
         value: Expr,
     },
-    /// `c.WRITE(expr, offset, length)`
+    /// `c.WRITE(expr, offset, length)`: replaces a part of a `(max)` value.
     Write {
-        /// The column.
+        /// The column of type `varchar(max)`, `nvarchar(max)` or `varbinary(max)`.
         column: Ident,
-        /// The new piece.
+        /// The text that is written; NULL cuts the value off at the offset.
         value: Expr,
-        /// Where it goes.
+        /// Start of the replaced part, from 0; NULL appends.
         offset: Expr,
-        /// How much it replaces.
+        /// Length of the replaced part; NULL is all that follows.
         length: Expr,
     },
     /// `c.modify('..')`, `c.SetX(..)`: a mutator method.
     Mutate {
-        /// The column.
+        /// The column of type xml or a CLR type.
         column: ColumnRef,
-        /// The method.
+        /// Name of the mutator method.
         method: Ident,
-        /// Its arguments.
+        /// The arguments in parentheses.
         arguments: Vec<Expr>,
     },
 }
 
-/// How a value is assigned.
+/// An assignment operator, plain or compound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssignOp {
-    /// `=`
+    /// `a = b`: assigns the value.
     Assign,
-    /// `+=`
+    /// `a += b`: adds or concatenates.
     Add,
-    /// `-=`
+    /// `a -= b`: subtracts the value.
     Subtract,
-    /// `*=`
+    /// `a *= b`: multiplies by the value.
     Multiply,
-    /// `/=`
+    /// `a /= b`: divides by the value.
     Divide,
-    /// `%=`
+    /// `a %= b`: keeps the remainder.
     Modulo,
-    /// `&=`
+    /// `a &= b`: bitwise AND.
     BitAnd,
-    /// `^=`
+    /// `a ^= b`: bitwise exclusive OR.
     BitXor,
-    /// `|=`
+    /// `a |= b`: bitwise OR.
     BitOr,
 }
 
 /// `DELETE [TOP (n)] [FROM] target [OUTPUT ..] [FROM ..] [WHERE ..]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delete {
-    /// WITH.
+    /// `WITH ..`, its CTEs; `None` without the clause.
     pub with: Option<With>,
-    /// TOP.
+    /// `TOP (n)`; `None` without the clause.
     pub top: Option<Top>,
-    /// Where the rows go from; perhaps an alias of FROM.
+    /// The table whose rows are deleted; perhaps an alias of FROM.
     pub target: Target,
-    /// OUTPUT.
+    /// OUTPUT clauses: at most one with INTO and one without.
     pub output: Vec<Output>,
-    /// The second FROM.
+    /// Sources of the second FROM; empty without it.
     pub from: Vec<TableRef>,
     /// WHERE; [`super::ConditionKind::CurrentOf`] for a positioned delete.
     pub filter: Option<Condition>,
-    /// OPTION.
+    /// Query hints of `OPTION (..)`.
     pub options: Vec<QueryHint>,
 }
 
 /// `MERGE [TOP (n)] [INTO] target [AS a] USING source ON .. WHEN ..`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merge {
-    /// WITH.
+    /// `WITH ..`, its CTEs; `None` without the clause.
     pub with: Option<With>,
-    /// TOP.
+    /// `TOP (n)`; `None` without the clause.
     pub top: Option<Top>,
-    /// What is changed.
+    /// The table that is changed.
     pub target: Target,
-    /// AS.
+    /// The target's alias after AS; `None` without one.
     pub alias: Option<Ident>,
-    /// USING.
+    /// The source of rows behind USING.
     pub source: TableRef,
-    /// ON.
+    /// The join condition of target and source.
     pub on: Condition,
     /// WHEN clauses, in order; at least one.
     pub clauses: Vec<MergeClause>,
-    /// OUTPUT.
+    /// OUTPUT clauses: at most one with INTO and one without.
     pub output: Vec<Output>,
-    /// OPTION.
+    /// Query hints of `OPTION (..)`.
     pub options: Vec<QueryHint>,
 }
 
 /// `WHEN [NOT] MATCHED [BY ..] [AND ..] THEN ..`
 #[derive(Clone, Debug, PartialEq)]
 pub struct MergeClause {
-    /// Which rows.
+    /// Which rows the clause applies to.
     pub kind: MergeKind,
-    /// AND.
+    /// The search condition behind AND; `None` without one.
     pub condition: Option<Condition>,
-    /// THEN.
+    /// The change behind THEN.
     pub action: MergeAction,
-    /// Where.
+    /// Source range of the whole WHEN clause.
     pub span: Span,
 }
 
-/// Which rows a WHEN is about.
+/// The rows that a WHEN clause applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeKind {
-    /// MATCHED
+    /// `MATCHED`: target rows with a source row.
     Matched,
-    /// NOT MATCHED \[BY TARGET\]
+    /// `NOT MATCHED [BY TARGET]`: source rows without a target row.
     NotMatchedByTarget,
-    /// NOT MATCHED BY SOURCE
+    /// `NOT MATCHED BY SOURCE`: target rows without a source row.
     NotMatchedBySource,
 }
 
-/// What a WHEN does.
+/// The change that a WHEN clause makes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MergeAction {
-    /// UPDATE SET ..
+    /// `UPDATE SET ..` of the matched target row.
     Update(Vec<SetItem>),
-    /// DELETE
+    /// `DELETE`: deletes the target row.
     Delete,
-    /// INSERT (columns) VALUES (..); `None` is DEFAULT VALUES.
+    /// `INSERT (columns) VALUES (..)` or `INSERT (columns) DEFAULT VALUES`.
     Insert {
-        /// The columns, if given.
+        /// The listed columns; empty means all.
         columns: Vec<Ident>,
-        /// The values.
+        /// The values; `None` is DEFAULT VALUES.
         values: Option<Vec<Expr>>,
     },
 }
@@ -265,7 +265,7 @@ pub enum MergeAction {
 /// `TRUNCATE TABLE t [WITH (PARTITIONS (..))]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truncate {
-    /// The table.
+    /// The table that is emptied.
     pub table: ObjectName,
     /// Partitions: single ones and ranges.
     pub partitions: Vec<(Expr, Option<Expr>)>,
@@ -274,22 +274,22 @@ pub struct Truncate {
 /// `INSERT BULK t (c type [COLLATE x], ..) WITH (..)`
 #[derive(Clone, Debug, PartialEq)]
 pub struct InsertBulk {
-    /// The table.
+    /// The table that receives the rows.
     pub table: ObjectName,
     /// The columns with the types they come in.
     pub columns: Vec<BulkColumn>,
-    /// WITH.
+    /// The options of `WITH (..)`.
     pub options: Vec<BulkOption>,
 }
 
 /// A column of INSERT BULK.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BulkColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: Ident,
     /// Its type on the wire.
     pub data_type: TypeName,
-    /// COLLATE.
+    /// COLLATE behind the type; `None` without it.
     pub collation: Option<Ident>,
     /// `NULL` is `Some(true)`, `NOT NULL` is `Some(false)`.
     pub nullable: Option<bool>,
@@ -298,18 +298,19 @@ pub struct BulkColumn {
 /// `BULK INSERT t FROM 'file' WITH (..)`
 #[derive(Clone, Debug, PartialEq)]
 pub struct BulkInsert {
-    /// The table.
+    /// The table that receives the rows.
     pub table: ObjectName,
-    /// The file.
+    /// Path of the data file.
     pub file: Box<str>,
-    /// WITH.
+    /// The options of `WITH (..)`.
     pub options: Vec<BulkOption>,
 }
 
 /// An option of a bulk statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BulkOption {
-    /// `TABLOCK`, `CHECK_CONSTRAINTS`, `FIRE_TRIGGERS`, `KEEP_NULLS`, `KEEPIDENTITY`; in upper case.
+    /// `TABLOCK`, `CHECK_CONSTRAINTS`, `FIRE_TRIGGERS`, `KEEP_NULLS`, `KEEPIDENTITY`; in upper
+    /// case.
     Word(Box<str>),
     /// `ROWS_PER_BATCH = 1000`, `FIELDTERMINATOR = ','`; the name in upper case.
     Value(Box<str>, Expr),
@@ -328,6 +329,6 @@ pub struct ReadText {
     pub offset: Expr,
     /// How many; 0 is the rest, up to 4 KB.
     pub size: Expr,
-    /// HOLDLOCK.
+    /// Whether `HOLDLOCK` was written.
     pub holdlock: bool,
 }

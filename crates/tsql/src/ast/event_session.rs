@@ -2,25 +2,25 @@
 
 use super::{CompareOp, Ident, Literal, NamedOption, Span};
 
-/// Where an event session lives.
+/// Whether an event session belongs to the server or to a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventScope {
-    /// ON SERVER
+    /// `ON SERVER`: events of every session.
     Server,
-    /// ON DATABASE
+    /// `ON DATABASE`: events of one database's sessions.
     Database,
 }
 
 /// `CREATE EVENT SESSION name ON SERVER ADD EVENT .. ADD TARGET .. WITH (..)`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateEventSession {
-    /// Its name.
+    /// Name of the event session.
     pub name: Ident,
-    /// Where it lives.
+    /// `ON SERVER` or `ON DATABASE`.
     pub scope: EventScope,
-    /// ADD EVENT.
+    /// The events of `ADD EVENT`, in order.
     pub events: Vec<EventDefinition>,
-    /// ADD TARGET.
+    /// The targets of `ADD TARGET`, in order.
     pub targets: Vec<TargetDefinition>,
     /// WITH; the names in upper case.
     pub options: Vec<NamedOption>,
@@ -29,111 +29,111 @@ pub struct CreateEventSession {
 /// `ALTER EVENT SESSION name ON SERVER actions`
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlterEventSession {
-    /// Its name.
+    /// Name of the event session.
     pub name: Ident,
-    /// Where it lives.
+    /// `ON SERVER` or `ON DATABASE`.
     pub scope: EventScope,
-    /// What is changed, in order.
+    /// The changes, in the order written.
     pub actions: Vec<AlterEventAction>,
-    /// WITH.
+    /// The options of `WITH (..)`.
     pub options: Vec<NamedOption>,
 }
 
 /// What ALTER EVENT SESSION changes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AlterEventAction {
-    /// ADD EVENT
+    /// `ADD EVENT ..`: adds an event.
     AddEvent(Box<EventDefinition>),
-    /// DROP EVENT
+    /// `DROP EVENT package.event`: removes an event.
     DropEvent(EventName),
-    /// ADD TARGET
+    /// `ADD TARGET ..`: adds a target.
     AddTarget(TargetDefinition),
-    /// DROP TARGET
+    /// `DROP TARGET package.target`: removes a target.
     DropTarget(EventName),
-    /// STATE = START
+    /// `STATE = START`: starts the session.
     Start,
-    /// STATE = STOP
+    /// `STATE = STOP`: stops the session.
     Stop,
 }
 
 /// `DROP EVENT SESSION name ON SERVER`
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropEventSession {
-    /// IF EXISTS.
+    /// Whether `IF EXISTS` was written.
     pub if_exists: bool,
-    /// Its name.
+    /// Name of the event session.
     pub name: Ident,
-    /// Where it lives.
+    /// `ON SERVER` or `ON DATABASE`.
     pub scope: EventScope,
 }
 
 /// `[module guid.]package.name` of an event, action, target, predicate source or comparator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventName {
-    /// The module's GUID.
+    /// GUID of the module; `None` if left out.
     pub module: Option<Ident>,
     /// The package; may be left out of a predicate's field.
     pub package: Option<Ident>,
-    /// The name.
+    /// Name of the object in its package.
     pub name: Ident,
-    /// Where.
+    /// Source range of all parts.
     pub span: Span,
 }
 
 /// `ADD EVENT package.event (SET .. ACTION (..) WHERE ..)`
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventDefinition {
-    /// The event.
+    /// The event that is collected.
     pub name: EventName,
-    /// SET: customizable columns.
+    /// `SET name = value, ..`: the event's customizable columns.
     pub settings: Vec<(Ident, Literal)>,
-    /// ACTION.
+    /// The actions that run when the event fires.
     pub actions: Vec<EventName>,
-    /// WHERE.
+    /// `WHERE ..`; `None` collects every occurrence.
     pub predicate: Option<EventPredicate>,
 }
 
 /// `ADD TARGET package.target (SET ..)`
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetDefinition {
-    /// The target.
+    /// The target that stores events.
     pub name: EventName,
-    /// SET: parameters.
+    /// `SET name = value, ..`: the target's parameters.
     pub settings: Vec<(Ident, Literal)>,
 }
 
 /// The WHERE of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventPredicate {
-    /// All of them; two and more.
+    /// `a AND b AND ..`; at least two predicates.
     And(Vec<EventPredicate>),
-    /// Any of them; two and more.
+    /// `a OR b OR ..`; at least two predicates.
     Or(Vec<EventPredicate>),
-    /// NOT
+    /// `NOT x`: negates a predicate.
     Not(Box<EventPredicate>),
-    /// `source op value`
+    /// `source op value`: compares with a constant.
     Compare {
         /// A field of the event or a predicate source.
         source: EventName,
-        /// The operator.
+        /// The comparison, as `=` or `<>`.
         op: CompareOp,
-        /// The value.
+        /// A number or a string.
         value: Literal,
     },
-    /// `[NOT] LIKE`
+    /// `source LIKE pattern`: matches a string.
     Like {
         /// A field of the event or a predicate source.
         source: EventName,
-        /// The pattern.
+        /// The pattern, a string constant.
         pattern: Literal,
     },
-    /// `package.comparator(source, value)`
+    /// `package.comparator(source, value)`: calls a comparator.
     Comparator {
-        /// The comparator.
+        /// The comparator (`pred_compare`) that is called.
         comparator: EventName,
         /// A field of the event or a predicate source.
         source: EventName,
-        /// The value.
+        /// A number or a string.
         value: Literal,
     },
 }

@@ -7,32 +7,33 @@ use super::{Ident, ObjectName, OrderBy, QueryExpression, Span, TypeName, Variabl
 /// An expression that has a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// What it is.
+    /// Which form of expression it is.
     pub kind: ExprKind,
-    /// Where; parentheses around it are left out.
+    /// Source range, without parentheses around the expression.
     pub span: Span,
 }
 
 /// Every kind of expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
-    /// A constant.
+    /// A constant, such as `1` or `N'x'`.
     Literal(Literal),
-    /// `c`, `t.c`, `schema.t.c`: also where a function wants a word, as `day` in `DATEADD(day, ..)`.
+    /// `c`, `t.c`, `schema.t.c`: also where a function wants a word, as `day` in `DATEADD(day,
+    /// ..)`.
     Column(Box<ColumnRef>),
-    /// `@v`, `@@ROWCOUNT`
+    /// `@v`, `@@ROWCOUNT`: a variable or a system function.
     Variable(Variable),
-    /// `-x`, `+x`, `~x`
+    /// `-x`, `+x`, `~x`: a prefix operator.
     Unary {
-        /// The operator.
+        /// Minus, plus or bitwise not.
         op: UnaryOp,
-        /// Its operand.
+        /// The expression behind the operator.
         operand: Box<Expr>,
     },
     /// A chain of operators of one precedence level, applied from left to right:
     /// `((first op1 e1) op2 e2)`. Levels: `* / %`, then `+ - & ^ |`.
     Arithmetic {
-        /// The leftmost operand.
+        /// The leftmost operand of the chain.
         first: Box<Expr>,
         /// Each further operand with the operator before it; at least one.
         rest: Vec<(ArithmeticOp, Expr)>,
@@ -41,19 +42,19 @@ pub enum ExprKind {
     SearchedCase {
         /// The branches; at least one.
         branches: Vec<(Condition, Expr)>,
-        /// ELSE.
+        /// The value of ELSE; `None` is NULL.
         otherwise: Option<Box<Expr>>,
     },
     /// `CASE input WHEN value THEN .. END`
     SimpleCase {
-        /// What is compared.
+        /// The expression that the branches are compared with.
         input: Box<Expr>,
         /// The branches; at least one.
         branches: Vec<(Expr, Expr)>,
-        /// ELSE.
+        /// The value of ELSE; `None` is NULL.
         otherwise: Option<Box<Expr>>,
     },
-    /// `IIF(condition, a, b)`
+    /// `IIF(condition, a, b)`: short for a searched CASE.
     Iif(Box<Iif>),
     /// `CAST(x AS t)`, `CONVERT(t, x, style)`, `PARSE(x AS t USING c)` and their TRY_ forms.
     Convert(Box<Convert>),
@@ -67,23 +68,23 @@ pub enum ExprKind {
     StaticMethod(Box<StaticMethod>),
     /// `(SELECT ..)` as a value.
     Subquery(Box<QueryExpression>),
-    /// `x COLLATE name`
+    /// `x COLLATE name`: gives a string an explicit collation.
     Collate {
-        /// The string.
+        /// The string that gets the collation.
         operand: Box<Expr>,
-        /// The collation's name.
+        /// Name of the collation, not checked here.
         collation: Ident,
     },
     /// `x AT TIME ZONE zone`
     AtTimeZone {
-        /// The date.
+        /// The date and time that is converted.
         operand: Box<Expr>,
-        /// The zone's name.
+        /// Name of the time zone; any string expression.
         zone: Box<Expr>,
     },
     /// `NEXT VALUE FOR sequence [OVER (ORDER BY ..)]`
     NextValue {
-        /// The sequence.
+        /// Name of the sequence object.
         sequence: Box<ObjectName>,
         /// The order in which rows get values.
         over: Option<Box<Over>>,
@@ -97,20 +98,20 @@ pub enum ExprKind {
 /// A constant as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
-    /// `NULL`
+    /// The keyword `NULL`, a constant without type.
     Null,
     /// An integer that fits `int`.
     Int(i32),
-    /// A number with a point, or an integer too big for `int`: digits with at most one point, no sign.
-    /// Its type is `decimal` of exactly the written precision and scale; at most 38 digits.
+    /// A number with a point, or an integer too big for `int`: digits with at most one point, no
+    /// sign. Its type is `decimal` of exactly the written precision and scale; at most 38 digits.
     Decimal(Box<str>),
-    /// `1e3`
+    /// `1e3`: a constant of type `float`.
     Float(f64),
-    /// `$1.5` in 1/10,000
+    /// `$1.5`, in units of 1/10,000 (`money`).
     Money(i64),
-    /// `'text'`
+    /// `'text'`: a constant of type `varchar`.
     String(Box<str>),
-    /// `N'text'`
+    /// `N'text'`: a constant of type `nvarchar`.
     NString(Box<str>),
     /// `0x1F`; an odd number of digits is padded in front.
     Binary(Box<[u8]>),
@@ -121,13 +122,13 @@ pub enum Literal {
 /// The kind of an ODBC escape literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OdbcKind {
-    /// `d`
+    /// `{d '2024-01-01'}`: a date.
     Date,
-    /// `t`
+    /// `{t '10:00:00'}`: a time of day.
     Time,
-    /// `ts`
+    /// `{ts '2024-01-01 10:00:00'}`: date and time.
     Timestamp,
-    /// `guid`
+    /// `{guid '..'}`: a constant of type `uniqueidentifier`.
     Guid,
 }
 
@@ -140,42 +141,42 @@ pub struct ColumnRef {
     pub table: Option<ObjectName>,
 }
 
-/// A prefix operator.
+/// A prefix (unary) operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryOp {
-    /// `-`
+    /// `-x`: negates the operand.
     Minus,
-    /// `+`
+    /// `+x`: returns the operand unchanged.
     Plus,
-    /// `~`
+    /// `~x`: inverts the bits of an integer.
     BitNot,
 }
 
 /// An infix operator between values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArithmeticOp {
-    /// `*`
+    /// `a * b`: multiplication.
     Multiply,
-    /// `/`
+    /// `a / b`: division.
     Divide,
-    /// `%`
+    /// `a % b`: remainder of a division.
     Modulo,
     /// `+`: addition or concatenation.
     Add,
-    /// `-`
+    /// `a - b`: subtraction.
     Subtract,
-    /// `&`
+    /// `a & b`: bitwise AND.
     BitAnd,
-    /// `^`
+    /// `a ^ b`: bitwise exclusive OR.
     BitXor,
-    /// `|`
+    /// `a | b`: bitwise OR.
     BitOr,
 }
 
 /// The parts of IIF.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iif {
-    /// What is asked.
+    /// The condition that chooses the value.
     pub condition: Condition,
     /// The value if true.
     pub then: Expr,
@@ -186,22 +187,22 @@ pub struct Iif {
 /// The parts of a conversion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Convert {
-    /// Which function.
+    /// CAST, CONVERT or PARSE, as written.
     pub form: ConvertForm,
-    /// Whether a failure gives NULL.
+    /// Whether a failed conversion gives NULL, as in the TRY_ forms, or an error.
     pub on_failure: OnFailure,
-    /// The value.
+    /// The value that is converted.
     pub operand: Expr,
-    /// The target.
+    /// The type that it is converted to.
     pub target: TypeName,
-    /// CONVERT's style or PARSE's culture.
+    /// CONVERT's style or PARSE's culture; `None` if left out.
     pub style: Option<Expr>,
 }
 
 /// Which conversion function was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConvertForm {
-    /// `CAST(x AS t)`
+    /// `CAST(x AS t)` or `TRY_CAST(x AS t)`.
     Cast,
     /// `CONVERT(t, x [, style])`
     Convert,
@@ -212,18 +213,18 @@ pub enum ConvertForm {
 /// What a failed conversion does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
-    /// An error.
+    /// The statement fails with a conversion error.
     Error,
-    /// NULL: the TRY_ form.
+    /// The result is NULL: the TRY_ form.
     Null,
 }
 
-/// A function call.
+/// A call of a function by its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The function; one part for built-in ones.
     pub name: ObjectName,
-    /// DISTINCT before the arguments.
+    /// `DISTINCT` before the arguments, as in `COUNT(DISTINCT x)`.
     pub distinct: bool,
     /// The arguments. `COUNT(*)` has one [`ExprKind::Star`].
     pub arguments: Vec<Expr>,
@@ -231,16 +232,16 @@ pub struct Call {
     pub within_group: Vec<OrderBy>,
     /// `IGNORE NULLS` or `RESPECT NULLS`
     pub nulls: Option<NullTreatment>,
-    /// `OVER (..)`
+    /// `OVER (..)`: makes the call a window function; `None` without the clause.
     pub over: Option<Over>,
-    /// What is special about a few functions' arguments.
+    /// Extra syntax that a few functions have around their arguments.
     pub special: CallSpecial,
 }
 
 /// The few functions whose arguments are not a plain list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallSpecial {
-    /// Nothing.
+    /// A plain list of arguments.
     None,
     /// `TRIM(LEADING x FROM y)`: arguments are `[x, y]`.
     TrimLeading,
@@ -252,54 +253,54 @@ pub enum CallSpecial {
     JsonNullOnNull,
     /// `JSON_OBJECT(.. ABSENT ON NULL)`, `JSON_ARRAY(.. ABSENT ON NULL)`
     JsonAbsentOnNull,
-    /// `{fn name(..)}`
+    /// `{fn name(..)}`: an ODBC scalar function.
     OdbcFunction,
 }
 
 /// What a window function does with NULLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NullTreatment {
-    /// IGNORE NULLS
+    /// `IGNORE NULLS`: the function skips NULLs.
     Ignore,
-    /// RESPECT NULLS
+    /// `RESPECT NULLS`: NULLs count as values; the default.
     Respect,
 }
 
 /// A function without parentheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Niladic {
-    /// CURRENT_TIMESTAMP
+    /// `CURRENT_TIMESTAMP`: date and time, as GETDATE().
     CurrentTimestamp,
-    /// CURRENT_DATE
+    /// `CURRENT_DATE`: the date without the time.
     CurrentDate,
-    /// CURRENT_USER
+    /// `CURRENT_USER`: the current database user's name.
     CurrentUser,
-    /// SESSION_USER
+    /// `SESSION_USER`: the current database user's name.
     SessionUser,
-    /// SYSTEM_USER
+    /// `SYSTEM_USER`: the name of the current login.
     SystemUser,
-    /// USER
+    /// `USER`: the current database user's name.
     User,
 }
 
 /// A method call on a value: `target.name(arguments)`.
 ///
-/// Behind a column name only the methods of `xml` (`value`, `query`, `exist`, `nodes`, `modify`) are
-/// taken for methods; `a.b(1)` is a [`Call`] of function `b` in schema `a`.
+/// Behind a column name only the methods of `xml` (`value`, `query`, `exist`, `nodes`, `modify`)
+/// parse as methods; `a.b(1)` is a [`Call`] of function `b` in schema `a`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Method {
-    /// The value.
+    /// The value that has the method.
     pub target: Expr,
-    /// The method.
+    /// Name of the method, as `value`.
     pub name: Ident,
-    /// Its arguments.
+    /// The arguments in parentheses.
     pub arguments: Vec<Expr>,
 }
 
 /// A method call on a type: `type::name(arguments)`; without parentheses it is a property.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StaticMethod {
-    /// The type.
+    /// The CLR type, as `geometry` or `hierarchyid`.
     pub type_name: ObjectName,
     /// The method or property.
     pub name: Ident,
@@ -312,146 +313,146 @@ pub struct StaticMethod {
 pub struct Over {
     /// The window of the WINDOW clause it refers to or starts from.
     pub base: Option<Ident>,
-    /// PARTITION BY.
+    /// `PARTITION BY` expressions; empty is one partition of all rows.
     pub partition_by: Vec<Expr>,
-    /// ORDER BY.
+    /// `ORDER BY` items within a partition.
     pub order_by: Vec<OrderBy>,
-    /// ROWS or RANGE.
+    /// `ROWS ..` or `RANGE ..`; `None` is the function's default frame.
     pub frame: Option<Frame>,
-    /// Where.
+    /// Source range from OVER to its end.
     pub span: Span,
 }
 
-/// A window frame.
+/// The rows around the current one that a window function sees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// ROWS or RANGE.
+    /// What the bounds count: ROWS or RANGE.
     pub unit: FrameUnit,
-    /// Where it starts.
+    /// The first row of the frame.
     pub start: FrameBound,
     /// Where it ends; the current row if it was left out.
     pub end: FrameBound,
 }
 
-/// What a frame counts.
+/// The unit in which a frame's bounds count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameUnit {
-    /// Rows.
+    /// `ROWS`: bounds count single rows.
     Rows,
-    /// Peers.
+    /// `RANGE`: rows that are equal in ORDER BY belong together.
     Range,
 }
 
 /// One end of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FrameBound {
-    /// UNBOUNDED PRECEDING
+    /// `UNBOUNDED PRECEDING`: the partition's first row.
     UnboundedPreceding,
-    /// n PRECEDING
+    /// `n PRECEDING`: n rows before the current one.
     Preceding(Box<Expr>),
-    /// CURRENT ROW
+    /// `CURRENT ROW`: the current row, or its peers with RANGE.
     CurrentRow,
-    /// n FOLLOWING
+    /// `n FOLLOWING`: n rows after the current one.
     Following(Box<Expr>),
-    /// UNBOUNDED FOLLOWING
+    /// `UNBOUNDED FOLLOWING`: the partition's last row.
     UnboundedFollowing,
 }
 
-/// A search condition.
+/// A search condition: true, false or unknown for a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// What it is.
+    /// Which form of condition it is.
     pub kind: ConditionKind,
-    /// Where; parentheses around it are left out.
+    /// Source range, without parentheses around the condition.
     pub span: Span,
 }
 
 /// Every kind of condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConditionKind {
-    /// All of them; two and more.
+    /// `a AND b AND ..`; at least two conditions.
     And(Vec<Condition>),
-    /// Any of them; two and more.
+    /// `a OR b OR ..`; at least two conditions.
     Or(Vec<Condition>),
-    /// `NOT x`
+    /// `NOT x`: true if x is false.
     Not(Box<Condition>),
-    /// `a = b`
+    /// `a = b` and the other comparisons.
     Compare {
-        /// The operator.
+        /// The comparison, as `=` or `<>`.
         op: CompareOp,
-        /// Its left side.
+        /// The operand left of the operator.
         left: Box<Expr>,
-        /// Its right side.
+        /// The operand right of the operator.
         right: Box<Expr>,
     },
     /// `a = ANY (SELECT ..)`, `a > ALL (SELECT ..)`; SOME is ANY.
     CompareQuantified {
-        /// The operator.
+        /// The comparison, as `=` or `<>`.
         op: CompareOp,
-        /// Its left side.
+        /// The value compared with each row.
         left: Box<Expr>,
-        /// ANY or ALL.
+        /// `ANY` (also `SOME`) or `ALL`.
         quantifier: Quantifier,
-        /// Its right side.
+        /// The subquery, which has one column.
         query: Box<QueryExpression>,
     },
     /// `x [NOT] BETWEEN low AND high`
     Between {
-        /// NOT was written.
+        /// Whether `NOT BETWEEN` was written.
         negated: bool,
-        /// What is compared.
+        /// The value that is tested.
         operand: Box<Expr>,
-        /// Lower bound, included.
+        /// The lower bound, part of the range.
         low: Box<Expr>,
-        /// Upper bound, included.
+        /// The upper bound, part of the range.
         high: Box<Expr>,
     },
     /// `x [NOT] LIKE pattern [ESCAPE c]`
     Like {
-        /// NOT was written.
+        /// Whether `NOT LIKE` was written.
         negated: bool,
-        /// The string.
+        /// The string that is matched.
         operand: Box<Expr>,
-        /// The pattern.
+        /// The pattern with `%`, `_` and `[..]`.
         pattern: Box<Expr>,
-        /// The escape character.
+        /// The escape character; `None` without ESCAPE.
         escape: Option<Box<Expr>>,
     },
     /// `x [NOT] IN (a, b)`
     InList {
-        /// NOT was written.
+        /// Whether `NOT IN` was written.
         negated: bool,
-        /// What is looked for.
+        /// The value that is searched for.
         operand: Box<Expr>,
-        /// Where; at least one.
+        /// The values that it is compared with; at least one.
         list: Vec<Expr>,
     },
     /// `x [NOT] IN (SELECT ..)`
     InQuery {
-        /// NOT was written.
+        /// Whether `NOT IN` was written.
         negated: bool,
-        /// What is looked for.
+        /// The value that is searched for.
         operand: Box<Expr>,
-        /// Where.
+        /// The subquery, which has one column.
         query: Box<QueryExpression>,
     },
     /// `x IS [NOT] NULL`
     IsNull {
-        /// NOT was written.
+        /// Whether `IS NOT NULL` was written.
         negated: bool,
-        /// What is asked.
+        /// The expression that is tested for NULL.
         operand: Box<Expr>,
     },
     /// `x IS [NOT] DISTINCT FROM y`
     IsDistinct {
-        /// NOT was written.
+        /// Whether `IS NOT DISTINCT FROM` was written.
         negated: bool,
-        /// Left side.
+        /// The operand left of IS.
         left: Box<Expr>,
-        /// Right side.
+        /// The operand right of FROM.
         right: Box<Expr>,
     },
-    /// `EXISTS (SELECT ..)`
+    /// `EXISTS (SELECT ..)`: true if the subquery returns a row.
     Exists(Box<QueryExpression>),
     /// `UPDATE(column)` in a trigger.
     ColumnUpdated(Ident),
@@ -461,28 +462,28 @@ pub enum ConditionKind {
     FullText(Box<Call>),
 }
 
-/// A comparison operator.
+/// A comparison operator between two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompareOp {
-    /// `=`
+    /// `a = b`: equal.
     Equal,
-    /// `<>`, `!=`
+    /// `a <> b` or `a != b`: not equal.
     NotEqual,
-    /// `<`, `!>=` does not exist.
+    /// `a < b`: less than. T-SQL has no `!>=`.
     Less,
-    /// `<=`, `!>`
+    /// `a <= b` or `a !> b`: less than or equal.
     LessOrEqual,
-    /// `>`
+    /// `a > b`: greater than.
     Greater,
-    /// `>=`, `!<`
+    /// `a >= b` or `a !< b`: greater than or equal.
     GreaterOrEqual,
 }
 
 /// How many rows of a subquery a comparison must hold for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantifier {
-    /// One: ANY or SOME.
+    /// At least one row: ANY or SOME.
     Any,
-    /// Every one.
+    /// Every row; true for an empty subquery.
     All,
 }

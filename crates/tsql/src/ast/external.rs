@@ -5,45 +5,45 @@ use super::{Ident, NamedOption, ObjectName, SelectStatement, TypeName};
 /// `CREATE EXTERNAL DATA SOURCE name WITH (..)`, `CREATE EXTERNAL FILE FORMAT name WITH (..)`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateExternal {
-    /// Which of them.
+    /// Data source or file format.
     pub kind: ExternalKind,
-    /// Its name.
+    /// Name of the new object.
     pub name: Ident,
-    /// WITH.
+    /// The options of `WITH (..)`, in order.
     pub options: Vec<NamedOption>,
 }
 
-/// What external tables name.
+/// An object that external tables refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExternalKind {
-    /// EXTERNAL DATA SOURCE
+    /// `CREATE EXTERNAL DATA SOURCE`: where files are.
     DataSource,
-    /// EXTERNAL FILE FORMAT
+    /// `CREATE EXTERNAL FILE FORMAT`: how files are encoded.
     FileFormat,
 }
 
 /// `CREATE EXTERNAL TABLE name [(columns)] WITH (..) [AS SELECT ..]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateExternalTable {
-    /// Its name.
+    /// Name of the external table.
     pub name: ObjectName,
-    /// Its columns: with types without AS, names alone or nothing with it.
+    /// The columns: with types if there is no AS; with AS, names alone or nothing.
     pub columns: Vec<ExternalColumn>,
-    /// WITH.
+    /// The options of `WITH (..)`, in order.
     pub options: Vec<NamedOption>,
-    /// AS: what is exported.
+    /// The query behind AS, whose rows are exported; `None` without AS.
     pub query: Option<Box<SelectStatement>>,
 }
 
 /// A column of an external table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExternalColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: Ident,
-    /// Its type.
+    /// The type; `None` in a table with AS SELECT.
     pub data_type: Option<TypeName>,
-    /// COLLATE.
+    /// COLLATE behind the type; `None` is the database's default.
     pub collation: Option<Ident>,
-    /// NULL or NOT NULL.
+    /// `NULL` is `Some(true)`, `NOT NULL` is `Some(false)`.
     pub nullable: Option<bool>,
 }

@@ -1,13 +1,14 @@
-//! The syntax tree of T-SQL: what a batch says, before anybody knows whether its names exist.
+//! The syntax tree of T-SQL: what a batch says, before its names are resolved.
 //!
 //! Every node owns its text and carries the byte [`Span`] it came from, so that a tree outlives the
-//! request that brought it (a procedure's body is kept as a tree) and an error can point at its cause.
-//! Lists that users make long (AND, OR, `+`, UNION, JOIN, ELSE IF) are flat vectors and not left-deep
-//! trees, so that no walk of a tree, its drop included, recurses by the length of the text; real
-//! nesting is bounded by [`crate::NESTING_MAX`].
+//! request that brought it (a procedure's body is kept as a tree) and an error can point at its
+//! cause. Lists that users make long (AND, OR, `+`, UNION, JOIN, ELSE IF) are flat vectors and not
+//! left-deep trees, so that no walk of a tree, its drop included, recurses by the length of the
+//! text; real nesting is bounded by [`crate::NESTING_MAX`].
 //!
-//! A tree is compared without its positions: two [`Span`]s are always equal, and so are two statements
-//! that differ in their line only. That makes `parse(print(tree)) == tree` a property to test.
+//! A tree is compared without its positions: two [`Span`]s are always equal, and so are two
+//! statements that differ in their line only. That makes `parse(print(tree)) == tree` a property to
+//! test.
 
 mod control;
 mod cursor;
@@ -49,7 +50,7 @@ pub struct Batch {
 /// One statement with its place in the text.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What it says.
+    /// Which statement it is, with its parts.
     pub kind: StatementKind,
     /// From its first to behind its last token, without a trailing `;`.
     pub span: Span,
@@ -69,19 +70,19 @@ pub enum StatementKind {
     // Queries and data.
     /// `[WITH ..] SELECT ..`, with or without INTO or variable assignment.
     Select(Box<SelectStatement>),
-    /// `INSERT ..`
+    /// `INSERT [INTO] table ..`
     Insert(Box<Insert>),
-    /// `UPDATE ..`
+    /// `UPDATE table SET ..`
     Update(Box<Update>),
-    /// `DELETE ..`
+    /// `DELETE [FROM] table ..`
     Delete(Box<Delete>),
-    /// `MERGE ..`
+    /// `MERGE [INTO] table USING ..`
     Merge(Box<Merge>),
-    /// `TRUNCATE TABLE ..`
+    /// `TRUNCATE TABLE table [WITH (PARTITIONS ..)]`
     Truncate(Box<Truncate>),
     /// `INSERT BULK ..`, as drivers announce a BULK packet.
     InsertBulk(Box<InsertBulk>),
-    /// `BULK INSERT .. FROM 'file'`
+    /// `BULK INSERT table FROM 'file' ..`
     BulkInsert(Box<BulkInsert>),
     /// `READTEXT t.c @ptr offset size [HOLDLOCK]`
     ReadText(Box<ReadText>),
@@ -95,23 +96,23 @@ pub enum StatementKind {
     SetOption(Box<SetOption>),
 
     // Control of flow.
-    /// `BEGIN .. END`
+    /// `BEGIN .. END`: a statement block.
     Block(Vec<Statement>),
     /// `BEGIN ATOMIC WITH (..) .. END`
     AtomicBlock(Box<AtomicBlock>),
-    /// `IF .. ELSE IF .. ELSE ..`
+    /// `IF .. [ELSE IF ..] [ELSE ..]`, flat.
     If(Box<If>),
-    /// `WHILE ..`
+    /// `WHILE condition statement`, a loop.
     While(Box<While>),
-    /// `BREAK`
+    /// `BREAK` ends the innermost WHILE.
     Break,
-    /// `CONTINUE`
+    /// `CONTINUE` restarts the innermost WHILE.
     Continue,
-    /// `RETURN [expr]`
+    /// `RETURN [integer_expression]` of a routine.
     Return(Option<Expr>),
-    /// `name:`
+    /// `name:`, the target of a GOTO.
     Label(Ident),
-    /// `GOTO name`
+    /// `GOTO name` jumps to a label.
     Goto(Ident),
     /// `WAITFOR DELAY ..` or `WAITFOR TIME ..`
     WaitFor(WaitFor),
@@ -119,15 +120,15 @@ pub enum StatementKind {
     TryCatch(Box<TryCatch>),
     /// `THROW [number, message, state]`
     Throw(Option<Box<Throw>>),
-    /// `RAISERROR (..) [WITH ..]`
+    /// `RAISERROR (message, severity, state) [WITH ..]`
     RaisError(Box<RaisError>),
-    /// `PRINT expr`
+    /// `PRINT expr` sends an informational message.
     Print(Box<Expr>),
     /// `EXEC proc ..`, also the bare call that opens a batch and `{call proc(..)}`.
     Execute(Box<Execute>),
-    /// `EXECUTE (@sql)`
+    /// `EXECUTE (@sql)` runs a string.
     ExecuteString(Box<ExecuteString>),
-    /// `EXECUTE AS ..`
+    /// `EXECUTE AS ..` switches the execution context.
     ExecuteAs(Box<ExecuteAs>),
     /// `REVERT [WITH COOKIE = @c]`
     Revert(Option<Variable>),
@@ -139,31 +140,31 @@ pub enum StatementKind {
     // Cursors.
     /// `DECLARE c CURSOR ..`
     DeclareCursor(Box<DeclareCursor>),
-    /// `OPEN c`
+    /// `OPEN c` runs the cursor's query.
     OpenCursor(CursorRef),
     /// `FETCH .. FROM c INTO ..`
     Fetch(Box<Fetch>),
-    /// `CLOSE c`
+    /// `CLOSE c` closes an open cursor.
     CloseCursor(CursorRef),
-    /// `DEALLOCATE c`
+    /// `DEALLOCATE c` drops a cursor reference.
     DeallocateCursor(CursorRef),
 
     // Definitions.
-    /// `CREATE DATABASE ..`
+    /// `CREATE DATABASE name ..` (see [`CreateDatabase`]).
     CreateDatabase(Box<CreateDatabase>),
-    /// `ALTER DATABASE ..`
+    /// `ALTER DATABASE name ..` (see [`AlterDatabase`]).
     AlterDatabase(Box<AlterDatabase>),
-    /// `CREATE SCHEMA ..`
+    /// `CREATE SCHEMA name ..` (see [`CreateSchema`]).
     CreateSchema(Box<CreateSchema>),
     /// `ALTER SCHEMA s TRANSFER ..`
     AlterSchema(Box<AlterSchema>),
-    /// `CREATE TABLE ..`
+    /// `CREATE TABLE name (..) ..`
     CreateTable(Box<CreateTable>),
-    /// `ALTER TABLE ..`
+    /// `ALTER TABLE name action`
     AlterTable(Box<AlterTable>),
     /// `CREATE INDEX ..`, columnstore included.
     CreateIndex(Box<CreateIndex>),
-    /// `ALTER INDEX ..`
+    /// `ALTER INDEX name ON table ..`
     AlterIndex(Box<AlterIndex>),
     /// `CREATE VIEW ..`, `ALTER VIEW ..`
     CreateView(Box<CreateView>),
@@ -175,60 +176,61 @@ pub enum StatementKind {
     CreateTrigger(Box<CreateTrigger>),
     /// `ENABLE TRIGGER ..`, `DISABLE TRIGGER ..`
     EnableTrigger(Box<EnableTrigger>),
-    /// `CREATE TYPE ..`
+    /// `CREATE TYPE name FROM ..`, `.. AS TABLE (..)`
     CreateType(Box<CreateType>),
     /// `CREATE SEQUENCE ..`, `ALTER SEQUENCE ..`
     CreateSequence(Box<CreateSequence>),
-    /// `CREATE SYNONYM ..`
+    /// `CREATE SYNONYM name FOR object`
     CreateSynonym(Box<CreateSynonym>),
     /// `CREATE EXTERNAL DATA SOURCE ..`, `CREATE EXTERNAL FILE FORMAT ..`
     CreateExternal(Box<CreateExternal>),
     /// `CREATE EXTERNAL TABLE ..`, with or without AS SELECT.
     CreateExternalTable(Box<CreateExternalTable>),
-    /// `CREATE STATISTICS ..`
+    /// `CREATE STATISTICS name ON table (..)`
     CreateStatistics(Box<CreateStatistics>),
-    /// `UPDATE STATISTICS ..`
+    /// `UPDATE STATISTICS table [(names)]`
     UpdateStatistics(Box<UpdateStatistics>),
-    /// `DROP TABLE ..` and every DROP of names that stand alone or in a list.
+    /// `DROP TABLE ..` and every other DROP whose operand is a name or a list of names.
     Drop(Box<Drop>),
-    /// `DROP INDEX ..`
+    /// `DROP INDEX name ON table`
     DropIndex(Box<DropIndex>),
 
     // Security.
     /// `CREATE ROLE`, `CREATE USER`, `CREATE LOGIN`, and their ALTERs.
     Principal(Box<PrincipalStatement>),
-    /// `GRANT`, `DENY`, `REVOKE`
+    /// `GRANT`, `DENY` or `REVOKE` of permissions.
     Permission(Box<Permission>),
     /// `ALTER AUTHORIZATION ON .. TO ..`
     AlterAuthorization(Box<AlterAuthorization>),
 
     // Extended events.
-    /// `CREATE EVENT SESSION ..`
+    /// `CREATE EVENT SESSION name ..` (Extended Events).
     CreateEventSession(Box<CreateEventSession>),
-    /// `ALTER EVENT SESSION ..`
+    /// `ALTER EVENT SESSION name ..` (Extended Events).
     AlterEventSession(Box<AlterEventSession>),
-    /// `DROP EVENT SESSION ..`
+    /// `DROP EVENT SESSION name ..` (Extended Events).
     DropEventSession(Box<DropEventSession>),
 
     // Administration.
-    /// `USE db`
+    /// `USE db` changes the current database.
     Use(Ident),
     /// `DBCC command (..) WITH ..`
     Dbcc(Box<Dbcc>),
-    /// `KILL n`
+    /// `KILL n` ends session n.
     Kill(Box<Kill>),
-    /// `CHECKPOINT [seconds]`
+    /// `CHECKPOINT [seconds]` writes dirty pages.
     Checkpoint(Option<Expr>),
-    /// `RECONFIGURE [WITH OVERRIDE]`
+    /// `RECONFIGURE [WITH OVERRIDE]`: applies `sp_configure` settings.
     Reconfigure {
         /// `WITH OVERRIDE` was given.
         with_override: bool,
     },
-    /// A statement that is known by its keywords and not modelled: the engine refuses it by name.
+    /// A statement that the parser recognises by its keywords but does not model: the engine
+    /// refuses it by name.
     Unsupported(Box<Unsupported>),
 }
 
-/// A statement that is recognised, delimited and not modelled.
+/// A statement that the parser recognises and skips over but does not model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unsupported {
     /// Its keywords in upper case, as `BACKUP DATABASE`.

@@ -5,13 +5,13 @@ use std::fmt;
 /// A range of bytes of the batch's text; see [`crate::utf16_offset`] for the unit clients use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// Behind the last byte.
+    /// Offset behind the last byte.
     pub end: u32,
 }
 
-/// Positions do not tell trees apart; see the module [`crate::ast`].
+/// All spans are equal: trees compare without positions; see the module [`crate::ast`].
 impl PartialEq for Span {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -32,7 +32,8 @@ impl Span {
         Self { start: self.start, end: last.end }
     }
 
-    /// Returns the text it covers in the batch it came from, or `""` in any other text it does not fit.
+    /// Returns the text it covers in the batch it came from, or `""` in any other text it does not
+    /// fit.
     pub fn text(self, batch: &str) -> &str {
         batch.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
@@ -41,29 +42,29 @@ impl Span {
 /// How an identifier was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quoting {
-    /// `name`
+    /// `name`, without quotes or brackets.
     None,
-    /// `[name]`
+    /// `[name]`, in square brackets.
     Brackets,
-    /// `"name"`
+    /// `"name"`, in double quotes (QUOTED_IDENTIFIER ON).
     Quotes,
 }
 
 /// An identifier without its quotes, in the case it was written in.
 ///
-/// Compared like names in a case-sensitive collation and without regard to quoting; the catalog's
-/// collation decides what is the same name.
+/// Two identifiers are equal if their text is equal byte for byte; quoting does not count. Whether
+/// they name one object is decided by the catalog's collation.
 #[derive(Clone)]
 pub struct Ident {
     text: Box<str>,
     /// How it was written.
     pub quoting: Quoting,
-    /// Where, quotes included.
+    /// Source range, quotes or brackets included.
     pub span: Span,
 }
 
 impl Ident {
-    /// Makes an identifier.
+    /// Makes an identifier from its text without quotes.
     #[inline]
     pub fn new(text: impl Into<Box<str>>, quoting: Quoting, span: Span) -> Self {
         Self { text: text.into(), quoting, span }
@@ -74,7 +75,7 @@ impl Ident {
         &self.text
     }
 
-    /// Tells whether it is `name`, ASCII letters compared without case.
+    /// Returns whether the name equals `name`, comparing ASCII letters without case.
     pub fn is(&self, name: &str) -> bool {
         self.text.eq_ignore_ascii_case(name)
     }
@@ -107,18 +108,19 @@ impl fmt::Display for Ident {
     }
 }
 
-/// A name of one to four parts: `[server.][database.][schema.]object`, with `a..b` leaving parts out.
+/// A name of one to four parts: `[server.][database.][schema.]object`, with `a..b` leaving parts
+/// out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectName {
-    /// The last part.
+    /// The last part: the object's own name.
     pub object: Ident,
-    /// The part before it.
+    /// The schema; `None` if left out (`object` or `database..object`).
     pub schema: Option<Ident>,
-    /// The part before that.
+    /// The database; `None` if left out.
     pub database: Option<Ident>,
-    /// The first of four parts.
+    /// The linked server, first of four parts; `None` if left out.
     pub server: Option<Ident>,
-    /// All of it.
+    /// Source range of all parts.
     pub span: Span,
 }
 
@@ -129,7 +131,7 @@ impl ObjectName {
         Self { object, schema: None, database: None, server: None, span }
     }
 
-    /// Tells whether it has one part only.
+    /// Returns whether the name has the object's part only.
     pub fn is_simple(&self) -> bool {
         self.schema.is_none() && self.database.is_none() && self.server.is_none()
     }
@@ -139,7 +141,7 @@ impl ObjectName {
         self.is_simple().then_some(&self.object)
     }
 
-    /// Tells whether the object is `#name` or `##name`.
+    /// Returns whether the object is a temporary one: `#name` or `##name`.
     pub fn is_temporary(&self) -> bool {
         self.object.starts_with('#')
     }
@@ -158,14 +160,15 @@ impl fmt::Display for ObjectName {
 /// A local variable, parameter or `@@` name; the text has its `@`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Variable {
-    /// `@name` or `@@name`.
+    /// `@name` or `@@name`, with its `@`.
     pub name: Box<str>,
-    /// Where.
+    /// Source range of the variable.
     pub span: Span,
 }
 
 impl Variable {
-    /// Tells whether it starts with `@@`: a system function such as `@@ROWCOUNT`, unless it is declared.
+    /// Returns whether the name starts with `@@`: a system function such as `@@ROWCOUNT`, unless it
+    /// is declared.
     pub fn is_global(&self) -> bool {
         self.name.starts_with("@@")
     }
@@ -179,29 +182,29 @@ impl fmt::Debug for Variable {
 
 /// A data type by name; `nvarchar(88)`, `dbo.tSessionId`, `decimal(9, 2)`, `xml(CONTENT c)`.
 ///
-/// Names of several words come in their short form: `DOUBLE PRECISION` is `float`, `NATIONAL CHARACTER
-/// VARYING` is `nvarchar`, `CHAR VARYING` is `varchar`, `BINARY VARYING` is `varbinary`.
+/// Names of several words come in their short form: `DOUBLE PRECISION` is `float`, `NATIONAL
+/// CHARACTER VARYING` is `nvarchar`, `CHAR VARYING` is `varchar`, `BINARY VARYING` is `varbinary`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeName {
     /// The name, perhaps with a schema.
     pub name: ObjectName,
-    /// What stands in parentheses behind it.
+    /// The arguments in parentheses behind the name.
     pub arguments: TypeArguments,
-    /// All of it.
+    /// Source range of name and arguments.
     pub span: Span,
 }
 
 /// The arguments of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypeArguments {
-    /// `int`
+    /// `int`: no arguments in parentheses.
     None,
-    /// `varchar(10)`, `float(24)`, `time(3)`
+    /// One number: `varchar(10)`, `float(24)`, `time(3)`.
     One(u32),
-    /// `decimal(9, 2)`
+    /// Precision and scale: `decimal(9, 2)`.
     Two(u32, u32),
-    /// `varchar(max)`
+    /// `(max)` of `varchar`, `nvarchar` and `varbinary`.
     Max,
-    /// `xml(collection)`
+    /// `xml(collection)`: an XML schema collection.
     XmlSchema(Box<ObjectName>),
 }

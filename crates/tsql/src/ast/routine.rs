@@ -1,35 +1,35 @@
-//! Procedures, functions and triggers.
+//! CREATE and ALTER of procedures, functions and triggers; ENABLE TRIGGER.
 
 use super::{
     ColumnDefinition, ExecuteAsWho, Expr, ObjectName, QueryExpression, Span, Statement,
     TableElement, TypeName, Variable, With,
 };
 
-/// Whether a definition must be new.
+/// Whether a definition creates a new object or changes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateMode {
-    /// CREATE
+    /// `CREATE`: the object must not exist.
     Create,
-    /// ALTER
+    /// `ALTER`: the object must exist.
     Alter,
-    /// CREATE OR ALTER
+    /// `CREATE OR ALTER`: either is accepted.
     CreateOrAlter,
 }
 
 /// `CREATE PROCEDURE name[;number] parameters WITH .. AS body`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateProcedure {
-    /// CREATE, ALTER or both.
+    /// CREATE, ALTER or CREATE OR ALTER.
     pub mode: CreateMode,
-    /// Its name.
+    /// Name of the procedure.
     pub name: ObjectName,
-    /// `;number`
+    /// `;number` of a numbered procedure; `None` without it.
     pub number: Option<u32>,
-    /// Its parameters.
+    /// The parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// WITH.
+    /// The options of `WITH ..`.
     pub options: Vec<RoutineOption>,
-    /// FOR REPLICATION.
+    /// Whether `FOR REPLICATION` was written.
     pub for_replication: bool,
     /// Its body: everything to the end of the batch.
     pub body: RoutineBody,
@@ -40,19 +40,20 @@ pub struct CreateProcedure {
 /// A parameter of a routine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Its name.
+    /// The parameter's name, with its `@`.
     pub variable: Variable,
-    /// Its type.
+    /// The declared type, or CURSOR.
     pub data_type: ParameterType,
-    /// NULL or NOT NULL, as native procedures say it.
+    /// `NULL` is `Some(true)`, `NOT NULL` is `Some(false)`; only natively compiled procedures have
+    /// it.
     pub nullable: Option<bool>,
     /// Its default: a literal, perhaps negative, or a word as a string.
     pub default: Option<Expr>,
-    /// OUTPUT or OUT.
+    /// Whether `OUTPUT` or `OUT` was written.
     pub output: bool,
-    /// READONLY.
+    /// Whether `READONLY` was written, as table types need.
     pub readonly: bool,
-    /// Where.
+    /// Source range of the parameter.
     pub span: Span,
 }
 
@@ -61,90 +62,90 @@ pub struct Parameter {
 pub enum ParameterType {
     /// A type by name; also a table type.
     Type(TypeName),
-    /// `CURSOR [VARYING]`
+    /// `CURSOR [VARYING]`: an output cursor.
     Cursor,
 }
 
 /// An option of a routine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RoutineOption {
-    /// NATIVE_COMPILATION
+    /// `NATIVE_COMPILATION`: the module is natively compiled.
     NativeCompilation,
-    /// SCHEMABINDING
+    /// `SCHEMABINDING`: objects it uses cannot be changed.
     SchemaBinding,
-    /// ENCRYPTION
+    /// `ENCRYPTION`: the definition is not shown.
     Encryption,
-    /// RECOMPILE
+    /// `RECOMPILE`: no plan is cached.
     Recompile,
-    /// EXECUTE AS ..
+    /// `EXECUTE AS ..`: the principal it runs as.
     ExecuteAs(ExecuteAsWho),
-    /// RETURNS NULL ON NULL INPUT
+    /// `RETURNS NULL ON NULL INPUT`: a NULL argument gives NULL without a call.
     ReturnsNullOnNullInput,
-    /// CALLED ON NULL INPUT
+    /// `CALLED ON NULL INPUT`: the body runs for NULL arguments as well.
     CalledOnNullInput,
     /// INLINE = ON | OFF
     Inline(bool),
 }
 
-/// What a routine runs.
+/// The body of a procedure or trigger.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RoutineBody {
     /// T-SQL. A single [`super::StatementKind::AtomicBlock`] for a native procedure.
     Statements(Vec<Statement>),
-    /// `EXTERNAL NAME assembly.class.method`
+    /// `EXTERNAL NAME assembly.class.method`: a CLR method.
     External(ObjectName),
 }
 
 /// `CREATE FUNCTION name (parameters) RETURNS .. AS ..`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateFunction {
-    /// CREATE, ALTER or both.
+    /// CREATE, ALTER or CREATE OR ALTER.
     pub mode: CreateMode,
-    /// Its name.
+    /// Name of the function.
     pub name: ObjectName,
-    /// Its parameters.
+    /// The parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// WITH.
+    /// The options of `WITH ..`.
     pub options: Vec<RoutineOption>,
-    /// What it returns, with its body.
+    /// The return type, with the body.
     pub body: FunctionBody,
     /// From CREATE or ALTER to the end: the text of the definition.
     pub definition: Span,
 }
 
-/// What a function returns and how.
+/// A function's return type and body, by kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FunctionBody {
     /// `RETURNS type AS BEGIN .. END`
     Scalar {
-        /// The type returned.
+        /// The type of the result.
         returns: TypeName,
         /// The body: a block or an atomic block.
         body: Statement,
     },
     /// `RETURNS TABLE AS RETURN (query)`
     Inline {
-        /// CTEs of the query.
+        /// CTEs of the query; `None` without WITH.
         with: Option<With>,
-        /// The query.
+        /// The query whose rows are returned.
         query: QueryExpression,
     },
     /// `RETURNS @t TABLE (..) AS BEGIN .. END`
     Multi {
         /// The variable that collects the rows.
         variable: Variable,
-        /// Its definition.
+        /// Columns, constraints and indexes of the variable.
         elements: Vec<TableElement>,
         /// The body: a block.
         body: Statement,
     },
     /// `RETURNS type AS EXTERNAL NAME ..`
     External {
-        /// The scalar type, if scalar.
+        /// The type of a scalar function; `None` for a table-valued one.
         returns: Option<TypeName>,
-        /// The table's columns, if not.
+        /// The columns of a table-valued function; empty for a scalar one.
         columns: Vec<ColumnDefinition>,
-        /// The method.
+        /// The CLR method: `assembly.class.method`.
         method: ObjectName,
     },
 }
@@ -152,21 +153,21 @@ pub enum FunctionBody {
 /// `CREATE TRIGGER name ON target {AFTER | INSTEAD OF} events AS body`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTrigger {
-    /// CREATE, ALTER or both.
+    /// CREATE, ALTER or CREATE OR ALTER.
     pub mode: CreateMode,
-    /// Its name.
+    /// Name of the trigger.
     pub name: ObjectName,
-    /// What it watches.
+    /// The object whose events fire it.
     pub target: TriggerTarget,
-    /// WITH.
+    /// The options of `WITH ..`.
     pub options: Vec<RoutineOption>,
-    /// When it fires.
+    /// After or instead of the event.
     pub timing: TriggerTiming,
     /// INSERT, UPDATE, DELETE, or names of DDL events, in upper case.
     pub events: Vec<Box<str>>,
-    /// WITH APPEND.
+    /// Whether `WITH APPEND` was written (deprecated).
     pub append: bool,
-    /// NOT FOR REPLICATION.
+    /// Whether `NOT FOR REPLICATION` was written.
     pub not_for_replication: bool,
     /// Its body: everything to the end of the batch.
     pub body: RoutineBody,
@@ -174,23 +175,23 @@ pub struct CreateTrigger {
     pub definition: Span,
 }
 
-/// What a trigger watches.
+/// The object whose events fire a trigger.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TriggerTarget {
-    /// A table or view.
+    /// A table or view (DML trigger).
     Table(ObjectName),
-    /// DATABASE
+    /// `DATABASE`: DDL events of the database.
     Database,
-    /// ALL SERVER
+    /// `ALL SERVER`: events of the server.
     AllServer,
 }
 
-/// When a trigger fires.
+/// When a trigger runs relative to its event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriggerTiming {
-    /// AFTER, also FOR
+    /// `AFTER` or `FOR`: after the statement.
     After,
-    /// INSTEAD OF
+    /// `INSTEAD OF`: in place of the statement.
     InsteadOf,
 }
 
@@ -201,6 +202,6 @@ pub struct EnableTrigger {
     pub enable: bool,
     /// The triggers; ALL if empty.
     pub names: Vec<ObjectName>,
-    /// Of what.
+    /// The object that the triggers belong to.
     pub target: TriggerTarget,
 }

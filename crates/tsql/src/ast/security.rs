@@ -2,18 +2,18 @@
 
 use super::{Expr, Ident, NamedOption, ObjectName, Span};
 
-/// A statement about a role, user or login; DROP is [`super::Drop`].
+/// CREATE or ALTER of a role, user or login; DROP is [`super::Drop`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PrincipalStatement {
-    /// What kind of principal.
+    /// The class of the principal.
     pub kind: PrincipalKind,
-    /// Its name; `None` is CURRENT, as in ALTER USER.
+    /// Name of the principal.
     pub name: Ident,
-    /// What is done.
+    /// CREATE or a change, with its parts.
     pub action: PrincipalAction,
 }
 
-/// A kind of principal.
+/// A class of principal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants are SQL Server's words")]
 pub enum PrincipalKind {
@@ -24,26 +24,26 @@ pub enum PrincipalKind {
     Login,
 }
 
-/// What is done to a principal.
+/// What a statement does to a principal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PrincipalAction {
     /// `CREATE ROLE r [AUTHORIZATION o]`
     CreateRole {
-        /// Its owner.
+        /// Owner behind AUTHORIZATION; `None` is the current user.
         owner: Option<Ident>,
     },
     /// `CREATE USER u [FOR LOGIN l | WITHOUT LOGIN | FROM ..] [WITH ..]`
     CreateUser {
-        /// Where it comes from.
+        /// The login or other source that the user is made for.
         source: UserSource,
-        /// WITH.
+        /// The options of `WITH ..`, in order.
         options: Vec<NamedOption>,
     },
     /// `CREATE LOGIN l {WITH PASSWORD = .. | FROM WINDOWS ..}`
     CreateLogin {
         /// WINDOWS, EXTERNAL PROVIDER, CERTIFICATE c: in upper case.
         from: Option<Box<str>>,
-        /// WITH.
+        /// The options of `WITH ..`, in order.
         options: Vec<LoginOption>,
     },
     /// `ALTER ROLE r ADD MEMBER m`
@@ -60,14 +60,14 @@ pub enum PrincipalAction {
     Disable,
 }
 
-/// Where a user comes from.
+/// The login or other source that CREATE USER names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UserSource {
-    /// The login of the same name, or a contained user.
+    /// No source written: the login of the same name, or a contained user.
     Same,
     /// FOR LOGIN l, FROM LOGIN l
     Login(Ident),
-    /// WITHOUT LOGIN
+    /// `WITHOUT LOGIN`: a user that cannot log in.
     WithoutLogin,
     /// FROM EXTERNAL PROVIDER, FOR CERTIFICATE c, ..: in upper case
     Other(Box<str>),
@@ -80,13 +80,13 @@ pub enum LoginOption {
     Password {
         /// The password or its hash.
         password: Expr,
-        /// HASHED.
+        /// `HASHED`: the password is a hash.
         hashed: bool,
-        /// MUST_CHANGE.
+        /// `MUST_CHANGE`: the first login must change it.
         must_change: bool,
-        /// UNLOCK.
+        /// `UNLOCK`: unlocks a locked login.
         unlock: bool,
-        /// OLD_PASSWORD.
+        /// `OLD_PASSWORD = 'p'`; `None` if left out.
         old_password: Option<Expr>,
     },
     /// DEFAULT_DATABASE, DEFAULT_LANGUAGE, CHECK_POLICY, SID, NAME, ..
@@ -96,23 +96,24 @@ pub enum LoginOption {
 /// `GRANT | DENY | REVOKE permissions ON securable TO principals`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Permission {
-    /// What is done.
+    /// Which of the three statements.
     pub action: PermissionAction,
-    /// The permissions, in upper case with single blanks, each with its columns; `ALL` for ALL PRIVILEGES.
+    /// The permissions, in upper case with single blanks, each with its columns; `ALL` for ALL
+    /// PRIVILEGES.
     pub permissions: Vec<(Box<str>, Vec<Ident>)>,
-    /// ON.
+    /// The object behind ON; `None` is the database or server.
     pub securable: Option<Securable>,
-    /// TO or FROM.
+    /// Names behind TO or FROM.
     pub principals: Vec<Ident>,
     /// WITH GRANT OPTION, or GRANT OPTION FOR of REVOKE.
     pub grant_option: bool,
-    /// CASCADE.
+    /// Whether `CASCADE` was written.
     pub cascade: bool,
-    /// AS.
+    /// Principal behind AS; `None` is the current one.
     pub grantor: Option<Ident>,
 }
 
-/// What is done with permissions.
+/// GRANT, DENY or REVOKE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants are SQL Server's words")]
 pub enum PermissionAction {
@@ -121,24 +122,24 @@ pub enum PermissionAction {
     Revoke,
 }
 
-/// What a permission is about.
+/// The object behind ON in a permission statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Securable {
-    /// OBJECT, SCHEMA, DATABASE, TYPE, ..: in upper case with single blanks; OBJECT if not said.
+    /// The class before `::` in upper case with single blanks, as SCHEMA or TYPE; `None` is OBJECT.
     pub class: Option<Box<str>>,
-    /// Its name.
+    /// Name of the securable.
     pub name: ObjectName,
-    /// Its columns, if given.
+    /// The listed columns; empty without a list.
     pub columns: Vec<Ident>,
-    /// Where.
+    /// Source range, class included.
     pub span: Span,
 }
 
 /// `ALTER AUTHORIZATION ON [class ::] name TO {principal | SCHEMA OWNER}`
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlterAuthorization {
-    /// What gets a new owner.
+    /// The securable that gets a new owner.
     pub securable: Securable,
-    /// The owner; SCHEMA OWNER if absent.
+    /// The new owner; `None` is SCHEMA OWNER.
     pub owner: Option<Ident>,
 }

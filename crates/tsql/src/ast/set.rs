@@ -1,4 +1,4 @@
-//! SET of options of the session.
+//! SET statements for session options, DBCC and KILL.
 
 use super::{Expr, Ident, ObjectName};
 
@@ -9,39 +9,39 @@ pub enum SetOption {
     Switch {
         /// The options; at least one.
         options: Vec<SwitchOption>,
-        /// ON or OFF.
+        /// `ON` is true, `OFF` false.
         on: bool,
     },
     /// `SET STATISTICS IO, TIME ON`
     Statistics {
-        /// What is counted; at least one.
+        /// The statistics to report; at least one.
         options: Vec<StatisticsOption>,
-        /// ON or OFF.
+        /// `ON` is true, `OFF` false.
         on: bool,
     },
     /// `SET OFFSETS SELECT, FROM ON`: accepted for old DB-Library clients.
     Offsets {
         /// The keywords, in upper case.
         keywords: Vec<Box<str>>,
-        /// ON or OFF.
+        /// `ON` is true, `OFF` false.
         on: bool,
     },
-    /// `SET option value`
+    /// `SET option value`, as `SET LOCK_TIMEOUT 1000`.
     Value(ValueOption, Expr),
-    /// `SET DEADLOCK_PRIORITY LOW`
+    /// `SET DEADLOCK_PRIORITY LOW | NORMAL | HIGH | n`
     DeadlockPriority(DeadlockPriority),
     /// `SET TRANSACTION ISOLATION LEVEL ..`
     Isolation(IsolationLevel),
     /// `SET IDENTITY_INSERT t ON`
     IdentityInsert {
-        /// The table.
+        /// The table that accepts explicit identity values.
         table: ObjectName,
-        /// ON or OFF.
+        /// `ON` is true, `OFF` false.
         on: bool,
     },
     /// `SET FIPS_FLAGGER OFF | 'FULL'`
     FipsFlagger(Option<Box<str>>),
-    /// `SET ERRLVL n`
+    /// `SET ERRLVL n`, an undocumented option.
     ErrorLevel(Expr),
 }
 
@@ -76,7 +76,7 @@ pub enum SwitchOption {
     XactAbort,
 }
 
-/// What SET STATISTICS counts.
+/// What SET STATISTICS reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants are SQL Server's words")]
 pub enum StatisticsOption {
@@ -86,7 +86,8 @@ pub enum StatisticsOption {
     Xml,
 }
 
-/// An option with a value: a literal, a word (as [`super::ExprKind::Column`] of one part), a variable.
+/// An option with a value: a literal, a word (as [`super::ExprKind::Column`] of one part), a
+/// variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants are SQL Server's words")]
 pub enum ValueOption {
@@ -100,14 +101,14 @@ pub enum ValueOption {
     TextSize,
 }
 
-/// Who loses a deadlock.
+/// How likely the session is chosen as deadlock victim; lower goes first.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeadlockPriority {
-    /// LOW: -5
+    /// `LOW`, the same as -5.
     Low,
-    /// NORMAL: 0
+    /// `NORMAL`, the same as 0; the default.
     Normal,
-    /// HIGH: 5
+    /// `HIGH`, the same as 5.
     High,
     /// A number from -10 to 10, or a variable
     Value(Expr),
@@ -127,19 +128,19 @@ pub enum IsolationLevel {
 /// `DBCC command [(arguments)] [WITH options]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dbcc {
-    /// The command.
+    /// Name of the command, as CHECKIDENT.
     pub command: Ident,
-    /// Its arguments; words come as [`super::ExprKind::Column`].
+    /// The arguments; words come as [`super::ExprKind::Column`].
     pub arguments: Vec<Expr>,
-    /// WITH, each in upper case, `NAME = value` with its value.
+    /// Options of WITH in upper case; `NAME = value` has its value.
     pub options: Vec<(Box<str>, Option<Expr>)>,
 }
 
 /// `KILL n [WITH STATUSONLY]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kill {
-    /// A session's number, or a unit of work's identifier.
+    /// A session's number, or the GUID of a distributed transaction.
     pub target: Expr,
-    /// WITH STATUSONLY.
+    /// `WITH STATUSONLY`: only reports the progress of an earlier KILL.
     pub status_only: bool,
 }

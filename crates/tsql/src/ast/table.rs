@@ -9,61 +9,61 @@ pub struct CreateTable {
     pub name: ObjectName,
     /// Columns, constraints and indexes, in order.
     pub elements: Vec<TableElement>,
-    /// ON, TEXTIMAGE_ON, FILESTREAM_ON.
+    /// `ON ..`, `TEXTIMAGE_ON ..` and `FILESTREAM_ON ..`.
     pub storage: Storage,
-    /// WITH.
+    /// The options of `WITH (..)`, in order.
     pub options: Vec<TableOption>,
     /// `AS NODE`, `AS EDGE`, `AS FILETABLE`, in upper case.
     pub as_kind: Option<Box<str>>,
 }
 
-/// Where a table or index lives.
+/// The filegroups of a table or index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Storage {
     /// ON filegroup, or partition scheme with its column.
     pub on: Option<(Ident, Option<Ident>)>,
-    /// TEXTIMAGE_ON.
+    /// `TEXTIMAGE_ON g`: filegroup of large values.
     pub textimage_on: Option<Ident>,
-    /// FILESTREAM_ON.
+    /// `FILESTREAM_ON g`: filegroup of FILESTREAM data.
     pub filestream_on: Option<Ident>,
 }
 
 /// One element of a table's definition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableElement {
-    /// A column.
+    /// A column, typed or computed.
     Column(Box<ColumnDefinition>),
     /// A constraint of the table.
     Constraint(Box<Constraint>),
-    /// `INDEX i ..`
+    /// `INDEX i ..`: an inline index.
     Index(Box<InlineIndex>),
     /// `PERIOD FOR SYSTEM_TIME (a, b)`
     Period(Ident, Ident),
 }
 
-/// A column's definition.
+/// One column of CREATE TABLE or ALTER TABLE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnDefinition {
-    /// Its name.
+    /// Name of the column.
     pub name: Ident,
-    /// What it holds.
+    /// Typed, computed or a column set.
     pub kind: ColumnKind,
     /// Its options, in order.
     pub options: Vec<ColumnOption>,
-    /// Where.
+    /// Source range, options included.
     pub span: Span,
 }
 
-/// What a column holds.
+/// Whether a column is stored, computed or a column set.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnKind {
-    /// A value of a type. Old syntax `timestamp` alone is a column of that name and type.
+    /// A column with a type. Old syntax `timestamp` alone is a column of that name and type.
     Typed(TypeName),
-    /// `AS expr [PERSISTED]`
+    /// `AS expr [PERSISTED]`: a computed column.
     Computed {
-        /// The value.
+        /// The expression that is computed.
         expr: Expr,
-        /// PERSISTED.
+        /// `PERSISTED`: the value is stored.
         persisted: bool,
     },
     /// `xml COLUMN_SET FOR ALL_SPARSE_COLUMNS`
@@ -73,23 +73,23 @@ pub enum ColumnKind {
 /// An option of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnOption {
-    /// COLLATE
+    /// `COLLATE name`: the column's collation.
     Collate(Ident),
-    /// NULL
+    /// `NULL`: the column accepts NULL.
     Null,
-    /// NOT NULL
+    /// `NOT NULL`: the column refuses NULL.
     NotNull,
-    /// `IDENTITY [(seed, increment)]`
+    /// `IDENTITY [(seed, increment)]`; `None` is (1, 1).
     Identity(Option<(Literal, Literal)>),
-    /// NOT FOR REPLICATION, behind IDENTITY
+    /// `NOT FOR REPLICATION`, behind IDENTITY.
     NotForReplication,
-    /// ROWGUIDCOL
+    /// `ROWGUIDCOL`: `$ROWGUID` names the column.
     RowGuidCol,
-    /// SPARSE
+    /// `SPARSE`: NULLs take no space.
     Sparse,
-    /// FILESTREAM
+    /// `FILESTREAM`: values are kept in files.
     FileStream,
-    /// HIDDEN
+    /// `HIDDEN`: `*` leaves the column out.
     Hidden,
     /// `GENERATED ALWAYS AS ROW START`
     GeneratedRowStart,
@@ -99,64 +99,64 @@ pub enum ColumnOption {
     Masked(Box<str>),
     /// A constraint of the column: DEFAULT, PRIMARY KEY, UNIQUE, CHECK, REFERENCES.
     Constraint(Box<Constraint>),
-    /// `INDEX i ..`
+    /// `INDEX i ..`: an index on the column.
     Index(Box<InlineIndex>),
 }
 
 /// A constraint, with or without its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constraint {
-    /// CONSTRAINT name.
+    /// Name behind CONSTRAINT; `None` lets the engine choose one.
     pub name: Option<Ident>,
-    /// What it demands.
+    /// The rule that rows must satisfy.
     pub kind: ConstraintKind,
-    /// Where.
+    /// Source range of the constraint.
     pub span: Span,
 }
 
-/// What a constraint demands.
+/// The rule that a constraint enforces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConstraintKind {
     /// PRIMARY KEY or UNIQUE.
     Key {
-        /// Which.
+        /// Primary key or unique constraint.
         kind: KeyKind,
-        /// CLUSTERED, NONCLUSTERED, HASH; none if not said.
+        /// CLUSTERED, NONCLUSTERED or HASH; `None` if not written.
         structure: Option<IndexStructure>,
-        /// The columns; empty when it stands behind a column.
+        /// The key's columns; empty for a constraint written behind its column.
         columns: Vec<IndexColumn>,
-        /// WITH.
+        /// The options of `WITH (..)`.
         options: Vec<IndexOption>,
-        /// ON.
+        /// `ON ..`: filegroup of the index.
         storage: Storage,
         /// NOT ENFORCED was written.
         not_enforced: bool,
     },
     /// FOREIGN KEY or REFERENCES.
     ForeignKey {
-        /// Its columns; empty when it stands behind a column.
+        /// The referring columns; empty for a constraint written behind its column.
         columns: Vec<Ident>,
         /// The table referred to.
         table: ObjectName,
-        /// Its columns; its primary key if empty.
+        /// The referred columns; if empty, that table's primary key.
         referenced: Vec<Ident>,
-        /// ON DELETE.
+        /// `ON DELETE ..`; `None` is NO ACTION.
         on_delete: Option<ReferentialAction>,
-        /// ON UPDATE.
+        /// `ON UPDATE ..`; `None` is NO ACTION.
         on_update: Option<ReferentialAction>,
-        /// NOT FOR REPLICATION.
+        /// Whether `NOT FOR REPLICATION` was written.
         not_for_replication: bool,
     },
-    /// `CHECK (..)`
+    /// `CHECK (..)`: a condition on each row.
     Check {
-        /// What must not be false.
+        /// The condition, which must not be false; unknown passes.
         condition: Condition,
-        /// NOT FOR REPLICATION.
+        /// Whether `NOT FOR REPLICATION` was written.
         not_for_replication: bool,
     },
     /// `DEFAULT expr [FOR column] [WITH VALUES]`
     Default {
-        /// The value.
+        /// The expression that computes the default.
         value: Expr,
         /// FOR: only in ALTER TABLE.
         column: Option<Ident>,
@@ -167,74 +167,74 @@ pub enum ConstraintKind {
     Connection(Vec<(ObjectName, ObjectName)>),
 }
 
-/// A key's kind.
+/// Primary key or unique constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
-    /// PRIMARY KEY
+    /// `PRIMARY KEY`: one per table, without NULLs.
     Primary,
-    /// UNIQUE
+    /// `UNIQUE`: several per table, NULL counts as a value.
     Unique,
 }
 
-/// How an index is built.
+/// The structure of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexStructure {
-    /// CLUSTERED
+    /// `CLUSTERED`: the rows themselves, in key order.
     Clustered,
-    /// NONCLUSTERED
+    /// `NONCLUSTERED`: keys with references to rows.
     Nonclustered,
-    /// \[NONCLUSTERED\] HASH
+    /// `[NONCLUSTERED] HASH`, of memory-optimized tables.
     Hash,
-    /// CLUSTERED COLUMNSTORE
+    /// `CLUSTERED COLUMNSTORE`: the table's rows by column.
     ClusteredColumnstore,
-    /// \[NONCLUSTERED\] COLUMNSTORE
+    /// `[NONCLUSTERED] COLUMNSTORE`: a copy of some columns.
     NonclusteredColumnstore,
 }
 
-/// What happens to referring rows.
+/// What happens to referring rows when the referred row changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferentialAction {
-    /// NO ACTION
+    /// `NO ACTION`: the change fails.
     NoAction,
-    /// CASCADE
+    /// `CASCADE`: referring rows change with it.
     Cascade,
-    /// SET NULL
+    /// `SET NULL`: referring columns become NULL.
     SetNull,
-    /// SET DEFAULT
+    /// `SET DEFAULT`: referring columns get their defaults.
     SetDefault,
 }
 
 /// A column of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexColumn {
-    /// The column.
+    /// Name of the column.
     pub name: Ident,
-    /// DESC was written.
+    /// `DESC` was written; ascending otherwise.
     pub descending: bool,
 }
 
 /// An index inside a table's definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InlineIndex {
-    /// Its name.
+    /// Name of the index.
     pub name: Ident,
-    /// UNIQUE.
+    /// Whether `UNIQUE` was written.
     pub unique: bool,
     /// How it is built; none if not said.
     pub structure: Option<IndexStructure>,
     /// Its columns; empty behind a column, and for a clustered columnstore.
     pub columns: Vec<IndexColumn>,
-    /// INCLUDE.
+    /// `INCLUDE (..)`: columns that are stored but not part of the key.
     pub include: Vec<Ident>,
-    /// ORDER of a columnstore.
+    /// `ORDER (..)` of a columnstore index; empty without it.
     pub order: Vec<Ident>,
-    /// WHERE.
+    /// `WHERE ..` of a filtered index; `None` covers every row.
     pub filter: Option<Condition>,
-    /// WITH.
+    /// The options of `WITH (..)`.
     pub options: Vec<IndexOption>,
-    /// ON.
+    /// `ON ..`: filegroup of the index.
     pub storage: Storage,
-    /// Where.
+    /// Source range of the definition.
     pub span: Span,
 }
 
@@ -243,22 +243,22 @@ pub struct InlineIndex {
 pub struct IndexOption {
     /// Its name in upper case: `BUCKET_COUNT`, `PAD_INDEX`, `FILLFACTOR`, `DATA_COMPRESSION`, ..
     pub name: Box<str>,
-    /// Its value.
+    /// The value behind `=`.
     pub value: OptionValue,
-    /// `ON PARTITIONS (..)` was given.
+    /// Partitions of `ON PARTITIONS (..)`, as ranges with both ends included; empty without it.
     pub on_partitions: Vec<(u32, u32)>,
-    /// Where.
+    /// Source range of name and value.
     pub span: Span,
 }
 
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptionValue {
-    /// Nothing: the option's name says it all.
+    /// No value: the option's name is all, as `SINGLE_USER`.
     None,
-    /// ON
+    /// The word `ON` as a value.
     On,
-    /// OFF
+    /// The word `OFF` as a value.
     Off,
     /// A number, string or NULL.
     Literal(Literal),
@@ -266,14 +266,14 @@ pub enum OptionValue {
     Quantity(u64, Box<str>),
     /// A word or a name: `PAGE`, `SIMPLE`, `HISTORY_TABLE = dbo.h`; see [`OptionValue::word`].
     Name(ObjectName),
-    /// ON (..) or (..): options of the option.
+    /// `(..)`: a list of suboptions.
     List(Vec<NamedOption>),
-    /// `ON (..)` with ON said
+    /// `ON (..)`: on, with a list of suboptions.
     OnList(Vec<NamedOption>),
 }
 
 impl OptionValue {
-    /// Returns the word that the value is, if it is one.
+    /// Returns the value if it is a single word.
     pub fn word(&self) -> Option<&str> {
         match self {
             Self::Name(name) => name.as_simple().map(Ident::as_str),
@@ -293,9 +293,9 @@ impl OptionValue {
 pub struct NamedOption {
     /// Its name in upper case; several words with single blanks.
     pub name: Box<str>,
-    /// Its value.
+    /// The value, with or without `=`.
     pub value: OptionValue,
-    /// Where.
+    /// Source range of name and value.
     pub span: Span,
 }
 
@@ -310,21 +310,21 @@ pub enum TableOption {
     Other(NamedOption),
 }
 
-/// What of a memory-optimized table survives a restart.
+/// Whether a memory-optimized table's rows survive a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// SCHEMA_ONLY
+    /// `SCHEMA_ONLY`: the table is empty after a restart.
     SchemaOnly,
-    /// SCHEMA_AND_DATA
+    /// `SCHEMA_AND_DATA`: the rows survive; the default.
     SchemaAndData,
 }
 
 /// `ALTER TABLE name action`
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlterTable {
-    /// The table.
+    /// The table that is changed.
     pub name: ObjectName,
-    /// What is changed.
+    /// The change that the statement makes.
     pub action: AlterTableAction,
 }
 
@@ -335,14 +335,14 @@ pub enum AlterTableAction {
     Add {
         /// WITH CHECK is `Some(true)`.
         check: Option<bool>,
-        /// What is added.
+        /// The new columns, constraints and indexes.
         elements: Vec<TableElement>,
     },
     /// `ALTER COLUMN c type [COLLATE ..] [NULL | NOT NULL]`
     AlterColumn(Box<ColumnDefinition>),
     /// `ALTER COLUMN c {ADD | DROP} {ROWGUIDCOL | PERSISTED | SPARSE | HIDDEN | MASKED ..}`
     AlterColumnProperty {
-        /// The column.
+        /// Name of the column.
         column: Ident,
         /// ADD and not DROP.
         add: bool,
@@ -369,27 +369,27 @@ pub enum AlterTableAction {
     },
     /// `ALTER INDEX i REBUILD WITH (..)`
     AlterIndex {
-        /// The index.
+        /// Name of the index.
         index: Ident,
-        /// WITH.
+        /// The options of `WITH (..)`.
         options: Vec<IndexOption>,
     },
     /// `REBUILD [PARTITION = ..] [WITH (..)]`
     Rebuild {
-        /// PARTITION; ALL if absent.
+        /// `PARTITION = n`; `None` is ALL.
         partition: Option<Expr>,
-        /// WITH.
+        /// The options of `WITH (..)`.
         options: Vec<IndexOption>,
     },
-    /// `SET (option, ..)`
+    /// `SET (option, ..)`, as `SET (SYSTEM_VERSIONING = OFF)`.
     Set(Vec<NamedOption>),
     /// `SWITCH [PARTITION n] TO t [PARTITION m]`
     Switch {
-        /// From which partition.
+        /// The partition moved; `None` is the whole table.
         source_partition: Option<Expr>,
-        /// To which table.
+        /// The table that receives the rows.
         target: ObjectName,
-        /// To which partition.
+        /// The partition of the target; `None` is the whole table.
         target_partition: Option<Expr>,
     },
 }
@@ -397,22 +397,22 @@ pub enum AlterTableAction {
 /// What ALTER TABLE DROP drops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropElement {
-    /// Its kind.
+    /// Constraint, column, index or period.
     pub kind: DropElementKind,
-    /// IF EXISTS.
+    /// Whether `IF EXISTS` was written.
     pub if_exists: bool,
-    /// Its name.
+    /// Name of the dropped element.
     pub name: Ident,
 }
 
-/// The kind of what ALTER TABLE DROP drops.
+/// The class of an element of ALTER TABLE DROP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropElementKind {
-    /// CONSTRAINT, also when nothing is said
+    /// `CONSTRAINT`, also if no word is written.
     Constraint,
-    /// COLUMN
+    /// `COLUMN b`: drops a column.
     Column,
-    /// INDEX
+    /// `INDEX c`: drops an inline index.
     Index,
     /// PERIOD FOR SYSTEM_TIME, whose name is `SYSTEM_TIME`
     Period,
@@ -421,7 +421,7 @@ pub enum DropElementKind {
 /// `CREATE [UNIQUE] [structure] INDEX name ON table (..) ..`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateIndex {
-    /// What it is.
+    /// Name, structure, columns and options.
     pub index: InlineIndex,
     /// The table or view.
     pub table: ObjectName,
@@ -430,15 +430,15 @@ pub struct CreateIndex {
 /// `ALTER INDEX name | ALL ON table action`
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlterIndex {
-    /// The index; ALL if absent.
+    /// Name of the index; `None` is ALL.
     pub index: Option<Ident>,
     /// The table or view.
     pub table: ObjectName,
     /// REBUILD, REORGANIZE, DISABLE, SET, RESUME, PAUSE, ABORT.
     pub action: AlterIndexAction,
-    /// PARTITION; ALL if absent.
+    /// `PARTITION = n`; `None` is ALL.
     pub partition: Option<Expr>,
-    /// WITH or SET.
+    /// The options of WITH or SET.
     pub options: Vec<IndexOption>,
 }
 
@@ -458,19 +458,19 @@ pub enum AlterIndexAction {
 /// `CREATE [OR ALTER] VIEW name (columns) WITH .. AS query`
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateView {
-    /// CREATE, ALTER or both.
+    /// CREATE, ALTER or CREATE OR ALTER.
     pub mode: super::CreateMode,
-    /// Its name.
+    /// Name of the view.
     pub name: ObjectName,
     /// Its columns' names, if given.
     pub columns: Vec<Ident>,
     /// SCHEMABINDING, ENCRYPTION, VIEW_METADATA, in upper case.
     pub options: Vec<Box<str>>,
-    /// CTEs of its query.
+    /// CTEs of the query; `None` without WITH.
     pub with: Option<super::With>,
-    /// Its query.
+    /// The query that defines the view.
     pub query: QueryExpression,
-    /// WITH CHECK OPTION.
+    /// Whether `WITH CHECK OPTION` was written.
     pub check_option: bool,
     /// From CREATE to the end: the text of the definition.
     pub definition: Span,

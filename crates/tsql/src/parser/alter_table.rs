@@ -1,4 +1,4 @@
-//! ALTER TABLE.
+//! Parses ALTER TABLE.
 
 use types::Result;
 
@@ -49,7 +49,8 @@ impl Parser<'_> {
 
     fn alter_add(&mut self, check: Option<bool>) -> Result<AlterTableAction> {
         self.expect(Kw::Add)?;
-        // COLUMN is not T-SQL here, but a column may not be called so either.
+        // T-SQL has no COLUMN here (`ADD COLUMN c int` is an error), and no column may have that
+        // name either.
         let elements = self.comma_list(Self::table_element)?;
         Ok(AlterTableAction::Add { check, elements })
     }
@@ -78,7 +79,7 @@ impl Parser<'_> {
         Ok(AlterTableAction::AlterIndex { index, options: self.index_options()? })
     }
 
-    /// Parses `DROP CONSTRAINT a, b, COLUMN c`; the kind holds until the next one is said.
+    /// Parses `DROP CONSTRAINT a, b, COLUMN c`; a class applies until the next one is written.
     fn alter_drop(&mut self) -> Result<AlterTableAction> {
         self.expect(Kw::Drop)?;
         let mut kind = DropElementKind::Constraint;

@@ -1,4 +1,4 @@
-//! Functions: their arguments, the few with a grammar of their own, and windows.
+//! Parses function calls: arguments, the few functions with special syntax, and windows.
 
 use types::{Msg, Result};
 
@@ -58,9 +58,9 @@ impl Parser<'_> {
         Ok(call)
     }
 
-    /// Parses a plain call, as sources in FROM and the aggregate of PIVOT are.
+    /// Parses a plain call, as FROM and the aggregate of PIVOT have it.
     pub(super) fn plain_call(&mut self) -> Result<Call> {
-        // Its arguments are no expressions, so that no call can be made of them.
+        // The arguments of OPENROWSET(BULK ..) are no expressions, so it cannot become a call.
         let is_bulk = self.kind_at(1) == TokenKind::LeftParen && self.keyword_at(2) == Kw::Bulk;
         let name = match self.keyword() {
             Kw::Openrowset if is_bulk => {
@@ -113,7 +113,7 @@ impl Parser<'_> {
             return Ok(());
         }
         call.arguments = self.comma_list(Self::argument)?;
-        // `LAST_VALUE(x IGNORE NULLS)` is the older place.
+        // `LAST_VALUE(x IGNORE NULLS)` is the older syntax.
         call.nulls = self.null_treatment()?;
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Parser<'_> {
             Kw::Both => CallSpecial::TrimBoth,
             _ => CallSpecial::None,
         };
-        // `TRIM(both)` is the trimming of a column of that name.
+        // `TRIM(both)` trims a column of that name.
         if special != CallSpecial::None && self.kind_at(1) != TokenKind::RightParen {
             self.advance();
             call.special = special;
@@ -246,7 +246,7 @@ impl Parser<'_> {
         Ok(ExprKind::Iif(Box::new(Iif { condition, then, otherwise })))
     }
 
-    /// Parses the arguments of the method that is the last part of `name`.
+    /// Parses the arguments of the method whose name is the last part of `name`.
     #[inline(never)]
     pub(super) fn column_method(&mut self, name: ObjectName) -> Result<Method> {
         let method = column_of(name);
@@ -265,7 +265,7 @@ impl Parser<'_> {
         Ok(ExprKind::StaticMethod(Box::new(StaticMethod { type_name, name, arguments })))
     }
 
-    /// Parses `{fn name(arguments)}`.
+    /// Parses `{fn name(arguments)}`, an ODBC call.
     #[inline(never)]
     pub(super) fn odbc_function(&mut self) -> Result<ExprKind> {
         self.expect_kind(TokenKind::LeftBrace)?;
@@ -323,7 +323,7 @@ impl Parser<'_> {
         Ok(over)
     }
 
-    /// Parses what stands in the parentheses of a window.
+    /// Parses the contents of a window's parentheses.
     pub(super) fn window(&mut self) -> Result<Over> {
         let start = self.start();
         let at_word = matches!(self.keyword(), Kw::Partition | Kw::Rows | Kw::Range);

@@ -1,7 +1,8 @@
-//! Search conditions.
+//! Parses search conditions.
 //!
-//! Behind a left parenthesis nobody knows yet whether a value or a condition comes: `(a) = 1` and
-//! `(a = 1)`. So parentheses give an [`Either`], and who wanted one of the two checks what it got.
+//! At a left parenthesis the parser cannot know whether a value or a condition follows: `(a) = 1`
+//! or `(a = 1)`. So parentheses give an [`Either`], and a caller that needs one of the two checks
+//! which one it got.
 
 use types::{Msg, Result};
 
@@ -101,7 +102,7 @@ impl Parser<'_> {
         Ok(Either::Condition(Condition { kind, span: self.span_from(start) }))
     }
 
-    /// Parses a value with what compares it, or a condition in parentheses.
+    /// Parses a value with a comparison behind it, or a condition in parentheses.
     fn comparison(&mut self, start: u32) -> Result<Either> {
         let left = if self.at_kind(TokenKind::LeftParen) && !self.at_paren_query() {
             match self.parens(Self::or_either)? {
@@ -133,7 +134,7 @@ impl Parser<'_> {
         Ok(Either::Condition(Condition { kind, span: self.span_from(start) }))
     }
 
-    /// Takes a comparison operator if one follows; blanks may stand inside it: `< =`.
+    /// Takes a comparison operator if one follows; there may be blanks inside it: `< =`.
     pub(super) fn compare_op(&mut self) -> Option<CompareOp> {
         use TokenKind as T;
         let (op, tokens) = match (self.kind(), self.kind_at(1)) {

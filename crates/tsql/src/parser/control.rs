@@ -1,4 +1,4 @@
-//! Control of flow: blocks, IF, WHILE, TRY, THROW, RAISERROR, WAITFOR, and variables' declarations.
+//! Parses control of flow: blocks, IF, WHILE, TRY, THROW, RAISERROR, WAITFOR; and DECLARE.
 
 use types::Result;
 
@@ -11,7 +11,7 @@ use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
-    /// Parses a statement of control of flow.
+    /// Parses a control-of-flow statement.
     pub(super) fn control_statement(&mut self) -> Result<StatementKind> {
         match self.keyword() {
             Kw::Begin => self.begin(),
@@ -130,7 +130,7 @@ impl Parser<'_> {
         Ok(StatementKind::TryCatch(Box::new(TryCatch { body, catch })))
     }
 
-    /// Parses IF with all ELSE IFs behind it, without recursion by their number.
+    /// Parses IF with all ELSE IFs behind it, in a loop and not by recursion.
     #[inline(never)]
     fn if_statement(&mut self) -> Result<StatementKind> {
         let mut branches = Vec::new();
@@ -168,7 +168,8 @@ impl Parser<'_> {
         Ok(StatementKind::Return(value))
     }
 
-    /// Tells whether a value can start here; a statement behind RETURN does not look like one.
+    /// Returns whether a value can start here. A statement behind a bare RETURN does not start as
+    /// one.
     fn at_expr_start(&self) -> bool {
         match self.kind() {
             TokenKind::Word if self.keyword().is_reserved() => matches!(
@@ -188,7 +189,7 @@ impl Parser<'_> {
                     | Kw::SystemUser
                     | Kw::User
             ),
-            // A label behind a bare RETURN.
+            // A word with a colon is a label behind a bare RETURN.
             TokenKind::Word => self.kind_at(1) != TokenKind::Colon && !self.at(Kw::Throw),
             TokenKind::Bracketed => self.kind_at(1) != TokenKind::Colon,
             TokenKind::Variable

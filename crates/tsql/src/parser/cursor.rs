@@ -1,4 +1,4 @@
-//! Cursors: DECLARE, OPEN, FETCH, CLOSE, DEALLOCATE.
+//! Parses cursor statements: DECLARE, OPEN, FETCH, CLOSE, DEALLOCATE.
 
 use types::{Msg, Result};
 
@@ -38,7 +38,7 @@ impl Parser<'_> {
         if self.at_variable() {
             return Ok(CursorRef { global: false, name: CursorName::Variable(self.variable()?) });
         }
-        // A cursor may itself be called `global`.
+        // `global` may also be the cursor's name.
         let global = self.at(Kw::Global) && (self.is_ident(self.token_at(1)));
         if global {
             self.advance();
@@ -55,7 +55,8 @@ impl Parser<'_> {
     }
 
     fn fetch_direction(&mut self) -> Result<FetchDirection> {
-        // `FETCH next` alone would be a cursor of that name; with FROM or a name behind, a direction.
+        // `FETCH next` alone reads a cursor of that name; with FROM or a name behind, NEXT is a
+        // direction.
         let direction = match self.keyword() {
             Kw::Next => FetchDirection::Next,
             Kw::Prior => FetchDirection::Prior,
@@ -93,7 +94,7 @@ impl Parser<'_> {
         Ok(StatementKind::DeclareCursor(Box::new(cursor)))
     }
 
-    /// Parses a cursor from its CURSOR on.
+    /// Parses a cursor's definition, starting at CURSOR.
     pub(super) fn cursor_definition(
         &mut self,
         name: Option<Ident>,
@@ -173,10 +174,10 @@ impl Parser<'_> {
     }
 }
 
-/// Tells whether two options of DECLARE CURSOR exclude each other, or are the same.
+/// Returns whether two options of DECLARE CURSOR are the same or exclude each other.
 fn conflict(one: CursorOption, other: CursorOption) -> bool {
     use CursorOption as Is;
-    /// Of each line one alone may be said.
+    /// At most one option of each line may be written.
     const CHOICES: &[&[CursorOption]] = &[
         &[Is::Local, Is::Global],
         &[Is::ForwardOnly, Is::Scroll],

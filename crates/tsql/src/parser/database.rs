@@ -1,4 +1,4 @@
-//! CREATE DATABASE and ALTER DATABASE.
+//! Parses CREATE DATABASE and ALTER DATABASE.
 
 use types::Result;
 
@@ -27,8 +27,8 @@ const LONE_OPTIONS: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    /// Whether DATABASE AUDIT SPECIFICATION, DATABASE ENCRYPTION KEY or DATABASE SCOPED CREDENTIAL is meant, and
-    /// not a database whose name is one of these words.
+    /// Returns whether DATABASE AUDIT SPECIFICATION, DATABASE ENCRYPTION KEY or DATABASE SCOPED
+    /// CREDENTIAL follows, and not a database whose name is one of these words.
     pub(super) fn at_part_of_database(&self) -> bool {
         let second = match self.keyword_at(1) {
             Kw::Audit => "SPECIFICATION",
@@ -199,7 +199,7 @@ impl Parser<'_> {
         Ok(NamedOption { name: name.into(), value, span: self.span_from(start) })
     }
 
-    /// Parses ROLLBACK IMMEDIATE, ROLLBACK AFTER n [SECONDS], NO_WAIT.
+    /// Parses ROLLBACK IMMEDIATE, `ROLLBACK AFTER n [SECONDS]`, NO_WAIT.
     fn termination(&mut self) -> Result<Box<str>> {
         if self.eat(Kw::NoWait) {
             return Ok("NO_WAIT".into());

@@ -1,4 +1,4 @@
-//! Schemas, types, sequences, synonyms, views, and DROP.
+//! Parses definitions of schemas, types, sequences, synonyms and views, and DROP.
 
 use types::Result;
 
@@ -135,7 +135,7 @@ impl Parser<'_> {
 
     pub(super) fn create_view(&mut self, mode: CreateMode, start: u32) -> Result<StatementKind> {
         if self.nesting > 1 && self.in_create_schema() {
-            // A view inside CREATE SCHEMA is part of that statement.
+            // A view inside CREATE SCHEMA is part of that statement and need not start a batch.
         } else {
             self.must_be_first(start, "CREATE VIEW")?;
         }
@@ -160,7 +160,7 @@ impl Parser<'_> {
         Ok(StatementKind::CreateView(Box::new(view)))
     }
 
-    /// Tells whether the batch is a CREATE SCHEMA.
+    /// Returns whether the batch starts with CREATE SCHEMA.
     fn in_create_schema(&self) -> bool {
         let mut tokens = self.tokens.iter().filter(|token| token.kind != TokenKind::Semicolon);
         tokens.next().is_some_and(|token| token.keyword == Kw::Create)

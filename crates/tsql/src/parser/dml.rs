@@ -1,4 +1,4 @@
-//! INSERT, UPDATE, DELETE, TRUNCATE, INSERT BULK, BULK INSERT, READTEXT.
+//! Parses INSERT, UPDATE, DELETE, TRUNCATE, INSERT BULK, BULK INSERT and READTEXT.
 
 use types::Result;
 
@@ -35,7 +35,7 @@ impl Parser<'_> {
         Ok(StatementKind::Insert(Box::new(insert)))
     }
 
-    /// Parses a column of INSERT's list; a table in front of it says nothing.
+    /// Parses a column of INSERT's list; a table name in front of it is ignored.
     fn insert_column(&mut self) -> Result<Ident> {
         Ok(self.column_ref()?.column)
     }
@@ -75,7 +75,8 @@ impl Parser<'_> {
         Ok(Target { kind, hints, span: self.span_from(start) })
     }
 
-    /// Parses a target whose hints may lack their WITH; INSERT's may not, since columns come there.
+    /// Parses a target whose hints may be written without WITH. INSERT needs WITH, since its column
+    /// list is in parentheses too.
     fn hinted_target(&mut self) -> Result<Target> {
         let mut target = self.target()?;
         if self.at_old_hints() {
@@ -178,7 +179,7 @@ impl Parser<'_> {
         Ok(SetItemKind::Variable { variable, op, value: self.expr()? })
     }
 
-    /// Tells whether `a.b =` follows.
+    /// Returns whether `a.b =` follows.
     fn at_column_assignment(&self) -> bool {
         let mut ahead = 0;
         while self.is_ident(self.token_at(ahead)) && self.kind_at(ahead + 1) == TokenKind::Dot {
@@ -197,7 +198,7 @@ impl Parser<'_> {
         Ok(SetItemKind::Column { column, op, value: self.expr_or_default()? })
     }
 
-    /// Parses `column.WRITE(..)` and other mutators; the method's name came as the column's.
+    /// Parses `column.WRITE(..)` and other mutators; `path` has the method's name as its column.
     fn mutator(&mut self, path: crate::ast::ColumnRef) -> Result<SetItemKind> {
         let Some(table) = path.table else { return Err(self.unexpected()) };
         let (method, column) = (path.column, super::expr::column_of(table));
@@ -245,7 +246,7 @@ impl Parser<'_> {
     fn bulk_column(&mut self) -> Result<BulkColumn> {
         let name = self.ident()?;
         let data_type = match self.kind() {
-            // jTDS leaves the type of a timestamp out.
+            // jTDS leaves out the type of a timestamp column.
             TokenKind::Comma | TokenKind::RightParen => return Err(self.unexpected()),
             _ => self.type_name()?,
         };
@@ -287,7 +288,7 @@ impl Parser<'_> {
         Ok(BulkOption::Value(name, self.word_or_expr()?))
     }
 
-    /// Parses a value where any word, reserved or not, is one too.
+    /// Parses a value; any word, reserved or not, is accepted as one.
     pub(super) fn word_or_expr(&mut self) -> Result<Expr> {
         if !self.at_kind(TokenKind::Word) || self.at(Kw::Null) {
             return self.expr();

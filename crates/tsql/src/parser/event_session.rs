@@ -1,4 +1,4 @@
-//! CREATE and ALTER EVENT SESSION.
+//! Parses CREATE, ALTER and DROP EVENT SESSION.
 
 use types::Result;
 
@@ -11,7 +11,7 @@ use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
-    /// Parses behind CREATE.
+    /// Parses CREATE EVENT SESSION, starting behind CREATE.
     pub(super) fn create_event_session(&mut self) -> Result<StatementKind> {
         self.expect_all(&[Kw::Event, Kw::Session])?;
         let name = self.ident()?;
@@ -23,7 +23,7 @@ impl Parser<'_> {
             } else {
                 targets.push(self.add_target()?);
             }
-            // A comma separates events from events, and stands before targets in the wild too.
+            // The grammar has commas between events; scripts in use have one before targets too.
             self.eat_kind(TokenKind::Comma);
         }
         let options = self.session_options()?;
@@ -149,7 +149,8 @@ impl Parser<'_> {
         if self.eat(Kw::Not) {
             return Ok(EventPredicate::Not(Box::new(self.nested(Self::event_factor)?)));
         }
-        // `([mode] = 4)` is a predicate in parentheses, `(sqlserver.x) = 4` a source in parentheses.
+        // `([mode] = 4)` is a predicate in parentheses, `(sqlserver.x) = 4` a source in
+        // parentheses.
         if self.at_kind(TokenKind::LeftParen) && !self.at_paren_source() {
             return self.parens(Self::event_predicate);
         }
@@ -164,7 +165,7 @@ impl Parser<'_> {
         Ok(EventPredicate::Compare { source, op, value: self.event_value()? })
     }
 
-    /// Tells whether a parenthesis holds nothing but a name.
+    /// Returns whether the parentheses hold a name only.
     fn at_paren_source(&self) -> bool {
         let close = self.token().matching();
         let inside = self.tokens.get(self.position + 1..close).unwrap_or_default();
@@ -192,7 +193,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses behind ALTER.
+    /// Parses ALTER EVENT SESSION, starting behind ALTER.
     pub(super) fn alter_event_session(&mut self) -> Result<StatementKind> {
         self.expect_all(&[Kw::Event, Kw::Session])?;
         let name = self.ident()?;

@@ -1,4 +1,4 @@
-//! EXECUTE in all its forms, and ODBC's `{call ..}`.
+//! Parses EXECUTE in all its forms, and ODBC's `{call ..}`.
 
 use types::Result;
 
@@ -31,7 +31,7 @@ impl Parser<'_> {
         self.call(return_status)
     }
 
-    /// Parses the call of a procedure without EXEC, first in its batch.
+    /// Parses a procedure call without EXEC, which only the first statement of a batch may be.
     pub(super) fn bare_call(&mut self) -> Result<StatementKind> {
         self.call(None)
     }
@@ -62,12 +62,12 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// Tells whether an argument follows and not the next statement.
+    /// Returns whether an argument follows, and not the next statement.
     fn at_argument(&self) -> bool {
         match self.kind() {
             TokenKind::Variable | TokenKind::Minus | TokenKind::Plus => true,
             _ if self.at_literal() || self.at(Kw::Default) => true,
-            // A word is a string, unless it is a label.
+            // A word is a string constant, unless it is a label.
             _ => self.at_ident() && self.kind_at(1) != TokenKind::Colon,
         }
     }

@@ -1,8 +1,8 @@
-//! Expressions that have a value.
+//! Parses expressions that have a value.
 //!
-//! T-SQL's levels, tightest first: postfix (COLLATE, AT TIME ZONE, methods); `~`; `* / %`; then `+ - & ^ |`
-//! on one level from left to right, where the signs `+x` and `-x` stand too: `-2 * 3` is `-(2 * 3)` and
-//! `a / -b * c` is `a / -(b * c)`.
+//! T-SQL's precedence, tightest first: postfix (COLLATE, AT TIME ZONE, methods); `~`; `* / %`; then
+//! `+ - & ^ |` on one level from left to right, which the signs `+x` and `-x` belong to as well:
+//! `-2 * 3` is `-(2 * 3)` and `a / -b * c` is `a / -(b * c)`.
 
 use types::Result;
 
@@ -18,13 +18,13 @@ use crate::lexer::TokenKind;
 const POSTFIX_MAX: usize = 4;
 
 impl Parser<'_> {
-    /// Parses a value.
+    /// Parses an expression that has a value.
     pub(super) fn expr(&mut self) -> Result<Expr> {
         let first = self.multiplicative()?;
         self.additive_rest(first)
     }
 
-    /// Parses what may follow a value in parentheses.
+    /// Parses the operators that may follow a value in parentheses.
     pub(super) fn expr_rest(&mut self, first: Expr) -> Result<Expr> {
         let first = self.postfix(first)?;
         let first = self.multiplicative_rest(first)?;
@@ -44,7 +44,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns the function that `<<` or `>>` stands for, if one follows.
+    /// Returns the function that the operator `<<` or `>>` is short for, if one follows.
     fn shift(&self) -> Option<&'static str> {
         let function = match self.kind() {
             TokenKind::Less => "LEFT_SHIFT",
@@ -82,7 +82,7 @@ impl Parser<'_> {
         self.chain(first, multiplicative_op, Self::factor)
     }
 
-    /// Parses the rest of a chain of operators of one level.
+    /// Parses the rest of a chain of operators of one precedence level.
     fn chain(
         &mut self,
         first: Expr,
@@ -117,7 +117,7 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Unary { op, operand }, span: self.span_from(start) })
     }
 
-    /// Parses what binds tighter than any operator.
+    /// Parses the postfix operators of a value, which bind tighter than any other.
     pub(super) fn postfix(&mut self, mut expr: Expr) -> Result<Expr> {
         for _ in 0..POSTFIX_MAX {
             let start = expr.span.start;
@@ -217,7 +217,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses `c` and `t.c`: what most names are that are no function's.
+    /// Parses `c` and `t.c`, the forms of most names in expressions; `None` for any other.
     fn plain_column(&mut self) -> Result<Option<Box<ColumnRef>>> {
         let Some(parts) = self.plain_parts() else { return Ok(None) };
         let behind = self.kind_at(2 * parts - 1);
@@ -290,7 +290,7 @@ impl Parser<'_> {
         Ok(Expr { kind: ExprKind::Default, span: self.span_from(start) })
     }
 
-    /// Tells whether `( .. )` holds a query and not a value or a join.
+    /// Returns whether `( .. )` holds a query and not a value or a join.
     ///
     /// Behind several parentheses with a SELECT in the last, what follows each of the inner ones
     /// decides: `((SELECT 1) UNION ..)` is a query, `((SELECT 1) + 1)` is not.
@@ -318,7 +318,7 @@ impl Parser<'_> {
     }
 }
 
-/// Turns a name into a column with its table.
+/// Turns a name into a column reference: its last part is the column, the others are the table.
 pub(super) fn column_of(name: ObjectName) -> ColumnRef {
     let ObjectName { object: column, schema, database, server, span } = name;
     let table = schema.map(|object: Ident| {

@@ -1,4 +1,4 @@
-//! CREATE EXTERNAL DATA SOURCE, FILE FORMAT and TABLE.
+//! Parses CREATE EXTERNAL DATA SOURCE, FILE FORMAT and TABLE.
 
 use types::Result;
 
@@ -11,7 +11,7 @@ use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
-    /// Tells which definition follows, at EXTERNAL.
+    /// Returns the class of external object that follows EXTERNAL; `None` for any other word.
     pub(super) fn external_kind(&self) -> Option<DropKind> {
         Some(match (self.keyword_at(1), self.keyword_at(2)) {
             (Kw::Table, _) => DropKind::ExternalTable,
@@ -21,7 +21,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses behind CREATE.
+    /// Parses CREATE EXTERNAL .., starting behind CREATE.
     #[inline(never)]
     pub(super) fn create_external(&mut self, start: u32) -> Result<StatementKind> {
         let kind = match self.external_kind() {

@@ -1,4 +1,4 @@
-//! FROM: tables, functions, derived tables, joins, PIVOT and UNPIVOT.
+//! Parses FROM: tables, functions, derived tables, joins, PIVOT and UNPIVOT.
 
 use types::Result;
 
@@ -44,7 +44,7 @@ impl Parser<'_> {
         if matches!(kind, JoinKind::Cross | JoinKind::CrossApply | JoinKind::OuterApply) {
             return Ok(Join { kind, hint, right, on: None, span: self.span_from(start) });
         }
-        // `a JOIN b JOIN c ON .. ON ..`: joins in front of this one's ON belong to its right side.
+        // `a JOIN b JOIN c ON .. ON ..`: joins before this one's ON belong to its right side.
         if !self.at(Kw::On) {
             right = self.nested(|parser| parser.joins_before_on(right))?;
         }
@@ -66,7 +66,7 @@ impl Parser<'_> {
         Ok(TableRef { kind, span: self.span_from(start) })
     }
 
-    /// Takes a join operator if one follows; returns it with its hint and its place.
+    /// Takes a join operator if one follows; returns it with its hint and its start.
     fn join_operator(&mut self) -> Result<Option<(JoinKind, Option<JoinHint>, u32)>> {
         let start = self.start();
         let kind = match (self.keyword(), self.keyword_at(1)) {
@@ -127,7 +127,7 @@ impl Parser<'_> {
         Ok(source)
     }
 
-    /// Parses `{oj joins}`.
+    /// Parses `{oj joins}`, ODBC's outer join escape.
     fn odbc_join(&mut self) -> Result<TableRefKind> {
         self.expect_kind(TokenKind::LeftBrace)?;
         self.expect(Kw::Oj)?;
@@ -281,7 +281,8 @@ impl Parser<'_> {
         Ok(TableRefKind::Bulk(Box::new(BulkSource { file, options, schema, alias })))
     }
 
-    /// Parses `.database.schema.table` behind OPENDATASOURCE(..): one more argument, which nobody reads.
+    /// Parses `.database.schema.table` behind OPENDATASOURCE(..) as one more argument. The engine
+    /// has no linked servers and never reads it.
     fn remote_table(&mut self, call: &mut Call) -> Result<()> {
         let is_source = call.name.as_simple().is_some_and(|name| name.is("opendatasource"));
         if !is_source || !self.eat_kind(TokenKind::Dot) {
@@ -314,7 +315,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Tells whether a word that is not reserved starts the next clause: it is no alias then.
+    /// Returns whether the next word starts a clause although it is not reserved; then it is no
+    /// alias.
     fn at_clause_word(&self) -> bool {
         match self.keyword() {
             Kw::Window => self.is_ident(self.token_at(1)) && self.keyword_at(2) == Kw::As,
@@ -359,7 +361,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses a moment of FOR SYSTEM_TIME: a literal or a variable, and nothing that is computed.
+    /// Parses a point in time of FOR SYSTEM_TIME: a literal or a variable, not an expression.
     fn moment(&mut self) -> Result<Expr> {
         if !self.at_literal() && !self.at_kind(TokenKind::Variable) {
             return Err(self.unexpected());

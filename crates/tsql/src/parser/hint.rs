@@ -1,4 +1,4 @@
-//! Table hints and query hints.
+//! Parses table hints and query hints.
 
 use types::Result;
 
@@ -19,7 +19,7 @@ impl Parser<'_> {
         self.hint_list()
     }
 
-    /// Tells whether hints without WITH follow: `(NOLOCK)`.
+    /// Returns whether hints without WITH follow: `(NOLOCK)`.
     pub(super) fn at_old_hints(&self) -> bool {
         if !self.at_kind(TokenKind::LeftParen) {
             return false;
@@ -147,8 +147,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses words with perhaps a value behind them: `RECOMPILE`, `HASH JOIN`, `MAXDOP 1`,
-    /// `LABEL = 'x'`.
+    /// Parses a hint of words, perhaps with a value: `RECOMPILE`, `HASH JOIN`, `MAXDOP 1`, `LABEL =
+    /// 'x'`.
     fn word_hint(&mut self) -> Result<QueryHintKind> {
         let mut name = self.any_word()?.to_ascii_uppercase();
         while self.at_kind(TokenKind::Word) {
@@ -177,7 +177,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns the table hint that a word is.
+/// Returns the table hint that a keyword names.
 fn table_hint_word(word: Kw) -> Option<TableHintWord> {
     Some(match word {
         Kw::Forcescan => TableHintWord::ForceScan,

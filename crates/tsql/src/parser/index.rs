@@ -1,4 +1,4 @@
-//! Indexes: inline ones, CREATE INDEX, ALTER INDEX, DROP INDEX, statistics.
+//! Parses indexes (inline, CREATE, ALTER, DROP INDEX) and statistics.
 
 use types::Result;
 
@@ -53,7 +53,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses an index from its columns on.
+    /// Parses the rest of an index, starting at its columns.
     fn index_rest(&mut self, mut index: InlineIndex) -> Result<InlineIndex> {
         index.columns = self.optional_paren_list(Self::index_column)?;
         if self.at(Kw::Include) {
@@ -125,7 +125,7 @@ impl Parser<'_> {
         Ok(StatementKind::AlterIndex(Box::new(alter)))
     }
 
-    /// Parses DROP INDEX behind its INDEX.
+    /// Parses DROP INDEX, starting behind INDEX.
     pub(super) fn drop_index(&mut self) -> Result<StatementKind> {
         let if_exists = self.eat_all(&[Kw::If, Kw::Exists]);
         let indexes = self.comma_list(Self::dropped_index)?;

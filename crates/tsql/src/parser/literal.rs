@@ -1,4 +1,4 @@
-//! Constants.
+//! Parses constants.
 
 use types::{Msg, Result};
 
@@ -8,11 +8,11 @@ use crate::ast::{Literal, OdbcKind};
 use crate::keyword::Keyword as Kw;
 use crate::lexer::{Token, TokenKind};
 
-/// Digits of the longest decimal.
+/// Most digits of a decimal constant.
 const DECIMAL_DIGITS_MAX: usize = 38;
 
 impl Parser<'_> {
-    /// Tells whether a constant without a sign follows.
+    /// Returns whether a constant without a sign follows.
     pub(super) fn at_literal(&self) -> bool {
         match self.kind() {
             TokenKind::Integer
@@ -47,7 +47,7 @@ impl Parser<'_> {
         Ok(literal)
     }
 
-    /// Parses a constant that may have a sign, as parameters' defaults and options have.
+    /// Parses a constant that may have a sign, for parameters' defaults and options.
     pub(super) fn signed_literal(&mut self) -> Result<Literal> {
         let negative = match self.kind() {
             TokenKind::Minus => true,
@@ -87,7 +87,7 @@ impl Parser<'_> {
         if !value.as_bytes().contains(&b'\\') {
             return value;
         }
-        // A backslash at the end of a line joins it with the next.
+        // A backslash at the end of a line joins the line with the next one.
         if value.contains("\\\n") || value.contains("\\\r\n") {
             return value.replace("\\\r\n", "").replace("\\\n", "").into();
         }
@@ -164,7 +164,7 @@ fn binary(digits: &str) -> Box<[u8]> {
     head.iter().map(|&digit| value(digit)).chain(pairs).collect()
 }
 
-/// Returns a money literal in 1/10,000, rounded half away from zero; `None` if it is out of range.
+/// Returns a money constant in 1/10,000, rounded half away from zero; `None` if it is out of range.
 fn money(text: &str) -> Option<i64> {
     let amount =
         text.trim_start_matches(|c: char| !c.is_ascii_digit() && !matches!(c, '-' | '+' | '.'));

@@ -1,4 +1,4 @@
-//! MERGE.
+//! Parses MERGE.
 
 use types::{Msg, Result};
 
@@ -27,7 +27,7 @@ impl Parser<'_> {
         let output = self.output()?;
         let options = self.options()?;
         self.check_merge_clauses(&clauses)?;
-        // One that is nested ends with its parenthesis.
+        // A nested MERGE needs no semicolon: its parenthesis ends it.
         if matches!(self.kind(), TokenKind::End | TokenKind::Word) {
             let last = self.tokens[self.position - 1];
             return Err(self.error_at(Msg::MergeNeedsSemicolon, last.start));
@@ -35,7 +35,8 @@ impl Parser<'_> {
         Ok(Merge { with, top, target, alias, source, on, clauses, output, options })
     }
 
-    /// Of the clauses of a kind the last alone may be without a condition, and no action comes twice.
+    /// Checks the WHEN clauses: of each kind only the last may lack a condition, and no action may
+    /// appear twice.
     fn check_merge_clauses(&self, clauses: &[MergeClause]) -> Result<()> {
         for (place, clause) in clauses.iter().enumerate() {
             let before = clauses[..place].iter().filter(|other| other.kind == clause.kind);
@@ -107,7 +108,7 @@ impl Parser<'_> {
     }
 }
 
-/// A kind of clause as messages name it.
+/// Returns a kind of clause as error messages name it.
 fn name_of(kind: MergeKind) -> &'static str {
     match kind {
         MergeKind::Matched => "WHEN MATCHED",

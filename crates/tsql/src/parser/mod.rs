@@ -1,10 +1,10 @@
 //! The parser: recursive descent over the tokens, without backtracking.
 //!
-//! This file has what all of it shares: looking at tokens, taking them, refusing them, and the bound on
-//! nesting. Each family of statements has a file of its own.
+//! This file has what every part of the parser uses: looking at tokens, taking them, syntax errors,
+//! and the bound on nesting. Each family of statements has its own file.
 //!
-//! Functions that recursion passes by, and not through, are never inlined: a level of nesting must not
-//! pay stack for the locals of every construct that could have stood there.
+//! Functions beside the path of recursion are never inlined: a level of nesting must not spend
+//! stack on the locals of every construct that it could have been.
 
 mod alter_table;
 mod call;
@@ -41,10 +41,10 @@ use crate::keyword::Keyword;
 use crate::lexer::{Token, TokenKind, tokenize};
 use crate::{NESTING_MAX, QuotedIdentifier, line_at};
 
-/// Characters of a token that an error message shows.
+/// Most characters of a token that an error message shows.
 const ERROR_TOKEN_CHARS_MAX: usize = 128;
 
-/// Room that a list of more than one item begins with.
+/// Capacity that a list of more than one item starts with.
 const LIST_ROOM: usize = 4;
 
 /// Parses a batch; see [`crate::parse`].
@@ -55,7 +55,7 @@ pub(crate) fn parse_batch(text: &str, quotes: QuotedIdentifier) -> Result<Batch>
     parse_tokens(text, quotes, tokenize(text))
 }
 
-/// As [`parse_batch`], of a text that is cut already.
+/// Parses a batch from tokens that are already cut; see [`parse_batch`].
 pub(crate) fn parse_tokens(
     text: &str,
     quotes: QuotedIdentifier,
@@ -65,7 +65,7 @@ pub(crate) fn parse_tokens(
     Ok(Batch { statements: parser.batch()? })
 }
 
-/// Parses the constants at these places of the tokens.
+/// Parses the constants at these indexes of the tokens.
 pub(crate) fn literals_at(
     text: &str,
     quotes: QuotedIdentifier,
@@ -89,7 +89,7 @@ struct Parser<'a> {
     position: usize,
     nesting: u32,
     quotes: QuotedIdentifier,
-    /// A place whose line is known; statements come in order, so lines are counted once.
+    /// An offset whose line is known; statements come in order, so each line is counted once.
     known_line: (u32, u32),
 }
 
@@ -98,14 +98,14 @@ impl<'a> Parser<'a> {
         Self { text, tokens, position: 0, nesting: 0, quotes, known_line: (0, 1) }
     }
 
-    // Looking.
+    // Looking at tokens.
 
     #[inline]
     fn token(&self) -> Token {
         self.tokens[self.position]
     }
 
-    /// Returns the token `ahead` of the next one; the last one is the end.
+    /// Returns the token `ahead` of the next one, or the end token.
     #[inline]
     fn token_at(&self, ahead: usize) -> Token {
         self.tokens[(self.position + ahead).min(self.tokens.len() - 1)]
@@ -141,7 +141,7 @@ impl<'a> Parser<'a> {
         self.kind() == kind
     }
 
-    /// Tells whether the next tokens are these keywords.
+    /// Returns whether the next tokens are these keywords.
     fn at_all(&self, keywords: &[Keyword]) -> bool {
         keywords.iter().enumerate().all(|(ahead, &keyword)| self.keyword_at(ahead) == keyword)
     }
@@ -152,9 +152,9 @@ impl<'a> Parser<'a> {
         &self.text[token.start as usize..token.end() as usize]
     }
 
-    // Taking.
+    // Taking tokens.
 
-    /// Takes the next token; the end is never passed.
+    /// Takes the next token; at the end token the position stays.
     #[inline]
     fn advance(&mut self) -> Token {
         let token = self.token();
@@ -203,7 +203,7 @@ impl<'a> Parser<'a> {
         if self.at_kind(kind) { Ok(self.advance()) } else { Err(self.unexpected()) }
     }
 
-    // Lists.
+    // Parsing lists and parentheses.
 
     /// Parses `item, item, ..`: at least one.
     fn comma_list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
@@ -240,27 +240,27 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// Runs `inner` one level deeper; every cycle of the grammar passes here.
+    /// Runs `inner` one level deeper; every cycle of the grammar goes through here.
     fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.nesting >= NESTING_MAX {
             return Err(self.error_at(Msg::NestedTooDeeply, self.token().start));
         }
-        // After an error the parser is not used any more, so only success has to come back up.
+        // After an error the parser is not used again, so the level is restored on success only.
         self.nesting += 1;
         let value = inner(self)?;
         self.nesting -= 1;
         Ok(value)
     }
 
-    // Places.
+    // Offsets and lines.
 
-    /// Returns where the next token starts.
+    /// Returns the byte offset of the next token.
     #[inline]
     fn start(&self) -> u32 {
         self.token().start
     }
 
-    /// Returns where the token before the next one ends.
+    /// Returns the byte offset behind the token before the next one.
     #[inline]
     fn end(&self) -> u32 {
         match self.position {
@@ -275,7 +275,7 @@ impl<'a> Parser<'a> {
         Span::new(start, self.end().max(start))
     }
 
-    /// Returns the line of `offset`; fast for places in growing order.
+    /// Returns the line of `offset`; fast if offsets only grow.
     fn line_of(&mut self, offset: u32) -> u32 {
         let (known, line) = self.known_line;
         if offset < known {
@@ -288,7 +288,7 @@ impl<'a> Parser<'a> {
         line
     }
 
-    // Refusing.
+    // Syntax errors.
 
     /// Returns `msg` as an error on the line of `offset`.
     #[cold]
@@ -296,13 +296,13 @@ impl<'a> Parser<'a> {
         Error::from(msg).at_line(line_at(self.text, offset))
     }
 
-    /// Returns the error for the next token: the grammar allows none such here.
+    /// Returns the syntax error at the next token.
     #[cold]
     fn unexpected(&self) -> Error {
         self.unexpected_at(self.position)
     }
 
-    /// Returns the error for the token at `position`.
+    /// Returns the syntax error at the token at `position`.
     #[cold]
     fn unexpected_at(&self, position: usize) -> Error {
         let token = self.tokens[position];
@@ -312,7 +312,7 @@ impl<'a> Parser<'a> {
                 self.error_at(Msg::UnclosedQuote(text), token.start)
             }
             TokenKind::UnclosedComment => self.error_at(Msg::MissingEndComment, token.start),
-            // SQL Server blames the last token for what is missing behind it.
+            // If something is missing at the end, SQL Server names the last token.
             TokenKind::End if position > 0 => {
                 let last = self.tokens[position - 1];
                 self.error_at(Msg::SyntaxNear(&self.shown(last)), last.start)
@@ -338,7 +338,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns the first characters of a text, as many as a message shows.
+/// Returns the beginning of a text, as long as a message shows.
 fn shorten(text: &str) -> &str {
     match text.char_indices().nth(ERROR_TOKEN_CHARS_MAX) {
         Some((end, _)) => &text[..end],

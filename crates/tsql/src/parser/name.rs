@@ -1,4 +1,4 @@
-//! Names, variables and types.
+//! Parses names, variables and types.
 
 use types::{Msg, Result};
 
@@ -8,11 +8,11 @@ use crate::ast::{Ident, ObjectName, Quoting, Span, TypeArguments, TypeName, Vari
 use crate::keyword::Keyword as Kw;
 use crate::lexer::{Token, TokenKind};
 
-/// Characters of the longest name.
+/// Most characters of a name; a longer one is error 103.
 const NAME_CHARS_MAX: usize = 128;
 
 impl Parser<'_> {
-    /// Tells whether a token can be a name here.
+    /// Returns whether a token can be a name here.
     #[inline]
     pub(super) fn is_ident(&self, token: Token) -> bool {
         match token.kind {
@@ -28,7 +28,7 @@ impl Parser<'_> {
         self.is_ident(self.token())
     }
 
-    /// Tells whether a token is a string here.
+    /// Returns whether a token is a string here.
     #[inline]
     pub(super) fn is_string(&self, token: Token) -> bool {
         match token.kind {
@@ -38,7 +38,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Tells whether a name follows that is not the label of the next statement.
+    /// Returns whether a name follows that is not the label of the next statement.
     pub(super) fn at_plain_alias(&self) -> bool {
         self.at_ident() && self.kind_at(1) != TokenKind::Colon
     }
@@ -47,7 +47,7 @@ impl Parser<'_> {
         if self.at_ident() { self.take_ident() } else { Err(self.unexpected()) }
     }
 
-    /// Parses a name that may be a reserved word: `public`, an option, a language.
+    /// Parses a name that may be a reserved word, as `public`, an option or a language.
     pub(super) fn any_word(&mut self) -> Result<Ident> {
         match self.kind() {
             TokenKind::Word | TokenKind::Dollar => self.take_ident(),
@@ -59,7 +59,7 @@ impl Parser<'_> {
     pub(super) fn take_ident(&mut self) -> Result<Ident> {
         let token = self.token();
         let (start, end) = (token.start, token.end());
-        // Bytes are never fewer than characters, and most names are short.
+        // A name has at least as many bytes as characters, and most names are short.
         if token.kind == TokenKind::Word && (end - start) as usize <= NAME_CHARS_MAX {
             self.position += 1;
             return Ok(Ident::new(self.text_of(token), Quoting::None, Span::new(start, end)));
@@ -67,7 +67,7 @@ impl Parser<'_> {
         self.take_quoted_ident()
     }
 
-    /// Takes a name in quotes, or a long one.
+    /// Takes a name in quotes, or one of more than [`NAME_CHARS_MAX`] bytes.
     #[inline(never)]
     fn take_quoted_ident(&mut self) -> Result<Ident> {
         let token = self.advance();
@@ -137,7 +137,7 @@ impl Parser<'_> {
         Ok(ObjectName { object, schema, database, server, span: self.span_from(start) })
     }
 
-    /// Returns how many parts the name has that follows, if they are one or two and none is left out.
+    /// Returns how many parts the next name has, if it has one or two and none is left out.
     pub(super) fn plain_parts(&self) -> Option<usize> {
         if !self.at_ident() {
             return None;
@@ -149,7 +149,7 @@ impl Parser<'_> {
         two.then_some(2)
     }
 
-    /// Parses a part of a name; behind a point a few reserved words are names in practice.
+    /// Parses one part of a name. Behind a point SQL Server accepts a few reserved words as names.
     fn name_part(&mut self) -> Result<Ident> {
         if self.at_kind(TokenKind::Dollar) { self.take_ident() } else { self.ident() }
     }
@@ -184,7 +184,8 @@ impl Parser<'_> {
         } else {
             TypeArguments::None
         };
-        // `national char varying (10)` is the only name that is known at its end.
+        // Of the names of several words, `national char varying (10)` alone can be recognised at
+        // its end only.
         Ok(TypeName { name, arguments, span: self.span_from(start) })
     }
 
@@ -235,7 +236,7 @@ impl Parser<'_> {
         Ok(TypeArguments::Two(first, self.small_integer()?))
     }
 
-    /// Parses an integer of 32 bits without a sign.
+    /// Parses an unsigned integer that fits 32 bits.
     pub(super) fn small_integer(&mut self) -> Result<u32> {
         let token = self.token();
         match (token.kind, self.text_of(token).parse()) {
@@ -248,7 +249,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns what stands between quotes, with each doubled quote as one.
+/// Returns the text between quotes, with each doubled quote made single.
 pub(super) fn unquote(quoted: &str, doubled: &str, single: &str) -> Box<str> {
     let inner = &quoted[1..quoted.len() - 1];
     if inner.as_bytes().contains(&doubled.as_bytes()[0]) {

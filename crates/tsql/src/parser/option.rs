@@ -1,4 +1,4 @@
-//! Options as DDL writes them: `NAME = value`, in lists.
+//! Parses options of DDL statements: `NAME = value`, in lists.
 
 use types::Result;
 
@@ -8,7 +8,7 @@ use crate::ast::{IndexOption, NamedOption, ObjectName, OptionValue};
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
 
-/// The units that may stand behind a number.
+/// The unit words that may follow a number.
 const UNITS: &[&str] = &[
     "KB", "MB", "GB", "TB", "SECOND", "SECONDS", "MINUTE", "MINUTES", "HOUR", "HOURS", "DAY",
     "DAYS", "WEEK", "WEEKS", "MONTH", "MONTHS", "YEAR", "YEARS",
@@ -61,7 +61,7 @@ impl Parser<'_> {
         Ok(OptionValue::Quantity(number, unit))
     }
 
-    /// Returns the unit that follows, if one does.
+    /// Returns the unit word that follows, if one does.
     fn unit(&self) -> Option<Box<str>> {
         match self.kind() {
             TokenKind::Percent => Some("%".into()),
@@ -80,7 +80,7 @@ impl Parser<'_> {
         Ok(OptionValue::Name(self.object_name()?))
     }
 
-    /// Parses `WITH (option, ..)`, also `WITH option, ..` of old, if it follows.
+    /// Parses `WITH (option, ..)`, also the older `WITH option, ..`, if it follows.
     pub(super) fn index_options(&mut self) -> Result<Vec<IndexOption>> {
         if !self.at(Kw::With) {
             return Ok(Vec::new());

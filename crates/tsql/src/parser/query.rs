@@ -1,4 +1,4 @@
-//! Query expressions: set operations, ORDER BY, OFFSET, FOR, WITH and OPTION around SELECT.
+//! Parses query expressions: set operations, ORDER BY, OFFSET, FOR, WITH and OPTION around SELECT.
 
 use types::Result;
 
@@ -11,7 +11,7 @@ use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
-    /// Parses a SELECT statement behind its WITH.
+    /// Parses a SELECT statement, starting behind its WITH clause.
     #[inline(never)]
     pub(super) fn select_statement(&mut self, with: Option<With>) -> Result<SelectStatement> {
         let query = self.query_expression()?;
@@ -122,7 +122,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Takes ASC or DESC; tells whether it was DESC.
+    /// Takes ASC or DESC; returns whether it was DESC.
     pub(super) fn direction(&mut self) -> bool {
         !self.eat(Kw::Asc) && self.eat(Kw::Desc)
     }
@@ -150,7 +150,7 @@ impl Parser<'_> {
         if self.eat(Kw::Row) { Ok(()) } else { self.expect(Kw::Rows) }
     }
 
-    /// Parses FOR XML, FOR JSON and FOR BROWSE; other FORs belong to a cursor.
+    /// Parses FOR XML, FOR JSON and FOR BROWSE; any other FOR belongs to a cursor.
     #[inline(never)]
     fn for_clause(&mut self) -> Result<Option<ForClause>> {
         let start = self.start();
@@ -206,7 +206,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses a directive; those of FOR XML are none of FOR JSON.
+    /// Parses a directive; FOR XML and FOR JSON accept different ones.
     fn for_directive(&mut self, mode: &ForMode) -> Result<ForDirective> {
         let of_json = matches!(self.keyword(), Kw::IncludeNullValues | Kw::WithoutArrayWrapper);
         let is_json = matches!(mode, ForMode::JsonAuto | ForMode::JsonPath);

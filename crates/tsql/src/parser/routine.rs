@@ -1,4 +1,4 @@
-//! CREATE PROCEDURE, FUNCTION and TRIGGER.
+//! Parses CREATE and ALTER of procedures, functions and triggers.
 
 use types::Result;
 
@@ -203,7 +203,7 @@ impl Parser<'_> {
         if !columns.is_empty() {
             return Err(self.unexpected());
         }
-        // An inline function of a native kind stands in BEGIN ATOMIC; its RETURN is the same.
+        // A natively compiled inline function has no BEGIN ATOMIC: it is a RETURN as well.
         self.expect(Kw::Return)?;
         let parenthesis = self.at_kind(TokenKind::LeftParen) && !self.at_paren_query();
         if parenthesis {
@@ -219,7 +219,7 @@ impl Parser<'_> {
         Ok((options, FunctionBody::Inline { with, query }))
     }
 
-    /// Parses WITH and AS behind RETURNS.
+    /// Parses WITH and AS, starting behind RETURNS.
     fn function_options(&mut self) -> Result<Vec<RoutineOption>> {
         let options =
             if self.eat(Kw::With) { self.comma_list(Self::routine_option)? } else { Vec::new() };

@@ -1,4 +1,4 @@
-//! Roles, users, logins, permissions.
+//! Parses statements on roles, users, logins and permissions.
 
 use types::Result;
 
@@ -27,7 +27,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses CREATE ROLE, USER and LOGIN behind CREATE.
+    /// Parses CREATE ROLE, USER and LOGIN, starting behind CREATE.
     pub(super) fn create_principal(&mut self) -> Result<StatementKind> {
         let kind = self.principal_kind();
         let name = self.principal_name()?;
@@ -47,7 +47,7 @@ impl Parser<'_> {
         Ok(StatementKind::Principal(Box::new(statement)))
     }
 
-    /// Parses a principal's name; `public` is a reserved word.
+    /// Parses a principal's name; `public` is accepted although it is a reserved word.
     fn principal_name(&mut self) -> Result<Ident> {
         match self.keyword() {
             Kw::Public => self.any_word(),
@@ -121,7 +121,7 @@ impl Parser<'_> {
         Ok(LoginOption::Password { password, hashed, must_change, unlock, old_password })
     }
 
-    /// Parses ALTER ROLE, USER and LOGIN behind ALTER.
+    /// Parses ALTER ROLE, USER and LOGIN, starting behind ALTER.
     pub(super) fn alter_principal(&mut self) -> Result<StatementKind> {
         let kind = self.principal_kind();
         let name = self.principal_name()?;
@@ -225,7 +225,7 @@ impl Parser<'_> {
         Ok(Some(class.into()))
     }
 
-    /// Parses ALTER AUTHORIZATION behind ALTER.
+    /// Parses ALTER AUTHORIZATION, starting behind ALTER.
     pub(super) fn alter_authorization(&mut self) -> Result<StatementKind> {
         self.expect_all(&[Kw::Authorization, Kw::On])?;
         let securable = self.securable()?;

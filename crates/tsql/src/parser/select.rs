@@ -1,4 +1,4 @@
-//! SELECT's own clauses: the list, INTO, WHERE, GROUP BY, HAVING, WINDOW.
+//! Parses SELECT's clauses: the list, TOP, INTO, WHERE, GROUP BY, HAVING, WINDOW.
 
 use types::Result;
 
@@ -42,7 +42,8 @@ impl Parser<'_> {
         let count = if self.at_kind(TokenKind::LeftParen) {
             self.primary()?
         } else {
-            // Without parentheses only a constant or, leniently, a variable: `TOP 10 * FROM ..`.
+            // Without parentheses TOP takes only a constant or, more than SQL Server, a variable:
+            // `TOP 10 * ..`.
             let start = self.start();
             let kind = match self.kind() {
                 TokenKind::Integer | TokenKind::Decimal | TokenKind::Float => {
@@ -107,7 +108,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// Parses a name or a string that is one.
+    /// Parses an alias, which is a name or a string.
     fn alias_name(&mut self) -> Result<Ident> {
         if !self.is_string(self.token()) {
             return self.ident();
@@ -116,7 +117,7 @@ impl Parser<'_> {
         Ok(Ident::new(self.string()?, Quoting::Quotes, span))
     }
 
-    /// Tells whether `a.b.*` follows.
+    /// Returns whether `a.b.*` follows.
     fn at_qualified_star(&self) -> bool {
         let mut ahead = 0;
         while self.is_ident(self.token_at(ahead)) && self.kind_at(ahead + 1) == TokenKind::Dot {
@@ -201,7 +202,7 @@ impl Parser<'_> {
         self.grouping_item()
     }
 
-    /// Tells whether the parenthesis that follows holds a whole element: behind it comes `,` or `)`.
+    /// Returns whether the next parentheses hold a whole element: `,` or `)` follows them.
     fn at_column_set(&self) -> bool {
         self.at_kind(TokenKind::LeftParen)
             && self
@@ -226,7 +227,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns the assignment that a token is.
+/// Returns the assignment operator that a token is.
 pub(super) fn assign_op(kind: TokenKind) -> Option<AssignOp> {
     match kind {
         TokenKind::Equal => Some(AssignOp::Assign),
@@ -242,7 +243,7 @@ pub(super) fn assign_op(kind: TokenKind) -> Option<AssignOp> {
     }
 }
 
-/// Returns the number of a literal that is a whole one, for options.
+/// Returns the value of an integer constant, for options.
 pub(super) fn whole_number(literal: &Literal) -> Option<u64> {
     match literal {
         Literal::Int(value) => u64::try_from(*value).ok(),

@@ -1,4 +1,4 @@
-//! SET, DBCC, KILL, CHECKPOINT, RECONFIGURE.
+//! Parses SET, DBCC, KILL, CHECKPOINT and RECONFIGURE.
 
 use types::{Msg, Result};
 
@@ -89,7 +89,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses `a, b ON`.
+    /// Parses `a, b ON`: options that are on or off.
     fn set_switches(&mut self) -> Result<SetOption> {
         let options = self.comma_list(|parser| {
             let token = parser.token();
@@ -106,7 +106,7 @@ impl Parser<'_> {
         Ok(SetOption::Switch { options, on: self.on_off()? })
     }
 
-    /// Parses an option's value; a word that is not reserved stands for itself.
+    /// Parses an option's value; a word that is not reserved is a value as well.
     fn set_value(&mut self) -> Result<crate::ast::Expr> {
         if self.at_ident() { self.word_or_expr() } else { self.expr() }
     }
@@ -167,7 +167,7 @@ impl Parser<'_> {
         Ok(Dbcc { command, arguments, options })
     }
 
-    /// Parses a value; names of several parts and reserved words are values too.
+    /// Parses an argument of DBCC: names of several parts and reserved words are values too.
     fn dbcc_argument(&mut self) -> Result<crate::ast::Expr> {
         let start = self.start();
         let reserved = self.at_kind(TokenKind::Word) && self.keyword().is_reserved();

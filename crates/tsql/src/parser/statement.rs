@@ -1,7 +1,7 @@
-//! Batches and statements: where one ends and which kind the next one is.
+//! Parses batches and statements: finds where a statement ends and which kind the next one is.
 //!
-//! Semicolons are optional. A statement ends where its grammar can't go on; then the next word says
-//! what follows. That is why every keyword that starts a statement is reserved.
+//! Semicolons are optional. A statement ends where its grammar cannot go on; then the next word
+//! decides what follows. That is why every keyword that starts a statement is reserved.
 
 use types::{Msg, Result};
 
@@ -15,14 +15,14 @@ use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
-    /// Parses the whole text.
+    /// Parses the whole text into statements.
     pub(super) fn batch(&mut self) -> Result<Vec<Statement>> {
         let statements = self.statements_to_end()?;
         debug_assert!(self.at_kind(TokenKind::End));
         Ok(statements)
     }
 
-    /// Parses all statements that are left.
+    /// Parses all remaining statements.
     pub(super) fn statements_to_end(&mut self) -> Result<Vec<Statement>> {
         let mut statements = Vec::new();
         loop {
@@ -36,7 +36,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses statements up to an END, which is left.
+    /// Parses statements up to an END, which is not taken.
     pub(super) fn statements_to_keyword_end(&mut self) -> Result<Vec<Statement>> {
         let mut statements = Vec::new();
         loop {
@@ -48,7 +48,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Applies `SET QUOTED_IDENTIFIER`, which acts when a batch is parsed, to what follows.
+    /// Applies a `SET QUOTED_IDENTIFIER`, which acts at parse time, to the text behind it.
     #[inline(never)]
     fn follow_quoted_identifier(&mut self, statement: &Statement) {
         let StatementKind::SetOption(option) = &statement.kind else { return };
@@ -60,14 +60,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses one statement.
+    /// Parses one statement with its semicolons.
     pub(super) fn statement(&mut self) -> Result<Statement> {
         self.nested(|parser| {
             let start = parser.start();
             let line = parser.line_of(start);
             let kind = parser.statement_kind()?;
             let mut span = parser.span_from(start);
-            // The one statement that its semicolon is a part of.
+            // MERGE must end with a semicolon, which is part of its span.
             if parser.eat_kind(TokenKind::Semicolon) && matches!(kind, StatementKind::Merge(_)) {
                 span = parser.span_from(start);
             }
@@ -122,8 +122,8 @@ impl Parser<'_> {
         matches!(self.keyword_at(1), Kw::Tran | Kw::Transaction | Kw::Distributed)
     }
 
-    /// Parses a statement that starts with a word that is not reserved: a label, THROW, ENABLE, DISABLE,
-    /// or, first in the batch, the name of a procedure.
+    /// Parses a statement that starts with a word that is not reserved: a label, THROW, ENABLE,
+    /// DISABLE, or, first in the batch, the name of a procedure.
     #[inline(never)]
     fn named_statement(&mut self) -> Result<StatementKind> {
         if self.at_ident() && self.kind_at(1) == TokenKind::Colon {
@@ -145,7 +145,7 @@ impl Parser<'_> {
         if first && name { self.bare_call() } else { Err(self.unexpected()) }
     }
 
-    /// Parses what follows CTEs.
+    /// Parses the statement behind a WITH clause.
     #[inline(never)]
     fn with_statement(&mut self) -> Result<StatementKind> {
         let with = Some(self.with()?);
@@ -226,7 +226,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Refuses a definition that must stand first in its batch and does not.
+    /// Refuses a definition that must be the first statement of its batch and is not.
     pub(super) fn must_be_first(&self, start: u32, what: &str) -> Result<()> {
         let before = self.tokens.iter().take_while(|token| token.start < start);
         if self.nesting == 1 && before.clone().all(|token| token.kind == TokenKind::Semicolon) {
@@ -235,7 +235,7 @@ impl Parser<'_> {
         Err(self.error_at(Msg::MustBeFirstInBatch(what), start))
     }
 
-    /// Refuses what follows a definition that must stand alone in its batch.
+    /// Refuses any statement behind a definition that must be alone in its batch.
     pub(super) fn must_be_last(&mut self) -> Result<()> {
         while self.eat_kind(TokenKind::Semicolon) {}
         if self.at_kind(TokenKind::End) { Ok(()) } else { Err(self.unexpected()) }

@@ -1,4 +1,4 @@
-//! CREATE TABLE: columns, constraints, inline indexes, options.
+//! Parses CREATE TABLE: columns, constraints, inline indexes, options.
 
 use types::Result;
 
@@ -35,7 +35,7 @@ impl Parser<'_> {
         Ok(StatementKind::CreateTable(Box::new(table)))
     }
 
-    /// Parses `(element, ..)`; a comma may stand behind the last one.
+    /// Parses `(element, ..)`; a comma behind the last one is accepted.
     pub(super) fn table_elements(&mut self) -> Result<Vec<TableElement>> {
         self.parens(|parser| {
             let mut elements = vec![parser.table_element()?];
@@ -44,7 +44,7 @@ impl Parser<'_> {
                 if parser.at_kind(TokenKind::RightParen) {
                     return Ok(elements);
                 }
-                // The comma in front of a constraint may be missing too.
+                // SQL Server also accepts a constraint without a comma in front.
                 if !comma && !parser.at_constraint() {
                     return Err(parser.unexpected());
                 }
@@ -299,7 +299,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses a filegroup's name; PRIMARY and DEFAULT may lack their quotes, and strings are names.
+    /// Parses a filegroup's name. PRIMARY and DEFAULT need no quotes, and a string is a name.
     pub(super) fn filegroup(&mut self) -> Result<Ident> {
         if self.is_string(self.token()) {
             let span = crate::ast::Span::new(self.start(), self.token().end());
@@ -308,7 +308,7 @@ impl Parser<'_> {
         self.any_word()
     }
 
-    /// Parses WITH of a table.
+    /// Parses the WITH clause of a table.
     pub(super) fn table_options(&mut self) -> Result<Vec<TableOption>> {
         if self.at(Kw::With) && self.kind_at(1) == TokenKind::LeftParen {
             self.advance();

@@ -1,7 +1,7 @@
-//! Statements that are known by their first words and not modelled.
+//! Statements that the parser recognises by their first words but does not model.
 //!
-//! They become a node that carries their name, so that the engine refuses them by it. Such a statement
-//! ends at a semicolon, at END, or in front of a word that starts a statement and nothing else.
+//! They become a node with their name, so that the engine can refuse them by name. Such a statement
+//! ends at a semicolon, at END, or in front of a word that can only start a statement.
 
 use types::Result;
 
@@ -10,7 +10,7 @@ use crate::ast::{StatementKind, Unsupported};
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
 
-/// Words that need another one behind them to name a statement.
+/// First words that name a statement only together with the next one.
 const QUALIFIERS: &[&str] = &[
     "ALL",
     "APPLICATION",
@@ -78,7 +78,8 @@ impl Parser<'_> {
         Ok(StatementKind::Unsupported(Box::new(Unsupported { name })))
     }
 
-    /// Returns the words that a statement starts with: `BACKUP DATABASE`, `CREATE PARTITION SCHEME`.
+    /// Returns the words that a statement starts with: `BACKUP DATABASE`, `CREATE PARTITION
+    /// SCHEME`.
     fn statement_name(&self, first: usize) -> Box<str> {
         let mut name = self.text_of(self.tokens[first]).to_ascii_uppercase();
         for &token in self.tokens[first + 1..].iter().take(2) {
@@ -97,7 +98,7 @@ impl Parser<'_> {
     }
 }
 
-/// Tells whether a word starts a statement wherever it stands.
+/// Returns whether a word starts a statement wherever it appears.
 fn starts_statement(word: Kw) -> bool {
     matches!(
         word,

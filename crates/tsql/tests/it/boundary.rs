@@ -1,4 +1,4 @@
-//! Where statements end without semicolons, where they start, and on which line.
+//! Tests where statements start and end without semicolons, and on which line.
 
 use crate::support::{batch, statement};
 use tsql::ast::StatementKind;
@@ -69,7 +69,7 @@ fn statement_knows_its_line() {
 fn offsets_count_utf16_bytes() {
     let text = "SELECT N'ä😀' SELECT 2";
     let second = &batch(text).statements[1];
-    // `ä` is one unit, the emoji two.
+    // `ä` is one UTF-16 unit, the emoji two.
     assert_eq!(utf16_offset(text, second.span.start), 2 * 14);
 }
 

@@ -1,4 +1,4 @@
-//! The corpus: snippets of every construct, and what must hold of each of them.
+//! Tests the corpus: snippets of every construct, and the properties that each must have.
 
 use crate::print::print;
 use crate::support::batch;
@@ -52,7 +52,7 @@ fn text_of_a_statement_parses_to_the_statement() {
     for text in batches() {
         for statement in batch(text).statements {
             let alone = statement.span.text(text);
-            // A number behind the name of a procedure is all that a semicolon can belong to.
+            // A number behind a procedure's name needs its semicolon.
             assert!(batch(alone).statements == [statement], "{alone}");
         }
     }
@@ -80,7 +80,7 @@ fn carriage_returns_and_comments_are_blanks() {
 fn printed_tree_parses_to_the_tree() {
     for text in batches() {
         for statement in batch(text).statements {
-            // What is not modelled has nothing to print but its name.
+            // The printer prints only the name of a statement that is not modelled.
             if matches!(statement.kind, StatementKind::Unsupported(_)) {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Definitions as SQL Server shows them. What is expected are facts that scripts of SQL Server's own tools
-//! and its documentation agree on, AdventureWorks' constraints among them.
+//! Tests definitions as SQL Server shows them. The expected texts are those on which scripts of SQL
+//! Server's own tools and its documentation agree, AdventureWorks' constraints among them.
 
 use crate::support::{check_of, column_of};
 

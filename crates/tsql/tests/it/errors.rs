@@ -1,4 +1,4 @@
-//! Syntax errors: number, token, line.
+//! Tests syntax errors: number, token, line.
 
 use crate::support::error;
 

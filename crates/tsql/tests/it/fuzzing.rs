@@ -1,4 +1,4 @@
-//! The fuzz target as plain tests: its corpus, and token soup.
+//! Runs the fuzz target's checks as plain tests: over its corpus and over random tokens.
 
 use crate::print::print;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use std::path::Path;
 use tsql::ast::Batch;
 use tsql::{QuotedIdentifier, parse, split_batches};
 
-/// What the fuzz target does with its input.
+/// The checks of the fuzz target on one input.
 pub(crate) fn parser(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for quotes in [QuotedIdentifier::On, QuotedIdentifier::Off] {
@@ -28,7 +28,7 @@ fn round_trip(batch: Batch) {
     for statement in batch.statements {
         let tree = Batch { statements: vec![statement] };
         let printed = print(&tree);
-        // What is not modelled prints as its name, wherever it stands.
+        // The printer prints only the name of a statement that is not modelled.
         if format!("{tree:?}").contains("Unsupported(") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Tests of the parser through its public face.
+//! Tests of the parser through its public interface.
 
 mod boundary;
 mod corpus;

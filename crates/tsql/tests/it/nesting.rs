@@ -1,4 +1,4 @@
-//! Deep and long input: error 191 or a tree, never an overflow of the stack, parsing and dropping.
+//! Tests deep and long input: error 191 or a tree, and no stack overflow in parsing or dropping it.
 
 use crate::support::{batch, error};
 

@@ -1,4 +1,5 @@
-//! T-SQL's own precedence, from the documentation's table and from results that are known of the server.
+//! Tests T-SQL's operator precedence against the documentation's table and known results of SQL
+//! Server.
 
 use crate::support::{condition_shape, shape};
 

@@ -1,4 +1,4 @@
-//! The table of productions is whole, and its texts are of the grammar.
+//! Tests that the table of productions is complete and that its texts parse.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tsql::{BOUNDED, QuotedIdentifier, productions};
 
-/// What a function does that takes a list, or goes a level deeper.
+/// Calls by which a function parses a list or goes one level deeper.
 const MARKS: [&str; 8] = [
     "while ",
     "loop {",
@@ -18,14 +18,15 @@ const MARKS: [&str; 8] = [
     "self.chain(",
 ];
 
-/// Returns the functions of the parser, as `file::function`, that take a list or go a level deeper.
+/// Returns the functions of the parser, as `file::function`, that parse a list or go a level
+/// deeper.
 fn growing_functions() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/parser");
     let mut growing = BTreeSet::new();
     for entry in fs::read_dir(folder).expect("the parser has a folder") {
         let path = entry.expect("it can be read").path();
         let file = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        // The shared helpers are behind the marks themselves.
+        // The marks are calls of the helpers in this file, so the helpers themselves are skipped.
         if file == "mod" {
             continue;
         }
@@ -63,7 +64,7 @@ fn texts_of_productions_parse() {
         let parsed = tsql::parse(&text, QuotedIdentifier::On);
         assert!(parsed.is_ok(), "{text}: {parsed:?}");
         let text = production.grown(3);
-        // What may be there only so many times is refused by a rule, not by the grammar.
+        // A rule, and not the grammar, refuses too many of a clause.
         let refused = tsql::parse(&text, QuotedIdentifier::On).err().map(|error| error.number);
         assert!(!matches!(refused, Some(102 | 156)), "{text}: {refused:?}");
     }
@@ -72,7 +73,7 @@ fn texts_of_productions_parse() {
 #[test]
 fn long_and_deep_texts_parse_or_are_refused() {
     for production in productions() {
-        // Any error of the grammar will do; that it returns is what is asked.
+        // Any syntax error will do; the test is that the parser returns.
         let parsed = tsql::parse(&production.grown(20_000), QuotedIdentifier::On);
         let refused = parsed.err().map(|error| error.number);
         assert!(refused.is_none_or(|number| number < 50_000), "{production:?}: {refused:?}");

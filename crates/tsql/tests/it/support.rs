@@ -1,10 +1,10 @@
-//! What the tests share.
+//! Helpers of the parser's tests.
 
 use tsql::ast::{ArithmeticOp, Condition, ConditionKind, Expr, QueryBody, QuerySpec, UnaryOp};
 use tsql::ast::{Batch, ExprKind, SelectItemKind, Statement, StatementKind};
 use tsql::{QuotedIdentifier, parse};
 
-/// Parses what must parse.
+/// Parses a text that must be valid.
 pub(crate) fn batch(text: &str) -> Batch {
     parse(text, QuotedIdentifier::On).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
@@ -46,7 +46,7 @@ pub(crate) fn condition_shape(text: &str) -> String {
     condition(&spec.filter.expect("WHERE"))
 }
 
-/// Parses an expression.
+/// Parses a single expression.
 pub(crate) fn expression(text: &str) -> Expr {
     match select(&format!("SELECT {text}")).items.remove(0).kind {
         SelectItemKind::Expr { expr, alias: None } => expr,

@@ -1,4 +1,4 @@
-//! What particular constructs become.
+//! Tests the trees of particular constructs.
 
 use crate::support::{batch, select, statement};
 use tsql::ast::*;

@@ -1,4 +1,4 @@
-//! Documented results of the operators.
+//! Tests documented results of the operators.
 
 use super::*;
 use crate::type_rules;

@@ -1,20 +1,20 @@
-//! `ByteRows`: the strings of a vector, one behind the other.
+//! `ByteRows`: the strings of a vector, stored one after the other in one buffer.
 
 use crate::{Bytes, Value};
 
-/// Which values the bytes are.
+/// The kind of value that the bytes of a row are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteKind {
-    /// [`Value::VarChar`]
+    /// Rows are [`Value::VarChar`], in a code page.
     VarChar,
-    /// [`Value::NVarChar`]
+    /// Rows are [`Value::NVarChar`], in UTF-16LE.
     NVarChar,
-    /// [`Value::VarBinary`]
+    /// Rows are [`Value::VarBinary`], plain bytes.
     VarBinary,
 }
 
 impl ByteKind {
-    /// Makes a value of bytes.
+    /// Makes a value of this kind from bytes.
     #[inline]
     pub fn value(self, bytes: Bytes) -> Value {
         match self {
@@ -35,17 +35,17 @@ impl ByteKind {
     }
 }
 
-/// Runs of bytes in one arena: row `i` is `arena[ends[i - 1]..ends[i]]`.
+/// Strings in one buffer: row `i` is `arena[ends[i - 1]..ends[i]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByteRows {
-    /// Which values the rows are.
+    /// The kind of value of every row.
     pub kind: ByteKind,
     ends: Vec<u32>,
     arena: Vec<u8>,
 }
 
 impl ByteRows {
-    /// Makes an empty one.
+    /// Makes an empty list of rows.
     #[inline]
     pub const fn new(kind: ByteKind) -> Self {
         Self { kind, ends: Vec::new(), arena: Vec::new() }
@@ -57,19 +57,19 @@ impl ByteRows {
         self.ends.len()
     }
 
-    /// Tells whether there is no row.
+    /// Returns whether there is no row.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Returns the bytes of all rows.
+    /// Returns the sum of the rows' lengths, in bytes.
     #[inline]
     pub const fn total(&self) -> usize {
         self.arena.len()
     }
 
-    /// Returns a row.
+    /// Returns a row's bytes.
     ///
     /// # Panics
     /// If there is no such row.
@@ -79,7 +79,7 @@ impl ByteRows {
         &self.arena[start as usize..self.ends[row] as usize]
     }
 
-    /// Tells whether so many bytes more can be counted.
+    /// Returns whether `bytes` more bytes fit: the sum of lengths is counted in 32 bits.
     #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
         u32::try_from(self.arena.len() + bytes).is_ok()
@@ -95,11 +95,11 @@ impl ByteRows {
         self.end_row();
     }
 
-    /// Appends `source[start..end]` as a row. A short one is copied as a piece of fixed length, where the
-    /// source has as much, which is far cheaper than a copy of any length.
+    /// Appends `source[start..end]` as a row. A short row is copied as a fixed number of bytes if
+    /// the source has as many, which is far cheaper than a copy of variable length.
     ///
     /// # Panics
-    /// As [`Self::push`], and if the source is no longer than that.
+    /// As [`Self::push`], and if `end` is past the end of the source.
     #[inline]
     pub fn push_part(&mut self, source: &[u8], start: usize, end: usize) {
         const PIECE: usize = 32;
@@ -115,14 +115,14 @@ impl ByteRows {
         self.end_row();
     }
 
-    /// Makes room for rows and bytes.
+    /// Reserves memory for rows and bytes.
     #[inline]
     pub fn reserve(&mut self, rows: usize, bytes: usize) {
         self.ends.reserve(rows);
         self.arena.reserve(bytes);
     }
 
-    /// Appends empty rows.
+    /// Appends `rows` empty rows.
     #[inline]
     pub fn push_empty(&mut self, rows: usize) {
         let end = self.ends.last().copied().unwrap_or(0);

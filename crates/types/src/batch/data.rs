@@ -1,26 +1,27 @@
-//! `Data`: the values of a vector in their plain form.
+//! `Data`: the values of a vector, as an array of their Rust type.
 
 use super::bytes::{ByteKind, ByteRows};
 use crate::{DataType, Decimal, Value};
 
-/// The values of a vector. A NULL row holds any value of the form, `Value::Null` where that is a `Value`.
+/// The values of a vector. A NULL row holds an arbitrary value of the form, in `Values` a
+/// `Value::Null`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
-    /// `bit`, and conditions.
+    /// `bit` values, and results of conditions.
     Bit(Vec<bool>),
-    /// `tinyint`
+    /// `tinyint` values, 0 to 255.
     TinyInt(Vec<u8>),
-    /// `smallint`
+    /// `smallint` values, 16-bit integers.
     SmallInt(Vec<i16>),
-    /// `int`
+    /// `int` values, 32-bit integers.
     Int(Vec<i32>),
-    /// `bigint`
+    /// `bigint` values, 64-bit integers.
     BigInt(Vec<i64>),
     /// `money` and `smallmoney`: ten-thousandths.
     Money(Vec<i64>),
-    /// `real`
+    /// `real` values, 32-bit floats.
     Real(Vec<f32>),
-    /// `float`
+    /// `float` values, 64-bit floats.
     Float(Vec<f64>),
     /// `date`: days since 0001-01-01.
     Date(Vec<i32>),
@@ -50,15 +51,16 @@ pub enum Data {
         /// The scale of all.
         scale: u8,
     },
-    /// `varchar`, `nvarchar`, `varbinary` and their kin of limited length.
+    /// `char`, `varchar`, `nchar`, `nvarchar`, `binary`, `varbinary` of limited length.
     Bytes(ByteRows),
-    /// Any values.
+    /// Values of any type, one `Value` each.
     Values(Vec<Value>),
-    /// So many times one value.
+    /// One value in every row, with the number of rows.
     Constant(Value, usize),
 }
 
-/// Matches data whose rows are `Copy`, in `$rows`, whatever the type; the rest is up to the arms.
+/// Matches data whose rows are `Copy`, in `$rows`, whatever their type; the caller writes the other
+/// arms.
 macro_rules! match_fixed {
     ($data:expr, $rows:ident => $fixed:expr, $($rest:tt)*) => {
         match $data {
@@ -87,7 +89,7 @@ pub(super) use match_fixed;
 const DATETIME2_TICK_BITS: u32 = 40;
 
 impl Data {
-    /// Makes the plain form of a type, empty.
+    /// Makes an empty vector in the plain form of a type.
     pub fn of_type(of: &DataType) -> Self {
         match of {
             DataType::Bit => Self::Bit(Vec::new()),
@@ -139,13 +141,13 @@ impl Data {
         )
     }
 
-    /// Tells whether there is no row.
+    /// Returns whether there is no row.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the bytes of memory that the rows take, without what values hold outside of themselves.
+    /// Returns the bytes of memory that the rows take, without memory that the values point to.
     pub(super) fn memory(&self) -> usize {
         match_fixed!(self, rows => size_of_val(rows.as_slice()),
             Self::Bytes(rows) => rows.total() + rows.len() * size_of::<u32>(),
@@ -154,14 +156,15 @@ impl Data {
         )
     }
 
-    /// Returns the bytes that the values from a row on hold outside, each as if it were alone.
+    /// Returns the bytes that the values from row `first` on point to, counting shared memory for
+    /// each of them.
     pub(super) fn memory_outside(&self, first: usize) -> usize {
         let Self::Values(rows) = self else { return 0 };
         let outside = |value: &Value| value.string_bytes().map_or(0, <[u8]>::len);
         rows[first..].iter().map(outside).sum()
     }
 
-    /// Packs a `datetime` into a number that orders as it does.
+    /// Packs a `datetime` into a number that has the same order.
     #[inline]
     pub fn pack_datetime(days: i32, ticks: u32) -> i64 {
         i64::from(days) << 32 | i64::from(ticks)
@@ -173,7 +176,7 @@ impl Data {
         ((packed >> 32) as i32, packed as u32)
     }
 
-    /// Packs a `datetime2` into a number that orders as it does.
+    /// Packs a `datetime2` into a number that has the same order.
     #[inline]
     pub fn pack_datetime2(days: i32, ticks: i64) -> i64 {
         i64::from(days) << DATETIME2_TICK_BITS | ticks
@@ -223,7 +226,8 @@ impl Data {
         }
     }
 
-    /// Appends a value that is not NULL; `false`, and nothing is done, if this form cannot hold it.
+    /// Appends a value that is not NULL. Returns `false` and changes nothing if this form cannot
+    /// hold it.
     pub(super) fn try_push(&mut self, value: &Value) -> bool {
         match (self, value) {
             (Self::Bit(rows), Value::Bit(v)) => rows.push(*v),
@@ -268,7 +272,7 @@ impl Data {
         true
     }
 
-    /// Appends the zero of the form, for a NULL row; not for constants.
+    /// Appends the form's zero, for a NULL row; not for constants.
     pub(super) fn push_zero(&mut self) {
         match_fixed!(self, rows => rows.push(Default::default()),
             Self::Bytes(rows) => rows.push(&[]),

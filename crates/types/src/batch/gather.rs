@@ -1,15 +1,15 @@
-//! Copying rows from vector to vector.
+//! Copies rows from one vector to another.
 
 use super::data::{Data, match_fixed};
 use super::selection::Selection;
 use super::vector::Vector;
 use crate::Value;
 
-/// Which rows are copied, in which order.
+/// The rows to copy, in order.
 trait Rows {
-    /// Calls `see` for each of them.
+    /// Calls `see` with the number of each row.
     fn each(&self, see: impl FnMut(usize));
-    /// Returns how many they are.
+    /// Returns the number of rows.
     fn count(&self) -> usize;
 }
 
@@ -34,13 +34,13 @@ impl Rows for [u32] {
 }
 
 impl Vector {
-    /// Appends the selected rows of `source`, without holes.
+    /// Appends the selected rows of `source`, close together.
     #[inline]
     pub fn append(&mut self, source: &Self, rows: &Selection) {
         self.append_rows(source, rows);
     }
 
-    /// Appends the rows of `source` with these numbers, in their order, repeats included.
+    /// Appends the rows of `source` with these numbers, in this order; a number may repeat.
     ///
     /// # Panics
     /// If there is no such row.
@@ -49,7 +49,7 @@ impl Vector {
         self.append_rows(source, rows);
     }
 
-    /// Becomes what `source` is; keeps the memory where the forms are the same.
+    /// Makes this a copy of `source`; keeps the memory if the forms are the same.
     pub fn copy_from(&mut self, source: &Self) {
         self.clear();
         match source.constant_value() {
@@ -100,7 +100,7 @@ impl Vector {
         });
     }
 
-    /// Copies data of one form; `false`, and nothing is done, if the forms differ.
+    /// Copies data of one form. Returns `false` and changes nothing if the forms differ.
     fn append_data<R: Rows + ?Sized>(&mut self, source: &Data, rows: &R) -> bool {
         macro_rules! copy {
             ($to:expr, $from:expr) => {{
@@ -144,7 +144,8 @@ impl Vector {
         true
     }
 
-    /// Becomes `rows` rows of the plain form's zero, none of them NULL: what a kernel writes into.
+    /// Resets to `rows` rows of the plain form's zero, none of them NULL, for a kernel to write
+    /// into.
     pub fn reset(&mut self, rows: usize) {
         self.clear();
         match_fixed!(&mut self.data, data => data.resize(rows, Default::default()),

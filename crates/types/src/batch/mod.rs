@@ -1,4 +1,4 @@
-//! Column batches: what the vector executor passes from operator to operator.
+//! Column batches: the unit that operators of the vector executor pass to each other.
 //!
 //! ```text
 //! Batch ── columns ──► Vector ── data ──► Data::Int([..]), Data::Bytes(offsets, arena), ..
@@ -6,10 +6,10 @@
 //!   └───── selection ─► Selection: all rows, or the numbers of the live ones
 //! ```
 //!
-//! A vector holds values of one type in their plain form, without a tag per value, so that a kernel is
-//! a loop over a slice. It never loses anything: a value that the plain form cannot hold (a decimal
-//! of another scale, a blob) turns the vector into one of [`Value`](crate::Value)s. Decision 0060 says
-//! why the vectors are our own.
+//! A vector holds values of one type as an array of their Rust type, without a tag per value, so
+//! that a kernel is a loop over a slice. No value is lost: one that the array cannot hold (a
+//! decimal of another scale, a blob) turns the vector into one of [`Value`](crate::Value)s.
+//! Decision 0060 says why the vectors are our own.
 
 mod bytes;
 mod data;
@@ -27,30 +27,30 @@ pub use vector::Vector;
 /// Rows of a full batch.
 pub const BATCH_ROWS: usize = 1024;
 
-/// Columns of equal length, and which of their rows live.
+/// Columns of equal length, and the selection of their live rows.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// The columns; each has [`Self::rows`] rows.
     pub columns: Vec<Vector>,
-    /// The live rows.
+    /// The rows that are live; the others have been filtered out.
     pub selection: Selection,
     rows: usize,
 }
 
 impl Batch {
-    /// Makes an empty batch of columns.
+    /// Makes an empty batch from columns.
     #[inline]
     pub fn new(columns: Vec<Vector>) -> Self {
         Self { columns, selection: Selection::default(), rows: 0 }
     }
 
-    /// Returns the rows that the columns have, dead ones included.
+    /// Returns the number of rows in the columns, dead ones included.
     #[inline]
     pub const fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Notes that all columns have `rows` rows now, and that all of them live.
+    /// Records that all columns have `rows` rows now, all of them live.
     ///
     /// # Panics
     /// If a column has another length.

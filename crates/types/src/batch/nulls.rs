@@ -1,20 +1,21 @@
-//! `Nulls`: which rows of a vector are NULL.
+//! `Nulls`: a bitmap of the rows of a vector that are NULL.
 
-/// One bit per row, set where it is NULL. No memory is used, and nothing is tested, while none is.
+/// One bit per row, set if it is NULL. Without NULLs it takes no memory and a test is one
+/// comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nulls {
-    /// Words beyond the last set bit may be missing.
+    /// Words behind the last set bit may be missing.
     words: Vec<u64>,
 }
 
 impl Nulls {
-    /// Tells whether no row is NULL.
+    /// Returns whether no row is NULL.
     #[inline]
     pub const fn is_none(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Tells whether a row is NULL.
+    /// Returns whether a row is NULL.
     #[inline]
     pub fn is_null(&self, row: usize) -> bool {
         self.words.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 != 0)
@@ -35,7 +36,7 @@ impl Nulls {
         self.words.clear();
     }
 
-    /// Makes the rows NULL that are so in `other`, those that are so already included.
+    /// Makes the rows NULL that are NULL in `other`; NULL rows stay NULL.
     pub fn add(&mut self, other: &Self) {
         if other.words.len() > self.words.len() {
             self.words.resize(other.words.len(), 0);
@@ -43,7 +44,7 @@ impl Nulls {
         self.words.iter_mut().zip(&other.words).for_each(|(word, more)| *word |= more);
     }
 
-    /// Returns the bits, 64 rows a word; words beyond the last NULL may be missing.
+    /// Returns the bits, 64 rows to a word; words behind the last NULL may be missing.
     #[inline]
     pub fn words(&self) -> &[u64] {
         &self.words

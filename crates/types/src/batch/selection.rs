@@ -2,10 +2,10 @@
 
 use super::BATCH_ROWS;
 
-/// Live rows of a batch, ascending: all of them, or a list of numbers.
+/// Live rows of a batch in ascending order: all of them, or a list of their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Whether the rows are `0..len`; then `rows` is not looked at.
+    /// Whether the rows are `0..len`; then `rows` is not used.
     is_all: bool,
     len: usize,
     rows: Vec<u16>,
@@ -60,7 +60,7 @@ impl Selection {
         self.len
     }
 
-    /// Tells whether no row lives.
+    /// Returns whether no row is live.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -80,7 +80,7 @@ impl Selection {
         dense.chain(list.iter().map(|row| usize::from(*row)))
     }
 
-    /// Calls `see` for each live row; the loop over `0..len` is one that a compiler can vectorise.
+    /// Calls `see` for each live row; the compiler can vectorise the loop over `0..len`.
     #[inline]
     pub fn for_each(&self, mut see: impl FnMut(usize)) {
         match self.list() {
@@ -101,8 +101,8 @@ impl Selection {
         }
     }
 
-    /// Selects the rows of `source` for which `keep` holds. No branch depends on what it says, so that
-    /// it costs the same whatever the data.
+    /// Selects the rows of `source` for which `keep` is true. The loop has no branch on `keep`, so
+    /// its cost does not depend on the data.
     #[inline]
     pub fn filter(&mut self, source: &Self, mut keep: impl FnMut(usize) -> bool) {
         self.is_all = false;
@@ -146,7 +146,7 @@ impl Selection {
         self.len = self.rows.len();
     }
 
-    /// Adds the rows that `other` selects, which are none of those here.
+    /// Adds the rows that `other` selects, of which none is selected here.
     pub fn merge(&mut self, other: &Self) {
         if self.is_empty() {
             self.copy_from(other);
@@ -157,7 +157,7 @@ impl Selection {
         }
         debug_assert!(!self.is_all, "two disjoint selections are none of them all rows");
         self.rows.extend(other.iter().map(number));
-        // Two ascending runs, which the sort merges.
+        // The sort merges the two ascending runs.
         self.rows.sort();
         self.len = self.rows.len();
     }

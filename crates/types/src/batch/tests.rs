@@ -1,4 +1,4 @@
-//! Vectors and selections: what goes in comes back, whatever the form.
+//! Tests vectors and selections: values come back as they were pushed, in every form.
 
 use proptest::prelude::*;
 

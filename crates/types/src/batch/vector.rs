@@ -1,4 +1,4 @@
-//! `Vector`: a column of a batch.
+//! `Vector`: one column of a batch.
 
 use super::bytes::ByteRows;
 use super::data::Data;
@@ -7,11 +7,11 @@ use super::selection::Selection;
 use crate::value::ColumnType;
 use crate::{DataType, Value};
 
-/// A column: values of one type and which of them are NULL. It may grow beyond a batch, as the stored
-/// side of a join does.
+/// A column: values of one type, and which of them are NULL. It may grow larger than a batch, as
+/// the build side of a join does.
 #[derive(Clone, Debug)]
 pub struct Vector {
-    /// The type that it was made for: what [`Self::clear`] goes back to.
+    /// The type that the vector was made for; [`Self::clear`] returns to its plain form.
     home: DataType,
     pub(super) data: Data,
     pub(super) nulls: Nulls,
@@ -30,19 +30,19 @@ impl Vector {
         Self { home: *of, data: Data::of_type(of), nulls: Nulls::default() }
     }
 
-    /// Makes a vector without rows or memory, for a place that has none at the moment.
+    /// Makes a vector without rows or memory, as a placeholder.
     #[inline]
     pub fn empty() -> Self {
         Self::of_type(&DataType::Int)
     }
 
-    /// Makes a vector of `rows` times one value.
+    /// Makes a vector that has one value in each of `rows` rows.
     #[inline]
     pub fn constant(value: Value, of: &ColumnType, rows: usize) -> Self {
         Self { home: of.data_type, data: Data::Constant(value, rows), nulls: Nulls::default() }
     }
 
-    /// Becomes `rows` times one value.
+    /// Sets every row to one value; there are `rows` rows.
     #[inline]
     pub fn set_constant(&mut self, value: Value, rows: usize) {
         self.nulls.clear();
@@ -55,37 +55,38 @@ impl Vector {
         self.data.len()
     }
 
-    /// Tells whether there is no row.
+    /// Returns whether there is no row.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the type that it was made for.
+    /// Returns the type that the vector was made for.
     #[inline]
     pub const fn data_type(&self) -> &DataType {
         &self.home
     }
 
-    /// Returns the values; NULL rows hold anything there.
+    /// Returns the values; those of NULL rows are arbitrary.
     #[inline]
     pub const fn data(&self) -> &Data {
         &self.data
     }
 
-    /// Returns values and NULLs for writing. Who writes leaves a value per row, any for a NULL one.
+    /// Returns values and NULLs for writing. The caller must leave one value per row, an arbitrary
+    /// one for a NULL row.
     #[inline]
     pub const fn parts_mut(&mut self) -> (&mut Data, &mut Nulls) {
         (&mut self.data, &mut self.nulls)
     }
 
-    /// Returns the NULL rows, but not those of a constant NULL: see [`Self::constant_value`].
+    /// Returns the NULL rows, except those of a constant NULL: see [`Self::constant_value`].
     #[inline]
     pub const fn nulls(&self) -> &Nulls {
         &self.nulls
     }
 
-    /// Returns the value of all rows, if it is one.
+    /// Returns the value of every row if the vector is a constant.
     #[inline]
     pub const fn constant_value(&self) -> Option<&Value> {
         match &self.data {
@@ -94,7 +95,7 @@ impl Vector {
         }
     }
 
-    /// Returns the rows of a string or binary vector.
+    /// Returns the rows of a string or binary vector; `None` for other forms.
     pub const fn byte_rows(&self) -> Option<&ByteRows> {
         match &self.data {
             Data::Bytes(rows) => Some(rows),
@@ -110,13 +111,13 @@ impl Vector {
         }
     }
 
-    /// Tells whether a row is NULL.
+    /// Returns whether a row is NULL.
     #[inline]
     pub fn is_null(&self, row: usize) -> bool {
         self.nulls.is_null(row) || matches!(self.data, Data::Constant(Value::Null, _))
     }
 
-    /// Tells whether some row may be NULL.
+    /// Returns whether some row may be NULL.
     #[inline]
     pub fn has_nulls(&self) -> bool {
         !self.nulls.is_none() || matches!(self.data, Data::Constant(Value::Null, _))
@@ -131,7 +132,7 @@ impl Vector {
         if self.nulls.is_null(row) { Value::Null } else { self.data.value(row) }
     }
 
-    /// Appends a value. What the plain form cannot hold turns the vector into one of `Value`s.
+    /// Appends a value. One that the plain form cannot hold turns the vector into one of `Value`s.
     pub fn push(&mut self, value: &Value) {
         if value.is_null() {
             self.push_null();
@@ -143,7 +144,7 @@ impl Vector {
         }
     }
 
-    /// Appends a NULL.
+    /// Appends a NULL row.
     pub fn push_null(&mut self) {
         if matches!(self.data, Data::Constant(..)) {
             self.demote();
@@ -152,7 +153,7 @@ impl Vector {
         self.data.push_zero();
     }
 
-    /// Appends the zero of the form, for a row that nobody looks at.
+    /// Appends the form's zero, for a row that is never read.
     pub fn push_hole(&mut self) {
         if matches!(self.data, Data::Constant(..)) {
             self.demote();
@@ -160,21 +161,21 @@ impl Vector {
         self.data.push_zero();
     }
 
-    /// Returns the bytes of memory that the rows take, without what long values hold: it costs the same
-    /// however many rows there are.
+    /// Returns the bytes of memory that the rows take, without those that long values point to. The
+    /// cost does not depend on the number of rows.
     #[inline]
     pub fn memory(&self) -> usize {
         self.data.memory() + size_of_val(self.nulls.words())
     }
 
-    /// Returns the bytes that long values hold in the rows from `first` on.
+    /// Returns the bytes that long values point to, in the rows from `first` on.
     #[inline]
     pub fn memory_outside(&self, first: usize) -> usize {
         self.data.memory_outside(first)
     }
 
-    /// Drops all rows; keeps the memory. A vector that became one of `Value`s or a constant is in the
-    /// plain form of its type again.
+    /// Drops all rows; keeps the memory. A vector that became one of `Value`s or a constant returns
+    /// to the plain form of its type.
     pub fn clear(&mut self) {
         self.nulls.clear();
         let is_home = match &self.data {
@@ -185,7 +186,7 @@ impl Vector {
         if is_home { self.data.clear() } else { self.data = Data::of_type(&self.home) }
     }
 
-    /// Returns the selected rows as a vector without holes.
+    /// Returns the selected rows as a vector, close together.
     #[must_use]
     #[inline]
     pub fn gather(&self, rows: &Selection) -> Self {
@@ -194,7 +195,7 @@ impl Vector {
         result
     }
 
-    /// Writes the values one by one, as `Value`s.
+    /// Turns the values into `Value`s, one by one.
     pub(super) fn demote(&mut self) {
         let values = (0..self.len()).map(|row| self.get(row)).collect();
         if let Data::Constant(Value::Null, rows) = &self.data {

@@ -1,30 +1,30 @@
 //! The encodings of `char` and `varchar`: single-byte Windows and DOS code pages, and UTF-8.
 //!
-//! The tables hold bytes 0x80 to 0xFF; below is ASCII everywhere. A byte that its page leaves undefined
-//! maps to the C1 control of the same number, as Windows does.
+//! The tables hold bytes 0x80 to 0xFF; below is ASCII everywhere. A byte that its page leaves
+//! undefined maps to the C1 control of the same number, as Windows does.
 
 /// The encoding of non-Unicode strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CodePage {
     /// UTF-8, of the `_UTF8` collations.
     Utf8,
-    /// DOS, United States.
+    /// 437: DOS, United States.
     Cp437,
-    /// DOS, multilingual.
+    /// 850: DOS, multilingual Latin.
     Cp850,
-    /// Windows, Central European.
+    /// 1250: Windows, Central European.
     Cp1250,
-    /// Windows, Cyrillic.
+    /// 1251: Windows, Cyrillic script.
     Cp1251,
-    /// Windows, Western: the default.
+    /// 1252: Windows, Western European; the default.
     Cp1252,
-    /// Windows, Greek.
+    /// 1253: Windows, Greek script.
     Cp1253,
-    /// Windows, Hebrew.
+    /// 1255: Windows, Hebrew script.
     Cp1255,
-    /// Windows, Arabic.
+    /// 1256: Windows, Arabic script.
     Cp1256,
-    /// Windows, Baltic.
+    /// 1257: Windows, Baltic languages.
     Cp1257,
 }
 
@@ -66,8 +66,8 @@ impl CodePage {
         if byte < 0x80 { u16::from(byte) } else { table[usize::from(byte - 0x80)] }
     }
 
-    /// Appends `text` in this encoding; returns the number of characters that it lacks, each written
-    /// as its best fit or `?`.
+    /// Appends `text` in this encoding. Returns the number of characters that the encoding lacks;
+    /// each is written as its best fit or `?`.
     pub fn encode(self, text: impl Iterator<Item = char>, out: &mut Vec<u8>) -> usize {
         let Some(table) = self.high_half() else {
             let mut buffer = [0; 4];
@@ -84,7 +84,7 @@ impl CodePage {
         lost
     }
 
-    /// Decodes; what is malformed becomes U+FFFD.
+    /// Decodes a string; malformed bytes become U+FFFD.
     pub fn decode(self, bytes: &[u8]) -> String {
         let Some(table) = self.high_half() else {
             return String::from_utf8_lossy(bytes).into_owned();
@@ -94,7 +94,7 @@ impl CodePage {
     }
 }
 
-/// Encodes one character, if the page has it.
+/// Encodes one character; `None` if the page lacks it.
 fn encode_char(table: &[u16; 128], c: char) -> Option<u8> {
     if c.is_ascii() {
         return u8::try_from(u32::from(c)).ok();
@@ -110,7 +110,7 @@ fn encode_char(table: &[u16; 128], c: char) -> Option<u8> {
     u8::try_from(index + 0x80).ok()
 }
 
-/// Returns the byte that stands for a character the page lacks: the letter without its marks, the ASCII
+/// Returns the byte for a character that the page lacks: the letter without its marks, the ASCII
 /// form of a full-width one, else `?`.
 fn best_fit(table: &[u16; 128], c: char) -> u8 {
     let plain = match u32::from(c) {

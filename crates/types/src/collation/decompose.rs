@@ -1,7 +1,7 @@
-//! Letters with marks, taken apart: `é` is `e` and an acute.
+//! Decomposes letters with marks: `é` is `e` and an acute.
 //!
-//! The canonical decompositions of the Unicode Character Database (15.0) whose marks are in U+0300 to
-//! U+036F, a mark as its distance from U+0300 plus one; 0 is no mark.
+//! The canonical decompositions of the Unicode Character Database (15.0) whose marks are in U+0300
+//! to U+036F, a mark as its distance from U+0300 plus one; 0 is no mark.
 
 /// Returns the letter without its marks; `None` if it has none.
 pub(super) fn base_letter(c: char) -> Option<char> {

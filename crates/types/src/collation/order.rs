@@ -1,15 +1,15 @@
-//! Comparison of strings, and the sort keys whose bytes order as it does.
+//! Compares strings, and makes the sort keys whose bytes have the same order.
 //!
-//! Both trim trailing blanks first and then look at one level after the other (see `weights.rs`); a
-//! string that ends is below one that goes on. The common case, ASCII, is one table look-up per
-//! character; anything else falls to the general way from the start.
+//! Both trim trailing blanks first and then compare one level after the other (see `weights.rs`); a
+//! string sorts before any longer one that starts with it. The common case, ASCII, is one table
+//! look-up per character; any other string takes the general path from its start.
 
 use std::cmp::Ordering;
 
 use super::weights::{Characters, Element, Encoding, Expansion, PLAIN, Rules, push_primary};
 use super::{BINARY2, Collation};
 
-/// Ends a key.
+/// The byte that ends a key.
 const END: u8 = 0x00;
 /// Separates the levels of a key; also the escape byte of binary keys.
 const LEVEL: u8 = 0x01;
@@ -47,8 +47,8 @@ impl Collation {
             .unwrap_or_else(|| self.compare_general(left, right, Encoding::Utf16))
     }
 
-    /// Tells whether two `varchar` values are equal, as [`Self::compare_varchar`] says; most that are not
-    /// differ in their first letter.
+    /// Returns whether two `varchar` values are equal, as [`Self::compare_varchar`] has it; most
+    /// unequal ones differ in their first letter.
     #[inline]
     pub fn equals_varchar(self, left: &[u8], right: &[u8]) -> bool {
         if self.is_binary() {
@@ -59,7 +59,7 @@ impl Collation {
             && self.compare_varchar(left, right).is_eq()
     }
 
-    /// Tells whether two `nvarchar` values are equal, as [`Self::compare_nvarchar`] says.
+    /// Returns whether two `nvarchar` values are equal, as [`Self::compare_nvarchar`] has it.
     pub fn equals_nvarchar(self, left: &[u8], right: &[u8]) -> bool {
         let differs = match (left, right) {
             ([a, 0, ..], [b, 0, ..]) => starts_otherwise(*a, *b),
@@ -69,7 +69,8 @@ impl Collation {
     }
 
     /// Appends the sort key of a `varchar` value: equal values have equal keys, and `memcmp` of two
-    /// keys orders as [`Self::compare_varchar`]. A key ends itself: none is a prefix of another.
+    /// keys orders as [`Self::compare_varchar`]. A key has an end byte, so no key is a prefix of
+    /// another.
     pub fn sort_key_varchar(self, value: &[u8], out: &mut Vec<u8>) {
         let value = value.trim_suffix_blanks();
         if self.is_binary() {
@@ -98,15 +99,15 @@ impl Collation {
         }
     }
 
-    /// Appends what the sort keys of all values that start with `prefix` start with (more may): the
-    /// lower end of the range to seek for `LIKE 'prefix%'`.
+    /// Appends the common start of the sort keys of all values that start with `prefix` (other keys
+    /// may have it too): the lower end of the range to seek for `LIKE 'prefix%'`.
     pub fn prefix_key_varchar(self, prefix: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         self.sort_key_varchar(prefix, out);
         self.cut_to_prefix(start, out);
     }
 
-    /// Appends what the sort keys of all `nvarchar` values that start with `prefix` start with.
+    /// Appends the common start of the sort keys of all `nvarchar` values that start with `prefix`.
     pub fn prefix_key_nvarchar(self, prefix: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         self.sort_key_nvarchar(prefix, out);
@@ -150,7 +151,8 @@ impl Collation {
         let tertiary = letters.filter(|_| rules.has_tertiary()).map(|e| e.tertiary);
         let mut levels = usize::from(has_marks);
         if tertiary.clone().any(|weight| weight != PLAIN) {
-            // A level is known by its place, so empty ones before it are marked as well.
+            // The number of separators identifies a level, so empty levels before it have theirs
+            // too.
             out.extend((levels..1).map(|_| LEVEL));
             push_level(tertiary, out);
             levels = 2;
@@ -196,7 +198,7 @@ impl Collation {
         letters.flat_map(move |c| Expansion::of(c, rules))
     }
 
-    /// Hyphens and apostrophes: behind how many other characters each stands, and its weight.
+    /// Returns hyphens and apostrophes: the number of other characters before each, and its weight.
     fn word_marks<'a>(
         self,
         value: &'a [u8],
@@ -212,13 +214,13 @@ impl Collation {
     }
 }
 
-/// Tells whether strings that start with these bytes differ under any collation: both are ASCII and
-/// visible, and not one letter in two cases. No mark that follows changes a letter's first weight.
+/// Returns whether strings that start with these bytes differ under any collation: both are visible
+/// ASCII, and not one letter in two cases. No mark that follows changes a letter's first weight.
 const fn starts_otherwise(left: u8, right: u8) -> bool {
     left.is_ascii_graphic() && right.is_ascii_graphic() && !left.eq_ignore_ascii_case(&right)
 }
 
-/// Tells whether two strings are equal without their trailing blanks.
+/// Returns whether two strings are equal without their trailing blanks.
 #[inline]
 fn is_equal_but_for_blanks(left: &[u8], right: &[u8]) -> bool {
     let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
@@ -226,7 +228,7 @@ fn is_equal_but_for_blanks(left: &[u8], right: &[u8]) -> bool {
     start == short && rest.iter().all(|byte| *byte == b' ')
 }
 
-/// Compares while all is ASCII; `None` if that does not decide.
+/// Compares while all characters are ASCII; `None` if that does not decide.
 fn compare_ascii(
     left: impl Iterator<Item = u32>,
     mut right: impl Iterator<Item = u32>,
@@ -235,7 +237,8 @@ fn compare_ascii(
     let mut case = Ordering::Equal;
     for a in left {
         let Some(b) = right.next() else {
-            // A mark in the rest would belong to the letter before: the general way decides.
+            // A combining mark in the rest would belong to the letter before: the general path
+            // decides.
             return (a < 0x80 && !rules.is_word_mark(a)).then_some(Ordering::Greater);
         };
         let order = ascii_weight(a, rules)?.cmp(&ascii_weight(b, rules)?);
@@ -254,7 +257,7 @@ fn compare_ascii(
     }
 }
 
-/// `None` for what the general way has to look at.
+/// Returns the weight of an ASCII character; `None` for one that needs the general path.
 fn ascii_weight(code: u32, rules: &Rules) -> Option<u8> {
     if rules.is_word_mark(code) {
         return None;
@@ -262,21 +265,22 @@ fn ascii_weight(code: u32, rules: &Rules) -> Option<u8> {
     rules.ascii.get(usize::try_from(code).ok()?).copied()
 }
 
-/// What letters a string of ASCII has.
+/// Whether an ASCII string has letters in upper case.
 enum Letters {
     Plain,
     WithUpperCase,
 }
 
-/// Appends the primary weights of a string that is all ASCII and has no marks of words, and says whether a letter is upper case; of
-/// another it appends nothing. One pass, and one look for room: this is made of most keys.
+/// Appends the primary weights of a string if it is all ASCII without hyphens and apostrophes, and
+/// returns which letters it has; appends nothing to any other. One pass and one reservation of
+/// memory, since most of the cost of a key is here.
 fn push_ascii_weights<const UNIT: usize>(
     units: &[[u8; UNIT]],
     rules: &Rules,
     out: &mut Vec<u8>,
 ) -> Option<Letters> {
     let start = out.len();
-    // The end of the key has its room, too.
+    // Reserves room for the key's end byte, too.
     out.reserve(units.len() + 1);
     let (mut low, mut high, mut has_upper, mut has_marks) = (0, 0, false, false);
     out.extend(units.iter().map(|unit| {
@@ -300,8 +304,8 @@ fn push_ascii_case(characters: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
     push_level(weights, out);
 }
 
-/// Appends a separator and the weights of a level up to the last that is not plain; nothing, and
-/// `false`, if all are.
+/// Appends a separator and the weights of a level up to the last one that is not plain. Appends
+/// nothing and returns `false` if all are plain.
 fn push_level(weights: impl Iterator<Item = u8>, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     let mut end = start;
@@ -316,7 +320,8 @@ fn push_level(weights: impl Iterator<Item = u8>, out: &mut Vec<u8>) -> bool {
     end > start
 }
 
-/// Appends a mark of the last level: its place in four bytes, none of which is 0 or 1, and its weight.
+/// Appends a word mark of the last level: its place in four bytes, none of which is 0 or 1, and its
+/// weight.
 fn push_word_mark((before, weight): (u32, u8), out: &mut Vec<u8>) {
     let seven = |shift: u32| 0x80 | u8::try_from(before >> shift & 0x7F).unwrap_or(0);
     out.extend_from_slice(&[seven(21), seven(14), seven(7), seven(0), weight]);
@@ -331,8 +336,8 @@ fn primary_len(key: &[u8]) -> usize {
     at
 }
 
-/// Appends UTF-16LE that is all ASCII and needs no escape, one byte per unit; else appends nothing and
-/// returns `false`. Four units at a time.
+/// Appends UTF-16LE as one byte per unit, four units at a time. Appends nothing and returns `false`
+/// if a unit is not ASCII or needs an escape.
 fn push_plain_ascii(value: &[u8], out: &mut Vec<u8>) -> bool {
     let start = out.len();
     out.resize(start + value.len() / 2, 0);
@@ -341,7 +346,8 @@ fn push_plain_ascii(value: &[u8], out: &mut Vec<u8>) -> bool {
     let mut is_plain = true;
     for (target, four) in targets.iter_mut().zip(fours) {
         let units = u64::from_le_bytes(*four);
-        // No unit has a bit above the lower seven, and 0x7E more than one above 1 has the eighth.
+        // No unit may have a bit above the lower seven; adding 0x7E to a unit above 1 sets the
+        // eighth.
         is_plain &= units & 0xFF80_FF80_FF80_FF80 == 0;
         is_plain &=
             (units + 0x007E_007E_007E_007E) & 0x0080_0080_0080_0080 == 0x0080_0080_0080_0080;
@@ -367,8 +373,8 @@ fn push_escaped(byte: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a UTF-16 unit of a binary key in one to three bytes that order as the unit (UTF-8's way of
-/// writing numbers, surrogates included).
+/// Appends a UTF-16 unit of a binary key in one to three bytes that order as the unit (UTF-8's way
+/// of writing numbers, surrogates included).
 #[expect(clippy::cast_possible_truncation, reason = "each part is masked to its bits")]
 fn push_unit(unit: u16, out: &mut Vec<u8>) {
     match unit {

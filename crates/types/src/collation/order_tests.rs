@@ -1,4 +1,4 @@
-//! Comparison, sort keys and LIKE: documented answers, and laws on generated strings.
+//! Tests comparison, sort keys and LIKE: documented answers, and laws on generated strings.
 
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 
@@ -66,9 +66,9 @@ fn equivalent_spellings_are_equal_in_windows_order() {
     assert_eq!(compare("Latin1_General_CI_AS", "ПРИВЕТ", "привет"), Equal);
 }
 
-/// Word sort: hyphens and apostrophes count where all else is equal, so that "coop" and "co-op" stand beside
-/// each other. From the documentation of Windows' CompareString, SORT_STRINGSORT; `varchar` in a SQL
-/// collation has the order of its code page, in which they are symbols.
+/// Word sort: hyphens and apostrophes count only if all else is equal, so that "coop" and "co-op"
+/// sort next to each other. From the documentation of Windows' CompareString, SORT_STRINGSORT;
+/// `varchar` in a SQL collation has the order of its code page, in which they are symbols.
 #[test]
 fn windows_collations_sort_by_words() {
     for collation in
@@ -88,7 +88,7 @@ fn windows_collations_sort_by_words() {
         assert_eq!(compare(collation, "-", ""), Greater);
         assert_eq!(compare(collation, "-a", "b"), Less);
     }
-    // Case is a level before: a hyphen makes less of a difference.
+    // Case is compared before word marks: a hyphen weighs less.
     assert_eq!(compare("Latin1_General_CS_AS", "co-op", "COOP"), Less);
     assert_eq!(compare("Latin1_General_CI_AS", "co-op", "COOP"), Greater);
     assert_eq!(compare("SQL_Latin1_General_CP1_CI_AS", "co-op", "con"), Greater);

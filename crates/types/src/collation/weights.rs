@@ -1,12 +1,12 @@
-//! Characters to weights: what a character counts as at each level of a linguistic collation.
+//! Weights of characters: what a character contributes to each level of a linguistic comparison.
 //!
-//! Three levels, as in every linguistic order: the letter (primary), its marks (secondary), its case,
-//! width and kana form (tertiary). A collation that ignores a difference leaves its level out. Windows
-//! collations have a fourth: hyphens and apostrophes are in none of the first three, and decide by place
-//! and kind where all else is equal ("word sort").
+//! Three levels, as in every linguistic order: the letter (primary), its marks (secondary), its
+//! case, width and kana form (tertiary). A collation that ignores a difference leaves its level
+//! out. Windows collations have a fourth: hyphens and apostrophes are in none of the first three,
+//! and decide by place and kind where all else is equal ("word sort").
 //!
-//! A primary weight is the first byte of the sort key in its top byte; symbols and letters beyond ASCII
-//! share a lead byte and carry their code point in the other three:
+//! A primary weight is the first byte of the sort key in its top byte; symbols and letters beyond
+//! ASCII share a lead byte and carry their code point in the other three:
 //!
 //! ```text
 //! 02..22 control   23 blank   24..43 ASCII symbols   44 other symbols   45..4E digits
@@ -63,35 +63,36 @@ const fn ascii_weights(symbols: &[u8; 32]) -> [u8; 128] {
     table
 }
 
-/// What a collation looks at, ready for the inner loops.
+/// The rules of a collation, ready for the inner loops.
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
     /// The primary weights of ASCII characters.
     pub(super) ascii: &'static [u8; 128],
-    /// Whether `ß` counts as `ss` and its kin likewise.
+    /// Whether `ß`, `æ` and the like compare as two letters (`ss`, `ae`).
     expands: bool,
-    /// Whether marks count.
+    /// Whether accents and other marks count.
     pub(super) accents: bool,
-    /// Whether case counts.
+    /// Whether upper and lower case differ.
     pub(super) case: bool,
     width: bool,
     kana: bool,
-    /// Whether hyphens and apostrophes are marks in words: Windows' word sort.
+    /// Whether hyphens and apostrophes are word marks, as in Windows' word sort.
     words: bool,
 }
 
-/// The encoding that a string is in.
+/// The encoding of a string that is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// The collation's code page.
     CodePage,
-    /// UTF-16LE.
+    /// UTF-16LE, of `nchar` and `nvarchar`.
     Utf16,
 }
 
 impl Rules {
     pub(super) fn of(collation: Collation, encoding: Encoding) -> Self {
-        // The `varchar` order of a SQL collation is that of its sort id; all else is Windows order.
+        // In a SQL collation `varchar` has the order of its sort id; everything else has Windows'
+        // order.
         let by_sort_id =
             encoding == Encoding::CodePage && matches!(collation.base().family, Family::Sql(_));
         Self {
@@ -105,13 +106,13 @@ impl Rules {
         }
     }
 
-    /// Tells whether a character counts only where words are equal without it: hyphen and apostrophe, so
-    /// that `co-op` comes right behind `coop`.
+    /// Returns whether a character is a word mark (hyphen or apostrophe), which counts only if the
+    /// words are equal without it: `co-op` sorts right behind `coop`.
     pub(super) const fn is_word_mark(&self, code: u32) -> bool {
         self.words && matches!(code, APOSTROPHE | HYPHEN | WIDE_APOSTROPHE | WIDE_HYPHEN)
     }
 
-    /// Returns the weight of such a character at the last level.
+    /// Returns the weight of a word mark at the last level; `None` for other characters.
     pub(super) const fn word_mark(&self, code: u32) -> Option<u8> {
         if !self.is_word_mark(code) {
             return None;
@@ -121,7 +122,7 @@ impl Rules {
         Some(if is_wide && self.width { weight + 1 } else { weight })
     }
 
-    /// Tells whether the third level counts at all.
+    /// Returns whether the third level counts at all.
     pub(super) const fn has_tertiary(&self) -> bool {
         self.case || self.width || self.kana
     }
@@ -147,7 +148,7 @@ pub(super) struct Expansion {
 }
 
 impl Expansion {
-    /// Takes a character apart.
+    /// Decomposes a character into its elements.
     pub(super) fn of(code: u32, rules: &Rules) -> Self {
         let mut expansion = Self::default();
         if code < 0x80 {
@@ -172,7 +173,7 @@ impl Expansion {
         expansion
     }
 
-    /// Returns the elements.
+    /// Returns the elements in order.
     pub(super) fn elements(&self) -> &[Element] {
         &self.items[..usize::from(self.len)]
     }
@@ -238,7 +239,7 @@ fn combining_mark(code: u32) -> Option<u8> {
     Some(PLAIN + 1 + u8::try_from(distance).ok()?)
 }
 
-/// Letters that count as two.
+/// Returns the two letters that a ligature compares as.
 fn ligature(code: u32) -> Option<(u32, u32)> {
     let (first, second) = match char::from_u32(code)? {
         'ß' => ('s', 's'),
@@ -254,7 +255,7 @@ fn ligature(code: u32) -> Option<(u32, u32)> {
     Some((u32::from(first), u32::from(second)))
 }
 
-/// Letters with a stroke, which count as the letter with a mark.
+/// Returns base letter and mark of a letter with a stroke.
 fn stroked(code: u32) -> Option<(u32, [u8; 3])> {
     let (base, mark) = match char::from_u32(code)? {
         'ø' => ('o', MARK_STROKE),
@@ -281,9 +282,9 @@ pub(super) enum Characters<'a> {
     SingleByte(&'static [u16; 128], std::slice::Iter<'a, u8>),
     /// UTF-8, malformed bytes as U+FFFD.
     Utf8(&'a [u8]),
-    /// UTF-16LE.
+    /// UTF-16LE, with surrogate pairs joined.
     Utf16(std::slice::ChunksExact<'a, u8>),
-    /// UTF-16LE without joining surrogates.
+    /// UTF-16LE, with surrogates as single characters.
     Units(std::slice::ChunksExact<'a, u8>),
 }
 
@@ -331,7 +332,7 @@ impl Iterator for Characters<'_> {
     }
 }
 
-/// Decodes the first character; what is malformed is U+FFFD and one byte long.
+/// Decodes the first character; a malformed byte is one U+FFFD.
 fn decode_utf8(bytes: &[u8]) -> Option<(u32, usize)> {
     let first = *bytes.first()?;
     if first < 0x80 {

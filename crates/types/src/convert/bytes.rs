@@ -1,11 +1,11 @@
-//! To `binary`, `varbinary`, `image`, `rowversion` and `uniqueidentifier`.
+//! Converts to `binary`, `varbinary`, `image`, `rowversion` and `uniqueidentifier`.
 
 use super::Context;
 use crate::date::{DATETIME_DAYS_MAX, DATETIME_DAYS_MIN, DAYS_1900, Moment};
 use crate::{Bytes, DataType, Length, Msg, Result, Value, text};
 
 impl Context<'_> {
-    /// Converts to a binary type. Numbers fill it from the right, all else from the left.
+    /// Converts to a binary type. Numbers are right-aligned in it, all else left-aligned.
     pub(super) fn to_bytes(self, value: &Value) -> Result<Value> {
         let (bytes, is_number) = match value {
             Value::VarBinary(bytes) => (bytes.clone(), false),
@@ -77,7 +77,7 @@ impl Context<'_> {
             return Ok(bytes);
         }
         if bytes.len() > limit {
-            // The digits that a number loses are its highest.
+            // A number that does not fit loses its highest digits.
             if is_number {
                 return Ok(Bytes::copy_from(&bytes[bytes.len() - limit..]));
             }
@@ -102,7 +102,7 @@ impl Context<'_> {
         Ok(Bytes::from(bytes))
     }
 
-    /// Converts to `uniqueidentifier`.
+    /// Converts to `uniqueidentifier`: from text or bytes.
     pub(super) fn to_guid(self, value: &Value) -> Result<Value> {
         match value {
             Value::UniqueIdentifier(_) => Ok(value.clone()),
@@ -122,8 +122,8 @@ impl Context<'_> {
         }
     }
 
-    /// Reads a `datetime` or `smalldatetime` off the right end of a binary value, a newer type off its
-    /// stored form; `None` if there is no such moment.
+    /// Reads a `datetime` or `smalldatetime` from the right end of a binary value, a newer type
+    /// from its stored form; `None` if the bytes are no valid date and time.
     pub(super) fn moment_of_bytes(self, bytes: &[u8]) -> Option<Moment> {
         let number = |tail: &[u8]| tail.iter().fold(0_u64, |v, b| v << 8 | u64::from(*b));
         let little = |part: &[u8]| part.iter().rev().fold(0_i64, |v, b| v << 8 | i64::from(*b));
@@ -198,7 +198,7 @@ pub(crate) fn guid_text(guid: &[u8; 16]) -> String {
     text
 }
 
-/// Reads a `uniqueidentifier`, in braces or not; what follows it does not count.
+/// Reads a `uniqueidentifier`, in braces or not; characters behind it are ignored.
 fn parse_guid(text: &str) -> Option<[u8; 16]> {
     let text = match text.strip_prefix('{') {
         Some(inner) => inner.get(..37)?.strip_suffix('}')?,

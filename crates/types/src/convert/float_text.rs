@@ -1,6 +1,7 @@
 //! Floats and money as text, in the styles of CONVERT.
 
-/// Writes a float as C's `%g` does with `digits` significant digits and an exponent of three: style 0.
+/// Writes a float as C's `%g` does with `digits` significant digits and an exponent of three: style
+/// 0.
 pub(super) fn general(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();

@@ -1,4 +1,4 @@
-//! To dates and times.
+//! Converts to date and time types.
 
 use super::{Context, DateFormat};
 use crate::date::{self, DATETIME_TICKS_PER_DAY, Moment, ParseError};
@@ -65,8 +65,8 @@ impl Context<'_> {
         }
     }
 
-    /// Makes the message of a text that is no date. The older types tell a date that does not exist
-    /// from a text that is none.
+    /// Makes the message for a text that is no date. For the older types, a date that does not
+    /// exist and a text without the form of a date have different messages.
     fn bad_text(self, error: ParseError) -> Error {
         match (&self.to.data_type, error) {
             (DataType::DateTime | DataType::SmallDateTime, ParseError::Range) => {

@@ -1,11 +1,11 @@
-//! To numbers: `bit`, the integers, `decimal`, `money`, `float` and `real`.
+//! Converts to numbers: `bit`, the integers, `decimal`, `money`, `float` and `real`.
 
 use super::Context;
 use crate::date::{DATETIME_TICKS_PER_DAY, Moment};
 use crate::decimal::{POWERS, Rounding, divide};
 use crate::{DataType, Decimal, Error, Msg, Result, Value};
 
-/// The decimals of `money`.
+/// Digits behind the point of `money`.
 const MONEY_SCALE: u8 = 4;
 
 impl Context<'_> {
@@ -27,7 +27,7 @@ impl Context<'_> {
             Value::Int(v) => i128::from(*v),
             Value::BigInt(v) => i128::from(*v),
             _ if is_bit && is_nonzero_number(value) => 1,
-            // Decimals and floats are cut, money is rounded.
+            // Decimals and floats are truncated, money is rounded.
             Value::Decimal(v) => v.mantissa() / POWERS[usize::from(v.scale)],
             Value::Money(v) => {
                 divide(i128::from(*v), POWERS[usize::from(MONEY_SCALE)], Rounding::HalfAway)
@@ -48,7 +48,7 @@ impl Context<'_> {
         self.narrow(wide).ok_or_else(|| self.integer_overflow(value, wide))
     }
 
-    /// Makes the target's value of an integer, if it fits.
+    /// Makes the target's value from an integer, if it fits.
     fn narrow(self, wide: i128) -> Option<Value> {
         Some(match self.to.data_type {
             DataType::Bit => Value::Bit(wide != 0),
@@ -95,7 +95,7 @@ impl Context<'_> {
         Ok(value as i128)
     }
 
-    /// Reads the last bytes of a binary value, as many as the target has.
+    /// Reads the last bytes of a binary value, as many as the target type has.
     fn integer_of(self, bytes: &[u8]) -> i64 {
         let size = usize::from(self.to.data_type.max_length().unsigned_abs());
         if self.to.data_type == DataType::Bit {
@@ -103,7 +103,8 @@ impl Context<'_> {
         }
         let tail = &bytes[bytes.len().saturating_sub(size)..];
         let value = tail.iter().fold(0_u64, |v, b| v << 8 | u64::from(*b)).cast_signed();
-        // The sign is the target's, unless the value is shorter; tinyint has none.
+        // A value of full length is read with the target's sign; a shorter one is positive, and
+        // tinyint has no sign.
         let bits = u32::try_from(64 - 8 * size).unwrap_or(0);
         if self.to.data_type == DataType::TinyInt { value } else { value << bits >> bits }
     }
@@ -129,7 +130,7 @@ impl Context<'_> {
         if !digits.bytes().all(|b| b.is_ascii_digit()) {
             return Err(failed());
         }
-        // More digits than 128 bits hold are too many for every target.
+        // A number of more than 128 bits overflows every target.
         let magnitude = match digits {
             "" => 0,
             _ => digits
@@ -224,7 +225,8 @@ impl Context<'_> {
         }
     }
 
-    /// Reads money: a sign, a currency symbol, digits with commas, up to four decimals (more round).
+    /// Reads money: a sign, a currency symbol, digits with commas, up to four decimals (more
+    /// round).
     fn parse_money(self, text: &str) -> Result<Value> {
         let is_small = self.to.data_type == DataType::SmallMoney;
         let syntax = if is_small { Msg::SmallMoneySyntax } else { Msg::MoneySyntax };
@@ -237,7 +239,7 @@ impl Context<'_> {
             None => (false, text),
         };
         let body = body.strip_prefix(['$', '€', '£', '¥', '¢']).map_or(body.clone(), strip);
-        // The sign may also stand behind the symbol.
+        // The sign may also be behind the currency symbol.
         let (negative, body) = match body.strip_prefix('-') {
             Some(rest) if !negative => (true, strip(rest)),
             _ => (negative, body),

@@ -1,9 +1,10 @@
-//! Which types convert to which, and whether they do so implicitly: the documented chart.
+//! Which types convert to which, and whether implicitly: the chart of the documentation (CAST and
+//! CONVERT).
 
 use super::Mode;
 use crate::{DataType, Family, Length, Msg, Result};
 
-/// How freely one type converts to another.
+/// Whether one type converts to another: implicitly, explicitly or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     Implicit,
@@ -11,7 +12,7 @@ enum Rule {
     Never,
 }
 
-/// Says whether a conversion between two types exists, without a value: what the binder asks.
+/// Checks whether a conversion between two types exists; the binder calls it without a value.
 ///
 /// # Errors
 /// 529 if not even explicitly, 257 if only explicitly, 206 if the two clash.
@@ -29,7 +30,7 @@ pub fn check(from: &DataType, to: &DataType, mode: Mode) -> Result<()> {
     }
 }
 
-/// Message 206 tells `varchar(max)` from `varchar`.
+/// Message 206 distinguishes `varchar(max)` from `varchar`.
 fn clash_name(of: &DataType) -> String {
     match of.length() {
         Some(Length::Max) => of.to_string(),
@@ -55,7 +56,7 @@ fn rule(from: &DataType, to: &DataType) -> Rule {
     }
 }
 
-/// The old large types convert to their own kind only.
+/// The deprecated large types convert to few others: `text` to strings and XML, `image` to binary.
 fn large_rule(from: &DataType, to: &DataType) -> Rule {
     let is_text = |of: &DataType| of.is_string();
     let is_bytes = |of: &DataType| of.family() == Family::Binary;

@@ -1,4 +1,4 @@
-//! Conversions: documented answers and messages, and laws on generated values.
+//! Tests conversions: documented answers and messages, and laws on generated values.
 
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ fn run(value: &Value, from: DataType, to: DataType, style: i32, mode: Mode) -> R
     convert(value, &from, &to, style, mode, &DEFAULT)
 }
 
-/// CASTs a literal.
+/// Converts a literal with CAST.
 fn cast(value: &Value, to: DataType) -> Result<Value> {
     run(value, value.data_type(), to, 0, Mode::Explicit)
 }
@@ -41,7 +41,7 @@ fn string(text: &str) -> Value {
     Value::varchar(text, Collation::default())
 }
 
-/// CASTs, and shows the string that comes of it.
+/// Converts with CAST, then shows the result as a string.
 fn text_of(value: &Value, to: DataType) -> String {
     cast(value, to).unwrap().as_text(Collation::default()).unwrap()
 }
@@ -351,9 +351,9 @@ proptest! {
                         let fixed = to.is_fixed_string() || to == DataType::RowVersion;
                         prop_assert!(!fixed || bytes.len() == usize::from(limit));
                     }
-                    // A value of the target converts to the target as it is.
+                    // A value of the target type converts to that type unchanged.
                     prop_assert_eq!(run(&result, to, to, 0, Mode::Implicit), Ok(result.clone()));
-                    // The row codec accepts exactly what conversion makes.
+                    // The row codec accepts the results of conversion.
                     let layout = crate::row::RowLayout::new(&[ColumnType::nullable(to)]);
                     let mut row = crate::row::RowBuffer::default();
                     layout.encode(std::slice::from_ref(&result), &mut row);

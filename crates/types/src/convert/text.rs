@@ -1,23 +1,23 @@
-//! To strings: `char`, `varchar`, `text`, and their Unicode twins.
+//! Converts to strings: `char`, `varchar`, `text`, and their Unicode counterparts.
 
 use super::float_text::{general, money, scientific};
 use super::{AnsiWarnings, Context, Mode};
 use crate::collation::CodePage;
 use crate::{Bytes, DataType, Length, Msg, Result, Value, date, text};
 
-/// What to do with a text that is longer than its target.
+/// What to do with a text that is too long for its target.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TooLong {
-    /// Cut it, or refuse in an assignment.
+    /// Cut it; an assignment is refused.
     Cut,
-    /// The overflow of a number: an error, for it must not be misread.
+    /// Report an overflow: a number that is cut would be misread.
     Refuse,
-    /// As `Refuse`, but an asterisk where the target is not Unicode.
+    /// As `Refuse`, but write an asterisk if the target is not Unicode.
     Asterisk,
 }
 
 impl Context<'_> {
-    /// Converts to a type in a code page.
+    /// Converts to a string type in a code page.
     pub(super) fn to_text(self, value: &Value) -> Result<Value> {
         let to = self.to.collation;
         let bytes = match value {
@@ -40,7 +40,7 @@ impl Context<'_> {
         self.fit(bytes, 1).map(Value::VarChar)
     }
 
-    /// Converts to a Unicode type.
+    /// Converts to a Unicode string type.
     pub(super) fn to_unicode_text(self, value: &Value) -> Result<Value> {
         let units = match value {
             Value::NVarChar(units) => units.clone(),
@@ -54,7 +54,8 @@ impl Context<'_> {
         self.fit(units, 2).map(Value::NVarChar)
     }
 
-    /// Writes binary as text: the bytes themselves (style 0), or hex digits with `0x` (1) or without (2).
+    /// Writes binary as text: the bytes themselves (style 0), or hex digits with `0x` (1) or
+    /// without (2).
     fn bytes_text(
         self,
         bytes: &Bytes,
@@ -153,7 +154,7 @@ impl Context<'_> {
             _ => limit,
         };
         let (kept, cut) = text.split_at(end);
-        // Blanks may go without a word.
+        // Trailing blanks are cut without an error.
         if !cut.chunks(unit).all(|c| c == blank) {
             self.refuse_cut()?;
         }
@@ -168,7 +169,7 @@ impl Context<'_> {
         }
     }
 
-    /// Refuses to cut a value where that is an error.
+    /// Returns the error for a cut value in the modes that have one.
     pub(super) fn refuse_cut(self) -> Result<()> {
         match (self.mode, self.options.ansi_warnings) {
             (Mode::Assignment, AnsiWarnings::On) => Err(Msg::StringTruncated.into()),

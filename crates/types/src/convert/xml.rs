@@ -1,4 +1,4 @@
-//! To `xml`: the text is read, and written back in its one form.
+//! Converts to `xml`: parses the text and writes it back in canonical form.
 
 use super::Context;
 use crate::xml::{self, Encoding, ROOT, Whitespace};
@@ -6,11 +6,11 @@ use crate::{Msg, Result, Value, text};
 
 /// CONVERT's style bit that keeps white space between tags.
 const STYLE_PRESERVE: i32 = 1;
-/// The one that allows a document type definition.
+/// CONVERT's style bit that allows a document type definition.
 const STYLE_DTD: i32 = 2;
 
 impl Context<'_> {
-    /// Converts to `xml`.
+    /// Converts a string or binary to `xml`.
     pub(super) fn to_xml(self, value: &Value) -> Result<Value> {
         if self.style & STYLE_DTD != 0 {
             return Err(Msg::NotSupported("CONVERT to xml with a style that allows a DTD").into());
@@ -29,7 +29,7 @@ impl Context<'_> {
         Ok(Value::NVarChar(text::to_utf16(&out)))
     }
 
-    /// Reads bytes of a code page; a declaration may say that they are UTF-8.
+    /// Decodes bytes of a code page, or of UTF-8 if the XML declaration says so.
     fn narrow_text(&self, bytes: &[u8], value: &Value) -> String {
         let declared = bytes.starts_with(b"<?xml")
             && bytes.split(|b| *b == b'>').next().is_some_and(|head| {
@@ -43,7 +43,7 @@ impl Context<'_> {
     }
 }
 
-/// Reads bytes: UTF-16 behind its byte order mark, else UTF-8.
+/// Decodes binary: UTF-16 if it starts with a byte order mark, else UTF-8.
 fn binary_text(bytes: &[u8]) -> (String, Encoding) {
     match bytes {
         [0xff, 0xfe, rest @ ..] => (text::from_utf16(rest), Encoding::Wide),

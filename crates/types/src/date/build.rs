@@ -1,11 +1,12 @@
-//! Constructors: DATEFROMPARTS and its kin, EOMONTH, SWITCHOFFSET, TODATETIMEOFFSET.
+//! Builds date and time values: DATEFROMPARTS and its relatives, EOMONTH, SWITCHOFFSET,
+//! TODATETIMEOFFSET.
 
 use super::civil::{Civil, civil_of, days_in_month, days_of};
 use super::part::add_months;
 use super::{Moment, TICKS_PER_DAY, TICKS_PER_MINUTE, TICKS_PER_SECOND, scale_unit};
 use crate::{DataType, Msg, Result, Value};
 
-/// The largest offset from UTC, in minutes.
+/// The largest offset from UTC, in minutes (14 hours).
 const OFFSET_MAX: i16 = 14 * 60;
 
 /// Makes a `date`.
@@ -27,7 +28,7 @@ fn ticks_of([hour, minute, second, fraction]: [i32; 4], scale: u8) -> Option<i64
         && (0..60).contains(&minute)
         && (0..60).contains(&second)
         && (0..TICKS_PER_SECOND / unit).contains(&fraction);
-    // Not before the parts are known to be within their ranges: others would overflow.
+    // Computed only after the check of the parts: others would overflow.
     valid.then(|| {
         let seconds = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
         seconds * TICKS_PER_SECOND + fraction * unit
@@ -44,11 +45,11 @@ pub fn from_time_parts(time: [i32; 4], scale: u8) -> Result<Value> {
         .ok_or_else(|| Msg::CannotConstruct(DataType::Time(scale).name()).into())
 }
 
-/// Makes a value of `data_type` from year, month, day; hour, minute, second, fraction; and an offset in
-/// minutes. The fraction is in units of 10^-scale s; in milliseconds for `datetime`.
+/// Makes a value of `data_type` from year, month, day; hour, minute, second, fraction; and an
+/// offset in minutes. The fraction is in units of 10^-scale s; in milliseconds for `datetime`.
 ///
 /// # Errors
-/// 289 if there is no such moment, or the type can't hold it.
+/// 289 if there is no such date and time, or the type cannot hold it.
 pub fn from_date_time_parts(
     [year, month, day]: [i32; 3],
     time: [i32; 4],
@@ -68,7 +69,8 @@ pub fn from_date_time_parts(
         .ok_or_else(|| Msg::CannotConstruct(data_type.name()).into())
 }
 
-/// Returns the last day of the month `months` after that of a value, as a `date`; NULL for NULL.
+/// Returns the last day of the month that is `months` after the value's, as a `date`; NULL for
+/// NULL.
 ///
 /// # Errors
 /// 517 past the year 9999.
@@ -81,10 +83,11 @@ pub fn end_of_month(value: &Value, months: i32) -> Result<Value> {
     last.map(Value::Date).ok_or_else(|| Msg::DateAddOverflow("date").into())
 }
 
-/// Shows a `datetimeoffset` with another offset, in minutes; NULL for NULL.
+/// Returns the same point in time as a `datetimeoffset` with another offset, in minutes; NULL for
+/// NULL.
 ///
 /// # Errors
-/// 9812 for an offset beyond 14 hours, 9813 if the local time leaves the calendar.
+/// 9812 for an offset beyond 14 hours, 9813 if the local time leaves the years 1 to 9999.
 pub fn switch_offset(value: &Value, offset: i32) -> Result<Value> {
     let Value::DateTimeOffset { days, ticks, .. } = *value else { return Ok(Value::Null) };
     let offset = checked_offset(offset, "switchoffset")?;
@@ -95,10 +98,10 @@ pub fn switch_offset(value: &Value, offset: i32) -> Result<Value> {
     Ok(Value::DateTimeOffset { days, ticks, offset })
 }
 
-/// Gives a local time an offset, in minutes; NULL for NULL.
+/// Returns a local time with an offset, in minutes, as a `datetimeoffset`; NULL for NULL.
 ///
 /// # Errors
-/// 9812 for an offset beyond 14 hours, 9813 if the UTC time leaves the calendar.
+/// 9812 for an offset beyond 14 hours, 9813 if the UTC time leaves the years 1 to 9999.
 pub fn to_date_time_offset(value: &Value, offset: i32, scale: u8) -> Result<Value> {
     let Some(moment) = Moment::from_value(value) else { return Ok(Value::Null) };
     let offset = checked_offset(offset, "todatetimeoffset")?;

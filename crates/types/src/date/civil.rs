@@ -1,23 +1,23 @@
 //! The proleptic Gregorian calendar: days since 0001-01-01 to year, month and day, and back.
 //!
-//! Howard Hinnant's method: years that begin in March put the leap day last, so that both directions
-//! are a few divisions ("chrono-Compatible Low-Level Date Algorithms").
+//! Howard Hinnant's method: years that begin in March put the leap day last, so that both
+//! directions are a few divisions ("chrono-Compatible Low-Level Date Algorithms").
 
-/// A date of the calendar.
+/// A date of the proleptic Gregorian calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Civil {
-    /// 1 to 9999.
+    /// The year, 1 to 9999.
     pub year: i32,
-    /// 1 to 12.
+    /// The month, 1 to 12.
     pub month: u8,
-    /// 1 to 31.
+    /// The day of the month, 1 to 31.
     pub day: u8,
 }
 
 /// The days from 0000-03-01 to 0001-01-01.
 const SHIFT: i32 = 306;
 
-/// Returns the date of a day.
+/// Returns the date of a day number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "months and days")]
 pub fn civil_of(days: i32) -> Civil {
     let shifted = days + SHIFT;
@@ -33,7 +33,7 @@ pub fn civil_of(days: i32) -> Civil {
     Civil { year, month: month as u8, day: day as u8 }
 }
 
-/// Returns the day of a date; `None` if there is no such date in the years 1 to 9999.
+/// Returns the day number of a date; `None` if there is no such date in the years 1 to 9999.
 pub fn days_of(year: i32, month: i32, day: i32) -> Option<i32> {
     if !(1..=9999).contains(&year) || day < 1 || day > days_in_month(year, month)? {
         return None;

@@ -1,4 +1,4 @@
-//! Dates and times as text, in the styles of CONVERT.
+//! Formats dates and times as text, in the styles of CONVERT.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use super::part::MONTHS;
 use super::{Moment, TICKS_PER_SECOND};
 use crate::{DataType, Msg, Result, Value};
 
-/// A moment taken apart, with what its type shows of it.
+/// A date and time in its parts, and which of them its type shows.
 struct Parts<'a> {
     of: &'a DataType,
     moment: Moment,
@@ -19,14 +19,15 @@ struct Parts<'a> {
     second: i64,
 }
 
-/// The style of `date`, `time`, `datetime2` and `datetimeoffset` where none is given.
+/// The style of `date`, `time`, `datetime2` and `datetimeoffset` if none is given.
 const STYLE_ODBC: i32 = 121;
 
 /// Writes a date or time value of type `of` in a style of CONVERT. Style 0 is the default: that of
-/// `datetime` and `smalldatetime`, and 121 for the other types (whose own style 0 is also called 100).
+/// `datetime` and `smalldatetime`, and 121 for the other types (whose own style 0 is also called
+/// 100).
 ///
 /// # Errors
-/// 281 for a style there is not, 9809 for one that shows nothing of the type.
+/// 281 for an unknown style, 9809 for a style that shows no part of the type.
 pub fn format(value: &Value, of: &DataType, style: i32) -> Result<String> {
     let Some(parts) = Parts::of(value, of) else { return Ok(String::new()) };
     let style = match (style, of) {
@@ -149,7 +150,8 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// Writes the fraction of the second with the type's decimals: `.123`; `datetime` may have a colon.
+    /// Writes the fraction of the second with the type's decimals: `.123`; `datetime` may have a
+    /// colon.
     fn fraction(&self, separator: char) -> String {
         let fraction = self.moment.ticks % TICKS_PER_SECOND;
         match self.of {
@@ -163,7 +165,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// As [`Self::fraction`], but nothing where a `datetime` has none.
+    /// As [`Self::fraction`], but empty for a `datetime` without a fraction.
     fn iso_fraction(&self) -> String {
         let is_old = matches!(self.of, DataType::DateTime | DataType::SmallDateTime);
         let has_none = self.moment.ticks % TICKS_PER_SECOND == 0;
@@ -174,7 +176,7 @@ impl<'a> Parts<'a> {
         let is_offset = matches!(self.of, DataType::DateTimeOffset(_));
         let text = offset_text(i32::from(self.moment.offset));
         let written = match style {
-            // Other types have no zone that could be UTC.
+            // The other types have no time zone that could be UTC.
             127 if is_offset => write!(out, "Z"),
             126 if is_offset => write!(out, "{text}"),
             _ if is_offset => write!(out, " {text}"),
@@ -184,7 +186,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The Hijri calendar of styles 130 and 131, by the Kuwaiti algorithm: 30-year cycles of 10,631 days.
+/// The Hijri calendar of styles 130 and 131, by the Kuwaiti algorithm: 30-year cycles of 10,631
+/// days.
 mod hijri {
     /// The Hijri date 0001-01-01 as days since 0001-01-01 (16 July 622, Julian).
     const EPOCH: i32 = 227_014;
@@ -213,8 +216,8 @@ mod hijri {
         }
     }
 
-    /// Returns year, month and day. Months have 30 and 29 days by turns; leap years, 11 in 30, end
-    /// with a day more.
+    /// Returns year, month and day. Months have 30 and 29 days alternately; leap years, 11 in 30,
+    /// have one day more in the last month.
     pub(super) fn date(days: i32) -> (i32, i32, i32) {
         let since = days - EPOCH;
         let start = |year: i32| (year - 1) * 354 + (3 + 11 * year).div_euclid(30);

@@ -1,8 +1,8 @@
-//! Text to dates and times: all the forms that SQL Server documents, in us_english.
+//! Parses text to dates and times, in all forms that SQL Server documents, with us_english names.
 //!
-//! The text is cut into numbers, words and signs; a number before a colon begins the time, a month's
-//! name decides the date, and otherwise the order of three numbers follows the year's place and
-//! SET DATEFORMAT.
+//! The text is cut into numbers, words and signs. A number before a colon begins the time, a
+//! month's name decides the date, and otherwise the place of the year and SET DATEFORMAT give the
+//! order of the three numbers.
 
 use super::civil::days_of;
 use super::part::MONTHS;
@@ -10,15 +10,17 @@ use super::{DAYS_1900, Moment, TICKS_PER_SECOND};
 use crate::DataType;
 use crate::convert::DateFormat;
 
-/// Two-digit years up to this are of this century, the others of the last (`two digit year cutoff`).
+/// Two-digit years up to this one are in this century, the others in the last (`two digit year
+/// cutoff`).
 const TWO_DIGIT_YEAR_MAX: i32 = 49;
 
-/// Why a text is no date.
+/// Why a text is no date or time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// It has no form of a date: message 241.
+    /// It does not have the form of a date: message 241.
     Syntax,
-    /// It has the form, but there is no such date or time: message 242 for the older types.
+    /// It has the form, but there is no such date or time: message 242 for `datetime` and
+    /// `smalldatetime`.
     Range,
 }
 
@@ -31,21 +33,21 @@ enum Token<'a> {
     Sign(char),
 }
 
-/// What the tokens have said so far.
+/// The parts found in the tokens so far.
 #[derive(Default)]
 struct Found<'a> {
     numbers: Vec<&'a str>,
     month: Option<i32>,
-    /// Where among the numbers the month's name stood.
+    /// How many of the numbers came before the month's name.
     month_at: usize,
     time: Option<i64>,
     offset: Option<i16>,
-    /// Whether `T` joined date and time, which makes the date ISO 8601 whatever DATEFORMAT says.
+    /// Whether `T` joined date and time, which makes the date ISO 8601 regardless of DATEFORMAT.
     iso: bool,
 }
 
-/// Parses a text for a type: `datetime` and `smalldatetime` take fewer decimals and no offset, and heed
-/// `order` even where the year comes first. An empty text is 1900-01-01.
+/// Parses a text for a type: `datetime` and `smalldatetime` accept fewer decimals and no offset,
+/// and follow `order` even if the year comes first. An empty text is 1900-01-01.
 ///
 /// # Errors
 /// [`ParseError`]
@@ -120,7 +122,7 @@ fn is_half(word: &str) -> bool {
 }
 
 impl<'a> Found<'a> {
-    /// Takes one element off the front; returns the rest.
+    /// Takes one element from the front; returns the remaining tokens.
     fn take<'t>(&mut self, tokens: &'t [Token<'a>], is_old: bool) -> Result<&'t [Token<'a>]> {
         match tokens {
             [Token::Number(_), Token::Sign(':'), ..] => self.take_time(tokens, is_old),
@@ -143,7 +145,7 @@ impl<'a> Found<'a> {
                 self.offset = Some(offset);
                 Ok(rest)
             }
-            // A separator stands between two parts of a date.
+            // A separator, between two parts of a date.
             [Token::Sign('-' | '/' | '.'), rest @ ..] => {
                 let before = !self.numbers.is_empty() || self.month.is_some();
                 let after = matches!(rest, [Token::Number(_) | Token::Word(_), ..]);
@@ -175,7 +177,7 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    /// Takes `hh[:mm[:ss[.fraction]]] [AM|PM]`.
+    /// Takes a time: `hh[:mm[:ss[.fraction]]] [AM|PM]`.
     fn take_time<'t>(&mut self, tokens: &'t [Token<'a>], is_old: bool) -> Result<&'t [Token<'a>]> {
         if self.time.is_some() {
             return Err(ParseError::Syntax);
@@ -229,12 +231,12 @@ impl<'a> Found<'a> {
         days_of(year, month, day).ok_or(ParseError::Range)
     }
 
-    /// Returns the order that three numbers are in.
+    /// Returns the order of the three numbers.
     fn order(&self, is_old: bool, order: DateFormat) -> DateFormat {
         let year_first = self.numbers[0].len() == 4;
         match order {
             _ if self.iso => DateFormat::Ymd,
-            // The newer types read a leading year as ISO does; the older ones heed DATEFORMAT.
+            // The newer types read a leading year as ISO does; the older ones follow DATEFORMAT.
             DateFormat::Dmy | DateFormat::Ydm if year_first && is_old => DateFormat::Ydm,
             _ if year_first => DateFormat::Ymd,
             DateFormat::Ymd if self.numbers[2].len() == 4 => DateFormat::Mdy,
@@ -291,8 +293,8 @@ fn hour_of(hour: i32, is_afternoon: bool) -> Result<i32> {
     }
 }
 
-/// Reads a fraction of a second. Behind a colon it counts milliseconds; the older types take no more
-/// than three digits, the newer ones any number: the eighth rounds.
+/// Reads a fraction of a second. After a colon it counts milliseconds. The older types accept at
+/// most three digits, the newer ones any number, of which the eighth rounds.
 fn fraction_ticks(digits: &str, sign: char, is_old: bool) -> Result<i64> {
     let len = digits.len();
     if is_old && len > 3 {
@@ -307,7 +309,7 @@ fn fraction_ticks(digits: &str, sign: char, is_old: bool) -> Result<i64> {
     Ok((len..7).fold(value, |ticks, _| ticks * 10))
 }
 
-/// Reads `+hh:mm` or `-hh:mm` off the front.
+/// Reads `+hh:mm` or `-hh:mm` from the front.
 fn offset<'t, 'a>(tokens: &'t [Token<'a>]) -> Option<(i16, &'t [Token<'a>])> {
     let [
         Token::Sign(sign),

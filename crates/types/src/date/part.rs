@@ -1,4 +1,4 @@
-//! Date parts: DATEADD, DATEDIFF, DATEPART and DATENAME.
+//! Date parts, with DATEADD, DATEDIFF, DATEPART and DATENAME.
 
 use super::civil::{Civil, civil_of, days_in_month, days_of, weekday};
 use super::{DAYS_MAX, Moment, TICKS_PER_DAY, TICKS_PER_MINUTE, TICKS_PER_SECOND};
@@ -7,39 +7,39 @@ use crate::{DataType, Msg, Result, Value};
 /// A date part, as DATEADD, DATEDIFF, DATEPART and DATENAME take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DatePart {
-    /// `year`, `yy`, `yyyy`
+    /// Written `year`, `yy` or `yyyy`.
     Year,
-    /// `quarter`, `qq`, `q`
+    /// Written `quarter`, `qq` or `q`.
     Quarter,
-    /// `month`, `mm`, `m`
+    /// Written `month`, `mm` or `m`.
     Month,
-    /// `dayofyear`, `dy`, `y`
+    /// Written `dayofyear`, `dy` or `y`.
     DayOfYear,
-    /// `day`, `dd`, `d`
+    /// Written `day`, `dd` or `d`.
     Day,
-    /// `week`, `wk`, `ww`
+    /// Written `week`, `wk` or `ww`.
     Week,
-    /// `weekday`, `dw`, `w`
+    /// Written `weekday`, `dw` or `w`.
     Weekday,
-    /// `hour`, `hh`
+    /// Written `hour` or `hh`.
     Hour,
-    /// `minute`, `mi`, `n`
+    /// Written `minute`, `mi` or `n`.
     Minute,
-    /// `second`, `ss`, `s`
+    /// Written `second`, `ss` or `s`.
     Second,
-    /// `millisecond`, `ms`
+    /// Written `millisecond` or `ms`.
     Millisecond,
-    /// `microsecond`, `mcs`
+    /// Written `microsecond` or `mcs`.
     Microsecond,
-    /// `nanosecond`, `ns`
+    /// Written `nanosecond` or `ns`.
     Nanosecond,
-    /// `tzoffset`, `tz`
+    /// Written `tzoffset` or `tz`.
     TzOffset,
-    /// `iso_week`, `isowk`, `isoww`
+    /// Written `iso_week`, `isowk` or `isoww`.
     IsoWeek,
 }
 
-/// Names and abbreviations, the full name first.
+/// Names and abbreviations of each part, the full name first.
 const NAMES: &[(DatePart, &[&str])] = &[
     (DatePart::Year, &["year", "yy", "yyyy"]),
     (DatePart::Quarter, &["quarter", "qq", "q"]),
@@ -58,7 +58,7 @@ const NAMES: &[(DatePart, &[&str])] = &[
     (DatePart::IsoWeek, &["iso_week", "isowk", "isoww"]),
 ];
 
-/// English month names.
+/// English month names, January first.
 pub(super) const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -104,7 +104,7 @@ impl DatePart {
         )
     }
 
-    /// Returns the length of a part of the time of day, in ticks; 0 for other parts.
+    /// Returns the length of a part of the time of day, in 100 ns ticks; 0 for other parts.
     const fn ticks(self) -> i64 {
         match self {
             Self::Hour => 60 * TICKS_PER_MINUTE,
@@ -116,7 +116,7 @@ impl DatePart {
         }
     }
 
-    /// Tells whether values of a type have this part.
+    /// Returns whether values of a type have this part.
     const fn is_part_of(self, data_type: &DataType) -> bool {
         match (self, data_type) {
             (Self::TzOffset, DataType::DateTime2(_) | DataType::DateTimeOffset(_)) => true,
@@ -171,7 +171,7 @@ fn add(part: DatePart, number: i64, moment: Moment) -> Option<Moment> {
 
 fn add_ticks(part: DatePart, number: i64) -> Option<i64> {
     match part {
-        // To the nearest 100 ns.
+        // Rounded to the nearest 100 ns.
         DatePart::Nanosecond => Some(number.saturating_add(50 * number.signum()) / 100),
         _ => number.checked_mul(part.ticks()),
     }
@@ -182,7 +182,7 @@ fn add_days(moment: Moment, number: i64) -> Option<Moment> {
     (0..=DAYS_MAX).contains(&days).then_some(Moment { days, ..moment })
 }
 
-/// Adds months; a day that the month lacks becomes its last.
+/// Adds months; a day past the end of the new month becomes its last.
 pub(super) fn add_months(moment: Moment, number: i64) -> Option<Moment> {
     let Civil { year, month, day } = civil_of(moment.days);
     let months = (i64::from(year) * 12 + i64::from(month) - 1).checked_add(number)?;
@@ -192,8 +192,8 @@ pub(super) fn add_months(moment: Moment, number: i64) -> Option<Moment> {
     Some(Moment { days: days_of(year, month, day)?, ..moment })
 }
 
-/// Counts the boundaries of `part` crossed from `start` to `end`, in UTC where they have offsets.
-/// NULL is not for here: both must be dates or times.
+/// Counts the boundaries of `part` crossed from `start` to `end`, in UTC if they have offsets. Both
+/// must be dates or times, not NULL.
 ///
 /// # Errors
 /// 535 on overflow of `bigint` (the caller checks `int` for DATEDIFF), 9806 for a part that has no
@@ -211,7 +211,7 @@ pub fn date_diff(part: DatePart, start: &Value, end: &Value) -> Result<i64> {
         DatePart::Quarter => months(d2).div_euclid(3) - months(d1).div_euclid(3),
         DatePart::Month => months(d2) - months(d1),
         DatePart::Day | DatePart::DayOfYear | DatePart::Weekday => days,
-        // Weeks begin on Sunday, whatever SET DATEFIRST says.
+        // Weeks begin on Sunday, regardless of SET DATEFIRST.
         DatePart::Week => {
             let week = |days: i32| i64::from(days + 1).div_euclid(7);
             week(d2) - week(d1)
@@ -232,7 +232,7 @@ pub fn date_diff(part: DatePart, start: &Value, end: &Value) -> Result<i64> {
 }
 
 /// Returns the number of `part` in a value of type `data_type`; `first_day` is @@DATEFIRST (1 is
-/// Monday; 7, Sunday, in us_english). `None` for what is no date or time.
+/// Monday; 7, Sunday, in us_english). `None` if the value is no date or time.
 ///
 /// # Errors
 /// 9810 for a part that the type lacks.
@@ -263,7 +263,7 @@ pub fn date_part(
         DatePart::Hour => small(moment.ticks / DatePart::Hour.ticks()),
         DatePart::Minute => small(moment.ticks / TICKS_PER_MINUTE % 60),
         DatePart::Second => small(moment.ticks / TICKS_PER_SECOND % 60),
-        // The thirds of `datetime` show as 3 and 7.
+        // Multiples of 1/300 s are shown rounded to 0, 3 or 7 ms.
         DatePart::Millisecond if *data_type == DataType::DateTime => {
             small((fraction + 5_000) / 10_000)
         }
@@ -275,8 +275,8 @@ pub fn date_part(
     }))
 }
 
-/// Returns the name of `part` in a value: month and weekday in words, the rest in digits. `None` for
-/// what is no date or time.
+/// Returns the name of `part` in a value: month and weekday in words, the rest in digits. `None` if
+/// the value is no date or time.
 ///
 /// # Errors
 /// 9810 for a part that the type lacks.
@@ -307,12 +307,12 @@ fn day_of_year(days: i32) -> i32 {
     days - first + 1
 }
 
-/// Returns the day of the week, 1 to 7, where `first_day` (1 is Monday) is 1.
+/// Returns the day of the week, 1 to 7, counted from `first_day` (1 is Monday).
 fn weekday_number(days: i32, first_day: u8) -> i32 {
     (weekday(days) + 1 - i32::from(first_day)).rem_euclid(7) + 1
 }
 
-/// Returns the week of ISO 8601: the one with the year's first Thursday is 1.
+/// Returns the ISO 8601 week: week 1 has the year's first Thursday.
 fn iso_week(days: i32) -> i32 {
     let thursday = days - weekday(days) + 3;
     (day_of_year(thursday) - 1) / 7 + 1

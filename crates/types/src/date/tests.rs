@@ -1,4 +1,4 @@
-//! Dates and times: documented answers, and laws over the whole calendar.
+//! Tests dates and times: documented answers, and laws over the whole calendar.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::convert::DateFormat;
 
 const DATETIME2: DataType = DataType::DateTime2(7);
 
-/// Reads a `datetime2(7)`.
+/// Converts a text to `datetime2(7)`.
 fn at(text: &str) -> Value {
     parse(text, &DATETIME2, DateFormat::Mdy).unwrap().try_to_value(&DATETIME2).unwrap()
 }
@@ -75,7 +75,7 @@ fn date_format_orders_ambiguous_dates() {
     assert_eq!(day("02/03/2020", DATETIME2, DateFormat::Mdy), ok("2020-02-03"));
     assert_eq!(day("02/03/2020", DATETIME2, DateFormat::Dmy), ok("2020-03-02"));
     assert_eq!(day("20/02/03", DATETIME2, DateFormat::Ymd), ok("2020-02-03"));
-    // The older type heeds DATEFORMAT where the year comes first, the newer one does not.
+    // `datetime` follows DATEFORMAT if the year comes first, `datetime2` does not.
     assert_eq!(day("2020-02-03", DataType::DateTime, DateFormat::Dmy), ok("2020-03-02"));
     assert_eq!(day("2020-02-03", DATETIME2, DateFormat::Dmy), ok("2020-02-03"));
     assert_eq!(day("2020-02-03T00:00:00", DataType::DateTime, DateFormat::Dmy), ok("2020-02-03"));
@@ -108,7 +108,7 @@ fn what_is_no_date_is_refused() {
 
 #[test]
 fn datetime_rounds_to_three_hundredths_of_a_second() {
-    // The documentation's table.
+    // Cases of the documentation's table.
     for (text, expected) in [
         ("1998-01-01 23:59:59.999", "1998-01-02 00:00:00.000"),
         ("1998-01-01 23:59:59.995", "1998-01-01 23:59:59.997"),
@@ -221,7 +221,7 @@ fn date_add_keeps_to_the_month_and_the_range() {
 
 #[test]
 fn date_diff_counts_boundaries() {
-    // The documentation's example: one boundary of each part lies between these two.
+    // The documentation's example: these two are one boundary of every part apart.
     let (start, end) = (at("2005-12-31 23:59:59.9999999"), at("2006-01-01 00:00:00.0000000"));
     for part in [
         DatePart::Year,
@@ -270,7 +270,7 @@ fn date_part_follows_the_documentation() {
     let name = |part, text| date_name(part, &at(text), &DATETIME2, 7).unwrap().unwrap();
     assert_eq!(name(DatePart::Month, "2007-10-30"), "October");
     assert_eq!(name(DatePart::Weekday, "2007-10-30"), "Tuesday");
-    // Week 1 of 2008-12-31 by ISO, 53 by us_english.
+    // 2008-12-31 is in week 1 by ISO, in week 53 in us_english.
     assert_eq!(date_part(DatePart::IsoWeek, &at("2008-12-31"), &DATETIME2, 7), Ok(Some(1)));
     assert_eq!(date_part(DatePart::Week, &at("2008-12-31"), &DATETIME2, 7), Ok(Some(53)));
     for (first_day, expected) in [(1, 1), (7, 2), (3, 6)] {

@@ -1,4 +1,4 @@
-//! Decimals against arithmetic on digit strings of any length.
+//! Tests decimals against arithmetic on digit strings of any length.
 
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
-//! The messages numbered 8000 and above, which join the registry of `messages.rs`.
+//! The messages numbered 8000 and above, part of the registry of `messages/mod.rs`.
 
-/// Puts the messages from 8000 on in front of those that follow, and declares them all.
+/// Passes the messages from 8000 on to the next macro, in front of the messages it was given.
 macro_rules! with_messages_from_8000 {
     ($($others:tt)*) => {
         with_temporal_messages! {

@@ -1,12 +1,15 @@
-//! What the registry of messages becomes: an enum whose variants know their number, severity and text.
+//! The macro that declares the registry of messages: an enum whose variants have a number, a
+//! severity and a text.
 
-/// A message of the registry: its number, severity and text, and the names and types of the places in it.
+/// A message of the registry: its number, severity and text, and the names and types of its
+/// arguments.
 pub type MessageText = (i32, u8, &'static str, &'static [(&'static str, &'static str)]);
 
-/// Declares [`Msg`]: per message a variant with its arguments, number, severity and text.
+/// Declares `Msg`: per message a variant with its arguments, number, severity and text.
 macro_rules! messages {
     ($($name:ident $(($($arg:ident: $type:ty),+))? = $number:literal, $severity:literal, $text:literal;)+) => {
-        /// A message of the registry with its arguments; turn it into an [`crate::Error`] with `.into()`.
+        /// A message of the registry with its arguments; turn it into an [`crate::Error`] with
+        /// `.into()`.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Msg<'a> {
             $(
@@ -29,7 +32,8 @@ macro_rules! messages {
             /// The number and severity of every message, in the order of the registry.
             pub const ALL: &'static [(i32, u8)] = &[$(($number, $severity)),+];
 
-            /// Number, severity and text of every message, and the names and types of the places in it.
+            /// Number, severity and text of every message, and the names and types of its
+            /// arguments.
             pub const TEXTS: &'static [MessageText] = &[
                 $(($number, $severity, $text, &[$($((stringify!($arg), stringify!($type))),+)?])),+
             ];

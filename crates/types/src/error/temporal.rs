@@ -1,6 +1,6 @@
-//! The messages of system-versioned temporal tables, which join the registry of `messages.rs`.
+//! The messages of system-versioned temporal tables, part of the registry of `messages/mod.rs`.
 
-/// Puts the messages of temporal tables in front of those that follow, and declares them all.
+/// Passes the messages of temporal tables to the next macro, in front of the messages it was given.
 macro_rules! with_temporal_messages {
     ($($others:tt)*) => {
         messages! {

@@ -1,11 +1,11 @@
-//! Keys order as values do, and as SQL Server says they do.
+//! Tests that keys order as values do, and as SQL Server's documentation says.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::{Bytes, DataType};
 
-/// Strings, as a pattern.
+/// Strings of text columns, as a regular expression.
 const TEXT: &str = "[ aAbBé_0\u{1}]{0,4}";
 
 /// Two values of one type.
@@ -83,7 +83,8 @@ proptest! {
         prop_assert_eq!(a.cmp(&b), compare_keys(&left, &right, &parts));
         prop_assert!(a == b || !a.starts_with(&b) && !b.starts_with(&a));
 
-        // A key of fewer columns starts the key of more, and its end lies behind.
+        // A key of fewer columns is a prefix of the key of more, and its prefix end sorts behind
+        // that.
         let mut prefix = Vec::new();
         encode_key(&left[..1], &parts, &mut prefix);
         prop_assert!(a.starts_with(&prefix));
@@ -105,13 +106,13 @@ proptest! {
 
 #[test]
 fn guids_order_by_their_last_group_first() {
-    // From the documentation of System.Data.SqlTypes.SqlGuid: sorted ascending.
+    // Ascending order, from the documentation of System.Data.SqlTypes.SqlGuid.
     let guid = |byte: usize| {
         let mut bytes = [0; 16];
         bytes[byte] = 1;
         Value::UniqueIdentifier(bytes)
     };
-    // From the least to the most significant byte of the wire form.
+    // Bytes of the wire form, from least to most significant.
     let ascending = [3, 2, 1, 0, 5, 4, 7, 6, 9, 8, 15, 14, 13, 12, 11, 10];
     for bytes in ascending.windows(2) {
         let order = compare::order(&guid(bytes[0]), &guid(bytes[1]), Collation::default());

@@ -1,13 +1,13 @@
-//! Rows to columns: one column of many encoded rows straight into a vector, with no [`Value`] between.
+//! Decodes one column of many encoded rows into a vector, without making [`Value`]s.
 
 use super::fixed::take;
 use super::{Column, FixedKind, RowLayout, VariableKind};
 use crate::batch::{ByteKind, Data, Nulls, Selection, Vector};
 use crate::{Bytes, Value};
 
-/// Many encoded rows: the bytes and the blobs of each, by number.
+/// Many encoded rows, by number: the bytes and the blobs of each.
 pub trait Images {
-    /// Returns how many they are.
+    /// Returns the number of rows.
     fn count(&self) -> usize;
     /// Returns the bytes of a row.
     fn bytes(&self, row: usize) -> &[u8];
@@ -16,8 +16,8 @@ pub trait Images {
 }
 
 impl RowLayout {
-    /// Reads a column of the selected rows over `vector`, which then has a row for each image: those
-    /// that are not selected are holes.
+    /// Reads a column of the selected rows over `vector`, which then has a row for each image: a
+    /// row that is not selected has an arbitrary value.
     ///
     /// # Panics
     /// If the rows were not encoded with this layout.
@@ -47,7 +47,8 @@ impl RowLayout {
         }
     }
 
-    /// Reads a string or binary column; `false` if it is none, or the vector has another form.
+    /// Reads a string or binary column. Returns `false` if the column is another type, or the
+    /// vector has another form.
     fn decode_bytes<I: Images>(
         &self,
         (ordinal, kind, index): (usize, VariableKind, usize),
@@ -72,7 +73,7 @@ impl RowLayout {
                 rows.push_empty(row - rows.len());
             }
             let bytes = images.bytes(row);
-            // A NULL has no bytes.
+            // A NULL takes no bytes.
             match self.inline_range(bytes, index) {
                 Some((start, end)) => rows.push_part(bytes, start, end),
                 None => rows.push(self.view(bytes, images.blobs(row)).slot(index).as_slice()),
@@ -85,8 +86,8 @@ impl RowLayout {
         true
     }
 
-    /// Returns where a variable value lies in a row's bytes; `None` if it is out of line, or the ends are
-    /// wide.
+    /// Returns the range of a variable value in a row's bytes; `None` if it is out of line, or the
+    /// row has 32-bit ends.
     #[inline]
     fn inline_range(&self, bytes: &[u8], index: usize) -> Option<(usize, usize)> {
         if self.wide_ends {
@@ -131,7 +132,7 @@ fn note_nulls<I: Images>(ordinal: usize, images: &I, selection: &Selection, null
     });
 }
 
-/// Reads a column of fixed size, zero where it is NULL; `false` if the vector has another form.
+/// Reads a column of fixed size, zero for NULL. Returns `false` if the vector has another form.
 fn decode_fixed<I: Images>(
     kind: FixedKind,
     at: usize,

@@ -1,9 +1,9 @@
-//! The columns of fixed size: how a value lies in its bytes, little-endian.
+//! Columns of fixed size: the little-endian bytes of a value.
 
 use super::mismatch;
 use crate::{Bytes, DataType, Decimal, Value};
 
-/// The representation of a fixed column.
+/// The representation of a fixed-size column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FixedKind {
     Bit,
@@ -11,9 +11,9 @@ pub(super) enum FixedKind {
     SmallInt,
     Int,
     BigInt,
-    /// Up to 18 digits, which fit 64 bits: precision and scale.
+    /// `decimal` of up to 18 digits, which fit 64 bits: precision and scale.
     ShortDecimal(u8, u8),
-    /// Precision and scale.
+    /// `decimal` of more digits: precision and scale.
     Decimal(u8, u8),
     Money,
     Real,
@@ -84,7 +84,7 @@ impl FixedKind {
         }
     }
 
-    /// Tells whether two values with other bytes are never equal.
+    /// Returns whether values with different bytes are always unequal.
     pub(super) const fn is_exact(self) -> bool {
         !matches!(self, Self::Real | Self::Float | Self::DateTimeOffset)
     }
@@ -178,7 +178,7 @@ impl FixedKind {
     }
 }
 
-/// Copies `N` bytes from `at` on.
+/// Copies `N` bytes, starting at `at`.
 #[inline]
 pub(super) fn take<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut taken = [0; N];

@@ -1,4 +1,4 @@
-//! Rows come back as they went in.
+//! Tests that rows decode to the values that were encoded.
 
 use proptest::prelude::*;
 
@@ -87,7 +87,7 @@ proptest! {
     }
 }
 
-/// The keys of a column of two rows, made from where they lie.
+/// Encodes the keys of a column of two rows, directly from the rows.
 fn keys(layout: &RowLayout, rows: [&RowBuffer; 2], ordinal: usize, part: KeyPart) -> [Vec<u8>; 2] {
     rows.map(|row| {
         let view = layout.view(&row.bytes, &row.blobs);
@@ -123,7 +123,7 @@ proptest! {
     ) {
         check_keys(&columns(), &one, &other);
         check_keys(&more_columns(), &third, &fourth);
-        // Some columns alike.
+        // Takes some columns of either row.
         let mix = |a: &[Value], b: &[Value]| -> Vec<Value> {
             let pick = |i: usize| if which >> i & 1 != 0 { &a[i] } else { &b[i] };
             (0..a.len()).map(|i| pick(i).clone()).collect()
@@ -253,7 +253,7 @@ fn check_columns(columns: &[ColumnType], rows: &[Vec<Value>], selected: Option<u
     }
     for (ordinal, column) in columns.iter().enumerate() {
         let mut vector = Vector::with_capacity_for(column);
-        // Twice: what was there before does not matter.
+        // Twice: what the vector held before must not matter.
         layout.decode_column(ordinal, &images, &Selection::all(rows.len()), &mut vector);
         layout.decode_column(ordinal, &images, &selection, &mut vector);
         assert_eq!(vector.len(), rows.len());

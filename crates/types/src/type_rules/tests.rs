@@ -1,4 +1,4 @@
-//! Result types, from the documentation's tables and examples.
+//! Tests result types against the documentation's tables and examples.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Builds a document from its start to its end.
+//! Builds an XML document, node by node in document order.
 
 use super::{Document, Names, Node, NodeId, NodeKind, QName, ROOT, id};
 
@@ -16,7 +16,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Starts with an empty root.
+    /// Starts a document with an empty root.
     pub fn new() -> Self {
         let mut builder =
             Self { document: Document::default(), names: Names::default(), open: Vec::new() };
@@ -46,7 +46,7 @@ impl Builder {
         self.open.len() - 1
     }
 
-    /// Begins an element.
+    /// Begins an element inside the innermost open one.
     pub fn start_element(&mut self, name: QName) {
         let node = self.push(NodeKind::Element, name, "");
         self.open.push(node);
@@ -60,18 +60,18 @@ impl Builder {
         }
     }
 
-    /// Declares a prefix of the element that was begun last; an empty one is the default.
+    /// Declares a prefix on the element begun last; the empty prefix is the default name space.
     pub fn namespace(&mut self, prefix: &str, uri: &str) {
         let name = QName { local: prefix.to_owned(), ..QName::default() };
         self.push(NodeKind::Namespace, name, uri);
     }
 
-    /// Adds an attribute to the element that was begun last.
+    /// Adds an attribute to the element begun last.
     pub fn attribute(&mut self, name: QName, value: &str) {
         self.push(NodeKind::Attribute, name, value);
     }
 
-    /// Adds text; text behind text is one node.
+    /// Adds text; consecutive texts become one node.
     pub fn text(&mut self, value: &str) {
         if value.is_empty() {
             return;
@@ -90,7 +90,7 @@ impl Builder {
         self.push(NodeKind::Text, QName::default(), value);
     }
 
-    /// Adds a comment.
+    /// Adds a comment node.
     pub fn comment(&mut self, value: &str) {
         self.push(NodeKind::Comment, QName::default(), value);
     }
@@ -101,7 +101,7 @@ impl Builder {
         self.push(NodeKind::Instruction, name, value);
     }
 
-    /// Adds a copy of a node with all below it; of a root, what is below it.
+    /// Adds a copy of a node and its subtree; of a root, only the subtree.
     pub fn copy(&mut self, from: &Document, node: NodeId) {
         match from.kind(node) {
             NodeKind::Root => {
@@ -127,7 +127,7 @@ impl Builder {
         }
     }
 
-    /// Returns the document.
+    /// Returns the finished document.
     pub fn finish(mut self) -> Document {
         while !self.open.is_empty() {
             self.end_element();

@@ -1,26 +1,27 @@
-//! Reads XML text: a document or a fragment of several elements and texts, with name spaces.
+//! Reads XML text: a document, or a fragment of several elements and texts, with name spaces.
 //!
-//! What is not well formed is an error of the 9400 family with line and character. Documents with a
-//! DOCTYPE are refused, as CONVERT does without a style that allows them.
+//! Text that is not well formed is an error of the 9400 family with line and character. A DOCTYPE
+//! is refused, as CONVERT refuses it without the style that allows one.
 
 use super::{Builder, DEPTH_MAX, Document, QName, XML_URI};
 use crate::{Error, Msg, Result};
 
-/// What the text was made of, which an encoding in its declaration must agree with.
+/// The kind of string that the text came from; the encoding in its XML declaration must agree with
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-16: `nvarchar`.
+    /// UTF-16, from `nchar` or `nvarchar`.
     Wide,
     /// Bytes of a code page or UTF-8.
     Narrow,
 }
 
-/// What is done with text of nothing but white space between tags.
+/// What becomes of white space between tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whitespace {
-    /// It is left out, where `xml:space="preserve"` does not say otherwise.
+    /// It is removed, unless `xml:space="preserve"` keeps it.
     Strip,
-    /// It stays: style 1 of CONVERT.
+    /// It is kept: style 1 of CONVERT.
     Preserve,
 }
 
@@ -51,10 +52,10 @@ pub fn parse(text: &str, encoding: Encoding, whitespace: Whitespace) -> Result<D
     Ok(parser.builder.finish())
 }
 
-/// An element whose end is still to come.
+/// An element whose end tag has not been read.
 struct Open<'t> {
     name: &'t str,
-    /// Declarations in scope before it.
+    /// Number of declarations in scope before it.
     scope: usize,
     /// Whether `xml:space` says to keep white space.
     preserve: bool,
@@ -68,13 +69,13 @@ struct Parser<'t> {
     /// Prefix and URI, innermost last.
     scope: Vec<(&'t str, String)>,
     whitespace: Whitespace,
-    /// Text read but not yet added.
+    /// Text that was read but not yet added.
     pending: String,
     /// Whether the pending text holds more than white space as written: a reference or CDATA.
     keep: bool,
 }
 
-/// Where a fault is, and which.
+/// A fault: makes its message from line and character.
 type Fault = fn(i64, i64) -> Msg<'static>;
 
 impl<'t> Parser<'t> {

@@ -1,4 +1,4 @@
-//! XML read and written back, and what is not well formed.
+//! Tests reading and writing XML, and errors for text that is not well formed.
 
 use super::*;
 

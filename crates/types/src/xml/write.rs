@@ -1,10 +1,10 @@
-//! Writes nodes as text: elements without content as `<a/>`, attributes in double quotes.
+//! Writes XML nodes as text: elements without content as `<a/>`, attributes in double quotes.
 
 use super::{Document, NodeId, NodeKind, QName, XML_URI};
 
 impl Document {
-    /// Writes a node and all below it. Name spaces that its names need are declared where they are first
-    /// used and not declared yet, so that a part of a document stands for itself.
+    /// Writes a node and its subtree. A name space that a name needs is declared where it is first
+    /// used, so that a part of a document is well formed without the rest.
     pub fn write(&self, node: NodeId, out: &mut String) {
         Writer { document: self, scope: Vec::new(), out }.node(node);
     }

@@ -190,21 +190,21 @@ const HEADINGS: [(Kind, &str); 5] = [
     (Kind::View, "Views"),
 ];
 
-const INTRODUCTION: &str = "# What everything asks for
+const INTRODUCTION: &str = "# Permissions that statements, views and procedures need
 
 Made by `make permissions` from the engine's registry (crates/engine/src/permissions.rs) and the cases of its test
-(crates/engine/tests/it/permissions), which runs each text as a user without rights and then after each GRANT. *Refused
-with* has the error without rights; *runs with* has the grants of the test.
+(crates/engine/tests/it/permissions), which runs each text as a user without permissions and then after each GRANT. *Refused
+with* has the error without the permission; *runs with* has the grants of the test.
 
-- A sysadmin, and who has CONTROL SERVER, is asked nothing. Members of db_owner are asked nothing in their database.
-- An object belongs to its schema's owner, unless ALTER AUTHORIZATION has given it an owner of its own. Owners of the
-  object and of its schema may do everything with it; CONTROL is as much by GRANT.
-- A module asks nothing about data of its own owner: a caller that may execute it may do what it does. An object of another
-  owner breaks this chain, and so does one of another database, unless DB_CHAINING is on in both and one login owns both
-  objects. Definitions, dynamic SQL, DBCC and the state of the server are asked of the caller always.
-- System views and metadata functions show what one owns or has some permission on, and the texts of modules with ALTER,
-  CONTROL, TAKE OWNERSHIP or VIEW DEFINITION; of users, roles and logins one's own, those of the system, and those that one may
-  manage. DENY VIEW DEFINITION hides. With VIEW DEFINITION in the database, or VIEW ANY DEFINITION, all is shown.
+- A member of sysadmin, and a login with CONTROL SERVER, needs no permission. Members of db_owner need none in their database.
+- An object belongs to its schema's owner, unless ALTER AUTHORIZATION has given it another. Owners of the
+  object and of its schema may do everything with it; GRANT CONTROL gives the same.
+- A module needs no permission on data of the module's owner: a caller that may execute it may do what it does. An object of another
+  owner breaks this ownership chain, and so does one of another database, unless DB_CHAINING is on in both and one login owns both
+  objects. For definitions, dynamic SQL, DBCC and the server's state the caller always needs the permission.
+- System views and metadata functions show the objects that the caller owns or has any permission on, and the text of modules with ALTER,
+  CONTROL, TAKE OWNERSHIP or VIEW DEFINITION; of users, roles and logins, the caller's, those of the system, and those that the caller may
+  manage. DENY VIEW DEFINITION hides. With VIEW DEFINITION in the database, or VIEW ANY DEFINITION, everything is shown.
 ";
 
 fn page() -> String {

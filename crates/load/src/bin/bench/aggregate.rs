@@ -1,9 +1,10 @@
-//! `bench aggregate`: the control experiment `row-mode-aggregate`. A hash table of many groups is built in
-//! each session; with two sessions at once each must cost what it costs alone, because the memory that a
-//! table frees stays with the engine.
+//! `bench aggregate`: the control experiment `row-mode-aggregate`. Each session builds a hash table
+//! of many groups; two concurrent sessions must each cost what one costs alone, because the engine
+//! reuses the memory of freed tables.
 //!
-//! The factor that counts is CPU per query, which other work on the machine moves little; the factor of time
-//! is shown beside it. The two numbers of sessions take turns, so that whatever else goes on falls on both.
+//! The factor that counts is CPU per query, which other work on the machine influences little; the
+//! factor of elapsed time is shown beside it. One and two sessions take turns, so that other work
+//! on the machine affects both.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,9 +21,9 @@ use crate::setup::{Schedulers, connect, login, run_batches, start_clearway};
 use crate::{Plan, machine, page, say, write};
 
 const DATABASE: &str = "Aggregate";
-/// Rows of a group.
+/// Rows in each group.
 const ROWS_PER_GROUP: u32 = 10;
-/// The most that two sessions may cost each, as a multiple of one alone.
+/// The most that each of two sessions may cost, as a multiple of one alone.
 const FACTOR_MAX: f64 = 1.05;
 const HEADING: &str = "## Aggregates side by side";
 
@@ -31,33 +32,34 @@ pub(crate) struct AggregateArguments {
     /// The server's binary; default the one beside this
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
-    /// Rows of the table; a tenth of them are groups
+    /// Rows of the table; a tenth as many groups
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     rows: u32,
-    /// Times that one session and two take their turn
+    /// Rounds, each with one session and with two
     #[arg(long, value_name = "N", default_value_t = 7)]
     rounds: usize,
     /// Where to write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// A page whose section on this is replaced by this run's
+    /// A page in which the section on this experiment is replaced
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 }
 
-/// What a turn cost, each in milliseconds.
+/// The cost of a round, in milliseconds.
 struct Turn {
     cpu_each: f64,
     wall: f64,
 }
 
-/// Medians over the turns.
+/// Medians over the rounds.
 struct Found {
     alone: Turn,
     together: Turn,
 }
 
-/// Measures. Exit code 1 if an answer is wrong; a factor past the goal is said and is no failure.
+/// Runs the experiment. Exit code 1 if an answer is wrong; a factor above the goal is printed but
+/// is no failure.
 pub(crate) fn run(arguments: &AggregateArguments) -> Result<ExitCode> {
     let plan = Plan::of_server(arguments.server.as_ref(), Path::new("."))?;
     let server = start_clearway(&plan, Schedulers::PerCpu, Place::Anywhere)?;
@@ -65,7 +67,7 @@ pub(crate) fn run(arguments: &AggregateArguments) -> Result<ExitCode> {
     let mut sessions =
         [1, 2].map(|count| Generator::log_in(server.address(), count, &login(DATABASE)));
     let mut turns: [Vec<Turn>; 2] = Default::default();
-    // The first round fills memory and caches, and does not count.
+    // The first round fills memory and caches, and is not counted.
     for round in 0..=arguments.rounds.max(1) {
         for (place, generator) in sessions.iter_mut().enumerate() {
             let generator = generator.as_mut().map_err(|error| error.clone())?;
@@ -171,7 +173,7 @@ impl Found {
         let mut page = format!(
             "
 Written by `make bench-aggregate`, the control experiment `row-mode-aggregate`: a GROUP BY in one session and in
-two at once, in turns; medians of {} rounds. Each builds a hash table of its own.
+two at once, in turns; medians of {} rounds. Each session builds its hash table.
 
 {}.
 

@@ -1,4 +1,5 @@
-//! The distributed cache: its GET, one batch of an UPDATE and a SELECT sent through sp_executesql.
+//! The distributed cache benchmark: its GET is one batch of an UPDATE and a SELECT, sent through
+//! sp_executesql.
 
 use load::{Answer, Result, ServerProcess};
 use tds::ProcedureId;
@@ -11,19 +12,19 @@ use crate::work::{Asked, ROWS, Work, expect, item};
 
 const DATABASE: &str = "BenchCache";
 const SEED: u8 = 7;
-/// How long after each GET an entry lives.
+/// How long an entry lives after each GET, in seconds.
 const SLIDE_SECONDS: i64 = 1_200;
 
-/// Whether a GET moves the time of expiry.
+/// Whether a GET extends an entry's expiration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expiry {
-    /// It does: the UPDATE writes a row.
+    /// Sliding expiration: the UPDATE writes a row.
     Sliding,
-    /// It does not: the UPDATE finds no row to write.
+    /// Absolute expiration: the UPDATE finds no row to write.
     Absolute,
 }
 
-/// Makes the table and its entries, and returns the two kinds of GET.
+/// Creates the table and its entries, and returns the two kinds of GET.
 pub(crate) fn prepare(plan: &Plan, server: &ServerProcess) -> Result<Vec<Work>> {
     let script = read_workload(plan, "cache.sql")?;
     run_batches(&mut connect(server, "")?, ["create database [BenchCache]"])?;
@@ -114,7 +115,7 @@ fn now() -> Value {
     Value::DateTimeOffset { days, ticks, offset: 0 }
 }
 
-/// Takes the statement of this name out of the script.
+/// Returns the statement of this name in the script.
 fn statement(script: &str, name: &str) -> Result<String> {
     let heading = format!("-- name: {name}");
     let lines = script.lines().skip_while(|line| line.trim() != heading).skip(1);

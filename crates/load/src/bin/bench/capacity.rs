@@ -1,5 +1,5 @@
-//! Capacity: how fast a server starts, what it weighs, what a connection weighs, and how many
-//! connections it takes at once.
+//! Capacity: start-up time of a server, its memory, the memory of a connection, and the number of
+//! concurrent connections.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::setup::{self, Schedulers, start_clearway};
 use crate::work::ROWS;
 use crate::{Plan, say, session};
 
-/// How long a server rests before its memory is read.
+/// How long a server is idle before its memory is read.
 const REST: Duration = Duration::from_millis(300);
-/// Requests of each of the connections that are there at once.
+/// Requests on each of the concurrent connections.
 const ROUNDS_AT_ONCE: usize = 5;
 
 type Measure = fn(&Plan) -> Result<Vec<Figure>>;
 
-/// Takes every measure; what fails is reported and the others go on.
+/// Runs every measurement; one that fails is reported and the others go on.
 pub(crate) fn run_all(plan: &Plan, report: &mut Report) {
     let measures: [(&str, Measure); 3] =
         [("start", start), ("idle connection", idle_connection), ("connections at once", at_once)];
@@ -92,7 +92,7 @@ fn at_once(plan: &Plan) -> Result<Vec<Figure>> {
         millis(logged_in_ns - begin_ns) / 1e3,
         millis(end_ns - logged_in_ns) / 1e3,
     );
-    // Every error above would have ended this measure.
+    // Any error above would have ended this measurement.
     Ok(vec![
         Figure::new("errors with all connections at once", 0.0, "errors", &[0.0]).noting(&note),
     ])
@@ -102,7 +102,7 @@ fn check_read(index: usize, packets: &[u8]) -> Result<()> {
     session::check_read(index % ROWS, &Answer::decode(packets)?.check()?)
 }
 
-/// Lets this thread, and the servers that it starts, run on every CPU again.
+/// Allows this thread, and the servers that it starts, on every CPU again.
 fn free_cpus() -> Result<()> {
     sos::sys::pin_to_cpus(&crate::machine::cpus()).map_err(|error| format!("CPUs: {error}"))
 }

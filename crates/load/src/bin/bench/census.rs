@@ -1,21 +1,21 @@
-//! Reading `target/census.json`, as `make census` writes it: an array of workloads, each with the
-//! shared accesses of its requests by owner. Docs: docs/census.md.
+//! Reads `target/census.json`, written by `make census`: an array of workloads, each with the
+//! shared accesses of its requests by owner. See docs/census.md.
 
 use load::Result;
 
-/// The classes of rows that cost a running request something; the others are writes of two fixed
-/// threads to each other, and of background work.
+/// The classes of rows that cost a running request something; the others are writes between two
+/// fixed threads, and of background work.
 const OF_REQUESTS: [&str; 2] = ["shared", "amortised"];
 
-/// A workload's shared writes.
+/// The shared writes of a workload.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Workload {
     pub(crate) name: String,
-    /// Owners, and how often per request a line of theirs must come from another CPU.
+    /// Owners of cache lines, each with the transfers of its lines from another CPU per request.
     pub(crate) owners: Vec<(String, f64)>,
 }
 
-/// Reads all workloads.
+/// Reads all workloads of a census.
 pub(crate) fn parse(text: &str) -> Result<Vec<Workload>> {
     let mut reader = Reader { rest: text };
     let Some(Json::Array(workloads)) = reader.value().filter(|_| reader.is_at_end()) else {
@@ -31,7 +31,8 @@ fn workload(json: &Json) -> Option<Workload> {
     let mut owners = Vec::new();
     for row in rows {
         let is_counted = OF_REQUESTS.contains(&row.text("class")?);
-        // A lock's line is taken by one and left by another write, and comes once for both.
+        // A lock's line is transferred once for the write that takes it and the one that releases
+        // it.
         let uses = row.number("stores")?.max(row.number("rmw")?);
         if is_counted && uses > 0.0 {
             owners.push((row.text("owner")?.to_owned(), uses));
@@ -40,7 +41,7 @@ fn workload(json: &Json) -> Option<Workload> {
     Some(Workload { name, owners })
 }
 
-/// A value of JSON; no census has others.
+/// A JSON value; a census contains no other kinds.
 #[derive(Debug, PartialEq)]
 enum Json {
     Text(String),
@@ -70,7 +71,8 @@ impl Json {
     }
 }
 
-/// Reads RFC 8259 as far as a census goes: no literals, and no escapes but those of its names.
+/// Reads the part of RFC 8259 that a census uses: no literals, and no escapes but those of its
+/// names.
 struct Reader<'a> {
     rest: &'a str,
 }
@@ -146,7 +148,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether an escaped character stands for itself.
+/// Returns whether an escaped character means the character itself.
 const fn is_itself(escaped: &char) -> bool {
     matches!(escaped, '"' | '\\' | '/')
 }
@@ -155,7 +157,7 @@ const fn is_itself(escaped: &char) -> bool {
 mod tests {
     use super::*;
 
-    /// The form that docs/census.md shows.
+    /// A census in the form of docs/census.md.
     const CENSUS: &str = r#"[
  {"workload":"point update","requests":2048,"per_request":[
   {"owner":"<a::B as c>::d \"e\"","place":"f.rs:1","class":"shared","stores":1.000000,"rmw":1.000000,"loads":0.5},

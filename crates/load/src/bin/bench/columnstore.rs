@@ -1,8 +1,9 @@
-//! `bench columnstore`: the experiment `columnstore-load`. INSERT..SELECT of many rows of ten BIGINT columns into a
-//! clustered columnstore, beside DuckDB's CREATE TABLE AS of the same, with two writers into one table beside one
-//! alone; then a sum over one column, and the size beside Parquet with zstd.
+//! `bench columnstore`: the experiment `columnstore-load`. INSERT..SELECT of many rows of ten
+//! BIGINT columns into a clustered columnstore, compared with DuckDB's CREATE TABLE AS of the same
+//! rows, and two writers into one table with one alone; then a sum over one column, and the size
+//! compared with Parquet with zstd.
 //!
-//! Sums must be those of the other side. Figures are of CPU time; the sides take turns.
+//! Sums must equal the other side's. Figures are CPU times; the sides take turns.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -29,27 +30,28 @@ pub(crate) struct ColumnArguments {
     /// The server's binary; default the one beside this
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
-    /// Folder of columnstore/, with the other side's program
+    /// Folder of columnstore/, with the program for the other side
     #[arg(long, value_name = "FOLDER", default_value = "tests/workloads")]
     workloads: PathBuf,
-    /// A Python that has duckdb: see tests/setup.sh
+    /// A Python with duckdb: see tests/setup.sh
     #[arg(long, value_name = "FILE", default_value = ".venv/bin/python")]
     python: PathBuf,
     /// Rows that are loaded
     #[arg(long, value_name = "N", default_value_t = 10_485_760)]
     rows: u32,
-    /// Times that each side takes its turn; in the first few two writers still take memory that one had no use for
+    /// Rounds of each side; in the first few, two writers still allocate memory that one did not
+    /// need
     #[arg(long, value_name = "N", default_value_t = 15)]
     rounds: usize,
     /// Where to write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// A page whose section on this is replaced by this run's
+    /// A page in which the section on this experiment is replaced
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 }
 
-/// What the other side found.
+/// The results of the other side.
 #[derive(Debug, PartialEq)]
 struct Peer {
     copy_ms: f64,
@@ -58,7 +60,7 @@ struct Peer {
     parquet_bytes: f64,
 }
 
-/// CPU times in ms, a number per round.
+/// CPU times in ms, one per round.
 #[derive(Default)]
 struct Found {
     alone: Vec<f64>,
@@ -68,7 +70,7 @@ struct Found {
     released: f64,
 }
 
-/// A promise: its name, what was asked for, what was measured, and whether that is enough.
+/// A goal: its name, its limit, the measured value, and whether that is within the limit.
 struct Goal {
     name: &'static str,
     asked: &'static str,
@@ -76,14 +78,15 @@ struct Goal {
     is_met: bool,
 }
 
-/// Measures. Exit code 1 if an answer is wrong; a goal that is missed is said and is no failure.
+/// Runs the experiment. Exit code 1 if an answer is wrong; a missed goal is printed but is no
+/// failure.
 pub(crate) fn run(arguments: &ColumnArguments) -> Result<ExitCode> {
     let plan = Plan::of_server(arguments.server.as_ref(), &arguments.workloads)?;
     let peer = ask_peer(arguments)?;
     let server = start_clearway(&plan, Schedulers::PerCpu, Place::Anywhere)?;
     prepare(&server, arguments.rows)?;
     let mut found = Found::default();
-    // The first round fills memory and caches, and does not count.
+    // The first round fills memory and caches, and is not counted.
     for round in 0..=arguments.rounds.max(1) {
         let mut client = connect(&server, DATABASE)?;
         let alone = load_rows(&server, &mut client, 1)?;
@@ -126,7 +129,7 @@ fn ask_peer(arguments: &ColumnArguments) -> Result<Peer> {
     command.args([arguments.rows.to_string(), arguments.rounds.max(1).to_string()]);
     command.arg(&folder);
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    // The file was written for its size alone.
+    // The file is only needed for its size.
     let _ = std::fs::remove_file(folder.join("columnstore.parquet"));
     let text = String::from_utf8_lossy(&output.stdout);
     parse(&text)
@@ -163,13 +166,14 @@ fn prepare(server: &ServerProcess, rows: u32) -> Result<()> {
     run_batches(&mut connect(server, DATABASE)?, batches.iter().map(String::as_str))
 }
 
-/// What a load took: the CPU time of all its sessions, and how often memory went back to the system.
+/// The cost of a load: the CPU time of all its sessions, and how often memory was returned to the
+/// system.
 struct Load {
     cpu_ms: f64,
     released: i64,
 }
 
-/// Loads the empty table in so many sessions at once.
+/// Loads the empty table in `sessions` concurrent sessions.
 fn load_rows(server: &ServerProcess, client: &mut Generator, sessions: usize) -> Result<Load> {
     run_batches(client, ["TRUNCATE TABLE dbo.cci"])?;
     let released = ask_number(client, RELEASED)?;
@@ -215,7 +219,7 @@ impl Found {
         ]
     }
 
-    /// The times behind the goals: their names, and ms.
+    /// Returns the times behind the goals: names, and ms.
     fn times(&self, peer: &Peer) -> [(&'static str, f64); 5] {
         [
             ("load_alone", median(&self.alone)),

@@ -1,11 +1,12 @@
-//! `bench compile`: what it costs the server to find or make the plan of a statement, by server CPU.
+//! `bench compile`: the server CPU for finding or making the plan of a statement.
 //!
-//! The connections of every race send one kind of request after the other; and then one connection
-//! alone, for which the server also pays for going to sleep and being woken between two requests. The kinds
-//! are a statement with parameters, the same text with its values in it, texts that were never seen and whose constants may be parameters (they differ
-//! in nothing else, and find the plan of their kind) or may not (an empty statement stands in front); and a
-//! join of three tables by their keys that gives 100 rows. What a new text costs beyond a cached one is its
-//! compilation, or the search for its kind.
+//! Many connections send one kind of request after the other; then one connection alone, for which
+//! the server also pays for sleeping and waking between two requests. The kinds are: a statement
+//! with parameters; the same text with its values as constants; new texts whose constants may
+//! become parameters (they differ in nothing else and find the plan of their template) or may not
+//! (an empty statement comes first); and a join of three tables by their keys that gives 100 rows.
+//! The difference between a new text and a cached one is the cost of compiling it, or of finding
+//! its template.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::setup::{Schedulers, apart, connect, login, run_batches, start_clearwa
 use crate::work::CONNECTIONS;
 use crate::{Plan, say};
 
-/// Texts that differ: more than any cache of the server keeps.
+/// Number of different texts: more than any cache of the server holds.
 const TEXTS: i32 = 40_000;
 const DATABASE: &str = "BenchCompile";
 
@@ -32,19 +33,19 @@ pub(crate) struct CompileArguments {
     /// Rounds of each kind of request; the median counts
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: usize,
-    /// Milliseconds of each
+    /// Milliseconds of each measurement window
     #[arg(long, value_name = "MS", default_value_t = 1_000)]
     window_ms: u64,
 }
 
-/// A kind of request.
+/// A kind of request, with its texts.
 struct Kind {
     name: &'static str,
     requests: Vec<Vec<u8>>,
     rows: usize,
 }
 
-/// Measures and says what came out.
+/// Runs the measurements and prints the results.
 pub(crate) fn run(arguments: &CompileArguments) -> Result<()> {
     let plan = Plan::of_server(arguments.server.as_ref(), std::path::Path::new("tests/workloads"))?;
     let server = start_clearway(&plan, Schedulers::One, apart())?;
@@ -93,7 +94,7 @@ fn kinds() -> Vec<Kind> {
     };
     let ask = |text: &str| batch(text, ClientSettings::default());
     let id = |n: i32| format!("{:>7}", 1 + n % 10_000);
-    // Blanks at the end make a text of its own of each.
+    // The blanks in the comment make each text different.
     let new = |n: i32| format!("{} /* {n:>6} */", text(&id(n)));
     let join = "select o.id, c.name, i.name from dbo.orders o join dbo.customers c on c.id = o.cid \
                 join dbo.items i on i.id = o.iid where o.id between 1 and 100";

@@ -1,9 +1,10 @@
-//! `bench drive`: a fixed number of requests to a server that a tool runs: one that counts instructions
-//! or allocations.
+//! `bench drive`: sends a fixed number of requests to a server that runs under a tool which counts
+//! instructions or allocations.
 //!
-//! The server is whatever `--server` starts, such as a script around valgrind. `DBCC USEROPTIONS` comes
-//! before the measured requests, and again behind them, so that the tool can tell them from what
-//! prepares them: `--dump-before='procedures::dbcc::run'` makes callgrind's second dump theirs.
+//! The server is whatever `--server` starts, such as a script around valgrind. `DBCC USEROPTIONS`
+//! is sent before the measured requests, and again after them, so that the tool can separate them
+//! from the preparation: `--dump-before='procedures::dbcc::run'` puts them into callgrind's
+//! second dump.
 
 use std::path::PathBuf;
 
@@ -16,19 +17,19 @@ use crate::setup::{Schedulers, connect, login, start_clearway};
 use crate::work::{CONNECTIONS, REQUESTS_PER_CONNECTION, Work};
 use crate::{Plan, cache, say, session};
 
-/// What the tool knows the beginning and the end by: nothing that is measured runs it.
+/// The statement that marks the beginning and the end for the tool: no measured request runs it.
 const MARK: &str = "DBCC USEROPTIONS";
 
-/// What to drive.
+/// Arguments of `bench drive`.
 #[derive(Args)]
 pub(crate) struct DriveArguments {
-    /// The server's binary, or a script that becomes it; default the one beside this
+    /// The server's binary, or a script that execs it; default the one beside this
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
     /// Folder of session_state.sql and cache.sql
     #[arg(long, value_name = "FOLDER", default_value = "tests/workloads")]
     workloads: PathBuf,
-    /// Name of the work, as the benchmark shows it: session read, or cache GET, sliding
+    /// Name of the work in the benchmark's table: session read, or cache GET, sliding
     #[arg(long, value_name = "TEXT")]
     work: String,
     /// Requests of each of the 64 connections
@@ -36,7 +37,7 @@ pub(crate) struct DriveArguments {
     rounds: usize,
 }
 
-/// Drives, checking every answer for errors.
+/// Sends the requests, checking every answer for errors.
 pub(crate) fn run(arguments: &DriveArguments) -> Result<()> {
     let plan = Plan::of_server(arguments.server.as_ref(), &arguments.workloads)?;
     let server = start_clearway(&plan, Schedulers::One, Place::Anywhere)?;
@@ -63,7 +64,7 @@ pub(crate) fn run(arguments: &DriveArguments) -> Result<()> {
     Ok(())
 }
 
-/// Makes the tables that a work needs, and returns it.
+/// Creates the tables of a work, and returns the work.
 fn prepare(plan: &Plan, server: &ServerProcess, name: &str) -> Result<Work> {
     let sessions = [session::read(), session::save(), session::reset()];
     if let Some(work) = sessions.into_iter().find(|work| work.name == name) {

@@ -1,9 +1,9 @@
-//! `bench hashbytes`: the experiment `hashbytes`. MAX(HASHBYTES(..)) over many rows beside a bare loop of the
-//! same hash over the same bytes, beside DuckDB, with two sessions beside one alone, and the pages that the
-//! statement allocated.
+//! `bench hashbytes`: the experiment `hashbytes`. MAX(HASHBYTES(..)) over many rows, compared with
+//! a bare loop of the same hash over the same bytes and with DuckDB; two sessions compared with
+//! one; and the pages that the statement allocated.
 //!
-//! All sides must find the same largest hash. Factors are of CPU time, which other work on the machine moves
-//! little; the sides take turns, so that whatever else goes on falls on all.
+//! All sides must find the same largest hash. Factors are of CPU time, which other work on the
+//! machine influences little; the sides take turns, so that other work affects all.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -31,27 +31,27 @@ pub(crate) struct HashArguments {
     /// The server's binary; default the one beside this
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
-    /// Folder of hashbytes/, with the other side's program
+    /// Folder of hashbytes/, with the program for the other side
     #[arg(long, value_name = "FOLDER", default_value = "tests/workloads")]
     workloads: PathBuf,
-    /// A Python that has duckdb: see tests/setup.sh
+    /// A Python with duckdb: see tests/setup.sh
     #[arg(long, value_name = "FILE", default_value = ".venv/bin/python")]
     python: PathBuf,
     /// Rows of the table
     #[arg(long, value_name = "N", default_value_t = 11_000_000)]
     rows: u32,
-    /// Times that each side takes its turn
+    /// Rounds of each side
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: usize,
     /// Where to write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// A page whose section on this is replaced by this run's
+    /// A page in which the section on this experiment is replaced
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 }
 
-/// CPU times in ms, a number per round, and the pages that each statement of one session allocated.
+/// CPU times in ms, one per round, and the pages that each statement of one session allocated.
 #[derive(Default)]
 struct Found {
     bare: Vec<f64>,
@@ -61,14 +61,15 @@ struct Found {
     peer: f64,
 }
 
-/// A promise: its name, the most that was asked for, and what was measured.
+/// A goal: its name, its limit, and the measured value.
 struct Goal {
     name: &'static str,
     asked_max: f64,
     measured: f64,
 }
 
-/// Measures. Exit code 1 if an answer is wrong; a goal that is missed is said and is no failure.
+/// Runs the experiment. Exit code 1 if an answer is wrong; a missed goal is printed but is no
+/// failure.
 pub(crate) fn run(arguments: &HashArguments) -> Result<ExitCode> {
     let plan = Plan::of_server(arguments.server.as_ref(), &arguments.workloads)?;
     let (peer_ns, largest) = peer(arguments)?;
@@ -78,7 +79,7 @@ pub(crate) fn run(arguments: &HashArguments) -> Result<ExitCode> {
         [1, 2].map(|count| Generator::log_in(server.address(), count, &login(DATABASE)));
     let mut watcher = connect(&server, DATABASE)?;
     let mut found = Found { peer: milliseconds(peer_ns), ..Found::default() };
-    // The first round fills memory and caches, and does not count.
+    // The first round fills memory and caches, and is not counted.
     for round in 0..=arguments.rounds.max(1) {
         let bare = bare_loop(arguments.rows, &largest)?;
         let pages_before = pages(&mut watcher)?;
@@ -118,7 +119,7 @@ fn peer(arguments: &HashArguments) -> Result<(u64, Vec<u8>)> {
         .ok_or_else(|| format!("{command:?}: '{text}' {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Reads `CPU_NS HEX`.
+/// Reads `CPU_NS HEX`, the peer's output.
 fn parse(text: &str) -> Option<(u64, Vec<u8>)> {
     let (ns, hex) = text.trim().split_once(' ')?;
     let bytes: Option<Vec<u8>> = (0..hex.len())
@@ -138,7 +139,7 @@ fn prepare(server: &ServerProcess, rows: u32) -> Result<()> {
     run_batches(&mut connect(server, DATABASE)?, [table, fill.as_str()])
 }
 
-/// Hashes the bytes of each number here, and returns the CPU time in ms.
+/// Hashes the bytes of each number in this process, and returns the CPU time in ms.
 fn bare_loop(rows: u32, largest: &[u8]) -> Result<f64> {
     let before = own_cpu_ns();
     let hash = |row: u32| Sha256::digest(u64::from(row).to_be_bytes());
@@ -169,7 +170,7 @@ fn turn(
     Ok(milliseconds(cpu_ns(server)? - before) / sessions)
 }
 
-/// Reads how often the server has allocated 8 KB or more.
+/// Returns how often the server has allocated 8 KB or more.
 fn pages(watcher: &mut Generator) -> Result<u64> {
     let packets = watcher.ask(&client::batch(PAGES, ClientSettings::default()))?;
     match Answer::decode(&packets)?.check()?.rows()[..] {
@@ -193,7 +194,7 @@ impl Found {
         ]
     }
 
-    /// The times behind the goals: their names, and ms.
+    /// Returns the times behind the goals: names, and ms.
     fn times(&self) -> [(&'static str, f64); 4] {
         [
             ("bare_loop", median(&self.bare)),

@@ -1,5 +1,5 @@
-//! `bench ledger-cost`: what the ledger costs, and the sampler with it, as server CPU per request of a
-//! server with them against one that was built without the ledger and does not sample.
+//! `bench ledger-cost`: the cost of the ledger, and of the sampler with it: server CPU per request,
+//! compared with a server built without the ledger that does not sample.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::{Plan, machine, page, say, write};
 const COST_MAX: f64 = 0.01;
 /// The most that the ledger and the sampler may cost together.
 const BOTH_MAX: f64 = 0.02;
-/// Where the section of the page begins.
+/// Heading of this run's section of the page.
 const HEADING: &str = "## What the ledger costs";
 /// The option that stops the sampler.
 const UNSAMPLED: [&str; 2] = ["--sampling-rate", "0"];
@@ -27,23 +27,23 @@ pub(crate) struct CostArguments {
     /// The server that was built without it
     #[arg(long, value_name = "FILE", default_value = "target/ledger-off/release/clearway")]
     without: PathBuf,
-    /// Folder of session_state.sql
+    /// Folder that contains session_state.sql
     #[arg(long, value_name = "FOLDER", default_value = "tests/workloads")]
     workloads: PathBuf,
     #[command(flatten)]
     pairs: PairArguments,
-    /// Only works whose name contains this
+    /// Only workloads whose name contains this
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
     /// Where to write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// A page whose section on this is replaced by this run's
+    /// A page in which the section on this measurement is replaced
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 }
 
-/// Measures. Exit code 1 if an interval reaches past what is promised.
+/// Runs the measurements. Exit code 1 if an interval exceeds its limit.
 pub(crate) fn run(arguments: &CostArguments) -> Result<ExitCode> {
     let with = Plan::of_server(arguments.server.as_ref(), &arguments.workloads)?;
     let without = Plan::of_server(Some(&arguments.without), &arguments.workloads)
@@ -81,10 +81,10 @@ fn section(arguments: &PairArguments, costs: &[Cost], plan: &Plan) -> String {
         "
 Written by `make bench-ledger`: server CPU per request with the ledger, and with the ledger and the
 sampler, against that of a server built without the ledger that does not sample, in {pairs} pairs each. A
-pair starts both servers anew and lets them serve in turns of {window_ms} ms on one CPU, in {blocks} blocks of
+pair starts two new server processes and lets them serve in turns of {window_ms} ms on one CPU, in {blocks} blocks of
 four (with, without, without, with; the next pair the other way round); a pair's ratio is the median of its
-blocks. The interval is that of the mean over the pairs, by drawing them anew; its upper end must be at most
-what is asked for.
+blocks. The interval is that of the mean over the pairs, by bootstrap; its upper end must be at most
+the limit.
 
 {}{}",
         pairs::page_table(costs),

@@ -1,8 +1,8 @@
-//! `bench locks`: the locks of the machine layer beside std's and parking_lot's, as the example `locks`
-//! of `sos` measures them, and what was asked of them.
+//! `bench locks`: compares the locks of the machine layer with std's and parking_lot's, as measured
+//! by the example `locks` of `sos`, against their goals.
 //!
-//! The measuring is an example of `sos` because it needs the locks' insides and a lock library that
-//! the server must not depend on: `cargo build --release -p sos --example locks`.
+//! The measuring program is an example of `sos` because it needs the locks' internals and a lock
+//! library that the server must not depend on: `cargo build --release -p sos --example locks`.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -31,12 +31,12 @@ pub(crate) struct LocksArguments {
     json: Option<PathBuf>,
 }
 
-/// Most that a distributed lookup may cost on two threads, in that on one.
+/// The most that a distributed lookup may cost on two threads, as a multiple of one thread.
 const DISTRIBUTED_MAX: f64 = 1.15;
-/// Least speed of the latch, in that of the better of the two others.
+/// The least speed of the latch, as a multiple of the better of the two others.
 const LATCH_MIN: f64 = 0.9;
 
-/// Measures, prints what was asked beside what was measured, and writes the rows.
+/// Runs the measurements, prints goals and results, and writes the rows.
 pub(crate) fn run(arguments: &LocksArguments) -> Result<()> {
     let mut rows = String::new();
     for what in ["lookups", "latches"] {
@@ -62,7 +62,7 @@ fn measure(arguments: &LocksArguments, what: &str) -> Result<String> {
     rows_of(&mut command)
 }
 
-/// The measuring program.
+/// Returns the path of the measuring program.
 fn program(given: Option<&PathBuf>) -> Result<PathBuf> {
     let path = match given {
         Some(path) => path.clone(),
@@ -75,7 +75,7 @@ fn program(given: Option<&PathBuf>) -> Result<PathBuf> {
     Err(format!("there is no {}; {how}", path.display()))
 }
 
-/// The rows of the measurement of a contended cache line.
+/// Returns the rows of the measurement of a contended cache line.
 pub(crate) fn line_rows() -> Result<String> {
     rows_of(Command::new(program(None)?).args(["line", "--rounds", "60"]))
 }
@@ -88,7 +88,7 @@ fn rows_of(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).map_err(|error| format!("locks: {error}"))
 }
 
-/// A field of a row; rows are flat and hold no quotes inside.
+/// Returns a field of a row; rows are flat JSON without nested quotes.
 pub(crate) fn field<'r>(row: &'r str, name: &str) -> Option<&'r str> {
     let (_, rest) = row.split_once(&format!("\"{name}\":"))?;
     let end = rest.find([',', '}'])?;
@@ -99,7 +99,7 @@ fn number(row: &str, name: &str) -> Option<f64> {
     field(row, name)?.parse().ok()
 }
 
-/// The median of the rows of a form and number of threads.
+/// Returns the median of the rows of a form and number of threads.
 pub(crate) fn median_of(rows: &str, bench: &str, form: &str, threads: &str) -> Option<f64> {
     let is_it = |row: &&str| {
         field(row, "bench") == Some(bench)
@@ -140,7 +140,7 @@ fn table(rows: &str) -> String {
     text
 }
 
-/// What was asked: a name, the number, and whether it is met.
+/// Returns the goals: name, measured number, and whether it is met.
 fn asked(rows: &str) -> Vec<(String, f64, bool)> {
     let of = |threads| median_of(rows, "lookup", "RwSpin distributed", threads);
     let lookup = of("2").zip(of("1")).map(|(two, one)| {

@@ -1,14 +1,14 @@
-//! Facts about the machine and the run, without which numbers mean nothing.
+//! Facts about the machine and the run, which a report of measurements needs.
 
 use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::Plan;
 
-/// Names and values, in the order in which they are printed.
+/// Names and values, in print order.
 pub(crate) type Facts = Vec<(&'static str, String)>;
 
-/// The CPUs that this process may use, as they were before anything was pinned.
+/// Returns the CPUs that this process may use, as they were before any pinning.
 pub(crate) fn cpus() -> Vec<usize> {
     static CPUS: OnceLock<Vec<usize>> = OnceLock::new();
     CPUS.get_or_init(sos::sys::allowed_cpus).clone()
@@ -28,7 +28,7 @@ pub(crate) fn facts(plan: &Plan) -> Facts {
     facts
 }
 
-/// What does not depend on the kind of run.
+/// Returns the facts that are the same for every kind of run.
 pub(crate) fn machine(plan: &Plan) -> Facts {
     let mut facts = load::machine::facts(cpus().len());
     facts.push(("server", version(plan)));

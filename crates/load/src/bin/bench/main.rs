@@ -1,7 +1,4 @@
-//! `bench`: measures the numbers that Clearway promises, beside what was asked for.
-//!
-//! Exit codes: 0 after a report, whatever its numbers; 1 when a server answered wrongly or could not be
-//! measured; 2 when the command line is wrong.
+//! `bench`: measures the numbers that Clearway promises, and prints them beside the goals.
 #![forbid(unsafe_code)]
 
 mod aggregate;
@@ -40,7 +37,7 @@ use load::echo::EchoServer;
 
 use report::Report;
 
-/// Measures Clearway's numbers on this machine.
+/// Measures Clearway's promised numbers on this machine.
 #[derive(Parser)]
 #[command(name = "bench", version, args_conflicts_with_subcommands = true)]
 struct CommandLine {
@@ -52,46 +49,47 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Serves as the bare echo server; its answer is what stdin holds.
+    /// Serves as the bare echo server; the answer is read from stdin.
     Echo {
-        /// Bytes of a request
+        /// Length of a request in bytes
         #[arg(long, value_name = "N")]
         request_bytes: usize,
     },
-    /// Compares the server's ledger with the kernel's own books under load
+    /// Compares the server's ledger with the kernel's accounting under load
     Books(books::BooksArguments),
-    /// Measures what finding or making the plan of a statement costs the server
+    /// Measures what finding or compiling the plan of a statement costs the server
     Compile(compile::CompileArguments),
-    /// Asks a server a fixed number of requests, for a tool that counts what it does
+    /// Sends a fixed number of requests to a server under a counting tool
     Drive(drive::DriveArguments),
     /// Compares a server with event sessions, and with the sampler, to one without
     Events(events::EventArguments),
     /// Compares a server with the ledger to one that was built without it
     LedgerCost(ledger_cost::CostArguments),
-    /// Measures the locks beside std's and parking_lot's
+    /// Measures the locks, compared with std's and parking_lot's
     Locks(locks::LocksArguments),
-    /// Predicts throughput on more CPUs than there are: a model
+    /// Predicts throughput on more CPUs than the machine has, by a model
     Model(model::ModelArguments),
-    /// Compares a GROUP BY in one session with the same in two at once
+    /// Compares a GROUP BY in one session with the same in two concurrent ones
     Aggregate(aggregate::AggregateArguments),
-    /// Compares loads into a columnstore with DuckDB's, and with two at once
+    /// Compares loads into a columnstore with DuckDB's, and with two concurrent ones
     Columnstore(columnstore::ColumnArguments),
-    /// Loads into columnstores, cancels loads and drops tables for minutes; memory must end as it began
+    /// Loads into columnstores, cancels loads and drops tables for minutes; memory must end as it
+    /// began
     Soak(soak::SoakArguments),
-    /// Compares MAX(HASHBYTES(..)) with a bare loop, with DuckDB, and with two at once
+    /// Compares MAX(HASHBYTES(..)) with a bare loop, with DuckDB, and with two sessions
     Hashbytes(hashbytes::HashArguments),
     /// Runs the 22 queries of TPC-H here and in DuckDB, and compares answers and CPU time
     Tpch(tpch::TpchArguments),
-    /// Becomes another program that may not make some system calls, as in many containers
+    /// Runs another program that is denied some system calls, as in many containers
     Confined {
-        /// The calls, by name
+        /// The names of the denied calls
         #[arg(long, value_delimiter = ',', required = true)]
         forbid: Vec<String>,
         /// The program and its arguments
         #[arg(trailing_var_arg = true, required = true)]
         command: Vec<std::ffi::OsString>,
     },
-    /// Keeps a CPU busy for at most two minutes: the neighbour of a check
+    /// Keeps a CPU busy for at most two minutes, to compete with a measured server
     #[command(hide = true)]
     Spin,
 }
@@ -116,15 +114,15 @@ pub(crate) struct BenchArguments {
     /// Rounds of server, echo, echo, server
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: usize,
-    /// Milliseconds of each of the four
+    /// Milliseconds of each of the four windows
     #[arg(long, value_name = "MS", default_value_t = 1_000)]
     window_ms: u64,
-    /// Proves in seconds that everything runs; its numbers are good for nothing
+    /// Only proves in seconds that everything runs; the numbers mean nothing
     #[arg(long)]
     smoke: bool,
 }
 
-/// How much to measure.
+/// How much to measure, and where.
 #[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) server: PathBuf,
@@ -138,7 +136,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// What the other verbs need of a plan: a server and its workloads.
+    /// Returns the plan of the other commands: a server and its workloads.
     pub(crate) fn of_server(server: Option<&PathBuf>, workloads: &Path) -> Result<Self> {
         let arguments = BenchArguments {
             server: server.cloned(),
@@ -222,7 +220,7 @@ pub(crate) fn own_path() -> Result<PathBuf> {
     std::env::current_exe().map_err(|error| format!("own path: {error}"))
 }
 
-/// Writes a line to stdout; a closed stdout is no reason not to measure.
+/// Writes a line to stdout; measuring goes on if stdout is closed.
 pub(crate) fn say(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
@@ -236,7 +234,7 @@ fn echo(request_bytes: usize) -> Result<()> {
     server.run()
 }
 
-/// Comes back only if it could not become the other program.
+/// Returns only if it could not exec the other program.
 fn confined(forbid: &[String], command: &[std::ffi::OsString]) -> Result<ExitCode> {
     let names: Vec<_> = forbid.iter().map(String::as_str).collect();
     sos::sys::forbid_calls(&names).map_err(|error| format!("a filter: {error}"))?;

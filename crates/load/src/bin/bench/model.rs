@@ -1,6 +1,7 @@
-//! `bench model`: what throughput would be on more CPUs than there are, from the shared writes of a
-//! request. A model, and labelled as one wherever it is shown; docs/decisions/0050-serial-resource-model.md
-//! has its assumptions and its errors. The formula is `load::model`'s.
+//! `bench model`: predicts throughput on more CPUs than the machine has, from the shared writes of
+//! a request. A model, and labelled as one wherever it is shown;
+//! docs/decisions/0050-serial-resource-model.md has its assumptions and its errors. The formula is
+//! in `load::model`.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -19,23 +20,25 @@ use crate::say;
 /// Arguments of `bench model`.
 #[derive(Args)]
 pub(crate) struct ModelArguments {
-    /// Shared writes per request: target/census.json of make census; default one lookup per lock form
+    /// Shared writes per request: target/census.json of make census; default one lookup per lock
+    /// form
     #[arg(long, value_name = "FILE")]
     census: Option<PathBuf>,
-    /// CPU nanoseconds of a request that waits for nobody
+    /// CPU nanoseconds of a request when it runs alone
     #[arg(long, value_name = "NS", default_value_t = 12_000.0)]
     cpu_ns: f64,
-    /// Metadata lookups per request, where no census says better
+    /// Metadata lookups per request, if there is no census
     #[arg(long, value_name = "N", default_value_t = 4.0)]
     lookups: f64,
-    /// Nanoseconds for a line to come from another CPU; default 64 and 100, and the one measured here
+    /// Nanoseconds to transfer a line from another CPU; default 64 and 100, and the one measured
+    /// here
     #[arg(long, value_name = "NS")]
     line_ns: Option<f64>,
 }
 
 const CPUS: [f64; 4] = [1.0, 2.0, 16.0, 144.0];
 
-/// Predicts, checks the model against what is published, and prints both.
+/// Predicts, checks the model against published numbers, and prints both.
 pub(crate) fn run(arguments: &ModelArguments) -> Result<()> {
     let requests = match &arguments.census {
         Some(path) => census(path, arguments.cpu_ns)?,
@@ -56,7 +59,8 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<()> {
     Ok(())
 }
 
-/// A contended line on this machine: the time between two operations of both threads together.
+/// Returns the transfer time measured on this machine: the time between two operations of both
+/// threads together.
 fn measured_line(rows: &str) -> Option<f64> {
     Some(median_of(rows, "line", "shared line", "2")? / 2.0)
 }
@@ -74,7 +78,7 @@ fn census(path: &PathBuf, cpu_ns: f64) -> Result<Vec<Request>> {
     Ok(census::parse(&text)?.into_iter().map(request).collect())
 }
 
-/// The lock forms of `--lock-mode`, with so many lookups per request.
+/// Returns the lock forms of `--lock-mode`, with `lookups` lookups per request.
 fn lock_forms(cpu_ns: f64, lookups: f64) -> Vec<Request> {
     let form = |name: &str, uses: f64, hold_ns: f64| Request {
         name: format!("{name}, {lookups} lookups"),
@@ -116,7 +120,7 @@ fn predictions(requests: &[Request], lines: &[(&str, f64)]) -> String {
     text
 }
 
-/// A published number and what the model says.
+/// A published number and the model's.
 struct Check {
     what: &'static str,
     cpus: f64,
@@ -124,7 +128,7 @@ struct Check {
     predicted: f64,
 }
 
-/// The request of a lock benchmark: nothing but so many uses of one line.
+/// Returns the request of a lock benchmark: only `uses` uses of one line.
 fn lock_only(cpu_ns: f64, uses: f64) -> Request {
     let serials = vec![Serial { name: String::new(), uses, hold_ns: 0.0 }];
     Request { name: String::new(), cpu_ns, serials: if uses > 0.0 { serials } else { Vec::new() } }
@@ -153,7 +157,7 @@ fn published() -> Vec<Check> {
     });
     let maps = MAPS.iter().map(|(what, uses, [one, many])| {
         let request = lock_only(1e3 / one, *uses);
-        // Spread over so many shards that no line is a bottleneck of its own.
+        // Spread over enough shards that no line is a bottleneck.
         let way = request.serials.iter().map(|serial| serial.uses).sum::<f64>() * PUBLISHED_LINE_NS;
         let predicted = 16.0 / (request.cpu_ns + way * 15.0 / 16.0) * 1e3;
         Check { what, cpus: 16.0, published: *many, predicted }
@@ -161,8 +165,8 @@ fn published() -> Vec<Check> {
     folly.chain(maps).chain(cmed_hash_set()).collect()
 }
 
-/// The session-state workload on 144 CPUs: 640,000 batches a second at 85 % CPU, of which 31.8 % spun
-/// on an exclusive lock; with a one-word reader/writer lock 720,000 at 72 %, as far as the load went.
+/// The session-state workload on 144 CPUs: 640,000 batches a second at 85 % CPU, of which 31.8 %
+/// spun on an exclusive lock; with a one-word reader/writer lock 720,000 at 72 %, the load's limit.
 fn cmed_hash_set() -> [Check; 2] {
     let busy = 144.0 * 0.85;
     let spun_percent = 31.8;

@@ -1,4 +1,4 @@
-//! The report as a page for the documentation, and the sections on it that other runs write.
+//! The report as a page of the documentation, with the sections that other runs write.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,27 +9,27 @@ pub(crate) use load::page::put_section;
 
 use crate::report::{Failure, Line, Report};
 
-/// What a reader must know before the numbers.
+/// The text before the numbers, which a reader needs to understand them.
 const OPENING: &str = "# Benchmarks
 
-Written by `make bench`, from one run on the machine named below. Server CPU per request is what the
-kernel booked for the server's threads (user and kernel time) divided by the answers in the same window.
+Written by `make bench`, from one run on the machine named below. Server CPU per request is the CPU time of
+the server's threads (user and kernel) as the kernel counts it, divided by the answers in the same window.
 The limit beside it is a bare echo server in the same run: one epoll loop, one recv and one send per
 request, messages of the same sizes. Both run on one CPU, in turns (server, echo, echo, server, several
-rounds); the client has a CPU of its own, on which it never sleeps, so that neither pays for waking it.
+rounds). The client spins on another CPU, so that neither server pays for waking it.
 A ratio is the median of the rounds, with the range in brackets. Each answer is checked for its length
 and its end, and the first and last of each request in full. Latencies are those of a closed loop with
 all connections busy, so they follow from the throughput.
 ";
 
-/// Writes the page of the benchmark and keeps the sections that other runs have put on it.
+/// Writes the benchmark's page, keeping the sections that other runs have added.
 pub(crate) fn put_page(path: &Path, page: &str) -> Result<()> {
     let before = std::fs::read_to_string(path).unwrap_or_default();
     let others = before.split_once(OTHERS).map_or("\n", |(_, others)| others);
     crate::write(path, &format!("{page}\n{OTHERS}{others}"))
 }
 
-/// Returns the page.
+/// Returns the page's Markdown.
 pub(crate) fn page(report: &Report) -> String {
     let mut page = OPENING.to_owned();
     page.push_str("\n## Asked for and measured\n\n| what | asked, at most | measured | |\n|---|---|---|---|\n");

@@ -1,10 +1,11 @@
-//! `Pairs`: what a difference between two servers costs, as server CPU per request, with an interval.
+//! `Pairs`: the cost of a difference between two servers, as server CPU per request, with a
+//! confidence interval.
 //!
-//! Each pair starts both servers anew, because where a process's memory comes to lie moves its speed
-//! by more than the differences that are looked for. Within a pair both serve in short turns on one CPU,
-//! in blocks of four (with, without, without, with; the next pair the other way round), so that whatever
-//! else the machine does falls on both alike. The median of the blocks' ratios is the pair's; the interval
-//! is that of the mean of the pairs' logarithms, by drawing the pairs anew.
+//! Each pair starts both servers again, because the memory layout of a process changes its speed by
+//! more than the differences of interest. Within a pair both serve in short turns on one CPU, in
+//! blocks of four (with, without, without, with; reversed in the next pair), so that other work on
+//! the machine affects both. A pair's result is the median of its blocks' ratios; the interval is
+//! that of the mean of the pairs' logarithms, by bootstrap over the pairs.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -18,17 +19,17 @@ use crate::setup::{apart, clearway, connect, login, run_batches};
 use crate::work::{CONNECTIONS, REQUESTS_PER_CONNECTION, Work};
 use crate::{Plan, machine, session};
 
-/// What comes before the first block: plans are made, caches filled.
+/// Time before the first block, in which plans are made and caches filled.
 const WARM_UP: Duration = Duration::from_millis(100);
-/// Times the pairs are drawn anew for the interval.
+/// Number of bootstrap samples for the interval.
 const DRAWS: usize = 10_000;
 /// The share of draws below the interval, and above it.
 const TAIL: f64 = 0.025;
 
-/// How much is measured.
+/// How many pairs, blocks and turns are measured.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct PairArguments {
-    /// Pairs of servers
+    /// Pairs of servers to start
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub(crate) pairs: usize,
     /// Blocks of four turns in a pair
@@ -39,49 +40,49 @@ pub(crate) struct PairArguments {
     pub(crate) window_ms: u64,
 }
 
-/// Which of a server's CPU time is divided by its answers.
+/// Which CPU time of a server is divided by its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Booked {
-    /// That of its own turns.
+    /// The CPU time of the server's turns only.
     Turns,
-    /// All of it while the block lasts: what it does later for what it was asked counts too.
+    /// All its CPU time during the block: deferred work for its requests counts too.
     Blocks,
 }
 
-/// One of the two that are compared.
+/// One of the two servers that are compared.
 #[derive(Clone, Copy)]
 pub(crate) struct Contender<'a> {
     pub(crate) plan: &'a Plan,
     /// More arguments of `serve`.
     pub(crate) arguments: &'a [&'a str],
-    /// Batches that it runs before it is measured.
+    /// Batches to run before the measurement.
     pub(crate) batches: &'a [&'a str],
 }
 
-/// What was found about one work.
+/// The measured cost for one work.
 pub(crate) struct Cost {
-    /// What one server has and the other has not.
+    /// What one server has and the other lacks.
     pub(crate) what: &'static str,
     pub(crate) work: &'static str,
     /// The most that it may cost, as a share of the CPU per request.
     pub(crate) asked_max: f64,
     scale: f64,
-    /// CPU per request with in that without, one for each pair.
+    /// CPU per request with, divided by that without, one for each pair.
     ratios: Vec<f64>,
     /// CPU nanoseconds per request, summed over the pairs.
     with_ns: f64,
     without_ns: f64,
 }
 
-/// The cost as a share, and where it lies with 95 % confidence.
+/// The cost as a share, and its 95 % confidence interval.
 pub(crate) struct Interval {
     pub(crate) mean: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
 }
 
-/// Starts both, with and without, and gives each of the costs one ratio. `see` looks at the first of them
-/// after its turns.
+/// Starts both servers, with and without, and adds one ratio to each of the costs. `see` is called
+/// with the first server after its turns.
 pub(crate) fn run_pair(
     [with, without]: [Contender<'_>; 2],
     arguments: &PairArguments,
@@ -90,7 +91,7 @@ pub(crate) fn run_pair(
     costs: &mut [Cost],
     see: &mut dyn FnMut(&ServerProcess) -> Result<()>,
 ) -> Result<()> {
-    // Which one starts first, and which serves first, changes from pair to pair.
+    // Which server starts first, and which serves first, alternates from pair to pair.
     let (servers, turns) = match pair.is_multiple_of(2) {
         true => ([with.start()?, without.start()?], [0, 1, 1, 0]),
         false => {
@@ -121,12 +122,12 @@ pub(crate) fn run_pair(
     see(&servers[0])
 }
 
-/// The works of session state.
+/// Returns the works of session state.
 pub(crate) fn works() -> Vec<Work> {
     vec![session::read(), session::save(), session::reset()]
 }
 
-/// Four turns; returns the CPU nanoseconds per request of both.
+/// Runs four turns; returns the CPU nanoseconds per request of both.
 fn run_block(
     sides: &mut [Side<'_>; 2],
     turns: [usize; 4],
@@ -162,7 +163,7 @@ impl Contender<'_> {
     }
 }
 
-/// One of the two servers, with connections of its own.
+/// One of the two servers, with its own connections.
 struct Side<'a> {
     server: &'a ServerProcess,
     generator: Generator,
@@ -175,12 +176,12 @@ impl<'a> Side<'a> {
         Ok(Self { server, generator: generator.idling(Idle::Spin) })
     }
 
-    /// The process's own clock is up to date even for a thread that has not left its CPU yet.
+    /// The process's clock is exact even for a thread that is still on its CPU.
     fn clock_ns(&self) -> Result<u64> {
         sos::sys::process_clock_ns(self.server.id()).map_err(|error| error.to_string())
     }
 
-    /// Serves for a while; returns the CPU nanoseconds, and the requests.
+    /// Serves for a window; returns the CPU nanoseconds, and the number of requests.
     fn run(&mut self, script: &Script, window: Duration) -> Result<(u64, u64)> {
         let before = self.clock_ns()?;
         let outcome = self.generator.run(script, window)?;
@@ -198,7 +199,8 @@ impl Cost {
         Self { what, work, asked_max, scale, ratios, with_ns: 0.0, without_ns: 0.0 }
     }
 
-    /// Shows this share of the difference as the cost: less than 1 where more of it is measured.
+    /// Shows this share of the difference as the cost: less than 1 if the measured rate is higher
+    /// than the real one.
     pub(crate) fn scaled(self, scale: f64) -> Self {
         Self { scale, ..self }
     }
@@ -217,7 +219,8 @@ impl Cost {
         }
     }
 
-    /// What, work, most asked for, cost, interval, CPU with and without, verdict.
+    /// Returns the cells of a row: what, work, limit, cost, interval, CPU with and without,
+    /// verdict.
     fn cells(&self) -> [String; 8] {
         let Interval { mean, low, high } = self.interval();
         let pairs = float(u64::try_from(self.ratios.len()).unwrap_or(1));
@@ -235,7 +238,7 @@ impl Cost {
     }
 }
 
-/// The mean of the ratios less one, and its 95 % interval by drawing the pairs anew.
+/// Returns the mean of the ratios less one, and its 95 % interval by bootstrap over the pairs.
 pub(crate) fn interval(ratios: &[f64]) -> Interval {
     let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
     let pairs = logs.len();
@@ -250,7 +253,8 @@ pub(crate) fn interval(ratios: &[f64]) -> Interval {
     Interval { mean: share(logs.iter().sum()), low, high }
 }
 
-/// Numbers for drawing, the same in every run: a generator by G. Marsaglia (xorshift64).
+/// Random numbers for the bootstrap, the same in every run: a generator by G. Marsaglia
+/// (xorshift64).
 struct Random(u64);
 
 impl Random {
@@ -265,7 +269,7 @@ impl Random {
 const COLUMNS: [&str; 8] =
     ["what", "work", "asked, at most", "cost", "95 % interval", "with", "without", ""];
 
-/// A table for a terminal.
+/// Returns the costs as a table for a terminal.
 pub(crate) fn table(costs: &[Cost]) -> String {
     let mut text = String::new();
     let rows = std::iter::once(COLUMNS.map(str::to_owned)).chain(costs.iter().map(Cost::cells));
@@ -278,7 +282,7 @@ pub(crate) fn table(costs: &[Cost]) -> String {
     text
 }
 
-/// A table for a page.
+/// Returns the costs as a table for a page.
 pub(crate) fn page_table(costs: &[Cost]) -> String {
     let mut page = format!("| {} |\n|{}\n", COLUMNS.join(" | "), "---|".repeat(COLUMNS.len()));
     for cost in costs {
@@ -287,7 +291,7 @@ pub(crate) fn page_table(costs: &[Cost]) -> String {
     page
 }
 
-/// How the pairs were measured, and where.
+/// Returns a sentence on how the pairs were measured, and where.
 pub(crate) fn page_facts(facts: &machine::Facts) -> String {
     let mut page = "\n| | |\n|---|---|\n".to_owned();
     for (name, value) in facts {
@@ -296,7 +300,7 @@ pub(crate) fn page_facts(facts: &machine::Facts) -> String {
     page
 }
 
-/// The costs as an array.
+/// Returns the costs as a JSON array.
 pub(crate) fn json(costs: &[Cost]) -> String {
     let each = costs.iter().map(|cost| {
         let Interval { mean, low, high } = cost.interval();

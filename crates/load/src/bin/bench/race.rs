@@ -1,5 +1,5 @@
-//! Races: server CPU per request of Clearway beside that of the bare echo server with messages of the
-//! same sizes, on one CPU, in turns, in one run.
+//! Races: server CPU per request of Clearway compared with that of the bare echo server for
+//! messages of the same sizes, on one CPU, in turns, in one run.
 
 use load::{Generator, Idle, Outcome, Result, Script, ServerProcess};
 
@@ -8,7 +8,7 @@ use crate::setup::{self, Schedulers, apart, start_clearway, start_echo};
 use crate::work::{CONNECTIONS, REQUESTS_PER_CONNECTION, Work};
 use crate::{Plan, cache, say, session};
 
-/// Runs every race; what fails is reported and the others go on.
+/// Runs every race; one that fails is reported and the others go on.
 pub(crate) fn run_all(plan: &Plan, report: &mut Report) {
     let group =
         |report: &mut Report, name: &str, works: Result<(ServerProcess, Vec<Work>)>| match works {
@@ -57,8 +57,9 @@ fn race(plan: &Plan, server: &ServerProcess, work: &Work) -> Result<Race> {
 
     let echo = start_echo(request_bytes, &answer, apart())?;
     let login = setup::login(work.database);
-    // The echo server keeps up with the client, so it seldom finds it asleep; a slower server would
-    // pay for a wake-up with every answer, which is neither its work nor what remote clients cost.
+    // The echo server keeps up with the client and seldom finds it asleep; a slower server would
+    // pay for a wake-up with every answer, which is neither its own work nor a cost with remote
+    // clients.
     let ours = Generator::log_in(server.address(), CONNECTIONS, &login)?.idling(Idle::Spin);
     let bare = Generator::open(echo.address(), CONNECTIONS)?.idling(Idle::Spin);
     let mut ours = Lane { server, generator: ours, side: Side::default() };
@@ -79,7 +80,7 @@ fn race(plan: &Plan, server: &ServerProcess, work: &Work) -> Result<Race> {
     if let Some(what) = ours.trouble().or_else(|| bare.trouble()) {
         return Err(what);
     }
-    // The server still says the same, and what was written is there.
+    // The server still gives the same answers, and what was written is there.
     work.measured.ask_all(&mut client)?;
     if let Some(after) = &work.after {
         after.ask_all(&mut client)?;
@@ -95,7 +96,7 @@ fn race(plan: &Plan, server: &ServerProcess, work: &Work) -> Result<Race> {
     })
 }
 
-/// A server, the connections to it, and what was measured on them.
+/// A server, the connections to it, and the results.
 struct Lane<'a> {
     server: &'a ServerProcess,
     generator: Generator,

@@ -1,4 +1,4 @@
-//! `Report`: what was asked for beside what was measured, as a table and as JSON.
+//! `Report`: the goals and the measured numbers, as a table and as JSON.
 
 use std::fmt::Write;
 
@@ -24,13 +24,13 @@ pub(crate) struct Race {
     pub(crate) ratio_max: f64,
     pub(crate) request_bytes: usize,
     pub(crate) answer_bytes: u64,
-    /// CPU per request in that of the echo, one per round.
+    /// CPU per request divided by that of the echo server, one per round.
     pub(crate) ratios: Vec<f64>,
     pub(crate) server: Side,
     pub(crate) echo: Side,
 }
 
-/// One side of a race, a number per window.
+/// One side of a race, with a number per window.
 #[derive(Default)]
 pub(crate) struct Side {
     pub(crate) cpu_ns: Vec<f64>,
@@ -38,7 +38,7 @@ pub(crate) struct Side {
     pub(crate) outcome: Outcome,
 }
 
-/// A number with a limit.
+/// A measured number with its limit.
 pub(crate) struct Figure {
     name: &'static str,
     asked_max: f64,
@@ -47,7 +47,7 @@ pub(crate) struct Figure {
     note: String,
 }
 
-/// Something that could not be measured, or that was answered wrongly.
+/// A measurement that failed, or an answer that was wrong.
 pub(crate) struct Failure {
     pub(crate) name: String,
     pub(crate) what: String,
@@ -131,7 +131,7 @@ impl Report {
         &self.failures
     }
 
-    /// What was asked for beside what was measured.
+    /// Returns the goals with the measured numbers.
     pub(crate) fn lines(&self) -> Vec<Line> {
         let races = self.races.iter().map(|race| {
             let ratio = Spread::of(&race.ratios);
@@ -158,7 +158,7 @@ impl Report {
         races.chain(figures).collect()
     }
 
-    /// The speeds of both sides of each race: a heading and cells.
+    /// Returns the speeds of both sides of each race: a heading and cells.
     pub(crate) fn speeds(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let heading = vec![
             "work",
@@ -186,13 +186,13 @@ impl Report {
         (heading, rows.collect())
     }
 
-    /// The notes of figures that have one.
+    /// Returns the notes of the figures that have one.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let noted = self.figures.iter().filter(|figure| !figure.note.is_empty());
         noted.map(|figure| format!("{}: {}", figure.name, figure.note))
     }
 
-    /// The report as text.
+    /// Returns the report as text.
     pub(crate) fn table(&self) -> String {
         let mut text = String::new();
         for (name, value) in &self.facts {
@@ -219,7 +219,7 @@ impl Report {
         text
     }
 
-    /// The report for programs.
+    /// Returns the report as JSON.
     pub(crate) fn json(&self) -> String {
         let facts =
             self.facts.iter().map(|(name, value)| format!("{}:{}", quote(name), quote(value)));

@@ -1,5 +1,5 @@
-//! Session state: its read and write procedures, called as the providers of web servers call them, and
-//! the reset of a pooled connection.
+//! The session-state benchmark: its read and write procedures, called as the session providers of
+//! web servers call them, and the reset of a pooled connection.
 
 use load::{Answer, Generator, Result, ServerProcess};
 use tds::client::{ClientSettings, RpcBuilder};
@@ -11,10 +11,10 @@ use crate::work::{Asked, ROWS, Work, expect, item};
 use load::stress::batches;
 
 pub(crate) const DATABASE: &str = "WebSessions";
-/// What sessions hold at first, and after the write procedure.
+/// The content of sessions at first, and after the write procedure.
 const SEED_MADE: u8 = 0;
 const SEED_SAVED: u8 = 101;
-/// The lock cookie of a session that nobody has locked.
+/// The lock cookie of a session that is not locked.
 const COOKIE: i32 = 1;
 const MINUTES: i32 = 20;
 
@@ -35,7 +35,7 @@ pub(crate) fn prepare(plan: &Plan, server: &ServerProcess) -> Result<()> {
     Ok(())
 }
 
-/// The read procedure, which also moves the time of expiry.
+/// Returns the read procedure, which also extends the session's expiration.
 pub(crate) fn read() -> Work {
     Work {
         name: "session read",
@@ -46,7 +46,7 @@ pub(crate) fn read() -> Work {
     }
 }
 
-/// The write procedure: stores the item and releases the lock.
+/// Returns the write procedure: it stores the item and releases the lock.
 pub(crate) fn save() -> Work {
     let request = |index| {
         call("dbo.SessionSave")
@@ -69,7 +69,7 @@ pub(crate) fn save() -> Work {
     }
 }
 
-/// The reset of a pooled connection, as a call of its own.
+/// Returns the reset of a pooled connection, as a request by itself.
 pub(crate) fn reset() -> Work {
     let check = |_: usize, answer: &Answer| {
         expect("the number of rows", answer.rows().len(), 0)?;
@@ -98,7 +98,7 @@ pub(crate) fn read_request(index: usize) -> Vec<u8> {
         .finish()
 }
 
-/// Checks the answer to a read of a session as it was made.
+/// Checks the answer to a read of an unchanged session.
 pub(crate) fn check_read(index: usize, answer: &Answer) -> Result<()> {
     check_item(index, answer, SEED_MADE)
 }
@@ -125,7 +125,7 @@ fn call(procedure: &str) -> RpcBuilder {
     RpcBuilder::new(ClientSettings::default()).call(procedure)
 }
 
-/// A session's id as web servers make them: 24 characters, and 8 of the application.
+/// Returns a session's id as web servers make them: 24 characters, and 8 of the application.
 fn id(index: usize) -> Value {
     Value::nvarchar(&format!("q3hx0zkvw5n1tb4{index:0>9}0f5d6c2a"))
 }

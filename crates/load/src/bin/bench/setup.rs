@@ -1,4 +1,4 @@
-//! Starting servers and preparing what they serve.
+//! Starts servers and prepares their databases.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ use crate::{Plan, own_path};
 /// The password of `sa` in the server under test.
 const PASSWORD: &str = "Bench-Word1";
 
-/// How a Clearway server is started.
+/// How many schedulers a Clearway server is started with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Schedulers {
     One,
@@ -32,7 +32,7 @@ pub(crate) fn start_clearway(
     ServerProcess::start(command, &[], place)
 }
 
-/// The command that serves on a free port.
+/// Returns the command that serves on a free port.
 pub(crate) fn clearway(plan: &Plan) -> Command {
     let mut command = Command::new(&plan.server);
     command.args(["serve", "--port", "0", "--sa-password", PASSWORD]);
@@ -49,7 +49,7 @@ pub(crate) fn start_echo(
     ServerProcess::start(command, answer, place)
 }
 
-/// Client and server on CPUs of their own, if there are two.
+/// Pins client and server to different CPUs, if there are two.
 pub(crate) fn apart() -> Place {
     match *crate::machine::cpus() {
         [server_cpu, .., client_cpu] => Place::Pinned { server_cpu, client_cpu },
@@ -62,12 +62,12 @@ pub(crate) fn login(database: &str) -> Login {
     Login { user, password, database: database.to_owned() }
 }
 
-/// Opens one connection, to prepare and to check with.
+/// Opens one connection, for preparing and checking.
 pub(crate) fn connect(server: &ServerProcess, database: &str) -> Result<Generator> {
     Generator::log_in(server.address(), 1, &login(database))
 }
 
-/// Runs batches one after the other; the first error ends it.
+/// Runs batches one after the other until the first error.
 pub(crate) fn run_batches<'a>(
     client: &mut Generator,
     batches: impl IntoIterator<Item = &'a str>,
@@ -85,7 +85,7 @@ pub(crate) fn read_workload(plan: &Plan, name: &str) -> Result<String> {
     std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Runs a query that gives one number; NULL is 0.
+/// Runs a query that returns one number; NULL is 0.
 pub(crate) fn ask_number(client: &mut Generator, text: &str) -> Result<i64> {
     let packets = client.ask(&client::batch(text, ClientSettings::default()))?;
     match Answer::decode(&packets)?.check()?.rows()[..] {

@@ -1,14 +1,15 @@
-//! `bench soak`: loads into columnstores, cancelled at any moment, and drops, for as long as is asked; then memory
-//! must be what it was.
+//! `bench soak`: loads into columnstores, cancels loads at any moment, and drops tables, for as
+//! long as asked; then memory must be what it was at the beginning.
 //!
 //! ```text
 //!  cycle: create table ─► INSERT..SELECT ─┬─ let be ──► all rows are there ─┐
 //!                                         └─ attention ► none, or all ──────┴─► change some, rebuild ─► drop
 //! ```
-//! What is there is counted by rows and by row groups. Resident memory and the sum over the clerks at the end are
-//! held against those after the first minutes, which fill the caches: each time after a rest, in which the collector
-//! frees what was dropped, idle workers give back, and the trimmer takes what nobody has used for half a minute. What
-//! would be left behind by each load stays: 1 KB each is 18 MB in ten minutes.
+//! The content is checked by the number of rows and of row groups. Resident memory and the sum over
+//! the clerks at the end are compared with those after the first minutes, which fill the caches:
+//! each after a rest in which the collector frees dropped objects, idle workers return memory, and
+//! the trimmer takes memory unused for half a minute. A leak of each load remains: 1 KB each is 18
+//! MB in ten minutes.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,23 +32,25 @@ const GROUP_ROWS: &str = "SELECT SUM(total_rows - deleted_rows) FROM sys.column_
 const CLERKS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks";
 const COLUMNS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks WHERE type = 'CACHESTORE_COLUMNSTOREOBJECTPOOL'";
 const BY_CLERK: &str = "SELECT type, SUM(pages_kb) FROM sys.dm_os_memory_clerks GROUP BY type";
-/// Clerks of memory that is free, of the binary's own, and of columnstores, which has a line of its own.
+/// Clerks of free memory, of the binary itself, and of columnstores, which are reported separately.
 const NOT_IN_USE: [&str; 4] = [
     "MEMORYCLERK_SOSOS",
     "MEMORYCLERK_SOSMEMMANAGER",
     "MEMORYCLERK_HOST",
     "CACHESTORE_COLUMNSTOREOBJECTPOOL",
 ];
-/// Bytes more in use for each load, at most: what histories of the server's grow by in the time of a load, many
-/// times over.
+/// The most additional bytes in use per load: many times the growth of the server's histories
+/// during a load.
 const LEFT_PER_LOAD_MAX: f64 = 256.0;
-/// Of the difference between the sum over the clerks and the resident memory, at most.
+/// The most unaccounted memory, as a share: the difference between the sum over the clerks and the
+/// resident memory.
 const UNBOOKED_MAX: f64 = 0.03;
-/// Of the end in the beginning, at most.
+/// The most memory at the end, as a multiple of the beginning.
 const GROWTH_MAX: f64 = 1.02;
 const NOISE_BYTES: f64 = 1_048_576.0;
-/// What the collector and the trimmer get to finish: idle workers give back for the last time after 40 s, and what has been
-/// free for a whole window of 30 s goes, which begins up to 30 s after that.
+/// Time for the collector and the trimmer to finish: idle workers return memory for the last time
+/// after 40 s, and memory that was free for a whole window of 30 s is trimmed, which begins up to
+/// 30 s after that.
 const SETTLE: Duration = Duration::from_secs(105);
 
 #[derive(Args, Clone)]
@@ -58,25 +61,26 @@ pub(crate) struct SoakArguments {
     /// How long to go on, in seconds; before and after, the server rests for 105 s
     #[arg(long, value_name = "N", default_value_t = 600)]
     seconds: u64,
-    /// Seconds of loads before that, which fill what has a limit and do not count: caches, heaps of threads, the
-    /// history by the second (2 minutes), the sampler's tables
+    /// Seconds of loads before that, not counted, which fill what has a limit: caches, heaps of
+    /// threads, the history by the second (2 minutes), the sampler's tables
     #[arg(long, value_name = "N", default_value_t = 300)]
     warm: u64,
-    /// Loads to cancel at least, however long that takes
+    /// The fewest loads to cancel, however long that takes
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     cancels: u32,
-    /// Rows of a load
+    /// Rows of each load
     #[arg(long, value_name = "N", default_value_t = 150_000)]
     rows: u32,
-    /// Bytes of a row to leave behind with each load, 8,000 at most: the verdict must be that it grows
+    /// Bytes of a row to leak with each load, at most 8,000: the verdict must then be that memory
+    /// grows
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=8_000))]
     leave: u32,
-    /// Seconds between two lines that tell how memory stands; 0 for none
+    /// Seconds between two lines on the current memory; 0 for none
     #[arg(long, value_name = "N", default_value_t = 60)]
     every: u64,
 }
 
-/// What the server holds, in bytes.
+/// The server's memory, in bytes.
 #[derive(Clone, Debug)]
 struct Held {
     resident: f64,
@@ -86,14 +90,15 @@ struct Held {
 }
 
 impl Held {
-    /// What clerks have that is in use.
+    /// Returns the bytes in use, over all clerks.
     fn in_use(&self) -> f64 {
         let of_use = self.by_clerk.iter().filter(|(name, _)| !NOT_IN_USE.contains(&name.as_str()));
         as_float(of_use.map(|(_, kilobytes)| kilobytes).sum()) * 1_024.0
     }
 }
 
-/// Runs it. Exit code 1 if a row is too many or too few, or memory has grown by more than 2 %.
+/// Runs the soak. Exit code 1 if a row is missing or superfluous, or memory has grown by more than
+/// 2 %.
 pub(crate) fn run(arguments: &SoakArguments) -> Result<ExitCode> {
     let plan = Plan::of_server(arguments.server.as_ref(), &PathBuf::new())?;
     let server = start_clearway(&plan, Schedulers::PerCpu, Place::Anywhere)?;
@@ -107,18 +112,14 @@ pub(crate) fn run(arguments: &SoakArguments) -> Result<ExitCode> {
     let (before, warm_cycles) = (soak.held()?, soak.cycles);
     soak.go_on(arguments)?;
     let after = soak.held()?;
-    say(&format!(
-        "{} loads, {} of them cancelled in their midst",
-        soak.cycles - warm_cycles,
-        soak.cut
-    ));
+    say(&format!("{} loads, {} of them cancelled half-way", soak.cycles - warm_cycles, soak.cut));
     let loads = f64::from(soak.cycles - warm_cycles);
     let verdicts =
         [is_as_before(&before, &after), is_nothing_left(&before, &after, loads), is_booked(&after)];
     Ok(if verdicts == [true; 3] { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether no more memory is held than before.
+/// Returns whether no more memory is held than before.
 fn is_as_before(before: &Held, after: &Held) -> bool {
     let mut is_met = true;
     for (name, before, after) in [
@@ -126,7 +127,7 @@ fn is_as_before(before: &Held, after: &Held) -> bool {
         ("sum over the clerks", before.clerks, after.clerks),
         ("the clerk of columnstores", before.columns, after.columns),
     ] {
-        // Of less than a megabyte a part of a hundred is noise.
+        // Below a megabyte a per cent is noise.
         let ratio = after.max(NOISE_BYTES) / before.max(NOISE_BYTES);
         is_met &= ratio <= GROWTH_MAX;
         let verdict = if ratio <= GROWTH_MAX { "met" } else { "MISSED" };
@@ -145,8 +146,8 @@ fn is_as_before(before: &Held, after: &Held) -> bool {
     is_met
 }
 
-/// Whether what statements have in use has not grown with the number of loads: free memory that is kept for reuse
-/// would hide in the resident memory what little each of them leaves behind.
+/// Returns whether memory in use has not grown with the number of loads: free memory kept for reuse
+/// would hide a small leak per load in the resident memory.
 fn is_nothing_left(before: &Held, after: &Held, loads: f64) -> bool {
     let per_load = (after.in_use() - before.in_use()) / loads;
     let is_met = per_load <= LEFT_PER_LOAD_MAX;
@@ -160,7 +161,7 @@ fn is_nothing_left(before: &Held, after: &Held, loads: f64) -> bool {
     is_met
 }
 
-/// Whether what the clerks have is what the process has.
+/// Returns whether the clerks account for the process's memory.
 fn is_booked(held: &Held) -> bool {
     let part = (held.resident - held.clerks).abs() / held.resident;
     let is_met = part <= UNBOOKED_MAX;
@@ -189,17 +190,17 @@ fn prepare(server: &ServerProcess, rows: u32) -> Result<()> {
 struct Soak {
     server: ServerProcess,
     rows: i64,
-    /// Bytes to leave behind with each load.
+    /// Bytes to leak with each load.
     leave: u32,
     cycles: u32,
     /// Loads that were cancelled before they were done.
     cut: u32,
-    /// What a load takes that nobody cancels.
+    /// How long a load takes that is not cancelled.
     load_ns: u64,
 }
 
 impl Soak {
-    /// Cycles that count, for as long as is asked.
+    /// Runs cycles for the measured time.
     fn go_on(&mut self, arguments: &SoakArguments) -> Result<()> {
         let every_ns = arguments.every * 1_000_000_000;
         let begin_ns = clock::monotonic_ns();
@@ -258,7 +259,7 @@ impl Soak {
         run_batches(&mut client, ["DROP TABLE dbo.t"])
     }
 
-    /// Loads; one time in five to the end. Tells whether that was so.
+    /// Runs a load; one in five runs to the end. Returns whether it did.
     fn load(&mut self) -> Result<bool> {
         let mut writer = connect(&self.server, DATABASE)?;
         let request = client::batch(LOAD, ClientSettings::default());
@@ -268,7 +269,7 @@ impl Soak {
             self.load_ns = clock::monotonic_ns() - begin;
             return Ok(true);
         }
-        // A golden ratio's multiples spread evenly over the time that a load takes.
+        // Multiples of the golden ratio spread evenly over the time of a load.
         let share = f64::from(self.cycles) * 0.618_033_988_75 % 1.0;
         let limit = Duration::from_nanos(self.load_ns).mul_f64(share);
         let Some(packets) = writer.ask_within(&request, limit)? else { return Ok(false) };
@@ -288,7 +289,7 @@ impl Soak {
     }
 }
 
-/// Returns what each clerk holds, in KB.
+/// Returns the memory of each clerk, in KB.
 fn by_clerk(client: &mut Generator) -> Result<Vec<(String, i64)>> {
     let packets = client.ask(&client::batch(BY_CLERK, ClientSettings::default()))?;
     let answer = Answer::decode(&packets)?.check()?;

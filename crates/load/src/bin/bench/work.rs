@@ -1,17 +1,17 @@
-//! `Work`: requests of one kind, what their answers must be, and what was asked for.
+//! `Work`: requests of one kind, their expected answers, and the goal.
 
 use load::{Answer, Generator, Result};
 
-/// Connections of every race.
+/// Connections of each race.
 pub(crate) const CONNECTIONS: usize = 64;
-/// Requests that each connection has of its own: different rows.
+/// Different requests of each connection, each for another row.
 pub(crate) const REQUESTS_PER_CONNECTION: usize = 64;
 /// Rows of every table.
 pub(crate) const ROWS: usize = CONNECTIONS * REQUESTS_PER_CONNECTION;
-/// Bytes of a session or of a cached value.
+/// Length of a session's item or of a cached value, in bytes.
 pub(crate) const ITEM_BYTES: usize = 500;
 
-/// Looks at the answer to the request of this index.
+/// Checks the answer to the request with this index.
 pub(crate) type Check = Box<dyn Fn(usize, &Answer) -> Result<()>>;
 
 /// Requests and the check of their answers.
@@ -20,20 +20,20 @@ pub(crate) struct Asked {
     pub(crate) check: Check,
 }
 
-/// Something to measure.
+/// A kind of request to measure.
 pub(crate) struct Work {
     pub(crate) name: &'static str,
-    /// The most CPU that a request may cost, in that of the echo.
+    /// The most CPU that a request may cost, as a multiple of the echo server's.
     pub(crate) ratio_max: f64,
     pub(crate) database: &'static str,
     pub(crate) measured: Asked,
-    /// Requests that must find what the measured ones left behind.
+    /// Requests that check what the measured ones have written.
     pub(crate) after: Option<Asked>,
 }
 
 impl Asked {
-    /// Asks every request once and checks each answer; returns the first answer's packets. Answers of
-    /// different lengths are an error, because a race has one length.
+    /// Sends every request once and checks each answer; returns the first answer's packets. Answers
+    /// of different lengths are an error, because a race needs a fixed length.
     pub(crate) fn ask_all(&self, client: &mut Generator) -> Result<Vec<u8>> {
         let mut first: Option<Vec<u8>> = None;
         for (index, request) in self.requests.iter().enumerate() {
@@ -48,13 +48,13 @@ impl Asked {
     }
 }
 
-/// The item of a row: different for each, and for each seed.
+/// Returns the item of a row, different for each row and each seed.
 pub(crate) fn item(index: usize, seed: u8) -> Vec<u8> {
     let start = u8::try_from(index % 251).unwrap_or(0).wrapping_add(seed);
     (0..ITEM_BYTES).map(|at| start.wrapping_add(u8::try_from(at % 255).unwrap_or(0))).collect()
 }
 
-/// Fails unless something is as it must be.
+/// Fails unless the value is the expected one.
 pub(crate) fn expect<T: PartialEq + std::fmt::Debug>(
     what: &str,
     found: T,

@@ -38,7 +38,7 @@ pub static COLUMNSTORE_TUPLE_MOVER_END_COMPRESS: Event = event(
         field("database_id", UInt32, "The table's database"),
         field("object_id", Int32, "The table"),
         field("rows", UInt64, "Rows that lie in the row group now"),
-        field("rows_stayed", UInt64, "Rows that were changed meanwhile, and stayed"),
+        field("rows_stayed", UInt64, "Rows that were changed during compression, and stayed"),
         field("size_in_bytes", UInt64, "Bytes of the row group's segments"),
         field("duration", UInt64, "Microseconds"),
         field("cpu_time", UInt64, "Microseconds of CPU time"),

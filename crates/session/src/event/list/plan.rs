@@ -24,7 +24,7 @@ pub static QUERY_MEMORY_GRANT_USAGE: Event = event(
 /// A statement with a plan has ended.
 pub static QUERY_POST_EXECUTION_SHOWPLAN: Event = event(
     "query_post_execution_showplan",
-    "Occurs after a SQL statement is executed; its plan tells what each operator did. It costs as much as SET STATISTICS XML",
+    "Occurs after a SQL statement is executed; the event has its plan, with what each operator did. It costs as much as SET STATISTICS XML",
     &[
         field("source_database_id", UInt32, "The database"),
         field("object_type", Map(&OBJECT_TYPE), "What the statement is in"),

@@ -1,9 +1,9 @@
-//! CREATE, ALTER, DROP, GRANT.
+//! Prints CREATE, ALTER, DROP and GRANT.
 
 use super::{List, Listed, Parens, Print, Some_, nullability, on_off, put, quote, when};
 use tsql::ast::*;
 
-/// Prints a statement that defines something.
+/// Prints a statement that defines an object.
 pub(crate) fn print(kind: &StatementKind, out: &mut String) {
     use StatementKind as S;
     match kind {
@@ -53,7 +53,7 @@ pub(crate) fn print(kind: &StatementKind, out: &mut String) {
     }
 }
 
-/// Views, procedures, functions, triggers.
+/// Prints views, procedures, functions, triggers.
 fn routine(kind: &StatementKind, out: &mut String) {
     use StatementKind as S;
     match kind {
@@ -123,7 +123,7 @@ fn routine(kind: &StatementKind, out: &mut String) {
     }
 }
 
-/// Types, sequences, statistics, DROP.
+/// Prints types, sequences, statistics, DROP.
 fn small(kind: &StatementKind, out: &mut String) {
     use StatementKind as S;
     match kind {
@@ -590,7 +590,7 @@ fn create_function(it: &CreateFunction, out: &mut String) {
             put!(out, returns, Listed("WITH", options), "AS", body)
         }
         FunctionBody::Inline { with, query } => {
-            // Parentheses without CTEs would be a query in parentheses, another tree.
+            // Without CTEs, parentheses would parse as a parenthesized query, another tree.
             put!(out, "TABLE", Listed("WITH", options), "AS RETURN", with, query);
         }
         FunctionBody::Multi { variable, elements, body } => {

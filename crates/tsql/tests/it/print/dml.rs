@@ -1,4 +1,4 @@
-//! Statements that change data.
+//! Prints statements that change data.
 
 use super::query::Rows;
 use super::{List, Listed, Parens, Print, Some_, nullability, put, quote, when};

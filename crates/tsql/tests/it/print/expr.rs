@@ -1,4 +1,4 @@
-//! Expressions and conditions.
+//! Prints expressions and conditions.
 
 use super::{List, Parens, Print, With, put, quote, when};
 use tsql::ast::*;
@@ -15,7 +15,7 @@ impl Print for Value<'_> {
     }
 }
 
-/// An operand: what is made of operators gets parentheses.
+/// An operand; an expression with operators gets parentheses.
 struct Operand<'a>(&'a Expr);
 
 impl Print for Operand<'_> {
@@ -128,7 +128,7 @@ impl Print for ColumnRef {
         if let Some(table) = table {
             put!(out, table, ".");
         }
-        // `IDENTITYCOL` and `ROWGUIDCOL` are keywords and lose that in brackets.
+        // `IDENTITYCOL` and `ROWGUIDCOL` are keywords, and in brackets they would be names.
         match table.is_none() && (column.is("IDENTITYCOL") || column.is("ROWGUIDCOL")) {
             true => put!(out, column.as_str()),
             false => put!(out, column),
@@ -184,7 +184,7 @@ impl Print for Call {
         if *special == CallSpecial::OdbcFunction {
             return put!(out, "{fn", name.object.as_str(), Parens(arguments), "}");
         }
-        // Functions with a grammar of their own are known by their bare name only.
+        // Functions with special syntax are recognised by a name of one part only.
         match name.as_simple() {
             Some(name) if name.quoting == Quoting::None => put!(out, name.as_str()),
             _ => put!(out, name),
@@ -221,7 +221,7 @@ impl Print for Over {
     }
 }
 
-/// What stands in a window's parentheses.
+/// The contents of a window's parentheses.
 pub(crate) struct Window<'a>(pub(crate) &'a Over);
 
 impl Print for Window<'_> {

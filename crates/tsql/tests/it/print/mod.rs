@@ -1,7 +1,7 @@
-//! A printer of trees, for the tests: what is printed parses to the same tree.
+//! Prints trees for the tests: the printed text parses to the same tree.
 //!
-//! Every node is taken apart without `..`, so that a field that the parser fills and nobody prints does not
-//! compile. Tokens are separated by blanks; names are always in brackets.
+//! Every node is destructured without `..`, so a field that the parser fills and the printer omits
+//! does not compile. Tokens are separated by blanks; names are always in brackets.
 
 mod definition;
 mod dml;
@@ -71,7 +71,7 @@ impl<T: Print> Print for Option<T> {
     }
 }
 
-/// A word in front of something that may be absent.
+/// A word in front of an optional node.
 pub(crate) struct With<'a, T>(pub(crate) &'static str, pub(crate) &'a Option<T>);
 
 impl<T: Print> Print for With<'_, T> {
@@ -82,7 +82,7 @@ impl<T: Print> Print for With<'_, T> {
     }
 }
 
-/// `a, b`
+/// `a, b`: items separated by commas.
 pub(crate) struct List<'a, T>(pub(crate) &'a [T]);
 
 impl<T: Print> Print for List<'_, T> {
@@ -93,7 +93,7 @@ impl<T: Print> Print for List<'_, T> {
     }
 }
 
-/// `(a, b)`
+/// `(a, b)`: items in parentheses.
 pub(crate) struct Parens<'a, T>(pub(crate) &'a [T]);
 
 impl<T: Print> Print for Parens<'_, T> {

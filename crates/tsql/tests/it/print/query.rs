@@ -1,4 +1,4 @@
-//! Queries and their sources.
+//! Prints queries and their sources.
 
 use super::expr::{Value, Window};
 use super::{List, Listed, Parens, Print, Some_, put, quote, when};
@@ -227,7 +227,7 @@ impl Print for TableRef {
     }
 }
 
-/// `VALUES (..), (..)`
+/// `VALUES (..), (..)`: rows of values.
 pub(crate) struct Rows<'a>(pub(crate) &'a [Vec<Expr>]);
 
 impl Print for Rows<'_> {

@@ -1,9 +1,9 @@
-//! Principals, permissions, event sessions.
+//! Prints statements on principals, permissions and event sessions.
 
 use super::{List, Listed, Print, Some_, put, when};
 use tsql::ast::*;
 
-/// Principals, permissions, event sessions.
+/// Prints statements on principals, permissions and event sessions.
 pub(crate) fn print(kind: &StatementKind, out: &mut String) {
     use StatementKind as S;
     match kind {

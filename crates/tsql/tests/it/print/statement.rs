@@ -1,4 +1,4 @@
-//! Control of flow, EXECUTE, transactions, cursors, SET.
+//! Prints control of flow, EXECUTE, transactions, cursors, SET.
 
 use super::expr::Value;
 use super::{List, Listed, Parens, Print, Some_, on_off, put, quote, when};
@@ -93,7 +93,7 @@ impl Print for SetVariable {
     }
 }
 
-/// `ReadCommitted` to `READ COMMITTED` or `READ_COMMITTED`.
+/// Splits `ReadCommitted` into `READ COMMITTED` or `READ_COMMITTED`.
 fn words(name: &impl std::fmt::Debug, between: char) -> String {
     let mut words = String::new();
     for c in format!("{name:?}").chars() {
@@ -105,7 +105,7 @@ fn words(name: &impl std::fmt::Debug, between: char) -> String {
     words
 }
 
-/// Options whose name in SQL has its underscores where no variant has its capitals.
+/// Prints options whose SQL name has its underscores at other places than the variant its capitals.
 fn switch(option: SwitchOption) -> String {
     match option {
         SwitchOption::ArithAbort => "ARITHABORT".to_owned(),

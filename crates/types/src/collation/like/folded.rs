@@ -1,8 +1,8 @@
-//! LIKE over texts of single-byte characters, for a pattern that meets many of them.
+//! LIKE over texts of single-byte characters, for a pattern that is matched against many texts.
 //!
-//! Each byte is folded to a class: two bytes have one class exactly if their weights are equal. A pattern
-//! is runs of class sets with `%` between them; a run has a fixed length, so the leftmost place of
-//! each is as good as any. UTF-16 that is all ASCII is folded likewise.
+//! Each byte is folded to a class: two bytes have the same class exactly if their weights are
+//! equal. A pattern is runs of class sets with `%` between them; a run has a fixed length, so its
+//! leftmost match is as good as any. UTF-16 that is all ASCII is folded likewise.
 
 use super::super::Collation;
 use super::super::code_page::CodePage;
@@ -10,12 +10,12 @@ use super::super::weights::{Characters, Encoding};
 use super::{Token, matches_one, weight};
 use crate::batch::ByteKind;
 
-/// A pattern over classes of bytes.
+/// A pattern over byte classes.
 #[derive(Clone, Debug)]
 pub(super) struct Folded {
-    /// For `varchar`; none for UTF-8, whose characters are of many bytes.
+    /// For `varchar`; `None` for UTF-8, whose characters have several bytes.
     code_page: Option<Program>,
-    /// For the units below 128 of `nvarchar`.
+    /// For `nvarchar` whose units are all below 128.
     ascii: Program,
 }
 
@@ -28,7 +28,7 @@ impl Folded {
         }
     }
 
-    /// Matches a text; `None` if it is not one of single-byte characters.
+    /// Matches a text; `None` if it has characters of more than one byte.
     pub(super) fn matches(
         &self,
         kind: ByteKind,
@@ -60,7 +60,7 @@ impl Folded {
     }
 }
 
-/// Classes, and the runs between the `%`s.
+/// The class of each byte, and the runs between the `%`s.
 #[derive(Clone, Debug)]
 struct Program {
     classes: Box<[u8; 256]>,
@@ -69,12 +69,12 @@ struct Program {
     runs: Vec<Run>,
 }
 
-/// Tokens without a `%`.
+/// A part of the pattern without `%`.
 #[derive(Clone, Debug)]
 enum Run {
-    /// Each one class.
+    /// Each token is one class.
     Literal(Vec<u8>),
-    /// Each a set of classes.
+    /// Each token is a set of classes.
     Sets(Vec<[bool; 256]>),
 }
 
@@ -96,7 +96,7 @@ impl Program {
         Self { classes, is_plain, runs: runs.map(|run| Run::new(run, &of_class)).collect() }
     }
 
-    /// Matches a folded text of which what is behind `len` are blanks that need not match.
+    /// Matches a folded text; the blanks behind `len` need not match.
     fn matches(&self, text: &[u8], len: usize) -> bool {
         let Some((first, rest)) = self.runs.split_first() else { return false };
         if !first.matches_at(text, 0) {
@@ -115,7 +115,8 @@ impl Program {
     }
 }
 
-/// Finds the leftmost place at or behind `from` where two bytes stand side by side, eight places at a time.
+/// Finds the leftmost place at or behind `from` where two bytes follow each other, eight places at
+/// a time.
 fn find_pair(text: &[u8], from: usize, [first, second]: [u8; 2]) -> Option<usize> {
     const SPREAD: u64 = 0x0101_0101_0101_0101;
     let (firsts, seconds) = (u64::from(first) * SPREAD, u64::from(second) * SPREAD);
@@ -124,7 +125,7 @@ fn find_pair(text: &[u8], from: usize, [first, second]: [u8; 2]) -> Option<usize
     while let (Some(here), Some(next)) = (word(at), word(at + 1)) {
         let hits = zero_bytes(here ^ firsts) & zero_bytes(next ^ seconds);
         if hits != 0 {
-            // The lowest byte is the first one; the quotient is below 8.
+            // The lowest byte of the word is the first; the quotient is below 8.
             return usize::try_from(hits.trailing_zeros() / 8).ok().map(|place| at + place);
         }
         at += 8;
@@ -139,7 +140,7 @@ const fn zero_bytes(word: u64) -> u64 {
     !(((word & LOW) + LOW) | word | LOW)
 }
 
-/// Returns the weight of the character that a byte is.
+/// Returns the weight of the character that a byte encodes.
 fn byte_weight(byte: u8, encoding: Encoding, collation: Collation) -> u64 {
     let code = match encoding {
         Encoding::Utf16 => Some(u32::from(byte)),
@@ -183,7 +184,7 @@ impl Run {
         }
     }
 
-    /// Finds the leftmost place at or behind `at`.
+    /// Finds the run's leftmost match at or behind `at`.
     fn find(&self, text: &[u8], at: usize) -> Option<usize> {
         let last = text.len().checked_sub(self.len())?;
         match self {
@@ -210,7 +211,7 @@ mod tests {
 
     #[test]
     fn pair_is_found_where_a_search_byte_by_byte_finds_it() {
-        // All texts of 19 letters that are counted in base 3 from a stride of numbers.
+        // A sample of the 3^19 texts of 19 letters: the digits of numbers in base 3, at a stride.
         for n in (0..3_u64.pow(19)).step_by(7_654_321) {
             let letter = |place: u32| b"ab\xFF"[usize::try_from(n / 3_u64.pow(place) % 3).unwrap()];
             let text: Vec<u8> = (0..19).map(letter).collect();

@@ -1,4 +1,5 @@
-//! System calls by cause: the ledger's counts beside those of `strace`, which sees every call.
+//! System calls by cause: compares the ledger's counts with those of `strace`, which sees every
+//! call.
 
 use std::time::Duration;
 
@@ -11,15 +12,15 @@ use crate::setup::connect;
 
 /// How long the load runs while it is traced.
 const WINDOW: Duration = Duration::from_millis(1_000);
-/// How far the counts may be apart: calls of the reading itself, and of attaching.
+/// The largest relative difference of the counts: calls of the reading itself, and of attaching.
 pub(crate) const TOLERANCE: f64 = 0.02;
-/// Calls that are too few to be compared.
+/// Fewer calls than this are not compared.
 const COUNT_MIN: u64 = 500;
 
-/// What was counted on either side.
+/// The counts of both sides.
 pub(crate) struct Calls {
     pub(crate) rows: Vec<Count>,
-    /// Calls that no wrapper in the ledger stands for, by name.
+    /// Calls that no wrapper of the ledger counts, by name.
     pub(crate) others: Vec<(String, u64)>,
 }
 
@@ -40,14 +41,15 @@ const CAUSES: [(&str, &[&str]); 6] = [
     ("yield", &["sched_yield"]),
 ];
 
-/// The cause that a system call is made for, by its name; the name itself if several causes make it.
+/// Returns the cause of a system call by the call's name; the name itself if several causes make
+/// it.
 pub(crate) fn cause_of(call: &str) -> &str {
     let cause = CAUSES.iter().find(|(_, names)| names.contains(&call));
     cause.map_or(call, |(cause, _)| cause)
 }
 
 impl Count {
-    /// How far apart they are; none if there are too few.
+    /// Returns the relative difference; `None` if there are too few calls.
     pub(crate) fn difference(&self) -> Option<f64> {
         let (ledger, strace) =
             (super::compare::float(self.ledger), super::compare::unsigned(self.strace));
@@ -55,7 +57,7 @@ impl Count {
     }
 }
 
-/// Runs the first load under `strace` and compares.
+/// Runs the first load under `strace` and compares the counts.
 pub(crate) fn count(server: &ServerProcess) -> Result<Calls> {
     let mut load = Load::open(NAMES[0], server)?;
     let mut reader = connect(server, "")?;

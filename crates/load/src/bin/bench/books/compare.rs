@@ -1,24 +1,26 @@
-//! The ledger beside the kernel's books: one line per promise, with its tolerance.
+//! Compares the ledger with the kernel's accounting: one line per promise, with its tolerance.
 
 use super::inside::{Amounts, Inside, Place};
 use super::outside::{Edge, Outside};
 
-/// The most of non-idle thread time, and of CPU, that may be dark.
+/// The most of non-idle thread time, and of CPU, that may be unaccounted.
 const DARK_MAX: f64 = 0.01;
-/// How far the ledger's CPU may be from the process CPU clock.
+/// The largest relative difference between the ledger's CPU and the process CPU clock.
 const CPU_TOLERANCE: f64 = 0.005;
-/// How far perf may be from the process CPU clock; it starts and ends a little beside it.
+/// The largest relative difference between perf and the process CPU clock; perf starts and ends
+/// slightly apart.
 const PERF_TOLERANCE: f64 = 0.02;
-/// How far the ledger's run-queue time may be from the kernel's.
+/// The largest relative difference between the ledger's run-queue time and the kernel's.
 const RUNNABLE_TOLERANCE: f64 = 0.01;
-/// How far the wall time on the books may be from threads times time.
+/// The largest relative difference between the ledger's wall time and threads times time.
 const WALL_TOLERANCE: f64 = 0.005;
 /// Run-queue time below this share of the window is too little to be compared.
 const RUNNABLE_SHARE_MIN: f64 = 0.005;
-/// How far the ledger's kernel time may be from the kernel's, in CPU, beside the error of sampling.
+/// The largest difference between the ledger's kernel time and the kernel's, relative to CPU, in
+/// addition to the error of sampling.
 const KERNEL_TOLERANCE: f64 = 0.02;
 
-// What the promises are called.
+// Names of the promises.
 pub(crate) const DARK_OF_TIME: &str = "dark of non-idle time";
 pub(crate) const DARK_OF_CPU: &str = "dark of CPU";
 pub(crate) const PROCESS_CLOCK: &str = "CPU, process clock";
@@ -26,18 +28,18 @@ pub(crate) const SCHEDSTAT: &str = "CPU, schedstat";
 pub(crate) const RUNNABLE: &str = "runnable, schedstat";
 pub(crate) const WALL: &str = "wall, threads times time";
 
-/// The source of a ledger that has nothing but its clock.
+/// The source of a ledger that only has its clock.
 const WALL_ONLY: &str = "wall_only";
 
-/// What is known of one window, inside and outside.
+/// The readings of one window, from inside and outside.
 pub(crate) struct Window<'a> {
     pub(crate) inside: &'a Inside,
     pub(crate) outside: &'a Outside,
-    /// What was booked while the books were read: it widens the tolerances.
+    /// Time that was booked during the readings: it widens the tolerances.
     pub(crate) edges: Edge,
-    /// `perf stat`'s task-clock, where perf is, and the process clock over the same time.
+    /// `perf stat`'s task-clock, if perf is available, and the process clock over the same time.
     pub(crate) task_clock: Option<(u64, u64)>,
-    /// Threads that have no books of their own.
+    /// Number of threads without accounts in the ledger.
     pub(crate) foreign_threads: u64,
 }
 
@@ -47,14 +49,14 @@ pub(crate) struct Check {
     pub(crate) what: &'static str,
     pub(crate) ledger: String,
     pub(crate) kernel: String,
-    /// What is compared with the tolerance, as a share.
+    /// The relative difference that is compared with the tolerance.
     pub(crate) difference: f64,
-    /// None where the line is only shown.
+    /// `None` for a line that is only shown.
     pub(crate) tolerance: Option<f64>,
 }
 
 impl Check {
-    /// Two numbers that must be the same.
+    /// Makes a check that two numbers are equal.
     fn same(what: &'static str, ledger_ns: f64, kernel_ns: f64, tolerance: Option<f64>) -> Self {
         Self {
             what,
@@ -65,7 +67,7 @@ impl Check {
         }
     }
 
-    /// A part that must be small.
+    /// Makes a check that a part is small.
     fn small(what: &'static str, part_ns: f64, whole_ns: f64, tolerance: Option<f64>) -> Self {
         Self {
             what,
@@ -76,15 +78,15 @@ impl Check {
         }
     }
 
-    /// Widens the tolerance by what may have been booked between both readings.
+    /// Widens the tolerance by the time that may have been booked between the two readings.
     fn within(mut self, edge_ns: u64, kernel_ns: f64) -> Self {
         self.tolerance = self.tolerance.map(|most| most + unsigned(edge_ns) / kernel_ns.max(1.0));
         self
     }
 
-    /// Whether it holds, with tolerances so many times as wide as they should be.
+    /// Returns whether the check passes, with its tolerance multiplied by `slack`.
     pub(crate) fn holds(&self, slack: f64) -> bool {
-        // A difference that is no number is past everything.
+        // NaN exceeds every tolerance.
         self.tolerance.is_none_or(|tolerance| self.difference.abs() <= tolerance * slack)
     }
 
@@ -103,7 +105,7 @@ pub(crate) fn compare(window: &Window<'_>) -> Vec<Check> {
     checks.extend(cpu(window));
     checks.extend(runnable(window));
     if window.inside.source == WALL_ONLY {
-        // Such a ledger says that it can't tell these apart: it is shown what that costs.
+        // Such a ledger declares that it cannot distinguish these: the difference is only shown.
         checks.iter_mut().for_each(|check| check.tolerance = None);
     }
     checks.extend(wall(window));
@@ -129,7 +131,7 @@ fn darkness(window: &Window<'_>) -> Vec<Check> {
     ]
 }
 
-/// Waits of threads that have nothing to do: they are no work, whatever their category.
+/// Returns whether a row is the wait of an idle thread, whatever its category.
 fn is_rest(place: &Place) -> bool {
     let rests = ["SLEEP_TASK", "SOS_WORK_DISPATCHER"];
     place.category == "wait" && rests.iter().any(|rest| place.name.starts_with(rest))
@@ -146,12 +148,13 @@ fn cpu(window: &Window<'_>) -> Vec<Check> {
     .map(|check| check.within(window.edges.clock_ns, clock))
     .to_vec();
     if let Some((perf, clock)) = task_clock {
-        // Of the same thing by two parts of the kernel, over a little more than the window.
+        // Two parts of the kernel measured the same thing, perf over a slightly longer time.
         let mut check = Check::same("", unsigned(*clock), unsigned(*perf), Some(PERF_TOLERANCE));
         check.what = "process clock, perf stat task-clock";
         checks.push(check);
     }
-    // The kernel's split is sampled at its ticks: its error is that of so many coin tosses.
+    // The kernel samples user and kernel time at its ticks: the error is that of as many coin
+    // tosses.
     let ticks = unsigned(outside.user_ns + outside.kernel_ns)
         / (1e9 / unsigned(sos::sys::kernel_ticks_per_second()));
     let share =
@@ -171,7 +174,7 @@ fn cpu(window: &Window<'_>) -> Vec<Check> {
 fn runnable(window: &Window<'_>) -> Vec<Check> {
     let Window { inside, outside, .. } = window;
     let kernel = unsigned(outside.runnable_ns);
-    // A queue that hardly was says nothing about who counts better.
+    // With a short queue the numbers are too small to compare.
     let enough = kernel >= unsigned(outside.at_ns) * RUNNABLE_SHARE_MIN;
     let total = float(inside.total().runnable_ns);
     let tolerance = enough.then_some(RUNNABLE_TOLERANCE);
@@ -179,7 +182,8 @@ fn runnable(window: &Window<'_>) -> Vec<Check> {
     vec![check.within(window.edges.runnable_ns, kernel)]
 }
 
-/// Each row splits into on-CPU, runnable and blocked, and all rows make up all threads' time.
+/// Checks that each row is the sum of on-CPU, runnable and blocked, and that all rows are all
+/// threads' time.
 fn wall(window: &Window<'_>) -> Vec<Check> {
     let Window { inside, outside, .. } = window;
     let total = inside.sum(|place| place.category != "foreign");
@@ -201,7 +205,7 @@ fn wall_of(amounts: &Amounts) -> f64 {
     float(amounts.wall_ns)
 }
 
-/// Nanoseconds for readers.
+/// Formats nanoseconds as seconds.
 pub(crate) fn seconds(ns: f64) -> String {
     format!("{:.4} s", ns / 1e9)
 }

@@ -1,4 +1,5 @@
-//! The ledger as any client sees it: the rows of `sys.dm_os_time_ledger`, and their differences.
+//! The ledger as any client sees it: reads the rows of `sys.dm_os_time_ledger` and subtracts
+//! readings.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +10,15 @@ use types::Value;
 const QUERY: &str = "SELECT category, name, wall_ns, on_cpu_ns, runnable_ns, blocked_ns, occurrences, \
                      sampling_error, source FROM sys.dm_os_time_ledger";
 
-/// Threads that have no books of their own in the ledger, which lists them by what the kernel says.
+/// Counts threads without accounts in the ledger, which lists them by the kernel's numbers.
 const FOREIGN: &str = "SELECT COUNT_BIG(DISTINCT os_thread_id) FROM sys.dm_os_thread_ledger \
                        WHERE category = N'foreign'";
 
-/// The books at one moment, or what was added to them between two.
+/// The ledger at one moment, or the difference of two readings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inside {
     pub(crate) rows: BTreeMap<Place, Amounts>,
-    /// Where the splitting of time comes from, as the view says.
+    /// The source of the split of time, as the view names it.
     pub(crate) source: String,
 }
 
@@ -28,7 +29,7 @@ pub(crate) struct Place {
     pub(crate) name: String,
 }
 
-/// What a row holds. Signed: a correction may take from a row what was on it before.
+/// The amounts of a row. Signed: a correction may subtract from a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Amounts {
     pub(crate) wall_ns: i64,
@@ -36,12 +37,12 @@ pub(crate) struct Amounts {
     pub(crate) runnable_ns: i64,
     pub(crate) blocked_ns: i64,
     pub(crate) occurrences: i64,
-    /// One standard deviation of the share, where the row is an estimate.
+    /// One standard deviation of the share, if the row is an estimate.
     pub(crate) sampling_error: Option<f64>,
 }
 
 impl Inside {
-    /// Reads the view.
+    /// Reads the view's rows.
     pub(crate) fn read(client: &mut Generator) -> Result<Self> {
         let packets = client.ask(&client::batch(QUERY, ClientSettings::default()))?;
         let answer = Answer::decode(&packets)?.check()?;
@@ -73,7 +74,7 @@ impl Inside {
         }
     }
 
-    /// What was added since an earlier reading.
+    /// Returns the difference to an earlier reading.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let mut difference = self.clone();
         for (place, amounts) in &mut difference.rows {
@@ -84,18 +85,18 @@ impl Inside {
         difference
     }
 
-    /// The sum of the rows that are wanted.
+    /// Returns the sum of the matching rows.
     pub(crate) fn sum(&self, wanted: impl Fn(&Place) -> bool) -> Amounts {
         let rows = self.rows.iter().filter(|(place, _)| wanted(place));
         rows.fold(Amounts::default(), |sum, (_, amounts)| sum.plus(amounts))
     }
 
-    /// The sum of a category.
+    /// Returns the sum of a category.
     pub(crate) fn category(&self, category: &str) -> Amounts {
         self.sum(|place| place.category == category)
     }
 
-    /// The sum of everything.
+    /// Returns the sum of all rows.
     pub(crate) fn total(&self) -> Amounts {
         self.sum(|_| true)
     }
@@ -135,7 +136,7 @@ fn text(value: &Value) -> Result<String> {
 fn amounts(numbers: &[Value], sampling_error: &Value) -> Option<Amounts> {
     let number = |at: usize| match numbers.get(at)? {
         Value::BigInt(number) => Some(*number),
-        // What can't be split is nobody's.
+        // NULL: an amount that cannot be split.
         Value::Null => Some(0),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! The loads under which the books are checked.
+//! The loads under which the ledger is checked.
 
 use load::{Answer, Generator, Result, Script, ServerProcess};
 use tds::client::{self, BulkBuilder, ClientSettings};
@@ -15,13 +15,13 @@ const LOADERS: usize = 4;
 /// Rows of a bulk load.
 const BULK_ROWS: i64 = 2_000;
 
-/// Something that keeps a server busy.
+/// A load that keeps a server busy.
 pub(crate) struct Load {
     pub(crate) name: &'static str,
     pub(crate) generator: Generator,
     pub(crate) script: Script,
-    /// A question whose answer shows that the load has done what it says, and what it must be after so
-    /// many requests.
+    /// A query that proves that the load did its work, with the expected answer for a number of
+    /// requests.
     proof: Option<Proof>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) const NAMES: [&str; 4] =
 
 const DATABASE: &str = "BooksCheck";
 
-/// Makes what the loads need: sessions, and a table of `scan_rows` rows.
+/// Prepares the loads: sessions, and a table of `scan_rows` rows.
 pub(crate) fn prepare(plan: &Plan, server: &ServerProcess, scan_rows: u32) -> Result<()> {
     session::prepare(plan, server)?;
     run_batches(&mut connect(server, "")?, [format!("CREATE DATABASE {DATABASE}").as_str()])?;
@@ -96,14 +96,14 @@ impl Load {
         Ok(Self { name, generator, script, proof: None })
     }
 
-    /// Looks whether the server has done what it was asked to do.
+    /// Checks that the server has done what it was asked to do.
     pub(crate) fn prove(&self, server: &ServerProcess, requests: u64) -> Result<()> {
         let Some(proof) = &self.proof else { return Ok(()) };
         let mut client = connect(server, proof.database)?;
         let packets = client.ask(&client::batch(proof.question, ClientSettings::default()))?;
         let answer = Answer::decode(&packets)?.check()?;
         let requests = i64::try_from(requests).map_err(|error| error.to_string())?;
-        // A window may end between the announcement of a load and its rows.
+        // A window may end between the announcement of a bulk load and its rows.
         let (rows, most) = (answer.rows(), (proof.rows_after)(requests));
         let slack = i64::try_from(LOADERS).unwrap_or(0) * BULK_ROWS;
         match rows[..] {
@@ -113,7 +113,7 @@ impl Load {
     }
 }
 
-/// One of each in turn, as long as any has more.
+/// Returns one of each in turn, until all are used.
 fn mix(works: Vec<Vec<Vec<u8>>>) -> Vec<Vec<u8>> {
     let longest = works.iter().map(Vec::len).max().unwrap_or(0);
     let of = |at: usize| works.iter().map(move |requests| requests[at % requests.len()].clone());

@@ -1,9 +1,9 @@
-//! `bench books`: the server's ledger beside the kernel's own books, under four loads, while other
-//! processes compete for the CPUs.
+//! `bench books`: compares the server's ledger with the kernel's accounting, under four loads,
+//! while other processes compete for the CPUs.
 //!
-//! Nothing here trusts the server: the ledger is read by SQL like any client reads it, and all it is
-//! compared with comes from the kernel. Both are read while the load rests, so that a request under
-//! way is on neither side.
+//! The comparison does not trust the server: the ledger is read by SQL as any client reads it, and
+//! the other side comes from the kernel. Both are read while the load is idle, so that no request
+//! in progress is on either side.
 
 mod calls;
 mod compare;
@@ -33,23 +33,23 @@ use neighbour::Neighbours;
 pub(crate) use neighbour::spin;
 use outside::{Edge, Outside, Watcher};
 
-/// The user and group of somebody without rights, on every Linux.
+/// The numeric user and group of the unprivileged user that every Linux has.
 const NOBODY: u32 = 65_534;
-/// What a usual container refuses, and one that knows no restartable sequences.
+/// The calls that a usual container denies, and one that has no restartable sequences.
 const FORBIDDEN: &str = "perf_event_open,membarrier,rseq";
-/// How often the threads are looked at, so that little is lost of one that ends.
+/// Interval of looks at the threads, so that little is lost when one ends.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long a server rests before its books are read.
+/// How long a server is idle before the ledger is read.
 const REST: Duration = Duration::from_millis(50);
 
-/// Who runs the server.
+/// The user that runs the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum User {
-    /// Whoever runs the benchmark
+    /// The user that runs the benchmark
     Own,
-    /// An unprivileged user, which only root can start it as
+    /// An unprivileged user, which only root can switch to
     Nobody,
-    /// That user, without the system calls that containers refuse
+    /// That user, without the system calls that containers deny
     Confined,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct BooksArguments {
     /// The server's binary; default the one beside this
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
-    /// Folder of session_state.sql
+    /// Folder that contains session_state.sql
     #[arg(long, value_name = "FOLDER", default_value = "tests/workloads")]
     workloads: PathBuf,
     /// Milliseconds of each load
@@ -73,19 +73,19 @@ pub(crate) struct BooksArguments {
     /// Only loads whose name contains this
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
-    /// Who runs the server
+    /// Users to run the server as
     #[arg(long, value_delimiter = ',', default_value = "own,nobody,confined")]
     users: Vec<User>,
-    /// Sources of the ledger to force besides the one it chooses, as the server's --ledger names them
+    /// Sources of the ledger to force besides the default, named as in the server's --ledger
     #[arg(long, value_delimiter = ',', default_value = "rseq,switches,schedstat,wall")]
     sources: Vec<String>,
     /// Where to write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// A page whose section on the books is replaced by this run's
+    /// A page in which the section on the ledger is replaced
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Proves in seconds that everything runs: short windows, tolerances ten times as wide
+    /// Only proves in seconds that everything runs: short windows, tolerances ten times as wide
     #[arg(long)]
     smoke: bool,
 }
@@ -94,35 +94,35 @@ pub(crate) struct BooksArguments {
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     pub(crate) user: User,
-    /// What `--ledger` is given; none lets the server choose.
+    /// The value of `--ledger`; `None` lets the server choose.
     pub(crate) source: Option<String>,
 }
 
-/// What one window found.
+/// The result of one window.
 pub(crate) struct Run {
     pub(crate) setting: Setting,
     pub(crate) load: &'static str,
     pub(crate) inside: Inside,
     pub(crate) outside: Outside,
     pub(crate) requests: u64,
-    /// CPU used while the books were read, which belongs to neither side.
+    /// CPU used by the readings themselves, which belongs to neither side.
     pub(crate) edges_ns: u64,
     pub(crate) checks: Vec<Check>,
     pub(crate) notes: Vec<String>,
 }
 
-/// Everything found.
+/// The results of all runs.
 pub(crate) struct Books {
     pub(crate) facts: machine::Facts,
     pub(crate) runs: Vec<Run>,
     pub(crate) calls: Vec<calls::Calls>,
     pub(crate) profiles: Vec<profile::Profile>,
     pub(crate) failures: Vec<String>,
-    /// How much wider than promised the tolerances are.
+    /// The factor by which tolerances are widened.
     pub(crate) slack: f64,
 }
 
-/// Runs every load under every setting. Exit code 1 past a tolerance, or if something failed.
+/// Runs every load with every setting. Exit code 1 if a tolerance is exceeded or something failed.
 pub(crate) fn run(arguments: &BooksArguments) -> Result<ExitCode> {
     let plan = Plan::of_server(arguments.server.as_ref(), &arguments.workloads)?;
     sos::sys::raise_open_files();
@@ -157,8 +157,8 @@ impl Setting {
     pub(crate) fn name(&self) -> String {
         let user = match self.user {
             User::Own => "own user",
-            User::Nobody => "nobody",
-            User::Confined => "nobody without perf, membarrier and rseq",
+            User::Nobody => "user `nobody`",
+            User::Confined => "user `nobody` without perf, membarrier and rseq",
         };
         match &self.source {
             Some(source) => format!("{user}, --ledger {source}"),
@@ -167,7 +167,7 @@ impl Setting {
     }
 }
 
-/// Every user with the source that the server chooses, then each source.
+/// Returns every user with the server's default source, then each source.
 fn settings(arguments: &BooksArguments) -> Vec<Setting> {
     let users = arguments.users.iter().map(|&user| Setting { user, source: None });
     let of_source = |source: &String| Setting { user: User::Own, source: Some(source.clone()) };
@@ -202,7 +202,8 @@ fn run_setting(
             Ok(profile) => books.profiles.push(profile),
             Err(what) => say(&format!("stacks are not compared: {what}")),
         }
-        // Last, because under a tracer the server can't read the scheduler's books without a switch.
+        // Last, because under a tracer the server cannot read the scheduler's statistics without a
+        // context switch.
         match calls::count(&server) {
             Ok(calls) => books.calls.push(calls),
             Err(what) => say(&format!("system calls are not compared: {what}")),
@@ -224,13 +225,13 @@ fn start(plan: &Plan, setting: &Setting) -> Result<ServerProcess> {
     ServerProcess::start(command, &[], Place::Anywhere)
 }
 
-/// Only root may; for anybody else the start fails and says so.
+/// Only root may do this; for others the start fails with an error.
 fn as_nobody(mut command: Command) -> Command {
     command.uid(NOBODY).gid(NOBODY).current_dir("/");
     command
 }
 
-/// The same command, from whatever folder.
+/// Returns the same command with an absolute path.
 fn absolute(command: &Command) -> Result<Command> {
     let program = std::fs::canonicalize(command.get_program());
     let mut absolute = Command::new(program.map_err(|error| format!("{command:?}: {error}"))?);
@@ -238,7 +239,7 @@ fn absolute(command: &Command) -> Result<Command> {
     Ok(absolute)
 }
 
-/// The same command, behind a filter on system calls.
+/// Returns the same command behind a filter on system calls.
 fn confined(command: &Command) -> Result<Command> {
     let mut outer = Command::new(own_path()?);
     outer.args(["confined", "--forbid", FORBIDDEN, "--"]);
@@ -247,7 +248,7 @@ fn confined(command: &Command) -> Result<Command> {
     Ok(outer)
 }
 
-/// Runs one load between two readings of both books.
+/// Runs one load between two readings of both sides.
 fn window(
     arguments: &BooksArguments,
     setting: &Setting,
@@ -298,7 +299,7 @@ fn window(
     })
 }
 
-/// `perf stat` at work, and what the process clock said when it began.
+/// A running `perf stat`, and the process clock when it began.
 struct TaskClock {
     tool: tools::Tool,
     process_id: u32,
@@ -311,7 +312,7 @@ impl TaskClock {
         Ok(Self { tool, process_id, clock_ns: process_clock_ns(process_id)? })
     }
 
-    /// Returns what perf has counted, and the process clock meanwhile.
+    /// Returns perf's count, and the process clock's difference.
     fn stop(self) -> Result<(u64, u64)> {
         let clock_ns = process_clock_ns(self.process_id)? - self.clock_ns;
         let text = self.tool.stop()?;
@@ -324,15 +325,16 @@ fn process_clock_ns(process_id: u32) -> Result<u64> {
     sos::sys::process_clock_ns(process_id).map_err(|error| format!("the server has gone: {error}"))
 }
 
-/// Both books at one moment.
+/// Both sides at one moment.
 struct Both {
     inside: Inside,
     outside: Outside,
-    /// How far either reading of the kernel's books may be from the moment of the ledger's.
+    /// The largest difference in time between the kernel's readings and the ledger's.
     edge: Edge,
 }
 
-/// Reads the kernel's books, the ledger, and the kernel's again; the truth lies between the two.
+/// Reads the kernel's accounting, the ledger, and the kernel's again; the true value is between the
+/// two.
 fn read_both(watcher: &mut Watcher, reader: &mut Generator) -> Result<Both> {
     load::pause(REST);
     let earlier = watcher.look()?;

@@ -8,14 +8,14 @@ use sos::clock;
 
 use crate::own_path;
 
-/// A neighbour ends by itself if nobody ends it: a run that is killed must not leave one behind.
+/// A neighbour ends by itself after this time: a run that is killed must not leave one running.
 const LIFE_MAX: Duration = Duration::from_mins(2);
 
 /// Running neighbours, ended when dropped.
 pub(crate) struct Neighbours(Vec<Child>);
 
 impl Neighbours {
-    /// Starts this many, wherever the kernel puts them.
+    /// Starts `count` neighbours, on CPUs of the kernel's choice.
     pub(crate) fn start(count: usize) -> Result<Self> {
         let mut neighbours = Self(Vec::new());
         for _ in 0..count {

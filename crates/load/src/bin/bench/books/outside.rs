@@ -1,24 +1,24 @@
-//! The kernel's own books on a server: read from outside, so that the server cannot err in them.
+//! The kernel's accounting of a server, read from outside, so that the server cannot influence it.
 
 use std::collections::BTreeMap;
 
 use load::Result;
 use sos::sys::{self, TaskTimes};
 
-/// Looks at a process now and again, and remembers its threads that have ended since.
+/// Observes a process at intervals, and remembers threads that have ended since.
 pub(crate) struct Watcher {
     process_id: u32,
     /// Every thread as it was when last seen.
     seen: BTreeMap<u32, TaskTimes>,
-    /// When and how many threads there were at the last look, and their time before it.
+    /// When the last observation was, and how many threads there were.
     last: (u64, usize),
     threads_ns: u64,
 }
 
-/// The books at one moment, or what was added to them between two.
+/// The kernel's accounting at one moment, or the difference of two readings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outside {
-    /// When they were read, in monotonic nanoseconds.
+    /// When it was read, in monotonic nanoseconds.
     pub(crate) at_ns: u64,
     /// The process CPU clock.
     pub(crate) clock_ns: u64,
@@ -28,11 +28,11 @@ pub(crate) struct Outside {
     pub(crate) runnable_ns: u64,
     /// CPU time in user mode, sampled by the kernel at its ticks.
     pub(crate) user_ns: u64,
-    /// CPU time in the kernel, likewise.
+    /// CPU time in kernel mode, likewise.
     pub(crate) kernel_ns: u64,
-    /// Time of all threads, alive or not: how many there were, times how long.
+    /// Time of all threads, idle or not: number of threads times time.
     pub(crate) threads_ns: u64,
-    /// Threads that are alive.
+    /// Number of live threads.
     pub(crate) threads: usize,
 }
 
@@ -41,8 +41,8 @@ impl Watcher {
         Self { process_id, seen: BTreeMap::new(), last: (0, 0), threads_ns: 0 }
     }
 
-    /// Reads the books. What a thread did between the last look and its end is on the process clock
-    /// alone, so looks must be frequent while threads end.
+    /// Reads the accounting. A thread's time between the last reading and its end is only on the
+    /// process clock, so readings must be frequent while threads end.
     pub(crate) fn look(&mut self) -> Result<Outside> {
         let gone = |error| format!("the server has gone: {error}");
         let at_ns = sos::clock::monotonic_ns();
@@ -50,8 +50,8 @@ impl Watcher {
         let clock_ns = sys::process_clock_ns(self.process_id).map_err(gone)?;
         let threads = tasks.len();
         let (last_ns, last_threads) = std::mem::replace(&mut self.last, (at_ns, threads));
-        // Twice the time of the mean of both counts. Of a thread that came and went in between there is
-        // no trace, but on the process clock.
+        // Twice the time times the mean of both counts. A thread that started and ended in between
+        // appears on the process clock only.
         let twice = u64::try_from(threads + last_threads).unwrap_or(0);
         self.threads_ns += (at_ns - last_ns) * twice / 2;
         self.seen.extend(tasks.into_iter().map(|task| (task.thread_id, task)));
@@ -71,7 +71,7 @@ impl Watcher {
 }
 
 impl Outside {
-    /// The moment between two readings of the same books.
+    /// Returns the moment between two readings.
     pub(crate) fn midpoint(self, later: Self) -> Self {
         let middle = |a: u64, b: u64| a.midpoint(b);
         Self {
@@ -86,7 +86,7 @@ impl Outside {
         }
     }
 
-    /// What was added since an earlier reading.
+    /// Returns the difference to an earlier reading.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             at_ns: self.at_ns - earlier.at_ns,
@@ -101,8 +101,8 @@ impl Outside {
     }
 }
 
-/// What the kernel booked between two readings of its books around one of the ledger: half of it is how
-/// far the ledger may be from the middle without being wrong.
+/// The difference between two kernel readings around one of the ledger: half of it is the allowed
+/// distance of the ledger from the middle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Edge {
     pub(crate) clock_ns: u64,

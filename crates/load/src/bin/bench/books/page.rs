@@ -1,4 +1,4 @@
-//! The check of the books as text, as JSON, and as a section of the benchmarks' page.
+//! The comparison of the ledger as text, as JSON, and as a section of the benchmarks' page.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::compare::{Check, float, seconds};
 use super::{Books, Run, calls, compare, profile};
 use load::json::{join, quote};
 
-/// Where the section begins.
+/// Heading of this run's section of the page.
 pub(crate) const HEADING: &str = "## The ledger beside the kernel's books";
 
 const OPENING: &str = "
@@ -18,7 +18,7 @@ no tolerance: that source of the ledger can't tell it, and says so. `target/book
 with both amounts, and the rows of the ledger.
 ";
 
-/// The checks in the table, and what they are called above it.
+/// The checks in the table, and their names in its head.
 const SUMMARY: [(&str, &str); 6] = [
     (compare::DARK_OF_TIME, "dark, of time (1 %)"),
     (compare::DARK_OF_CPU, "dark, of CPU (1 %)"),
@@ -28,10 +28,10 @@ const SUMMARY: [(&str, &str); 6] = [
     (compare::WALL, "wall (0.5 %)"),
 ];
 
-/// Rows of the ledger that are shown for each run, the largest first.
+/// Rows of the ledger shown for each run, the largest first.
 const ROWS_SHOWN: usize = 12;
 
-/// The whole as text for a terminal.
+/// Returns the whole comparison as text for a terminal.
 pub(crate) fn text(books: &Books) -> String {
     let mut text = String::new();
     for (name, value) in &books.facts {
@@ -61,7 +61,7 @@ pub(crate) fn text(books: &Books) -> String {
     text
 }
 
-/// Name, the ledger's share, perf's with its error, and whether they agree.
+/// Returns name, the ledger's share, perf's with its error, and whether they agree.
 fn share_cells(share: &profile::Share) -> [String; 4] {
     let verdict = if share.agrees() { "" } else { "apart" };
     [
@@ -132,7 +132,7 @@ fn others(calls: &calls::Calls) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The section of the page, without its heading.
+/// Returns the section of the page, without its heading.
 pub(crate) fn section(books: &Books) -> String {
     let mut page = OPENING.to_owned();
     put_summary(&mut page, books);
@@ -167,7 +167,7 @@ pub(crate) fn section(books: &Books) -> String {
     page
 }
 
-/// A line for each run, of the promises alone.
+/// Writes a line for each run, with the promises only.
 fn put_summary(page: &mut String, books: &Books) {
     let _ = write!(page, "\n| load | server run by (source) |");
     for (_, heading) in SUMMARY {
@@ -189,7 +189,7 @@ fn put_summary(page: &mut String, books: &Books) {
     }
 }
 
-/// The checks that were past their tolerance, whole.
+/// Writes every check that exceeds its tolerance.
 fn put_past(page: &mut String, books: &Books) {
     let checks = books.runs.iter().flat_map(|run| run.checks.iter().map(move |check| (run, check)));
     let past: Vec<_> = checks.filter(|(_, check)| !check.holds(books.slack)).collect();
@@ -217,7 +217,7 @@ fn put_past(page: &mut String, books: &Books) {
     }
 }
 
-/// The whole for programs.
+/// Returns the whole comparison as JSON.
 pub(crate) fn json(books: &Books) -> String {
     let facts = books.facts.iter().map(|(name, value)| format!("{}:{}", quote(name), quote(value)));
     let runs = books.runs.iter().map(|run| run_json(run, books.slack));

@@ -1,5 +1,5 @@
-//! CPU by subsystem and by system call: the ledger's shares beside those of `perf record`, which samples
-//! stacks from outside and knows nothing of labels.
+//! CPU by subsystem and by system call: compares the ledger's shares with those of `perf record`,
+//! which samples stacks from outside without using the ledger's labels.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,13 +15,14 @@ use crate::setup::connect;
 
 /// How long the load runs while it is sampled.
 const WINDOW: Duration = Duration::from_millis(2_000);
-/// How far the shares may be apart, beside the sampling error of both.
+/// The largest difference of the shares, in addition to the sampling error of both.
 pub(crate) const TOLERANCE: f64 = 0.02;
-/// The least share that is shown.
+/// The smallest share that is shown.
 const SHARE_MIN: f64 = 0.002;
 
-/// What the ledger calls the work of a function: the first rule that fits the innermost function that
-/// any rule fits. Functions without a rule belong to their caller, as they do under a label.
+/// The ledger's name for the work of a function: the first rule that matches the innermost function
+/// for which any rule matches. Functions without a rule belong to their caller, as they do under a
+/// label.
 const RULES: [(&str, &str); 39] = [
     ("sos::ledger", "observation: observing"),
     ("views::", "user: view"),
@@ -39,11 +40,11 @@ const RULES: [(&str, &str); 39] = [
     ("binder::", "user: bind"),
     ("optimizer::", "user: plan"),
     ("storage::index", "user: index"),
-    ("storage::reclaim", "user: collect"),
-    ("storage::garbage", "user: collect"),
+    ("storage::primitives::epoch", "user: collect"),
+    ("storage::store::garbage", "user: collect"),
     ("sos::epoch", "user: collect"),
-    ("storage::transaction", "user: commit"),
-    ("storage::validate", "user: commit"),
+    ("storage::transaction::Transaction", "user: commit"),
+    ("storage::transaction::validate", "user: commit"),
     ("storage::", "user: row"),
     ("engine::", "user: execute"),
     ("executor::", "user: execute"),
@@ -64,7 +65,7 @@ const RULES: [(&str, &str); 39] = [
     ("sos::", "user: background"),
 ];
 
-/// What was found on either side, by the ledger's category and name.
+/// The shares on either side, by the ledger's category and name.
 pub(crate) struct Profile {
     pub(crate) load: &'static str,
     pub(crate) samples: usize,
@@ -81,13 +82,13 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Whether the two agree.
+    /// Returns whether the two agree.
     pub(crate) fn agrees(&self) -> bool {
         (self.ledger - self.perf).abs() <= TOLERANCE + 2.0 * self.error
     }
 }
 
-/// Runs the first load under `perf record` and compares.
+/// Runs the first load under `perf record` and compares the shares.
 pub(crate) fn sample(server: &ServerProcess) -> Result<Profile> {
     let mut load = Load::open(NAMES[0], server)?;
     let mut reader = connect(server, "")?;
@@ -119,7 +120,7 @@ fn shares(inside: &Inside, places: &[String]) -> Vec<Share> {
     names.into_iter().map(share).collect()
 }
 
-/// Where the ledger should have a stack, given from its innermost function outwards.
+/// Returns where the ledger should account a stack, given from the innermost function outwards.
 fn place(stack: &[(String, String)]) -> String {
     let in_kernel = stack.first().is_some_and(|(address, _)| address.starts_with("ffff"));
     if in_kernel {

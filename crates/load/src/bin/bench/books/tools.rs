@@ -1,5 +1,5 @@
-//! Tools that look at a process from outside, where they are installed and permitted: `perf` and
-//! `strace`. What is missing is said and not made up for.
+//! Tools that observe a process from outside, if they are installed and permitted: `perf` and
+//! `strace`. A missing tool is reported; nothing replaces it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,14 +11,14 @@ use load::{Result, pause};
 /// How long a tool may take to attach to every thread.
 const ATTACH: Duration = Duration::from_millis(300);
 
-/// A tool that runs beside a load and writes what it found when it is told to stop.
+/// A tool that runs beside a load and writes its results when it is stopped.
 pub(crate) struct Tool {
     child: Child,
     output: PathBuf,
 }
 
 impl Tool {
-    /// `perf stat` of the CPU time of a process.
+    /// Starts `perf stat` of the CPU time of a process.
     pub(crate) fn task_clock(process_id: u32) -> Result<Self> {
         let output = scratch("perf-stat");
         let mut command = Command::new("perf");
@@ -26,7 +26,7 @@ impl Tool {
         Self::start(command.args(["-p", &process_id.to_string()]), output)
     }
 
-    /// `perf record` of the stacks of a process.
+    /// Starts `perf record` of the stacks of a process.
     pub(crate) fn stacks(process_id: u32) -> Result<Self> {
         let output = scratch("perf-record");
         let mut command = Command::new("perf");
@@ -34,7 +34,7 @@ impl Tool {
         Self::start(command.args(["-p", &process_id.to_string()]), output)
     }
 
-    /// `strace` counting the system calls of a process and its threads.
+    /// Starts `strace`, counting the system calls of a process and its threads.
     pub(crate) fn system_calls(process_id: u32) -> Result<Self> {
         let output = scratch("strace");
         let mut command = Command::new("strace");
@@ -55,7 +55,7 @@ impl Tool {
         }
     }
 
-    /// Stops it and returns what it has written.
+    /// Stops the tool and returns its output.
     pub(crate) fn stop(mut self) -> Result<String> {
         self.end()?;
         let found = fs::read_to_string(&self.output);
@@ -82,7 +82,8 @@ pub(crate) fn stacks(mut tool: Tool) -> Result<Vec<Vec<(String, String)>>> {
     Ok(frames(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Reads the stacks out of what `perf script` wrote: a line for each frame, an empty one between.
+/// Parses stacks from the output of `perf script`: a line for each frame, an empty one between
+/// stacks.
 fn frames(text: &str) -> Vec<Vec<(String, String)>> {
     let mut stacks = vec![Vec::new()];
     for line in text.lines() {
@@ -99,7 +100,7 @@ fn frames(text: &str) -> Vec<Vec<(String, String)>> {
 
 impl Drop for Tool {
     fn drop(&mut self) {
-        // It has ended already unless something went wrong, and its output may never have been.
+        // It has ended already unless something failed, and its output may be unread.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = fs::remove_file(&self.output);
@@ -110,7 +111,7 @@ fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("clearway-books-{}-{name}", std::process::id()))
 }
 
-/// Reads the nanoseconds out of what `perf stat -x ,` wrote.
+/// Parses the nanoseconds from the output of `perf stat -x ,`.
 pub(crate) fn task_clock_ns(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.contains("task-clock"))?;
     let mut fields = line.split(',');
@@ -128,11 +129,11 @@ pub(crate) fn task_clock_ns(text: &str) -> Option<u64> {
     Some((number * factor) as u64)
 }
 
-/// Reads the calls by name out of what `strace -c` wrote.
+/// Parses the calls by name from the output of `strace -c`.
 pub(crate) fn calls(text: &str) -> Vec<(String, u64)> {
     let row = |line: &str| {
         let fields: Vec<_> = line.split_ascii_whitespace().collect();
-        // % time, seconds, usecs/call, calls, errors (often missing), name.
+        // Fields: % time, seconds, usecs/call, calls, errors (often missing), name.
         let (count, name) = (fields.get(3)?.parse().ok()?, *fields.last()?);
         (fields.len() >= 5 && name != "total").then(|| (name.to_owned(), count))
     };

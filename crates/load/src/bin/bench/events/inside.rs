@@ -1,5 +1,5 @@
-//! What an event costs where nobody asks for it, how many of them a file takes, and what a sample costs the
-//! thread that it interrupts: in this process.
+//! Measures in this process: an event's cost while no session collects it, how many events a file
+//! target accepts, and what a sample costs the thread that it interrupts.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -27,19 +27,19 @@ static FIELDS: &[Field] = &[
     Field::new("number", FieldType::UInt64, "A number"),
     Field::new("text", FieldType::UnicodeString, "A text"),
 ];
-static QUIET: Event = Event::new(&PACKAGE, "quiet", "Nobody asks for it", FIELDS);
+static QUIET: Event = Event::new(&PACKAGE, "quiet", "No session collects it", FIELDS);
 static FILED: Event = Event::new(&PACKAGE, "filed", "Goes into a file", FIELDS);
 
 /// Probes of a round, and rounds.
 const PROBES: u64 = 1 << 27;
 const ROUNDS: usize = 5;
-/// Events per second that a file has to take, and for how long.
+/// Events per second that a file target must accept, and for how long.
 const RATE: u64 = 1_000_000;
 const SECONDS: u64 = 3;
-/// Events that come at once: a thousandth of a second's.
+/// Events written at once: those of a millisecond.
 const BURST: u64 = RATE / 1_000;
 
-/// A number beside what was asked for.
+/// A measured number beside its goal.
 pub(super) struct Figure {
     name: &'static str,
     asked: &'static str,
@@ -68,7 +68,7 @@ impl Figure {
     }
 }
 
-/// Measures both, on a thread of accounts of its own.
+/// Runs the measurements, on a thread with its own accounts.
 pub(super) fn measure() -> Result<Vec<Figure>> {
     let accounts = Arc::<Accounts>::default();
     let inner = Arc::clone(&accounts);
@@ -78,20 +78,20 @@ pub(super) fn measure() -> Result<Vec<Figure>> {
         let _ = sender.send(measured);
     };
     let thread = sos::thread::spawn(&accounts, "measured", run).map_err(|e| e.to_string())?;
-    let figures = receiver.recv().map_err(|_| "what measures has ended".to_owned())?;
-    thread.join().map_err(|_| "what measures has panicked".to_owned())?;
+    let figures = receiver.recv().map_err(|_| "the measuring thread has ended".to_owned())?;
+    thread.join().map_err(|_| "the measuring thread has panicked".to_owned())?;
     figures
 }
 
-/// Pieces of work beside each other, with samples and without, and bytes that each goes through again and
-/// again: what a thread has in its CPU's own cache.
+/// Pieces of work that run alternately with samples and without, and the bytes that each reads
+/// repeatedly: as much as a CPU's own cache holds.
 const PIECES: usize = 200;
 const PIECE_ROUNDS: u64 = 1_000;
 const PIECE_BYTES: usize = 256 << 10;
-/// Calls below each other that a sample finds: as deep as a request's.
+/// Depth of the call stack that a sample finds: that of a request.
 const PIECE_DEPTH: u32 = 30;
 
-/// What the calling thread's CPU time grows by when it is sampled.
+/// Measures how much sampling adds to the calling thread's CPU time.
 fn sampled(accounts: &Arc<Accounts>) -> Figure {
     let memory: Vec<u64> = (0..PIECE_BYTES as u64 / 8).collect();
     let piece = |hz: u32| -> f64 {
@@ -101,7 +101,7 @@ fn sampled(accounts: &Arc<Accounts>) -> Figure {
         float(sos::sys::thread_cpu_ns() - before)
     };
     let pair = |at: usize| {
-        // Each of the two is first as often as second.
+        // Each of the two comes first as often as second.
         let (with, without) = if at.is_multiple_of(2) {
             let with = piece(RATE_HZ_MAX);
             (with, piece(0))
@@ -126,11 +126,11 @@ fn sampled(accounts: &Arc<Accounts>) -> Figure {
     }
 }
 
-/// Goes through memory so many calls below the caller.
+/// Reads memory, `depth` calls below the caller.
 #[inline(never)]
 fn deep(depth: u32, memory: &[u64]) -> u64 {
     if depth > 0 {
-        // Not the last thing that it does: each call has a frame of its own.
+        // Not a tail call: each call must have a frame.
         return std::hint::black_box(deep(depth - 1, memory)).wrapping_add(1);
     }
     (0..PIECE_ROUNDS).fold(0, |sum, round| {
@@ -139,7 +139,7 @@ fn deep(depth: u32, memory: &[u64]) -> u64 {
     })
 }
 
-/// The probe of an event that no session has.
+/// Measures the probe of an event that no session collects.
 fn disabled() -> Figure {
     let each = |run: fn(u64)| -> f64 {
         let before = sos::sys::thread_cpu_ns();
@@ -160,7 +160,7 @@ fn disabled() -> Figure {
     });
     let ns = median(&rounds.collect::<Vec<_>>());
     Figure {
-        name: "an event that nobody asks for",
+        name: "an event that no session collects",
         asked: "1 ns at most",
         measured: format!("{ns:.2} ns"),
         value: ns,
@@ -168,7 +168,7 @@ fn disabled() -> Figure {
     }
 }
 
-/// So many events per second into a file, by a session that loses events rather than block anybody.
+/// Writes events to a file at the rate, in a session that loses events instead of blocking.
 fn filed(accounts: &Arc<Accounts>) -> Result<Figure> {
     let folder = std::env::temp_dir().join(format!("clearway-bench-events-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -211,7 +211,7 @@ fn fire_into(accounts: &Arc<Accounts>, file: &str) -> Result<Figure> {
     let blocked = report.blocked_ns;
     Ok(Figure {
         name: "events per second into event_file, with the default retention",
-        asked: "1,000,000 at least, nobody blocked",
+        asked: "1,000,000 at least, no thread blocked",
         measured: format!(
             "{rate:.0} for {SECONDS} s, {lost} of {count} lost, {blocked} ns blocked, a burst of {BURST} at most {:?} late",
             Duration::from_nanos(late_ns)

@@ -1,4 +1,5 @@
-//! `bench events`: what Extended Events and the sampler cost the requests that they look at.
+//! `bench events`: the cost of Extended Events and of the sampler to the requests that they
+//! observe.
 
 mod inside;
 
@@ -14,13 +15,13 @@ use crate::setup::{ask_number, connect};
 use crate::work::Work;
 use crate::{Plan, machine, page, say, write};
 
-/// Where the section of the page begins.
+/// Heading of this run's section of the page.
 const HEADING: &str = "## What events and samples cost";
-/// A sampler's rate that shows what one sample costs, and the one that servers run with.
+/// A sampling rate high enough to show what one sample costs, and the default one.
 const RATE_HIGH: u32 = sos::sampler::RATE_HZ_MAX;
 const RATE_USUAL: u32 = sos::sampler::RATE_HZ;
 
-/// The session of an investigation of spinlocks and pages.
+/// A session for an investigation of spinlocks and pages.
 const BY_STACK: [&str; 2] = [
     "CREATE EVENT SESSION measured ON SERVER
      ADD EVENT sqlos.spinlock_backoff (ACTION (package0.callstack)),
@@ -28,7 +29,7 @@ const BY_STACK: [&str; 2] = [
      ADD TARGET package0.histogram (SET source = 'package0.callstack', source_type = 1, slots = 4096)",
     "ALTER EVENT SESSION measured ON SERVER STATE = START",
 ];
-/// The session of somebody who looks at each call.
+/// A session that traces every call.
 const EACH_CALL: [&str; 2] = [
     "CREATE EVENT SESSION measured ON SERVER
      ADD EVENT sqlserver.rpc_completed
@@ -46,7 +47,7 @@ pub(crate) struct EventArguments {
     /// The server's binary; default the one beside this
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
-    /// Folder of session_state.sql
+    /// Folder that contains session_state.sql
     #[arg(long, value_name = "FOLDER", default_value = "tests/workloads")]
     workloads: PathBuf,
     #[command(flatten)]
@@ -57,35 +58,36 @@ pub(crate) struct EventArguments {
     /// Where to write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// A page whose section on this is replaced by this run's
+    /// A page in which the section on this measurement is replaced
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Proves in seconds that everything runs; its numbers are good for nothing
+    /// Only proves in seconds that everything runs; the numbers mean nothing
     #[arg(long)]
     smoke: bool,
 }
 
-/// A session, or the sampler, against a server without it.
+/// A session, or the sampler, compared with a server without it.
 struct Comparison {
     name: &'static str,
     asked_max: f64,
-    /// The share of the difference that is shown: a sampler is measured at a higher rate than its own.
+    /// The share of the difference that is shown: the sampler is measured at a higher rate than its
+    /// default.
     scale: f64,
     with: Vec<String>,
     without: Vec<String>,
     batches: &'static [&'static str],
-    /// What proves that it was at work.
+    /// The query that proves that it was active.
     seen: &'static str,
 }
 
-/// What the sessions of all pairs have seen and lost.
+/// How much the sessions of all pairs have collected and lost.
 #[derive(Default)]
 struct Seen {
     events: i64,
     dropped: i64,
 }
 
-/// Measures. Exit code 1 if a number reaches past what is promised.
+/// Runs the measurements. Exit code 1 if a number exceeds its limit.
 pub(crate) fn run(arguments: &EventArguments) -> Result<ExitCode> {
     let plan = Plan::of_server(arguments.server.as_ref(), &arguments.workloads)?;
     let amount = match arguments.smoke {
@@ -148,7 +150,7 @@ fn comparisons() -> Vec<Comparison> {
     ]
 }
 
-/// Runs the pairs of one comparison; its costs are added.
+/// Runs the pairs of one comparison, and adds its costs.
 fn compare(
     comparison: &Comparison,
     plan: &Plan,
@@ -191,10 +193,10 @@ fn section(
     let mut page = format!(
         "
 Written by `make bench-events`: server CPU per request with a session, or the sampler, against that of the
-same server without, in {pairs} pairs each. A pair starts both servers anew and lets them serve in turns of
-{window_ms} ms on one CPU, in {blocks} blocks of four; all that a server does while a block lasts counts, also
-what its dispatcher does after the turn. The interval is that of the mean over the pairs; its upper end must
-be at most what is asked for. The sampler is measured at {RATE_HIGH} Hz, and its cost shown for the
+same server without, in {pairs} pairs each. A pair starts two new server processes and lets them serve in turns of
+{window_ms} ms on one CPU, in {blocks} blocks of four. All CPU time of a server during a block counts, also
+that of its dispatcher after the turn. The interval is that of the mean over the pairs; its upper end must
+be at most the limit. The sampler is measured at {RATE_HIGH} Hz, and its cost shown for the
 {RATE_USUAL} Hz that servers run with.
 
 {}",

@@ -1,12 +1,12 @@
-//! The answers of both sides, in a form in which they can be compared.
+//! The answers of both sides, in a form that can be compared.
 
 use load::{Answer, Result};
 use types::date::civil_of;
 use types::{Collation, Value};
 
-/// How far two numbers may be apart: T-SQL cuts a quotient of decimals at six digits.
+/// The largest absolute difference of two numbers: T-SQL cuts a quotient of decimals at six digits.
 const APART_MAX: f64 = 2e-6;
-/// The same for large numbers, as a share: the other side's quotients are floats.
+/// The largest relative difference, for large numbers: the other side's quotients are floats.
 const SHARE_MAX: f64 = 1e-12;
 
 /// One field of an answer.
@@ -20,16 +20,16 @@ pub(super) enum Field {
 /// The rows of an answer.
 pub(super) type Rows = Vec<Vec<Field>>;
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Same,
-    /// The same rows, where ORDER BY leaves the order of some open.
+    /// The same rows; ORDER BY leaves the order of some open.
     OtherOrder,
     Different,
 }
 
-/// Takes the rows out of our server's answer.
+/// Reads the rows of our server's answer.
 pub(super) fn own_rows(packets: &[u8]) -> Result<Rows> {
     let answer = Answer::decode(packets)?.check()?;
     let row = |row: &&[Value]| row.iter().map(Field::of).collect();
@@ -48,7 +48,7 @@ impl Field {
                 let date = civil_of(*days);
                 Self::Text(format!("{:04}-{:02}-{:02}", date.year, date.month, date.day))
             }
-            // A `char` is padded here, and not by the other side.
+            // Our server pads a `char`, the other side does not.
             Value::VarChar(_) => {
                 let text = value.as_text(Collation::default()).unwrap_or_default();
                 Self::Text(text.trim_end_matches(' ').to_owned())
@@ -57,7 +57,7 @@ impl Field {
         })
     }
 
-    /// Reads a field that the other side wrote.
+    /// Reads a field of the other side's output.
     pub(super) fn parse(field: &str) -> Result<Self> {
         match field.split_at_checked(1) {
             Some(("n", "")) => Ok(Self::Null),
@@ -80,7 +80,7 @@ impl Field {
     }
 }
 
-/// Compares two answers.
+/// Compares two answers, row by row.
 pub(super) fn compare(own: &Rows, other: &Rows) -> Verdict {
     if equal(own, other) {
         return Verdict::Same;

@@ -1,4 +1,4 @@
-//! The data of TPC-H: its tables as the specification's clause 1.4 lists them, read from the generator's
+//! The data of TPC-H: its tables as in the specification's clause 1.4, read from the generator's
 //! files and sent as bulk loads.
 
 use std::fs::File;
@@ -13,16 +13,16 @@ use types::{Collation, ColumnType, DataType, Decimal, Length, Value};
 /// Rows of one bulk load.
 const BULK_ROWS: usize = 20_000;
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Int,
-    /// `decimal(15, 2)`
+    /// `decimal(15, 2)`: an amount of money.
     Amount,
     Date,
-    /// `char(n)`
+    /// `char(n)`: a text of fixed length.
     Fixed(u16),
-    /// `varchar(n)`
+    /// `varchar(n)`: a text of variable length.
     Text(u16),
 }
 
@@ -134,8 +134,8 @@ const TABLES: [Table; 8] = [
     },
 ];
 
-/// Loads the files of a folder into the tables, which are there already; `loaded` is called with the name of each, so
-/// that one after the other can be compressed. Returns the number of rows.
+/// Loads the files of a folder into the existing tables. Calls `loaded` with the name of each table
+/// when it is complete, so that tables can be compressed one by one. Returns the number of rows.
 pub(super) fn load(
     client: &mut Generator,
     folder: &Path,
@@ -199,7 +199,7 @@ impl Table {
         self.columns.iter().map(column).collect()
     }
 
-    /// Takes a line apart; each field ends with a bar.
+    /// Parses a line; each field ends with a bar.
     fn values(&self, line: &str) -> Option<Vec<Value>> {
         let mut fields = line.split('|');
         let values: Option<Vec<_>> =
@@ -223,7 +223,7 @@ impl Kind {
         match self {
             Int => field.parse().ok().map(Value::Int),
             Amount => {
-                // Quantities are written as whole numbers.
+                // Quantities are written as integers.
                 let (whole, cents) = field.split_once('.').unwrap_or((field, ""));
                 let digits: i128 = format!("{whole}{cents:0<2}").parse().ok()?;
                 Decimal::checked(digits, 15, 2).map(Value::Decimal)

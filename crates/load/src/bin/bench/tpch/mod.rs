@@ -1,8 +1,10 @@
-//! `bench tpch`: the 22 queries of TPC-H on row tables or columnstores, against DuckDB on one thread in the same run.
+//! `bench tpch`: the 22 queries of TPC-H on row tables or columnstores, against DuckDB on one
+//! thread in the same run.
 //!
-//! The answers are compared, so that a fast wrong answer counts as none; CPU time is that of the whole
-//! server process (its threads on one scheduler) and of the whole peer process, the median of the runs of
-//! a query. This is not a TPC-H result: no refresh, no throughput test, nothing audited.
+//! The answers are compared, so a fast wrong answer does not count. CPU time is that of the whole
+//! server process (its threads on one scheduler) and of the whole peer process; of the runs of a
+//! query the median counts. This is not a TPC-H result: no refresh, no throughput test, nothing
+//! audited.
 
 mod answer;
 mod data;
@@ -33,16 +35,17 @@ pub(crate) struct TpchArguments {
     /// Folder of tpch/, with the tables and the queries
     #[arg(long, value_name = "FOLDER", default_value = "tests/workloads")]
     workloads: PathBuf,
-    /// Where the generated data is or comes to be
+    /// Folder of the generated data, which is made if absent
     #[arg(long, value_name = "FOLDER", default_value = "target/tpch")]
     data: PathBuf,
-    /// A Python that has duckdb, beside tpchgen-cli: see tests/setup.sh
+    /// A Python with duckdb, beside tpchgen-cli: see tests/setup.sh
     #[arg(long, value_name = "FILE", default_value = ".venv/bin/python")]
     python: PathBuf,
     /// Scale factor; 1 is a gigabyte. Query 11 is written for 0.1
     #[arg(long, value_name = "SF", default_value = "0.1")]
     scale: String,
-    /// Keep the tables as clustered columnstores, without keys, instead of as rows with primary keys
+    /// Store the tables as clustered columnstores, without keys, instead of as rows with primary
+    /// keys
     #[arg(long)]
     columnstore: bool,
     /// Runs of each query, of which the median counts
@@ -57,34 +60,34 @@ pub(crate) struct TpchArguments {
     /// Where to write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// A page whose section on this is replaced by this run's
+    /// A page in which the section on this benchmark is replaced
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 }
 
-/// One query, as both sides answered it.
+/// One query with the results of both sides.
 struct Line {
     name: String,
     peer_ns: u64,
     own: Own,
 }
 
-/// How our side keeps the tables.
+/// How our server stores the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// As rows, with primary keys.
     Rows,
-    /// As clustered columnstores.
+    /// As clustered columnstores, without keys.
     Columnstore,
 }
 
-/// How our side answered.
+/// Our server's result for a query.
 enum Own {
     Answered { cpu_ns: u64, verdict: Verdict },
     Failed(String),
 }
 
-/// Everything found.
+/// The results of all queries.
 struct Found {
     facts: machine::Facts,
     scale: String,
@@ -94,7 +97,8 @@ struct Found {
     lines: Vec<Line>,
 }
 
-/// Runs every query on both sides. Exit code 1 if an answer is wrong or missing; slow is not wrong.
+/// Runs every query on both sides. Exit code 1 if an answer is wrong or missing; slow is no
+/// failure.
 pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
     let plan = Plan::of_server(arguments.server.as_ref(), &arguments.workloads)?;
     let folder = arguments.data.join(&arguments.scale);
@@ -117,7 +121,7 @@ pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
         let text = read(&queries.join(format!("{name}.sql")))?;
         let line = compare(arguments, (&server, &mut client), &mut peer, (name, &text))?;
         if let Own::Failed(_) = line.own {
-            // After a failure the connection may hold half an answer.
+            // After a failure, part of an answer may be left on the connection.
             client = connect(&server, DATABASE)?;
         }
         say(&line.cells().join("  "));
@@ -137,7 +141,7 @@ fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Makes the tables and fills them. Returns the rows, and the server's CPU time.
+/// Creates and fills the tables. Returns the number of rows, and the server's CPU time.
 fn load_data(
     server: &ServerProcess,
     kind: Kind,
@@ -153,7 +157,7 @@ fn load_data(
     };
     run_batches(&mut client, [schema.as_str()])?;
     let before_ns = cpu_ns(server)?;
-    // Table by table: all of them as rows take several times what they take as columns.
+    // Table by table: all of them as rows take several times the memory of columns.
     let rows = data::load(&mut client, folder, |client, table| match kind {
         Kind::Rows => Ok(()),
         Kind::Columnstore => {
@@ -164,15 +168,15 @@ fn load_data(
     Ok((rows, cpu_ns(server)? - before_ns))
 }
 
-/// Takes the primary keys off the schema: a clustered columnstore has none yet.
+/// Removes the primary keys from the schema: clustered columnstores do not support them yet.
 fn without_keys(schema: &str) -> String {
     let is_key = |line: &&str| line.trim_start().starts_with("PRIMARY KEY");
     let lines: Vec<&str> = schema.lines().filter(|line| !is_key(line)).collect();
     lines.join("\n").replace(" PRIMARY KEY", "").replace(",\n);", "\n);")
 }
 
-/// Runs a query so many times on both sides in alternation, so that what else the machine does takes from both, looks
-/// at each answer, and takes the median of what it cost.
+/// Runs a query several times on both sides alternately, so that other work on the machine affects
+/// both; checks each answer, and takes the median cost.
 fn compare(
     arguments: &TpchArguments,
     (server, client): (&ServerProcess, &mut Generator),

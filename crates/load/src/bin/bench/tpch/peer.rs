@@ -1,4 +1,4 @@
-//! The other side: DuckDB on one thread, by a Python program that answers the same queries.
+//! The other side: DuckDB on one thread, run by a Python program that answers the same queries.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,14 +8,14 @@ use load::Result;
 
 use super::answer::{Field, Rows};
 
-/// What the other side found about one query.
+/// The other side's result for one query.
 pub(super) struct PeerAnswer {
     pub(super) name: String,
     pub(super) cpu_ns: u64,
     pub(super) rows: Rows,
 }
 
-/// Makes the data, if it is not there.
+/// Generates the data, if it is absent.
 pub(super) fn generate(python: &Path, scale: &str, folder: &Path) -> Result<()> {
     if folder.join("lineitem.tbl").exists() {
         return Ok(());
@@ -34,10 +34,10 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Starts it.
+    /// Starts the peer.
     ///
     /// # Errors
-    /// What kept it from loading the files.
+    /// Why it could not load the files.
     pub(super) fn start(python: &Path, data: &Path, queries: &Path) -> Result<Self> {
         let mut command = Command::new(python);
         command.arg(queries.join("peer.py")).arg(data).arg(queries);
@@ -56,7 +56,7 @@ impl Peer {
     /// Runs a query once.
     ///
     /// # Errors
-    /// If it fails there, which ends the peer.
+    /// If the query fails, which ends the peer.
     pub(super) fn answer(&mut self, name: &str) -> Result<PeerAnswer> {
         let asked = writeln!(self.questions, "{name}").and_then(|()| self.questions.flush());
         asked.map_err(|error| format!("the peer does not listen: {error}"))?;
@@ -112,7 +112,7 @@ fn run(mut command: Command) -> Result<String> {
     String::from_utf8(output.stdout).map_err(|error| format!("{command:?}: {error}"))
 }
 
-/// Reads what the program prints: `peer.py` says how it looks.
+/// Parses the program's output, whose format `peer.py` describes.
 fn parse(text: &str) -> Result<Vec<PeerAnswer>> {
     let mut answers: Vec<PeerAnswer> = Vec::new();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! What `bench tpch` found, as text, as a section of the page and as JSON.
+//! The results of `bench tpch`, as text, as a section of the page and as JSON.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::answer::{Rows, Verdict};
 use super::{Found, Kind, Line, Own};
 use load::json::quote;
 
-/// Where the section of the page begins.
+/// Heading of this run's section of the page.
 pub(super) const fn heading(kind: Kind) -> &'static str {
     match kind {
         Kind::Rows => "## TPC-H beside DuckDB",
@@ -14,7 +14,7 @@ pub(super) const fn heading(kind: Kind) -> &'static str {
     }
 }
 
-/// The most CPU time asked for, as a multiple of the other side's.
+/// The limit of CPU time, as a multiple of the other side's.
 const fn ratio_max(kind: Kind) -> f64 {
     match kind {
         Kind::Rows => 3.0,
@@ -61,7 +61,7 @@ impl Found {
         self.lines.iter().all(Line::is_right)
     }
 
-    /// CPU of both sides over the queries that are answered, in milliseconds.
+    /// Returns the CPU of both sides over the answered queries, in milliseconds.
     fn totals(&self) -> (f64, f64) {
         let both = self.lines.iter().filter_map(|line| match line.own {
             Own::Answered { cpu_ns, .. } => {
@@ -152,7 +152,7 @@ Each answer is compared with DuckDB's. Nothing of this is a TPC-H result in the 
     }
 }
 
-/// Says where two answers part.
+/// Describes the first difference of two answers.
 pub(super) fn first_difference(own: &Rows, other: &Rows) -> String {
     let at = own.iter().zip(other).position(|(own, other)| own != other);
     let at = at.unwrap_or_else(|| own.len().min(other.len()));

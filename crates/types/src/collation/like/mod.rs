@@ -1,0 +1,299 @@
+//! LIKE: patterns with `%`, `_`, `[a-z]`, `[^..]` and ESCAPE, under a collation.
+
+mod folded;
+
+use super::Collation;
+use super::weights::{Characters, Encoding, Expansion, PLAIN, Rules};
+use crate::batch::ByteKind;
+use crate::{Msg, Result, Value};
+use folded::Folded;
+
+/// A compiled pattern, which matches strings of the encoding it was made from.
+#[derive(Clone, Debug)]
+pub struct LikePattern {
+    collation: Collation,
+    tokens: Box<[Token]>,
+    /// The form for many texts, if [`Self::prepared`] made it.
+    folded: Option<Box<Folded>>,
+}
+
+#[derive(Clone, Debug)]
+enum Token {
+    /// One character, given by its weight.
+    Character(u64),
+    /// `_`: any one character.
+    AnyOne,
+    /// `%`: any number of characters.
+    AnyRun,
+    /// `[..]`: ranges of weights, both ends included.
+    OneOf(Box<[(u64, u64)]>),
+    /// `[^..]`: one character outside the ranges.
+    NoneOf(Box<[(u64, u64)]>),
+    /// A token that never matches: an unclosed `[`, or an escape character at the end.
+    Never,
+}
+
+impl LikePattern {
+    /// Compiles a pattern; `None` if pattern or escape is NULL.
+    ///
+    /// # Errors
+    /// 506 if the escape is not one character.
+    pub fn new(
+        pattern: &Value,
+        escape: Option<&Value>,
+        collation: Collation,
+    ) -> Result<Option<Self>> {
+        let Some((encoding, characters)) = characters(pattern, collation) else { return Ok(None) };
+        let escape = match escape {
+            None => None,
+            Some(value) if value.is_null() => return Ok(None),
+            Some(value) => Some(escape_character(value, collation)?),
+        };
+        let weigh = |code| weight(code, encoding, collation);
+        let pattern: Vec<u32> = characters.collect();
+        let tokens = compile(&pattern, escape, &weigh);
+        Ok(Some(Self { collation, tokens, folded: None }))
+    }
+
+    /// Prepares the pattern for many texts. That takes some microseconds; then a text takes a tenth
+    /// of the time.
+    #[must_use]
+    pub fn prepared(mut self) -> Self {
+        self.folded = Some(Box::new(Folded::new(&self.tokens, self.collation)));
+        self
+    }
+
+    /// Returns whether a `varchar` or `nvarchar` text matches; `scratch` is a buffer that the
+    /// matcher overwrites.
+    pub fn matches_bytes(&self, kind: ByteKind, text: &[u8], scratch: &mut Vec<u8>) -> bool {
+        let folded = self.folded.as_ref().and_then(|f| f.matches(kind, text, scratch));
+        folded.unwrap_or_else(|| self.matches(&kind.value(text.into())) == Some(true))
+    }
+
+    /// Returns whether `value` matches; `None` for NULL and for values that are not strings.
+    pub fn matches(&self, value: &Value) -> Option<bool> {
+        let (encoding, characters) = characters(value, self.collation)?;
+        let weigh = |code| weight(code, encoding, self.collation);
+        Some(match_tokens(&self.tokens, characters, encoding, &weigh))
+    }
+
+    /// Returns the number of characters of `value` before the match, not counting a leading `%`;
+    /// `None` if there is no match.
+    pub fn find(&self, value: &Value) -> Option<usize> {
+        let (encoding, mut text) = characters(value, self.collation)?;
+        let weigh = |code| weight(code, encoding, self.collation);
+        let [Token::AnyRun, rest @ ..] = &*self.tokens else {
+            return match_tokens(&self.tokens, text, encoding, &weigh).then_some(0);
+        };
+        let run = rest.iter().position(|t| matches!(t, Token::AnyRun)).unwrap_or(rest.len());
+        let (run, behind) = rest.split_at(run);
+        if rest.is_empty() {
+            return Some(0);
+        }
+        let mut before = 0;
+        loop {
+            if let Some(after) = match_run(run, text.clone(), &weigh) {
+                // The next `%` matches anything, so a later start cannot succeed where this one
+                // fails.
+                if !behind.is_empty() {
+                    return match_tokens(behind, after, encoding, &weigh).then_some(before);
+                }
+                if has_ended(after, encoding) {
+                    return Some(before);
+                }
+            }
+            text.next()?;
+            before += 1;
+        }
+    }
+}
+
+/// Matches tokens without `%`; returns the text behind them.
+fn match_run<'t>(
+    run: &[Token],
+    mut text: Characters<'t>,
+    weigh: &impl Fn(u32) -> u64,
+) -> Option<Characters<'t>> {
+    run.iter()
+        .all(|token| text.next().is_some_and(|c| matches_one(token, weigh(c))))
+        .then_some(text)
+}
+
+/// Returns whether nothing significant is left: in `varchar`, blanks behind the end of the pattern
+/// do not count.
+fn has_ended(mut rest: Characters<'_>, encoding: Encoding) -> bool {
+    let blank = u32::from(b' ');
+    rest.clone().next().is_none() || encoding == Encoding::CodePage && rest.all(|c| c == blank)
+}
+
+/// Returns the characters of a string value as LIKE counts them.
+fn characters(value: &Value, collation: Collation) -> Option<(Encoding, Characters<'_>)> {
+    match value {
+        Value::VarChar(bytes) => {
+            Some((Encoding::CodePage, Characters::of(bytes, Encoding::CodePage, collation)))
+        }
+        Value::NVarChar(units) if collation.is_supplementary_aware() => {
+            Some((Encoding::Utf16, Characters::of(units, Encoding::Utf16, collation)))
+        }
+        Value::NVarChar(units) => {
+            Some((Encoding::Utf16, Characters::Units(units.as_slice().chunks_exact(2))))
+        }
+        _ => None,
+    }
+}
+
+fn escape_character(value: &Value, collation: Collation) -> Result<u32> {
+    let mut found = characters(value, collation).map(|(_, c)| c).into_iter().flatten();
+    match (found.next(), found.next()) {
+        (Some(single), None) => Ok(single),
+        _ => {
+            let text = value.as_text(collation).unwrap_or_default();
+            Err(Msg::InvalidEscape(&text, "LIKE").into())
+        }
+    }
+}
+
+/// Returns a number that is equal for characters which the collation treats as equal, and that has
+/// the collation's order.
+fn weight(code: u32, encoding: Encoding, collation: Collation) -> u64 {
+    if collation.is_binary() {
+        return u64::from(code);
+    }
+    let rules = Rules::of(collation, encoding);
+    let expansion = Expansion::of(code, &rules);
+    let (letter, marks) = match expansion.elements() {
+        [letter, marks @ ..] if marks.iter().all(|m| m.primary == 0) => (*letter, marks),
+        // A character that compares as two letters equals no other single character.
+        _ => return 0xF1 << 56 | u64::from(code),
+    };
+    let mut weight = u64::from(letter.primary) << 32;
+    if rules.accents {
+        let [a, b] = [0, 1].map(|i| marks.get(i).map_or(0, |m| m.secondary - PLAIN));
+        weight |= u64::from(a) << 24 | u64::from(b) << 16;
+        weight |= u64::from(if letter.primary == 0 { letter.secondary } else { 0 }) << 8;
+    }
+    weight | u64::from(letter.tertiary)
+}
+
+fn compile(pattern: &[u32], escape: Option<u32>, weigh: &impl Fn(u32) -> u64) -> Box<[Token]> {
+    let mut tokens = Vec::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some((first, tail)) = rest.split_first() {
+        rest = tail;
+        let token = match char::from_u32(*first) {
+            _ if Some(*first) == escape => match rest.split_first() {
+                Some((literal, tail)) => {
+                    rest = tail;
+                    Token::Character(weigh(*literal))
+                }
+                None => Token::Never,
+            },
+            Some('%') => Token::AnyRun,
+            Some('_') => Token::AnyOne,
+            Some('[') => compile_set(&mut rest, escape, weigh),
+            _ => Token::Character(weigh(*first)),
+        };
+        let repeats = matches!((&token, tokens.last()), (Token::AnyRun, Some(Token::AnyRun)));
+        if !repeats {
+            tokens.push(token);
+        }
+    }
+    tokens.into_boxed_slice()
+}
+
+/// Compiles a set, starting behind its `[`, up to its `]`.
+fn compile_set(rest: &mut &[u32], escape: Option<u32>, weigh: &impl Fn(u32) -> u64) -> Token {
+    const CARET: u32 = '^' as u32;
+    const HYPHEN: u32 = '-' as u32;
+    const CLOSE: u32 = ']' as u32;
+    let negated = rest.first() == Some(&CARET);
+    if negated {
+        *rest = &rest[1..];
+    }
+    let mut take = |allow_close: bool| -> Option<Option<u32>> {
+        let (first, tail) = rest.split_first()?;
+        *rest = tail;
+        if Some(*first) == escape {
+            let (literal, tail) = rest.split_first()?;
+            *rest = tail;
+            return Some(Some(*literal));
+        }
+        Some(if *first == CLOSE && allow_close { None } else { Some(*first) })
+    };
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    let mut pending: Option<u32> = None;
+    loop {
+        let Some(item) = take(true) else { return Token::Never };
+        match (item, pending) {
+            (None, _) => break,
+            (Some(HYPHEN), Some(low)) => {
+                let Some(high) = take(true) else { return Token::Never };
+                let Some(high) = high else {
+                    // `[a-]`: the hyphen is a member of the set.
+                    ranges.push((weigh(HYPHEN), weigh(HYPHEN)));
+                    break;
+                };
+                ranges.pop();
+                ranges.push((weigh(low), weigh(high)));
+                pending = None;
+            }
+            (Some(c), _) => {
+                ranges.push((weigh(c), weigh(c)));
+                pending = Some(c);
+            }
+        }
+    }
+    let ranges = ranges.into_boxed_slice();
+    if negated { Token::NoneOf(ranges) } else { Token::OneOf(ranges) }
+}
+
+/// Matches greedily, backtracking to the last `%` only.
+fn match_tokens(
+    tokens: &[Token],
+    text: Characters<'_>,
+    encoding: Encoding,
+    weigh: &impl Fn(u32) -> u64,
+) -> bool {
+    let (mut at, mut text) = (0, text);
+    let mut retry: Option<(usize, Characters<'_>)> = None;
+    loop {
+        let here = text.clone();
+        let step = match tokens.get(at) {
+            Some(Token::AnyRun) => {
+                at += 1;
+                if at == tokens.len() {
+                    return true;
+                }
+                retry = Some((at, here));
+                continue;
+            }
+            Some(token) => text.next().map(|c| matches_one(token, weigh(c))),
+            None if has_ended(here, encoding) => return true,
+            None => Some(false),
+        };
+        match step {
+            Some(true) => at += 1,
+            // The text has ended: a later start would have even less of it.
+            None => return false,
+            Some(false) => {
+                let Some((token, from)) = &mut retry else { return false };
+                if from.next().is_none() {
+                    return false;
+                }
+                at = *token;
+                text = from.clone();
+            }
+        }
+    }
+}
+
+fn matches_one(token: &Token, weight: u64) -> bool {
+    let within = |ranges: &[(u64, u64)]| ranges.iter().any(|(l, h)| (*l..=*h).contains(&weight));
+    match token {
+        Token::Character(wanted) => *wanted == weight,
+        Token::AnyOne => true,
+        Token::AnyRun | Token::Never => false,
+        Token::OneOf(ranges) => within(ranges),
+        Token::NoneOf(ranges) => !within(ranges),
+    }
+}
