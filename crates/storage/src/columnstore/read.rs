@@ -3,7 +3,7 @@
 use types::Bytes;
 
 use crate::access::scan::ScanSpec;
-use crate::encoding::Segment;
+use ::encoding::Segment;
 use crate::primitives::sync::Ordering;
 use crate::row_group::{MOVING, Place, RowGroup, Trim, group_key};
 use crate::spec::bounds::{Bounds, Order};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use types::Bytes;
 
-use crate::encoding::{GROUP_ROWS_MAX, Segment};
+use ::encoding::{GROUP_ROWS_MAX, Segment};
 use crate::primitives::clock::Timestamp;
 use crate::primitives::epoch::{pin, wait_for_pins};
 use crate::primitives::mutant::{Mutant, is_mutant};

@@ -13,7 +13,7 @@ use types::Bytes;
 use types::batch::{Selection, Vector};
 
 use crate::columnstore::moving::PART_ROWS;
-use crate::encoding::GroupBuilder;
+use ::encoding::GroupBuilder;
 use crate::primitives::mutant::{Mutant, is_mutant};
 use crate::row_group::{RowGroup, group_key};
 use crate::spec::error::Result;

@@ -9,7 +9,7 @@ use types::value::ColumnType;
 use types::{DataType, Value};
 
 use crate::access::scan::ScanSpec;
-use crate::encoding::GroupBuilder;
+use ::encoding::GroupBuilder;
 use crate::models::prove;
 use crate::primitives::mutant::Mutant;
 use crate::row_group::Trim;

@@ -11,7 +11,6 @@ mod locks;
 mod moves;
 mod row_locks;
 
-use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ use crate::access::scan::ScanSpec;
 use crate::index::Index;
 use crate::primitives::directory::Directory;
 use crate::primitives::epoch::{begin_run, pin};
-use crate::primitives::mutant::Mutant;
+use crate::primitives::mutant::{MUTANT, Mutant};
 use crate::spec::bounds::{Bounds, Order};
 use crate::spec::definition::{
     IndexId, IndexKind, IndexSpec, TableId, TableKind, TableSpec, Uniqueness,
@@ -36,16 +35,6 @@ use crate::store::{Store, StoreOptions};
 use crate::transaction::Transaction;
 use crate::version::head::RowHead;
 use crate::version::heap::{Heap, HeapPosition};
-
-thread_local! {
-    /// The mutant that the models of this thread run with. shuttle runs a model's threads on the
-    /// thread that calls it, so tests that run side by side do not share mutants.
-    static MUTANT: Cell<Option<Mutant>> = const { Cell::new(None) };
-}
-
-pub(crate) fn is_mutant(mutant: Mutant) -> bool {
-    MUTANT.get() == Some(mutant)
-}
 
 /// Runs a model under random schedules, half of them with few but long-lasting switches (PCT),
 /// which find mistakes that need one thread to pause for long. The two kinds take turns, because

@@ -8,7 +8,7 @@ use types::value::ColumnType;
 use types::{DataType, Value};
 
 use crate::access::scan::ScanSpec;
-use crate::encoding::{GroupBuilder, Segment};
+use ::encoding::{GroupBuilder, Segment};
 use crate::models::prove;
 use crate::primitives::mutant::Mutant;
 use crate::row_group::{Place, Trim};

@@ -10,7 +10,7 @@
 
 pub(crate) mod column_index;
 
-use crate::encoding::Segment;
+use ::encoding::Segment;
 use crate::spec::row::RowImage;
 
 /// Bytes of a group's number, which is its key. Behind it are a byte for the trim reason and a byte
