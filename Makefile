@@ -107,7 +107,7 @@ doc:
 
 models:
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom --target-dir target/loom
-	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_errand --target-dir target/loom
+	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_work_item --target-dir target/loom
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_memory --target-dir target/loom
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_events --target-dir target/loom
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_stack --target-dir target/loom

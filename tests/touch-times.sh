@@ -3,7 +3,7 @@
 # Run by `make touch-times` on a release build that is up to date; CRATES names others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-CRATES=${CRATES:-"sos types tsql storage catalog files plan functions optimizer binder session metadata executor compile views vectorized engine server"}
+CRATES=${CRATES:-"sos types tsql storage catalog files plan functions optimizer binder session metadata executor compile vectorized ddl explain views interpreter procedures engine server"}
 cargo build --release --locked --quiet
 printf '%-12s %8s\n' crate seconds
 for crate in $CRATES; do

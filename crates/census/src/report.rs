@@ -171,7 +171,7 @@ fn is_own(name: &str, path: &str) -> bool {
 
 /// Code whose callers own the line: atomics, locks, the allocator.
 const WRAPPERS: &[&str] =
-    &["sos/src/sync.rs", "storage/src/sync.rs", LOCKS, "sos/src/memory/allocator.rs"];
+    &["sos/src/sync.rs", "storage/src/primitives/sync.rs", LOCKS, "sos/src/memory/allocator.rs"];
 const LOCKS: &str = "sos/src/lock/";
 
 fn short_path(path: &str) -> &str {

@@ -1,67 +1,67 @@
-//! Takes the text of a data file apart: rows by their terminator, fields by theirs.
+//! Splits the text of a data file into rows and fields at their terminators.
 //!
-//! Without FORMAT = 'CSV' a quote is a character like any other. With it, fields may stand in quotes and
-//! then hold both terminators, and a quote twice (RFC 4180).
+//! Without FORMAT = 'CSV' a quote is an ordinary character. With it, a field may be quoted; it may
+//! then contain both terminators, and a quote as two quotes (RFC 4180).
 
 use std::borrow::Cow;
 
-/// How rows and fields end.
+/// How rows and fields are terminated and quoted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Behind each field but a row's last.
+    /// FIELDTERMINATOR: behind each field except a row's last.
     pub field: Vec<u8>,
-    /// Behind each row; may be missing behind the last one.
+    /// ROWTERMINATOR: behind each row; may be missing behind the last one.
     pub row: Vec<u8>,
-    /// Whether a carriage return before the row's terminator belongs to it.
+    /// Whether a carriage return before the row's terminator is part of it.
     pub drops_return: bool,
-    /// What fields may stand in.
+    /// FIELDQUOTE, with FORMAT = 'CSV'.
     pub quote: Option<u8>,
 }
 
-/// What a text is of its file.
+/// Whether a piece of text ends where the file ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// It goes to the end.
+    /// It reaches the end of the file.
     Whole,
-    /// More comes behind it: what reaches its end may go on there.
+    /// More text follows: the last row may continue there.
     Cut,
 }
 
-/// A field, as its bytes and whether it stood in quotes.
+/// A field: its bytes, and whether it was quoted.
 pub type Field<'a> = (Cow<'a, [u8]>, bool);
 
-/// Hands out the rows of a file.
+/// Iterates over the rows of a text.
 pub struct Rows<'a> {
     text: &'a [u8],
     shape: &'a Shape,
     tail: Tail,
     at: usize,
-    /// Where the next terminator of a row begins that is not before `at`, if that is known; beyond the text if there
-    /// is none.
+    /// The first row terminator that does not begin before `at`, if that is known;
+    /// `usize::MAX` if there is none.
     row_end: Option<usize>,
 }
 
 impl<'a> Rows<'a> {
-    /// Begins at the start of a text.
+    /// Starts at the beginning of a text.
     pub fn new(text: &'a [u8], shape: &'a Shape, tail: Tail) -> Self {
         Self { text, shape, tail, at: 0, row_end: None }
     }
 
-    /// Returns where the rows that have been given end.
+    /// Returns where the rows that were returned end.
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// Takes one field of a row that has `last` of them; tells whether the row has ended with it. In a
-    /// file without quotes a row has as many fields as the table has columns: only the last one ends at
-    /// the row's terminator, as SQL Server reads it.
+    /// Reads one field; returns whether it also ends the row. In a file without quotes a row has as
+    /// many fields as the table has columns: only the last field ends at the row's terminator, as
+    /// in SQL Server.
     fn field(&mut self, is_last: bool) -> Option<(Field<'a>, bool)> {
         if self.shape.quote.is_some_and(|quote| self.text.get(self.at) == Some(&quote)) {
             return self.quoted();
         }
         let row_end = self.row_end();
         let rest = &self.text[self.at..];
-        // Only the row's end ends the last field of a row without quotes.
+        // The last field of a row without quotes ends only at the row's terminator.
         let takes_rest = is_last && self.shape.quote.is_none();
         let within = row_end.map_or(rest.len(), |end| rest.len().min(end + self.shape.field.len()));
         let field_end = match takes_rest {
@@ -87,7 +87,7 @@ impl<'a> Rows<'a> {
         Some(((Cow::Borrowed(value), false), true))
     }
 
-    /// Returns how far away the end of the row is, which is looked for once for all its fields.
+    /// Returns the distance to the end of the row, which is searched once for all its fields.
     fn row_end(&mut self) -> Option<usize> {
         let known = self.row_end.filter(|end| *end >= self.at);
         let end = known.unwrap_or_else(|| {
@@ -98,7 +98,7 @@ impl<'a> Rows<'a> {
         (end != usize::MAX).then(|| end - self.at)
     }
 
-    /// Takes a field in quotes.
+    /// Reads a quoted field.
     fn quoted(&mut self) -> Option<(Field<'a>, bool)> {
         let quote = self.shape.quote?;
         let mut value = Vec::new();
@@ -131,8 +131,8 @@ impl<'a> Rows<'a> {
         rest[skipped..].is_empty().then_some(((Cow::Owned(value), true), true))
     }
 
-    /// Takes the next row; `None` at the end, and where a row may go on behind it; an error where the file ends
-    /// within a row or a field.
+    /// Returns the next row; `None` at the end, and if a row may continue behind the text. Fails if
+    /// the file ends within a row or a field.
     pub fn next(&mut self, columns: usize) -> Option<Result<Vec<Field<'a>>, UnexpectedEnd>> {
         let start = self.at;
         let row = self.next_row(columns);
@@ -159,7 +159,7 @@ impl<'a> Rows<'a> {
                 break;
             }
         }
-        // A row that ends too early goes on in the next one, unless quotes say where it ends.
+        // A row with too few fields continues in the next line, unless quotes say where it ends.
         if fields.len() < columns && self.at >= self.text.len() {
             return Some(Err(UnexpectedEnd));
         }
@@ -167,7 +167,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The file ended within a row.
+/// The file ends within a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnexpectedEnd;
 

@@ -1,8 +1,8 @@
-//! Data files on the server, as BULK INSERT and OPENROWSET(BULK ..) read them.
+//! Data files on the server, for BULK INSERT and OPENROWSET(BULK ..).
 //!
 //! - `option.rs` reads the options of a statement;
 //! - `open.rs` opens text and Parquet files;
-//! - `text.rs` reads a text file in pieces, `fields.rs` takes rows and fields from its bytes.
+//! - `text.rs` reads a text file in pieces, `fields.rs` splits them into rows and fields.
 //!
 //! The executor stores the rows.
 #![forbid(unsafe_code)]

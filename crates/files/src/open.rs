@@ -1,4 +1,5 @@
-//! Files of the server, opened and read: what waits for them lets others have the scheduler.
+//! Opens and reads files of the server. While a thread waits for a file, its scheduler is given to
+//! others.
 
 use parquet_io::{Fault, ParquetFile, Source};
 use sos::sched::{Unblocked, blocking};
@@ -6,7 +7,7 @@ use sos::sys::RandomReader;
 use sos::wait::WaitType;
 use types::{Error, Msg, Result};
 
-/// A file as the Parquet reader wants it.
+/// A file as a [`parquet_io::Source`], read at offsets.
 #[derive(Debug)]
 pub struct Bytewise(RandomReader);
 
@@ -20,7 +21,8 @@ impl Source for Bytewise {
     }
 }
 
-/// Runs what waits for a file, as the wait that SQL Server has for it: others have the scheduler meanwhile.
+/// Runs a file operation under the wait type that SQL Server has for it; the scheduler is given to
+/// others for that time.
 pub fn waiting<T>(read: impl FnOnce() -> std::io::Result<T>) -> std::io::Result<T> {
     let mut done = Err(std::io::ErrorKind::Interrupted.into());
     blocking(WaitType::BulkRead, || {
@@ -39,7 +41,7 @@ pub fn open_parquet(path: &str) -> Result<ParquetFile<Bytewise>> {
     ParquetFile::new(Bytewise(file)).map_err(|error| damaged(path, &error))
 }
 
-/// Returns how long a data file is.
+/// Returns the length of a data file in bytes.
 ///
 /// # Errors
 /// 4860 and 4861.
@@ -48,7 +50,7 @@ pub fn text_bytes(path: &str) -> Result<u64> {
     Ok(file.byte_count())
 }
 
-/// Says what is wrong in a Parquet file, or with reading it.
+/// Returns the SQL Server error for a fault in a Parquet file, or in reading it.
 pub fn damaged(path: &str, error: &parquet_io::Error) -> Error {
     match &error.fault {
         Fault::Io(of_system) if of_system.kind() != std::io::ErrorKind::UnexpectedEof => {
@@ -60,7 +62,7 @@ pub fn damaged(path: &str, error: &parquet_io::Error) -> Error {
     }
 }
 
-/// Reads all of a file.
+/// Reads a whole file into memory.
 ///
 /// # Errors
 /// 4860 and 4861.
@@ -68,7 +70,7 @@ pub fn read(path: &str) -> Result<Vec<u8>> {
     sos::sys::read_file(path).map_err(|error| not_opened(path, &error))
 }
 
-/// Says why a file could not be opened or read.
+/// Returns the SQL Server error for a file that could not be opened or read.
 pub fn not_opened(path: &str, error: &std::io::Error) -> Error {
     if error.kind() == std::io::ErrorKind::NotFound {
         return Msg::BulkFileMissing(path).into();

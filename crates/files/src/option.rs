@@ -1,4 +1,4 @@
-//! The options of BULK INSERT.
+//! The options of BULK INSERT: parsing, defaults, and decoding of fields.
 
 use std::borrow::Cow;
 
@@ -9,31 +9,31 @@ use types::{DataType, Error, Msg, Result};
 
 use crate::fields::Shape;
 
-/// How bytes are characters.
+/// The character encoding of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
-    /// Of this code page.
+    /// CODEPAGE: this code page.
     Page(CodePage),
-    /// As the column's collation says.
+    /// CODEPAGE = 'RAW': the code page of the column's collation.
     Raw,
     /// UTF-16: DATAFILETYPE = 'widechar'.
     Wide,
 }
 
-/// What WITH says, and what goes without saying.
+/// The options of a statement, with defaults for those not given.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// FIELDTERMINATOR, ROWTERMINATOR, FIELDQUOTE: how rows and fields end.
+    /// FIELDTERMINATOR, ROWTERMINATOR and FIELDQUOTE.
     pub shape: Shape,
     /// FIRSTROW: the number of the first row that is read, from 1.
     pub first_row: u64,
-    /// LASTROW: the number of the last one.
+    /// LASTROW: the number of the last row that is read.
     pub last_row: Option<u64>,
-    /// MAXERRORS: rows that may be left out because a value does not convert.
+    /// MAXERRORS: rows that may be skipped because a value does not convert.
     pub max_errors: u64,
-    /// BATCHSIZE: rows that are committed together; all of them where it is not given.
+    /// BATCHSIZE: rows per transaction; all of them if it is not given.
     pub batch_size: Option<usize>,
-    /// KEEPNULLS: an empty field is NULL and not the default of its column.
+    /// KEEPNULLS: an empty field is NULL and not its column's default.
     pub keep_nulls: bool,
     /// KEEPIDENTITY: the file has the values of the identity column.
     pub keep_identity: bool,
@@ -46,13 +46,13 @@ pub struct Options {
     encoding: Encoding,
 }
 
-/// Rows that may be left out where MAXERRORS is not said.
+/// The default of MAXERRORS.
 const MAX_ERRORS_DEFAULT: u64 = 10;
 
-/// Reads the options.
+/// Parses the options of a statement.
 ///
 /// # Errors
-/// 40517 for those that need a file besides; 102 for a value that means nothing.
+/// 40517 for options that need another file; 102 for an invalid value.
 pub fn parse(given: &[BulkOption], statement: &'static str) -> Result<Options> {
     let is_csv = given.iter().any(|option| match option {
         BulkOption::Value(name, value) => {
@@ -65,7 +65,7 @@ pub fn parse(given: &[BulkOption], statement: &'static str) -> Result<Options> {
         match option {
             BulkOption::Word(word) => options.word(word)?,
             BulkOption::Value(name, value) => options.value(name, value, statement)?,
-            // A hint: rows are sorted by nothing here.
+            // A hint about the order of the file, which is not used.
             BulkOption::Order(_) => {}
         }
     }
@@ -89,7 +89,7 @@ fn number(name: &str, value: &ast::Expr) -> Result<u64> {
     }
 }
 
-/// A terminator: `\t`, `\n`, `\r`, `\0`, `\\`, `0x0a`, or the characters themselves.
+/// Parses a terminator: `\t`, `\n`, `\r`, `\0`, `\\`, `0x0a`, or the characters themselves.
 fn terminator(text: &str) -> Vec<u8> {
     if let Some(bytes) = text.strip_prefix("0x").and_then(hex) {
         return bytes;
@@ -119,7 +119,7 @@ fn terminator(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Returns the bytes that hexadecimal digits write; `None` for other characters.
+/// Parses hexadecimal digits; `None` for other characters.
 pub fn hex(digits: &str) -> Option<Vec<u8>> {
     if digits.is_empty() || !digits.len().is_multiple_of(2) || !digits.is_ascii() {
         return None;
@@ -129,7 +129,7 @@ pub fn hex(digits: &str) -> Option<Vec<u8>> {
 }
 
 impl Options {
-    /// Those of a file of tabs and lines.
+    /// The defaults of a text file: tabs between fields, lines as rows.
     pub fn plain() -> Self {
         let shape =
             Shape { field: b"\t".to_vec(), row: b"\n".to_vec(), drops_return: true, quote: None };
@@ -148,7 +148,7 @@ impl Options {
         }
     }
 
-    /// Those of FORMAT = 'CSV'.
+    /// The defaults of FORMAT = 'CSV'.
     pub fn csv() -> Self {
         let mut options = Self::plain();
         options.shape.field = b",".to_vec();
@@ -156,7 +156,7 @@ impl Options {
         options
     }
 
-    /// Those of a plain file in UTF-16.
+    /// The defaults of a UTF-16 text file.
     #[cfg(test)]
     pub fn wide() -> Self {
         Self { encoding: Encoding::Wide, ..Self::plain() }
@@ -180,7 +180,8 @@ impl Options {
             "FIELDTERMINATOR" => self.shape.field = terminator(said()?),
             "ROWTERMINATOR" => {
                 self.shape.row = terminator(said()?);
-                // `\n` means a line's end as the file has it; bytes mean themselves.
+                // `\n` means a line end as the file has it, with or without a carriage return;
+                // other terminators are exact.
                 self.shape.drops_return = said()? == "\\n";
             }
             "FIRSTROW" => self.first_row = number(name, value)?.max(1),
@@ -203,7 +204,7 @@ impl Options {
                 [quote] => self.shape.quote = Some(*quote),
                 _ => return Err(Msg::SyntaxNear(name).into()),
             },
-            // Hints for pages and sorting, of which there are none.
+            // Hints about sizes, which are not used.
             "ROWS_PER_BATCH" | "KILOBYTES_PER_BATCH" => drop(number(name, value)?),
             other => {
                 return Err(Msg::NotSupported(&format!("{other} of {statement}")).into());
@@ -212,12 +213,12 @@ impl Options {
         Ok(())
     }
 
-    /// Tells whether the text is UTF-8.
+    /// Returns whether the text is UTF-8.
     pub fn is_utf8(&self) -> bool {
         self.encoding == Encoding::Page(CodePage::Utf8)
     }
 
-    /// Tells whether the text is UTF-16.
+    /// Returns whether the text is UTF-16.
     pub fn is_wide(&self) -> bool {
         self.encoding == Encoding::Wide
     }
@@ -225,9 +226,9 @@ impl Options {
     /// Decodes a field for a column.
     ///
     /// # Errors
-    /// For bytes that are no characters.
+    /// For bytes that are invalid in the encoding.
     pub fn decode<'t>(&self, bytes: &'t [u8], to: &ColumnType) -> Result<Cow<'t, str>> {
-        // ASCII is the same in all code pages that there are.
+        // ASCII is the same in all supported code pages.
         if let Some(ascii) = std::str::from_utf8(bytes).ok().filter(|text| text.is_ascii()) {
             return Ok(Cow::Borrowed(ascii));
         }

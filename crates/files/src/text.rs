@@ -1,4 +1,4 @@
-//! A data file as rows, read in pieces: what is in memory is a piece, or the longest row.
+//! The rows of a text file, read in pieces: memory has one piece, or the longest row.
 
 use std::io;
 
@@ -9,41 +9,42 @@ use crate::fields::{Field, Rows, Tail, UnexpectedEnd};
 use crate::open::{not_opened, waiting};
 use crate::option::Options;
 
-/// Bytes that are read at once.
+/// Bytes per read of the file.
 const PIECE_BYTES: usize = if cfg!(test) { 5 } else { 1 << 20 };
-/// Bytes of a row: in a file that has none of its terminators all of it is one.
+/// The longest row in bytes: a file without row terminators is one row.
 const ROW_BYTES_MAX: usize = 1 << 30;
 
-/// Whether who gets rows wants more of them.
+/// Whether the receiver of rows wants more of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// The next row.
+    /// Give the next row.
     More,
-    /// No more: the file is not read to its end.
+    /// Stop: the rest of the file is not read.
     Enough,
 }
 
-/// Receives a row, or that the file ended within it.
+/// The receiver of rows, or of the error that the file ended within one.
 type Give<'g, E> = &'g mut dyn FnMut(Row<'_>) -> std::result::Result<Wanted, E>;
 
-/// The fields of a row.
+/// The fields of a row, or the error that the file ended within it.
 type Row<'t> = std::result::Result<Vec<Field<'t>>, UnexpectedEnd>;
 
-/// The rows of a file.
+/// The rows of a text file.
 pub struct Text<'o, R> {
     options: &'o Options,
-    /// Fills a buffer with the next bytes of the file, and says how many there were.
+    /// Fills a buffer with the next bytes of the file; returns how many it read.
     read: R,
-    /// Bytes before which rows have been given, and those after them, in UTF-8 or the file's code page.
+    /// Bytes that are used already, and the unused ones behind them, in UTF-8 or the file's code
+    /// page.
     buffer: Vec<u8>,
     is_end: bool,
-    /// Of a file in UTF-16: what is left of a piece that ended within a character.
+    /// In a UTF-16 file: the rest of a piece that ended within a character.
     rest: Vec<u8>,
     is_begun: bool,
     rows: u64,
 }
 
-/// Opens a data file.
+/// Opens a text file.
 ///
 /// # Errors
 /// 4860 and 4861.
@@ -71,10 +72,11 @@ impl<'o, R: FnMut(&mut [u8]) -> Result<usize>> Text<'o, R> {
         Self { options, read, buffer, is_end: false, rest, is_begun: false, rows: 0 }
     }
 
-    /// Gives the rows, which have so many fields, one by one.
+    /// Calls `give` with each row; a row has `columns` fields.
     ///
     /// # Errors
-    /// 4861 for the file, 4832 where it ends within a character, 4866 for a row that is too long, 701, and what `give` fails with.
+    /// 4861 for the file, 4832 if it ends within a character, 4866 for a row that is too long, 701,
+    /// and the errors of `give`.
     pub fn each<E: From<Error>>(
         &mut self,
         columns: usize,
@@ -103,7 +105,7 @@ impl<'o, R: FnMut(&mut [u8]) -> Result<usize>> Text<'o, R> {
         }
     }
 
-    /// Reads a piece; as much as there is again where a row is longer than that.
+    /// Reads a piece; doubles the buffer if a row is longer than that.
     fn fill(&mut self) -> Result<()> {
         let wanted = self.buffer.len().max(PIECE_BYTES);
         let start = self.buffer.len();
@@ -121,7 +123,8 @@ impl<'o, R: FnMut(&mut [u8]) -> Result<usize>> Text<'o, R> {
         Ok(())
     }
 
-    /// Turns what was read behind `start` from UTF-16 to UTF-8, in which terminators are looked for.
+    /// Converts what was read behind `start` from UTF-16 to UTF-8, in which terminators are
+    /// searched.
     fn narrow(&mut self, start: usize, is_first: bool) -> Result<()> {
         let mut wide = std::mem::take(&mut self.rest);
         wide.extend_from_slice(&self.buffer[start..]);
@@ -129,7 +132,7 @@ impl<'o, R: FnMut(&mut [u8]) -> Result<usize>> Text<'o, R> {
         let mut units: Vec<u16> =
             wide.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
         let mut used = units.len() * 2;
-        // The other half of a character is in the next piece.
+        // The second half of a character is in the next piece.
         if !self.is_end && units.last().is_some_and(|unit| (0xD800..0xDC00).contains(unit)) {
             units.pop();
             used -= 2;
@@ -177,7 +180,7 @@ mod tests {
             .collect()
     }
 
-    /// Texts without pattern, of these characters: xorshift64*.
+    /// Random texts of these characters: xorshift64*.
     fn texts(of: &'static str, longest: u64) -> impl Iterator<Item = String> {
         let characters: Vec<char> = of.chars().collect();
         let mut state = 0x9E37_79B9_7F4A_7C15_u64;

@@ -1,4 +1,4 @@
-//! The least and the greatest value of a column in a row group, as T-SQL has them.
+//! The minimum and maximum of a column in a row group, as T-SQL values.
 
 use types::Value;
 use types::batch::Vector;
@@ -8,24 +8,24 @@ use crate::metadata::Statistics;
 use crate::schema::{Column, Meaning, Physical};
 use crate::values::{self, Raw};
 
-/// What is known of a column's values in a row group.
+/// What the footer says of a column's values in a row group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
-    /// None is less.
+    /// A lower bound of the values; `None` if the footer has none that can be used.
     pub least: Option<Value>,
-    /// None is greater.
+    /// An upper bound of the values; `None` if the footer has none that can be used.
     pub greatest: Option<Value>,
-    /// Whether no row has a value.
+    /// Whether all rows are NULL.
     pub is_null: bool,
 }
 
-/// Makes bounds of what the footer says. What it says of types whose order was never settled is not believed, and neither is
-/// what is no value of the type.
+/// Makes bounds from the footer's statistics. Bounds of types whose order the format never settled
+/// are ignored, and so are those that are no values of the type.
 pub(crate) fn of(column: &Column, known: &Statistics, rows: u64) -> Bounds {
     let is_null = known.nulls == Some(rows) && rows > 0;
     let has_order = match (column.physical, column.meaning) {
         (Physical::Int96, _) | (_, Meaning::Float16) => false,
-        // Which way round writers compared them differs.
+        // Writers differ in how they compare these bytes.
         (Physical::Bytes, Meaning::Decimal(..)) => false,
         _ => true,
     };
@@ -56,17 +56,18 @@ fn value(column: &Column, bytes: &[u8]) -> Option<Value> {
     Some(vector.get(0))
 }
 
-/// What shorter texts are compared as if they had behind them.
+/// T-SQL compares a shorter string as if it were padded with this.
 const BLANK: u8 = b' ';
 
-/// A text that none of those in a row group is below, as T-SQL compares them: a shorter text as if blanks were
-/// behind it, so that one with a control character there is below it, though its bytes are not.
+/// Returns a string that is not above any in the row group, as T-SQL compares them. A shorter
+/// string is padded with blanks, so one with a control character in that place is below it, though
+/// its bytes are not.
 fn below(least: Value) -> Option<Value> {
     let Value::VarChar(bytes) = least else { return None };
     let text = std::str::from_utf8(&bytes).ok()?;
     let mut characters = text.trim_end_matches(|c: char| c <= char::from(BLANK)).chars();
-    // With a last character that is lower, what follows in longer texts does not matter any more; without one, what
-    // follows is above a blank.
+    // With a lower last character, what follows it in longer strings no longer matters; without
+    // one, what follows is above a blank.
     let last = characters.next_back()?;
     let mut lower = characters.as_str().to_owned();
     if last.is_ascii() && last > char::from(BLANK + 1) {
@@ -75,7 +76,8 @@ fn below(least: Value) -> Option<Value> {
     Some(Value::VarChar(types::Bytes::copy_from(lower.as_bytes())))
 }
 
-/// A text that none of those in a row group is above, likewise: without what is below a blank in it.
+/// Returns a string that is not below any in the row group: the bound is cut before the first
+/// character below a blank.
 fn above(greatest: Value) -> Option<Value> {
     let Value::VarChar(bytes) = greatest else { return None };
     let end = bytes.iter().position(|byte| *byte < BLANK).unwrap_or(bytes.len());
@@ -92,7 +94,7 @@ mod tests {
         Value::VarChar(types::Bytes::copy_from(text.as_bytes()))
     }
 
-    /// Compares as if blanks were behind the shorter one.
+    /// Compares two strings, the shorter one padded with blanks.
     fn padded(one: &str, other: &str) -> std::cmp::Ordering {
         let width = one.len().max(other.len());
         let pad = |text: &str| format!("{text:<0$}", width + text.chars().count() - text.len());
@@ -105,7 +107,7 @@ mod tests {
     }
 
     proptest! {
-        /// The bytes of texts order otherwise than T-SQL does.
+        /// The bytes of strings are ordered differently from T-SQL's strings.
         #[test]
         fn bounds_of_texts_hold_with_blanks_and_control_characters(
             texts in prop::collection::vec("[a-c\u{1}\t é]{0,4}", 1..8),

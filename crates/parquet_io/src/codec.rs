@@ -1,17 +1,17 @@
-//! How pages are compressed.
+//! The compression of pages.
 //!
-//! Each takes a page to exactly as many bytes as its head says, or fails: no memory is taken beyond that. Zstandard is
-//! written by the C library, whose levels make half of what `ruzstd` makes, and read by `ruzstd`: files that anybody may
-//! have written meet no C.
+//! Each codec decompresses a page to exactly the size in its header, or fails: it allocates no more
+//! than that. Zstandard is written by the C library, whose levels make half the size of what
+//! `ruzstd` makes, and read by `ruzstd`: files from unknown sources reach no C code.
 
 use std::io::{Read, Write};
 
 use crate::{Error, Result};
 
-/// The library's own default, and that of most who write Parquet.
+/// The library's default, which most writers of Parquet use.
 const ZSTD_LEVEL: i32 = 3;
 
-/// `CompressionCodec` of the format.
+/// The codec of a column chunk: `CompressionCodec` of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Codec {
     Uncompressed,
@@ -19,7 +19,7 @@ pub(crate) enum Codec {
     Gzip,
     Lz4Raw,
     Zstd,
-    /// One that is not read.
+    /// A codec that is not supported, by its number.
     Other(i32),
 }
 
@@ -35,7 +35,7 @@ impl Codec {
         }
     }
 
-    /// Returns its number in the format.
+    /// Returns the number of the codec in the format.
     pub(crate) const fn code(self) -> i32 {
         match self {
             Self::Uncompressed => 0,
@@ -47,7 +47,7 @@ impl Codec {
         }
     }
 
-    /// Appends what `bytes` are compressed to.
+    /// Appends `bytes`, compressed, to `out`.
     pub(crate) fn compress(self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Uncompressed => out.extend_from_slice(bytes),
@@ -70,22 +70,23 @@ impl Codec {
         Ok(())
     }
 
-    /// How many bytes one byte can become at most: a head that says more is wrong, before memory is taken for it.
+    /// The largest number of bytes that one byte can become. A header that claims more is rejected
+    /// before memory is allocated.
     const fn ratio_max(self) -> usize {
         match self {
             Self::Uncompressed | Self::Other(_) => 1,
             // Two bytes copy up to 11, three up to 64.
             Self::Snappy => 32,
-            // A byte more makes a copy 255 longer.
+            // One more byte makes a copy 255 bytes longer.
             Self::Lz4Raw => 256,
-            // Deflate: 258 by two bits.
+            // Deflate: 258 bytes from two bits.
             Self::Gzip => 1_032,
             // A block of 128 KB that repeats a byte takes four.
             Self::Zstd => 1 << 16,
         }
     }
 
-    /// Appends `size` bytes to `out`, which are `bytes` before they were compressed.
+    /// Decompresses `bytes` and appends the result, which must have `size` bytes, to `out`.
     pub(crate) fn decompress(self, bytes: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         if size / self.ratio_max() > bytes.len() {
@@ -94,7 +95,7 @@ impl Codec {
         match self {
             Self::Uncompressed => out.extend_from_slice(bytes),
             Self::Snappy => {
-                // It says itself how much it makes, before it makes it.
+                // The data states its size, which is checked before it is decompressed.
                 if snap::raw::decompress_len(bytes).ok() != Some(size) {
                     return Err(broken());
                 }
@@ -122,7 +123,7 @@ impl Codec {
 
 fn read_all(decoder: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
     out.reserve_exact(size);
-    // One byte more than there may be shows that there are more.
+    // Reading one byte more than allowed shows whether there are more.
     let most = u64::try_from(size).unwrap_or(u64::MAX).saturating_add(1);
     decoder.take(most).read_to_end(out).map_err(|_| broken())?;
     Ok(())

@@ -1,4 +1,4 @@
-//! One column of a row group: its pages, one after the other, as rows.
+//! The rows of one column in a row group, read page by page.
 
 use types::batch::Vector;
 
@@ -18,14 +18,14 @@ pub(crate) struct ColumnReader {
     window: Window,
     dictionary: Option<Raw>,
     page: Option<Open>,
-    /// Pages that have been begun, dictionaries included.
+    /// Pages that have been started, including dictionaries.
     pages: u32,
-    /// Rows that pages have not yet said that they have.
+    /// Rows that no page has been read for yet.
     rows_left: u64,
     raw: Raw,
     levels: Vec<u32>,
     places: Vec<u32>,
-    /// What the last page took, for the next one.
+    /// The memory of the last page, reused for the next one.
     spare: Vec<u8>,
 }
 
@@ -56,10 +56,11 @@ impl ColumnReader {
         }
     }
 
-    /// Appends the next `count` rows, which the row group has, to a vector of the column's type.
+    /// Appends the next `count` rows to a vector of the column's type. The row group has that many
+    /// left.
     ///
     /// # Errors
-    /// With column and page; with the row, counted from the first of these, where a value is at fault.
+    /// With column and page; with the row, counted from the first of these, if a value is at fault.
     pub(crate) fn read(
         &mut self,
         source: &impl Source,
@@ -97,7 +98,7 @@ impl ColumnReader {
         convert::append(&self.column, &self.raw, levels, to)
     }
 
-    /// Takes rows of a page that has as many.
+    /// Decodes `rows` rows of a page that has at least as many.
     fn take(&mut self, page: &mut Open, rows: usize) -> Result<()> {
         let mut present = rows;
         if let Some(levels) = &mut page.levels {
@@ -115,7 +116,7 @@ impl ColumnReader {
         )
     }
 
-    /// Opens the next page that has rows; reads the dictionary on the way.
+    /// Opens the next page with rows; reads a dictionary on the way.
     fn next_page(&mut self, source: &impl Source) -> Result<Open> {
         loop {
             let memory = std::mem::take(&mut self.spare);
@@ -162,7 +163,7 @@ impl ColumnReader {
         if !matches!(page.encoding, Encoding::Plain | Encoding::Dictionary) {
             return Err(Error::not_supported("a dictionary whose values are not plain"));
         }
-        // Each value takes some of the page: what the head says is no reason to take memory.
+        // Each value takes space in the page, so the header alone is no reason to allocate memory.
         let least = match self.column.physical {
             Physical::Boolean => page.values.div_ceil(8),
             Physical::Int32 | Physical::Float | Physical::Bytes => page.values.saturating_mul(4),
@@ -180,7 +181,7 @@ impl ColumnReader {
         Ok(())
     }
 
-    /// Bytes of memory that it holds.
+    /// Returns the bytes of memory that the reader holds.
     pub(crate) fn memory(&self) -> usize {
         let page = self.page.as_ref().map_or(0, |page| page.bytes.capacity());
         let dictionary = self.dictionary.as_ref().map_or(0, Raw::memory);

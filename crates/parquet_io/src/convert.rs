@@ -1,4 +1,4 @@
-//! Physical values to those of T-SQL.
+//! Conversion of physical values to T-SQL values.
 
 use types::batch::{Data, Nulls, Vector};
 use types::{Bytes, DataType, Value};
@@ -7,23 +7,23 @@ use crate::schema::{Column, Meaning, Physical};
 use crate::values::Raw;
 use crate::{Error, Result};
 
-/// Which rows have a value: a level each, 0 where it is missing; `None` where all have.
+/// Definition levels: one per row, 0 for NULL; `None` if no row is NULL.
 pub(crate) type Levels<'a> = Option<&'a [u32]>;
 
 /// Days from 0001-01-01 to 1970-01-01.
 pub(crate) const EPOCH_DAYS: i64 = 719_162;
-/// The last day that T-SQL has: 9999-12-31.
+/// The last day of T-SQL, 9999-12-31, counted from 0001-01-01.
 const DAYS_MAX: i64 = 3_652_058;
-/// Ticks of 100 ns.
+/// T-SQL's time unit: ticks of 100 ns.
 pub(crate) const TICKS_PER_SECOND: i64 = 10_000_000;
 pub(crate) const TICKS_PER_DAY: i64 = 86_400 * TICKS_PER_SECOND;
-/// The day number with which days of INT96 count 1970-01-01.
+/// The Julian day number of 1970-01-01, from which INT96 counts days.
 const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
 /// Appends the values of a batch to a vector of the column's type.
 ///
 /// # Errors
-/// With the place in `levels` as row.
+/// With the index in `levels` as row.
 pub(crate) fn append(
     column: &Column,
     raw: &Raw,
@@ -80,7 +80,7 @@ pub(crate) fn append(
     }
 }
 
-/// Appends values that are made of bytes.
+/// Appends values that are stored as bytes.
 fn bytes(
     column: &Column,
     raw: &Raw,
@@ -141,14 +141,14 @@ fn bytes(
     }
 }
 
-/// Says that the value of a row is none.
+/// Returns the error for a value that cannot be converted.
 fn at(row: usize, what: &'static str) -> Error {
     let mut error = Error::value(what);
     error.place.row = u64::try_from(row).ok();
     error
 }
 
-/// What is said of a value that its type in T-SQL does not have.
+/// The error text for a value that its T-SQL type does not have.
 const OUTSIDE: &str = "a value that its type does not have";
 
 fn fixed<S, T: Default + Clone>(
@@ -161,7 +161,7 @@ fn fixed<S, T: Default + Clone>(
     each(of.len(), levels, nulls, rows, |place| convert(&of[place]))
 }
 
-/// Appends a value per row, made of the next of `count` there are.
+/// Appends one value per row, made from the next of the `count` values.
 #[inline]
 fn each<T: Default>(
     count: usize,
@@ -192,7 +192,7 @@ fn each<T: Default>(
     Ok(())
 }
 
-/// T-SQL has no numbers that are none, and none without end.
+/// T-SQL has no NaN and no infinity.
 fn real(value: f32) -> Option<f32> {
     value.is_finite().then_some(value)
 }
@@ -212,7 +212,7 @@ fn time(value: i64, meaning: Meaning) -> Option<i64> {
     (0..TICKS_PER_DAY).contains(&ticks).then_some(ticks)
 }
 
-/// Ticks of 100 ns; what is below one is cut off towards the past.
+/// Converts to ticks of 100 ns; smaller fractions are rounded down.
 fn to_ticks(value: i64, units: i64) -> Option<i64> {
     if units <= TICKS_PER_SECOND {
         return value.checked_mul(TICKS_PER_SECOND / units);
@@ -222,7 +222,7 @@ fn to_ticks(value: i64, units: i64) -> Option<i64> {
 
 fn moment(value: i64, meaning: Meaning) -> Option<i64> {
     let Meaning::Timestamp(units) = meaning else { return None };
-    // A day has fewer ticks than 64 bits hold, all days together have not.
+    // The ticks of a day fit 64 bits, those of all days together do not.
     let per_day = units * 86_400;
     pack(value.div_euclid(per_day), to_ticks(value.rem_euclid(per_day), units)?)
 }
@@ -233,13 +233,13 @@ fn pack(days: i64, ticks: i64) -> Option<i64> {
     is_one.then(|| i32::try_from(days).ok().map(|days| Data::pack_datetime2(days, ticks)))?
 }
 
-/// Nanoseconds of the day and its Julian number.
+/// Reads nanoseconds of the day and the Julian day number.
 fn moment96(bytes: &[u8]) -> Option<i64> {
     let (nanos, day) = bytes.split_at_checked(8)?;
     let nanos = i64::from_le_bytes(nanos.try_into().ok()?);
     let day = u32::from_le_bytes(day.try_into().ok()?);
     let day = i64::from(day) - EPOCH_JULIAN_DAY;
-    // Some writers have nanoseconds of more than a day.
+    // Some writers store nanoseconds of more than one day.
     let per_day = TICKS_PER_DAY * 100;
     pack(day + nanos.div_euclid(per_day), nanos.rem_euclid(per_day) / 100)
 }
@@ -252,7 +252,8 @@ fn wide_below(value: i128, most: i128) -> Option<i128> {
     (-most < value && value < most).then_some(value)
 }
 
-/// A number of two's complement, its highest byte first; bytes that only repeat the sign may be any number.
+/// Reads a two's complement number, highest byte first; there may be any number of leading sign
+/// bytes.
 fn big_endian(bytes: &[u8]) -> Option<i128> {
     let sign = bytes.first().map_or(0, |first| if *first >= 0x80 { 0xFF } else { 0 });
     let (rest, low) = bytes.split_at(bytes.len().saturating_sub(16));
@@ -265,7 +266,7 @@ fn big_endian(bytes: &[u8]) -> Option<i128> {
     ((value < 0) == (sign != 0)).then_some(value)
 }
 
-/// A number of half precision (IEEE 754 binary16).
+/// Reads a half-precision number (IEEE 754 binary16).
 fn half(bytes: &[u8]) -> Option<f32> {
     let bits = u32::from(u16::from_le_bytes(bytes.try_into().ok()?));
     let (sign, exponent, fraction) = (bits >> 15 << 31, bits >> 10 & 0x1F, bits & 0x3FF);
@@ -277,10 +278,10 @@ fn half(bytes: &[u8]) -> Option<f32> {
     Some(f32::from_bits(magnitude.to_bits() | sign))
 }
 
-/// Values that have no plain form in a vector.
+/// Returns a value whose vector has no array of plain numbers or strings.
 fn whole(bytes: &[u8], column: &Column) -> Option<Value> {
     match (column.physical, column.meaning) {
-        // T-SQL has the first three groups with their lowest byte first.
+        // T-SQL stores the first three groups with their lowest byte first.
         (Physical::Fixed(16), Meaning::Uuid) => {
             let mut id = <[u8; 16]>::try_from(bytes).ok()?;
             id[..4].reverse();

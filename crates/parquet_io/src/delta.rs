@@ -1,40 +1,41 @@
-//! Numbers as differences in packed blocks: DELTA_BINARY_PACKED.
+//! DELTA_BINARY_PACKED: numbers as differences in bit-packed blocks.
 //!
 //! <https://github.com/apache/parquet-format/blob/master/Encodings.md#delta-encoding-delta_binary_packed--5>
 //! ```text
 //! values per block | miniblocks per block | count | first value
-//! then per block: least difference | a width per miniblock | packed differences above the least
+//! then per block: minimum difference | a width per miniblock | packed differences above the
+//! minimum
 //! ```
 
 use crate::rle::{unpack_wide, varint};
 use crate::{Error, Result};
 
-/// A place in such numbers.
+/// A reader's position in a delta-encoded sequence.
 #[derive(Clone, Debug)]
 pub(crate) struct Delta {
     at: usize,
     end: usize,
     per_mini: u64,
     minis: usize,
-    /// Numbers that have not been given.
+    /// Numbers that are left to return.
     left: u64,
-    /// The number that comes next.
+    /// The number that is returned next.
     next: i64,
     least: i64,
-    /// Where the widths of the block are, and which of them is next.
+    /// The position of the block's widths, and the index of the next one.
     widths: usize,
     mini: usize,
-    /// The current miniblock: its first bit, its width, and how much of it is left.
+    /// The current miniblock: its first bit, its width, and how many numbers are left in it.
     bit: usize,
     width: u8,
     mini_left: u64,
 }
 
-/// Values per block; writers have 128 or 256.
+/// The largest accepted number of values per block; writers use 128 or 256.
 const BLOCK_MAX: u64 = 1 << 20;
 
 impl Delta {
-    /// Reads the head.
+    /// Reads the header of the sequence.
     pub(crate) fn new(bytes: &[u8], mut at: usize, end: usize) -> Result<Self> {
         let block = varint(bytes, &mut at, end)?;
         let minis = varint(bytes, &mut at, end)?;
@@ -62,12 +63,12 @@ impl Delta {
         })
     }
 
-    /// Returns how many numbers there still are.
+    /// Returns how many numbers are left.
     pub(crate) const fn left(&self) -> u64 {
         self.left
     }
 
-    /// Gives the next number.
+    /// Returns the next number of the sequence.
     pub(crate) fn next(&mut self, bytes: &[u8]) -> Result<i64> {
         let Some(left) = self.left.checked_sub(1) else {
             return Err(Error::damaged("the differences end too early"));
@@ -101,7 +102,7 @@ impl Delta {
         let bits = self.per_mini.saturating_mul(u64::from(self.width));
         let size = usize::try_from(bits / 8).unwrap_or(usize::MAX);
         let end = self.at.saturating_add(size);
-        // Of the last miniblock only what is used has to be there.
+        // The last miniblock may be cut behind the numbers that are used.
         let used = self.left.min(self.per_mini).saturating_mul(u64::from(self.width)).div_ceil(8);
         let used = usize::try_from(used).unwrap_or(usize::MAX);
         if self.at.saturating_add(used) > self.end {
@@ -112,8 +113,8 @@ impl Delta {
         Ok(())
     }
 
-    /// Passes over the numbers and returns where the bytes behind them begin, and the numbers' sum; an error
-    /// if one is negative: they are lengths.
+    /// Skips the numbers, which are lengths; returns where the bytes behind them begin, and their
+    /// sum. Fails if one is negative.
     pub(crate) fn lengths_end(mut self, bytes: &[u8]) -> Result<(usize, u64)> {
         let mut sum = 0_u64;
         while self.left > 0 {

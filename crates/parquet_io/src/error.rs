@@ -1,58 +1,58 @@
-//! What can be wrong with a file, and where.
+//! Errors in a file, with the place where they are.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// As [`std::result::Result`].
+/// A result with [`Error`] as its error.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What is wrong.
+/// The kind of an error, with its text.
 #[derive(Debug)]
 pub enum Fault {
-    /// The file does not keep to the format.
+    /// The file violates the format.
     Damaged(Cow<'static, str>),
-    /// The file uses something that is not read.
+    /// The file uses a feature that is not supported.
     NotSupported(Cow<'static, str>),
-    /// A value is none of its column's type.
+    /// A value is outside the range of its column's type.
     Value(Cow<'static, str>),
     /// The file could not be read.
     Io(std::io::Error),
 }
 
-/// Where it is; what is not known is absent. Numbers begin with 0.
+/// The place of an error; what is not known is `None`. Numbers start at 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The column's name.
+    /// The name of the column.
     pub column: Option<String>,
-    /// The row group.
+    /// The number of the row group.
     pub row_group: Option<usize>,
-    /// The page of the column in its row group, a dictionary included.
+    /// The page of the column within its row group, dictionaries included.
     pub page: Option<u32>,
-    /// The row, in the whole file.
+    /// The row within the whole file.
     pub row: Option<u64>,
 }
 
-/// What is wrong with a file, and where.
+/// An error in a file, and its place.
 #[derive(Debug)]
 pub struct Error {
-    /// What.
+    /// The kind of the error.
     pub fault: Fault,
-    /// Where.
+    /// The place of the error.
     pub place: Place,
 }
 
 impl Error {
-    /// Says that the format is broken.
+    /// Makes the error for a violation of the format.
     pub(crate) fn damaged(what: impl Into<Cow<'static, str>>) -> Self {
         Fault::Damaged(what.into()).into()
     }
 
-    /// Says that something is not read.
+    /// Makes the error for a feature that is not supported.
     pub(crate) fn not_supported(what: impl Into<Cow<'static, str>>) -> Self {
         Fault::NotSupported(what.into()).into()
     }
 
-    /// Says that a value is none of its type.
+    /// Makes the error for a value outside the range of its type.
     pub(crate) fn value(what: impl Into<Cow<'static, str>>) -> Self {
         Fault::Value(what.into()).into()
     }

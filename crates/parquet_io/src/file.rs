@@ -1,4 +1,4 @@
-//! A file, and its rows.
+//! An open Parquet file, and an iterator over its rows.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::metadata::{self, Metadata};
 use crate::schema::Column;
 use crate::{Error, Result, Source};
 
-/// Bytes of pages and dictionaries that may be in memory while a file is read.
+/// The largest memory for pages and dictionaries while a file is read, in bytes.
 const MEMORY_BYTES_MAX: usize = 2 << 30;
 
-/// An open file, its footer read.
+/// An open file whose footer has been read.
 #[derive(Debug)]
 pub struct ParquetFile<S> {
     source: S,
@@ -22,31 +22,31 @@ pub struct ParquetFile<S> {
 }
 
 impl<S: Source> ParquetFile<S> {
-    /// Reads the footer.
+    /// Opens a file by reading its footer.
     ///
     /// # Errors
-    /// Where there is none, or it is damaged, or says that the file is one that is not read.
+    /// If there is no footer, it is damaged, or it uses features that are not supported.
     pub fn new(source: S) -> Result<Self> {
         let metadata = metadata::read(&source)?;
         Ok(Self { source, metadata })
     }
 
-    /// Returns the columns, nested ones and others that are not read included.
+    /// Returns the columns, including nested and other unsupported ones.
     pub fn columns(&self) -> &[Column] {
         &self.metadata.columns
     }
 
-    /// Returns how many rows there are.
+    /// Returns the number of rows of the file.
     pub fn row_count(&self) -> u64 {
         self.metadata.row_groups.iter().fold(0, |sum, group| sum.saturating_add(group.rows))
     }
 
-    /// Returns how many row groups there are.
+    /// Returns the number of row groups.
     pub fn row_groups(&self) -> usize {
         self.metadata.row_groups.len()
     }
 
-    /// Returns what the footer says of a column's values in a row group.
+    /// Returns the footer's bounds of a column's values in a row group.
     pub fn bounds(&self, row_group: usize, column: usize) -> Bounds {
         if !self.metadata.has_order {
             return Bounds::default();
@@ -56,17 +56,18 @@ impl<S: Source> ParquetFile<S> {
         bounds::of(column, &group.chunks[column.chunk].statistics, group.rows)
     }
 
-    /// Starts to read the rows, of these columns: the place of each, and the type that its vector is to have: the
-    /// column's own, or the same without limit of length.
+    /// Starts reading the rows, with these columns: the index of each, and the type that its vector
+    /// shall have: the column's own, or the same without a length limit.
     ///
     /// # Errors
-    /// For a column that is not read, and for another type.
+    /// For a column that is not supported, and for another type.
     pub fn into_rows(self, columns: &[(usize, DataType)]) -> Result<Rows<S>> {
         let all = (0..self.row_groups()).collect();
         Arc::new(self).rows_of(columns, all)
     }
 
-    /// As [`Self::into_rows`], of these row groups only: several may be read at one time, each by a thread of its own.
+    /// Like [`Self::into_rows`], but of these row groups only. Several threads may each read some
+    /// at the same time.
     ///
     /// # Errors
     /// As [`Self::into_rows`].
@@ -101,15 +102,15 @@ fn is_readable_as(own: DataType, wanted: DataType) -> bool {
     }
 }
 
-/// The rows of a file, batch by batch.
+/// The rows of a file, read batch by batch.
 pub struct Rows<S> {
     file: Arc<ParquetFile<S>>,
     columns: Vec<Column>,
     group: Option<Group>,
-    /// The place of the row group that is being read, and those that are still to be.
+    /// The index of the row group that is being read, and those that follow.
     current: usize,
     groups: std::vec::IntoIter<usize>,
-    /// The number of the next row in the file.
+    /// The number, within the file, of the next row.
     row: u64,
 }
 
@@ -127,10 +128,11 @@ impl<S: Source> Rows<S> {
         Batch::new(self.columns.iter().map(vector).collect())
     }
 
-    /// Fills a batch with the next rows; `false`, and it is empty, where there are none.
+    /// Fills a batch with the next rows; returns `false`, with an empty batch, at the end.
     ///
     /// # Errors
-    /// With row group, column and page, and the row where a value is at fault. The batch is empty then.
+    /// With row group, column and page, and the row if a value is at fault. The batch is empty
+    /// then.
     pub fn next(&mut self, batch: &mut Batch) -> Result<bool> {
         batch.clear();
         let filled = self.fill(batch);
@@ -165,7 +167,7 @@ impl<S: Source> Rows<S> {
         Ok(true)
     }
 
-    /// Says where in the file an error of a column is.
+    /// Adds the place within the file to a column's error.
     fn placed(&self, mut error: Error) -> Error {
         error.place.row_group = Some(self.current);
         error.place.row = error.place.row.map(|row| row.saturating_add(self.row));

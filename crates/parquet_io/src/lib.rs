@@ -1,13 +1,13 @@
-//! Parquet files to column vectors, and rows to Parquet files.
+//! Reads Parquet files into column vectors, and writes rows to Parquet files.
 //!
 //! ```text
 //! Source ─► footer: schema, row groups ─► chunk of a column ─► page ─► levels, values ─► Vector
 //! ```
-//! The crate knows bytes and columns; where the bytes come from is a [`Source`]'s matter. It trusts nothing
-//! in them: every length is compared with what there is before memory is taken for it, whatever is wrong is an
-//! [`Error`] with its place, and the pages that are in memory at one time have a limit. Formats are those of
-//! <https://github.com/apache/parquet-format>. Columns within columns are told as such and not read. Decision
-//! 0140 says why the reader is our own.
+//! The crate knows bytes and columns; a [`Source`] provides the bytes. It trusts no input: every
+//! length is checked against the bytes that exist before memory is allocated for it, every fault is
+//! an [`Error`] with its place, and the pages in memory at one time have a limit. The format is
+//! <https://github.com/apache/parquet-format>. Nested columns are reported as such and not read.
+//! Decision 0140 says why the reader is our own.
 
 #![forbid(unsafe_code)]
 
@@ -33,20 +33,20 @@ pub use file::{ParquetFile, Rows};
 pub use schema::{Column, Physical};
 pub use write::{Compression, Sink, Writer, check_type};
 
-/// Where the bytes of a file come from.
+/// Provides the bytes of a file.
 pub trait Source {
-    /// Returns how many there are.
+    /// Returns the length of the file in bytes.
     fn len(&self) -> u64;
 
-    /// Tells whether there are none.
+    /// Returns whether the file is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Fills `into` with what begins at `offset`.
+    /// Fills `into` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// Those of the system; [`std::io::ErrorKind::UnexpectedEof`] where the file ends before.
+    /// Those of the system; [`std::io::ErrorKind::UnexpectedEof`] if the file ends before.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> std::io::Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! The footer: what a file consists of.
+//! The footer of a file: its schema and row groups.
 //!
 //! ```text
 //! PAR1 | column chunks .. | footer | its length, 4 bytes | PAR1
@@ -9,31 +9,32 @@ use crate::schema::{self, Column};
 use crate::thrift::{Kind, Reader};
 use crate::{Error, Result, Source};
 
-/// Bytes of a footer that make sense.
+/// The largest accepted footer, in bytes.
 const FOOTER_BYTES_MAX: u64 = 64 << 20;
 
-/// The length of the footer and the mark behind it, or the mark at the start.
+/// Bytes of the footer's length and the magic number behind it; the magic number at the start is
+/// shorter.
 const TAIL_BYTES: u64 = 8;
 const MARK: &[u8] = b"PAR1";
 
-/// A row group.
+/// A row group, as the footer describes it.
 #[derive(Clone, Debug)]
 pub(crate) struct RowGroup {
     pub(crate) rows: u64,
     pub(crate) chunks: Vec<Chunk>,
 }
 
-/// The part of a column that is in a row group.
+/// A column chunk: the part of a column that is in one row group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) codec: Codec,
-    /// Where it begins, and its bytes.
+    /// Its offset in the file, and its length in bytes.
     pub(crate) start: u64,
     pub(crate) bytes: u64,
     pub(crate) statistics: Statistics,
 }
 
-/// What the footer says of a chunk's values: the least and the greatest in their physical form, if it does.
+/// The footer's statistics of a chunk: minimum and maximum in their physical form, if it has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
     pub(crate) least: Option<Vec<u8>>,
@@ -41,16 +42,16 @@ pub(crate) struct Statistics {
     pub(crate) nulls: Option<u64>,
 }
 
-/// What a file consists of.
+/// The contents of a footer.
 #[derive(Clone, Debug)]
 pub(crate) struct Metadata {
     pub(crate) columns: Vec<Column>,
     pub(crate) row_groups: Vec<RowGroup>,
-    /// Whether bounds are in the order of the columns' types: without it nobody knows in which they are.
+    /// Whether bounds are in the order of the columns' types. Without it their order is unknown.
     pub(crate) has_order: bool,
 }
 
-/// Reads the footer.
+/// Reads the footer of a file.
 pub(crate) fn read(source: &impl Source) -> Result<Metadata> {
     let len = source.len();
     if len < TAIL_BYTES + 4 {
@@ -121,7 +122,7 @@ fn row_group(reader: &mut Reader<'_>, end: u64) -> Result<RowGroup> {
         let behind = chunk.start.checked_add(chunk.bytes);
         chunk.start < 4 || behind.is_none_or(|behind| behind > end)
     };
-    // Those of no rows may be nowhere.
+    // Chunks without rows may have any offset.
     if group.rows > 0 && group.chunks.iter().any(is_outside) {
         return Err(Error::damaged("a column chunk that is not in the file"));
     }
@@ -157,17 +158,18 @@ fn chunk_metadata(reader: &mut Reader<'_>) -> Result<Chunk> {
         Ok(())
     })?;
     let codec = codec.ok_or_else(|| Error::damaged("a column chunk of no compression"))?;
-    // Some writers say 0 where there is no dictionary.
+    // Some writers store 0 if there is no dictionary.
     let start = dictionary.filter(|at| *at > 0 && *at < data).unwrap_or(data);
     Ok(Chunk { codec, start, bytes, statistics: known })
 }
 
-/// Reads what is known of a chunk's values. The bounds of old are passed over: their order is not defined.
+/// Reads the statistics of a chunk. The old fields for bounds are ignored: their order is not
+/// defined.
 fn statistics(reader: &mut Reader<'_>) -> Result<Statistics> {
     let mut found = Statistics::default();
     reader.fields(&mut |reader, id, kind| {
         match id {
-            // Writers have been seen that say -1 here.
+            // Some writers store -1 here.
             3 => found.nulls = u64::try_from(reader.int64(kind)?).ok(),
             5 => found.greatest = Some(reader.binary(kind)?.to_vec()),
             6 => found.least = Some(reader.binary(kind)?.to_vec()),

@@ -1,31 +1,31 @@
-//! Pages: their heads, and their bytes as they were before compression.
+//! Pages: their headers, and their decompressed bytes.
 
 use crate::codec::Codec;
 use crate::thrift::{END, Kind, Reader};
 use crate::window::Window;
 use crate::{Error, Fault, Result, Source};
 
-/// Bytes of a page that make sense: writers make some of 1 MB, DuckDB of up to 100 MB.
+/// The largest accepted page, in bytes: most writers make 1 MB, DuckDB up to 100 MB.
 pub(crate) const PAGE_BYTES_MAX: usize = 256 << 20;
 
-/// Bytes of a head that make sense: it may hold the least and the greatest value.
+/// The largest accepted header, in bytes: it may have a minimum and a maximum.
 const HEAD_BYTES_MAX: usize = 16 << 20;
 const HEAD_BYTES_USUAL: usize = 4 << 10;
 
-/// What a page is.
+/// The kind of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PageKind {
     Dictionary,
-    /// Levels and values, compressed together.
+    /// Version 1: levels and values, compressed together.
     Data,
-    /// The bytes of levels before the values, which alone are compressed.
+    /// Version 2: the lengths of the levels in front; only the values are compressed.
     DataV2 {
         repetition_bytes: usize,
         definition_bytes: usize,
     },
 }
 
-/// How values are written: `Encoding` of the format.
+/// The encoding of values: `Encoding` of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Plain,
@@ -53,7 +53,7 @@ impl Encoding {
     }
 }
 
-/// A page that has been read.
+/// A page that has been read and decompressed.
 pub(crate) struct Page {
     pub(crate) kind: PageKind,
     pub(crate) encoding: Encoding,
@@ -61,7 +61,7 @@ pub(crate) struct Page {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The head of a page.
+/// The header of a page.
 #[derive(Default)]
 struct Head {
     code: i32,
@@ -75,7 +75,7 @@ struct Head {
     is_compressed: bool,
 }
 
-/// Reads the next page of a chunk, into memory of an earlier one; `None` where there is none.
+/// Reads the next page of a chunk, reusing the memory of an earlier one; `None` at the end.
 pub(crate) fn next(
     window: &mut Window,
     source: &impl Source,
@@ -91,7 +91,7 @@ pub(crate) fn next(
                 repetition_bytes: head.repetition_bytes,
                 definition_bytes: head.definition_bytes,
             },
-            // Other kinds hold no rows: index pages, and those of times to come.
+            // Other kinds have no rows: index pages, and kinds of later versions.
             _ => {
                 window.take(source, head.compressed_size)?;
                 continue;
@@ -129,7 +129,7 @@ fn unpack(
     out.extend_from_slice(levels);
     let codec = if head.is_compressed { codec } else { Codec::Uncompressed };
     match head.size - levels.len() {
-        // A page without a value may have nothing that could be decompressed.
+        // A page without values may have no compressed data at all.
         0 => Ok(()),
         size => codec.decompress(values, size, out),
     }

@@ -1,19 +1,19 @@
-//! The hybrid of runs and bit-packed numbers that levels and places in a dictionary are written in.
+//! The hybrid encoding of runs and bit-packed numbers, for levels and dictionary indexes.
 //!
 //! <https://github.com/apache/parquet-format/blob/master/Encodings.md#run-length-encoding--bit-packing-hybrid-rle--3>
 
 use crate::{Error, Result};
 
-/// What of the current run is left.
+/// The rest of the current run.
 #[derive(Clone, Copy, Debug)]
 enum Run {
-    /// One number, so many times.
+    /// One number, repeated `left` times.
     Repeated { value: u32, left: u64 },
-    /// Numbers from this bit on.
+    /// Bit-packed numbers, from this bit on.
     Packed { bit: usize, left: u64 },
 }
 
-/// A place in bytes that are such numbers.
+/// A reader's position in a sequence of this encoding.
 #[derive(Clone, Debug)]
 pub(crate) struct Hybrid {
     at: usize,
@@ -31,7 +31,7 @@ impl Hybrid {
         Ok(Self { at, end, width, run: Run::Repeated { value: 0, left: 0 } })
     }
 
-    /// Appends `count` numbers to `out`.
+    /// Decodes the next `count` numbers and appends them to `out`.
     pub(crate) fn read(
         &mut self,
         bytes: &[u8],
@@ -60,7 +60,7 @@ impl Hybrid {
             Run::Packed { bit, left } => {
                 let taken = least(*left);
                 let width = usize::from(self.width);
-                // The last group may be cut where no more numbers are meant.
+                // The last group may be cut behind the numbers that are used.
                 if (*bit + taken * width).div_ceil(8) > self.end {
                     return Err(Error::damaged("a run of numbers ends too early"));
                 }
@@ -102,7 +102,7 @@ fn wide(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
-/// Reads a number of 7 bits a byte and moves on.
+/// Reads a number of 7 bits per byte (ULEB128) and advances `at`.
 pub(crate) fn varint(bytes: &[u8], at: &mut usize, end: usize) -> Result<u64> {
     let mut value = 0_u64;
     for shift in (0..64).step_by(7) {
@@ -117,7 +117,7 @@ pub(crate) fn varint(bytes: &[u8], at: &mut usize, end: usize) -> Result<u64> {
     Err(Error::damaged("a number of too many bytes"))
 }
 
-/// Returns the number of `width` bits, at most 64, at a bit; missing bytes are 0.
+/// Returns the `width`-bit number, at most 64 bits, at a bit position; missing bytes are 0.
 #[inline]
 pub(crate) fn unpack_wide(bytes: &[u8], bit: usize, width: u8) -> u64 {
     if width == 0 {
@@ -140,7 +140,7 @@ pub(crate) fn unpack_wide(bytes: &[u8], bit: usize, width: u8) -> u64 {
     u64::try_from((wide >> shift) & u128::from(mask)).unwrap_or(0)
 }
 
-/// As [`unpack_wide`], of at most 32 bits.
+/// Like [`unpack_wide`], for at most 32 bits.
 #[inline]
 fn unpack(bytes: &[u8], bit: usize, width: u8) -> u32 {
     u32::try_from(unpack_wide(bytes, bit, width)).unwrap_or(u32::MAX)

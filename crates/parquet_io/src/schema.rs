@@ -1,74 +1,75 @@
-//! The columns of a file: physical types, what they mean, and their types in T-SQL.
+//! The columns of a file: physical types, logical types, and the T-SQL types that they map to.
 //!
-//! The mapping is that of "Type mapping for Parquet" in Microsoft's page on OPENROWSET; decision 0140 names where it
-//! goes beyond. Meanings: <https://github.com/apache/parquet-format/blob/master/LogicalTypes.md>.
+//! The mapping is "Type mapping for Parquet" in Microsoft's page on OPENROWSET; decision 0140 names
+//! where it goes further. Logical types:
+//! <https://github.com/apache/parquet-format/blob/master/LogicalTypes.md>.
 
 use types::{DataType, Length};
 
 use crate::thrift::{Kind, Reader};
 use crate::{Error, Result};
 
-/// How values are stored.
+/// The physical type of a column: how its values are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Physical {
-    /// A bit.
+    /// BOOLEAN: one bit per value.
     Boolean,
-    /// 32 bits.
+    /// INT32: 32-bit signed integer.
     Int32,
-    /// 64 bits.
+    /// INT64: 64-bit signed integer.
     Int64,
-    /// 64 bits of nanoseconds and 32 of days.
+    /// INT96: 64 bits of nanoseconds and 32 bits of days.
     Int96,
-    /// A number of single precision.
+    /// FLOAT: IEEE 754, single precision.
     Float,
-    /// A number of double precision.
+    /// DOUBLE: IEEE 754, double precision.
     Double,
-    /// Any bytes.
+    /// BYTE_ARRAY: any number of bytes.
     Bytes,
-    /// So many bytes.
+    /// FIXED_LEN_BYTE_ARRAY: this number of bytes.
     Fixed(usize),
 }
 
-/// What values mean.
+/// The logical type of a column: what its values mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// What their physical type says.
+    /// No logical type: the physical type alone.
     Plain,
-    /// Characters in UTF-8.
+    /// STRING: characters in UTF-8.
     Text,
-    /// Days since 1970-01-01.
+    /// DATE: days since 1970-01-01.
     Date,
-    /// Units since midnight; so many make a second.
+    /// Time since midnight, in this many units per second.
     Time(i64),
-    /// Units since 1970-01-01; so many make a second.
+    /// Time since 1970-01-01, in this many units per second.
     Timestamp(i64),
-    /// A whole number of so many bits, signed or not.
+    /// An integer: its bits, and whether it is signed.
     Int(u8, bool),
-    /// Precision and scale.
+    /// A decimal: precision and scale.
     Decimal(u8, u8),
-    /// A GUID, its bytes from left to right.
+    /// UUID: a GUID, its bytes from left to right.
     Uuid,
-    /// A number of half precision.
+    /// FLOAT16: half precision, IEEE 754 binary16.
     Float16,
 }
 
 /// A column of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// The name of the column.
     pub name: String,
-    /// Whether values may be missing.
+    /// Whether the column may have NULLs.
     pub nullable: bool,
-    /// Its type in T-SQL, or why it is not read.
+    /// The T-SQL type, or why the column is not supported.
     pub data_type: std::result::Result<DataType, String>,
-    /// How its values are stored.
+    /// The physical type of its values.
     pub physical: Physical,
     pub(crate) meaning: Meaning,
-    /// Its chunk's place in a row group.
+    /// The index of its chunk in each row group.
     pub(crate) chunk: usize,
 }
 
-/// Units of a second.
+/// Milliseconds, microseconds and nanoseconds in a second.
 pub(crate) const MILLIS: i64 = 1_000;
 pub(crate) const MICROS: i64 = 1_000_000;
 pub(crate) const NANOS: i64 = 1_000_000_000;
@@ -87,20 +88,20 @@ struct Element<'a> {
     logical: Option<Logical>,
 }
 
-/// A `LogicalType`: which, and what is in it.
+/// A `LogicalType`: its kind and its parameters.
 #[derive(Clone, Copy, Default)]
 struct Logical {
     id: i16,
-    /// Of a time: which unit. Of a decimal: the scale.
+    /// Of a time, its unit; of a decimal, its scale.
     first: i32,
-    /// Of a decimal: the precision.
+    /// Of a decimal, its precision.
     second: i32,
-    /// Of a whole number: its bits, and whether it is signed.
+    /// Of an integer, its bits and whether it is signed.
     bits: u8,
     is_signed: bool,
 }
 
-/// Reads the list of a footer's schema: a tree, written from its root on.
+/// Reads the schema of a footer: a tree in depth-first order, root first.
 pub(crate) fn read(reader: &mut Reader<'_>, kind: Kind) -> Result<(Vec<Column>, usize)> {
     let mut elements = Vec::new();
     reader.list(kind, Kind::Struct, &mut |reader| {
@@ -121,7 +122,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, kind: Kind) -> Result<(Vec<Column>, 
     Ok((columns, chunks))
 }
 
-/// Returns where the tree that begins at an element ends, and how many leaves it has.
+/// Returns where the subtree of an element ends, and how many leaves it has.
 fn extent(elements: &[Element<'_>], start: usize) -> Result<(usize, usize)> {
     let (mut at, mut open, mut leaves) = (start, 1_usize, 0);
     while open > 0 {
@@ -160,7 +161,7 @@ fn structure(kind: Kind) -> Result<()> {
     if kind == Kind::Struct { Ok(()) } else { Err(Error::damaged("a field of another type")) }
 }
 
-/// Reads a union: one field, which is a structure.
+/// Reads a union: a structure with one field, which is a structure.
 fn logical(reader: &mut Reader<'_>, kind: Kind) -> Result<Logical> {
     structure(kind)?;
     let mut found = Logical::default();
@@ -221,7 +222,7 @@ fn column(element: &Element<'_>, chunk: usize) -> Column {
 const REQUIRED: i32 = 0;
 const REPEATED: i32 = 2;
 
-/// Bytes of a value of fixed length that make sense.
+/// The largest accepted fixed length of a value, in bytes.
 const FIXED_BYTES_MAX: usize = 1 << 16;
 
 fn physical(element: &Element<'_>) -> Option<Physical> {
@@ -240,7 +241,7 @@ fn physical(element: &Element<'_>) -> Option<Physical> {
     })
 }
 
-/// Finds what a column means, by its logical type or by what came before those.
+/// Finds the meaning of a column, from its logical type or the older converted type.
 fn meaning(element: &Element<'_>, physical: Physical) -> std::result::Result<Meaning, String> {
     if let Some(logical) = element.logical
         && let Some(meaning) = of_logical(logical)
@@ -270,7 +271,7 @@ fn meaning(element: &Element<'_>, physical: Physical) -> std::result::Result<Mea
     })
 }
 
-/// Finds what a logical type means; `None` for those that are not known, which may be passed over.
+/// Converts a logical type; `None` for an unknown one, which readers may ignore.
 fn of_logical(logical: Logical) -> Option<std::result::Result<Meaning, &'static str>> {
     let unit = match logical.first {
         1 => MILLIS,
@@ -295,7 +296,7 @@ fn of_logical(logical: Logical) -> Option<std::result::Result<Meaning, &'static 
     }))
 }
 
-/// Digits of a decimal of T-SQL.
+/// The largest precision of T-SQL's decimal.
 const PRECISION_MAX: u8 = 38;
 
 fn decimal(precision: i32, scale: i32) -> std::result::Result<Meaning, &'static str> {
@@ -307,10 +308,10 @@ fn decimal(precision: i32, scale: i32) -> std::result::Result<Meaning, &'static 
     }
 }
 
-/// The longest strings of limited length, in bytes.
+/// The longest string type of limited length, in bytes.
 const STRING: Length = Length::Limited(8_000);
 
-/// Returns the type in T-SQL; `None` where a meaning does not go with the way values are stored.
+/// Returns the T-SQL type; `None` if the meaning does not fit the physical type.
 fn data_type(physical: Physical, meaning: Meaning) -> Option<DataType> {
     use Meaning as M;
     use Physical as P;

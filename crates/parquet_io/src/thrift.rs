@@ -1,11 +1,11 @@
-//! The compact protocol of Thrift, as far as footers and page headers need it.
+//! Reads the compact protocol of Thrift, as far as footers and page headers need it.
 //!
-//! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>. A structure is read field by
-//! field by its reader, which passes over those that it does not know.
+//! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>. A structure
+//! is read field by field; unknown fields are skipped.
 
 use crate::{Error, Result};
 
-/// How deep structures and lists may lie in each other.
+/// The largest nesting depth of structures and lists.
 const DEPTH_MAX: u32 = 32;
 
 /// The type of a field or of a list's elements.
@@ -35,7 +35,7 @@ impl Kind {
             6 => Self::Int64,
             7 => Self::Double,
             8 => Self::Binary,
-            // A set is written as a list is.
+            // A set is encoded like a list.
             9 | 10 => Self::List,
             11 => Self::Map,
             12 => Self::Struct,
@@ -44,14 +44,14 @@ impl Kind {
     }
 }
 
-/// Reads from bytes.
+/// Reads values from a byte slice.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: u32,
 }
 
-/// The bytes ended: there may be more of them than were at hand.
+/// The error text if the bytes end within a value: the caller may have more of them.
 pub(crate) const END: &str = "it ends within a structure";
 
 impl<'a> Reader<'a> {
@@ -87,7 +87,8 @@ impl<'a> Reader<'a> {
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
-    /// Reads a structure: `field` is called with the number and type of each field and reads or skips it.
+    /// Reads a structure: `field` is called with the number and type of each field and reads or
+    /// skips it.
     pub(crate) fn fields(
         &mut self,
         field: &mut dyn FnMut(&mut Self, i16, Kind) -> Result<()>,
@@ -112,7 +113,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a list of elements of one type, which `element` reads.
+    /// Reads a list of elements of one type; `element` reads each.
     pub(crate) fn list(
         &mut self,
         kind: Kind,
@@ -133,7 +134,7 @@ impl<'a> Reader<'a> {
             15 => self.varint()?,
             len => u64::from(len),
         };
-        // An empty list may be one of no type.
+        // An empty list may have no element type.
         Ok((if len == 0 { Kind::Byte } else { Kind::of(head & 15)? }, len))
     }
 
@@ -147,12 +148,12 @@ impl<'a> Reader<'a> {
         self.zigzag()
     }
 
-    /// Reads a size or a count: not negative.
+    /// Reads a size or a count, which must not be negative.
     pub(crate) fn size(&mut self, kind: Kind) -> Result<usize> {
         usize::try_from(self.int32(kind)?).map_err(|_| Error::damaged("a negative size"))
     }
 
-    /// As [`Self::size`], of 64 bits.
+    /// Like [`Self::size`], for 64 bits.
     pub(crate) fn long_size(&mut self, kind: Kind) -> Result<u64> {
         u64::try_from(self.int64(kind)?).map_err(|_| Error::damaged("a negative size"))
     }
@@ -184,7 +185,7 @@ impl<'a> Reader<'a> {
             .map_err(|_| Error::damaged("a name that is no UTF-8"))
     }
 
-    /// Passes over a value.
+    /// Skips a value of any type.
     pub(crate) fn skip(&mut self, kind: Kind) -> Result<()> {
         match kind {
             Kind::True | Kind::False => Ok(()),
@@ -224,7 +225,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Passes over an element: there, a truth value has a byte of its own.
+    /// Skips a list element; a boolean element has a byte, unlike a boolean field.
     fn skip_element(&mut self, kind: Kind) -> Result<()> {
         match kind {
             Kind::True | Kind::False => self.byte().map(drop),

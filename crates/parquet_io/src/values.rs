@@ -1,4 +1,4 @@
-//! Values of pages, in their physical form.
+//! Decodes the values of pages in their physical form.
 
 use types::batch::{ByteKind, ByteRows};
 
@@ -8,7 +8,7 @@ use crate::rle::Hybrid;
 use crate::schema::Physical;
 use crate::{Error, Result};
 
-/// Values in their physical form, those that are missing left out.
+/// Values in their physical form, without NULLs.
 #[derive(Clone, Debug)]
 pub(crate) enum Raw {
     Boolean(Vec<bool>),
@@ -16,7 +16,7 @@ pub(crate) enum Raw {
     Int64(Vec<i64>),
     Float(Vec<f32>),
     Double(Vec<f64>),
-    /// Also those of fixed length and of 96 bits.
+    /// Also fixed-length and 96-bit values.
     Bytes(ByteRows),
 }
 
@@ -45,7 +45,7 @@ impl Raw {
         }
     }
 
-    /// Bytes of memory that the values take.
+    /// Returns the bytes of memory that the values take.
     pub(crate) fn memory(&self) -> usize {
         match self {
             Self::Boolean(rows) => rows.len(),
@@ -57,7 +57,7 @@ impl Raw {
         }
     }
 
-    /// Appends the values of a dictionary at these places.
+    /// Appends the dictionary's values at these indexes.
     fn look_up(&mut self, dictionary: &Self, places: &[u32]) -> Result<()> {
         match (self, dictionary) {
             (Self::Boolean(rows), Self::Boolean(of)) => gather(rows, of, places),
@@ -87,7 +87,7 @@ fn no_entry() -> Error {
     Error::damaged("a value that its dictionary does not have")
 }
 
-/// Bytes of the strings of one column in one batch.
+/// The largest total length, in bytes, of one column's strings in one batch.
 const BATCH_BYTES_MAX: usize = 1 << 30;
 
 fn push(rows: &mut ByteRows, bytes: &[u8]) -> Result<()> {
@@ -98,20 +98,21 @@ fn push(rows: &mut ByteRows, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A place in the values of a page.
+/// A reader's position in the values of a page, by encoding.
 pub(crate) enum Values {
-    /// Where the next value is; for truth values in bits.
+    /// PLAIN: the byte offset of the next value; for booleans the bit offset.
     Plain(usize),
     Dictionary(Hybrid),
-    /// Truth values, as levels are written.
+    /// RLE: booleans, encoded like levels.
     Rle(Hybrid),
     Delta(Delta),
-    /// Lengths, and where the next value is.
+    /// DELTA_LENGTH_BYTE_ARRAY: the lengths, and the offset of the next value.
     DeltaLength(Delta, usize),
-    /// What each shares with the one before, the lengths of the rest, where that is, and the one before.
+    /// DELTA_BYTE_ARRAY: lengths of the shared prefixes, lengths of the suffixes, the offset of the
+    /// next suffix, and the previous value.
     DeltaBytes(Delta, Delta, usize, Vec<u8>),
-    /// The bytes of each place of the values one behind the other: where they begin, values there are, and
-    /// those that have been given.
+    /// BYTE_STREAM_SPLIT: first all first bytes, then all second bytes, and so on. The offset, the
+    /// number of values, and how many have been returned.
     Split(usize, usize, usize),
 }
 
@@ -129,7 +130,7 @@ impl Values {
         Ok(match (page.encoding, physical) {
             (Encoding::Plain, Physical::Boolean) => Self::Plain(at * 8),
             (Encoding::Plain, _) => Self::Plain(at),
-            // Without a value, even the width may be missing.
+            // Without values, even the bit width may be missing.
             (Encoding::Dictionary, _) => match bytes.get(at) {
                 Some(width) => Self::Dictionary(Hybrid::new(at + 1, end, *width)?),
                 None => Self::Dictionary(Hybrid::new(at, end, 0)?),
@@ -166,7 +167,8 @@ impl Values {
         })
     }
 
-    /// Appends `count` values to `raw`. `places` is room for places in the dictionary.
+    /// Decodes the next `count` values and appends them to `raw`. `places` is a buffer for
+    /// dictionary indexes.
     pub(crate) fn read(
         &mut self,
         (bytes, count): (&[u8], usize),
@@ -230,7 +232,7 @@ impl Values {
     }
 }
 
-/// Differences of 32-bit numbers wrap around in 32 bits.
+/// Differences of 32-bit numbers wrap around at 32 bits.
 #[expect(clippy::cast_possible_truncation, reason = "takes the low half")]
 const fn low_half(value: i64) -> i32 {
     value as i32
@@ -257,7 +259,7 @@ fn check_width(physical: Physical, len: usize) -> Result<()> {
     }
 }
 
-/// The next string, of the next length.
+/// Returns the next string, whose length is the next in `lengths`.
 fn counted_part<'b>(bytes: &'b [u8], lengths: &mut Delta, at: &mut usize) -> Result<&'b [u8]> {
     let len = usize::try_from(lengths.next(bytes)?).ok();
     let end = len.and_then(|len| at.checked_add(len)).ok_or_else(ends_early)?;
@@ -266,7 +268,7 @@ fn counted_part<'b>(bytes: &'b [u8], lengths: &mut Delta, at: &mut usize) -> Res
     Ok(part)
 }
 
-/// Returns where the bytes behind a length of 4 bytes begin and end.
+/// Returns where the bytes behind a 4-byte length begin and end.
 pub(crate) fn counted(bytes: &[u8], at: usize) -> Result<(usize, usize)> {
     let len = bytes.get(at..at.saturating_add(4)).and_then(|len| <[u8; 4]>::try_from(len).ok());
     let len = len.and_then(|len| usize::try_from(u32::from_le_bytes(len)).ok());
@@ -274,7 +276,7 @@ pub(crate) fn counted(bytes: &[u8], at: usize) -> Result<(usize, usize)> {
     Ok((at + 4, end.ok_or_else(ends_early)?))
 }
 
-/// Bytes of a value, where all have the same.
+/// Returns the bytes of each value; `None` if they vary.
 const fn width_of(physical: Physical) -> Option<usize> {
     match physical {
         Physical::Int32 | Physical::Float => Some(4),
@@ -285,7 +287,7 @@ const fn width_of(physical: Physical) -> Option<usize> {
     }
 }
 
-/// Reads values as they are.
+/// Decodes PLAIN values and appends them to `raw`.
 pub(crate) fn plain(
     bytes: &[u8],
     at: &mut usize,
@@ -318,7 +320,7 @@ pub(crate) fn plain(
     extend(part, width, raw)
 }
 
-/// Appends values of one width that lie one behind the other.
+/// Appends consecutive values of one width.
 fn extend(part: &[u8], width: usize, raw: &mut Raw) -> Result<()> {
     match raw {
         Raw::Int32(rows) => rows.extend(part.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b))),
@@ -333,7 +335,7 @@ fn extend(part: &[u8], width: usize, raw: &mut Raw) -> Result<()> {
     Ok(())
 }
 
-/// Appends values whose bytes lie apart.
+/// Appends values whose bytes are in separate streams (BYTE_STREAM_SPLIT).
 fn split(
     (bytes, at, values): (&[u8], usize, usize),
     rows: std::ops::Range<usize>,

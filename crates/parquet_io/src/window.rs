@@ -1,13 +1,13 @@
-//! A part of a file, read from front to back in large pieces.
+//! A part of a file, read sequentially in large pieces.
 
 use crate::{Error, Result, Source};
 
-/// Bytes that are read at once.
+/// Bytes per read of the file.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What of a part of a file has been read and not yet been used.
+/// A buffer over a part of a file: bytes that were read and are not used yet.
 pub(crate) struct Window {
-    /// Where the next piece begins, and where the part ends.
+    /// The offset of the next read, and the end of the part.
     at: u64,
     end: u64,
     buffer: Vec<u8>,
@@ -19,12 +19,12 @@ impl Window {
         Self { at: start, end: start.saturating_add(bytes), buffer: Vec::new(), used: 0 }
     }
 
-    /// Tells whether all of it has been used.
+    /// Returns whether the whole part has been used.
     pub(crate) const fn is_done(&self) -> bool {
         self.at == self.end && self.used == self.buffer.len()
     }
 
-    /// Returns what is at hand, at least `wanted` bytes if there are as many.
+    /// Returns the buffered bytes: at least `wanted`, unless the part has fewer left.
     pub(crate) fn peek(&mut self, source: &impl Source, wanted: usize) -> Result<&[u8]> {
         let have = self.buffer.len() - self.used;
         if have < wanted && self.at < self.end {
@@ -42,7 +42,7 @@ impl Window {
         Ok(&self.buffer[self.used..])
     }
 
-    /// Takes so many bytes.
+    /// Uses up `bytes` bytes and returns them.
     pub(crate) fn take(&mut self, source: &impl Source, bytes: usize) -> Result<&[u8]> {
         if self.peek(source, bytes)?.len() < bytes {
             return Err(Error::damaged("a page is longer than its column chunk"));
@@ -52,7 +52,7 @@ impl Window {
         Ok(&self.buffer[start..self.used])
     }
 
-    /// Bytes of memory that it holds.
+    /// Returns the bytes of memory that the buffer holds.
     pub(crate) const fn memory(&self) -> usize {
         self.buffer.capacity()
     }

@@ -43,7 +43,7 @@ fn describe_first(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
 /// Compiles a text and finds its first result.
 ///
 /// # Errors
-/// As [`first_result`], and those of its syntax.
+/// As `first_result`, and those of its syntax.
 pub fn first_result_of(
     statement: &str,
     declared: &str,

@@ -1,6 +1,6 @@
-//! What a request costs through the machine, beside a bare epoll loop: CPU time and system calls per
-//! request, 64 connections, 150 bytes in, 120 out. Client and server on different CPUs if there are
-//! two. `cargo run --release -p sos --example echo_cost`
+//! Compares the cost of a request through the machine with a bare epoll loop: CPU time and system
+//! calls per request, 64 connections, 150 bytes in, 120 out. Client and server are on different
+//! CPUs if there are two. `cargo run --release -p sos --example echo_cost`
 #![expect(clippy::print_stdout, reason = "it is a measuring tool")]
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -53,7 +53,7 @@ fn answer(socket: &Socket) -> Next {
     }
 }
 
-/// The same work in a loop of epoll_wait, recv and send, and nothing else.
+/// The same work in a loop of only epoll_wait, recv and send.
 fn bare_server(listener: Listener, stop: &AtomicBool) {
     use rustix::event::epoll;
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC).expect("makes an epoll");
@@ -78,7 +78,7 @@ fn bare_server(listener: Listener, stop: &AtomicBool) {
     }
 }
 
-/// Keeps every connection busy from one thread; returns requests done.
+/// Keeps every connection busy from one thread; returns the number of requests done.
 fn client(address: SocketAddr, done: &AtomicBool) -> u64 {
     use rustix::event::epoll;
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC).expect("makes an epoll");
@@ -105,7 +105,7 @@ fn client(address: SocketAddr, done: &AtomicBool) -> u64 {
     requests
 }
 
-/// Runs a round of load and returns requests, and the CPU nanoseconds that `server_ns` grew by.
+/// Runs a round of load; returns the number of requests, and the growth of `server_ns`.
 fn load(address: SocketAddr, server_ns: impl Fn() -> u64) -> (u64, u64) {
     let accounts = Arc::<Accounts>::default();
     let done = Arc::new(AtomicBool::new(false));

@@ -1,5 +1,5 @@
-//! What the ledger's calls cost, in ns: the least of many rounds. Beside it, one reading of the clock.
-//! `cargo run --release -p sos --example ledger_cost`
+//! Measures what the ledger's calls cost, in ns: the least of many rounds; and one clock read for
+//! comparison. `cargo run --release -p sos --example ledger_cost`
 #![expect(clippy::print_stdout, reason = "it is a measuring tool")]
 
 use std::hint::black_box;
@@ -13,7 +13,7 @@ use sos::thread;
 const ROUNDS: u32 = 400;
 const CALLS: u32 = 2_000;
 
-/// The least time of one call.
+/// The least time of one call, in ns.
 fn ns<R>(mut call: impl FnMut() -> R) -> f64 {
     let mut least = u64::MAX;
     for _ in 0..ROUNDS {

@@ -1,9 +1,10 @@
-//! Time: ticks for measuring, monotonic nanoseconds for deadlines, UTC for users, and timestamps for
-//! transactions.
+//! Time: ticks for measuring, monotonic nanoseconds for deadlines, UTC for users, and timestamps
+//! for transactions.
 //!
-//! Ticks are the CPU's time stamp counter where the machine has one. Their length is not measured at
-//! boot, which would cost milliseconds: the first estimate comes from the CPU itself or from a very
-//! short comparison, and [`refine`] improves it from the growing distance to the first reading.
+//! Ticks are the CPU's time stamp counter where the machine has one. Their length is not measured
+//! at boot, which would cost milliseconds: the first estimate comes from the CPU itself or from a
+//! very short comparison, and [`refine`] improves it from the growing distance to the first
+//! reading.
 
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ pub fn now_ticks() -> u64 {
     monotonic_ns()
 }
 
-/// As [`now_ticks`], after all earlier loads: what they have seen happened before.
+/// As [`now_ticks`], but ordered after all earlier loads.
 #[must_use]
 pub(crate) fn now_ticks_ordered() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -113,7 +114,7 @@ pub fn ns_to_ticks(ns: u64) -> u64 {
     u64::try_from((u128::from(ns) << 32) / rate).unwrap_or(u64::MAX)
 }
 
-/// Sharpens the length of a tick; a background thread calls it about once a second.
+/// Improves the estimate of a tick's length; a background thread calls it about once a second.
 pub fn refine() {
     let rate = rate();
     let (ticks, ns) = pair();
@@ -155,7 +156,7 @@ fn short_estimate(first_ticks: u64, first_ns: u64) -> u64 {
     }
 }
 
-/// What the CPU or the hypervisor says about the frequency of the counter.
+/// The frequency of the counter as the CPU or the hypervisor reports it.
 #[cfg(target_arch = "x86_64")]
 fn known_ticks_per_second() -> Option<u64> {
     use std::arch::x86_64::__cpuid;
@@ -199,7 +200,7 @@ pub struct Timestamps {
     counter: CachePadded<AtomicU64>,
 }
 
-/// How [`Timestamps`] orders.
+/// Where [`Timestamps`] takes its numbers from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampSource {
     /// Ordered reads of the time stamp counter.
@@ -225,14 +226,14 @@ impl Timestamps {
         Self { source, counter: CachePadded::new(AtomicU64::new(1)) }
     }
 
-    /// Which source is in use.
+    /// Returns the source in use.
     #[must_use]
     pub fn source(&self) -> TimestampSource {
         self.source
     }
 
-    /// A timestamp to read at: what has committed is visible, what commits from now on is not. Reads
-    /// that follow in program order happen after it.
+    /// A timestamp to read at: what has committed is visible, what commits from now on is not.
+    /// Reads that follow in program order happen after it.
     #[inline]
     #[must_use]
     pub fn snapshot(&self) -> Timestamp {
@@ -243,8 +244,9 @@ impl Timestamps {
         }
     }
 
-    /// A timestamp to commit at. What the thread wrote before is visible to everybody who obtains a
-    /// greater snapshot, so a version marked as committing before this call cannot be overlooked.
+    /// A timestamp to commit at. What the thread wrote before is visible to every thread that
+    /// obtains a greater snapshot, so a version marked as committing before this call cannot be
+    /// overlooked.
     #[inline]
     #[must_use]
     pub fn commit(&self) -> Timestamp {

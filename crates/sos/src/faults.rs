@@ -1,5 +1,5 @@
-//! Faults on demand: time that is spent where no wrapper of the machine sees it, so that tests can
-//! prove that the ledger sees it all the same. Only builds with debug assertions have them.
+//! Faults on demand: time spent outside the machine's wrappers, so that tests can prove that the
+//! ledger still attributes it. Only builds with debug assertions have them.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const RANDOM_BYTES: usize = 64 * 1024;
 /// What [`hold`] holds and [`contend`] wants.
 static LOCK: SpinLock<()> = SpinLock::new(SpinClass::ServerOther, ());
 
-/// Sleeps in the midst of running, as a thread does that reads a file nobody thought was cold.
+/// Sleeps in the running state, as a page fault or an unwrapped system call would make a thread do.
 pub fn sleep(duration: Duration) {
     let time = libc::timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
@@ -20,7 +20,7 @@ pub fn sleep(duration: Duration) {
     };
     // SAFETY: `time` is a valid timespec; what is left of it is not asked for.
     let result = unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
-    // A signal may cut it short, which is as good.
+    // A signal may end the sleep early, which serves the test as well.
     debug_assert!(result == 0 || result == -1, "nanosleep returns nothing else");
 }
 
@@ -35,7 +35,7 @@ pub fn call_kernel(duration: Duration) {
     }
 }
 
-/// Holds a spinlock of class `SERVER_OTHER`, running all the while.
+/// Holds a spinlock of class `SERVER_OTHER` for this long, running all the time.
 pub fn hold(duration: Duration) {
     let _held = LOCK.lock();
     let end = clock::now_ticks() + clock::duration_to_ticks(duration);
@@ -44,12 +44,12 @@ pub fn hold(duration: Duration) {
     }
 }
 
-/// Takes that spinlock and gives it back.
+/// Takes the spinlock that [`hold`] holds, and releases it.
 pub fn contend() {
     drop(LOCK.lock());
 }
 
-/// Runs, and does nothing else: whoever competes for the CPU makes it wait for one.
+/// Computes for this long, so that the thread waits for a CPU where others compete for it.
 pub fn compute(duration: Duration) {
     let end = clock::now_ticks() + clock::duration_to_ticks(duration);
     while clock::now_ticks() < end {

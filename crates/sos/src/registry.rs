@@ -1,5 +1,5 @@
-//! The macro behind every registry of names: one line per fact, and the enum, its name, its index and
-//! the list of all of them derive from it.
+//! The macro behind every registry of names: one line per fact, and the enum, its name, its index
+//! and the list of all of them derive from it.
 
 /// Declares a field-less enum whose variants carry the name that views show.
 macro_rules! registry {
@@ -19,10 +19,10 @@ macro_rules! registry {
         impl $name {
             /// Every member, in the order of the registry.
             pub const ALL: &'static [Self] = &[ $( Self::$variant, )+ ];
-            /// How many there are.
+            /// The number of members.
             pub const COUNT: usize = Self::ALL.len();
 
-            /// The name that views show.
+            /// The member's name, as views show it.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {

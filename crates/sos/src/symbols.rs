@@ -1,8 +1,8 @@
-//! Names of code addresses: function, file and line, functions that were inlined there included.
+//! Names of code addresses: function, file and line, including the functions inlined there.
 //!
-//! From the line tables of the binary itself, which a release keeps; other images are named by what
-//! they export. Never on a request's way: whoever asks for names waits for them, and what was looked up
-//! once is kept.
+//! They come from the line tables of the binary itself, which a release keeps, and for other images
+//! from their exported symbols. Samplers and locks only record addresses; names are looked up when
+//! a view asks for them, and a name that was looked up once is cached.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::stack::{self, FRAMES_MAX, StackId};
 use crate::sync::{Arc, OnceLock};
 use crate::sys;
 
-/// Addresses whose names are kept at most.
+/// The number of addresses whose names are cached at most.
 const KEPT_MAX: usize = 1 << 16;
 
 /// A function that an address is in.
@@ -21,14 +21,14 @@ const KEPT_MAX: usize = 1 << 16;
 pub struct Function {
     /// The image: the binary's name or a library's.
     pub module: Arc<str>,
-    /// Its name, of a function that was inlined without its path; empty if nobody knows it.
+    /// Its name, without the path if it was inlined; empty if it is unknown.
     pub name: Box<str>,
-    /// How far the address is from its begin; of a function that was inlined, from the begin of the
-    /// one that it was inlined into.
+    /// The distance (bytes) of the address from the start of the function; of an inlined function,
+    /// from the start of the one that it was inlined into.
     pub offset: usize,
-    /// Its source file.
+    /// The source file, shortened to the path in its crate.
     pub file: Option<Box<str>>,
-    /// The line there.
+    /// The line in that file, from 1.
     pub line: Option<u32>,
     /// Whether it was inlined into the next one.
     pub is_inlined: bool,
@@ -37,9 +37,9 @@ pub struct Function {
 /// A function on a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The address behind the instruction.
+    /// The return address: that of the instruction after the call.
     pub address: usize,
-    /// The function.
+    /// The function that contains the call.
     pub function: Function,
 }
 
@@ -56,7 +56,7 @@ pub fn frames(id: StackId) -> Vec<Frame> {
     frames
 }
 
-/// A stack as a call stack's text has it: `module!function+0xoffset`, a line for each function.
+/// A stack as text, one line per function: `module!function+0xoffset`.
 #[must_use]
 pub fn text(id: StackId) -> String {
     let line = |frame: &Frame| {
@@ -80,25 +80,25 @@ pub fn functions(address: usize) -> Arc<[Function]> {
     names.write().look_up(address)
 }
 
-/// What was looked up, and where.
+/// The cached names, and the tables they come from.
 #[derive(Default)]
 struct Names {
     known: HashMap<usize, Arc<[Function]>>,
     image: Option<Image>,
 }
 
-/// The binary's own tables.
+/// The line tables of the running binary.
 struct Image {
     begin: usize,
     shift: usize,
-    /// None where the binary's file cannot be read.
+    /// `None` if the binary's file cannot be read.
     tables: Alone<Option<Loader>>,
 }
 
-/// A value that is reached only by who has it alone, and so may be shared whatever it is.
+/// Makes a value `Sync` by giving access only through `&mut`.
 struct Alone<T>(T);
 
-// SAFETY: a shared reference gives nothing away; see `get`.
+// SAFETY: a shared reference gives no access to the value; see `get`.
 unsafe impl<T: Send> Sync for Alone<T> {}
 
 impl<T> Alone<T> {
@@ -118,7 +118,7 @@ impl Image {
         }
     }
 
-    /// The functions at an address of ours, from the tables.
+    /// The functions at an address of the running binary, from its tables.
     fn functions(&mut self, address: usize, module: &Arc<str>) -> Option<Vec<Function>> {
         let probe = (address - 1).checked_sub(self.shift)? as u64;
         let tables = self.tables.get().as_ref()?;
@@ -147,7 +147,7 @@ impl Image {
         if found.is_empty() {
             found.push(function(&demangled(symbol.as_ref()?.name()), None, None));
         }
-        // The last one is the function that the machine calls; its symbol has the whole path.
+        // The last one is the function that was not inlined; its symbol has the whole path.
         if let Some(last) = found.last_mut() {
             last.is_inlined = false;
             if let Some(symbol) = &symbol {
@@ -158,8 +158,8 @@ impl Image {
     }
 }
 
-/// The last place before an address of which the tables have a line: what the compiler has added by itself,
-/// such as the return from a call that was inlined, has none.
+/// The last place before an address for which the tables have a line: code that the compiler added,
+/// such as the return from an inlined call, has none.
 fn nearest(tables: &Loader, begin: u64, probe: u64) -> Option<(&str, u32)> {
     let places = tables.find_location_range(begin, probe).ok()?;
     places.filter_map(|(_, _, place)| Some((place.file?, place.line?))).last()
@@ -205,7 +205,7 @@ fn demangled(name: &str) -> String {
     addr2line::demangle_auto(name.into(), None).into_owned()
 }
 
-/// A name without the hash by which the compiler tells versions of a crate apart.
+/// A name without the hash by which the compiler distinguishes versions of a crate.
 fn plain(name: &str) -> &str {
     let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit());
     match name.rsplit_once("::h") {
@@ -214,8 +214,8 @@ fn plain(name: &str) -> &str {
     }
 }
 
-/// The name of a function that was inlined, without its type arguments: those of closures are as long as
-/// the path that they leave out.
+/// The name of an inlined function without its path and type arguments: those of closures repeat
+/// the path.
 fn short(name: &str) -> &str {
     match name.find('<') {
         None | Some(0) => name,
@@ -223,7 +223,8 @@ fn short(name: &str) -> &str {
     }
 }
 
-/// A source file's path: of ours from the root of the repository on, of others from their crate's.
+/// A source file's path: from the root of the repository for this project's files, from the root of
+/// the crate for others.
 fn shortened(file: &str) -> &str {
     const OWN: &str = env!("CARGO_MANIFEST_DIR");
     let root = OWN.strip_suffix("crates/sos").unwrap_or(OWN);

@@ -1,4 +1,5 @@
-//! The one place atomics come from, so that loom and shuttle can replace them.
+//! Atomics: the one place from which all code takes them, so that loom and shuttle can replace
+//! them.
 //!
 //! Also the asymmetric barrier: a pair of fences of which one side costs nothing and the other pays
 //! a system call (`membarrier`), for protocols with many readers and rare writers.
@@ -28,7 +29,7 @@ use std::ops::{Deref, DerefMut};
 pub struct CachePadded<T>(pub T);
 
 impl<T> CachePadded<T> {
-    /// Wraps a value.
+    /// Wraps a value in its own cache lines.
     pub const fn new(value: T) -> Self {
         Self(value)
     }
@@ -47,7 +48,7 @@ impl<T> DerefMut for CachePadded<T> {
     }
 }
 
-/// Tells the CPU that this thread spins; under a model checker, lets another thread run.
+/// Hints to the CPU that this thread spins; under a model checker, lets another thread run.
 #[inline]
 pub fn spin_hint() {
     #[cfg(not(any(loom, shuttle)))]

@@ -1,5 +1,5 @@
-//! Threads: started here so that each has a name, an account in the ledger, and books that are closed
-//! when it ends; and the containment of panics.
+//! Starts threads, each with a name and an account in the ledger that is closed when it ends; and
+//! contains panics.
 
 use std::any::Any;
 use std::io;
@@ -14,11 +14,12 @@ use crate::sync::Arc;
 use crate::sys::{self, SysCause};
 use crate::wait::WaitType;
 
-/// Stack of every thread: addresses, which become memory only as far as a request goes, and stop being it when the
-/// request ends ([`crate::stack`]). Frames of code that is not optimised are about four times as large.
+/// The stack size of every thread, in bytes of address space. Pages become memory when a request
+/// uses them and are returned when it ends ([`crate::stack`]). Frames of unoptimised code are about
+/// four times as large.
 pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 256 << 20 } else { 64 << 20 };
 
-/// Starts a thread whose books are part of `accounts` until and after it ends.
+/// Starts a thread whose ledger account is part of `accounts`, also after it has ended.
 pub fn spawn(
     accounts: &Arc<Accounts>,
     name: &str,
@@ -44,12 +45,12 @@ pub fn spawn(
 /// Waits until a thread has ended.
 pub(crate) fn join(handle: JoinHandle<()>) {
     let before = ledger::to(State::Wait(WaitType::Shutdown));
-    // The body contains panics; what is left is a thread that has ended.
+    // The body contains panics, so the result says nothing.
     let _ = handle.join();
     ledger::to(before);
 }
 
-/// Runs something whose panic must not take the thread along; the panic's message is the error.
+/// Runs a closure whose panic must not end the thread; the panic's message is the error.
 pub fn contain<R>(run: impl FnOnce() -> R) -> Result<R, String> {
     // The callers' values are dropped on error, or guarded by locks that stop the process.
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| message(payload.as_ref()))

@@ -1,4 +1,5 @@
-//! The allocator under one lock: a mode for experiments, switched on for a process and so in one of its own.
+//! Tests the experiment mode in which the allocator has one lock. The mode is switched on for a
+//! whole process, so the test is a separate binary.
 #![cfg(not(any(loom, shuttle)))]
 
 use std::sync::Arc;

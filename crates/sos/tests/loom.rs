@@ -1,6 +1,6 @@
 //! Models of the locks and of reclamation, checked by loom under every interleaving and every
-//! reordering that the memory model allows; and mutants with one ordering too weak, which must fail,
-//! so that we know that the models can see.
+//! reordering that the memory model allows; and mutants with one ordering too weak, which must
+//! fail, to prove that the models detect such errors.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom --target-dir target/loom`
 #![cfg(loom)]
@@ -24,7 +24,7 @@ fn check(model: impl Fn() + Send + Sync + 'static) {
     check_with(3, model);
 }
 
-/// Checks all schedules with up to so many preemptions.
+/// Checks all schedules with up to `preemptions` preemptions.
 fn check_with(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -140,7 +140,7 @@ latch_mutant!(WeakScan {
 });
 
 fn add_one(cell: &UnsafeCell<u32>) {
-    // SAFETY: the lock under test is held; loom reports it if that excludes nobody.
+    // SAFETY: the lock under test is held; loom reports it if that does not exclude other threads.
     cell.with_mut(|value| unsafe { *value += 1 });
 }
 
@@ -165,8 +165,8 @@ depot_mutant!(WeakFree, Relaxed, Acquire, true);
 depot_mutant!(WeakTake, Release, Relaxed, true);
 depot_mutant!(NotAtOnce, Release, Relaxed, false);
 
-/// Packs are numbers here, and what an extent's memory holds is a cell of its own. Each thread takes
-/// a pack or makes one, writes into it, and puts it down.
+/// Packs are numbers here, and the memory of each extent is a separate cell. Each thread takes a
+/// pack or makes one, writes to it, and puts it into the depot.
 fn depot_model<O: DepotOrders + Send + Sync + 'static>() {
     check(|| {
         let cells = || [UnsafeCell::new(0), UnsafeCell::new(0)];
@@ -249,7 +249,7 @@ fn mutant_spinlock_that_frees_relaxed_fails() {
     spin_model::<WeakFree>();
 }
 
-/// A lock with readers and writers, as the models below see it.
+/// A lock with readers and writers, as the models below use it.
 trait ReadWrite: Send + Sync + 'static {
     fn read<'r>(&self, row: Option<&'r Row>) -> Hold<'r>;
     fn free_read(&self, hold: Hold<'_>);
@@ -332,8 +332,8 @@ fn write_once<L: ReadWrite>(lock: &L, rows: &[Row], cell: &UnsafeCell<u32>) {
     lock.free_write();
 }
 
-/// One thread writes; the other reads, then writes as well. Two threads: with a third one, spinning
-/// makes the number of interleavings endless.
+/// One thread writes; the other one reads, then writes as well. Only two threads, because with a
+/// third one spinning makes the number of interleavings endless.
 fn read_write_model<L: ReadWrite>(rows: Rows, make: impl Fn() -> L + Send + Sync + 'static) {
     check(move || {
         let shared = Arc::new((make(), UnsafeCell::new(0), rows.make()));
@@ -346,7 +346,7 @@ fn read_write_model<L: ReadWrite>(rows: Rows, make: impl Fn() -> L + Send + Sync
     });
 }
 
-/// One thread reads twice, so that it may turn the lock to its favour; the other writes twice.
+/// One thread reads twice, so that it may make the lock favour readers; the other one writes twice.
 fn read_twice_model<L: ReadWrite>(make: impl Fn() -> L + Send + Sync + 'static) {
     check(move || {
         let shared = Arc::new((make(), UnsafeCell::new(0), Rows::OneEach.make()));
@@ -392,7 +392,7 @@ fn counted_latch_model<O: LatchOrders + ReaderOrders + Send + Sync + 'static>() 
     read_write_model(Rows::None, RawRwLatch::<O>::new);
 }
 
-/// Begins in favour of readers.
+/// The latch starts in favour of readers.
 fn favouring_latch_model<O: LatchOrders + ReaderOrders + Send + Sync + 'static>() {
     read_write_model(Rows::OneEach, RawRwLatch::<O>::favouring_readers);
 }
@@ -493,7 +493,7 @@ fn mutant_latch_without_the_readers_fence_fails() {
     optimistic_model::<NoReaderFence>();
 }
 
-/// Begins in the distributed form, and returns to it with every counted read.
+/// The lock starts in the distributed mode, and returns to it with every counted read.
 fn distributed_model<O: LatchOrders + ReaderOrders + Send + Sync + 'static>() {
     read_twice_model(RawDistributed::<O>::new);
     read_write_model(Rows::OneEach, RawDistributed::<O>::new);
@@ -576,7 +576,7 @@ fn mutant_version_latch_without_the_readers_fence_fails() {
     version_model::<NoReaderFence>();
 }
 
-/// Two values of which a word names the current one; the old one is "freed" by writing to it.
+/// Two values, of which a word selects the current one; the old one is "freed" by writing to it.
 struct Published {
     current: AtomicUsize,
     values: [UnsafeCell<u32>; 2],
@@ -590,13 +590,14 @@ impl Published {
 
     fn use_current(&self) {
         let index = self.current.load(Ordering::Acquire);
-        // SAFETY: what a pinned thread has read from `current` is not freed; loom checks it.
+        // SAFETY: a value that a pinned thread has read from `current` is not freed; loom checks
+        // it.
         let seen = self.values[index].with(|value| unsafe { *value });
         assert_eq!(seen, u32::try_from(index).expect("is 0 or 1"), "a freed value");
     }
 }
 
-/// Moves the epoch as far as it goes and frees the old value when it may.
+/// Advances the epoch as far as possible and frees the old value when allowed.
 fn retire_old<O: EpochOrders>(domain: &Domain<O>, slot: &Slot, published: &Published) {
     published.current.store(1, Ordering::Release);
     let tag = domain.tag(slot);
@@ -605,7 +606,7 @@ fn retire_old<O: EpochOrders>(domain: &Domain<O>, slot: &Slot, published: &Publi
         domain.advance();
     }
     if domain.is_free(tag) {
-        // SAFETY: nobody may read it any more; loom checks it.
+        // SAFETY: no thread may read it any more; loom checks it.
         published.values[0].with_mut(|value| unsafe { *value = 99 });
     }
     domain.offline(slot);
@@ -620,12 +621,12 @@ enum GoesOnline {
 
 /// When the reader of the model uses the value: before, between or after its quiescent points.
 fn epoch_model<O: EpochOrders + Send + Sync + 'static>(goes_online: GoesOnline, uses: [bool; 3]) {
-    // The reader's last quiescent point must fall between two moves of the epoch, twice.
+    // The reader's last quiescent point must fall between two advances of the epoch, twice.
     check_with(12, move || {
         let shared = Arc::new((Domain::<O>::new(), Published::new()));
         let (reader_slot, writer_slot) = (shared.0.join(), shared.0.join());
         shared.0.online(&writer_slot);
-        // The epoch may run ahead of the retiring thread by one.
+        // The epoch may be ahead of the retiring thread by one.
         shared.0.advance();
         shared.0.online(&reader_slot);
         let reader = Arc::clone(&shared);
@@ -650,7 +651,8 @@ fn epoch_model<O: EpochOrders + Send + Sync + 'static>(goes_online: GoesOnline, 
     });
 }
 
-/// The reader alone moves the epoch on, after its last use; who has retired the value only looks.
+/// Only the reader advances the epoch, after its last use; the thread that has retired the value
+/// only checks it.
 fn distant_epoch_model<O: EpochOrders + Send + Sync + 'static>() {
     check(|| {
         let shared = Arc::new((Domain::<O>::new(), Published::new()));
@@ -672,7 +674,7 @@ fn distant_epoch_model<O: EpochOrders + Send + Sync + 'static>() {
         let tag = domain.tag(&writer_slot);
         domain.offline(&writer_slot);
         if domain.is_free(tag) {
-            // SAFETY: nobody may read it any more; loom checks it.
+            // SAFETY: no thread may read it any more; loom checks it.
             published.values[0].with_mut(|value| unsafe { *value = 99 });
         }
         reader.join().expect("reads");

@@ -1,6 +1,6 @@
-//! Models of what Extended Events rest on, checked by loom: partitions that threads claim and the
-//! dispatcher drains ([`TryCell`]), and subscriptions that a stopping session takes back from threads
-//! that fire ([`Board`]); and mutants, which must fail.
+//! Models of extended events, checked by loom: partitions that threads claim and the dispatcher
+//! drains ([`TryCell`]), and subscriptions that a stopping session withdraws from threads that fire
+//! ([`Board`]); and mutants, which must fail.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_events --target-dir target/loom`
 #![cfg(loom)]
@@ -19,9 +19,9 @@ fn check(model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
-/// Taking a partition orders nothing.
+/// A mutant whose claim of a partition orders nothing.
 struct WeakTake;
-/// Freeing it orders nothing.
+/// A mutant whose release of a partition orders nothing.
 struct WeakFree;
 
 impl SpinOrders for WeakTake {
@@ -34,17 +34,17 @@ impl SpinOrders for WeakFree {
     const FREE: Ordering = Ordering::Relaxed;
 }
 
-/// A partition: what is being filled.
+/// A partition: the buffer that is being filled.
 type Partition<O> = TryCell<Vec<u32>, O>;
 
-/// Fires once, into whichever partition is free; false if none was.
+/// Fires once, into a free partition; false if none is free.
 fn fire<O: SpinOrders>(partitions: &[Partition<O>; 2], own: usize, record: u32) -> bool {
     let mut at = (0..2).map(|step| (own + step) % 2);
     at.any(|at| partitions[at].try_with(|filling| filling.push(record)).is_some())
 }
 
-/// Two threads fire while the dispatcher swaps the buffers out: what was not counted as dropped is
-/// found exactly once.
+/// Two threads fire while the dispatcher exchanges the buffers: each record that was not counted as
+/// dropped is found exactly once.
 fn claim_and_drain<O: SpinOrders + 'static>() {
     let make = || Partition::<O>::new(Vec::with_capacity(4));
     let partitions = Arc::new([make(), make()]);
@@ -56,7 +56,7 @@ fn claim_and_drain<O: SpinOrders + 'static>() {
     let mut found = Vec::new();
     for partition in partitions.iter() {
         let mut spare = Vec::with_capacity(4);
-        // The dispatcher does not wait in the model: what it could not drain it finds at the end.
+        // The dispatcher does not wait in the model: it finds what it could not drain at the end.
         partition.try_with(|filling| std::mem::swap(filling, &mut spare));
         found.append(&mut spare);
     }
@@ -107,15 +107,16 @@ epoch_mutant!(NoWait { store: Release, fence: true, delay: 0 });
 epoch_mutant!(NoFence { store: Release, fence: false, delay: 3 });
 epoch_mutant!(WeakLeave { store: Relaxed, fence: true, delay: 3 });
 
-/// A session, as emitters use it.
+/// A session as the threads that fire use it.
 struct Session {
     cell: UnsafeCell<u32>,
 }
 
-// SAFETY: the model is about who touches the cell when; loom checks it.
+// SAFETY: loom checks that accesses to the cell do not overlap.
 unsafe impl Sync for Session {}
 
-/// A thread fires, twice, while another stops the session: nobody uses it once it has been taken back.
+/// A thread fires twice while another one stops the session: no thread uses the session after it
+/// was withdrawn.
 fn stop_against_fire<O: EpochOrders + Send + Sync + 'static>() {
     let board = Arc::new(Board::<Session, O>::new(Session { cell: UnsafeCell::new(1) }));
     let emitter = {
@@ -131,7 +132,7 @@ fn stop_against_fire<O: EpochOrders + Send + Sync + 'static>() {
     let slot = board.join();
     let next = Session { cell: UnsafeCell::new(2) };
     let stopped = board.replace(&slot, next, thread::yield_now);
-    // SAFETY: `replace` says that nobody looks at it any more; loom fails the model otherwise.
+    // SAFETY: `replace` promises that no thread reads it any more; loom fails the model otherwise.
     stopped.cell.with_mut(|cell| unsafe { *cell = 99 });
     emitter.join().expect("an emitter never panics");
 }

@@ -1,5 +1,6 @@
-//! Models of the heap's units, checked by loom: nobody uses a slice whose memory is going; and mutants, which must
-//! fail.
+//! Models of the heap's units and of [`Relief`], checked by loom: no thread uses a slice whose
+//! memory is being returned to the system, and an answered request finds its garbage freed; and
+//! mutants, which must fail.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_memory --target-dir target/loom`
 #![cfg(loom)]
@@ -50,8 +51,8 @@ relief_mutant!(WeakAnswer, Release, Acquire, Relaxed, Acquire, true);
 relief_mutant!(WeakAnswered, Release, Acquire, Release, Relaxed, true);
 relief_mutant!(ReadsLate, Release, Acquire, Release, Acquire, false);
 
-/// One leaves garbage and asks, while a collector is at its passes: when he is answered, it has been freed, and the
-/// memory is his.
+/// A thread leaves garbage and asks for a pass, while a collector runs passes: when it is answered,
+/// the garbage has been freed, and the thread may use the memory.
 fn relief_model<O: ReliefOrders + Send + Sync + 'static>() {
     loom::model(|| {
         let shared = Arc::new((Relief::<O>::new(), AtomicBool::new(false), UnsafeCell::new(0_u32)));
@@ -60,7 +61,7 @@ fn relief_model<O: ReliefOrders + Send + Sync + 'static>() {
             for _ in 0..2 {
                 collector.0.pass(|| {
                     if collector.1.load(Ordering::Acquire) {
-                        // SAFETY: what the model is to show: loom finds who is there at the same time.
+                        // SAFETY: the model is to show this: loom finds accesses that overlap.
                         collector.2.with_mut(|memory| unsafe { *memory += 1 });
                         collector.1.store(false, Ordering::Relaxed);
                     }
@@ -114,13 +115,14 @@ fn mutant_pass_that_answers_who_asked_meanwhile_fails() {
     relief_model::<ReadsLate>();
 }
 
-/// One uses a slice, gives it back and takes it again, while the trimmer takes the memory of what is free.
+/// A thread uses a slice, frees it and takes it again, while the trimmer returns the memory of free
+/// slices.
 fn slices_model<O: SliceOrders + Send + Sync + 'static>() {
     loom::model(|| {
         let shared = Arc::new((Slices::<O>::new(), UnsafeCell::new(0_u32)));
         let trimmer = Arc::clone(&shared);
         let trimmer = thread::spawn(move || {
-            // SAFETY: what the model is to show: loom finds who is there at the same time.
+            // SAFETY: the model is to show this: loom finds accesses that overlap.
             trimmer
                 .0
                 .release(Steps::Slices, |_| trimmer.1.with_mut(|memory| unsafe { *memory = 0 }));
@@ -137,13 +139,13 @@ fn slices_model<O: SliceOrders + Send + Sync + 'static>() {
     });
 }
 
-/// One uses a part of a unit and takes another, while the trimmer takes the memory of what is free of it: slice by slice,
-/// or of a huge page, whose second half it takes apart from the first.
+/// A thread uses one part of a unit and takes another one, while the trimmer returns the memory of
+/// free parts: slice by slice, or of a huge page, whose second half it splits from the first.
 fn neighbours_model<O: SliceOrders + Send + Sync + 'static>(steps: Steps, parts: [u64; 2]) {
     loom::model(move || {
         let shared = Arc::new((Slices::<O>::new(), [UnsafeCell::new(0_u32), UnsafeCell::new(0)]));
         let write = |at: usize, value| {
-            // SAFETY: what the model is to show: loom finds who is there at the same time.
+            // SAFETY: the model is to show this: loom finds accesses that overlap.
             shared.1[at].with_mut(|memory| unsafe { *memory = value });
         };
         // SAFETY: as above.
@@ -170,8 +172,8 @@ fn neighbours_model<O: SliceOrders + Send + Sync + 'static>(steps: Steps, parts:
     });
 }
 
-/// One uses two slices and takes both again, while the trimmer and one who makes room take the memory of what is free: none
-/// of it twice.
+/// A thread uses two slices and takes both again, while the trimmer and a thread that makes room
+/// return the memory of free slices: none of it twice.
 fn releasers_model<O: SliceOrders + Send + Sync + 'static>(steps: Steps, parts: [u64; 2]) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(3);
@@ -185,7 +187,7 @@ fn releasers_model<O: SliceOrders + Send + Sync + 'static>(steps: Steps, parts: 
                 thread::spawn(move || {
                     shared.0.release(steps, |going| {
                         for at in (0..2).filter(|at| going.slices & parts[*at] != 0) {
-                            // SAFETY: what the model is to show: loom finds who is there at the same time.
+                            // SAFETY: the model is to show this: loom finds accesses that overlap.
                             shared.1[at].with_mut(|memory| unsafe { *memory = 0 });
                         }
                     });
@@ -204,9 +206,9 @@ fn releasers_model<O: SliceOrders + Send + Sync + 'static>(steps: Steps, parts: 
     });
 }
 
-/// Two slices.
+/// Two different slices of a unit.
 const SLICES: [u64; 2] = [0b01, 0b10];
-/// The halves of a unit.
+/// The two halves of a unit.
 const HALVES: [u64; 2] = [0xffff, WHOLE & !0xffff];
 
 #[test]

@@ -1,7 +1,9 @@
-//! Models of the ring by which a thread's samples reach the collector ([`Ring`]), checked by loom: what is
-//! taken out is whole, in order and there once, and the rest is counted; and mutants, which must fail.
+//! Models of the ring by which a thread's samples reach the collector ([`Ring`]), checked by loom:
+//! records are taken out complete, in order and once, and lost ones are counted; and mutants, which
+//! must fail.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_sampler --target-dir target/loom`
+//! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_sampler --target-dir
+//! target/loom`
 #![cfg(loom)]
 
 use loom::model::Builder;
@@ -35,14 +37,14 @@ mutant!(WeakShow { show: Relaxed, look: Acquire, reads_first: true });
 mutant!(WeakLook { show: Release, look: Relaxed, reads_first: true });
 mutant!(EarlyRoom { show: Release, look: Acquire, reads_first: false });
 
-/// A record whose words all say its number.
+/// A record whose words all have its number.
 fn record(number: u64) -> Record {
     let stack = StackId::of_number(u32::try_from(number).expect("there are few"));
     let byte = u8::try_from(number).expect("there are few");
     Record { stack, kind: byte, subject: byte, label: byte, statement: number, weight: number }
 }
 
-/// A signal's handler writes, the collector takes out beside it and once more at the end.
+/// A signal handler writes; the collector takes records out at the same time and once at the end.
 fn write_and_collect<const N: usize, O: RingOrders + Send + Sync + 'static>() {
     let ring = Arc::new(Ring::<N, O>::default());
     let writer = {

@@ -1,6 +1,6 @@
-//! Models of the tree in which each call stack is kept once ([`StackTable`]), checked by loom: threads
-//! that keep the same stack, or others that want the same node, while one looks; and a mutant, which must
-//! fail.
+//! Models of the tree in which each call stack is stored once ([`StackTable`]), checked by loom:
+//! threads that store the same stack, or stacks that need the same slot, while one reads; and a
+//! mutant, which must fail.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_stack --target-dir target/loom`
 #![cfg(loom)]
@@ -11,7 +11,7 @@ use loom::thread;
 use sos::lock::Proven;
 use sos::stack::{StackId, StackTable, TableSteps};
 
-/// Nodes are few, so that stacks meet in them.
+/// A table with few nodes, so that stacks compete for slots.
 type Table<S> = StackTable<4, S>;
 
 fn check(model: impl Fn() + Send + Sync + 'static) {
@@ -25,14 +25,14 @@ impl TableSteps for LateClaim {
     const CLAIMS_AT_ONCE: bool = false;
 }
 
-/// What is kept under an id: all of the stack, whoever kept it.
+/// Checks that an id has the whole stack, whichever thread stored it.
 fn look<S: TableSteps>(table: &Table<S>, id: StackId, stack: &[usize]) {
     let mut found = [0; 4];
     let count = table.frames(id, &mut found);
     assert_eq!(&found[..count], stack, "all of it");
 }
 
-/// Two threads keep a stack each, and look at once at what the other may have made.
+/// Two threads store a stack each, and read at once what the other may have stored.
 fn keep_at_once<S: TableSteps + Send + Sync + 'static>(
     one: [usize; 2],
     other: [usize; 2],
@@ -67,7 +67,7 @@ fn stacks_of_one_caller_share_it() {
     check(|| keep_at_once::<Proven>([44, 48], [52, 48], 3));
 }
 
-/// Stacks that have nothing in common, in a table with just room enough.
+/// Stacks without common callers, in a table with just enough room.
 fn meet_in_slots<S: TableSteps + Send + Sync + 'static>() {
     for other in [52, 84, 124] {
         check(move || keep_at_once::<S>([44, 48], [other, other + 4], 4));
@@ -85,7 +85,7 @@ fn mutant_claim_in_two_steps_is_found() {
     meet_in_slots::<LateClaim>();
 }
 
-/// More stacks than there are nodes for: one of them is kept from its caller on.
+/// More stacks than there are nodes for: one of them is stored only from its caller on.
 #[test]
 fn stack_without_room_is_refused_and_counted() {
     check(|| {

@@ -1,8 +1,9 @@
-//! Models of the parking lot, of the latch's queue and of the baton under shuttle: random schedules in
-//! which no wake-up may be lost, writers are alone and one worker at a time holds a scheduler; and
-//! mutants that must fail.
+//! Models of the parking lot, of the latch's queue and of the baton under shuttle: random schedules
+//! in which no wake-up may be lost, writers are alone and one worker at a time holds a scheduler;
+//! and mutants that must fail.
 //!
-//! `RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir target/shuttle`
+//! `RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir
+//! target/shuttle`
 #![cfg(shuttle)]
 
 use shuttle::sync::atomic::{AtomicBool, AtomicU32};
@@ -15,12 +16,12 @@ use sos::sync::Ordering;
 
 const SCHEDULES: usize = 20_000;
 
-/// A deadlock, which is what a lost wake-up looks like, fails the check.
+/// Runs random schedules. A lost wake-up shows as a deadlock, which fails the check.
 fn check(model: impl Fn() + Send + Sync + 'static) {
     shuttle::check_random(model, SCHEDULES);
 }
 
-/// When the parking thread looks at its condition.
+/// When the parking thread checks its condition.
 #[derive(Clone, Copy)]
 enum Check {
     UnderTheLock,
@@ -80,7 +81,7 @@ fn cancelled_waiter_does_not_swallow_a_wake_up() {
     });
 }
 
-/// A queue with the lot at which both sides wait, as a crew does at its bell.
+/// A queue with the parking lot at which both sides wait, as a crew does at its bell.
 struct HandOver<O> {
     queue: Queue<u32, O>,
     lot: Lot,
@@ -95,7 +96,7 @@ impl<O: QueueOrders> HandOver<O> {
         }
     }
 
-    /// As a helper of a gather does.
+    /// Puts values, as a helper of a parallel plan does.
     fn put(&self) {
         for value in 0..PUT_BY_EACH {
             while self.queue.is_full() {
@@ -106,7 +107,7 @@ impl<O: QueueOrders> HandOver<O> {
         }
     }
 
-    /// As its leader does, until all have come.
+    /// Takes values, as the leader does, until all helpers are done.
     fn take(&self, helpers: u32) {
         let (mut count, mut sum) = (0, 0);
         while count < helpers * PUT_BY_EACH {
@@ -127,7 +128,8 @@ impl<O: QueueOrders> HandOver<O> {
 
 fn hand_over_queue_model<O: QueueOrders + Send + Sync + 'static>(helpers: u32) {
     check(move || {
-        // With room for one value, what is not empty is full, and nothing can be missed.
+        // With room for one value only, a queue that is not empty is full, and no wake-up can be
+        // missed.
         let queue = Queue::<u32, O>::new(SpinClass::ServerOther, 2);
         let shared = Arc::new(HandOver { queue, lot: Lot::new() });
         let helping: Vec<_> = (0..helpers)
@@ -282,7 +284,7 @@ fn yielding_worker_comes_back_and_an_abandoned_scheduler_is_taken() {
     check(|| {
         let machine = Arc::new(Machine::new());
         let other = Arc::clone(&machine);
-        // Comes back from a wait while the first worker yields and then gives the scheduler up.
+        // Returns from a wait while the first worker yields and then gives the scheduler up.
         let returning = thread::spawn(move || {
             let seat = sos::sync::Arc::new(Seat::default());
             other.baton.take(&seat, || panic!("nobody polls in this model"));
@@ -302,12 +304,12 @@ fn yielding_worker_comes_back_and_an_abandoned_scheduler_is_taken() {
             machine.baton.abandon();
         }
         returning.join().expect("returns");
-        // Whoever comes next finds it free.
+        // The next worker finds it free.
         machine.baton.take(&seat, || panic!("nobody polls in this model"));
     });
 }
 
-/// Comes by now and then and holds a scheduler that nobody holds, as the monitor does.
+/// Takes the scheduler now and then if no worker holds it, as the monitor does.
 fn tend(machine: &Machine) {
     for _ in 0..2 {
         if machine.baton.take_if_free() {
@@ -347,7 +349,7 @@ fn tending_an_unattended_scheduler_keeps_nobody_out_for_ever() {
     });
 }
 
-/// A latch with what it guards: readers and writers inside, and the number of writes.
+/// A latch and the data that it guards: the readers and writers inside, and the number of writes.
 struct Guarded<O> {
     latch: RawRwLatch<O>,
     inside: AtomicU32,
@@ -381,7 +383,8 @@ impl<O: LatchOrders + ReaderOrders> Guarded<O> {
     }
 }
 
-/// What a thread of the model does, twice: who is overtaken once must be handed the latch.
+/// What a thread of the model does, twice, so that a thread overtaken once must be handed the
+/// latch.
 #[derive(Clone, Copy)]
 enum Role {
     Reads,

@@ -1,9 +1,9 @@
 //! The data: transactions, row versions, and hash and range indexes over them.
 //!
 //! A logical row is a *head* that never moves while it lives; its *versions* hang from it, newest
-//! first, each with the time from which it counts. Indexes map key bytes to heads, so an update that
-//! changes no key touches no index. Storage knows table ids, encoded rows and key extractors; it does
-//! not know names, columns or SQL text.
+//! first, each with its commit time. Indexes map key bytes to heads, so an update that changes no
+//! key touches no index. Storage knows table ids, encoded rows and key extractors; it does not know
+//! names, columns or SQL text.
 //!
 //! ```text
 //!  index entry ──►  head  ──►  version 9  ──►  version 7  ──►  version 3
@@ -12,13 +12,34 @@
 //!                              blobs ───────── shared ─────────┘
 //! ```
 //!
+//! The folders, lowest first. Each imports only folders above it in this list:
+//!
+//! | folder | what it is about |
+//! |---|---|
+//! | `primitives` | atomics, epochs, per-thread shards, the commit clock, memory clerks |
+//! | [`spec`] | what callers say: ids, definitions, row images, key bounds, isolation, errors |
+//! | `version` | heads, versions, who wrote them, and which one a snapshot sees (visibility) |
+//! | `encoding` | how a column of a row group is encoded as a segment |
+//! | `row_group` | row groups: segments, and which of their rows count |
+//! | `index` | hash and range indexes: from key bytes to heads |
+//! | `row_lock` | shared, update and exclusive locks on rows and key ranges |
+//! | [`lock`] | the lock manager for named locks, and deadlock detection |
+//! | [`store`] | the tables of an instance, snapshots, and garbage collection |
+//! | [`transaction`] | reading, writing, waiting, validating, committing, undoing |
+//! | [`access`] | scans, lookups, and autocommit statements on one row |
+//! | [`columnstore`] | row groups seen through transactions, and the tuple mover |
+//! | `redefine` | adding an index and closing a table while others use it |
+//!
+//! Start with `version/visibility.rs` to see what a reader sees, and with `transaction/write.rs` to
+//! see what a writer does.
+//!
 //! How to use it, from the cheapest to the most general:
 //!
 //! * [`Table::read_point`], [`Table::change_point`], [`Table::insert_point`]: one row by a unique key,
-//!   committed on the row itself. A write-write conflict is absorbed: the closure sees the newest
-//!   committed row again. No line that others write is written.
+//!   committed on the row itself. A write-write conflict is absorbed: the closure is called again with
+//!   the newest committed row. No cache line that other sessions write is written.
 //! * [`Transaction`] with [`Scope::Statement`]: any autocommit statement. A conflict surfaces as
-//!   [`Error::Restart`]; [`Transaction::restart`] rolls back, waits while holding nothing, and the
+//!   [`Error::Restart`]; [`Transaction::restart`] rolls back, waits while it owns nothing, and the
 //!   caller runs the statement again.
 //! * [`Transaction`] with [`Scope::Explicit`]: `BEGIN TRANSACTION`, across statements and requests.
 //!   It may move between threads between calls.
@@ -34,65 +55,39 @@
 //! }}}
 //! ```
 
-mod booked;
-mod build;
-mod chain;
-#[cfg(all(test, shuttle))]
-mod column_models;
+pub mod access;
 pub mod columnstore;
-mod directory;
-pub mod error;
-mod garbage;
-mod gate;
-mod head;
-mod hold;
-#[cfg(all(test, shuttle))]
-mod hold_models;
+mod encoding;
 mod index;
-mod key_walk;
-mod keys;
 pub mod lock;
 #[cfg(all(test, shuttle))]
-mod lock_models;
-mod look;
-mod lookup;
-#[cfg(all(test, shuttle))]
 mod models;
-#[cfg(all(test, shuttle))]
-mod move_models;
-mod point;
-mod reader;
-mod reclaim;
-pub mod row;
-pub mod scan;
-mod shards;
-mod snapshots;
+mod primitives;
+mod redefine;
+mod row_group;
+mod row_lock;
+pub mod spec;
 pub mod store;
-mod sync;
-pub mod table;
-mod time;
 pub mod transaction;
-mod txstate;
-mod validate;
 mod version;
-mod wait;
-mod write;
 
-pub use error::{Error, Result};
-pub use hold::{HeldThing, Hold, HoldRow};
-pub use key_walk::KeyWalk;
-pub use lookup::KeyList;
-pub use reader::Reader;
-pub use row::{Decision, IndexMask, Keys, RowId, RowImage, RowRef};
-pub use scan::{Bounds, Order, Parts, Scan, ScanPosition, ScanSpec};
+pub use access::key_walk::KeyWalk;
+pub use access::lookup::KeyList;
+pub use access::reader::Reader;
+pub use access::scan::{Parts, Scan, ScanPosition, ScanSpec};
+pub use primitives::park::Cancel;
+pub use row_lock::{HeldThing, Hold, HoldRow};
+pub use spec::bounds::{Bounds, Order};
+pub use spec::definition::{
+    IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, TableId, TableKind, TableMemory,
+    TableSpec, Uniqueness,
+};
+pub use spec::error::{Error, Result};
+pub use spec::options::{
+    Isolation, Read, RowLock, Scope, SessionTag, TransactionOptions, WhenOwned,
+};
+pub use spec::row::{Decision, IndexMask, Keys, RowId, RowImage};
+pub use store::table::Table;
 pub use store::{Collected, Mistake, Store, StoreOptions};
-pub use table::{
-    IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Table, TableId, TableKind,
-    TableMemory, TableSpec, Uniqueness,
-};
-pub use wait::Cancel;
-
-pub use transaction::{
-    Claim, Isolation, Read, RowLock, Savepoint, Scope, SessionTag, Transaction, TransactionOptions,
-    WhenOwned,
-};
+pub use transaction::row_ref::{Claim, RowRef};
+pub use transaction::{Savepoint, Transaction};

@@ -1,5 +1,5 @@
 //! `sys.dm_tran_locks`: application locks, those of tables that are being redefined, and what transactions hold of
-//! ordinary tables (`storage/hold`), held and asked for. A row that is written belongs to its transaction by its newest
+//! ordinary tables (`storage/row_lock`), held and asked for. A row that is written belongs to its transaction by its newest
 //! version: no list has those, and none is shown.
 
 use storage::lock::{LockRow, LockScope, LockStatus};

@@ -1,4 +1,4 @@
-//! Values on their way into a chunk: one by one, or those of a vector.
+//! Appends values to a chunk: single ones, or those of a vector.
 
 use types::Value;
 use types::batch::{ByteKind, ByteRows, Data, Vector};
@@ -21,10 +21,11 @@ impl ChunkWriter {
         self.put_with(codec, |shape, out| value::encode(value, shape, out))
     }
 
-    /// Appends rows of a vector. What is numbers on both sides goes without a [`Value`] each, strings without a copy.
+    /// Appends rows of a vector. Numbers that are numbers in the file too are appended without a
+    /// [`Value`] each, strings without a copy.
     ///
     /// # Errors
-    /// As [`Self::push`]; the row in it is a place in `rows`.
+    /// As [`Self::push`]; the row in it is an index into `rows`.
     pub(super) fn append(&mut self, vector: &Vector, rows: &[u16], codec: Codec) -> Result<()> {
         use Physical::{Double, Float, Int32, Int64};
         let scale = match self.shape.meaning {

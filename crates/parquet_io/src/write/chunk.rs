@@ -1,7 +1,8 @@
-//! The chunk of a column in the row group that is being written: its dictionary and its pages.
+//! Writes the chunk of a column in the current row group: its dictionary and its pages.
 //!
-//! A chunk begins with a dictionary. It is given up with the first page if that is not smaller for it, and closed when it is
-//! full; the pages after that have their values as they are. `append.rs` has where values come from.
+//! A chunk starts with a dictionary. It is dropped after the first page if it does not make that
+//! page smaller, and closed when it is full; later pages are PLAIN. `append.rs` converts the
+//! values.
 
 use super::dictionary::{Dictionary, Place};
 use super::footer::ChunkMetadata;
@@ -13,43 +14,44 @@ use crate::codec::Codec;
 use crate::schema::Physical;
 use crate::{Error, Result};
 
-/// Rows of a page, and bytes of its values.
+/// The largest page: its rows, and the bytes of its values.
 const PAGE_ROWS_MAX: usize = if cfg!(test) { 20 } else { 20_000 };
 const PAGE_BYTES_MAX: usize = 1 << 20;
-/// Bytes of a value: a page with one is still far from what readers take.
+/// The largest value in bytes: a page with one is still well below what readers accept.
 const VALUE_BYTES_MAX: usize = 128 << 20;
 
-/// `Encoding` of the format.
+/// Encodings: `Encoding` of the format.
 pub(super) const PLAIN: i32 = 0;
 pub(super) const RLE: i32 = 3;
 pub(super) const RLE_DICTIONARY: i32 = 8;
 
-/// Definition levels of a column that may have NULLs.
+/// Definition levels of a nullable column.
 const NULL: u32 = 0;
 const PRESENT: u32 = 1;
 
-/// `PageType` of the format.
+/// Page types: `PageType` of the format.
 const DATA_PAGE: i32 = 0;
 const DICTIONARY_PAGE: i32 = 2;
 
-/// Writes the chunks of a column.
+/// Writes the chunks of one column.
 pub(super) struct ChunkWriter {
     pub(super) shape: Shape,
-    /// Rows of the page that is being made.
+    /// Rows of the current page.
     page_rows: usize,
-    /// A level for each of them, once there is a NULL; values as they are; or their places in the dictionary.
+    /// The current page: a level for each row, once there is a NULL; and either PLAIN values or
+    /// dictionary indexes.
     levels: Vec<u32>,
     plain: Vec<u8>,
     places: Vec<u32>,
-    /// What the values of `places` would take as they are.
+    /// The PLAIN size of the values in `places`.
     plain_bytes: usize,
-    /// While values go to it.
+    /// The dictionary that values are added to.
     dictionary: Option<Dictionary>,
-    /// Once it is full, with pages that need it.
+    /// The full dictionary, if earlier pages need it.
     closed: Option<Dictionary>,
-    /// Pages that are done, with their heads.
+    /// Finished pages, with their headers.
     pages: Vec<u8>,
-    /// Bytes of them and their heads before they were compressed.
+    /// Their size in bytes, headers included, before compression.
     uncompressed: usize,
     has_plain_pages: bool,
     rows: u64,
@@ -57,16 +59,16 @@ pub(super) struct ChunkWriter {
     pub(super) scratch: Vec<u8>,
 }
 
-/// A chunk that is done.
+/// A finished chunk, ready to be written.
 pub(super) struct Chunk {
-    /// The page of the dictionary, if there is one.
+    /// The dictionary page; empty if there is none.
     pub(super) dictionary: Vec<u8>,
     pub(super) pages: Vec<u8>,
     metadata: ChunkMetadata,
 }
 
 impl Chunk {
-    /// Describes the chunk, which begins at `start` of the file.
+    /// Returns the footer's description of the chunk, which begins at offset `start` of the file.
     pub(super) fn described(&self, start: u64, codec: Codec) -> ChunkMetadata {
         let length = |part: &Vec<u8>| u64::try_from(part.len()).unwrap_or(0);
         ChunkMetadata {
@@ -81,7 +83,7 @@ impl Chunk {
 
 impl ChunkWriter {
     pub(super) fn new(shape: Shape) -> Self {
-        // Two values need no dictionary.
+        // A type with two values needs no dictionary.
         let dictionary = (shape.physical != Physical::Boolean).then(Dictionary::default);
         Self {
             shape,
@@ -109,7 +111,7 @@ impl ChunkWriter {
         &self.shape
     }
 
-    /// Appends a NULL.
+    /// Appends a NULL to the current page.
     pub(super) fn put_null(&mut self, codec: Codec) -> Result<()> {
         self.statistics.see_null();
         self.levels.resize(self.page_rows, PRESENT);
@@ -117,7 +119,7 @@ impl ChunkWriter {
         self.end_row(codec)
     }
 
-    /// Appends a number in one of the physical types of 32 and 64 bits: its bits, the sign repeated.
+    /// Appends a number of a 32-bit or 64-bit physical type: its bits, sign-extended.
     pub(super) fn put_number(&mut self, number: i64, codec: Codec) -> Result<()> {
         let bytes = number.to_le_bytes();
         let value = match self.shape.physical {
@@ -135,7 +137,7 @@ impl ChunkWriter {
         self.end_row(codec)
     }
 
-    /// Appends what a function writes: a value in its physical form.
+    /// Appends a value in its physical form, which the closure writes.
     pub(super) fn put_with(
         &mut self,
         codec: Codec,
@@ -157,10 +159,10 @@ impl ChunkWriter {
         put
     }
 
-    /// Appends a value as PLAIN has it, which begins with its length in so many bytes.
+    /// Appends a PLAIN value that begins with a length of `prefix` bytes.
     fn put_encoded(&mut self, value: &[u8], prefix: usize, codec: Codec) -> Result<()> {
         let place = self.dictionary.as_mut().map(|dictionary| dictionary.place(value));
-        // What the dictionary had has been seen.
+        // Values that are in the dictionary already have been counted in the statistics.
         if !matches!(place, Some(Place::Known(_))) {
             self.statistics.see(&value[prefix..], &self.shape);
         }
@@ -193,14 +195,14 @@ impl ChunkWriter {
         if self.page_rows > 0 {
             self.end_page(codec)?;
         }
-        // Unless the page has given it up.
+        // Unless ending the page has dropped it.
         if let Some(dictionary) = self.dictionary.take() {
             self.closed = Some(dictionary);
         }
         Ok(())
     }
 
-    /// Takes the values of the first page out of a dictionary that makes it no smaller.
+    /// Drops the dictionary if it does not make the first page smaller.
     fn weigh_dictionary(&mut self) {
         let Some(dictionary) = &self.dictionary else { return };
         let bits = self.places.len() * usize::from(hybrid::width_for(dictionary.len()));
@@ -258,7 +260,7 @@ impl ChunkWriter {
         Ok(())
     }
 
-    /// Ends the chunk; the next value begins another one.
+    /// Finishes the chunk; the next value starts another one.
     pub(super) fn finish(&mut self, codec: Codec) -> Result<Chunk> {
         if self.page_rows > 0 {
             self.end_page(codec)?;
@@ -301,13 +303,13 @@ impl ChunkWriter {
         Ok(Chunk { dictionary: page, pages, metadata })
     }
 
-    /// Takes the memory of pages that have been written for the next ones.
+    /// Reuses the memory of pages that have been written.
     pub(super) fn reuse(&mut self, mut pages: Vec<u8>) {
         pages.clear();
         self.pages = pages;
     }
 
-    /// Bytes of memory that the chunk takes so far.
+    /// Returns the bytes of memory that the chunk takes so far.
     pub(super) fn memory(&self) -> usize {
         let dictionaries = self.dictionary.iter().chain(&self.closed);
         let dictionaries: usize = dictionaries.map(Dictionary::memory).sum();
@@ -316,7 +318,7 @@ impl ChunkWriter {
     }
 }
 
-/// Appends a page with its head; returns what both take uncompressed.
+/// Appends a page with its header; returns the uncompressed size of both.
 fn put_page(
     kind: i32,
     body: &[u8],
@@ -340,7 +342,7 @@ fn put_page(
     Ok(head.len() + body.len())
 }
 
-/// Truth values, a byte each, as bits from the lowest on.
+/// Packs booleans, one byte each, into bits, lowest bit first.
 fn pack_bits(bytes: &[u8], out: &mut Vec<u8>) {
     for eight in bytes.chunks(8) {
         out.push(eight.iter().rev().fold(0, |bits, bit| bits << 1 | bit));

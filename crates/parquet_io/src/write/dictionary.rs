@@ -1,42 +1,42 @@
-//! The different values of a chunk, as long as they are few.
+//! The dictionary of a chunk: its distinct values, as long as they are few.
 
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Different values that a dictionary holds.
+/// The largest number of entries.
 const ENTRIES_MAX: usize = if cfg!(test) { 16 } else { 1 << 16 };
-/// Bytes of them.
+/// The largest size of all entries, in bytes.
 const BYTES_MAX: usize = 1 << 20;
-/// What the index takes for a value besides its bytes, about.
+/// The approximate index memory per entry, in bytes.
 const ENTRY_BYTES: usize = 20;
 
 /// The dictionary of a chunk that is being written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dictionary {
-    /// The values as the encoding PLAIN has them.
+    /// The values, in PLAIN encoding.
     bytes: Vec<u8>,
     starts: Vec<usize>,
-    /// Places by the hash of their values, which are in `bytes`.
+    /// Indexes by the hash of their values, which are in `bytes`.
     places: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// The place of the value that was looked up last: values come in runs.
+    /// The index of the value that was looked up last: equal values often come in runs.
     last: u32,
 }
 
-/// Where a value is.
+/// The result of a dictionary lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It was there before.
+    /// The value was there before, at this index.
     Known(u32),
-    /// It has been added.
+    /// The value was added, at this index.
     New(u32),
-    /// It is new, and there is no more room.
+    /// The value is new, and the dictionary is full.
     None,
 }
 
 impl Dictionary {
-    /// Returns the place of a value, given as PLAIN has it.
+    /// Returns the index of a value in PLAIN encoding.
     pub(super) fn place(&mut self, value: &[u8]) -> Place {
         if !self.starts.is_empty() && self.value(self.last) == value {
             return Place::Known(self.last);
@@ -59,7 +59,7 @@ impl Dictionary {
         Place::New(place)
     }
 
-    /// Returns the value at a place.
+    /// Returns the value at an index.
     pub(super) fn value(&self, place: u32) -> &[u8] {
         slice(&self.bytes, &self.starts, place)
     }
@@ -68,7 +68,7 @@ impl Dictionary {
         self.starts.len()
     }
 
-    /// Returns all values, one behind the other.
+    /// Returns all values in PLAIN encoding.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -15,21 +15,22 @@ pub(super) struct RowGroupMetadata {
 pub(super) struct ChunkMetadata {
     pub(super) codec: i32,
     pub(super) encodings: Vec<i32>,
-    /// Rows, NULL or not.
+    /// The number of rows, including NULLs.
     pub(super) values: u64,
-    /// Bytes with heads, before and after compression.
+    /// Bytes including headers, before and after compression.
     pub(super) uncompressed: u64,
     pub(super) compressed: u64,
-    /// Where it begins in the file.
+    /// Where it begins in the file: its dictionary, if it has one, and its first data page.
     pub(super) dictionary_at: Option<u64>,
     pub(super) data_at: u64,
     pub(super) statistics: Statistics,
 }
 
-/// The version of the format that files claim: that of logical types and their like is told by those themselves.
+/// The format version in the footer. Later features, such as logical types, are recognized by their
+/// own fields.
 const VERSION: i32 = 2;
 
-/// Makes the footer's `FileMetaData`.
+/// Encodes the footer's `FileMetaData`.
 pub(super) fn write<'a>(
     columns: impl ExactSizeIterator<Item = &'a Shape>,
     row_groups: &[RowGroupMetadata],
@@ -60,7 +61,7 @@ fn row_group(group: &RowGroupMetadata, place: usize, shapes: &[&Shape], to: &mut
     let sum = |of: fn(&ChunkMetadata) -> u64| group.chunks.iter().map(of).sum();
     let pairs: Vec<_> = group.chunks.iter().zip(shapes).collect();
     to.list(1, pairs.into_iter(), |to, (chunk, shape)| {
-        // Where the chunk's metadata is repeated, if it is: it is not.
+        // The offset of a copy of the chunk's metadata: there is none.
         to.count(2, 0);
         to.structure(3, |to| describe(chunk, shape, to));
     });

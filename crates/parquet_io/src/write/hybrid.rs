@@ -1,11 +1,11 @@
-//! Writes numbers in the hybrid of runs and bit-packed groups; `crate::rle` reads it.
+//! Encodes numbers in the hybrid of runs and bit-packed groups; `crate::rle` decodes it.
 //!
 //! <https://github.com/apache/parquet-format/blob/master/Encodings.md#run-length-encoding--bit-packing-hybrid-rle--3>
 
-/// Numbers of a bit-packed group: what is packed comes in whole ones.
+/// Numbers per bit-packed group; only whole groups are packed.
 const GROUP: usize = 8;
 
-/// Appends numbers of `width` bits, 1 to 32.
+/// Encodes numbers of `width` bits, 1 to 32.
 pub(super) fn encode(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
     let (mut at, mut packed_from) = (0, 0);
     while at < numbers.len() {
@@ -14,7 +14,7 @@ pub(super) fn encode(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
         if run < GROUP {
             at += run;
         } else if unaligned > 0 {
-            // The group before the run is filled up from it.
+            // The group before the run is filled up with numbers of the run.
             at += GROUP - unaligned;
         } else {
             pack(&numbers[packed_from..at], width, out);
@@ -30,13 +30,13 @@ fn run_length(numbers: &[u32]) -> usize {
     numbers.iter().take_while(|number| **number == numbers[0]).count()
 }
 
-/// Appends so many times one number, of `width` bits.
+/// Appends a run: `count` times one number of `width` bits.
 pub(super) fn repeat(number: u32, count: usize, width: u8, out: &mut Vec<u8>) {
     varint(wide(count) << 1, out);
     out.extend_from_slice(&number.to_le_bytes()[..usize::from(width.div_ceil(8))]);
 }
 
-/// Only the last of the runs may have a group that is not full.
+/// Appends bit-packed groups. Only the last group of a sequence may be partial.
 fn pack(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
     if numbers.is_empty() {
         return;
@@ -66,7 +66,7 @@ fn wide(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
-/// Appends a number of 7 bits a byte.
+/// Appends a number with 7 bits per byte (ULEB128).
 pub(super) fn varint(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number.to_le_bytes()[0] | 0x80);
@@ -75,7 +75,7 @@ pub(super) fn varint(mut number: u64, out: &mut Vec<u8>) {
     out.push(number.to_le_bytes()[0]);
 }
 
-/// Bits that the numbers below `count` need; at least one, which every reader knows.
+/// Returns the bits of the numbers below `count`; at least 1, because some readers do not accept 0.
 pub(super) fn width_for(count: usize) -> u8 {
     let last = u32::try_from(count.saturating_sub(1)).unwrap_or(u32::MAX);
     u8::try_from(32 - last.leading_zeros()).unwrap_or(32).max(1)

@@ -1,11 +1,12 @@
-//! Rows to a Parquet file.
+//! Writes rows to a Parquet file.
 //!
 //! ```text
 //! row ─► column: values of a page ─► pages of its chunk ─┐ when the row group is full
 //! Sink ◄─ footer ◄─ row group: chunk behind chunk ◄──────┘
 //! ```
-//! A row group is bounded in rows and in memory, so a file of any length is written in the memory of one. Nothing is
-//! written twice: a sink only ever gets the next bytes. Decision 0148 says which types become what.
+//! A row group is limited in rows and in memory, so a file of any length is written in the memory
+//! of one. Nothing is written twice: a sink only gets consecutive bytes. Decision 0148 says how
+//! each T-SQL type is written.
 
 mod append;
 mod chunk;
@@ -27,19 +28,20 @@ use chunk::ChunkWriter;
 use footer::{ChunkMetadata, RowGroupMetadata};
 use shape::Shape;
 
-/// Rows of a row group at most: few enough to pass over those that a condition can't meet.
+/// The largest number of rows in a row group: few enough to skip groups that cannot satisfy a
+/// condition.
 const ROW_GROUP_ROWS_MAX: u64 = if cfg!(test) { 64 } else { 1 << 18 };
-/// Bytes that the pages and dictionaries of a row group may take while it is made.
+/// The largest memory, in bytes, of a row group's pages and dictionaries while it is made.
 const ROW_GROUP_BYTES_MAX: usize = 64 << 20;
-/// How often that is looked at, in rows.
+/// Rows between two checks of that memory.
 const ROWS_PER_LOOK: u64 = 256;
 
-/// The mark at both ends of a file.
+/// The magic number at both ends of a file.
 const MARK: &[u8] = b"PAR1";
 
-/// Where the bytes of a file go, from its first to its last.
+/// Receives the bytes of a file, from the first to the last.
 pub trait Sink {
-    /// Takes the next bytes.
+    /// Writes the next bytes of the file.
     ///
     /// # Errors
     /// Those of the system.
@@ -53,19 +55,19 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// How pages are compressed.
+/// The compression of the pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// Pages are not compressed.
     #[default]
     None,
-    /// Snappy.
+    /// Snappy: fast, moderate size.
     Snappy,
-    /// GZIP.
+    /// GZIP: slower, and small.
     Gzip,
-    /// Zstandard.
+    /// Zstandard: fast and small.
     Zstd,
-    /// LZ4 in raw blocks.
+    /// LZ4_RAW: LZ4 blocks without a frame.
     Lz4,
 }
 
@@ -81,7 +83,7 @@ impl Compression {
     }
 }
 
-/// Tells how a type is written, or why it is not.
+/// Checks whether a type can be written.
 ///
 /// # Errors
 /// [`crate::Fault::NotSupported`] for `xml` and `sql_variant`.
@@ -89,23 +91,23 @@ pub fn check_type(name: &str, ty: &ColumnType) -> Result<()> {
     Shape::of(name, ty).map(drop)
 }
 
-/// Writes a file.
+/// Writes a Parquet file row by row or batch by batch.
 pub struct Writer<S> {
     sink: S,
     codec: Codec,
     columns: Vec<ChunkWriter>,
-    /// Bytes that the sink has got.
+    /// Bytes that have been written to the sink.
     position: u64,
     row_groups: Vec<RowGroupMetadata>,
-    /// Rows of the row group that is being made, and of all.
+    /// Rows of the current row group, and of the whole file.
     group_rows: u64,
     rows: u64,
-    /// Rows of a batch that are selected; kept for its memory.
+    /// The selected rows of a batch; kept to reuse its memory.
     selected: Vec<u16>,
 }
 
 impl<S: Sink> Writer<S> {
-    /// Begins a file of these columns.
+    /// Starts a file with these columns.
     ///
     /// # Errors
     /// As [`check_type`], and those of the sink.
@@ -129,10 +131,10 @@ impl<S: Sink> Writer<S> {
         Ok(writer)
     }
 
-    /// Appends a row: a value for each column.
+    /// Appends a row, one value per column.
     ///
     /// # Errors
-    /// With column and row, for a value that its type in the file does not have; those of the sink.
+    /// With column and row, if a value cannot be written in its type; those of the sink.
     pub fn push(&mut self, row: &[Value]) -> Result<()> {
         for (column, value) in self.columns.iter_mut().zip(row) {
             column.push(value, self.codec).map_err(|mut error| {
@@ -144,7 +146,8 @@ impl<S: Sink> Writer<S> {
         self.end_rows(1)
     }
 
-    /// Appends the selected rows of a batch, the first `rows_max` of them. `places` are those of the file's columns in it.
+    /// Appends the first `rows_max` selected rows of a batch. `places` has the batch's column for
+    /// each column of the file.
     ///
     /// # Errors
     /// As [`Self::push`].
@@ -182,17 +185,17 @@ impl<S: Sink> Writer<S> {
         if is_full { self.end_row_group() } else { Ok(()) }
     }
 
-    /// Bytes of memory that the row group takes so far.
+    /// Returns the bytes of memory that the current row group takes.
     pub fn memory(&self) -> usize {
         self.columns.iter().map(ChunkWriter::memory).sum()
     }
 
-    /// Returns how many rows there are so far.
+    /// Returns the number of rows written so far.
     pub const fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Writes what is left and the footer; hands the sink back.
+    /// Writes the last row group and the footer; returns the sink.
     ///
     /// # Errors
     /// Those of the sink.

@@ -1,4 +1,4 @@
-//! What a type of T-SQL is in a file.
+//! How T-SQL types are written: physical type, logical type and encoding of values.
 
 use types::value::ColumnType;
 use types::{Collation, DataType};
@@ -7,27 +7,27 @@ use super::thrift::Structure;
 use crate::schema::{MICROS, MILLIS, Meaning, NANOS, Physical};
 use crate::{Error, Result};
 
-/// A column as a file has it.
+/// A column, as the file describes it.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) name: String,
     pub(super) physical: Physical,
     pub(super) meaning: Meaning,
-    /// Of a moment: whether it is one in UTC.
+    /// Of a timestamp: whether it is in UTC.
     pub(super) is_utc: bool,
-    /// Of characters that are not Unicode: what says which they are.
+    /// Of `char` and `varchar`: the collation, which gives the code page.
     pub(super) collation: Collation,
 }
 
-/// The digits that 32, 64 bits hold.
+/// The decimal digits that fit 32 and 64 bits.
 const INT32_DIGITS: u8 = 9;
 const INT64_DIGITS: u8 = 18;
 
-/// The scale of times that microseconds hold.
+/// The largest scale of times that microseconds can express.
 const MICROS_SCALE: u8 = 6;
 
 impl Shape {
-    /// Finds what a type is in a file.
+    /// Returns how a type is written.
     pub(super) fn of(name: &str, ty: &ColumnType) -> Result<Self> {
         let (physical, meaning) = match ty.data_type {
             DataType::Bit => (Physical::Boolean, Meaning::Plain),
@@ -42,7 +42,7 @@ impl Shape {
             DataType::Float => (Physical::Double, Meaning::Plain),
             DataType::Date => (Physical::Int32, Meaning::Date),
             DataType::Time(scale) => (Physical::Int64, Meaning::Time(unit(scale))),
-            // What clients show of 1/300 s, and what T-SQL makes the same 1/300 s of again.
+            // Milliseconds as clients show 1/300 s, from which T-SQL makes the same 1/300 s again.
             DataType::DateTime | DataType::SmallDateTime => {
                 (Physical::Int64, Meaning::Timestamp(MILLIS))
             }
@@ -70,7 +70,8 @@ impl Shape {
         Ok(Self { name: name.to_owned(), physical, meaning, is_utc, collation: ty.collation })
     }
 
-    /// Writes the column's `SchemaElement`. NULL is allowed in all: what an expression says of itself is no promise.
+    /// Writes the column's `SchemaElement`. All columns are nullable: the nullability of an
+    /// expression is no guarantee.
     pub(super) fn describe(&self, to: &mut Structure) {
         const OPTIONAL: i32 = 1;
         let (code, length) = self.physical_code();
@@ -92,7 +93,7 @@ impl Shape {
         }
     }
 
-    /// The number of the physical type, and its length where all have one.
+    /// Returns the number of the physical type, and the length of a fixed-length one.
     pub(super) const fn physical_code(&self) -> (i32, Option<usize>) {
         match self.physical {
             Physical::Boolean => (0, None),
@@ -106,14 +107,15 @@ impl Shape {
         }
     }
 
-    /// The `ConvertedType`, for readers from before logical types; none for what those never knew.
+    /// Returns the `ConvertedType`, for readers that do not know logical types; `None` if there is
+    /// no equivalent.
     fn converted(&self) -> Option<i32> {
         Some(match self.meaning {
             Meaning::Text => 0,
             Meaning::Decimal(..) => 5,
             Meaning::Date => 6,
             Meaning::Time(MICROS) => 8,
-            // Those of old are moments in UTC.
+            // The old timestamp types are in UTC.
             Meaning::Timestamp(MILLIS) if self.is_utc => 9,
             Meaning::Timestamp(MICROS) if self.is_utc => 10,
             Meaning::Int(8, false) => 11,
@@ -153,7 +155,7 @@ impl Shape {
     }
 }
 
-/// Units that hold every value of a scale.
+/// Returns the coarsest unit, per second, that can express every value of a scale.
 const fn unit(scale: u8) -> i64 {
     if scale <= MICROS_SCALE { MICROS } else { NANOS }
 }
@@ -169,7 +171,7 @@ fn decimal(precision: u8, scale: u8) -> (Physical, Meaning) {
     (physical, Meaning::Decimal(precision, scale))
 }
 
-/// The fewest bytes that hold so many digits and a sign.
+/// Returns the fewest bytes that can store `precision` digits and a sign.
 fn bytes_of(precision: u8) -> usize {
     let most = 10_u128.saturating_pow(u32::from(precision)) - 1;
     let bits = 128 - most.leading_zeros() + 1;
@@ -182,7 +184,8 @@ mod tests {
 
     #[test]
     fn decimals_take_the_bytes_of_the_format() {
-        // "FIXED_LEN_BYTE_ARRAY: precision is limited by the array size. Length n can store <= floor(log_10(2^(8*n - 1) - 1))".
+        // "FIXED_LEN_BYTE_ARRAY: precision is limited by the array size. Length n can store <=
+        // floor(log_10(2^(8*n - 1) - 1))".
         assert_eq!([18, 19, 21, 23, 38].map(bytes_of), [8, 9, 9, 10, 16]);
     }
 }

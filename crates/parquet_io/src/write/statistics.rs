@@ -1,19 +1,19 @@
-//! The least and the greatest value of a chunk, and how many are NULL.
+//! The statistics of a chunk: minimum, maximum and number of NULLs.
 
 use super::shape::Shape;
 use super::thrift::Structure;
 use super::value::compare;
 use crate::schema::{Meaning, Physical};
 
-/// Bytes of a bound that the footer carries; longer ones are cut.
+/// The longest bound in the footer, in bytes; longer ones are cut.
 const BOUND_BYTES_MAX: usize = 64;
 
-/// What is known of a chunk's values.
+/// Statistics collected so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Statistics {
     nulls: u64,
     bounds: Option<(Vec<u8>, Vec<u8>)>,
-    /// Of numbers, as what orders them, those that are not in `bounds` yet.
+    /// The minimum and maximum order keys of numbers that are not in `bounds` yet.
     numbers: Option<(i64, i64)>,
 }
 
@@ -22,14 +22,14 @@ impl Statistics {
         self.nulls += 1;
     }
 
-    /// Sees a number, given as its bits.
+    /// Adds a number, given as its bits.
     pub(super) fn see_number(&mut self, number: i64, shape: &Shape) {
         let key = key(number, shape.physical);
         let (least, greatest) = self.numbers.unwrap_or((key, key));
         self.numbers = Some((least.min(key), greatest.max(key)));
     }
 
-    /// Sees what [`Self::see_number`] has seen as values.
+    /// Moves the numbers of [`Self::see_number`] to the bounds.
     pub(super) fn settle(&mut self, shape: &Shape) {
         let Some((least, greatest)) = self.numbers.take() else { return };
         let width = if matches!(shape.physical, Physical::Int32 | Physical::Float) { 4 } else { 8 };
@@ -38,7 +38,7 @@ impl Statistics {
         }
     }
 
-    /// Sees a value in its physical form.
+    /// Adds a value in its physical form.
     pub(super) fn see(&mut self, value: &[u8], shape: &Shape) {
         let Some((least, greatest)) = &mut self.bounds else {
             self.bounds = Some((value.to_vec(), value.to_vec()));
@@ -54,7 +54,7 @@ impl Statistics {
         }
     }
 
-    /// Writes the `Statistics` of the format.
+    /// Writes the `Statistics` structure of the format.
     pub(super) fn describe(&self, shape: &Shape, to: &mut Structure) {
         to.count(3, self.nulls);
         let Some((least, greatest)) = &self.bounds else { return };
@@ -89,8 +89,8 @@ impl Statistics {
     }
 }
 
-/// What orders numbers of a physical type as the numbers are ordered, of their bits; and the bits of that. Of floats,
-/// those below zero are turned around.
+/// Converts the bits of a number to a key that orders as the numbers do, and back. Negative floats
+/// are inverted.
 fn key(bits: i64, physical: Physical) -> i64 {
     let below_zero = match physical {
         Physical::Float => i64::from(i32::MAX),
@@ -123,22 +123,22 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.split_last().is_some_and(|(last, rest)| last & 0x7F == 0 && rest.iter().all(|b| *b == 0))
 }
 
-/// Shortens a lower bound: what is cut off only makes it lower.
+/// Shortens a lower bound: cutting only makes it lower.
 fn cut(bound: &mut Vec<u8>, meaning: Meaning) {
     if bound.len() > BOUND_BYTES_MAX {
         bound.truncate(whole_characters(bound, meaning));
     }
 }
 
-/// Shortens an upper bound, which has to grow for it: the last character that can becomes the next one. `None` if
-/// none can.
+/// Shortens an upper bound, which must become higher: the last character that can be is
+/// incremented. `None` if none can be.
 fn cut_up(mut bound: Vec<u8>, meaning: Meaning) -> Option<Vec<u8>> {
     if bound.len() <= BOUND_BYTES_MAX {
         return Some(bound);
     }
     bound.truncate(whole_characters(&bound, meaning));
     while let Some(last) = bound.pop() {
-        // In text only a character of one byte is raised, to another of one byte.
+        // In text only a one-byte character is incremented, to another one-byte character.
         let most = if meaning == Meaning::Text { 0x7F } else { 0xFF };
         if last < most {
             bound.push(last + 1);

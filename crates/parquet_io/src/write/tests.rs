@@ -1,4 +1,4 @@
-//! What is written is read again, by value.
+//! Values that are written are read back, by value.
 
 use proptest::prelude::*;
 use types::batch::{Batch, Selection, Vector};
@@ -25,7 +25,7 @@ fn write(data_type: DataType, values: &[Value], compression: Compression) -> Vec
     writer.finish().unwrap()
 }
 
-/// As [`write`], in batches of which every third row is not selected.
+/// Like [`write`], but in batches of which every third row is not selected.
 fn write_batches(data_type: DataType, values: &[Value], compression: Compression) -> Vec<u8> {
     let columns = [("c".to_owned(), ColumnType::nullable(data_type))];
     let mut writer = Writer::new(Vec::new(), &columns, compression).unwrap();
@@ -66,7 +66,8 @@ fn read(bytes: Vec<u8>) -> Vec<Value> {
     values
 }
 
-/// Rows of a few values each, with NULLs and runs: pages with and without dictionaries, several row groups.
+/// Rows of a few distinct values, with NULLs and runs: pages with and without dictionaries, several
+/// row groups.
 fn column(value: impl Strategy<Value = Value> + 'static) -> BoxedStrategy<Vec<Value>> {
     let few = prop::collection::vec(value, 1..40);
     let picks = prop::collection::vec((any::<prop::sample::Index>(), 1..12_usize, 0..5_u8), 0..40);

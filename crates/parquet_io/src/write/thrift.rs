@@ -2,7 +2,7 @@
 
 use super::hybrid::varint;
 
-/// Types of fields and of the elements of lists.
+/// Types of fields and of list elements.
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const INT16: u8 = 4;
@@ -12,17 +12,17 @@ const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// Writes one structure, with those in it.
+/// Writes one structure, including nested ones.
 #[derive(Default)]
 pub(super) struct Structure {
     bytes: Vec<u8>,
-    /// The last field of each structure that is open.
+    /// The last field number of each open structure.
     last: Vec<i16>,
     field: i16,
 }
 
 impl Structure {
-    /// Ends the structure.
+    /// Ends the structure and returns its bytes.
     pub(super) fn end(mut self) -> Vec<u8> {
         self.bytes.push(0);
         self.bytes
@@ -64,7 +64,7 @@ impl Structure {
         self.int64(id, i64::try_from(value).unwrap_or(i64::MAX));
     }
 
-    /// Writes a size that the format has 32 bits for; pages are far below them.
+    /// Writes a size, for which the format has 32 bits; pages are far smaller.
     pub(super) fn size(&mut self, id: i16, value: usize) {
         self.int32(id, i32::try_from(value).unwrap_or(i32::MAX));
     }

@@ -1,4 +1,4 @@
-//! Values of T-SQL in their physical form, as the encoding PLAIN has them without lengths.
+//! Encodes T-SQL values in their physical form: PLAIN, without lengths.
 
 use types::Value;
 
@@ -7,16 +7,16 @@ use crate::convert::{EPOCH_DAYS, TICKS_PER_DAY, TICKS_PER_SECOND};
 use crate::schema::{Meaning, Physical};
 use crate::{Error, Result};
 
-/// Days from 0001-01-01 to 1900-01-01, which `datetime` counts from.
+/// Days from 0001-01-01 to 1900-01-01, the epoch of `datetime`.
 const DATETIME_EPOCH_DAYS: i64 = 693_595;
-/// Ticks of `datetime` in a second.
+/// The ticks of `datetime` per second.
 const DATETIME_TICKS: i64 = 300;
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
 /// Appends a value that is not NULL.
 ///
 /// # Errors
-/// For a moment that nanoseconds from 1970 do not reach, and for characters that are none.
+/// For a time out of the range of nanoseconds since 1970, and for invalid characters.
 pub(super) fn encode(value: &Value, shape: &Shape, out: &mut Vec<u8>) -> Result<()> {
     match value {
         Value::Null => {}
@@ -48,7 +48,7 @@ pub(super) fn encode(value: &Value, shape: &Shape, out: &mut Vec<u8>) -> Result<
         Value::NVarChar(bytes) => utf16(bytes, out)?,
         Value::VarBinary(bytes) => out.extend_from_slice(bytes),
         Value::UniqueIdentifier(id) => {
-            // From left to right, as it is shown.
+            // The bytes of a GUID in the order in which it is displayed.
             let mut id = *id;
             id[..4].reverse();
             id[4..6].reverse();
@@ -87,7 +87,7 @@ fn number(digits: i128, shape: &Shape, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Ticks of 100 ns in the units of the column.
+/// Converts ticks of 100 ns to the units of the column.
 fn units(ticks: i64, shape: &Shape) -> Result<i64> {
     let (Meaning::Time(units) | Meaning::Timestamp(units)) = shape.meaning else {
         return Err(outside());
@@ -98,12 +98,12 @@ fn units(ticks: i64, shape: &Shape) -> Result<i64> {
     })
 }
 
-/// Days from 1970, of those from 0001-01-01.
+/// Converts days since 0001-01-01 to days since 1970-01-01.
 pub(super) fn days(days: i32) -> i64 {
     i64::from(days) - EPOCH_DAYS
 }
 
-/// A `datetime` as milliseconds, rounded as T-SQL shows it: .000, .003, .007.
+/// Returns a `datetime` in milliseconds, rounded as T-SQL displays it: .000, .003, .007.
 pub(super) fn millis(days: i32, ticks: u32) -> i64 {
     millis_of(i64::from(days), (i64::from(ticks) * 1_000 + DATETIME_TICKS / 2) / DATETIME_TICKS)
 }
@@ -112,10 +112,10 @@ fn millis_of(days: i64, millis: i64) -> i64 {
     (days + DATETIME_EPOCH_DAYS - EPOCH_DAYS) * MILLIS_PER_DAY + millis
 }
 
-/// A moment in the units of the column.
+/// Returns a time since 1970-01-01 in the units of the column.
 ///
 /// # Errors
-/// Where nanoseconds do not reach.
+/// If it is out of the range of nanoseconds.
 pub(super) fn moment(days: i64, ticks: i64, shape: &Shape) -> Result<i64> {
     let per_day = units(TICKS_PER_DAY, shape)?;
     let of_days = (days - EPOCH_DAYS).checked_mul(per_day);
@@ -138,7 +138,7 @@ pub(super) fn narrow(bytes: &[u8], shape: &Shape, out: &mut Vec<u8>) {
 /// Appends UTF-16 as UTF-8.
 ///
 /// # Errors
-/// For half of a character.
+/// For an unpaired surrogate.
 pub(super) fn utf16(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let units = bytes.as_chunks::<2>().0;
     if units.iter().all(|[low, high]| *high == 0 && low.is_ascii()) {
@@ -155,7 +155,7 @@ pub(super) fn utf16(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Compares two values of a column, both encoded and neither NULL, as the format orders them.
+/// Compares two encoded values of a column, neither NULL, in the order of the format.
 pub(crate) fn compare(
     (physical, meaning): (Physical, Meaning),
     one: &[u8],

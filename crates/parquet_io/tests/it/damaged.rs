@@ -1,4 +1,5 @@
-//! Damaged files: an error with its place or rows, never a panic, and never more memory than the file can be worth.
+//! Damaged files: an error with its place or rows, never a panic, and never more memory than the
+//! file can be worth.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -62,7 +63,8 @@ const FILES: [&str; 10] = [
 /// Files that are read with something changed: 200 of each.
 const MUTATIONS: u64 = 200;
 
-/// What reading one of these files may hold: the largest is 65 KB, and snappy's pages may claim 32 times as much.
+/// What reading one of these files may hold: the largest is 65 KB, and snappy's pages may claim 32
+/// times as much.
 const MEMORY_MAX: isize = 64 << 20;
 
 /// Numbers without pattern: xorshift64*.
@@ -83,7 +85,8 @@ fn footer_bytes(file: &[u8]) -> usize {
     usize::try_from(u32::from_le_bytes(size.try_into().unwrap())).unwrap()
 }
 
-/// Changes a file: bytes anywhere, bytes of the footer, a piece gone, a piece twice, or the end gone.
+/// Changes a file: bytes anywhere, bytes of the footer, a piece gone, a piece twice, or the end
+/// gone.
 fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     let len = bytes.len();
     let footer = footer_bytes(bytes);
@@ -176,11 +179,12 @@ fn an_error_says_where_it_is() {
 
 #[test]
 fn a_head_that_claims_a_huge_dictionary_takes_no_memory() {
-    // The size of the first page's values is the third number of its head; a page head is found by its kind,
-    // which is the first: 0x15 0x04 for a dictionary.
+    // The size of the first page's values is the third number of its head; a page head is found by
+    // its kind, which is the first: 0x15 0x04 for a dictionary.
     let mut bytes = std::fs::read(data("types_none.parquet")).unwrap();
     assert_eq!(bytes[4..5], [0x15]);
-    // 0x15: a number of 32 bits follows. Nine bytes of 0xFF and a 0x0F are as large as such a number gets.
+    // 0x15: a number of 32 bits follows. Nine bytes of 0xFF and a 0x0F are as large as such a
+    // number gets.
     let claim =
         [0x15, 0x04, 0x15, 0xFE, 0xFF, 0xFF, 0xFF, 0x0F, 0x15, 0xFE, 0xFF, 0xFF, 0xFF, 0x0F];
     bytes[4..4 + claim.len()].copy_from_slice(&claim);

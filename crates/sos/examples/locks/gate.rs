@@ -1,5 +1,5 @@
-//! Two threads, each tied to a CPU, that measure the same thing at the same time; and the proof that
-//! both really ran: the kernel's books say how long each was on its CPU.
+//! Two threads, each pinned to a CPU, that measure the same work at the same time; the kernel's CPU
+//! times prove that both really ran.
 
 use std::time::Duration;
 
@@ -12,35 +12,35 @@ use sos::wait::WaitType;
 
 use crate::Plan;
 
-/// A window counts only if no neighbour took a CPU from the threads for more than the rest of this.
+/// A window counts only if each thread was on its CPU for at least this part of it.
 const ON_CPU_MIN: f64 = 0.95;
 
-/// What one thread did in one window.
+/// The work of one thread in one window.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Done {
     pub(crate) count: u64,
-    /// Whatever the work adds up, to be checked.
+    /// A checksum of the work.
     pub(crate) sum: u64,
 }
 
-/// Something to measure: `run(form, thread, until_ticks)`.
+/// The work to measure: `run(form, thread, until_ticks)`.
 pub(crate) trait Work: Send + Sync + 'static {
     fn forms(&self) -> usize;
     fn run(&self, form: usize, thread: usize, until_ticks: u64) -> Done;
 
-    /// Whether the work itself may sleep: then only what a thread waited for a CPU counts against a
-    /// window, else every moment without one.
+    /// Whether the work itself may sleep: then only time ready without a CPU counts against a
+    /// window, otherwise all time without a CPU.
     fn sleeps(&self) -> bool {
         false
     }
 }
 
-/// Nanoseconds per operation and thread, by form and by number of threads (1 and 2).
+/// Nanoseconds per operation and thread, by kind of lock and by number of threads (1 and 2).
 pub(crate) type Times = Vec<[Vec<f64>; 2]>;
 
 #[derive(Default)]
 struct Gate {
-    /// The window that begins, and when it ends; written by the first thread.
+    /// The window that begins, and below its end in ticks; written by the first thread.
     window: AtomicU64,
     until: AtomicU64,
     /// The window for which the second thread is ready, and its results.
@@ -50,7 +50,8 @@ struct Gate {
     on_cpu: AtomicU64,
 }
 
-/// A window's number, form and threads follow from each other, so that both threads know them.
+/// A window's number, kind of lock and threads follow from each other, so that both threads know
+/// them.
 fn windows(work: &dyn Work, plan: Plan) -> impl Iterator<Item = (u64, usize, usize)> {
     let forms = work.forms();
     let all =
@@ -60,7 +61,7 @@ fn windows(work: &dyn Work, plan: Plan) -> impl Iterator<Item = (u64, usize, usi
     })
 }
 
-/// Measures all forms in turns, on one thread and on two.
+/// Measures all kinds of locks in turns, on one thread and on two.
 pub(crate) fn measure(work: &Arc<impl Work>, plan: Plan) -> Times {
     let cpus = sys::allowed_cpus();
     let [first, second, ..] = cpus[..] else {
@@ -89,7 +90,7 @@ pub(crate) fn measure(work: &Arc<impl Work>, plan: Plan) -> Times {
         }
         let others_on_cpu =
             if both { f64::from_bits(gate.on_cpu.load(Ordering::Relaxed)) } else { 1.0 };
-        // One that began late did not run beside the other.
+        // A thread that began late did not run at the same time as the other.
         let whole = ns >= plan.window.as_nanos() as f64 * ON_CPU_MIN;
         if !whole || on_cpu.min(others_on_cpu) < ON_CPU_MIN {
             continue;
@@ -106,7 +107,7 @@ fn second_thread(gate: &Gate, work: &impl Work, plan: Plan, cpu: usize) {
     pin(cpu);
     for (window, form, threads) in windows(work, plan) {
         if threads == 1 {
-            // Out of the way: its CPU may share a core with the first thread's.
+            // The thread stays idle, because its CPU may share a core with the first thread's.
             while gate.window.load(Ordering::Acquire) < window {
                 park::sleep(plan.window / 8, WaitType::WaitFor, None);
             }
@@ -123,14 +124,15 @@ fn second_thread(gate: &Gate, work: &impl Work, plan: Plan, cpu: usize) {
     }
 }
 
-/// Nanoseconds that the calling thread has been on a CPU: the same sum that schedstat shows, but brought
-/// up to date, while schedstat waits for the next tick of 4 ms.
+/// Nanoseconds that the calling thread has been on a CPU: the same sum as in schedstat, but up to
+/// date, while schedstat is updated at ticks of 4 ms.
 fn on_cpu() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).unwrap_or(0)
 }
 
-/// Runs a window; returns what was done, the part of it that the thread had its CPU, and its length in nanoseconds.
+/// Runs a window; returns the work done, the fraction of the window on a CPU, and its length in
+/// nanoseconds.
 fn timed(work: &impl Work, form: usize, thread: usize, until: u64) -> (Done, f64, f64) {
     let id = sys::thread_id();
     let runnable = || sys::run_times(id).unwrap_or_default().runnable_ns;
@@ -149,10 +151,10 @@ fn pin(cpu: usize) {
     sys::pin_to_cpu(cpu).expect("an allowed CPU");
 }
 
-/// Ticks of the clock between two looks at it.
+/// The number of operations between two clock reads.
 pub(crate) const BATCH: u64 = 32;
 
-/// Repeats an operation until the time is up.
+/// Repeats an operation until the given time.
 #[inline(always)]
 pub(crate) fn repeat(until_ticks: u64, mut operation: impl FnMut() -> u64) -> Done {
     let mut done = Done::default();

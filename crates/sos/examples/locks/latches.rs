@@ -1,8 +1,8 @@
-//! Reader/writer latches with few and with many threads, at several shares of writes.
+//! Measures reader/writer latches with few and with many threads, at several shares of writes.
 //!
-//! A read looks at eight words, a write changes them, which takes some 50 ns; between two operations a
-//! thread has 50 ns of work of its own. The words must be equal whenever somebody reads them, and in
-//! the end there must have been as many writes as the threads have counted.
+//! A read compares eight words, a write changes them, which takes some 50 ns; between two
+//! operations a thread works for 50 ns. The words must be equal at every read, and in the end their
+//! value must be the number of writes that the threads have counted.
 
 use sos::clock;
 use sos::ledger::{Accounts, State};
@@ -13,16 +13,16 @@ use crate::Plan;
 use crate::gate::{self, Done, Work, repeat};
 use crate::row::{Row, median};
 
-/// More than there are CPUs; two threads are the pinned pair's.
+/// Numbers of threads, more than there are CPUs; the pinned pair measures two threads.
 const THREADS: [usize; 2] = [8, 64];
-/// Windows of the pinned pair, for each of those of many threads.
+/// Windows of the pinned pair for each window of many threads.
 const PAIR_WINDOWS: usize = 12;
 const WRITES: [u32; 4] = [0, 1, 10, 50];
 const FORMS: [&str; 3] = ["RwLatch", "std RwLock", "parking_lot RwLock"];
 
 type Words = [u64; 8];
 
-/// A lock around the words.
+/// A lock around the eight words.
 trait Latch: Send + Sync + 'static {
     fn new() -> Self;
     fn read<R>(&self, look: impl FnOnce(&Words) -> R) -> R;
@@ -100,7 +100,7 @@ struct Totals {
     torn: AtomicU64,
 }
 
-/// One operation.
+/// Does one read or write.
 #[inline(always)]
 fn operate<L: Latch>(latch: &L, state: &mut u64, writes: u32) -> Outcome {
     work(state, ROUNDS_50_NS);
@@ -125,11 +125,11 @@ enum Outcome {
     ReadTorn,
 }
 
-/// Begins on cache lines of its own, so that no form is measured by where it comes to lie.
+/// Aligned to its own cache lines, so that no lock's result depends on its placement.
 #[repr(align(128))]
 struct Apart<L>(L);
 
-/// Two threads tied to a CPU each, which a neighbour on the machine cannot disturb unnoticed.
+/// Two threads pinned to a CPU each, so that a disturbance by other processes is noticed.
 #[expect(clippy::disallowed_types, reason = "std's lock is what ours is compared with")]
 struct Pair {
     ours: [Apart<RwLatch<Words>>; WRITES.len()],
@@ -231,7 +231,7 @@ fn one_thread<L: Latch>(latch: &L, seed: u64, writes: u32, stop: &AtomicBool, to
     totals.torn.fetch_add(torn, Ordering::Relaxed);
 }
 
-/// What a window gave: millions of operations per second of the clock, and of the process's CPUs.
+/// The result of a window: millions of operations per second of elapsed time, and of CPU time.
 struct Speed {
     per_second: f64,
     per_cpu_second: f64,
@@ -276,7 +276,7 @@ fn measure(form: usize, threads: usize, writes: u32, plan: Plan) -> Speed {
     }
 }
 
-/// Measures and prints.
+/// Measures all latches and prints the results.
 pub(crate) fn run(plan: Plan) {
     run_pair(plan);
     for threads in THREADS {
@@ -284,7 +284,7 @@ pub(crate) fn run(plan: Plan) {
             let mut speeds: [Vec<Speed>; FORMS.len()] = Default::default();
             for round in 0..plan.rounds {
                 for turn in 0..FORMS.len() {
-                    // Each form follows each other one as often.
+                    // Each lock follows each other one equally often.
                     let form = (turn + round) % FORMS.len();
                     speeds[form].push(measure(form, threads, writes, plan));
                 }
@@ -303,9 +303,9 @@ fn print(threads: usize, writes: u32, speeds: &[Vec<Speed>; FORMS.len()]) {
         let per_cpu = speeds[form].iter().map(|speed| speed.per_cpu_second).collect();
         row("million operations per CPU second", per_cpu).print();
     }
-    // By CPU time, for with more threads than CPUs none is idle, and a neighbour on the machine takes as much
-    // of the clock's time as it likes; and paired by round. Beside one other at a time: the better one of two
-    // numbers that vary is better than either.
+    // By CPU time, because with more threads than CPUs no CPU is idle, and other processes may take
+    // any part of the elapsed time. Compared in pairs by round and with one other lock at a time,
+    // because the better of two varying numbers is better than either.
     let of = |other: usize| -> Vec<f64> {
         let pairs = speeds[0].iter().zip(&speeds[other]);
         pairs.map(|(ours, other)| ours.per_cpu_second / other.per_cpu_second).collect()

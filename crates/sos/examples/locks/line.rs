@@ -1,4 +1,5 @@
-//! The cost of a cache line that two CPUs write in turns: what a serial-resource model is made of.
+//! Measures the cost of a cache line that two CPUs write in turns: the input of a model of serial
+//! resources.
 
 use sos::sync::{Arc, AtomicU64, CachePadded, Ordering};
 
@@ -34,7 +35,7 @@ impl Work for Lines {
     }
 }
 
-/// Measures and prints.
+/// Measures the line and prints the result.
 pub(crate) fn run(plan: Plan) {
     let plan = Plan { window: plan.window.max(gate::shortest()), ..plan };
     let lines = Arc::new(Lines::default());

@@ -1,4 +1,5 @@
-//! Lookups in a table of 4,096 objects, as a metadata cache does them, under every form of lock.
+//! Measures lookups in a table of 4,096 objects, as a metadata cache does them, under every kind of
+//! lock.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -13,7 +14,7 @@ use crate::row::Row;
 
 const OBJECTS: u64 = 4_096;
 
-/// Multiplies: the hash of a number costs next to nothing, so that the lock is what is measured.
+/// A multiplicative hash, which costs almost nothing, so that the lock is what is measured.
 #[derive(Default)]
 struct Fibonacci(u64);
 
@@ -79,7 +80,7 @@ impl Tables {
     }
 }
 
-/// Looks objects up, one after the other in a random order, and checks what was found.
+/// Looks up objects in a random order, and checks the values found.
 #[inline(always)]
 fn look_up(until: u64, wrong: &AtomicU64, get: impl Fn(u64) -> u64) -> Done {
     let mut state = 0x2545_F491_4F6C_DD1D_u64;
@@ -112,7 +113,7 @@ impl Work for Tables {
         match FORMS[form] {
             "no lock" => look_up(until, wrong, |id| value(&self.bare, id)),
             "snapshot" => {
-                // As inside a worker's request, whose section the pin of each lookup only counts.
+                // As inside a worker's request, where the pin of each lookup is only an increment.
                 let _request = epoch::pin();
                 look_up(until, wrong, |id| value(self.snapshot.load(&epoch::pin()), id))
             }
@@ -128,7 +129,7 @@ impl Work for Tables {
     }
 }
 
-/// Measures and prints.
+/// Measures all kinds and prints the results.
 pub(crate) fn run(plan: Plan) {
     let plan = Plan { window: plan.window.max(gate::shortest()), ..plan };
     let tables = Arc::new(Tables::new());

@@ -1,8 +1,9 @@
-//! Measures the locks of the machine layer beside others; `bench locks` and `bench model` start it.
+//! Measures the locks of this crate in comparison with others; `bench locks` and `bench model`
+//! start it.
 //!
 //! `locks lookups|latches|line [--rounds N] [--ms MS]` prints one JSON object per row and line.
-//! Everything is interleaved: each round measures every form once, so that a neighbour on the machine
-//! hits all of them; rows give the median of the rounds.
+//! Everything is interleaved: each round measures every lock once, so that other load on the
+//! machine affects all of them; rows have the median of the rounds.
 
 mod gate;
 mod latches;
@@ -17,7 +18,7 @@ use std::time::Duration;
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) rounds: usize,
-    /// Of one measurement.
+    /// The length of one measurement.
     pub(crate) window: Duration,
 }
 

@@ -1,13 +1,13 @@
-//! A row of the results, as JSON on a line.
+//! A row of the results, as one line of JSON.
 
 use std::io::Write;
 
-/// One measured thing in all rounds.
+/// The result of one lock over all rounds.
 pub(crate) struct Row {
     pub(crate) bench: &'static str,
     pub(crate) form: &'static str,
     pub(crate) threads: usize,
-    /// Writes in a hundred operations; none where there are only reads.
+    /// Writes in a hundred operations; `None` if there are only reads.
     pub(crate) writes: Option<u32>,
     pub(crate) unit: &'static str,
     pub(crate) values: Vec<f64>,

@@ -1,9 +1,9 @@
-//! `Board`: an immutable value that threads look at from anywhere, in the midst of an allocation or of
-//! another thread's lock; who replaces it waits until nobody looks at the old one.
+//! `Board`: an immutable value that threads may read from anywhere, even inside the allocator or
+//! under a lock; a thread that replaces it waits until no thread reads the old one.
 //!
-//! A [`super::Domain`] of its own, because the process's has bags and destructors, which must not run
-//! there. A look costs a fence and two stores to a line of the thread's own; it takes no lock, allocates
-//! nothing and waits for nobody.
+//! It has its own [`super::Domain`], because the process's domain has bags and destructors,
+//! which must not run there. A read costs a fence and two stores to the thread's own cache line; it
+//! takes no lock, allocates nothing and does not wait.
 
 use std::ptr;
 
@@ -11,14 +11,14 @@ use super::domain::{Domain, EpochOrders, Slot};
 use crate::lock::Proven;
 use crate::sync::{Arc, AtomicPtr, Ordering};
 
-/// A value that is replaced as a whole and looked at in sections.
+/// A value that is replaced as a whole and read in read-side sections.
 #[derive(Debug)]
 pub struct Board<T, O = Proven> {
     domain: Domain<O>,
     current: AtomicPtr<T>,
 }
 
-/// Ends the section, after a panic too.
+/// Ends the read-side section when dropped, also after a panic.
 struct Section<'a, O: EpochOrders>(&'a Domain<O>, &'a Slot);
 
 impl<O: EpochOrders> Drop for Section<'_, O> {
@@ -29,25 +29,25 @@ impl<O: EpochOrders> Drop for Section<'_, O> {
 }
 
 impl<T: Send + Sync, O: EpochOrders> Board<T, O> {
-    /// Shows a first value.
+    /// Makes a board with its first value.
     #[must_use]
     pub fn new(value: T) -> Self {
         let current = AtomicPtr::new(Box::into_raw(Box::new(value)));
         Self { domain: Domain::new(), current }
     }
 
-    /// Takes a thread in: the place from which it looks. Allocates.
+    /// Registers the calling thread and returns the slot by which it reads. Allocates.
     #[must_use]
     pub fn join(&self) -> Arc<Slot> {
         self.domain.join()
     }
 
-    /// Lets a thread go.
+    /// Removes a thread's slot.
     pub fn part(&self, slot: &Arc<Slot>) {
         self.domain.part(slot);
     }
 
-    /// Looks at the current value. `slot` is the calling thread's own, and not in use further up its
+    /// Reads the current value. `slot` is that of the calling thread, and not in use further up its
     /// stack.
     #[inline]
     pub fn look<R>(&self, slot: &Slot, run: impl FnOnce(&T) -> R) -> R {
@@ -59,8 +59,9 @@ impl<T: Send + Sync, O: EpochOrders> Board<T, O> {
         run(unsafe { &*current })
     }
 
-    /// Shows another value and waits until nobody looks at the one before, which it returns. `rest`
-    /// lets time pass between two checks. `slot` is the calling thread's own, not in use.
+    /// Publishes another value, waits until no thread reads the one before, and returns that.
+    /// `rest` lets time pass between two checks. `slot` is that of the calling thread, and not in
+    /// use.
     pub fn replace(&self, slot: &Slot, value: T, mut rest: impl FnMut()) -> Box<T> {
         let next = Box::into_raw(Box::new(value));
         self.domain.online(slot);
@@ -73,8 +74,8 @@ impl<T: Send + Sync, O: EpochOrders> Board<T, O> {
                 rest();
             }
         }
-        // SAFETY: the swap took the only shared pointer to it, and every section that could have read
-        // that has ended.
+        // SAFETY: the swap took the only shared pointer to it, and every section that could have
+        // read that has ended.
         unsafe { Box::from_raw(before) }
     }
 }
@@ -82,7 +83,7 @@ impl<T: Send + Sync, O: EpochOrders> Board<T, O> {
 impl<T, O> Drop for Board<T, O> {
     fn drop(&mut self) {
         let current = self.current.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: exclusive access: nobody looks, and `new` or `replace` made it from a box.
+        // SAFETY: exclusive access: no thread reads, and `new` or `replace` made it from a box.
         drop(unsafe { Box::from_raw(current) });
     }
 }

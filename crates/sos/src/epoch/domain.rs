@@ -1,4 +1,4 @@
-//! The epoch, and one slot per thread that takes part.
+//! `Domain`: the epoch counter, and one slot per thread that takes part.
 //!
 //! | slot | meaning                                                                          |
 //! |------|----------------------------------------------------------------------------------|
@@ -9,9 +9,9 @@
 //! its own slot's epoch s and is freed at epoch s+3:
 //!
 //! * s+2 is reached only after the retiring thread itself has said s+1 or gone offline, after the
-//!   unlink; so whoever sees s+2 sees the unlink (Release of the slot, Acquire of the check, Release
-//!   of the epoch, Acquire of the reader).
-//! * s+3 is reached only after every online thread has said s+2, that is, has let go of what it had
+//!   unlink; so a thread that sees s+2 sees the unlink (Release of the slot, Acquire of the check,
+//!   Release of the epoch, Acquire of the reader).
+//! * s+3 is reached only after every online thread has said s+2, that is, holds no pointer that it
 //!   read before it saw the unlink.
 //!
 //! So the path of a retiring thread has no fence and writes no shared line. Only going online has a
@@ -22,7 +22,7 @@ use std::marker::PhantomData;
 use crate::lock::{Proven, SpinClass, SpinLock};
 use crate::sync::{Arc, AtomicU64, CachePadded, Ordering, fence};
 
-/// The orderings of a [`Domain`]; other than [`Proven`] only in tests that must fail.
+/// The memory orderings of a [`Domain`]; other than [`Proven`] only in tests that must fail.
 pub trait EpochOrders {
     /// Of a thread's store to its slot.
     const SLOT_STORE: Ordering;
@@ -32,7 +32,7 @@ pub trait EpochOrders {
     const EPOCH_LOAD: Ordering;
     /// Whether going online has its fence.
     const ONLINE_FENCE: bool;
-    /// How many epochs a retired item waits.
+    /// The number of epochs that a retired item waits before it is freed.
     const DELAY: u64;
 }
 
@@ -56,7 +56,7 @@ pub struct Slot {
     epoch: CachePadded<AtomicU64>,
 }
 
-/// The threads that share data and the epoch they are in.
+/// The threads that share data, and the current epoch.
 #[derive(Debug)]
 pub struct Domain<O = Proven> {
     epoch: CachePadded<AtomicU64>,
@@ -99,14 +99,14 @@ impl<O: EpochOrders> Domain<O> {
         self.slots.lock().retain(|other| !Arc::ptr_eq(other, slot));
     }
 
-    /// The thread may read shared pointers from here on.
+    /// Marks the thread as online: it may read shared pointers from here on.
     pub fn online(&self, slot: &Slot) {
         let mut epoch = self.epoch.load(O::EPOCH_LOAD);
         loop {
             slot.epoch.store(epoch, Ordering::Relaxed);
             if O::ONLINE_FENCE {
-                // SeqCst: pairs with the fence in `advance`. Either the check sees this slot, or this
-                // thread sees every unlink that came before the check.
+                // SeqCst: pairs with the fence in `advance`. Either the check sees this slot, or
+                // this thread sees every unlink that came before the check.
                 fence(Ordering::SeqCst);
             }
             // A stale epoch in the slot would let what this thread retires be freed too early.
@@ -118,14 +118,15 @@ impl<O: EpochOrders> Domain<O> {
         }
     }
 
-    /// The thread holds no shared pointer any more.
+    /// Marks the thread as offline: it holds no shared pointer any more.
     pub fn offline(&self, slot: &Slot) {
-        // Release: pairs with the Acquire in `advance`; its reads are over before anything is freed.
+        // Release: pairs with the Acquire in `advance`; its reads are over before anything is
+        // freed.
         slot.epoch.store(OFFLINE, O::SLOT_STORE);
     }
 
-    /// An online thread holds no shared pointer at this moment. One load; a store to its own line when
-    /// the epoch has moved.
+    /// An online thread holds no shared pointer at this moment. One load; a store to its own line
+    /// when the epoch has moved.
     #[inline]
     pub fn quiescent(&self, slot: &Slot) {
         // Acquire: pairs with the Release in `advance`.
@@ -136,7 +137,7 @@ impl<O: EpochOrders> Domain<O> {
         }
     }
 
-    /// The epoch to tag an item with that this online thread has just unlinked.
+    /// The epoch with which to tag an item that this online thread has just unlinked.
     #[inline]
     pub fn tag(&self, slot: &Slot) -> Epoch {
         Epoch(slot.epoch.load(Ordering::Relaxed))
@@ -149,7 +150,7 @@ impl<O: EpochOrders> Domain<O> {
         self.epoch.load(O::EPOCH_LOAD) >= tag.0 + O::DELAY
     }
 
-    /// Moves the epoch on if every online thread has seen the current one.
+    /// Advances the epoch if every online thread has seen the current one; returns whether it did.
     pub fn advance(&self) -> bool {
         let Some(slots) = self.slots.try_lock() else {
             return false;

@@ -1,4 +1,4 @@
-//! The calling thread's part in the process's domain: pins, and the bag of what it has retired.
+//! The calling thread's part in the process's domain: its pins, and the bag of what it has retired.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -16,12 +16,12 @@ const ROOM_KEPT: usize = 1_024;
 const BAG_BYTES_MAX: usize = 1 << 20;
 
 static DOMAIN: Domain<Proven> = Domain::new();
-/// What ended or waiting threads left behind.
+/// Retired items of threads that have ended or wait.
 static ORPHANS: SpinLock<Vec<Retired>> = SpinLock::new(SpinClass::SosEpoch, Vec::new());
-/// The length of `ORPHANS`, so that nobody takes its lock for nothing.
+/// The length of `ORPHANS`, so that a thread takes the lock only if there is an item.
 static ORPHAN_COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Something unlinked, and how to free it.
+/// An unlinked item, and how to free it.
 struct Retired {
     tag: Epoch,
     bytes: usize,
@@ -40,7 +40,7 @@ struct Local {
     serving: Cell<bool>,
     bag: RefCell<VecDeque<Retired>>,
     bag_bytes: Cell<usize>,
-    /// The sizes of the bag at which to try again: an attempt that frees nothing, because somebody
+    /// The sizes of the bag at which to try again: an attempt that frees nothing, because a thread
     /// holds a pin for long, must not be repeated with every request.
     items_due: Cell<usize>,
     bytes_due: Cell<usize>,
@@ -90,7 +90,7 @@ impl Local {
             || self.bag.borrow().len() >= self.items_due.get()
     }
 
-    /// Frees what can be freed; the thread must hold no pointer but may be online.
+    /// Frees the items that can be freed; the thread must hold no pointer but may be online.
     #[cold]
     fn collect(&self) {
         let mut due = self.take_due();
@@ -102,8 +102,8 @@ impl Local {
         adopt_orphans(&mut due);
         // Destructors may pin and retire: the bag is no longer borrowed.
         for item in due {
-            // SAFETY: `retire` promised that `drop` may be called with `pointer` once nobody sees it,
-            // and the epoch says that nobody does.
+            // SAFETY: `retire` promised that `drop` may be called with `pointer` once no thread can
+            // see it, and the epoch proves that none can.
             unsafe { (item.drop)(item.pointer) };
         }
     }
@@ -115,7 +115,7 @@ impl Local {
         while bag.front().is_some_and(|item| DOMAIN.is_free(item.tag)) {
             due.extend(bag.pop_front());
         }
-        // The room that a burst has taken goes with it.
+        // The capacity that a burst needed is released with it.
         if bag.capacity() > ROOM_KEPT && bag.len() <= bag.capacity() / 8 {
             let room = ROOM_KEPT.max(2 * bag.len());
             bag.shrink_to(room);
@@ -128,7 +128,7 @@ impl Local {
         due
     }
 
-    /// Leaves the bag to whoever collects next.
+    /// Moves the bag to the orphans, for the next thread that collects.
     fn abandon_bag(&self) {
         let items = self.bag.take();
         self.bag_bytes.set(0);
@@ -193,9 +193,9 @@ impl Drop for Pin {
     }
 }
 
-/// Frees something later that this thread has just made unreachable for new readers: calls `drop`
-/// with `pointer` once every thread that could still see it has let go. `bytes` says how much memory
-/// waits for that.
+/// Defers the freeing of an item that this thread has just made unreachable for new readers: calls
+/// `drop` with `pointer` once no thread can hold it any more. `bytes` is the size of the memory
+/// that waits for that.
 ///
 /// # Safety
 /// `pointer` is unreachable for readers that pin after this call, is retired once, and may be
@@ -209,7 +209,7 @@ pub unsafe fn retire(_pin: &Pin, pointer: *mut (), drop: unsafe fn(*mut ()), byt
     });
 }
 
-/// Frees a box later; see [`retire`].
+/// Defers the freeing of a box; see [`retire`].
 ///
 /// # Safety
 /// `pointer` came from `Box::into_raw`; for the rest see [`retire`].
@@ -218,7 +218,7 @@ pub unsafe fn retire_box<T: Send + 'static>(pin: &Pin, pointer: *mut T) {
         // SAFETY: the caller of `retire_box` promised that this came from a box of T.
         drop(unsafe { Box::from_raw(pointer.cast::<T>()) });
     }
-    // SAFETY: handed on to our caller.
+    // SAFETY: our caller gives the same promises.
     unsafe { retire(pin, pointer.cast(), drop_box::<T>, size_of::<T>()) };
 }
 
@@ -240,8 +240,8 @@ pub fn collect() {
     });
 }
 
-/// Lets a thread that retires much free some of it on the way: as [`collect`], and also within a worker's request, if it
-/// holds no pin of its own.
+/// Frees what can be freed in the midst of work that retires much: as [`collect`], but also within
+/// a worker's request, if that holds no pin.
 pub fn breathe() {
     LOCAL.with(|local| {
         if local.depth.get() == u32::from(local.serving.get()) {
@@ -253,9 +253,9 @@ pub fn breathe() {
 }
 
 /// Waits until every read-side section that is open now has ended, and every worker has passed a
-/// quiescent point or waits without a pin: whoever pins from then on sees what was written before the
-/// call. `rest` lets time pass between two looks; where it says `false` the wait is given up, and
-/// `false` returned. The caller holds no pin.
+/// quiescent point or waits without a pin: a thread that pins afterwards sees what was written
+/// before the call. `rest` lets time pass between two checks; if it returns `false`, the wait is
+/// given up and `false` returned. The caller holds no pin.
 pub fn synchronize(mut rest: impl FnMut() -> bool) -> bool {
     LOCAL.with(|local| {
         let tag = {
@@ -310,7 +310,7 @@ pub(crate) fn quiescent() {
     });
 }
 
-/// A worker's absence while it waits inside a request that holds no pin.
+/// A worker that is offline while it waits inside a request that holds no pin; online when dropped.
 #[derive(Debug)]
 pub(crate) struct Suspended {
     offline: bool,

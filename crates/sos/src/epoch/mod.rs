@@ -1,10 +1,10 @@
-//! Memory reclamation by quiescence: what has been unlinked is freed once no thread can still see it.
+//! Epoch-based memory reclamation: an unlinked item is freed once no thread can still see it.
 //!
-//! A worker passes a quiescent point between two requests, which costs one load, and one store to its
-//! own line when the epoch has moved on. Inside, [`pin`] is a thread-local increment; it proves that
-//! pointers read under it stay valid. Threads that are no workers may pin too: they then take part
-//! for the length of the outermost pin. A worker that waits while a request of its holds a [`Pin`]
-//! holds back reclamation until it is done; without one it does not count.
+//! A worker passes a quiescent point between two requests, which costs one load, and one store to
+//! its own line when the epoch has moved on. Inside, [`pin`] is a thread-local increment; it proves
+//! that pointers read under it stay valid. Threads that are no workers may pin too: they then take
+//! part for the length of the outermost pin. A worker that waits while its request holds a [`Pin`]
+//! holds back reclamation until the wait is over; without a pin it does not.
 //!
 //! The domain of all threads is one per process, like the allocator it serves: an epoch that moves
 //! more slowly because of a neighbour only delays freeing.

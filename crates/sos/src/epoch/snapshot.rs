@@ -1,4 +1,5 @@
-//! A read-mostly value: readers load one pointer, writers publish a new value and retire the old.
+//! `Snapshot`: a read-mostly value. Readers load one pointer; writers publish a new value and
+//! retire the old one.
 
 use std::ptr;
 
@@ -8,7 +9,7 @@ use crate::sync::{AtomicPtr, Ordering};
 /// An immutable value that is replaced as a whole.
 ///
 /// A reader pays one load of a line that is written only by [`Self::replace`]. Writers must agree
-/// among themselves, with a lock of their own, on who builds the next value from the current one.
+/// among themselves, by a lock outside, which of them builds the next value from the current one.
 #[derive(Debug)]
 pub struct Snapshot<T: Send + Sync + 'static> {
     current: AtomicPtr<T>,
@@ -21,17 +22,18 @@ impl<T: Send + Sync + 'static> Snapshot<T> {
         Self { current: AtomicPtr::new(Box::into_raw(Box::new(value))) }
     }
 
-    /// The current value, valid as long as the pin.
+    /// Returns the current value, valid as long as the pin.
     #[inline]
     #[must_use]
     pub fn load<'p>(&'p self, _pin: &'p Pin) -> &'p T {
         // Acquire: pairs with the Release half of the swap in `replace`.
         let current = self.current.load(Ordering::Acquire);
-        // SAFETY: the pointer comes from a box, and is freed only after this pin's section has ended.
+        // SAFETY: the pointer comes from a box, and is freed only after this pin's section has
+        // ended.
         unsafe { &*current }
     }
 
-    /// Publishes a value; the one before is freed when nobody reads it any more.
+    /// Publishes a value; the one before is freed when no thread reads it any more.
     pub fn replace(&self, value: T) {
         let pin = pin();
         let next = Box::into_raw(Box::new(value));
@@ -45,7 +47,8 @@ impl<T: Send + Sync + 'static> Snapshot<T> {
 impl<T: Send + Sync + 'static> Drop for Snapshot<T> {
     fn drop(&mut self) {
         let current = self.current.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: exclusive access: no reader borrows the snapshot, and `load` borrows it with the pin.
+        // SAFETY: exclusive access: no reader borrows the snapshot, and `load` borrows it with the
+        // pin.
         drop(unsafe { Box::from_raw(current) });
     }
 }

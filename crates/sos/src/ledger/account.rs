@@ -1,11 +1,13 @@
-//! `Account`: one thread's books, written by that thread alone.
+//! `Account`: the time and the counters of one thread, written by that thread alone.
+//!
+//! An edge is a change of the thread's state; a stay is the time between two edges.
 //!
 //! ```text
 //!   edge: wall[state] += now - since;  was I off the CPU?;  state = next;  since = now
 //! ```
 //!
-//! `since` is zero while an edge is being written, and different after each: a reader that finds the
-//! same value before and after has read whole books ([`super::whole`]).
+//! `since` is zero while an edge is being written, and different after each edge: a reader that
+//! finds the same value before and after has a consistent copy ([`super::whole`]).
 
 use std::mem::MaybeUninit;
 
@@ -31,11 +33,13 @@ use crate::sys::{self, SysCause};
 use crate::wait::{WaitCell, WaitType};
 use crate::xe::{Emitter, Hub};
 
-/// Of each part of a long request one in so many is a timed unit: as of short requests.
+/// The same fraction of the parts of a long request is timed as of short requests: one in this
+/// many.
 const LONG_UNIT_PARTS: u32 = 64;
 
-/// What one thread did in one state, in ticks. The time on a CPU is what is left of `wall`. Parts may
-/// be below zero by a microsecond, which the next one makes good: they are two's complements.
+/// One thread's time in one state, in ticks. The time on a CPU is `wall` minus the other parts. A
+/// part may be below zero by a microsecond until the next edge corrects it: they are two's
+/// complements.
 #[derive(Debug, Default)]
 pub(super) struct StateCell {
     pub(super) wall: Counter,
@@ -44,65 +48,66 @@ pub(super) struct StateCell {
     pub(super) count: Counter,
 }
 
-/// Parts of a turn, as timed requests split it.
+/// The parts of a turn (the time between two requests), as timed requests split it.
 pub(super) const TURN_PARTS: usize = 3;
 pub(super) const TURN_SCHEDULING: usize = 0;
 pub(super) const TURN_RECEIVE: usize = 1;
-/// From the end of the last send to the end of the request.
+/// The part from the end of the last send to the end of the request.
 pub(super) const TURN_TAIL: usize = 2;
 
-/// What timed requests have measured, and what the present one has so far. In ticks on a CPU.
+/// What timed requests have measured, the present one included, in ticks on a CPU.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     label_now: [Counter; Label::COUNT],
     turn_now: [Counter; TURN_PARTS],
-    /// Parts of the running time of requests.
+    /// The parts of the running time of requests, by label.
     pub(super) labels: Ratio<{ Label::COUNT }>,
-    /// Parts of the turns between them.
+    /// The parts of the turns between requests.
     pub(super) turns: Ratio<TURN_PARTS>,
-    /// Labels of background work, which is always timed.
+    /// The time of background work by label, which is always timed.
     pub(super) background: [Counter; Label::COUNT],
-    /// Until when the present part of a long request is a timed unit, in ticks; zero outside of one.
+    /// The ticks until which the present part of a long request is a timed unit; zero outside one.
     window: Counter,
-    /// Running time of long requests under labels that did not change: known, not sampled.
+    /// Running time of long requests under labels that did not change: measured, not sampled.
     pub(super) long: [Counter; Label::COUNT],
 }
 
-/// One thread's books. Aligned so that no other thread's writes share its cache lines; what each
-/// edge writes comes first.
+/// One thread's time and counters. Aligned so that no other thread writes to its cache lines; the
+/// fields that each edge writes come first.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Account {
     pub(super) since: Counter,
     state: AtomicUsize,
     label: AtomicU32,
-    /// Whether labels are timed: in one request of 64, and in background work.
+    /// Whether labels are timed now: in one request of 64, and in background work.
     timed: AtomicU32,
-    /// The word that the kernel changes when it takes the thread off its CPU, and its value until
-    /// then. The thread's own: nobody else may follow the pointer.
+    /// The word that the kernel changes when it takes the thread off its CPU (the sentinel), and
+    /// its value until then. Only the thread itself may dereference the pointer.
     pub(super) word: AtomicPtr<AtomicU64>,
     pub(super) armed: Counter,
     /// Whether the last edge was the end of a send.
     sent: AtomicU32,
-    /// Requests until the next one that is timed.
+    /// The number of requests until the next timed one.
     countdown: AtomicU32,
-    /// When the thread last changed its state.
+    /// Ticks of the last edge.
     edge: Counter,
-    /// What the sampler has taken of the present stay, in ticks; written by its handler.
+    /// Ticks of the present stay that the sampler's signal handler took; written by the handler.
     pub(super) observed: Counter,
-    /// The statement that it runs.
+    /// The statement that the thread runs; 0 for none.
     pub(super) statement: AtomicU64,
     pub(super) tops: [Counter; TOPS],
     pub(super) recorder: Option<Box<Recorder>>,
     pub(super) cells: [StateCell; CELLS],
-    /// Where waits are booked besides.
+    /// The session on which waits are booked as well; null for none.
     session: AtomicPtr<SessionBooks>,
-    /// The scheduler's books as of the last switch: on a CPU and ready, in ns, and when, in ticks.
+    /// The kernel's schedstat at the last look: on a CPU and ready, in ns, and the ticks of the
+    /// look.
     pub(super) last: [Counter; 3],
-    /// The first two when the account was opened.
+    /// The first two of `last` when the account was opened.
     pub(super) base: [Counter; 2],
     pub(super) watch: Watch,
-    /// Short waits since then.
+    /// Short waits since the last look at schedstat.
     pub(super) deferred: Deferred,
     pub(super) samples: Samples,
     random: AtomicU32,
@@ -112,18 +117,19 @@ pub struct Account {
     waits: [WaitCell; WaitType::COUNT],
     spins: [SpinCell; SpinClass::COUNT],
     latches: [WaitCell; LatchClass::COUNT],
-    /// Of threads that have ended: the scheduler's books and the time in the kernel, in ns.
+    /// For ended threads: schedstat's two numbers and the time in the kernel, in ns.
     pub(super) past: [Counter; 3],
     emitter: Emitter,
-    /// When its machine's statistics were cleared, and up to when this account has noticed.
+    /// How often the machine's statistics were cleared, and how often this account has noticed.
     eras: Option<Arc<Eras>>,
     pub(super) seen: Seen,
-    /// Of a thread without a sentinel: up to where its time has been spread.
+    /// For a thread without a sentinel: the time that has been split so far.
     pub(super) spread: SpinLock<Option<Box<Spread>>>,
 }
 
-/// Memory for the account of a thread that is about to start, from the heap of the thread that starts it: what each
-/// heap has to take for its first block of such a size would do for a dozen threads.
+/// Memory for the account of a thread that is about to start, from the heap of the thread that
+/// starts it: the memory that each heap takes for its first block of this size would hold a dozen
+/// accounts.
 pub(crate) struct Room {
     account: Arc<MaybeUninit<Account>>,
     recorder: Box<MaybeUninit<Recorder>>,
@@ -138,7 +144,7 @@ impl Room {
     }
 }
 
-/// Numbers given to threads; 0 means "no thread", which is what a free lock word holds.
+/// The next thread number. 0 means "no thread" and is the value of a free lock word.
 static NEXT_NUMBER: AtomicU32 = AtomicU32::new(1);
 
 impl Account {
@@ -226,7 +232,7 @@ impl Account {
         self.since.set(now);
     }
 
-    /// Closes the stay in progress and the sentinel; the owner, as it ends.
+    /// Books the stay in progress and closes the sentinel. The owner calls it as it ends.
     pub(super) fn finish(&self) {
         if let Some(recorder) = &self.recorder {
             recorder.stop();
@@ -234,14 +240,15 @@ impl Account {
         let kernel_ns = sys::own_kernel_ns().saturating_sub(self.watch.base_kernel_ns());
         let times = match self.watch.source() {
             Source::Rseq | Source::SwitchRecords => {
-                // As if it had been switched, so that what it did since it was is booked as well.
+                // As if the thread had been switched, so that its time since the last look is
+                // booked.
                 self.armed.set(!self.armed.get());
                 self.deferred.end();
                 self.edge(SCHEDULING);
                 Some((self.last[0].get(), self.last[1].get()))
             }
             Source::Schedstat | Source::WallOnly => {
-                // What it did since the last spreading is spread by who takes it off the books.
+                // The thread that removes the account splits the time since the last splitting.
                 self.edge(SCHEDULING);
                 self.look().map(|(on_cpu_ns, runnable_ns, _)| (on_cpu_ns, runnable_ns))
             }
@@ -253,7 +260,7 @@ impl Account {
         }
         // No stay is in progress any more.
         self.since.set(0);
-        // SAFETY: the owner's word lives as long as its thread, and the owner is who asks.
+        // SAFETY: the word lives as long as its thread, which is the calling one.
         self.watch.disarm(unsafe { &*self.word.load(Ordering::Relaxed) });
         let blind = Watch::blind();
         self.word.store(blind.word(), Ordering::Relaxed);
@@ -266,13 +273,13 @@ impl Account {
         self.number
     }
 
-    /// Its part in Extended Events.
+    /// The thread's state for firing extended events.
     #[inline]
     pub(crate) fn emitter(&self) -> &Emitter {
         &self.emitter
     }
 
-    /// The thread's name.
+    /// The name that the thread was started with.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -284,20 +291,21 @@ impl Account {
         self.thread_id
     }
 
-    /// The state it is in.
+    /// The state that the thread is in now.
     #[must_use]
     pub fn state(&self) -> State {
         State::of_index(self.at())
     }
 
-    /// The label it last set.
+    /// The label that the thread last set.
     #[must_use]
     pub fn label(&self) -> Label {
         Label::ALL[self.label.load(Ordering::Relaxed) as usize % Label::COUNT]
     }
 
-    /// The sampler's handler has taken so many ticks of the present stay. The kernel has cleared the
-    /// sentinel's word to deliver the signal, or it is made to look so: the next edge sets it right.
+    /// Records that the sampler's handler took `ticks` of the present stay. To deliver the signal
+    /// the kernel has cleared the sentinel's word, or this does: the next edge then corrects the
+    /// stay.
     pub(crate) fn observed(&self, ticks: u64) {
         self.observed.add(ticks);
         if self.is_armed() {
@@ -313,60 +321,61 @@ impl Account {
         clock::ticks_to_ns(whole.wall[state.index()] + turns)
     }
 
-    /// How often it entered a state.
+    /// How often the thread entered a state.
     #[must_use]
     pub fn state_count(&self, state: State) -> u64 {
         let turns = if state == State::Scheduling { self.cells[TURN].count.get() } else { 0 };
         self.cells[state.index()].count.get() + turns
     }
 
-    /// How often it made system calls for a cause.
+    /// How often the thread made system calls for a cause.
     #[must_use]
     pub fn sys_count(&self, cause: SysCause) -> u64 {
         self.cells[KERNEL + cause.index()].count.get()
     }
 
-    /// Its books on a wait type.
+    /// The thread's counters of a wait type.
     #[must_use]
     pub fn wait(&self, wait_type: WaitType) -> &WaitCell {
         &self.waits[wait_type.index()]
     }
 
-    /// Its books on a class of spinlocks.
+    /// The thread's counters of a class of spinlocks.
     #[must_use]
     pub fn spin(&self, class: SpinClass) -> &SpinCell {
         &self.spins[class.index()]
     }
 
-    /// Its books on a class of latches.
+    /// The thread's counters of a class of latches.
     #[must_use]
     pub fn latch(&self, class: LatchClass) -> &WaitCell {
         &self.latches[class.index()]
     }
 
-    /// How its time off the CPU is told from time on it.
+    /// How the thread's time off the CPU is measured.
     #[must_use]
     pub fn source(&self) -> Source {
         self.watch.source()
     }
 
-    /// Books one wait, on the session that the thread serves as well.
+    /// Counts one wait, also for the session that the thread serves.
     pub(crate) fn book_wait(&self, wait_type: WaitType, ticks: u64, signal_ticks: u64) {
         self.enter_era(Statistics::Waits);
         self.waits[wait_type.index()].book(ticks, signal_ticks);
-        // SAFETY: `request` keeps the books alive for as long as they are here.
+        // SAFETY: `request` keeps the session's books alive as long as the pointer is set.
         if let Some(books) = unsafe { self.session.load(Ordering::Relaxed).as_ref() } {
             books.book_wait(wait_type, ticks, signal_ticks);
         }
     }
 
-    /// Books one wait for a latch.
+    /// Counts one wait for a latch.
     pub(crate) fn book_latch(&self, class: LatchClass, ticks: u64) {
         self.enter_era(Statistics::Latches);
         self.latches[class.index()].book(ticks, 0);
     }
 
-    /// Forgets the maxima of statistics that have been cleared since the last time; the owner only.
+    /// Resets the maxima of statistics that have been cleared since the last call. Only the owner
+    /// may call it.
     pub(super) fn enter_era(&self, of: Statistics) {
         let Some(eras) = &self.eras else { return };
         if !self.seen.enter(of, eras.now(of)) {
@@ -385,7 +394,8 @@ impl Account {
         self.state.load(Ordering::Relaxed) % CELLS
     }
 
-    /// Books the stay in progress up to now and returns that; `since` is zero afterwards.
+    /// Books the stay in progress up to now and returns the ticks of now; `since` is zero
+    /// afterwards.
     #[inline]
     fn settle(&self) -> u64 {
         let (at, since, now) = (self.at(), self.since.get(), clock::now_ticks());
@@ -402,11 +412,12 @@ impl Account {
         now
     }
 
-    /// Opens the books for an edge, and adds the time of the stay that it ends.
+    /// Begins an edge: sets `since` to zero and adds the time of the stay that ends.
     #[inline]
     pub(super) fn book(&self, at: usize, wall: u64) {
         self.since.set(0);
-        // Release: pairs with the Acquire fence of the reader, so that who sees an edge sees the zero.
+        // Release: pairs with the reader's Acquire fence: a reader that sees a part of the edge
+        // sees the zero.
         fence(Ordering::Release);
         self.cells[at].wall.add(wall);
         self.tops[usize::from(TOP_OF[at])].add(wall);
@@ -419,7 +430,7 @@ impl Account {
         self.back(next);
     }
 
-    /// Books the stay in progress and goes on with an earlier one in the cell `next`.
+    /// Books the stay in progress and returns to the cell `next` without counting an entry.
     #[inline]
     fn back(&self, next: usize) {
         let now = self.settle();
@@ -428,20 +439,20 @@ impl Account {
         self.since.publish(now);
     }
 
-    /// Books a stay of a timed request on its label, or on its part of the turn.
+    /// Books a stay of a timed request under its label, or as its part of the turn.
     fn book_label(&self, at: usize, on_cpu: u64, now: u64) {
         let label = self.label().index();
         match at {
             RUNNING => self.book_running(label, on_cpu, now),
             BACKGROUND => self.samples.background[label].add(on_cpu),
             SCHEDULING => self.samples.turn_now[TURN_SCHEDULING].add(on_cpu),
-            // Nothing else has labels.
+            // Other states have no labels.
             _ => {}
         }
     }
 
-    /// Books a stay in the running state. That of a long request is a timed unit at first, and known
-    /// after that, for as long as its label stays.
+    /// Books a stay in the running state. In a long request it first counts as a timed unit, and
+    /// afterwards as measured time as long as the label does not change.
     fn book_running(&self, label: usize, on_cpu: u64, now: u64) {
         let window = self.samples.window.get();
         if window == 0 || now <= window {
@@ -469,7 +480,7 @@ impl Account {
         before
     }
 
-    /// Runs a system call, in its own state if the present one yields to it.
+    /// Runs a system call, in the state of its cause if the present state yields to it.
     #[inline]
     pub(super) fn call<R>(&self, cause: SysCause, call: impl FnOnce() -> R) -> R {
         let before = self.at();
@@ -484,7 +495,8 @@ impl Account {
         result
     }
 
-    /// Runs the receive that begins a request. Unless that is timed, the receive belongs to the turn.
+    /// Runs the receive that begins a request. If the request is not timed, the receive is part of
+    /// the turn.
     #[inline]
     pub(super) fn receive<R>(&self, call: impl FnOnce() -> R) -> R {
         match self.at() {
@@ -503,15 +515,16 @@ impl Account {
                 self.samples.turn_now[TURN_RECEIVE].add(received);
                 result
             }
-            // In the middle of a request.
+            // A receive in the middle of a request is an ordinary system call.
             _ => self.call(SysCause::Recv, call),
         }
     }
 
     #[inline]
     fn begin_running(&self) {
-        // What follows a receive is the reading of what it has brought, until somebody says otherwise.
-        // Before the edge, whose own work, where a thread was preempted, has that label too.
+        // After a receive the thread decodes what has arrived, until it sets another label. Set
+        // before the edge, so that the work of the edge itself, if the thread was preempted, has
+        // that label too.
         self.label.store(Label::Decode as u32, Ordering::Relaxed);
         self.edge(RUNNING);
     }
@@ -535,7 +548,7 @@ impl Account {
         self.since.publish(now);
         let window = self.samples.window.get();
         if window != 0 && now > window {
-            // The rest of this part is split by its beginning, and by those of others.
+            // The rest of this part is split by the shares of timed units.
             self.close_unit();
             self.timed.store(0, Ordering::Relaxed);
         }
@@ -546,7 +559,7 @@ impl Account {
         self.timed.load(Ordering::Relaxed) != 0
     }
 
-    /// Enters the books of a session; returns the ones before.
+    /// Sets the session on which waits are booked; returns the one before.
     #[inline]
     pub(super) fn set_session(&self, books: *const SessionBooks) -> *const SessionBooks {
         let before = self.session.load(Ordering::Relaxed);
@@ -554,13 +567,13 @@ impl Account {
         before
     }
 
-    /// Whether no session's books are entered.
+    /// Whether no session is set.
     pub(super) fn serves_nobody(&self) -> bool {
         self.session.load(Ordering::Relaxed).is_null()
     }
 
-    /// Ends a request: what has run since its last send belongs to the turn, without an edge of its
-    /// own; and the next request is timed or not.
+    /// Ends a request: the running time since its last send becomes part of the turn, without an
+    /// edge, and it is decided whether the next request is timed.
     #[inline]
     pub(super) fn end_request(&self) {
         if self.at() == BACKGROUND {
@@ -574,8 +587,8 @@ impl Account {
         }
     }
 
-    /// A request that runs long enters its next part. Each part is timed at its beginning, and on from
-    /// there until its label changes: so a scan is known as well as many lookups are.
+    /// Begins the next part of a long request. Each part is timed from its beginning until its
+    /// label changes: so a scan is measured as well as many lookups are.
     pub(super) fn next_part(&self) {
         if self.at() != RUNNING {
             return;
@@ -587,8 +600,8 @@ impl Account {
         self.timed.store(1, Ordering::Relaxed);
     }
 
-    /// Counts down to the next timed request. The gaps are random, 64 on average, so that no pattern
-    /// of the load falls in step with them.
+    /// Counts down to the next timed request. The gaps are random, 64 on average, so that they do
+    /// not fall in step with a pattern of the load.
     #[inline]
     fn next_is_timed(&self) -> bool {
         let left = self.countdown.load(Ordering::Relaxed).wrapping_sub(1);
@@ -652,13 +665,13 @@ impl Account {
         self.state.store(TURN, Ordering::Relaxed);
     }
 
-    /// When the thread last changed its state, in ticks.
+    /// The ticks of the thread's last edge.
     #[inline]
     pub(super) fn last_edge(&self) -> u64 {
         self.edge.get()
     }
 
-    /// The running sums by kind, the stay in progress included.
+    /// The sums by kind, including the stay in progress. Reads the clock.
     #[inline]
     pub(super) fn spent(&self) -> Spent {
         let now = self.settle();
@@ -666,8 +679,8 @@ impl Account {
         self.booked()
     }
 
-    /// The running sums by kind, the stay in progress included, as another thread sees them: it may
-    /// miss an edge.
+    /// The sums by kind, including the stay in progress, read from another thread, which may miss
+    /// an edge.
     #[must_use]
     pub fn spent_so_far(&self) -> Spent {
         let (at, since) = (self.at(), self.since.get());
@@ -678,8 +691,8 @@ impl Account {
         self.booked().plus(&Spent::of(stay))
     }
 
-    /// The running sums by kind, up to the last edge. A correction may have taken more off a sum than
-    /// it had, for now: modulo 2^64.
+    /// The sums by kind up to the last edge. A correction may have lowered a sum below zero for
+    /// now, so they are modulo 2^64.
     #[inline]
     pub(super) fn booked(&self) -> Spent {
         Spent::of(std::array::from_fn(|top| self.tops[top].get()))
@@ -698,7 +711,7 @@ impl Account {
         for (mine, theirs) in self.past.iter().zip(&other.past) {
             mine.add(theirs.get());
         }
-        // So that maxima of an era that has passed are not taken over.
+        // Maxima from before the last clearing must not be added.
         other.enter_era(Statistics::Waits);
         other.enter_era(Statistics::Latches);
         for (mine, theirs) in self.waits.iter().zip(&other.waits) {

@@ -13,26 +13,26 @@ use crate::sys::{self, SysCause};
 use crate::wait::{WaitRow, WaitType};
 use crate::xe::{Emitter, Hub};
 
-/// The accounts of a machine's threads.
+/// The accounts of a machine's threads: the living ones, and the sum of those that have ended.
 #[derive(Debug)]
 pub struct Accounts {
-    books: SpinLock<Books>,
+    books: SpinLock<AllAccounts>,
     opened: u64,
     opened_cpu_ns: u64,
     choice: SourceChoice,
     source: Source,
     eras: Arc<Eras>,
     cleared: SpinLock<Cleared>,
-    /// The sessions of Extended Events that the machine's threads fire at.
+    /// The extended events sessions that receive events of the machine's threads.
     events: Arc<Hub>,
-    /// For readers and the housekeeper only.
+    /// Rows so far; only readers and the housekeeper thread use it.
     grown: SpinLock<AllGrown>,
     sampler: Sampler,
 }
 
-/// Under one lock, so that a thread that ends is counted once.
+/// The living and the ended threads, under one lock, so that a thread that ends is counted once.
 #[derive(Debug)]
-struct Books {
+struct AllAccounts {
     live: Vec<Arc<Account>>,
     ended: Box<Account>,
 }
@@ -44,7 +44,8 @@ impl Default for Accounts {
 }
 
 impl Accounts {
-    /// Opens the books, with the best source that works and is not above the choice.
+    /// Makes the accounts of a machine, with the best source that works and is not above the
+    /// choice.
     #[must_use]
     pub fn new(choice: SourceChoice) -> Self {
         let eras = Arc::<Eras>::default();
@@ -57,7 +58,7 @@ impl Accounts {
             Emitter::default(),
         ));
         Self {
-            books: SpinLock::new(SpinClass::SosThreadList, Books { live: Vec::new(), ended }),
+            books: SpinLock::new(SpinClass::SosThreadList, AllAccounts { live: Vec::new(), ended }),
             opened: clock::now_ticks(),
             opened_cpu_ns: sys::own_cpu_ns(),
             choice,
@@ -70,19 +71,20 @@ impl Accounts {
         }
     }
 
-    /// Opens an account for the calling thread, in memory that is for it alone.
+    /// Opens an account for the calling thread, in the given memory.
     pub(super) fn open(&self, name: &str, room: Room) -> Arc<Account> {
         let eras = Some(Arc::clone(&self.eras));
         let account = Account::open(room, name, self.source, eras, &self.events);
         self.books.lock().live.push(Arc::clone(&account));
-        // After that: who changes the rate finds it, or it finds the rate.
+        // After the insertion: a thread that changes the rate finds the account, or this finds the
+        // rate.
         self.sampler.take_in(&account);
         account
     }
 
-    /// Takes the calling thread in, which was not started by [`crate::thread`]: the process's first
-    /// one, for example. It counts as background work from now on, until it ends or is taken in by
-    /// another machine.
+    /// Opens an account for the calling thread if [`crate::thread`] did not start it, such as the
+    /// process's first thread. It counts as background work from now on, until it ends or another
+    /// machine adopts it.
     pub fn adopt(self: &Arc<Self>, name: &str) {
         let account = self.open(name, Room::new());
         super::keep(&account, Arc::downgrade(self));
@@ -99,30 +101,30 @@ impl Accounts {
         }
     }
 
-    /// The sessions of Extended Events that the machine's threads fire at.
+    /// The extended events sessions that receive events of the machine's threads.
     #[must_use]
     pub fn events(&self) -> &Arc<Hub> {
         &self.events
     }
 
-    /// How time off the CPU is told from time on it.
+    /// How time off the CPU is measured on this machine.
     #[must_use]
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// The samples of its threads.
+    /// The sampler of the machine's threads.
     #[must_use]
     pub fn sampler(&self) -> &Sampler {
         &self.sampler
     }
 
-    /// Samples its threads so many times per second of their CPU time; 0 for not at all.
+    /// Sets how often each thread is sampled, per second of its CPU time; 0 turns sampling off.
     pub fn set_sampling_rate(&self, hz: u32) {
         self.sampler.set_rate(hz, &self.threads());
     }
 
-    /// Takes what threads have recorded into the sampler's books.
+    /// Adds what threads have recorded to the sampler's sums.
     pub(crate) fn collect_samples(&self) {
         self.sampler.collect(&self.threads());
     }
@@ -148,7 +150,7 @@ impl Accounts {
         self.sampler.allocations()
     }
 
-    /// How well the sampler works.
+    /// The sampler's rates and losses.
     #[must_use]
     pub fn sampler_health(&self) -> SamplerHealth {
         let threads = self.threads();
@@ -156,7 +158,8 @@ impl Accounts {
         self.sampler.health(&threads)
     }
 
-    /// Whether the source is what was asked for, or the best there is.
+    /// Whether the source in use is the one that was chosen, or the best one for an automatic
+    /// choice.
     pub(super) fn has_wanted(&self) -> bool {
         match self.choice {
             SourceChoice::Auto | SourceChoice::Wall => true,
@@ -166,7 +169,7 @@ impl Accounts {
         }
     }
 
-    /// The rows as far as they have grown.
+    /// The rows so far.
     pub(super) fn grown(&self) -> &SpinLock<AllGrown> {
         &self.grown
     }
@@ -179,7 +182,7 @@ impl Accounts {
         self.opened_cpu_ns
     }
 
-    /// Runs something on the living accounts and the sum of the ended ones.
+    /// Runs a closure on the living accounts and the sum of the ended ones, under their lock.
     pub(super) fn with_books<R>(&self, run: impl FnOnce(&[Arc<Account>], &Account) -> R) -> R {
         let books = self.books.lock();
         run(&books.live, &books.ended)
@@ -191,12 +194,12 @@ impl Accounts {
         self.books.lock().live.clone()
     }
 
-    /// Folds one number out of every account, ended threads included.
+    /// Adds up one number over all accounts, ended threads included.
     pub fn sum(&self, of: impl Fn(&Account) -> u64) -> u64 {
         self.with_books(|live, ended| live.iter().map(|a| of(a)).sum::<u64>() + of(ended))
     }
 
-    /// Sets statistics back to zero, for readers: nobody's account is written.
+    /// Resets statistics to zero for readers. No thread's account is written.
     pub fn clear(&self, what: Statistics) {
         let mut cleared = self.cleared.lock();
         match what {
@@ -205,11 +208,11 @@ impl Accounts {
             Statistics::Spinlocks => cleared.spins = self.spin_sums(),
         }
         self.eras.advance(what);
-        // Under the books' lock, whoever has it owns the ended threads' account.
+        // The holder of this lock owns the account of the ended threads.
         self.with_books(|_, ended| ended.enter_era(what));
     }
 
-    /// The largest of one number over the accounts whose maxima are of the present era.
+    /// The greatest value of one number over the accounts that have noticed the last clearing.
     fn max(&self, of: Statistics, get: impl Fn(&Account) -> u64) -> u64 {
         let era = self.eras.now(of);
         self.with_books(|live, ended| {
@@ -218,7 +221,7 @@ impl Accounts {
         })
     }
 
-    /// Folds the wait statistics, one row per wait type.
+    /// Adds up the wait statistics, one row per wait type.
     #[must_use]
     pub fn waits(&self) -> Vec<WaitRow> {
         let mut rows = self.wait_sums();
@@ -239,7 +242,7 @@ impl Accounts {
         WaitType::ALL.iter().map(row).collect()
     }
 
-    /// Folds the spinlock statistics, one row per class.
+    /// Adds up the spinlock statistics, one row per class.
     #[must_use]
     pub fn spins(&self) -> Vec<SpinRow> {
         let mut rows = self.spin_sums();
@@ -259,7 +262,7 @@ impl Accounts {
         SpinClass::ALL.iter().map(row).collect()
     }
 
-    /// Folds the latch statistics, one row per class.
+    /// Adds up the latch statistics, one row per class.
     #[must_use]
     pub fn latches(&self) -> Vec<LatchRow> {
         let mut rows = self.latch_sums();
@@ -279,21 +282,21 @@ impl Accounts {
         LatchClass::ALL.iter().map(row).collect()
     }
 
-    /// Folds the number of system calls per cause.
+    /// Adds up the number of system calls per cause.
     #[must_use]
     pub fn sys_calls(&self) -> Vec<(SysCause, u64)> {
         SysCause::ALL.iter().map(|&cause| (cause, self.sum(|a| a.sys_count(cause)))).collect()
     }
 }
 
-/// Folded books of one class of spinlocks, as `sys.dm_os_spinlock_stats` shows them.
+/// The sums of one class of spinlocks, as `sys.dm_os_spinlock_stats` shows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinRow {
-    /// The class.
+    /// The class that the row is about.
     pub class: SpinClass,
     /// Attempts that found the lock taken.
     pub collisions: u64,
-    /// Rounds of spinning.
+    /// The number of rounds of spinning.
     pub spins: u64,
     /// Time spent spinning, in nanoseconds.
     pub spin_ns: u64,
@@ -303,12 +306,12 @@ pub struct SpinRow {
     pub sleep_ns: u64,
 }
 
-/// Folded books of one class of latches, as `sys.dm_os_latch_stats` shows them.
+/// The sums of one class of latches, as `sys.dm_os_latch_stats` shows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatchRow {
-    /// The class.
+    /// The class that the row is about.
     pub class: LatchClass,
-    /// Completed waits.
+    /// The number of completed waits.
     pub count: u64,
     /// Total time, in nanoseconds.
     pub wait_ns: u64,

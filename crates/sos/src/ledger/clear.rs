@@ -1,5 +1,6 @@
-//! Clearing statistics, as DBCC SQLPERF asks, without writing anybody's account: sums are shown less
-//! what they were then, and maxima belong to an era that their owners notice.
+//! Clears statistics for `DBCC SQLPERF(.., CLEAR)` without writing to any thread's account: sums
+//! are shown minus their value at the clearing, and each clearing begins an era, in which a thread
+//! starts new maxima when it notices.
 
 use super::Counter;
 use crate::registry::registry;
@@ -9,18 +10,18 @@ use crate::wait::WaitRow;
 use super::accounts::{LatchRow, SpinRow};
 
 registry! {
-    /// What [`super::Accounts::clear`] can set back to zero.
+    /// The statistics that [`super::Accounts::clear`] can reset.
     pub enum Statistics {
-        /// `sys.dm_os_wait_stats`.
+        /// Waits, shown by `sys.dm_os_wait_stats`.
         Waits => "sys.dm_os_wait_stats",
-        /// `sys.dm_os_latch_stats`.
+        /// Latches, shown by `sys.dm_os_latch_stats`.
         Latches => "sys.dm_os_latch_stats",
-        /// `sys.dm_os_spinlock_stats`.
+        /// Spinlocks, shown by `sys.dm_os_spinlock_stats`.
         Spinlocks => "sys.dm_os_spinlock_stats",
     }
 }
 
-/// How often each kind has been cleared.
+/// How often each kind of statistics has been cleared.
 #[derive(Debug, Default)]
 pub(super) struct Eras([AtomicU32; Statistics::COUNT]);
 
@@ -43,7 +44,8 @@ impl Seen {
         self.0[of.index()].get() == u64::from(era)
     }
 
-    /// Enters an era; true if it is a new one, and the maxima have to be forgotten. The owner only.
+    /// Enters an era; true if it is a new one, so that the maxima must be reset. Only the owner may
+    /// call it.
     pub(super) fn enter(&self, of: Statistics, era: u32) -> bool {
         let is_new = !self.is(of, era);
         self.0[of.index()].set(u64::from(era));
@@ -51,7 +53,7 @@ impl Seen {
     }
 }
 
-/// The sums as they were when they were last cleared.
+/// The sums at the last clearing.
 #[derive(Debug, Default)]
 pub(super) struct Cleared {
     pub(super) waits: Vec<WaitRow>,

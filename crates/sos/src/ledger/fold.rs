@@ -1,9 +1,9 @@
-//! Closing the books: all time of all threads by category and name, and how it compares with what the
-//! kernel says of the same threads.
+//! Closes the books: adds up all time of all threads by category and name, and compares it with
+//! what the kernel reports for the same threads.
 //!
 //! ```text
 //!   sum over rows of wall   =  the time of all threads
-//!   sum of on-CPU           =  schedstat's first number    the differences are dark,
+//!   sum of on-CPU           =  schedstat's first number    the differences are "dark" time,
 //!   sum of runnable         =  schedstat's second          as is running time without a label
 //! ```
 
@@ -19,9 +19,9 @@ use crate::sync::Arc;
 use crate::sys;
 
 registry! {
-    /// The branches of the tree in which all time is.
+    /// The categories of time. All time of all threads is in one of them.
     pub enum Category {
-        /// On a CPU in the engine's own code, by what it was busy with.
+        /// On a CPU in the engine's own code, by label.
         User => "user",
         /// Spinning, by class of lock.
         Spin => "spin",
@@ -33,79 +33,78 @@ registry! {
         Runnable => "runnable",
         /// In system calls, by cause.
         Kernel => "kernel",
-        /// Reading books.
+        /// Observation: reading the ledger, sampling, the monitor.
         Observation => "observation",
-        /// Nothing to do.
+        /// A thread with nothing to do.
         Idle => "idle",
-        /// Threads of the process that are not the machine's.
+        /// Threads of the process that the machine did not start.
         Foreign => "foreign",
-        /// Blocked while it should have been running.
+        /// Blocked in a state in which the thread should have been running.
         UnexpectedBlocking => "unexpected_blocking",
-        /// What nothing explains.
+        /// Time that nothing explains.
         Dark => "dark",
     }
 }
 
-/// One row of the closed books. Over all rows `wall_ns` adds up to the time of all threads.
+/// One row of the ledger. The `wall_ns` of all rows add up to the time of all threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerRow {
-    /// The branch.
+    /// The category of the time.
     pub category: Category,
-    /// The leaf, never empty.
+    /// The name within the category, never empty.
     pub name: &'static str,
-    /// Time.
+    /// Elapsed time, in nanoseconds.
     pub wall_ns: u64,
-    /// The part of it on a CPU.
+    /// The part of `wall_ns` on a CPU.
     pub on_cpu_ns: u64,
-    /// The part of it ready, without a CPU.
+    /// The part of `wall_ns` ready to run, without a CPU.
     pub runnable_ns: u64,
-    /// The part of it blocked.
+    /// The part of `wall_ns` blocked.
     pub blocked_ns: u64,
-    /// How often it was entered.
+    /// How often the state was entered.
     pub count: u64,
-    /// Standard error of `wall_ns`, where it was sampled.
+    /// Standard error of `wall_ns` if it was sampled.
     pub error_ns: Option<u64>,
 }
 
-/// One thread's part of the closed books.
+/// One thread's part of the ledger.
 #[derive(Clone, Debug)]
 pub struct ThreadLedger {
-    /// The operating system's id.
+    /// The operating system's id of the thread.
     pub thread_id: u32,
-    /// Its name.
+    /// The name of the thread.
     pub name: Box<str>,
-    /// How its time off the CPU was told from time on it.
+    /// How its time off the CPU was measured.
     pub source: Source,
-    /// Page faults that needed no I/O; none where the kernel does not say.
+    /// Page faults that needed no I/O; `None` if the kernel does not report them.
     pub minor_faults: Option<u64>,
-    /// Its rows.
+    /// The thread's time by category and name.
     pub rows: Vec<LedgerRow>,
 }
 
-/// How well the books close. `schedstat` numbers are the kernel's, of the same threads since their
-/// accounts were opened.
+/// How well the ledger agrees with the kernel. `schedstat` numbers are the kernel's, for the same
+/// threads since their accounts were opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Closure {
-    /// The time of all threads.
+    /// The elapsed time of all threads, in ns.
     pub thread_ns: u64,
-    /// The part in which they were not idle.
+    /// The part of `thread_ns` in which they were not idle.
     pub non_idle_ns: u64,
-    /// On a CPU, by the ledger, without foreign threads.
+    /// Time on a CPU by the ledger, without foreign threads.
     pub on_cpu_ns: u64,
-    /// Ready for a CPU, by the ledger, without foreign threads.
+    /// Time ready for a CPU by the ledger, without foreign threads.
     pub runnable_ns: u64,
-    /// On a CPU, by the scheduler's books.
+    /// Time on a CPU by the kernel's schedstat.
     pub schedstat_on_cpu_ns: u64,
-    /// Ready for a CPU, by the scheduler's books.
+    /// Time ready for a CPU by the kernel's schedstat.
     pub schedstat_runnable_ns: u64,
-    /// CPU of foreign threads that live, since they began.
+    /// CPU time of living foreign threads since they started.
     pub foreign_cpu_ns: u64,
-    /// The process's CPU clock since the books were opened, foreign threads included.
+    /// CPU time of the process since the machine started, foreign threads included.
     pub process_cpu_ns: u64,
-    /// What nothing explains: running time without a label, and both differences to the scheduler's
-    /// books.
+    /// Time that nothing explains: running time without a label, and both differences to schedstat.
     pub dark_ns: u64,
-    /// Running time without a label.
+    /// Running time for which no label was set.
     pub unlabelled_ns: u64,
     /// Requests, or parts of long ones, that were fully timed.
     pub timed_units: u64,
@@ -115,40 +114,41 @@ pub struct Closure {
     pub major_faults: u64,
 }
 
-/// The closed books.
+/// The ledger at one moment.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    /// When they were closed, in ticks.
+    /// Clock ticks of the moment.
     pub taken_at: u64,
-    /// Since they were opened.
+    /// Nanoseconds since the machine started.
     pub elapsed_ns: u64,
-    /// How time off the CPU was told from time on it.
+    /// How time off the CPU was measured.
     pub source: Source,
     /// All time of all threads, by category and name.
     pub rows: Vec<LedgerRow>,
-    /// The same of each living thread.
+    /// The ledger of each living thread.
     pub threads: Vec<ThreadLedger>,
-    /// How well they close.
+    /// How well it agrees with the kernel.
     pub closure: Closure,
-    /// What this machine does not let the ledger split.
+    /// Sentences on what the ledger cannot split on this machine.
     pub lost: Vec<&'static str>,
 }
 
-/// One thread's own.
+/// The totals of one thread.
 #[derive(Default)]
 struct Own {
     totals: Totals,
     minor_faults: Option<u64>,
 }
 
-/// What is being added up.
+/// The totals of all threads, while they are added up.
 #[derive(Default)]
 struct Fold {
     totals: Totals,
     mix: Mix,
-    /// The scheduler's books, in ns: on a CPU and ready, of the threads that have them.
+    /// Schedstat's sums in ns, on a CPU and ready, of the threads that have them.
     schedstat: (u64, u64),
-    /// Those of the threads whose own books are of the same moment, and what these say, in ticks.
+    /// The same only of threads whose account was read at the same moment, each with the account's
+    /// number, in ticks.
     compared: [(u64, u64); 2],
     kernel_ns: u64,
     blind_threads: usize,
@@ -181,7 +181,7 @@ impl Fold {
         own
     }
 
-    /// The differences to the scheduler's books, in ticks: on a CPU and ready.
+    /// The differences to schedstat, in ticks: on a CPU and ready.
     fn residuals(&self) -> [u64; 2] {
         let [theirs, ours] = self.compared;
         [theirs.0.abs_diff(ours.0), theirs.1.abs_diff(ours.1)]
@@ -189,15 +189,15 @@ impl Fold {
 }
 
 impl Accounts {
-    /// Once a second: folds the books, so that what has been running until now is split by what was
-    /// timed until now.
+    /// Adds the time since the last call to the rows, split by the requests timed since then.
+    /// Called once a second.
     pub fn tick(&self) {
         let (threads, own, fold) = self.fold();
         self.advance(&mut self.grown().lock(), &threads, &own, &fold, false);
     }
 
-    /// Closes the books: folds where all the time of all threads went since the machine started. No
-    /// row is ever less than it was: the difference of two readings is what happened between them.
+    /// Returns where all the time of all threads went since the machine started. No row ever
+    /// shrinks: the difference of two readings is what happened between them.
     #[must_use]
     pub fn close(&self) -> Ledger {
         let (threads, own, fold) = self.fold();
@@ -236,14 +236,15 @@ impl Accounts {
         }
     }
 
-    /// Reads all accounts: the living threads, each one's own, and all together.
+    /// Reads all accounts: the living threads, the totals of each, and those of all.
     fn fold(&self) -> (Vec<Arc<Account>>, Vec<Box<Own>>, Fold) {
         let (threads, mut fold) = self.with_books(|live, ended| {
             let mut fold = Fold::default();
             fold.add(ended, &ended.read_past());
             (live.to_vec(), fold)
         });
-        // Each in a block of its own: of all together a heap would take half a megabyte, and this is done each second.
+        // Each in its own block: one block for all would take half a megabyte, and this runs each
+        // second.
         let own = threads.iter().map(|a| Box::new(fold.add(a, &a.read()))).collect();
         (threads, own, fold)
     }
@@ -263,7 +264,7 @@ impl Accounts {
         grown.advance(&found, threads, is_shown);
     }
 
-    /// Whether the kernel's count of its own time can be compared with the wrappers'.
+    /// Whether the kernel's count of kernel time can be compared with that of the wrappers.
     fn has_unwrapped(&self) -> bool {
         self.source() != Source::WallOnly
     }
@@ -295,19 +296,19 @@ impl Accounts {
         let mut lost = match self.source() {
             Source::Rseq | Source::SwitchRecords => Vec::new(),
             Source::Schedstat => vec![
-                "time ready and blocked is spread over states by their share of each second",
+                "time ready and blocked is divided over states by their share of each second",
                 "per statement and session, time on a CPU includes time ready for one",
             ],
             Source::WallOnly => vec![
-                "the scheduler's books cannot be read: running states include time ready for a CPU, \
+                "the kernel's schedstat cannot be read: running states include time ready for a CPU, \
                  waits include time ready and on a CPU, and nothing is compared with the kernel",
             ],
         };
         if self.source() != Source::WallOnly && fold.blind_threads > 0 {
-            lost.push("some threads could not open their line of the scheduler's books");
+            lost.push("some threads could not open their schedstat file");
         }
         if !self.has_wanted() {
-            lost.push("the source that was asked for does not work here");
+            lost.push("the requested source does not work here");
         }
         lost
     }

@@ -1,9 +1,9 @@
-//! `Grown`: rows that only grow. Each time the books are folded, what the cells have gained since
-//! the last time is put into rows, by the shares that the requests timed since then have found: so
-//! that a change of the load does not rewrite the past, and the difference of two readings is what
+//! `Grown`: rows that only grow. Once a second, and for each reader, the time that cells have
+//! gained is added to rows, split by the shares of the requests timed since the last time. So a
+//! change of the load does not rewrite the past, and the difference of two readings is what
 //! happened between them.
 //!
-//! Readers and the housekeeper do this; threads that run requests know nothing of it.
+//! Readers and the housekeeper thread do this, not the threads that run requests.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::clock;
 use crate::sync::Arc;
 use crate::sys;
 
-/// What the cells of a thread, or of all, have gained in an interval.
+/// The time that the cells of one thread, or of all, have gained in an interval.
 #[derive(Debug)]
 pub(super) struct Growth {
     pub(super) cells: [Sums; CELLS],
@@ -24,24 +24,24 @@ pub(super) struct Growth {
     pub(super) long: [u64; Label::COUNT],
 }
 
-/// How an interval is split: by what all threads have timed.
+/// How an interval is split: by the shares of what all threads have timed.
 #[derive(Debug, Default)]
 struct Shared {
     labels: Shares<{ Label::COUNT }>,
     turns: Shares<TURN_PARTS>,
-    /// The parts of the interval's running time, and of its turns, that nobody has timed.
+    /// The fractions of the interval's running time, and of its turns, that were not timed.
     untimed: [f64; 2],
 }
 
-/// The rows of a thread, or of all, and what is in them.
+/// The time of one thread, or of all, that has been added to rows.
 #[derive(Debug)]
 struct Grown {
     cells: [Sums; CELLS],
     background: [u64; Label::COUNT],
     long: [u64; Label::COUNT],
-    /// Running time on a CPU from before the first timed request, to be split when there is one.
+    /// Running time on a CPU before the first timed request, to be split when there is one.
     pending: u64,
-    /// Time that was split by the latest units: running and turns.
+    /// Time that was split by the shares of the latest units: running and turns.
     leaned: [f64; 2],
     rows: Rows,
 }
@@ -60,11 +60,11 @@ impl Default for Grown {
 }
 
 impl Grown {
-    /// What has been gained, which counts as put into rows from now on.
+    /// Returns the gain since the last call, which counts as added to rows from now on.
     fn grow(&mut self, totals: &Totals) -> Growth {
         let mut cells = [Sums::default(); CELLS];
-        // The end of a request takes what ran since its last send into the turn, without an edge: what
-        // has been put under running by then is not gained once more.
+        // The end of a request moves its running time since the last send to the turn, without an
+        // edge: what was added to rows as running before must not be added again as turn.
         let sum = |of: Sums| of.on_cpu + of.runnable + of.blocked;
         let put_early = sum(self.cells[RUNNING]).saturating_sub(sum(totals.cell(RUNNING)));
         for (at, grown) in self.cells.iter_mut().enumerate() {
@@ -77,8 +77,8 @@ impl Grown {
         Growth { cells, background, long }
     }
 
-    /// The rows of an interval. Before the first timed request running time is kept back, unless the
-    /// rows are going to be shown: then it has no label, and stays so.
+    /// The rows of an interval. Before the first timed request, running time is held back, unless
+    /// the rows are about to be shown: then it stays without a label.
     fn interval(&mut self, growth: &Growth, shared: &Shared, is_shown: bool) -> Rows {
         let mut rows = Rows::default();
         let [of_running, of_turns] = &mut self.leaned;
@@ -94,9 +94,9 @@ impl Grown {
     }
 }
 
-/// Brings a cell's parts nearer to what they should be, as far as its time has grown: a part that
-/// turns out to have been too large waits until the others have made up for it; so much of its time as
-/// another cell has had early waits for that. Returns the gain.
+/// Moves a cell's parts towards the wanted values, by as much as its time has grown: a part that
+/// was too large stays until the others have caught up. `early` is time of this cell that was
+/// already added under another one. Returns the gain.
 fn gain(grown: &mut Sums, wanted: Sums, early: u64) -> Sums {
     let sum = |of: &Sums| of.on_cpu + of.runnable + of.blocked;
     let time = sum(&wanted).saturating_sub(sum(grown)).saturating_sub(early);
@@ -120,14 +120,14 @@ fn gain(grown: &mut Sums, wanted: Sums, early: u64) -> Sums {
     gain
 }
 
-/// What labels have gained whose time is known, as far as their cell has grown.
+/// The gain of labels whose time is measured, at most `left` ticks, the growth of their cell.
 fn gain_known(
     grown: &mut [u64; Label::COUNT],
     wanted: &[u64; Label::COUNT],
     mut left: u64,
 ) -> [u64; Label::COUNT] {
     let mut gained = [0; Label::COUNT];
-    // What has none comes last.
+    // Time without a label comes last.
     for label in (1..Label::COUNT).chain([0]) {
         gained[label] = wanted[label].saturating_sub(grown[label]).min(left);
         left -= gained[label];
@@ -136,18 +136,18 @@ fn gain_known(
     gained
 }
 
-/// What one folding of the books has found, besides the threads.
+/// The results of one pass over the accounts, besides those of single threads.
 pub(super) struct Found<'a> {
     pub(super) totals: &'a Totals,
     pub(super) mix: &'a Mix,
-    /// Time in the kernel, as the kernel samples it; none where it cannot be compared.
+    /// Time in the kernel as the kernel samples it, in ns; `None` if it cannot be compared.
     pub(super) kernel_ns: Option<u64>,
-    /// The differences to the scheduler's books, in ticks.
+    /// The differences to schedstat, in ticks: on a CPU and ready.
     pub(super) residuals: [u64; 2],
 }
 
-/// The largest difference to the scheduler's books that two foldings in a row have found: one alone may
-/// have been in the middle of an edge.
+/// The greatest difference to schedstat that two passes in a row have found: a single one may have
+/// read a thread in the middle of an edge.
 #[derive(Debug, Default)]
 struct Residual {
     last: Option<u64>,
@@ -161,22 +161,23 @@ impl Residual {
     }
 }
 
-/// All rows of a machine, as far as they have grown.
+/// All rows of a machine so far.
 #[derive(Debug, Default)]
 pub(super) struct AllGrown {
     shared: Shared,
     all: Grown,
-    /// By the number of the thread; boxed, as the nodes of a map have eleven each.
+    /// By thread number; boxed, because each node of the map has room for eleven.
     threads: BTreeMap<u32, Box<Grown>>,
-    /// On a CPU, in ticks, up to which the variance of the unwrapped time is known; and that.
+    /// The ticks on a CPU up to which the variance of the unwrapped time is known, and the
+    /// variance.
     sampled: (u64, f64),
     residuals: [Residual; 2],
-    /// Foreign threads that live: on a CPU and ready, in ns; and the sums of all there were.
+    /// The living foreign threads, on a CPU and ready, in ns; and the sums of all so far.
     foreign: (BTreeMap<u32, (u64, u64)>, Sums),
 }
 
 impl AllGrown {
-    /// Adds what has happened since the last time.
+    /// Adds the time since the last call to the rows.
     pub(super) fn advance<'a>(
         &mut self,
         found: &Found<'_>,
@@ -211,9 +212,10 @@ impl AllGrown {
         }
     }
 
-    /// Kernel time that no wrapper has named: what the kernel counts for these threads, which it
-    /// samples at each tick, less what the wrappers have booked. It comes out of the interval's user
-    /// rows, if it is more than twice its standard error; what they do not have, the next ones give.
+    /// Kernel time that no wrapper has named: the time that the kernel, which samples at each tick,
+    /// counts for these threads, minus the time that the wrappers have booked. If it is more than
+    /// twice its standard error, it is subtracted from the interval's user rows; what they lack is
+    /// taken from the next interval.
     fn take_unwrapped(&mut self, interval: &mut Rows, totals: &Totals, counted: u64) {
         let tick = clock::ns_to_ticks(sys::tick_ns()) as f64;
         let (on_cpu, _) = totals.on_cpu_and_runnable();
@@ -231,19 +233,19 @@ impl AllGrown {
         interval.put(Category::Kernel, UNWRAPPED, Sums { on_cpu, ..Sums::default() }, None);
     }
 
-    /// A tick's at least.
+    /// The variance of the unwrapped time, at least that of one kernel tick.
     fn unwrapped_variance(&self) -> f64 {
         let tick = clock::ns_to_ticks(sys::tick_ns()) as f64;
         self.sampled.1.max(tick * tick)
     }
 
-    /// The rows of all threads, foreign ones included, and the differences to the scheduler's books:
-    /// the largest so far.
+    /// The rows of all threads, foreign ones included, and the greatest differences to schedstat so
+    /// far.
     pub(super) fn rows(&mut self, foreign: &[sys::ForeignThread], has_unwrapped: bool) -> Rows {
         let mut rows = self.all.rows.clone();
         if has_unwrapped {
             let variance = Some(self.unwrapped_variance());
-            // The entries into the kernel that can be counted: page faults that nobody called.
+            // The only unwrapped kernel entries that can be counted: page faults.
             let sums = Sums { count: sys::faults().elsewhere, ..Sums::default() };
             rows.put(Category::Kernel, UNWRAPPED, sums, variance);
         }
@@ -257,7 +259,7 @@ impl AllGrown {
         rows
     }
 
-    /// Adds what foreign threads have done, so that it stays when they end.
+    /// Adds the time of foreign threads, so that it is kept when they end.
     fn grow_foreign(&mut self, foreign: &[sys::ForeignThread]) {
         let (known, sums) = &mut self.foreign;
         let earlier = std::mem::take(known);
@@ -288,14 +290,14 @@ mod tests {
         let mut grown = Sums::default();
         let first = gain(&mut grown, sums(10, 0, 90), 0);
         assert_eq!((first.on_cpu, first.runnable, first.blocked), (10, 0, 90));
-        // Part of what was taken for blocked has been running.
+        // Part of what was added as blocked turns out to have been running.
         let second = gain(&mut grown, sums(60, 0, 60), 0);
         assert_eq!((second.on_cpu, second.runnable, second.blocked), (20, 0, 0));
         gain(&mut grown, sums(60, 0, 50), 0);
         assert_eq!((grown.on_cpu, grown.runnable, grown.blocked), (30, 0, 90));
         gain(&mut grown, sums(160, 0, 90), 0);
         assert_eq!((grown.on_cpu, grown.runnable, grown.blocked), (160, 0, 90));
-        // Of forty more, ten stand in another cell for now.
+        // Of forty more, ten are in another cell for now.
         let next = gain(&mut grown, sums(200, 0, 90), 10);
         assert_eq!((next.on_cpu, next.runnable, next.blocked), (30, 0, 0));
         gain(&mut grown, sums(200, 0, 90), 0);

@@ -1,22 +1,23 @@
-//! The ledger: one single-writer account per thread, and the registry that folds them for readers.
+//! The ledger: where the time of every thread goes. One single-writer account per thread, and the
+//! registry that adds them up for readers.
 //!
 //! A thread changes its state with [`to`], which reads the clock, only where that is affordable: at
-//! waits, slow paths of locks, system calls and statement edges. Sub-phases are labels: one relaxed
-//! store, whose shares of the running time come from the one request in 64 that is fully timed.
-//! Nobody but the owner ever writes an account, so no counter is a shared write; readers tolerate
-//! being one event behind.
+//! waits, slow paths of locks, system calls and statement boundaries. Phases within the running
+//! state are labels: setting one is a relaxed store, and their shares of the running time come from
+//! the one request in 64 that is fully timed. Only the owner writes an account, so no counter is a
+//! shared write; readers may be one event behind.
 //!
 //! ```text
 //!   recv ─► running (label: parse, bind, row ..) ─► send ─► turn ─► recv ..
 //!        edge                                   edge    edge
 //! ```
 //!
-//! The usual request has three edges: the end of its receive, the begin and the end of its send.
+//! The usual request has three edges (changes of state): the end of its receive, the start and the
+//! end of its send. The turn is the time between two requests.
 
 mod account;
 mod accounts;
 mod clear;
-mod counter;
 mod fold;
 mod growth;
 mod rows;
@@ -31,11 +32,11 @@ mod whole;
 
 use std::cell::{Cell, RefCell};
 
+pub use crate::counter::Counter;
 pub use account::Account;
 pub(crate) use account::Room;
 pub use accounts::{Accounts, LatchRow, SpinRow};
 pub use clear::Statistics;
-pub use counter::Counter;
 pub use fold::{Category, Closure, Ledger, LedgerRow, ThreadLedger};
 pub use session::SessionBooks;
 pub use spent::Spent;
@@ -55,22 +56,23 @@ thread_local! {
     static CURRENT: Cell<*const Account> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Books a wait of what waits without a thread, such as a connection whose answer is due later; the thread that goes on
-/// with it calls this. `ticks` are those of [`crate::clock`].
+/// Counts a wait that had no thread, such as that of a connection whose answer was due later; the
+/// thread that continues with it calls this. `ticks` are those of [`crate::clock`].
 pub fn book_wait(wait_type: WaitType, ticks: u64) {
     with_current(|account| account.book_wait(wait_type, ticks, 0));
 }
 
-/// Runs `f` on the calling thread's account, opening one if the thread has none yet.
+/// Runs `f` on the calling thread's account, and opens one if the thread has none yet.
 #[inline]
 pub fn with_current<R>(f: impl FnOnce(&Account) -> R) -> R {
     let current = current();
     // SAFETY: `install`'s caller keeps the account until `forget` has replaced the pointer, which
-    // happens at the end of the thread, or with the older account kept for who uses it still.
+    // happens at the end of the thread; an older account is kept as long as it may be in use.
     f(unsafe { &*current })
 }
 
-/// As [`with_current`], but opens no account for a thread that has none: for what the allocator calls.
+/// As [`with_current`], but does nothing for a thread without an account: for calls from the
+/// allocator.
 #[inline]
 pub(crate) fn if_open(f: impl FnOnce(&Account)) {
     // SAFETY: as in `with_current`.
@@ -96,8 +98,8 @@ fn open_one() -> *const Account {
     CURRENT.get()
 }
 
-/// Where threads book what they do before their accounts are open, and after they are closed: in
-/// destructors of their locals. Several may write at once, and then lose counts.
+/// The shared account of threads whose own is not open yet or already closed (in destructors of
+/// thread-locals). Several threads may write it at once, and then lose counts.
 fn afterlife() -> &'static Account {
     static AFTERLIFE: OnceLock<Account> = OnceLock::new();
     AFTERLIFE.get_or_init(|| {
@@ -106,10 +108,10 @@ fn afterlife() -> &'static Account {
     })
 }
 
-/// Makes `account` the calling thread's own.
+/// Makes `account` that of the calling thread.
 ///
 /// # Safety
-/// The account outlives the thread, or what makes its pointer forgotten: [`forget`].
+/// The account lives until the thread ends or calls [`forget`].
 unsafe fn install(account: &Account) {
     CURRENT.set(std::ptr::from_ref(account));
     crate::lock::set_thread_number(account.number());
@@ -120,33 +122,35 @@ unsafe fn install(account: &Account) {
 fn forget() {
     let after = afterlife();
     let current = CURRENT.replace(std::ptr::from_ref(after));
-    // SAFETY: whoever installed the account calls this before it gives it up.
+    // SAFETY: the code that installed the account calls this before it drops it.
     if let Some(account) = unsafe { current.as_ref() } {
         account.finish();
     }
 }
 
-/// Runs a thread's body with an account, which is part of `accounts` until and after its end.
+/// Runs a thread's body with an account, which counts in `accounts` also after the thread has
+/// ended.
 pub(crate) fn run_thread(accounts: &Accounts, name: &str, room: Room, body: impl FnOnce()) {
     CURRENT.set(std::ptr::from_ref(afterlife()));
     let account = accounts.open(name, room);
-    // SAFETY: the account lives to the end of this function, which forgets it; `body` and what it
-    // calls are the only ones that use it, and the thread's locals are destroyed later.
+    // SAFETY: the account lives to the end of this function, which calls `forget`; only `body` and
+    // its callees use it, and the thread's locals are destroyed later.
     unsafe { install(&account) };
     body();
     forget();
     accounts.end(&account);
-    // Behind the last of what this thread frees, but for its locals.
+    // After this the thread frees only its thread-locals.
     drop(account);
     memory::close();
 }
 
-/// Accounts of a thread that was not started here; closed when it ends. There may be several, one for
-/// each machine that took the thread in: an earlier one may still be in use further up the stack.
+/// The accounts of a thread that the machine did not start; closed when it ends. There may be
+/// several, one for each machine that adopted the thread: an earlier one may still be in use
+/// further up the stack.
 struct Kept(RefCell<Vec<(Arc<Account>, Weak<Accounts>)>>);
 
 impl Kept {
-    /// Ends the accounts in the books that they are part of.
+    /// Closes the accounts, each in the machine that it belongs to.
     fn end(&self) {
         for (account, accounts) in &*self.0.borrow() {
             if let Some(accounts) = accounts.upgrade() {
@@ -168,7 +172,8 @@ thread_local! {
     static KEPT: Kept = const { Kept(RefCell::new(Vec::new())) };
 }
 
-/// Installs an account on a thread that was not started here, and keeps it until the thread ends.
+/// Installs an account on a thread that the machine did not start, and keeps it until the thread
+/// ends.
 fn keep(account: &Arc<Account>, accounts: Weak<Accounts>) {
     let kept = KEPT.try_with(|kept| {
         forget();
@@ -176,14 +181,14 @@ fn keep(account: &Arc<Account>, accounts: Weak<Accounts>) {
         kept.0.borrow_mut().push((Arc::clone(account), accounts));
     });
     if kept.is_ok() {
-        // SAFETY: kept until the thread's locals are destroyed, which begins with forgetting it.
+        // SAFETY: kept until the thread's locals are destroyed, which first calls `forget`.
         unsafe { install(account) };
     } else {
         CURRENT.set(std::ptr::from_ref(afterlife()));
     }
 }
 
-/// Whether this build leaves transitions, labels and timing out, to measure what they cost.
+/// Whether this build leaves out state changes, labels and timing, to measure what they cost.
 const IS_OFF: bool = cfg!(feature = "ledger-off");
 
 /// Moves the calling thread to a state and returns the one it was in. Reads the clock.
@@ -194,8 +199,7 @@ pub fn to(state: State) -> State {
     with_current(|account| account.to(state))
 }
 
-/// Says what the calling thread is busy with: one relaxed store, and in a timed request one clock
-/// read.
+/// Sets the calling thread's label: one relaxed store, and in a timed request one clock read.
 #[inline]
 pub fn label(label: Label) {
     if !IS_OFF {
@@ -203,7 +207,7 @@ pub fn label(label: Label) {
     }
 }
 
-/// Says what the calling thread is busy with until the guard is dropped.
+/// Sets the calling thread's label until the guard is dropped.
 #[inline]
 pub fn labelled(label: Label) -> LabelGuard {
     if IS_OFF {
@@ -212,13 +216,13 @@ pub fn labelled(label: Label) -> LabelGuard {
     with_current(|account| LabelGuard { account, before: account.set_label(label as u32) })
 }
 
-/// Restores the label that was there before.
+/// Restores the earlier label when dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct LabelGuard {
-    /// The thread's, which is not looked up again.
+    /// The thread's account, so that it is not looked up again.
     account: *const Account,
-    /// As the account has it: a label's number, which nobody needs to look up.
+    /// The earlier label, as the number in the account.
     before: u32,
 }
 
@@ -232,14 +236,14 @@ impl Drop for LabelGuard {
     }
 }
 
-/// Serves one request: from the end of its receive to the end of its last send. What it spends and
-/// waits for is booked on `books` as well.
+/// Serves one request, from the end of its receive to the end of its last send. Its costs and waits
+/// are booked on `books` as well.
 #[inline]
 pub fn request<R>(books: Option<&SessionBooks>, serve: impl FnOnce() -> R) -> R {
     if IS_OFF && books.is_none() {
         return serve();
     }
-    // SAFETY: as in `with_current`; whoever serves returns to this thread, and here.
+    // SAFETY: as in `with_current`; `serve` returns on this thread.
     let account = unsafe { &*current() };
     account.emitter().begin_activity(account.last_edge());
     let _serving = Serving {
@@ -251,7 +255,7 @@ pub fn request<R>(books: Option<&SessionBooks>, serve: impl FnOnce() -> R) -> R 
     serve()
 }
 
-/// A request that is being served; ended when dropped, so that a panic ends it too.
+/// A request that is being served; ends when dropped, so that a panic ends it too.
 struct Serving<'a> {
     account: &'a Account,
     books: Option<&'a SessionBooks>,
@@ -275,7 +279,7 @@ impl Drop for Serving<'_> {
     }
 }
 
-/// A task has returned to the scheduler's loop.
+/// Called when a task has returned to the scheduler's loop: ends the running state.
 #[inline]
 pub(crate) fn task_returned() {
     if !IS_OFF {
@@ -283,7 +287,7 @@ pub(crate) fn task_returned() {
     }
 }
 
-/// A long request enters its next part, which is timed or not as a request is.
+/// Begins the next part of a long request, which is timed or not, as a request is.
 pub(crate) fn next_part() {
     if !IS_OFF {
         with_current(Account::next_part);
@@ -297,7 +301,8 @@ pub fn is_timed() -> bool {
     !IS_OFF && with_current(Account::is_timed)
 }
 
-/// What the calling thread has spent so far, the stay in progress included. Reads the clock.
+/// What the calling thread has spent so far, including the time in its present state. Reads the
+/// clock.
 #[must_use]
 pub fn spent() -> Spent {
     if IS_OFF {
@@ -306,7 +311,7 @@ pub fn spent() -> Spent {
     with_current(Account::spent)
 }
 
-/// What the calling thread had spent at its last edge: no clock read.
+/// What the calling thread had spent at its last edge. Does not read the clock.
 #[inline]
 #[must_use]
 pub fn spent_at_edge() -> Spent {
@@ -316,8 +321,8 @@ pub fn spent_at_edge() -> Spent {
     with_current(Account::booked)
 }
 
-/// The ticks of the calling thread's last edge: the time of day without another clock read, as
-/// exact as the begin or the end of a request.
+/// The clock ticks of the calling thread's last edge: the time without a clock read, as exact as
+/// the start or the end of a request.
 #[inline]
 #[must_use]
 pub fn now_at_edge() -> u64 {
@@ -336,8 +341,8 @@ pub(crate) fn call<R>(cause: SysCause, call: impl FnOnce() -> R) -> R {
     with_current(|account| account.call(cause, call))
 }
 
-/// Says which statement the calling thread runs, by a number of the caller's choice; 0 for none. One
-/// relaxed store.
+/// Sets which statement the calling thread runs, as a number of the caller's choice; 0 for none.
+/// One relaxed store.
 #[inline]
 pub fn set_statement(statement: u64) {
     if !IS_OFF {

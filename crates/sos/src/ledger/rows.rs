@@ -1,4 +1,4 @@
-//! From cells to rows: where each part of each state's time belongs.
+//! Turns cells (time per state) into rows (time per category and name).
 //!
 //! | cell's state             | on a CPU          | ready, without a CPU | blocked                |
 //! |--------------------------|-------------------|----------------------|------------------------|
@@ -22,7 +22,7 @@ use super::state::{BACKGROUND, CELLS, Label, RUNNING, State, TURN};
 use super::whole::Whole;
 use crate::clock;
 
-/// Sums of one cell over threads, in ticks.
+/// The sums of one cell over threads, in ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) on_cpu: u64,
@@ -31,14 +31,14 @@ pub(super) struct Sums {
     pub(super) count: u64,
 }
 
-/// Sums of all cells over threads.
+/// The sums of all cells over threads.
 #[derive(Clone, Debug)]
 pub(super) struct Totals {
     wall: [u64; CELLS],
     runnable: [u64; CELLS],
     blocked: [u64; CELLS],
     count: [u64; CELLS],
-    /// Labels whose time is known: of background work, and of long requests.
+    /// Measured time by label: of background work, and of long requests.
     pub(super) background: [u64; Label::COUNT],
     pub(super) long: [u64; Label::COUNT],
 }
@@ -62,7 +62,7 @@ impl Totals {
     pub(super) fn add(&mut self, whole: &Whole, account: &Account) {
         for at in 0..CELLS {
             self.wall[at] += whole.wall[at];
-            // Parts may be a little below zero.
+            // Parts may be a little below zero, as two's complements.
             self.runnable[at] = self.runnable[at].wrapping_add(whole.runnable[at]);
             let waits = !whole.is_split && State::of_index(at).waits();
             let blocked = if waits { whole.wall[at] } else { whole.blocked[at] };
@@ -75,7 +75,7 @@ impl Totals {
         for (sum, label) in self.long.iter_mut().zip(&account.samples.long) {
             *sum += label.get();
         }
-        // Labels are booked at their end: the one in progress has the stay in progress.
+        // Labels are booked at their end: the present one gets the stay in progress.
         if whole.at == BACKGROUND {
             self.background[account.label().index()] += whole.stay_on_cpu;
         }
@@ -89,14 +89,14 @@ impl Totals {
         Sums { on_cpu, runnable, blocked, count: self.count[at] }
     }
 
-    /// Ticks on a CPU, and ready for one, over all cells.
+    /// The ticks on a CPU, and ready for one, over all cells.
     pub(super) fn on_cpu_and_runnable(&self) -> (u64, u64) {
         let cells = (0..CELLS).map(|at| self.cell(at));
         cells.fold((0, 0), |(on, ready), cell| (on + cell.on_cpu, ready + cell.runnable))
     }
 }
 
-/// What timed requests found, over all threads.
+/// The sums of timed requests over all threads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mix {
     pub(super) labels: RatioSums<{ Label::COUNT }>,
@@ -115,7 +115,7 @@ pub(super) fn portion(ticks: u64, share: f64) -> u64 {
     rounded(ticks as f64 * share).min(ticks)
 }
 
-/// The nearest whole number that is not below zero.
+/// The nearest whole number, at least zero.
 fn rounded(value: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -126,13 +126,13 @@ fn rounded(value: f64) -> u64 {
     rounded
 }
 
-/// Rows being added up, in ticks, and the variance of what was sampled.
+/// Rows while they are added up, in ticks, with the variance of sampled times.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows(BTreeMap<(Category, &'static str), (Sums, Option<f64>)>);
 
 impl Rows {
-    /// Puts every cell's parts where the table at the top says. Returns the running time of requests
-    /// on a CPU, which is not put anywhere yet.
+    /// Adds every cell's parts to rows, as the table at the top says. Returns the running time of
+    /// requests on a CPU, which is not added yet.
     pub(super) fn add(&mut self, growth: &Growth, turn: &Split<'_, TURN_PARTS>) -> u64 {
         let mut running = growth.cells[RUNNING].on_cpu;
         running -= self.put_known(&growth.long) + growth.long[0];
@@ -151,8 +151,8 @@ impl Rows {
         running
     }
 
-    /// The turn's time on a CPU goes to the receive and to the running time after the last send,
-    /// which is returned; the rest, the scheduler's, stays.
+    /// Splits the turn's time on a CPU into the receive, the running time after the last send,
+    /// which is returned, and the rest, which is scheduling.
     fn split_turn(&mut self, cell: &mut Sums, turn: &Split<'_, TURN_PARTS>) -> u64 {
         let whole = cell.on_cpu;
         let part = |i| portion(whole, turn.share(i).unwrap_or(0.0));
@@ -167,12 +167,12 @@ impl Rows {
         tail
     }
 
-    /// Labels of background work are exact; what has none goes by the name of background.
+    /// Adds background work by its labels, which are exact; time without one is named "background".
     fn split_background(&mut self, cell: &mut Sums, growth: &Growth) {
         cell.on_cpu -= self.put_known(&growth.background);
     }
 
-    /// Puts time whose label is known; returns how much it was.
+    /// Adds time whose label is measured; returns the number of ticks.
     fn put_known(&mut self, known: &[u64; Label::COUNT]) -> u64 {
         for (label, &on_cpu) in Label::ALL.iter().zip(known).skip(1) {
             self.put(Category::User, label.name(), Sums { on_cpu, ..Sums::default() }, None);
@@ -180,7 +180,7 @@ impl Rows {
         known.iter().skip(1).sum()
     }
 
-    /// The running time of requests is split by the shares of the timed ones.
+    /// Splits the running time of requests by the shares of the timed ones.
     pub(super) fn split_running(&mut self, on_cpu: u64, split: &Split<'_, { Label::COUNT }>) {
         let mut left = on_cpu;
         for label in Label::ALL.iter().skip(1) {
@@ -195,7 +195,7 @@ impl Rows {
         self.put(Category::Dark, UNLABELLED, sums, split.variance(0));
     }
 
-    /// Ticks on a CPU inside named entries into the kernel.
+    /// The ticks on a CPU in system calls with a named cause.
     pub(super) fn named_kernel(&self) -> u64 {
         let is_kernel = |&(category, name): &(Category, &str)| match category {
             Category::Kernel => name != UNWRAPPED,
@@ -204,7 +204,7 @@ impl Rows {
         self.0.iter().filter(|(key, _)| is_kernel(key)).map(|(_, (sums, _))| sums.on_cpu).sum()
     }
 
-    /// Ticks on a CPU of one row.
+    /// The ticks on a CPU of one row.
     pub(super) fn on_cpu(&self, category: Category, name: &'static str) -> u64 {
         self.0.get(&(category, name)).map_or(0, |(sums, _)| sums.on_cpu)
     }
@@ -222,12 +222,12 @@ impl Rows {
             State::Running | State::Background | State::Scheduling => {
                 (Category::User, Category::Runnable, Category::UnexpectedBlocking)
             }
-            // Between two tries the slow path sleeps: that too is what the lock costs.
+            // Between two tries the slow path sleeps: that is a cost of the lock too.
             State::Spin(_) => (Category::Spin, Category::Runnable, Category::Spin),
             State::Observing => (Category::Observation, Category::Runnable, Category::Observation),
             State::Kernel(_) => (Category::Kernel, Category::Runnable, Category::Kernel),
             State::Polling | State::Idle => (Category::Kernel, Category::Runnable, Category::Idle),
-            // A background task between two periods has nothing to do, whatever its wait is called.
+            // A background task between two periods is idle, although it has a wait type.
             State::Wait(wait_type) if wait_type.is_idle() => {
                 (Category::Kernel, Category::Runnable, Category::Idle)
             }
@@ -244,7 +244,7 @@ impl Rows {
             | State::Kernel(_)
             | State::Spin(_) => name,
         };
-        // How often a state was entered is shown where its time belongs in the first place.
+        // The count of entries is shown in the row where most of the state's time belongs.
         let (count_on, count_off) = if state.waits() { (0, sums.count) } else { (sums.count, 0) };
         let none = Sums::default();
         self.put(on_cpu, on_cpu_name, Sums { on_cpu: sums.on_cpu, count: count_on, ..none }, None);
@@ -252,7 +252,7 @@ impl Rows {
         self.put(blocked, name, Sums { blocked: sums.blocked, count: count_off, ..none }, None);
     }
 
-    /// Adds to a row, which is made only if there is something to show.
+    /// Adds to a row, which is made only if it is not zero.
     pub(super) fn put(
         &mut self,
         category: Category,
@@ -273,8 +273,8 @@ impl Rows {
         row.1 = add_variance(row.1, variance);
     }
 
-    /// Takes `ticks` on a CPU off the rows of user code, in proportion.
-    /// Returns how much it was.
+    /// Subtracts `ticks` on a CPU from the rows of user code, in proportion. Returns how many ticks
+    /// were subtracted.
     pub(super) fn take_from_user(&mut self, ticks: u64) -> u64 {
         let of_user = |category: &Category| matches!(category, Category::User | Category::Dark);
         let rows = self.0.iter_mut().filter(|((category, _), _)| of_user(category));

@@ -1,12 +1,12 @@
-//! `Ratio`: what fully timed requests say about the ones that are not.
+//! `Ratio`: estimates how all requests divide their time from those that are fully timed.
 //!
-//! Each timed unit has a total x and parts y_i. The share of part i is estimated as sum(y_i)/sum(x),
-//! the classical ratio estimator; its standard error is
-//! `sqrt(sum((y - r x)^2) / (n (n - 1))) / mean(x)` (Cochran, Sampling Techniques, 6.4).
+//! Each timed unit has a total x and parts y_i. The share of part i is estimated as
+//! sum(y_i)/sum(x), the classical ratio estimator; its standard error is `sqrt(sum((y - r x)^2) /
+//! (n (n - 1))) / mean(x)` (Cochran, Sampling Techniques, 6.4).
 
 use super::Counter;
 
-/// Sums over the timed units of one thread; floats, kept as their bits.
+/// The sums over the timed units of one thread; floats, stored as their bits.
 #[derive(Debug)]
 pub(super) struct Ratio<const N: usize> {
     units: Counter,
@@ -36,7 +36,7 @@ fn add_float(cell: &Counter, value: f64) {
 }
 
 impl<const N: usize> Ratio<N> {
-    /// Adds a unit; the owner only.
+    /// Adds a timed unit. Only the owner may call it.
     pub(super) fn add(&self, parts: [u64; N]) {
         let x: u64 = parts.iter().sum();
         if x == 0 {
@@ -54,7 +54,7 @@ impl<const N: usize> Ratio<N> {
         }
     }
 
-    /// Reads the sums.
+    /// Returns the sums so far.
     pub(super) fn sums(&self) -> RatioSums<N> {
         let read = |cells: &[Counter; N]| std::array::from_fn(|i| f64::from_bits(cells[i].get()));
         RatioSums {
@@ -67,7 +67,7 @@ impl<const N: usize> Ratio<N> {
         }
     }
 
-    /// Adds what another thread has, which has ended.
+    /// Adds the sums of another thread, which has ended.
     pub(super) fn absorb(&self, other: &Self) {
         let other = other.sums();
         self.units.add(other.units);
@@ -99,7 +99,7 @@ impl<const N: usize> Default for RatioSums<N> {
 }
 
 impl<const N: usize> RatioSums<N> {
-    /// Adds those of another thread.
+    /// Adds the sums of another thread.
     pub(super) fn add(&mut self, other: &Self) {
         self.units += other.units;
         self.x += other.x;
@@ -111,7 +111,7 @@ impl<const N: usize> RatioSums<N> {
         }
     }
 
-    /// What has been added since `then`.
+    /// The difference to an earlier reading.
     fn since(&self, then: &Self) -> Self {
         let less = |now: &[f64; N], then: &[f64; N]| std::array::from_fn(|i| now[i] - then[i]);
         Self {
@@ -124,7 +124,7 @@ impl<const N: usize> RatioSums<N> {
         }
     }
 
-    /// The same shares and errors as if there had been `units` units.
+    /// The sums of `units` units with the same shares and errors.
     fn scaled_to(&self, units: u64) -> Self {
         let factor = units as f64 / (self.units as f64).max(1.0);
         let scale = |parts: &[f64; N]| parts.map(|part| part * factor);
@@ -138,12 +138,12 @@ impl<const N: usize> RatioSums<N> {
         }
     }
 
-    /// The share of a part; none without a timed unit.
+    /// The share of a part; `None` without a timed unit.
     pub(super) fn share(&self, i: usize) -> Option<f64> {
         (self.x > 0.0).then(|| self.y[i] / self.x)
     }
 
-    /// The standard error of a share; none with fewer than two timed units.
+    /// The standard error of a share; `None` with fewer than two timed units.
     pub(super) fn share_error(&self, i: usize) -> Option<f64> {
         let share = self.share(i)?;
         if self.units < 2 {
@@ -156,25 +156,25 @@ impl<const N: usize> RatioSums<N> {
     }
 }
 
-/// Timed units of an interval that are enough to know its shares; with fewer, the latest of earlier
-/// intervals count too.
+/// The number of timed units that is enough for the shares of an interval; with fewer, the latest
+/// units of earlier intervals count too.
 const ENOUGH: u64 = 64;
 
 /// The shares of the latest interval.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shares<const N: usize> {
-    /// The sums up to now.
+    /// The sums at the last interval's end.
     seen: RatioSums<N>,
-    /// The latest units: those that the shares are from.
+    /// The latest units, which determine the shares.
     latest: RatioSums<N>,
-    /// How much of them is from earlier intervals.
+    /// The fraction of them that is from earlier intervals.
     kept: f64,
-    /// The total of the timed units of the interval.
+    /// The total time of the interval's timed units.
     timed: f64,
 }
 
 impl<const N: usize> Shares<N> {
-    /// Enters the next interval. A reader who comes too late sees one without units.
+    /// Begins the next interval. A late call sees an interval without units.
     pub(super) fn advance(&mut self, now: &RatioSums<N>) {
         (self.kept, self.timed) = (1.0, 0.0);
         if now.units <= self.seen.units {
@@ -190,18 +190,18 @@ impl<const N: usize> Shares<N> {
         self.latest.add(&new);
     }
 
-    /// Whether there has been a timed unit.
+    /// Whether there has been a timed unit since the start.
     pub(super) fn are_known(&self) -> bool {
         self.latest.x > 0.0
     }
 
-    /// The part of an interval's `ticks` that was not timed.
+    /// The fraction of an interval's `ticks` that was not timed.
     pub(super) fn untimed_part(&self, ticks: u64) -> f64 {
         (1.0 - self.timed / (ticks as f64).max(1.0)).clamp(0.0, 1.0)
     }
 
-    /// Splits so many `ticks` of an interval that nobody has timed. `leaned` are those of earlier
-    /// intervals that were split by the same units: their errors are the same.
+    /// Splits `ticks` of an interval that were not timed. `leaned` are ticks of earlier intervals
+    /// that were split by the same units and so have the same errors.
     pub(super) fn split(&self, ticks: f64, leaned: &mut f64) -> Split<'_, N> {
         let before = *leaned * self.kept;
         *leaned = before + ticks;
@@ -217,12 +217,12 @@ pub(super) struct Split<'a, const N: usize> {
 }
 
 impl<const N: usize> Split<'_, N> {
-    /// The share of a part; none if there has never been a timed unit.
+    /// The share of a part; `None` if there has never been a timed unit.
     pub(super) fn share(&self, i: usize) -> Option<f64> {
         self.latest.share(i)
     }
 
-    /// By how much the variance of a part's sum grows; none with fewer than two timed units.
+    /// The growth of the variance of a part's sum; `None` with fewer than two timed units.
     pub(super) fn variance(&self, i: usize) -> Option<f64> {
         self.latest.share_error(i).map(|error| error * error * self.squared)
     }

@@ -1,4 +1,4 @@
-//! What the sampler finds in an account and leaves there.
+//! The part of an account that the sampler reads and writes.
 
 use super::account::Account;
 use super::state::{OBSERVING, TOP_OF, Top};
@@ -6,12 +6,12 @@ use crate::sampler::Recorder;
 use crate::sync::Ordering;
 
 impl Account {
-    /// The number of the cell of its state.
+    /// The cell number of the thread's state.
     pub(crate) fn cell_number(&self) -> u8 {
         u8::try_from(self.at()).unwrap_or(0)
     }
 
-    /// The statement that it runs; 0 for none.
+    /// The statement that the thread runs; 0 for none.
     #[must_use]
     pub fn statement(&self) -> u64 {
         self.statement.load(Ordering::Relaxed)
@@ -22,14 +22,14 @@ impl Account {
         self.statement.store(statement, Ordering::Relaxed);
     }
 
-    /// What it has for being sampled.
+    /// The thread's sampling state; `None` if it is not sampled.
     #[inline]
     pub(crate) fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_deref()
     }
 
-    /// Books what the sampler has taken of a stay as observation; returns how much that was. A sample
-    /// between the two accesses is lost to the books: a microsecond.
+    /// Books the time that the sampler took of a stay as observation; returns its ticks. A sample
+    /// between the two accesses, a microsecond, is not booked.
     pub(super) fn move_observed(&self, at: usize, wall: u64) -> u64 {
         let observed = self.observed.get().min(wall);
         self.observed.set(0);

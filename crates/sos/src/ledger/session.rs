@@ -1,4 +1,4 @@
-//! `SessionBooks`: what the requests of one session have spent and waited for, whichever threads
+//! `SessionBooks`: the time and the waits of the requests of one session, over all threads that
 //! served them.
 
 use super::Counter;
@@ -8,22 +8,23 @@ use crate::clock;
 use crate::sync::OnceLock;
 use crate::wait::{WaitCell, WaitRow, WaitType};
 
-/// One session's books. Written by the thread that serves it, one at a time; read by any.
+/// The time and the waits of one session. Written by the thread that serves the session, one at a
+/// time; any thread may read it.
 #[derive(Debug, Default)]
 pub struct SessionBooks {
     spent: [Counter; TOPS],
-    /// Made with the first wait: most sessions never wait.
+    /// Allocated at the first wait: most sessions never wait.
     waits: OnceLock<Box<[WaitCell; WaitType::COUNT]>>,
 }
 
 impl SessionBooks {
-    /// What its requests have spent, up to the last complete one.
+    /// The time of its requests, up to the last complete one.
     #[must_use]
     pub fn spent(&self) -> Spent {
         Spent::of(std::array::from_fn(|top| self.spent[top].get()))
     }
 
-    /// Its waits, one row per wait type that has any.
+    /// The session's waits, one row per wait type with at least one wait.
     #[must_use]
     pub fn waits(&self) -> Vec<WaitRow> {
         let Some(cells) = self.waits.get() else { return Vec::new() };
@@ -39,7 +40,8 @@ impl SessionBooks {
             .collect()
     }
 
-    /// Forgets everything, as `sp_reset_connection` asks; the thread that serves the session only.
+    /// Resets everything, for `sp_reset_connection`. Only the thread that serves the session may
+    /// call it.
     pub fn reset(&self) {
         self.spent.iter().for_each(|sum| sum.set(0));
         if let Some(cells) = self.waits.get() {
@@ -47,8 +49,8 @@ impl SessionBooks {
         }
     }
 
-    /// Adds what others have spent and waited for in the session's work; the thread that serves the session
-    /// only, when they have ended.
+    /// Adds the time and the waits of helper threads, when they have ended. Only the thread that
+    /// serves the session may call it.
     pub fn absorb(&self, other: &Self) {
         self.add(&other.spent());
         let Some(theirs) = other.waits.get() else { return };

@@ -1,9 +1,9 @@
-//! `Spent`: what a thread has spent so far, by kind; two of them make the costs of a statement.
+//! `Spent`: the time of a thread so far, by kind; the difference of two is the cost of a statement.
 
 use super::state::{TOPS, Top};
 use crate::clock;
 
-/// Running sums of a thread by kind. The difference of two is what lies between them.
+/// The sums of a thread by kind so far. The difference of two readings is the time between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     ticks: [u64; TOPS],
@@ -24,12 +24,12 @@ impl Spent {
     #[inline]
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        // A correction may have lowered one sum and raised another: modulo 2^64, so that what is added
-        // up later is right again.
+        // A correction may have moved time between the two sums: differences are modulo 2^64, so
+        // that sums over several differences are right.
         Self { ticks: std::array::from_fn(|i| self.ticks[i].wrapping_sub(earlier.ticks[i])) }
     }
 
-    /// The sum of both.
+    /// The sums of both, kind by kind.
     #[inline]
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
@@ -37,7 +37,7 @@ impl Spent {
     }
 
     /// The sums in ticks of [`crate::clock`]: user, kernel, spin, resource wait, signal wait,
-    /// observing, runnable, blocked. Idle is left out: no request is.
+    /// observing, runnable, blocked. Idle is left out, since a request is never idle.
     #[inline]
     #[must_use]
     pub const fn as_ticks(&self) -> [u64; 8] {
@@ -57,61 +57,61 @@ impl Spent {
         shown_ns(self.ticks[top as usize])
     }
 
-    /// On a CPU in the engine's own code.
+    /// Nanoseconds on a CPU in the engine's own code.
     #[must_use]
     pub fn user_ns(&self) -> u64 {
         self.ns(Top::User)
     }
 
-    /// On a CPU in system calls, or blocked in them.
+    /// Nanoseconds in system calls, on a CPU or blocked.
     #[must_use]
     pub fn kernel_ns(&self) -> u64 {
         self.ns(Top::Kernel)
     }
 
-    /// Spinning on locks.
+    /// Nanoseconds spinning on locks.
     #[must_use]
     pub fn spin_ns(&self) -> u64 {
         self.ns(Top::Spin)
     }
 
-    /// Waiting until signalled.
+    /// Nanoseconds waiting until signalled.
     #[must_use]
     pub fn resource_wait_ns(&self) -> u64 {
         self.ns(Top::Wait)
     }
 
-    /// Signalled, waiting for the scheduler.
+    /// Nanoseconds after the signal, waiting for the scheduler.
     #[must_use]
     pub fn signal_wait_ns(&self) -> u64 {
         self.ns(Top::Signal)
     }
 
-    /// Ready to run, without a CPU.
+    /// Nanoseconds ready to run, without a CPU.
     #[must_use]
     pub fn runnable_ns(&self) -> u64 {
         self.ns(Top::Runnable)
     }
 
-    /// Blocked while it should have been running.
+    /// Nanoseconds blocked in states in which the thread should have been running.
     #[must_use]
     pub fn blocked_ns(&self) -> u64 {
         self.ns(Top::Blocked)
     }
 
-    /// Reading books.
+    /// Nanoseconds of observation: reading the ledger and sampling.
     #[must_use]
     pub fn observing_ns(&self) -> u64 {
         self.ns(Top::Observing)
     }
 
-    /// Idle.
+    /// Nanoseconds with nothing to do.
     #[must_use]
     pub fn idle_ns(&self) -> u64 {
         self.ns(Top::Idle)
     }
 
-    /// On a CPU, whatever for.
+    /// Nanoseconds on a CPU, in any state.
     #[must_use]
     pub fn cpu_ns(&self) -> u64 {
         let on_cpu = [Top::User, Top::Kernel, Top::Spin, Top::Observing];
@@ -119,14 +119,14 @@ impl Spent {
         shown_ns(on_cpu.iter().fold(0, sum))
     }
 
-    /// All of it: the time that has passed.
+    /// The sum of all kinds: the elapsed time in nanoseconds.
     #[must_use]
     pub fn elapsed_ns(&self) -> u64 {
         shown_ns(self.ticks.iter().fold(0, |sum: u64, ticks| sum.wrapping_add(*ticks)))
     }
 }
 
-/// A sum that a correction has lowered below zero is nothing.
+/// A sum in nanoseconds; 0 if a correction has lowered it below zero.
 fn shown_ns(ticks: u64) -> u64 {
     if ticks.cast_signed() < 0 { 0 } else { clock::ticks_to_ns(ticks) }
 }

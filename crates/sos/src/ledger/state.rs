@@ -1,42 +1,43 @@
-//! `State`: where a thread's time goes, exactly one place at a time, and the flat numbering of its
-//! cells in an account.
+//! `State`: the states between which a thread's time is divided, and their numbers as cells of an
+//! account. `Label`: what a running thread does.
 
 use crate::lock::SpinClass;
 use crate::registry::registry;
 use crate::sys::SysCause;
 use crate::wait::WaitType;
 
-/// Where a thread's time goes. A [`Label`] says more precisely what a running thread does.
+/// The state of a thread: it is in exactly one at a time. A [`Label`] divides the running state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
-    /// Running a request.
+    /// Running a request, by label.
     Running,
-    /// The machine's own business between two requests.
+    /// Work of the scheduler between two requests.
     Scheduling,
-    /// Asking the poller, and sleeping in it: idle, but for the CPU it takes.
+    /// In the poller: idle, except for the CPU time of the system call.
     Polling,
-    /// Resting until there is need of the thread.
+    /// A worker that sleeps until it is needed.
     Idle,
-    /// Running work of the server's own.
+    /// Running background work of the server.
     Background,
-    /// Reading the books, and the kernel's.
+    /// Reading the ledger and the kernel's counters.
     Observing,
-    /// In a system call.
+    /// In a system call with this cause.
     Kernel(SysCause),
     /// Waiting, with its scheduler handed over.
     Wait(WaitType),
     /// Its wait is over, and it waits for its scheduler.
     Signal(WaitType),
-    /// Spinning on a lock.
+    /// Spinning on a lock of this class.
     Spin(SpinClass),
 }
 
-/// Cells of an account; a power of two, so that an index needs no check but a mask.
+/// The number of cells of an account; a power of two, so that an index only needs a mask.
 pub(super) const CELLS: usize = 128;
 
 pub(super) const RUNNING: usize = 0;
-/// From the end of an answer to the end of the next receive, of a request that is not timed: the
-/// scheduler's work and the receive, to be split by the requests that are.
+/// The cell of a turn: from the end of an answer to the end of the next receive, if the request is
+/// not timed. It has the scheduler's work and the receive, to be split by the shares of timed
+/// requests.
 pub(super) const TURN: usize = 1;
 pub(super) const SCHEDULING: usize = 2;
 const POLLING: usize = 3;
@@ -47,7 +48,7 @@ pub(super) const KERNEL: usize = 7;
 pub(super) const WAIT: usize = KERNEL + SysCause::COUNT;
 pub(super) const SIGNAL: usize = WAIT + WaitType::COUNT;
 pub(super) const SPIN: usize = SIGNAL + WaitType::COUNT;
-/// One past the last cell in use.
+/// One more than the last cell in use.
 pub(super) const END: usize = SPIN + SpinClass::COUNT;
 
 const _: () = assert!(END <= CELLS, "an account has a cell for every state");
@@ -70,7 +71,7 @@ impl State {
         }
     }
 
-    /// The state of a cell; both cells of [`Self::Scheduling`] are the same to a reader.
+    /// The state of a cell. Two cells, the turn included, stand for [`Self::Scheduling`].
     pub(super) fn of_index(index: usize) -> Self {
         match index {
             RUNNING => Self::Running,
@@ -82,17 +83,17 @@ impl State {
             WAIT..SIGNAL => Self::Wait(WaitType::ALL[index - WAIT]),
             SIGNAL..SPIN => Self::Signal(WaitType::ALL[index - SIGNAL]),
             SPIN..END => Self::Spin(SpinClass::ALL[index - SPIN]),
-            // TURN and SCHEDULING; the rest of the cells is never entered.
+            // TURN and SCHEDULING; the other cells are never entered.
             _ => Self::Scheduling,
         }
     }
 
-    /// The state of a cell of that number.
+    /// The state of the cell with this number.
     pub(crate) fn of_cell(number: u8) -> Self {
         Self::of_index(usize::from(number))
     }
 
-    /// The name that views show.
+    /// The state's name, as views show it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -108,14 +109,14 @@ impl State {
         }
     }
 
-    /// Whether a thread in this state is off the CPU by its nature.
+    /// Whether a thread in this state is expected to be off the CPU.
     pub(super) const fn waits(self) -> bool {
         matches!(self, Self::Polling | Self::Idle | Self::Wait(_) | Self::Signal(_))
     }
 }
 
-/// Whether a system call made in this cell's state has a cell of its own. In the others the state says
-/// more about the time than the call does.
+/// Whether a system call made in this cell's state is booked under its own cell. In other states
+/// the state is more informative than the system call.
 #[inline]
 pub(super) const fn yields_to_kernel(cell: usize) -> bool {
     matches!(cell, RUNNING | TURN | SCHEDULING | BACKGROUND)
@@ -124,48 +125,48 @@ pub(super) const fn yields_to_kernel(cell: usize) -> bool {
 registry! {
     /// What a running thread is busy with.
     pub enum Label {
-        /// Nothing named: the time shows up as dark.
+        /// No label was set: the time is shown as dark.
         None => "none",
         /// Reading a request off the wire.
         Decode => "decode",
-        /// Text to syntax tree.
+        /// Parsing text to a syntax tree.
         Parse => "parse",
-        /// Names to objects.
+        /// Binding names to objects.
         Bind => "bind",
-        /// Bound tree to plan.
+        /// Turning a bound tree into a plan.
         Plan => "plan",
-        /// Running a plan.
+        /// Running a plan: work without a more precise label.
         Execute => "execute",
-        /// Reading tables and views row by row, and what is done with a row that has no label.
+        /// Reading tables and views row by row, and work on a row without a more precise label.
         Scan => "scan",
         /// Matching the rows of two inputs by a hash table.
         Join => "join",
-        /// Putting rows into an order.
+        /// Sorting rows by their keys.
         Sort => "sort",
         /// Grouping rows and adding them up.
         Aggregate => "aggregate",
-        /// Hash functions of the language.
+        /// Hash functions of T-SQL, such as HASHBYTES.
         Hash => "hash functions",
-        /// Index search.
+        /// Searching in an index.
         Index => "index",
         /// Reading or writing row versions.
         Row => "row",
-        /// Commit processing.
+        /// Validating and committing a transaction.
         Commit => "commit",
-        /// Writing log records.
+        /// Writing records of the transaction log.
         Log => "log",
         /// Writing a result onto the wire.
         Encode => "encode",
         /// Collecting old versions and retired memory.
         Collect => "collect",
-        /// Login and TLS.
+        /// Login handshake and TLS.
         Login => "login",
-        /// Building catalog views.
+        /// Producing rows of system views.
         View => "view",
     }
 }
 
-/// The sums that [`super::Spent`] has, and where each cell belongs.
+/// The kinds of [`super::Spent`].
 #[derive(Clone, Copy)]
 pub(super) enum Top {
     User,
@@ -181,7 +182,7 @@ pub(super) enum Top {
 
 pub(super) const TOPS: usize = Top::Blocked as usize + 1;
 
-/// The sum that a cell's time counts for.
+/// The kind for which each cell's time counts.
 pub(super) static TOP_OF: [u8; CELLS] = {
     let mut tops = [Top::User as u8; CELLS];
     tops[POLLING] = Top::Idle as u8;

@@ -1,15 +1,15 @@
-//! What a thread books that was off its CPU: how much of its stay it ran, stood ready, or was blocked.
+//! Splits the stay of a thread that was off its CPU into time on a CPU, ready, and blocked.
 //!
 //! ```text
-//!   edge: the sentinel has tripped ─┬─ a short wait: blocked, until the next look says better
-//!                                   └─ else look into the scheduler's books; split the stay, and the
-//!                                      waits since the last look
+//!   edge: the sentinel has tripped ─┬─ a short wait: blocked, until the next look corrects it
+//!                                   └─ else look: read the kernel's schedstat; split the stay, and
+//!                                      the waits since the last look
 //! ```
 //!
-//! A look is two system calls, 2 to 8 us. A worker under load sleeps for microseconds in many of its
-//! polls, and the monitor for a millisecond at a time: waits of one kind share a look. All that they
-//! and a stay after them were off the CPU is known exactly then; only how it divides between the two
-//! is reckoned, from what such waits ran on a CPU before.
+//! A look costs two system calls, 2 to 8 us. A worker under load sleeps for microseconds in many of
+//! its polls, and the monitor for a millisecond at a time: so waits of one kind share a look. It
+//! shows exactly how long those waits and the stay after them were off the CPU together; only the
+//! division between the two is estimated, from the CPU time of such waits before.
 
 use super::Counter;
 use super::account::Account;
@@ -19,35 +19,35 @@ use crate::clock;
 use crate::sync::{AtomicU64, Ordering};
 use crate::sys;
 
-/// How often a thread looks into the scheduler's books until no switch falls into its look.
+/// How often a thread reads schedstat until no switch falls into its look.
 const LOOKS_MAX: u32 = 8;
-/// A look takes less, unless the thread is switched meanwhile.
+/// A look takes less than this, unless the thread is switched in it.
 const LOOK_NS_MAX: u64 = 20_000;
-/// So many waits share a look.
+/// The number of waits that share a look.
 const DEFERRED_MAX: u64 = 16;
-/// A longer wait has a look of its own: its cost does not matter, and readers see it split.
+/// A longer wait gets its own look: the cost does not matter then, and readers see it split.
 const DEFERRED_NS_MAX: u64 = 2_000_000;
 
-/// A shorter stay that was sampled is not looked into: it was hardly switched as well. What it was off the
-/// CPU nevertheless, the next look finds.
+/// A shorter stay in which the sampler's signal came gets no look: it was probably not switched as
+/// well. If it was, the next look finds the time off the CPU.
 const SAMPLED_NS_MAX: u64 = 100_000;
 
-/// Waits of one kind in which a thread was off its CPU, since it last looked into the scheduler's
-/// books. Their time stands in the account as blocked. In ticks.
+/// The short waits of one kind since the last look, in which the thread was off its CPU. The
+/// account has their time as blocked. In ticks.
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
-    /// Their cell.
+    /// The cell of the waits.
     at: Counter,
     waits: Counter,
     wall: Counter,
-    /// What one of them ran on a CPU, on average of those of an earlier look.
+    /// The mean time that one such wait ran on a CPU, from an earlier look.
     each_on_cpu: Counter,
 }
 
-/// The scheduler's books at a moment: on a CPU and ready, in ns, and when, in ticks.
+/// Schedstat at a moment: on a CPU and ready, in ns, and the moment in ticks.
 type Look = (u64, u64, u64);
 
-/// Time of one cell, and that of it which was not on a CPU. Two's complements.
+/// The time of one cell, and its parts off the CPU. Two's complements.
 #[derive(Clone, Copy)]
 struct Split {
     wall: u64,
@@ -56,12 +56,12 @@ struct Split {
 }
 
 impl Deferred {
-    /// The next wait is not deferred.
+    /// Makes the next wait look at schedstat instead of being deferred.
     pub(super) fn end(&self) {
         self.waits.set(DEFERRED_MAX);
     }
 
-    /// Whether a wait in a cell may be one of them.
+    /// Whether a wait in a cell may be deferred with the others.
     fn takes(&self, at: usize, wall: u64) -> bool {
         let waits = self.waits.get();
         State::of_index(at).waits()
@@ -80,12 +80,12 @@ impl Deferred {
         usize::try_from(self.at.get()).unwrap_or(0) % CELLS
     }
 
-    /// The cell of the waits, and their time.
+    /// The cell of the waits, and their time in ticks.
     pub(super) fn pending(&self) -> (usize, u64) {
         (self.cell(), self.wall.get())
     }
 
-    /// Takes the waits: their cell, how many, and their time.
+    /// Takes the waits out: their cell, number and time.
     fn take(&self) -> (usize, u64, u64) {
         let taken = (self.cell(), self.waits.get(), self.wall.get());
         self.waits.set(0);
@@ -95,7 +95,8 @@ impl Deferred {
 }
 
 impl Account {
-    /// The sentinel's word is still as it was left; the owner only.
+    /// Whether the sentinel's word has not changed, so that the thread was not switched. Only the
+    /// owner may call it.
     #[inline]
     pub(super) fn is_armed(&self) -> bool {
         self.own_word().load(Ordering::Relaxed) == self.armed.get()
@@ -103,25 +104,25 @@ impl Account {
 
     #[inline]
     fn own_word(&self) -> &AtomicU64 {
-        // SAFETY: the owner's word lives as long as its thread, and the owner is who asks.
+        // SAFETY: the word lives as long as its thread, which is the calling one.
         unsafe { &*self.word.load(Ordering::Relaxed) }
     }
 
-    /// Books the present stay, during which the thread was off its CPU, unless the sampler made it look
-    /// so. Returns what of the stay was on a CPU, and the time.
+    /// Books the present stay, in which the thread was off its CPU, unless the sampler only made it
+    /// appear so. Returns the ticks of the stay on a CPU, and the time now.
     ///
-    /// The books are opened after the look: it takes long, and who is preempted in it must not leave a
-    /// sleep that has its time already but not yet as blocked.
+    /// The edge begins after the look, which takes long: a reader must not see a sleep whose time
+    /// is booked but not yet as blocked, if the thread is preempted in the look.
     #[cold]
     pub(super) fn hit(&self, at: usize, wall: u64, now: u64) -> (u64, u64) {
         if matches!(self.watch.source(), Source::Schedstat | Source::WallOnly) {
-            // It was no switch but the sampler: a thread without a sentinel is split by who reads.
+            // The sampler caused it, not a switch: readers split threads without a sentinel.
             self.armed.set(0);
             self.book(at, wall);
             return (wall - self.move_observed(at, wall), now);
         }
         let is_deferred = match self.observed.get() {
-            // A request shall have its own waits split, not the next one.
+            // The waits of a request must be split within it, not in the next one.
             0 => self.serves_nobody() && self.deferred.takes(at, wall),
             _ => !State::of_index(at).waits() && clock::ticks_to_ns(wall) < SAMPLED_NS_MAX,
         };
@@ -139,15 +140,16 @@ impl Account {
         }
     }
 
-    /// Makes the sentinel ready again, and reads the clock, unless a switch falls in between.
+    /// Arms the sentinel and reads the clock; `None` if a switch falls in between.
     fn rearm(&self) -> Option<u64> {
         self.armed.set(self.watch.arm(self.own_word()));
         let end = clock::now_ticks();
         self.is_armed().then_some(end)
     }
 
-    /// Leaves a stay to the next look, until when a wait counts as blocked and all else as running;
-    /// `more` is what has passed since its end was read. Returns what counts as running.
+    /// Defers a stay to the next look; until then a wait counts as blocked and other states as
+    /// running. `more` is the time since the stay's end was read. Returns the ticks that count as
+    /// running.
     fn defer(&self, at: usize, wall: u64, more: u64) -> u64 {
         self.cells[at].wall.add(more);
         self.tops[usize::from(TOP_OF[at])].add(more);
@@ -160,7 +162,7 @@ impl Account {
         0
     }
 
-    /// Takes from the scheduler's books, which it has looked into, for how long it was off its CPU.
+    /// Splits the stay, and the deferred waits, by what the look has found.
     fn split(&self, at: usize, wall: u64, now: u64, looked: Look) -> (u64, u64) {
         let (on_cpu_ns, runnable_ns, end) = looked;
         let on_cpu = signed_ticks(on_cpu_ns, self.last[0].get());
@@ -171,7 +173,7 @@ impl Account {
             last.set(value);
         }
         let looked = end.saturating_sub(now);
-        // Looking into the books is itself on the books; more than that was one more switch.
+        // The look itself is booked as observation; if it took longer, there was another switch.
         let (books, top) = if clock::ticks_to_ns(looked) < LOOK_NS_MAX {
             (OBSERVING, Top::Observing as usize)
         } else {
@@ -189,15 +191,15 @@ impl Account {
         (if rest > wall { 0 } else { rest }, end)
     }
 
-    /// Splits the waits since the last look; `off` has what they and the present stay were off the
-    /// CPU. Returns the present stay's part.
+    /// Splits the waits since the last look; `off` is the time off the CPU of them and the present
+    /// stay. Returns the present stay's part.
     fn split_deferred(&self, at: usize, off: Split) -> Split {
         let (cell, waits, waited) = self.deferred.take();
         if State::of_index(at).waits() && (waits == 0 || cell == at) {
             let off_cpu = off.runnable.wrapping_add(off.blocked);
             let on_cpu = positive((off.wall + waited).wrapping_sub(off_cpu));
             self.deferred.each_on_cpu.set(on_cpu / (waits + 1));
-            // It has theirs as blocked already.
+            // The cell has the time of the waits as blocked already.
             return Split { blocked: off.blocked.wrapping_sub(waited), ..off };
         }
         if waits == 0 {
@@ -205,7 +207,7 @@ impl Account {
         }
         let all = positive(off.runnable.wrapping_add(off.blocked));
         let on_cpu = (waits * self.deferred.each_on_cpu.get()).min(waited);
-        // What cannot have been the present stay's is theirs.
+        // Time off the CPU beyond the present stay's length belongs to the waits.
         let theirs = (waited - on_cpu).min(all).max(all.saturating_sub(off.wall));
         let own = all - theirs;
         let runnable = positive(off.runnable).min(own);
@@ -219,7 +221,8 @@ impl Account {
         split
     }
 
-    /// What a stay cannot have been off the CPU was one that was sampled before it: a running one.
+    /// Time off the CPU beyond the stay's length belongs to an earlier running stay, which got no
+    /// look because of the sampler.
     fn split_sampled(&self, off: Split) -> Split {
         let excess = positive(off.runnable.wrapping_add(off.blocked)).saturating_sub(off.wall);
         if excess == 0 {
@@ -234,12 +237,12 @@ impl Account {
         Split { runnable, blocked: off.blocked.wrapping_sub(blocked), ..off }
     }
 
-    /// Reads the scheduler's books and the clock with no switch in between. Whatever happens after that
-    /// is another hit.
+    /// Reads schedstat and the clock with no switch in between; `None` if that fails repeatedly. A
+    /// later switch trips the sentinel again.
     pub(super) fn look(&self) -> Option<Look> {
         for _ in 0..LOOKS_MAX {
             self.armed.set(self.watch.arm(self.own_word()));
-            // Of a thread that runs, the books have the time on a CPU of its last tick only.
+            // For a running thread, schedstat has the time on a CPU only up to its last tick.
             let runnable_ns = self.watch.times()?.runnable_ns;
             let on_cpu_ns = sys::thread_cpu_ns();
             let end = clock::now_ticks();
@@ -250,8 +253,8 @@ impl Account {
         None
     }
 
-    /// Moves what was not on a CPU, or was in spite of waiting, to where [`Spent`](super::Spent) shows
-    /// it.
+    /// Moves time off the CPU, and time on a CPU in a waiting state, to its kind in
+    /// [`Spent`](super::Spent).
     fn correct_tops(&self, at: usize, runnable: u64, blocked: u64, on_cpu: u64) {
         let top = &self.tops[usize::from(TOP_OF[at])];
         let runnable_top = &self.tops[Top::Runnable as usize];
@@ -279,7 +282,7 @@ impl Account {
     }
 }
 
-/// The growth of a reading in ns, in ticks; below zero as its two's complement.
+/// The difference of two readings in ns, in ticks; if negative, as its two's complement.
 fn signed_ticks(now_ns: u64, last_ns: u64) -> u64 {
     if now_ns >= last_ns {
         clock::ns_to_ticks(now_ns - last_ns)
@@ -288,7 +291,7 @@ fn signed_ticks(now_ns: u64, last_ns: u64) -> u64 {
     }
 }
 
-/// A two's complement, or zero if it is below.
+/// The value of a two's complement, or zero if it is negative.
 const fn positive(ticks: u64) -> u64 {
     if ticks.cast_signed() < 0 { 0 } else { ticks }
 }

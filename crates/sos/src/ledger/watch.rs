@@ -1,11 +1,11 @@
-//! `Watch`: how a thread learns that it was taken off its CPU, and for how long.
+//! `Watch`: how a thread finds out that it was off its CPU, and for how long.
 //!
 //! | source         | sentinel                       | then                                         |
 //! |----------------|--------------------------------|----------------------------------------------|
-//! | rseq           | the kernel has cleared a word  | the thread reads its line of the scheduler's |
-//! | switch records | the head of its ring has moved | books, and books the difference              |
+//! | rseq           | the kernel has cleared a word  | the thread reads its line of schedstat, and  |
+//! | switch records | the head of its ring has moved | books the difference                         |
 //! | schedstat      | none                           | once a second a background thread reads the  |
-//! |                |                                | line and spreads it by share of time         |
+//! |                |                                | line and divides it by share of time         |
 //! | wall only      | none                           | nothing: waits count as waits, all else as   |
 //! |                |                                | running                                      |
 
@@ -14,37 +14,38 @@ use crate::sync::{AtomicU64, Ordering};
 use crate::sys::{self, RunBook, RunTimes, SwitchRing};
 
 registry! {
-    /// How time off the CPU is told from time on it.
+    /// How time off the CPU is distinguished from time on it.
     pub enum Source {
-        /// The kernel's restartable sequences say when a thread was switched; exact.
+        /// The kernel's restartable sequences (rseq) show when a thread was switched; exact.
         Rseq => "rseq",
-        /// A ring of context-switch records says so; exact.
+        /// A perf ring of context-switch records shows it; exact.
         SwitchRecords => "switch_records",
-        /// The scheduler's books, read once a second and spread by share of time.
+        /// The kernel's schedstat, read once a second and divided by share of time.
         Schedstat => "schedstat",
-        /// Nothing does: only the clock.
+        /// Only the clock: time off the CPU is not measured.
         WallOnly => "wall_only",
     }
 }
 
 registry! {
-    /// Which [`Source`] a machine shall use; the next one below is used where it is not to be had.
+    /// The [`Source`] that a machine should use; if it is not available, the next one below is
+    /// used.
     pub enum SourceChoice {
-        /// The best that works here.
+        /// The best source that works here.
         Auto => "auto",
-        /// [`Source::Rseq`] at best.
+        /// [`Source::Rseq`], or a lower one.
         Rseq => "rseq",
-        /// [`Source::SwitchRecords`] at best.
+        /// [`Source::SwitchRecords`], or a lower one.
         Switches => "switches",
-        /// [`Source::Schedstat`] at best.
+        /// [`Source::Schedstat`], or a lower one.
         Schedstat => "schedstat",
-        /// [`Source::WallOnly`].
+        /// [`Source::WallOnly`]: only the clock.
         Wall => "wall",
     }
 }
 
 impl SourceChoice {
-    /// The choice of that name.
+    /// The choice with this name; `None` if there is none.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|choice| choice.name() == name)
@@ -74,7 +75,7 @@ impl SourceChoice {
 /// A word that never changes, for threads without a sentinel.
 static STILL: AtomicU64 = AtomicU64::new(0);
 
-/// What one thread has open to learn of its switches.
+/// What one thread keeps open to notice its switches.
 #[derive(Debug)]
 pub(super) struct Watch {
     source: Source,
@@ -84,7 +85,8 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Opens what the source needs, for the calling thread; without it the thread has no sentinel.
+    /// Opens what the source needs for the calling thread; if that fails, the thread has no
+    /// sentinel.
     pub(super) fn open(source: Source) -> Self {
         let book = (source != Source::WallOnly).then(|| RunBook::open().ok()).flatten();
         let ring = (source == Source::SwitchRecords).then(|| SwitchRing::open().ok()).flatten();
@@ -97,7 +99,7 @@ impl Watch {
         Self { source, book, ring, base_kernel_ns: sys::own_kernel_ns() }
     }
 
-    /// A watch that sees nothing.
+    /// A watch without a sentinel.
     pub(super) const fn blind() -> Self {
         Self { source: Source::WallOnly, book: None, ring: None, base_kernel_ns: 0 }
     }
@@ -111,7 +113,7 @@ impl Watch {
         self.base_kernel_ns
     }
 
-    /// The word to look at, as long as the thread lives and the watch is open.
+    /// The sentinel's word, valid as long as the thread lives and the watch is open.
     pub(super) fn word(&self) -> *mut AtomicU64 {
         let word = match self.source {
             Source::Rseq => sys::sequence_word(),
@@ -121,7 +123,7 @@ impl Watch {
         word.map_or((&raw const STILL).cast_mut(), std::ptr::NonNull::as_ptr)
     }
 
-    /// Makes the sentinel ready again; returns the value that the word has until the next switch.
+    /// Arms the sentinel; returns the value that the word has until the next switch.
     pub(super) fn arm(&self, word: &AtomicU64) -> u64 {
         match self.source {
             Source::Rseq => {
@@ -135,14 +137,14 @@ impl Watch {
         }
     }
 
-    /// Leaves the word as the kernel and the C library want it at the end of the thread.
+    /// Restores the word as the kernel and the C library need it at the end of the thread.
     pub(super) fn disarm(&self, word: &AtomicU64) {
         if self.source == Source::Rseq {
             word.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Reads the thread's line of the scheduler's books.
+    /// Reads the thread's line of schedstat.
     pub(super) fn times(&self) -> Option<RunTimes> {
         self.book.as_ref().and_then(RunBook::read)
     }

@@ -1,5 +1,5 @@
-//! `Whole`: a copy of one account's cells, taken by a reader without the owner's help; and the time
-//! of threads without a sentinel, spread by share.
+//! `Whole`: a consistent copy of one account's cells, which a reader takes without the owner's
+//! help; and the splitting of the time of threads without a sentinel.
 
 use super::Counter;
 use super::account::Account;
@@ -9,37 +9,39 @@ use crate::clock;
 use crate::sync::{Ordering, fence};
 use crate::sys::{self, KernelCounts, RunTimes};
 
-/// How often a reader tries to find the books whole.
+/// How often a reader tries to get a consistent copy.
 const READ_TRIES: u32 = 64;
-/// How often a reader looks for a moment without an edge to read the scheduler's books in.
+/// How often a reader tries to read schedstat at a moment without an edge.
 const BESIDE_TRIES: u32 = 8;
-/// A reader that takes longer over the scheduler's books was preempted, and they are of an earlier moment.
+/// A reader that takes longer to read schedstat was preempted, so that the reading is of an earlier
+/// moment.
 const BESIDE_NS_MAX: u64 = 100_000;
-/// By how much a thread that runs may seem to have been off its CPU, between one reading and the next.
+/// How long a running thread may appear to have been off its CPU between two readings.
 const BEHIND_NS: u64 = 200_000;
 
-/// A copy of an account's cells, in ticks, the stay in progress included.
+/// A copy of an account's cells, in ticks, including the stay in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Whole {
     is_whole: bool,
-    /// Whether the cells and [`times`](Self::times) are of one moment.
+    /// Whether the cells and [`times`](Self::times) are from the same moment.
     pub(super) is_beside: bool,
-    /// Whether the time off the CPU is in the cells; else waits are taken to wait all the time.
+    /// Whether the cells have the time off the CPU; if not, waits count as blocked entirely.
     pub(super) is_split: bool,
     pub(super) at: usize,
     since: u64,
     last: [u64; 3],
-    /// The cell of short waits since then, and their time, which it has as blocked.
+    /// The cell of short waits since the last look, and their time, which the cell has as blocked.
     deferred: (usize, u64),
     pub(super) wall: [u64; CELLS],
     pub(super) runnable: [u64; CELLS],
     pub(super) blocked: [u64; CELLS],
     pub(super) count: [u64; CELLS],
-    /// The stay in progress, as far as it was on a CPU.
+    /// The time on a CPU of the stay in progress.
     pub(super) stay_on_cpu: u64,
-    /// The scheduler's books since the account was opened, if they can be read.
+    /// Schedstat since the account was opened, if it can be read.
     pub(super) times: Option<RunTimes>,
-    /// Time in the kernel since then, as the kernel samples it, and faults since the thread began.
+    /// Time in the kernel since the account was opened, as the kernel samples it, and page faults
+    /// since the thread started.
     pub(super) kernel: KernelCounts,
 }
 
@@ -52,7 +54,7 @@ impl Account {
         Whole { is_split: true, is_beside: true, times, kernel, ..self.read_once() }
     }
 
-    /// Reads the books and the kernel's beside them, the stay in progress included.
+    /// Reads the account together with the kernel's counters, including the stay in progress.
     pub(super) fn read(&self) -> Whole {
         let (mut whole, times, now) = self.read_beside();
         whole.is_split = self.watch.source() != Source::WallOnly;
@@ -66,7 +68,7 @@ impl Account {
             let before = self.watch.base_kernel_ns();
             whole.kernel.kernel_ns = whole.kernel.kernel_ns.saturating_sub(before);
         }
-        // An edge in progress has booked its stay already.
+        // During an edge the stay is booked already.
         if whole.is_whole {
             whole.add_stay(now);
             if matches!(self.watch.source(), Source::Rseq | Source::SwitchRecords) {
@@ -82,8 +84,7 @@ impl Account {
         whole
     }
 
-    /// The cells, the scheduler's books and the time, without an edge in between if there is such a
-    /// moment.
+    /// The cells, schedstat and the time, if possible without an edge in between.
     fn read_beside(&self) -> (Whole, Option<RunTimes>, u64) {
         let mut tries = BESIDE_TRIES;
         loop {
@@ -92,7 +93,7 @@ impl Account {
             let (times, now) = (self.times(), clock::now_ticks());
             tries -= 1;
             let took_ns = clock::ticks_to_ns(now.saturating_sub(begin));
-            // An owner that is preempted in the middle of an edge may not have booked its stay.
+            // An owner that was preempted in the middle of an edge may not have booked its stay.
             whole.is_beside = whole.is_whole
                 && self.since.get() == whole.since
                 && (took_ns < BESIDE_NS_MAX || times.is_none());
@@ -102,7 +103,7 @@ impl Account {
         }
     }
 
-    /// The scheduler's books; the time on a CPU as of now, even if the thread runs.
+    /// Schedstat, with the time on a CPU up to now even if the thread is running.
     fn times(&self) -> Option<RunTimes> {
         let times = self.watch.times()?;
         let on_cpu_ns = sys::cpu_ns_of(self.thread_id()).unwrap_or(times.on_cpu_ns);
@@ -148,15 +149,15 @@ impl Account {
         whole
     }
 
-    /// Spreads what a thread without a sentinel has done up to now.
+    /// Splits the time of a thread without a sentinel up to now.
     pub(super) fn spread(&self) {
         if self.watch.source() == Source::Schedstat {
             self.read();
         }
     }
 
-    /// Spreads what a thread without a sentinel did since the last time over its states, by their
-    /// share of the time, so that all of it agrees with the scheduler's books at this moment.
+    /// Divides the time off the CPU of a thread without a sentinel over its states since the last
+    /// call, by their share of the time, so that the sums agree with schedstat at this moment.
     fn spread_over(&self, whole: &mut Whole) {
         let mut slot = self.spread.lock();
         if let Some(times) = whole.times {
@@ -169,12 +170,12 @@ impl Account {
             for (cell, (runnable, blocked)) in
                 self.cells.iter().zip(before.share(&whole.wall, times, spread))
             {
-                // Its owner does not write these: it has no sentinel.
+                // The owner does not write these, because it has no sentinel.
                 cell.runnable.add(runnable);
                 cell.blocked.add(blocked);
             }
             let spread = before.up_to(&whole.wall);
-            // Of the same moment as the parts below; where another reader was ahead, the books are not.
+            // The parts below are from this moment; if another reader was ahead, the cells are not.
             whole.is_beside &= spread.wall == whole.wall;
             whole.wall = spread.wall;
             *slot = Some(Box::new(spread));
@@ -185,15 +186,15 @@ impl Account {
 }
 
 impl Whole {
-    /// Adds the stay in progress, as if all of it were on a CPU.
+    /// Adds the stay in progress as if all of it were on a CPU.
     fn add_stay(&mut self, now: u64) {
         let stay = now.saturating_sub(self.since);
         self.wall[self.at] += stay;
         self.stay_on_cpu = stay;
     }
 
-    /// Where the scheduler's books are of another moment, the stay in progress is what its state says:
-    /// a sleep of a second must not look like work because it ended just now.
+    /// If schedstat is from another moment, the stay in progress counts as its state suggests: a
+    /// sleep of a second must not look like work because it has just ended.
     fn guess_stay(&mut self) {
         if State::of_index(self.at).waits() {
             let stay = std::mem::take(&mut self.stay_on_cpu);
@@ -201,7 +202,7 @@ impl Whole {
         }
     }
 
-    /// Splits the stay in progress by what the scheduler's books say since the last switch.
+    /// Splits the stay in progress by the change of schedstat since the last look.
     fn split_stay(&mut self, times: RunTimes, now: u64) {
         let [on_cpu_ns, runnable_ns, ticks] = self.last;
         let on_cpu = clock::ns_to_ticks(times.on_cpu_ns.saturating_sub(on_cpu_ns));
@@ -215,7 +216,7 @@ impl Whole {
         self.blocked[waits] = self.blocked[waits].wrapping_sub(of_waits);
         let runnable = runnable.min(stay);
         let behind = clock::ns_to_ticks(BEHIND_NS);
-        // A thread that should be running probably is, and its books are a little behind.
+        // A thread that should be running probably is, and its schedstat is a little behind.
         let is_running = !State::of_index(self.at).waits() && off < behind;
         let blocked = if is_running { 0 } else { off.min(stay - runnable) };
         self.runnable[self.at] = self.runnable[self.at].wrapping_add(runnable);
@@ -224,7 +225,7 @@ impl Whole {
     }
 }
 
-/// Up to where the time of a thread without a sentinel has been spread.
+/// The time of a thread without a sentinel that has been split so far.
 #[derive(Debug)]
 pub(super) struct Spread {
     wall: [u64; CELLS],
@@ -237,8 +238,8 @@ impl Default for Spread {
 }
 
 impl Spread {
-    /// The end of a request makes what ran since its last send part of the turn, without an edge
-    /// (`Account::leave_running`). What was taken for running before stays that.
+    /// The end of a request moves its running time since the last send to the turn, without an edge
+    /// (`Account::leave_running`). What was already split as running stays there.
     fn continue_running(&self, wall: &mut [u64; CELLS]) {
         let taken_back = self.wall[RUNNING].saturating_sub(wall[RUNNING]);
         let of_turn = taken_back.min(wall[TURN].saturating_sub(self.wall[TURN]));
@@ -246,16 +247,16 @@ impl Spread {
         wall[TURN] -= of_turn;
     }
 
-    /// Up to where it has come with `wall`. Another reader may have been ahead of this one, and the
-    /// stay in progress may be missing: neither may let time be spread twice.
+    /// The state after splitting up to `wall`. Another reader may have been ahead, and the stay in
+    /// progress may be missing: neither may cause time to be split twice.
     fn up_to(&self, wall: &[u64; CELLS]) -> Self {
         Self { wall: std::array::from_fn(|at| self.wall[at].max(wall[at])) }
     }
 
-    /// The runnable and the blocked part of each cell's growth, such that the sums of all cells are
-    /// those of the scheduler's books; `spread` are the sums so far. What was not on a CPU among the
-    /// states that run is runnable as far as there was waiting for a CPU, and blocked beyond that; the
-    /// rest of the waiting for a CPU came at the end of waits.
+    /// The runnable and the blocked part of each cell's growth, such that the sums over all cells
+    /// are those of schedstat; `spread` are the sums so far. Time off the CPU in running states is
+    /// first runnable, as far as schedstat has time waiting for a CPU, and then blocked; the rest
+    /// of the time waiting for a CPU counts as the end of waits.
     fn share(&self, wall: &[u64; CELLS], times: RunTimes, spread: [u64; 2]) -> [(u64, u64); CELLS] {
         let grown: [u64; CELLS] = std::array::from_fn(|at| wall[at].saturating_sub(self.wall[at]));
         let waits = |at: usize| State::of_index(at).waits();
@@ -278,7 +279,7 @@ impl Spread {
     }
 }
 
-/// `whole * numerator / denominator`.
+/// `whole * numerator / denominator`, without overflow.
 fn part(whole: u64, numerator: u64, denominator: u64) -> u64 {
     let product = u128::from(whole) * u128::from(numerator);
     u64::try_from(product / u128::from(denominator.max(1))).unwrap_or(u64::MAX)
@@ -300,7 +301,7 @@ mod tests {
         (wall[RUNNING], wall[TURN]) = (2_000_000, 4_500_000);
         before.continue_running(&mut wall);
         assert_eq!((wall[RUNNING], wall[TURN]), (5_000_000, 1_500_000));
-        // What is not of the turn stays away: the reader has missed a stay.
+        // Only the turn may take over time: the reader has missed a stay.
         (wall[RUNNING], wall[TURN]) = (2_000_000, 1_500_000);
         before.continue_running(&mut wall);
         assert_eq!((wall[RUNNING], wall[TURN]), (2_500_000, 1_000_000));
@@ -355,7 +356,7 @@ mod tests {
             RunTimes { on_cpu_ns: ns(2_000_000), runnable_ns: ns(2_500_000), timeslices: 0 };
         let share = Spread::default().share(&wall, times, [0, 0]);
         let near = |(runnable, blocked): (u64, u64), wanted: (u64, u64)| {
-            // Nanoseconds are whole, so a clock of several ticks in one loses some on the way.
+            // Conversion to whole nanoseconds loses some ticks of a faster clock.
             runnable.abs_diff(wanted.0) < 100 && blocked.abs_diff(wanted.1) < 100
         };
         assert!(near(share[RUNNING], (1_500_000, 0)), "{:?}", share[RUNNING]);

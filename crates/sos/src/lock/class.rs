@@ -1,26 +1,26 @@
-//! The classes of spinlocks and latches, named as SQL Server names what guards the same thing, and
-//! what a thread books on them.
+//! The classes of spinlocks and latches, with SQL Server's name for the lock of the same resource,
+//! and one thread's counters of a class.
 
 #[cfg(not(any(loom, shuttle)))]
-use crate::ledger::Counter;
+use crate::counter::Counter;
 use crate::registry::registry;
 
 registry! {
-    /// What a spinlock guards.
+    /// The resource that a spinlock guards.
     pub enum SpinClass {
         /// The metadata cache, in exclusive mode.
         CmedHashSet => "CMED_HASH_SET",
         /// The metadata cache, in reader/writer mode.
         LockRwCmedHashSet => "LOCK_RW_CMED_HASH_SET",
-        /// Logins and permissions.
+        /// Cached logins and permissions.
         LockRwSecurityCache => "LOCK_RW_SECURITY_CACHE",
         /// The wait list of a reader/writer lock of the machine layer.
         SosRw => "SOS_RW",
         /// The allocator of large pages.
         SosLargePageAllocator => "SOS_LARGEPAGE_ALLOCATOR",
-        /// A scheduler's queues.
+        /// The queues and the mail of a scheduler.
         SosScheduler => "SOS_SCHEDULER",
-        /// The list of threads.
+        /// The list of a machine's threads.
         SosThreadList => "SOS_THREAD_LIST",
         /// A bucket of the parking lot.
         SosWaitList => "SOS_WAITABLE_ADDRESS_HASHBUCKET",
@@ -30,52 +30,52 @@ registry! {
         SosCancel => "SOS_CANCEL",
         /// Memory clerks and extents.
         SosMemory => "SOS_BLOCKALLOCPARTIALLIST",
-        /// The sampler's sums.
+        /// The sums of the sampler.
         SosSampler => "SOS_SAMPLER",
-        /// Lock manager buckets.
+        /// Hash buckets of the lock manager.
         LockHash => "LOCK_HASH",
-        /// Sessions of an instance.
+        /// The list of an instance's sessions.
         SessionManager => "SESSION_MANAGER",
         /// A table's index structures.
         XtpIndex => "XTP_INDEX",
         /// Transactions of the row store.
         XtpTransaction => "XTP_TRANSACTION",
-        /// The plan cache.
+        /// The cache of plans.
         PlanCache => "SQL_MGR",
-        /// The log's buffers.
+        /// Buffers of the transaction log.
         LogManager => "LOGCACHE_ACCESS",
-        /// Anything of a server that has no class of its own.
+        /// Any other data of a server.
         ServerOther => "SERVER_OTHER",
     }
 }
 
 registry! {
-    /// What a latch guards.
+    /// The resource that a latch guards.
     pub enum LatchClass {
-        /// Changes of the catalog.
+        /// The catalog, while it is changed.
         Catalog => "CATALOG",
         /// An index of a table.
         Index => "ACCESS_METHODS_HOBT",
         /// A table's row groups.
         RowGroup => "COLUMNSTORE_ROWGROUP",
-        /// The log.
+        /// The log manager: the transaction log.
         Log => "LOG_MANAGER",
-        /// A database.
+        /// The data of a database.
         Database => "DATABASE",
-        /// Anything else.
+        /// Any other data of a server.
         Other => "SERVER_OTHER",
     }
 }
 
-/// One thread's books on one class of spinlocks. Times are in ticks of the clock.
+/// One thread's counters of one class of spinlocks. Times are in ticks of the clock.
 #[cfg(not(any(loom, shuttle)))]
 #[derive(Debug, Default)]
 pub struct SpinCell {
     /// Attempts that found the lock taken.
     pub collisions: Counter,
-    /// Rounds of spinning.
+    /// The number of rounds of spinning.
     pub spins: Counter,
-    /// Time spent spinning.
+    /// The time spent spinning, in ticks.
     pub spin_ticks: Counter,
     /// Times the thread offered its CPU to others.
     pub backoffs: Counter,
@@ -94,7 +94,7 @@ impl SpinCell {
     }
 }
 
-/// Stands in for the books under a model checker.
+/// Replaces the counters under a model checker.
 #[cfg(any(loom, shuttle))]
 #[derive(Debug, Default)]
 pub struct SpinCell;

@@ -1,8 +1,8 @@
-//! The part of [`RawRwLatch`] that happens under the lock of a queue's bucket: parking, and what
-//! those who leave do for the parked.
+//! The part of [`RawRwLatch`] under the lock of a queue's bucket: parking, and how a thread that
+//! frees the latch wakes parked threads or hands the latch to one.
 
-use super::contest::{Contest, Next};
 use super::latch_queue::{Bucket, HANDED, LatchQueues, LatchWaiter, SIGNALLED, wake};
+use super::latch_slow_path::{LatchSlowPath, Next};
 use super::latch_word::{LatchWord, Wanted};
 use super::readers::ReaderOrders;
 use super::{LatchOrders, RawRwLatch, SpinGuard, thread_number};
@@ -22,13 +22,13 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         &self.queues
     }
 
-    /// Parks, unless the latch has become free meanwhile.
-    pub(super) fn park(&self, contest: &mut Contest) -> Next {
+    /// Parks, unless the latch has just become free.
+    pub(super) fn park(&self, slow_path: &mut LatchSlowPath) -> Next {
         let waiter = LatchWaiter::new(thread_number());
-        if !self.enter(contest, &waiter) {
+        if !self.enter(slow_path, &waiter) {
             return Next::TryAgain;
         }
-        match contest.sleep(&waiter, self.address(), self.owner()) {
+        match slow_path.sleep(&waiter, self.address(), self.owner()) {
             HANDED => Next::Taken,
             _ => {
                 self.arrive();
@@ -37,8 +37,9 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         }
     }
 
-    /// A woken thread is there: others may be woken again, and if this one is overtaken, it parks
-    /// again. Until then it answers for the queue, which the others have left alone meanwhile.
+    /// Clears the mark of a woken thread on its way, when that thread runs: others may be woken
+    /// again. If it is overtaken, it parks again. Since others left the queue alone until now, this
+    /// thread wakes those that must be woken.
     fn arrive(&self) {
         if O::SAYS_IT_IS_THERE {
             self.change(LatchWord::awake);
@@ -49,7 +50,7 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         }
     }
 
-    /// Lets all parked readers go, if nothing keeps them out.
+    /// Wakes all parked readers, if the latch admits readers.
     fn wake_readers(&self, bucket: &mut SpinGuard<'_, Bucket>) {
         if !self.load().keeps_readers_out() {
             return;
@@ -57,27 +58,27 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         let readers = bucket.take_readers(self.address());
         let parked = bucket.parked(self.address());
         self.change(|word| word.with_queue(parked));
-        // Under the bucket's lock, which is rare enough here.
+        // Wakes under the bucket's lock, which is rare enough here.
         wake(readers, SIGNALLED);
     }
 
-    /// Marks the word and enters the queue, unless the latch admits the thread.
-    fn enter(&self, contest: &Contest, waiter: &Arc<LatchWaiter>) -> bool {
+    /// Sets the mark in the word and enters the queue, unless the latch admits the thread.
+    fn enter(&self, slow_path: &LatchSlowPath, waiter: &Arc<LatchWaiter>) -> bool {
         let mut bucket = self.queues().bucket(self.address()).lock();
         loop {
             let word = self.load();
-            if O::LOOKS_AGAIN && word.admits(contest.wanted()) {
+            if O::LOOKS_AGAIN && word.admits(slow_path.wanted()) {
                 return false;
             }
-            if self.exchange(word, word.with_parked(contest.wanted())) {
+            if self.exchange(word, word.with_parked(slow_path.wanted())) {
                 break;
             }
         }
-        bucket.enter(self.address(), contest, waiter);
+        bucket.enter(self.address(), slow_path, waiter);
         true
     }
 
-    /// Changes the flags of the queue.
+    /// Changes the queue's flags in the word.
     fn change(&self, change: impl Fn(LatchWord) -> LatchWord) {
         loop {
             let word = self.load();
@@ -87,12 +88,12 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         }
     }
 
-    /// Gives up the writer's hold.
+    /// Ends the writer's hold, leaving the word that `next` makes of the present one.
     fn leave(&self, next: impl Fn(LatchWord) -> LatchWord) {
         loop {
             let word = self.load();
-            // Release: pairs with the Acquire of whoever takes the word. It fails when a woken thread
-            // has just said that it is there.
+            // Release: pairs with the Acquire of the thread that takes the word. It fails if a
+            // woken thread has just cleared its mark.
             let (free, failed) = (O::FREE, Ordering::Relaxed);
             if self.word.compare_exchange(word.0, next(word).0, free, failed).is_ok() {
                 return;
@@ -100,7 +101,7 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         }
     }
 
-    /// The writer leaves, and somebody is in the queue: all readers are next, else one writer.
+    /// The writer leaves while threads are queued: all parked readers are next, or else one writer.
     #[cold]
     pub(super) fn free_write_queued(&self) {
         let address = self.address();
@@ -117,10 +118,10 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
             let freed = word.with_queue(parked).freed();
             match (hand_over, writer) {
                 _ if woken.is_empty() => freed,
-                // The latch is free for all until a woken one comes.
+                // The latch is free for any thread until the woken one runs.
                 (false, _) => freed.waking(),
                 (true, Some(number)) => freed.with_writer(number),
-                // A batch that is handed over must not be followed by others for ever.
+                // After a batch of readers that got the latch handed over, a writer must be next.
                 (true, None) if parked.writers => {
                     freed.handed_to_readers(woken.len()).holding_back()
                 }
@@ -131,13 +132,13 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         wake(woken, if hand_over { HANDED } else { SIGNALLED });
     }
 
-    /// The last counted reader has left, and somebody is in the queue: first a writer, for who came
-    /// after it was held back.
+    /// The last counted reader has left while threads are queued: a writer is next, because readers
+    /// that came after it were held back.
     #[cold]
     pub(super) fn last_reader_left(&self) {
         let mut bucket = self.queues().bucket(self.address()).lock();
         if self.load().is_held() {
-            // Whoever has come looks at the queue when it leaves.
+            // The thread that has taken the latch checks the queue when it leaves.
             return;
         }
         let hand_over = bucket.is_hand_over_due(self.address());
@@ -155,7 +156,7 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         wake(vec![writer], if taken { HANDED } else { SIGNALLED });
     }
 
-    /// Takes the free latch for a writer of the queue; false if somebody was faster.
+    /// Takes the free latch for a writer of the queue; false if another thread was faster.
     fn hand_to(&self, bucket: &mut Bucket, writer: &LatchWaiter) -> bool {
         let parked = bucket.parked(self.address());
         let word = self.load();

@@ -1,12 +1,11 @@
-//! The queue of a latch: who is parked under its address, readers and writers in the order of their
-//! arrival.
+//! The queue of a latch: the threads that are parked under its address, in the order of arrival.
 //!
-//! All queues share 64 buckets. A bucket's lock guards the queue's flags in the latches' words as
-//! well, so that no flag is ever set without somebody in the queue, or the other way round.
+//! All queues share 64 buckets. A bucket's lock also guards the queue's flags in the latches'
+//! words, so that a flag is set exactly if the queue has a thread of that kind.
 
 use std::collections::VecDeque;
 
-use super::contest::Contest;
+use super::latch_slow_path::LatchSlowPath;
 use super::latch_word::{Parked, Wanted};
 use super::{SpinClass, SpinLock};
 use crate::park::WakeWord;
@@ -14,23 +13,23 @@ use crate::sync::{Arc, AtomicU64, CachePadded, Ordering};
 
 /// Hash buckets; a collision costs a longer search only.
 const BUCKETS: usize = 64;
-/// How long the head of a queue may be overtaken.
+/// How long (ns) the head of a queue may be overtaken before it gets the latch handed over.
 #[cfg(not(shuttle))]
 const BARGING_NS_MAX: u64 = 750_000;
 
 /// A thread in the queue.
 #[derive(Debug)]
 pub(super) struct LatchWaiter {
-    /// Its decision: [`SIGNALLED`] or [`HANDED`].
+    /// Why the thread is woken: [`SIGNALLED`] or [`HANDED`].
     pub(super) word: WakeWord,
-    /// The thread's number, for the word of a latch that is handed to it.
+    /// The thread's ledger number, for the word of a latch that is handed to it.
     number: u32,
     signalled_at: AtomicU64,
 }
 
-/// Try again.
+/// The latch may be free: try again.
 pub(super) const SIGNALLED: u32 = 1;
-/// The latch is yours.
+/// The latch has been handed to the thread.
 pub(super) const HANDED: u32 = 2;
 
 impl LatchWaiter {
@@ -43,14 +42,14 @@ impl LatchWaiter {
         self.number
     }
 
-    /// The ticks at which the decision fell.
+    /// Clock ticks when the thread was woken.
     #[cfg(not(shuttle))]
     pub(super) fn signalled_at(&self) -> u64 {
         self.signalled_at.load(Ordering::Relaxed)
     }
 }
 
-/// Wakes what was taken out of a queue; after the bucket's lock has been freed.
+/// Wakes the threads that were taken out of a queue, after the bucket's lock has been freed.
 pub(super) fn wake(waiters: Vec<Arc<LatchWaiter>>, decision: u32) {
     if waiters.is_empty() {
         return;
@@ -68,7 +67,8 @@ fn now() -> u64 {
     crate::clock::now_ticks()
 }
 
-/// Whether somebody who waits since `since` has waited too long, and the last hand-over is as long ago.
+/// Whether a thread that has waited since `since` has waited too long, and the last hand-over is as
+/// long ago.
 #[cfg(not(shuttle))]
 fn is_due(since: u64, handed_at: u64) -> bool {
     let ticks = now().saturating_sub(since.max(handed_at));
@@ -80,7 +80,7 @@ const fn now() -> u64 {
     0
 }
 
-/// Under shuttle by chance.
+/// Under shuttle, a random decision.
 #[cfg(shuttle)]
 fn is_due(_since: u64, _handed_at: u64) -> bool {
     shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng())
@@ -90,7 +90,7 @@ fn is_due(_since: u64, _handed_at: u64) -> bool {
 struct Entry {
     address: usize,
     wanted: Wanted,
-    /// The ticks at which its contest began.
+    /// Clock ticks when its slow path began.
     since: u64,
     waiter: Arc<LatchWaiter>,
 }
@@ -99,24 +99,29 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
     entries: VecDeque<Entry>,
-    /// The ticks at which one of the latches was last handed over.
+    /// Clock ticks when one of the latches was last handed over.
     handed_at: u64,
 }
 
 impl Bucket {
-    pub(super) fn enter(&mut self, address: usize, contest: &Contest, waiter: &Arc<LatchWaiter>) {
-        let (wanted, since) = (contest.wanted(), contest.started());
+    pub(super) fn enter(
+        &mut self,
+        address: usize,
+        slow_path: &LatchSlowPath,
+        waiter: &Arc<LatchWaiter>,
+    ) {
+        let (wanted, since) = (slow_path.wanted(), slow_path.started());
         let entry = Entry { address, wanted, since, waiter: Arc::clone(waiter) };
-        // Who has waited before and was overtaken does not lose its place.
-        if contest.has_slept() {
+        // A thread that was woken and overtaken returns to the front.
+        if slow_path.has_slept() {
             self.entries.push_front(entry);
         } else {
             self.entries.push_back(entry);
         }
     }
 
-    /// Whether the latch must be handed over this time: the head of the queue has waited too long.
-    /// Once in a while only, for everybody stands still until a thread has woken up.
+    /// Whether the latch must be handed over this time, because the head of the queue has waited
+    /// too long. Not often, because no thread can use the latch until the head has woken up.
     pub(super) fn is_hand_over_due(&mut self, address: usize) -> bool {
         let Some(head) = self.entries.iter().find(|entry| entry.address == address) else {
             return false;
@@ -149,7 +154,7 @@ impl Bucket {
         readers
     }
 
-    /// Who is in a latch's queue.
+    /// Whether a latch's queue has readers, and whether it has writers.
     pub(super) fn parked(&self, address: usize) -> Parked {
         let mut parked = Parked::default();
         for entry in self.entries.iter().filter(|entry| entry.address == address) {
@@ -171,7 +176,7 @@ pub(super) struct LatchQueues {
 }
 
 impl LatchQueues {
-    /// Makes empty queues.
+    /// Makes the buckets, with no thread queued.
     #[cfg(not(shuttle))]
     pub(super) const fn new() -> Self {
         let buckets = [const {
@@ -181,7 +186,7 @@ impl LatchQueues {
         Self { buckets }
     }
 
-    /// Makes empty queues.
+    /// Makes the buckets, with no thread queued.
     #[cfg(shuttle)]
     pub(super) fn new() -> Self {
         let bucket = |_| CachePadded::new(SpinLock::new(SpinClass::SosRw, Bucket::default()));

@@ -2,16 +2,16 @@
 //!
 //! | bits     | name             | meaning                                                            |
 //! |----------|------------------|--------------------------------------------------------------------|
-//! | 0 to 23  | holders          | readers that are counted; with `WRITER` the writer's thread number |
+//! | 0 to 23  | holders          | count of readers; with `WRITER` the writer's thread number         |
 //! | 24       | `WRITER`         | one writer                                                         |
-//! | 25       | `HOLD_BACK`      | a writer waits: new readers let it go first                        |
+//! | 25       | `HOLD_BACK`      | a writer waits: new readers must wait until it is done             |
 //! | 26       | `READERS_PARKED` | readers are in the queue                                           |
 //! | 27       | `WRITERS_PARKED` | writers are in the queue                                           |
-//! | 28       | `WAKING`         | a woken thread is on its way: nobody else need be woken            |
+//! | 28       | `WAKING`         | a woken thread is on its way: no other one need be woken           |
 //! | 29       | `FAVOURS`        | readers may show themselves in their rows instead of counting      |
-//! | 32 to 63 | version          | one more with every writer that has been in                        |
+//! | 32 to 63 | version          | incremented by every writer                                        |
 //!
-//! The flags of the queue are set under the lock of its bucket only. `FAVOURS` and `WRITER` exclude
+//! The flags of the queue are set only under the lock of its bucket. `FAVOURS` and `WRITER` exclude
 //! each other.
 
 const HOLDERS: u64 = (1 << 24) - 1;
@@ -25,22 +25,22 @@ const QUEUE: u64 = READERS_PARKED | WRITERS_PARKED;
 const VERSION_ONE: u64 = 1 << 32;
 const VERSION: u64 = !(VERSION_ONE - 1);
 
-/// What a thread wants of a latch.
+/// The mode in which a thread wants a latch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Read,
     Write,
 }
 
-/// Who is in the queue.
-#[cfg_attr(loom, expect(dead_code, reason = "under loom nobody parks"))]
+/// Which kinds of threads are in the queue.
+#[cfg_attr(loom, expect(dead_code, reason = "under loom no thread parks"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Parked {
     pub(super) readers: bool,
     pub(super) writers: bool,
 }
 
-/// The word as a value.
+/// A value of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LatchWord(pub(super) u64);
 
@@ -59,7 +59,7 @@ impl LatchWord {
     /// Whether a reader may show itself in its row.
     #[inline]
     pub(super) const fn favours_readers(self) -> bool {
-        // Who only shows itself does not look at the queue when it leaves.
+        // A reader that only shows itself does not check the queue when it leaves.
         self.0 & (FAVOURS | HOLD_BACK | QUEUE | WRITER) == FAVOURS
     }
 
@@ -69,21 +69,21 @@ impl LatchWord {
         self.0 & FAVOURS != 0
     }
 
-    /// Whether the writer must look at the queue when it leaves.
+    /// Whether the writer must check the queue when it leaves.
     #[inline]
     pub(super) const fn is_queued_for(self) -> bool {
         self.0 & (QUEUE | HOLD_BACK) != 0 && self.0 & WAKING == 0
     }
 
-    /// Whether the reader that left this word was the last one and must look at the queue. A woken
-    /// thread does it instead, unless it would be held back.
+    /// Whether the reader that left this word was the last one and must check the queue. If a woken
+    /// thread is on its way, that one does it instead, unless it would be held back.
     #[inline]
     pub(super) const fn was_last_reader(self) -> bool {
         let is_tended = self.0 & (WAKING | HOLD_BACK) == WAKING;
         self.0 & HOLDERS == Self::READER && self.0 & QUEUE != 0 && !is_tended
     }
 
-    /// The number of the writer; 0 if there is none.
+    /// The ledger number of the writer; 0 if there is none.
     pub(super) fn owner(self) -> u32 {
         let holder = if self.0 & WRITER == 0 { 0 } else { self.0 & HOLDERS };
         u32::try_from(holder).unwrap_or(0)
@@ -105,38 +105,38 @@ impl LatchWord {
         Self(self.0 + Self::READER)
     }
 
-    /// In favour of readers, unless somebody is parked.
+    /// The word with readers favoured, unless a thread is parked.
     #[inline]
     pub(super) const fn with_favour(self) -> Self {
         if self.0 & QUEUE == 0 { Self(self.0 | FAVOURS) } else { self }
     }
 
-    /// Taken by the writer of this number.
+    /// The word after the writer with this number has taken the latch.
     #[inline]
     pub(super) fn with_writer(self, number: u32) -> Self {
         Self(self.0 & !FAVOURS | WRITER | u64::from(number) & HOLDERS)
     }
 
-    /// Left by its writer, and open to readers.
+    /// The word after its writer has left, open to readers.
     #[inline]
     pub(super) const fn freed(self) -> Self {
         Self((self.0 & !(WRITER | HOLDERS | HOLD_BACK)).wrapping_add(VERSION_ONE))
     }
 }
 
-/// What the queue does to the word.
+/// Changes of the word by the queue.
 #[cfg(not(loom))]
 impl LatchWord {
     pub(super) const fn is_held(self) -> bool {
         self.0 & (WRITER | HOLDERS) != 0
     }
 
-    /// Left by its writer to so many readers of the queue.
+    /// The word after its writer has handed it to `count` readers of the queue.
     pub(super) fn handed_to_readers(self, count: usize) -> Self {
         Self(self.freed().0 | u64::try_from(count).unwrap_or(HOLDERS) & HOLDERS)
     }
 
-    /// Somebody who wants this is about to enter the queue.
+    /// The word when a thread that wants this mode is about to enter the queue.
     pub(super) const fn with_parked(self, wanted: Wanted) -> Self {
         match wanted {
             Wanted::Read => Self(self.0 | READERS_PARKED),
@@ -144,7 +144,7 @@ impl LatchWord {
         }
     }
 
-    /// With the flags that the queue asks for, and readers admitted.
+    /// The word with the flags for this content of the queue, and readers admitted.
     pub(super) const fn with_queue(self, parked: Parked) -> Self {
         let mut word = self.0 & !(QUEUE | HOLD_BACK);
         if parked.readers {
@@ -156,22 +156,22 @@ impl LatchWord {
         Self(word)
     }
 
-    /// With readers held back.
+    /// The word with new readers held back.
     pub(super) const fn holding_back(self) -> Self {
         Self(self.0 | HOLD_BACK)
     }
 
-    /// With a woken thread on its way.
+    /// The word with the mark that a woken thread is on its way.
     pub(super) const fn waking(self) -> Self {
         Self(self.0 | WAKING)
     }
 
-    /// With the woken thread there, and open to readers.
+    /// The word without that mark, and open to readers.
     pub(super) const fn awake(self) -> Self {
         Self(self.0 & !(WAKING | HOLD_BACK))
     }
 
-    /// Whether readers are parked although nothing keeps them out.
+    /// Whether readers are parked although the latch admits them.
     pub(super) const fn keeps_readers_out(self) -> bool {
         self.0 & READERS_PARKED != 0 && self.0 & (WRITER | HOLD_BACK | WAKING) == 0
     }

@@ -1,17 +1,17 @@
-//! Locks: `SpinLock` and `RwSpin` never give up the CPU's owner, `RwLatch` parks, `VersionLatch` lets
-//! readers proceed without writing at all.
+//! Locks on memory: `SpinLock` and `RwSpin` spin and keep the scheduler, `RwLatch` parks,
+//! `VersionLatch` has readers that write nothing.
 //!
 //! The uncontended path of each counts and times nothing. The slow path books collisions, spins,
-//! time, backoffs and sleeps on the calling thread's own account, by the class of the lock.
+//! time, backoffs and sleeps on the calling thread's account, by the class of the lock. Locks on
+//! rows and tables are not here but in `storage`.
 
 mod class;
-mod contention;
-mod contest;
 mod distributed;
 #[cfg(not(loom))]
 mod latch_park;
 #[cfg(not(loom))]
 mod latch_queue;
+mod latch_slow_path;
 mod latch_word;
 #[cfg(not(any(loom, shuttle)))]
 mod pause;
@@ -21,6 +21,7 @@ mod row;
 mod rw_latch;
 mod rw_spin;
 mod spin;
+mod spin_slow_path;
 mod try_cell;
 mod version;
 
@@ -41,7 +42,8 @@ pub use spin::{RawSpin, SpinGuard, SpinLock, SpinOrders};
 pub use try_cell::TryCell;
 pub use version::{ObsoleteError, VersionGuard, VersionLatch, VersionOrders};
 
-/// The orderings that the locks use and the models prove. A mutant of them exists only in tests.
+/// The memory orderings that the code uses and the models prove. Mutants of them exist only in
+/// tests.
 #[derive(Clone, Copy, Debug)]
 pub struct Proven;
 
@@ -71,7 +73,7 @@ pub(crate) fn thread_number() -> u32 {
     1
 }
 
-/// Ends the process: a panic under a lock leaves data behind that cannot be trusted.
+/// Ends the process: a panic under a lock leaves data that cannot be trusted.
 #[cold]
 fn poisoned(lock: &str) -> ! {
     eprintln!("clearway: a thread panicked while it held the lock {lock}; stopping");

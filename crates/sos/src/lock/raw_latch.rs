@@ -1,54 +1,55 @@
-//! `RawRwLatch`: the algorithm of [`super::RwLatch`], without data.
+//! `RawRwLatch`: the algorithm of [`super::RwLatch`], without the value that it guards.
 //!
-//! Three ways to read one word ([`LatchWord`]):
+//! There are three ways to read, on one word ([`LatchWord`]):
 //!
-//! * *counted*: one more in the word, one less afterwards;
-//! * *favoured*: when readers collide, the word turns to favour them: they show themselves in their
-//!   own rows and write nothing shared. The next writer ends it, and it does not come back before
-//!   nine times as long as that took, or twice as long as the last time if it has hardly been back;
-//! * *optimistic*: reads the version and checks it afterwards, for data that may be read while
-//!   being written.
+//! * *counted*: the reader increments the word, and decrements it afterwards;
+//! * *favoured*: when readers collide, the word changes to favour them: they show themselves in
+//!   their own rows and write nothing shared. The next writer ends the favour. It does not return
+//!   before nine times as long as ending it took, or twice as long as the last time if it lasted
+//!   briefly;
+//! * *optimistic*: the reader reads the version and checks it afterwards, for data that may be read
+//!   while being written.
 //!
-//! Who finds the latch taken looks again a few times, which is all that most need, and reads no clock
-//! for it. After that it books what it does: it spins for 2 us at most, not at all while more threads
-//! than CPUs want to run, and then parks. Barging is allowed: a latch that is freed is free for whoever
-//! comes first, for a woken thread takes microseconds to come, and while one is on its way no other is
-//! woken. But the head of a queue that has waited for 0.75 ms gets the latch handed over. Readers go in
-//! batches: a writer that leaves lets all parked readers in, the last reader wakes a writer, and while a
-//! writer is parked new readers hold back.
+//! A thread that finds the latch taken looks again a few times, which is usually enough, without
+//! reading the clock. After that its time is booked: it spins for at most 2 us, and not at all
+//! while more threads than CPUs want to run, and then parks. Barging is allowed: waking a thread
+//! takes microseconds, so a running thread may take a freed latch first, and while one woken thread
+//! is on its way no other is woken. But the head of a queue that has waited for 0.75 ms gets the
+//! latch handed over. Readers go in batches: a writer that leaves admits all parked readers, the
+//! last reader wakes a writer, and while a writer is parked new readers wait.
 
 use std::marker::PhantomData;
 
-use super::contest::{self, Booking, Brief, Contest, Next};
 use super::distributed::Hold;
+use super::latch_slow_path::{self, Brief, LatchCost, LatchSlowPath, Next};
 use super::latch_word::{LatchWord, Wanted};
 use super::readers::{self, ReaderOrders};
 use super::{LatchClass, Proven, Row, thread_number};
 use crate::sync::{AtomicU64, Ordering, fence};
 
-/// The favour of readers stays away this many times as long as ending it took.
+/// The favour of readers is suspended this many times as long as ending it took.
 const RESUME_AFTER: u64 = 9;
 
-/// Collisions of readers of which one looks at the clock.
+/// One in this many collisions of readers reads the clock.
 #[cfg(not(any(loom, shuttle)))]
 const COLLISIONS_BEFORE_CLOCK: u64 = 16;
 
-/// The orderings of words that count their readers; other than [`Proven`] only in tests that must
-/// fail.
+/// The memory orderings of words that count their readers; other than [`Proven`] only in tests that
+/// must fail.
 pub trait LatchOrders {
-    /// Of the exchanges that take the latch.
+    /// The ordering of the exchanges that take the latch.
     const TAKE: Ordering;
-    /// Of the read-modify-writes that free it.
+    /// The ordering of the read-modify-writes that free it.
     const FREE: Ordering;
     /// Whether a latch's writer has its fence against optimistic readers.
     const WRITER_FENCE: bool;
-    /// Whether they have theirs.
+    /// Whether optimistic readers have their fence.
     const VALIDATE_FENCE: bool;
-    /// Whether a thread that enters the queue looks once more under the bucket's lock.
+    /// Whether a thread that enters the queue checks the word again under the bucket's lock.
     const LOOKS_AGAIN: bool = true;
     /// Whether the last reader wakes a parked writer.
     const LAST_READER_WAKES: bool = true;
-    /// Whether a woken thread says that it is there, so that others may be woken.
+    /// Whether a woken thread clears the mark that it is on its way, so that others may be woken.
     const SAYS_IT_IS_THERE: bool = true;
 }
 
@@ -61,24 +62,25 @@ impl LatchOrders for Proven {
     const VALIDATE_FENCE: bool = true;
 }
 
-/// The latch's word, and when readers may be favoured again.
+/// The latch's word, and the state of its favour of readers.
 #[derive(Debug)]
 pub struct RawRwLatch<O = Proven> {
     pub(super) word: AtomicU64,
-    /// In ticks. On the word's cache line, and read only when readers have collided.
+    /// Clock ticks from which on readers may be favoured again. On the word's cache line, and read
+    /// only when readers have collided.
     resume_at: AtomicU64,
-    /// For how many ticks the favour of readers was last sent away; the writer's.
+    /// The ticks for which the favour of readers was last suspended. Only writers use it.
     away: AtomicU64,
-    /// Collisions of readers, nearly all of them.
+    /// The number of collisions of readers, of which a few are lost.
     #[cfg(not(any(loom, shuttle)))]
     collisions: AtomicU64,
-    /// A queue of its own for each, since a model's primitives do not outlive its run.
+    /// Each latch has its own queue, since a model's primitives do not outlive its run.
     #[cfg(shuttle)]
     pub(super) queues: super::latch_queue::LatchQueues,
     orders: PhantomData<O>,
 }
 
-/// What an optimistic reader saw when it began.
+/// The version that an optimistic reader saw when it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatchVersion(u64);
 
@@ -99,7 +101,7 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         }
     }
 
-    /// Makes a free latch that favours readers until the first writer comes.
+    /// Makes a free latch that favours readers until its first writer.
     #[must_use]
     pub fn favouring_readers() -> Self {
         let latch = Self::new();
@@ -122,9 +124,13 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Becomes a reader, waiting as long as it takes. `row` is the calling thread's.
+    /// Becomes a reader, waiting as long as needed. `row` is the calling thread's.
     #[inline]
-    pub fn read<'r>(&self, row: Option<&'r Row>, class: LatchClass) -> (Hold<'r>, Option<Booking>) {
+    pub fn read<'r>(
+        &self,
+        row: Option<&'r Row>,
+        class: LatchClass,
+    ) -> (Hold<'r>, Option<LatchCost>) {
         let word = self.load();
         if word.favours_readers() {
             if let Some(hold) = self.try_shown(row) {
@@ -139,37 +145,37 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
     /// Becomes a reader that shows itself in its row.
     #[inline]
     fn try_shown<'r>(&self, row: Option<&'r Row>) -> Option<Hold<'r>> {
-        // Acquire: sees the favour, and what the writer before it wrote: the exchange that favours
-        // readers continues the release sequence of that writer's `free_write`.
+        // Acquire: sees the favour, and what the writer before it wrote, because the exchange that
+        // favours readers continues the release sequence of that writer's `free_write`.
         let still = || LatchWord(self.word.load(Ordering::Acquire)).favours_readers();
         readers::enter::<O>(row?, self.address(), still).map(Hold::Shown)
     }
 
-    /// The first attempt has failed: another reader came in between, or a writer is in for a moment.
+    /// Reads after a first attempt that failed, because of another reader or a writer.
     #[cold]
     fn read_again<'r>(
         &self,
         row: Option<&'r Row>,
         class: LatchClass,
-    ) -> (Hold<'r>, Option<Booking>) {
+    ) -> (Hold<'r>, Option<LatchCost>) {
         let mut brief = Brief::default();
         while brief.goes_on() {
             if let Some(hold) = self.attempt_read(row) {
                 return (hold, brief.end(class));
             }
         }
-        let mut contest = Contest::after(brief, class, Wanted::Read, self.owner());
+        let mut slow_path = LatchSlowPath::after(brief, class, Wanted::Read, self.owner());
         loop {
             if let Some(hold) = self.attempt_read(row) {
-                return (hold, Some(contest.end()));
+                return (hold, Some(slow_path.end()));
             }
-            if self.wait(&mut contest) == Next::Taken {
-                return (Hold::Counted, Some(contest.end()));
+            if self.wait(&mut slow_path) == Next::Taken {
+                return (Hold::Counted, Some(slow_path.end()));
             }
         }
     }
 
-    /// Becomes a reader, and turns the latch to favour readers: they have collided.
+    /// Becomes a reader and makes the latch favour readers, because they have collided.
     fn attempt_read<'r>(&self, row: Option<&'r Row>) -> Option<Hold<'r>> {
         let word = self.load();
         if word.favours_readers()
@@ -185,8 +191,8 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         self.exchange(word, taken).then_some(Hold::Counted)
     }
 
-    /// Whether the favour of readers may come back. A reading of the clock costs as much as several
-    /// attempts, so that one in some collisions asks.
+    /// Whether the favour of readers may return. A clock read costs as much as several attempts, so
+    /// that only one in [`COLLISIONS_BEFORE_CLOCK`] collisions checks.
     fn may_favour(&self) -> bool {
         let resume_at = self.resume_at.load(Ordering::Relaxed);
         if resume_at == 0 {
@@ -194,14 +200,14 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         }
         #[cfg(not(any(loom, shuttle)))]
         {
-            // Some are lost: a plain load and store on a line that is written anyway.
+            // Some collisions are lost: a plain load and store on a line that is written anyway.
             let collisions = self.collisions.load(Ordering::Relaxed).wrapping_add(1);
             self.collisions.store(collisions, Ordering::Relaxed);
             if !collisions.is_multiple_of(COLLISIONS_BEFORE_CLOCK) {
                 return false;
             }
         }
-        contest::now() >= resume_at
+        latch_slow_path::now() >= resume_at
     }
 
     /// Becomes a reader unless a writer holds the latch or waits for it.
@@ -215,25 +221,25 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         taken.then_some(Hold::Counted)
     }
 
-    /// Becomes the writer, waiting as long as it takes. `rows` is where readers may be.
+    /// Becomes the writer, waiting as long as needed. `rows` are those of all threads.
     #[inline]
     pub fn write<'r>(
         &self,
         rows: impl FnOnce() -> &'r [Row],
         class: LatchClass,
-    ) -> Option<Booking> {
+    ) -> Option<LatchCost> {
         let word = self.load();
         if word.admits(Wanted::Write) && self.try_take(word) {
             if !word.has_shown_readers() {
                 return None;
             }
-            let contest = Contest::after(Brief::default(), class, Wanted::Write, 0);
-            return Some(self.revoke(contest, rows()));
+            let slow_path = LatchSlowPath::after(Brief::default(), class, Wanted::Write, 0);
+            return Some(self.revoke(slow_path, rows()));
         }
         self.write_again(rows, class)
     }
 
-    /// Takes the word as the writer; readers may be in their rows yet.
+    /// Takes the word as the writer; readers may still be in their rows.
     #[inline]
     fn try_take(&self, word: LatchWord) -> bool {
         let taken = self.exchange(word, word.with_writer(thread_number()));
@@ -245,13 +251,13 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         taken
     }
 
-    /// The first attempt has failed.
+    /// Becomes the writer after a first attempt that failed.
     #[cold]
     fn write_again<'r>(
         &self,
         rows: impl FnOnce() -> &'r [Row],
         class: LatchClass,
-    ) -> Option<Booking> {
+    ) -> Option<LatchCost> {
         let mut brief = Brief::default();
         while brief.goes_on() {
             let word = self.load();
@@ -259,47 +265,47 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
                 if !word.has_shown_readers() {
                     return brief.end(class);
                 }
-                let contest = Contest::after(brief, class, Wanted::Write, 0);
-                return Some(self.revoke(contest, rows()));
+                let slow_path = LatchSlowPath::after(brief, class, Wanted::Write, 0);
+                return Some(self.revoke(slow_path, rows()));
             }
         }
-        let mut contest = Contest::after(brief, class, Wanted::Write, self.owner());
+        let mut slow_path = LatchSlowPath::after(brief, class, Wanted::Write, self.owner());
         loop {
             let word = self.load();
             if word.admits(Wanted::Write) && self.try_take(word) {
                 return Some(match word.has_shown_readers() {
-                    true => self.revoke(contest, rows()),
-                    false => contest.end(),
+                    true => self.revoke(slow_path, rows()),
+                    false => slow_path.end(),
                 });
             }
-            if self.wait(&mut contest) == Next::Taken {
+            if self.wait(&mut slow_path) == Next::Taken {
                 fence(Ordering::Release);
-                // Whoever handed it over may have found it in favour of readers.
-                return Some(self.revoke(contest, rows()));
+                // The thread that handed it over may have found it in favour of readers.
+                return Some(self.revoke(slow_path, rows()));
             }
         }
     }
 
-    /// Waits for the readers in their rows to leave; new ones have been told by the word.
+    /// Waits for the readers in their rows to leave; the word keeps new ones out.
     #[cold]
-    fn revoke(&self, mut contest: Contest, rows: &[Row]) -> Booking {
-        let started = contest::now();
+    fn revoke(&self, mut slow_path: LatchSlowPath, rows: &[Row]) -> LatchCost {
+        let started = latch_slow_path::now();
         readers::writer_barrier::<O>();
-        readers::wait_out::<O>(rows, self.address(), || contest.pause());
-        let ended = contest::now();
+        readers::wait_out::<O>(rows, self.address(), || slow_path.pause());
+        let ended = latch_slow_path::now();
         let least = ended.saturating_sub(started).saturating_mul(RESUME_AFTER);
         let before = self.away.load(Ordering::Relaxed);
-        // Writers come again and again: a favour that hardly lasts costs more than it gives.
+        // With frequent writers, a brief favour costs more than it saves.
         let was_brief = started.saturating_sub(self.resume_at.load(Ordering::Relaxed)) < before;
-        let longer = before.saturating_mul(2).min(contest::away_max());
+        let longer = before.saturating_mul(2).min(latch_slow_path::away_max());
         let away = if was_brief { longer.max(least) } else { least };
-        // Relaxed: only a writer stores these, and the readers' decision is a guess.
+        // Relaxed: only a writer stores these, and readers use them as hints.
         self.away.store(away, Ordering::Relaxed);
         self.resume_at.store(ended.saturating_add(away), Ordering::Relaxed);
-        contest.end()
+        slow_path.end()
     }
 
-    /// Ends a read.
+    /// Ends a read that [`Self::read`] or [`Self::try_read`] began.
     #[inline]
     pub fn free_read(&self, hold: Hold<'_>) {
         match hold {
@@ -313,12 +319,12 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         }
     }
 
-    /// Ends the writer's hold.
+    /// Ends the write that [`Self::write`] began.
     #[inline]
     pub fn free_write(&self) {
         let word = self.load();
         let (free, failed) = (O::FREE, Ordering::Relaxed);
-        // Fails when somebody has entered the queue just now.
+        // The exchange fails if a thread has just entered the queue.
         if word.is_queued_for()
             || self.word.compare_exchange(word.0, word.freed().0, free, failed).is_err()
         {
@@ -326,7 +332,7 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         }
     }
 
-    /// Begins to read optimistically: the version, unless there is a writer.
+    /// Begins an optimistic read: returns the version, or `None` if there is a writer.
     #[inline]
     #[must_use]
     pub fn optimistic(&self) -> Option<LatchVersion> {
@@ -351,8 +357,8 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         self.load().owner()
     }
 
-    fn wait(&self, contest: &mut Contest) -> Next {
-        if contest.spin() { Next::TryAgain } else { self.park(contest) }
+    fn wait(&self, slow_path: &mut LatchSlowPath) -> Next {
+        if slow_path.spin() { Next::TryAgain } else { self.park(slow_path) }
     }
 }
 
@@ -362,18 +368,18 @@ impl<O: LatchOrders + ReaderOrders> Default for RawRwLatch<O> {
     }
 }
 
-/// Under loom nobody parks.
+/// Under loom no thread parks.
 #[cfg(loom)]
 impl<O> RawRwLatch<O> {
-    fn park(&self, _contest: &mut Contest) -> Next {
+    fn park(&self, _slow_path: &mut LatchSlowPath) -> Next {
         Next::TryAgain
     }
 
     fn free_write_queued(&self) {
-        unreachable!("nobody is in the queue");
+        unreachable!("no thread is queued");
     }
 
     fn last_reader_left(&self) {
-        unreachable!("nobody is in the queue");
+        unreachable!("no thread is queued");
     }
 }

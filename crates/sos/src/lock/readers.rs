@@ -1,9 +1,9 @@
-//! Visible readers: the two sides of a lock whose readers write nothing shared.
+//! Visible readers: the protocol between writers and readers that write no shared cache line.
 //!
-//! A reader shows the lock's address in its own [`Row`] and then looks whether the lock still favours
-//! readers; a writer ends that and then looks through the rows. Dekker's pattern: each side needs a
-//! fence between its store and its loads. With membarrier(2) the writer's system call stands for the
-//! fences of all readers, and theirs costs nothing.
+//! A reader stores the lock's address in its own [`Row`] and then checks that the lock still
+//! favours readers; a writer ends the favour and then scans the rows. This is Dekker's pattern:
+//! each side needs a fence between its store and its loads. With membarrier(2) the writer's system
+//! call replaces the fences of all readers, which then cost nothing.
 
 #[cfg(not(any(loom, shuttle)))]
 use crate::sync::{AtomicBool, OnceLock};
@@ -11,15 +11,15 @@ use crate::sync::{AtomicUsize, Ordering, fence};
 
 use super::{Proven, Row};
 
-/// The orderings of visible readers; other than [`Proven`] only in tests that must fail.
+/// The memory orderings of visible readers; other than [`Proven`] only in tests that must fail.
 pub trait ReaderOrders {
     /// Whether readers have their barrier.
     const READER_BARRIER: bool;
-    /// Whether writers have theirs.
+    /// Whether writers have their barrier.
     const WRITER_BARRIER: bool;
-    /// Of the store by which a reader leaves.
+    /// The ordering of the store by which a reader leaves.
     const LEAVE: Ordering;
-    /// Of the writer's load of the slots.
+    /// The ordering of the writer's loads of the slots.
     const SCAN: Ordering;
 }
 
@@ -31,11 +31,11 @@ impl ReaderOrders for Proven {
     const SCAN: Ordering = Ordering::Acquire;
 }
 
-/// A read of a visible reader: the slot that shows it.
+/// A visible read: the slot that shows it.
 pub type Shown<'a> = &'a AtomicUsize;
 
-/// Shows a read of the lock at `address` in the thread's row, if the lock favours readers and still
-/// does afterwards.
+/// Shows a read of the lock at `address` in the thread's row; `None` if the row is full or the lock
+/// does not favour readers afterwards.
 #[inline]
 pub(super) fn enter<O: ReaderOrders>(
     row: &Row,
@@ -51,14 +51,14 @@ pub(super) fn enter<O: ReaderOrders>(
     None
 }
 
-/// Ends a read.
+/// Ends a visible read.
 #[inline]
 pub(super) fn leave<O: ReaderOrders>(slot: Shown<'_>) {
     slot.store(0, O::LEAVE);
 }
 
-/// Waits until no row shows a read of the lock at `address`, which no longer favours readers. `pause`
-/// lets time pass.
+/// Waits until no row shows a read of the lock at `address`, which no longer favours readers.
+/// `pause` lets time pass between two checks.
 pub(super) fn wait_out<O: ReaderOrders>(rows: &[Row], address: usize, mut pause: impl FnMut()) {
     for row in rows {
         while row.shows(address, O::SCAN) {
@@ -70,7 +70,7 @@ pub(super) fn wait_out<O: ReaderOrders>(rows: &[Row], address: usize, mut pause:
 #[inline]
 fn reader_barrier<O: ReaderOrders>() {
     if is_asymmetric() {
-        // Keeps the compiler from reordering; the CPU is stopped by `writer_barrier`.
+        // Keeps the compiler from reordering; `writer_barrier` orders the CPU.
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
     } else if O::READER_BARRIER {
         // SeqCst: pairs with the one in `writer_barrier`.
@@ -78,7 +78,7 @@ fn reader_barrier<O: ReaderOrders>() {
     }
 }
 
-/// After this, a reader that began under the lock's favour is seen in its row.
+/// After this, the writer sees each reader that found the lock in favour of readers.
 pub(super) fn writer_barrier<O: ReaderOrders>() {
     if !O::WRITER_BARRIER {
         return;
@@ -100,7 +100,7 @@ static ASYMMETRIC: AtomicBool = AtomicBool::new(false);
 pub(super) fn prepare() {
     static REGISTERED: OnceLock<()> = OnceLock::new();
     REGISTERED.get_or_init(|| {
-        // Relaxed: whoever gets a lock made after this has been told so by whoever made it.
+        // Relaxed: a thread that uses the lock synchronizes with the thread that made it.
         ASYMMETRIC.store(crate::sys::register_membarrier(), Ordering::Relaxed);
     });
 }

@@ -1,45 +1,48 @@
-//! `Row`: what each thread shows of itself to those who wait for locks.
+//! `Row`: what each thread shows about itself to threads that wait for locks.
 //!
-//! A row is one thread's own pair of cache lines: the locks that it reads under their bias, whether it
-//! sleeps in the kernel, and what it waits for. Only the thread itself writes its row, so showing
-//! something costs a plain store; whoever wants to know scans the rows, which is rare.
+//! A row is one thread's own pair of cache lines: the locks that it reads while they favour
+//! readers, whether it sleeps in the kernel, and which lock it waits for. Only the thread itself
+//! writes its row, so that a write is a plain store; writers and views scan the rows, which is
+//! rare.
 //!
-//! The visible readers follow "BRAVO: Biased Locking for Reader-Writer Locks" (Dice and Kogan, 2019),
-//! with a row per thread instead of a hash of thread and lock, so that no slot is ever shared.
+//! The visible readers follow "BRAVO: Biased Locking for Reader-Writer Locks" (Dice and Kogan,
+//! 2019), with a row per thread instead of a hash of thread and lock, so that no slot is ever
+//! shared.
 
 #[cfg(not(any(loom, shuttle)))]
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64};
 use crate::sync::{AtomicUsize, Ordering};
 
-/// Locks that a thread can read at once under their bias; it counts itself in the words of others.
+/// How many locks a thread can read at once as a visible reader; in others it counts itself in the
+/// word.
 const SLOTS: usize = if cfg!(any(loom, shuttle)) { 1 } else { 8 };
-/// Rows: threads beyond that many at once have none, and count themselves in the lock's word.
+/// The number of rows: further threads have none, and count themselves in the lock's word.
 #[cfg(not(any(loom, shuttle)))]
 const ROWS: usize = 1_024;
 
-/// One thread's row.
+/// The row of one thread.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Row {
-    /// Addresses of the locks that the thread reads under their bias; 0 where there is none.
+    /// The addresses of the locks that the thread reads as a visible reader; 0 for a free slot.
     slots: [AtomicUsize; SLOTS],
     #[cfg(not(any(loom, shuttle)))]
     shows: Shows,
 }
 
-/// What a row shows besides.
+/// The rest of a row.
 #[cfg(not(any(loom, shuttle)))]
 #[derive(Debug)]
 struct Shows {
     taken: AtomicBool,
     asleep: AtomicBool,
-    /// What the thread waits for: see [`Blocked`]; 0 for nothing.
+    /// The lock that the thread waits for, packed: see [`Blocked`]; 0 for none.
     blocked: AtomicU64,
     number: AtomicU64,
 }
 
 impl Row {
-    /// Makes a row of nobody.
+    /// Makes a row without a thread.
     #[cfg(not(any(loom, shuttle)))]
     #[must_use]
     pub const fn new() -> Self {
@@ -54,15 +57,15 @@ impl Row {
         }
     }
 
-    /// Makes a row of nobody.
+    /// Makes a row without a thread.
     #[cfg(any(loom, shuttle))]
     #[must_use]
     pub fn new() -> Self {
         Self { slots: std::array::from_fn(|_| AtomicUsize::new(0)) }
     }
 
-    /// Shows that the thread reads the lock at `address`; the owner of the row only. None if it
-    /// reads too many at once.
+    /// Shows that the thread reads the lock at `address`; `None` if it already reads too many. Only
+    /// the owner of the row may call it.
     #[inline]
     pub fn show(&self, address: usize) -> Option<&AtomicUsize> {
         // Relaxed: only this thread writes its slots. The barrier that follows orders the store.
@@ -106,7 +109,7 @@ mod table {
         static OWNED: Owned = const { Owned };
     }
 
-    /// Gives the row back when the thread ends.
+    /// Frees the row when the thread ends.
     struct Owned;
 
     impl Drop for Owned {
@@ -118,22 +121,22 @@ mod table {
         }
     }
 
-    /// The rows that are or were in use.
+    /// The rows that are in use or were earlier.
     pub(crate) fn all() -> &'static [Row] {
-        // Relaxed: who needs to see a row that was taken just now has had a barrier.
+        // Relaxed: a writer that must see a row taken just now has executed a barrier.
         let in_use = IN_USE.load(Ordering::Relaxed) as usize;
         &TABLE[..in_use.min(ROWS)]
     }
 
-    /// The calling thread's row; none if there are too many threads, or if it ends.
+    /// The calling thread's row; `None` if there are too many threads, or if the thread is ending.
     #[inline]
     pub(crate) fn current() -> Option<&'static Row> {
         CURRENT.get()
     }
 
-    /// Gives the calling thread a row, if there is a free one.
+    /// Claims a free row for the calling thread, if there is one.
     pub(crate) fn claim(number: u32) {
-        // While the thread's destructors run there is nothing to give the row back any more.
+        // While the thread's destructors run, nothing would free the row any more.
         if CURRENT.get().is_some() || OWNED.try_with(|_| ()).is_err() {
             return;
         }
@@ -150,7 +153,7 @@ mod table {
         CURRENT.set(Some(&TABLE[mine]));
     }
 
-    /// How many threads want to run.
+    /// The number of threads that want to run.
     pub(crate) fn awake() -> u32 {
         let is_awake = |row: &&Row| {
             row.shows.taken.load(Ordering::Relaxed) && !row.shows.asleep.load(Ordering::Relaxed)
@@ -192,12 +195,12 @@ mod table {
         pub class: &'static str,
         /// Whether it sleeps (a latch) or spins.
         pub asleep: bool,
-        /// The ledger number of the thread that held the lock when the wait began; none where
+        /// The ledger number of the thread that held the lock when the wait began; `None` if
         /// several readers did.
         pub owner: Option<u32>,
     }
 
-    /// The classes that a wait can name, packed into a number above 0.
+    /// The class of a lock of either kind, packed into a number above 0.
     #[derive(Clone, Copy)]
     pub(crate) enum AnyClass {
         Spin(SpinClass),
@@ -221,11 +224,11 @@ mod table {
         }
     }
 
-    /// Shows what the calling thread waits for, until the guard is dropped.
+    /// Shows which lock the calling thread waits for, until the guard is dropped.
     pub(crate) fn show_blocked(class: AnyClass, owner: u32) -> ShowsBlocked {
         let row = CURRENT.get();
         if let Some(row) = row {
-            // Relaxed: a reader sees it as a moment's picture.
+            // Relaxed: a reader gets a snapshot that may be a moment old.
             row.shows.blocked.store(class.packed() << 32 | u64::from(owner), Ordering::Relaxed);
         }
         ShowsBlocked { row }
@@ -245,7 +248,7 @@ mod table {
         }
     }
 
-    /// The threads that wait for locks right now: a moment's picture.
+    /// The threads that wait for locks right now; a snapshot that is not consistent over threads.
     #[must_use]
     pub fn blocked() -> Vec<Blocked> {
         all().iter().filter_map(row_blocked).collect()

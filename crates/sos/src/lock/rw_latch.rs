@@ -7,12 +7,13 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
-use super::contest::{self, Booking};
 use super::distributed::Hold;
+use super::latch_slow_path::{self, LatchCost};
 use super::rw_spin::{all_rows, current_row};
 use super::{LatchClass, RawRwLatch};
 
-/// A value behind a [`RawRwLatch`]: may be held for microseconds, never across a wait for a client.
+/// A value behind a [`RawRwLatch`]. May be held for microseconds, but not across a wait for a
+/// client.
 pub struct RwLatch<T> {
     raw: RawRwLatch,
     class: LatchClass,
@@ -30,14 +31,14 @@ impl<T> RwLatch<T> {
         Self { raw: RawRwLatch::new(), class, value: UnsafeCell::new(value) }
     }
 
-    /// Shares the value with other readers.
+    /// Takes the latch in shared mode, waiting as long as needed.
     #[inline]
     pub fn read(&self) -> ReadLatchGuard<'_, T> {
         let (hold, booking) = self.raw.read(current_row(), self.class);
         ReadLatchGuard { latch: self, hold, booking, not_send: PhantomData }
     }
 
-    /// Has the value alone.
+    /// Takes the latch in exclusive mode, waiting as long as needed.
     #[inline]
     pub fn write(&self) -> WriteLatchGuard<'_, T> {
         let booking = self.raw.write(all_rows, self.class);
@@ -45,20 +46,20 @@ impl<T> RwLatch<T> {
         WriteLatchGuard { latch: self, panics_before, booking, not_send: PhantomData }
     }
 
-    /// Copies the value without writing to the latch: optimistically, and as a reader if a writer
-    /// came between.
+    /// Copies the value without writing to the latch: optimistically, or as a reader if there is a
+    /// writer in between.
     #[inline]
     pub fn copy(&self) -> T
     where
         T: Copy,
     {
         if let Some(version) = self.raw.optimistic() {
-            // SAFETY: the pointer is valid and aligned. A writer may change the value meanwhile: then
-            // the copy may be torn, which is no value yet and is thrown away below. Volatile, so that
-            // the compiler reads once, here.
+            // SAFETY: the pointer is valid and aligned. A writer may change the value during the
+            // copy, which may then be torn: it is no value yet and is thrown away below. Volatile,
+            // so that the compiler reads once, here.
             let copy = unsafe { self.value.get().cast::<MaybeUninit<T>>().read_volatile() };
             if self.raw.validate(version) {
-                // SAFETY: nobody wrote while it was copied, so it is what the last writer left.
+                // SAFETY: no thread wrote during the copy, so it is what the last writer left.
                 return unsafe { copy.assume_init() };
             }
         }
@@ -70,7 +71,7 @@ impl<T> RwLatch<T> {
         self.raw.owner()
     }
 
-    /// The value, when nobody else can have the latch.
+    /// The value; `&mut self` proves that no thread holds the latch.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -82,21 +83,21 @@ impl<T> fmt::Debug for RwLatch<T> {
     }
 }
 
-/// Proof of a shared hold.
+/// Proof that the thread holds the latch in shared mode; frees it when dropped.
 #[derive(Debug)]
 pub struct ReadLatchGuard<'a, T> {
     latch: &'a RwLatch<T>,
     hold: Hold<'static>,
-    booking: Option<Booking>,
+    booking: Option<LatchCost>,
     not_send: PhantomData<*const ()>,
 }
 
-/// Proof of the exclusive hold.
+/// Proof that the thread holds the latch in exclusive mode; frees it when dropped.
 #[derive(Debug)]
 pub struct WriteLatchGuard<'a, T> {
     latch: &'a RwLatch<T>,
     panics_before: bool,
-    booking: Option<Booking>,
+    booking: Option<LatchCost>,
     not_send: PhantomData<*const ()>,
 }
 
@@ -130,7 +131,7 @@ impl<T> Drop for ReadLatchGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.latch.raw.free_read(self.hold);
-        contest::book(self.booking.take());
+        latch_slow_path::book(self.booking.take());
     }
 }
 
@@ -141,6 +142,6 @@ impl<T> Drop for WriteLatchGuard<'_, T> {
             super::poisoned(self.latch.class.name());
         }
         self.latch.raw.free_write();
-        contest::book(self.booking.take());
+        latch_slow_path::book(self.booking.take());
     }
 }

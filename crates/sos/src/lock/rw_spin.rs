@@ -1,7 +1,8 @@
-//! A reader/writer spinlock in three forms that can be told apart only by their cost.
+//! `RwSpin`: a reader/writer spinlock in three modes that differ only in their cost.
 //!
-//! The exclusive and the one-word form stay for comparison: they are what a metadata cache looked
-//! like before and after it was first repaired. The distributed form has a file of its own. One word:
+//! The exclusive and the one-word mode are kept for comparison: SQL Server's metadata cache had the
+//! first, and the second after its first repair. The distributed mode is in `distributed.rs`. The
+//! word of the other two:
 //!
 //! | bit 31 (writer) | bit 30 (writer waits) | the rest | meaning                           |
 //! |-----------------|-----------------------|----------|-----------------------------------|
@@ -15,37 +16,37 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use super::contention::{self, Booking, Contention};
 use super::distributed::Hold;
+use super::spin_slow_path::{self, SpinCost, SpinSlowPath};
 use super::{LatchOrders, Proven, RawDistributed, SpinClass, thread_number};
 use crate::sync::{AtomicU32, Ordering};
 
 const WRITER: u32 = 1 << 31;
 const WRITER_WAITING: u32 = 1 << 30;
-/// Readers, or the writer's number.
+/// The bits for the number of readers, or the writer's thread number.
 const HOLDERS: u32 = WRITER_WAITING - 1;
 
-/// The form of an [`RwSpin`].
+/// The mode of an [`RwSpin`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RwMode {
-    /// Readers exclude each other as well.
+    /// Readers exclude each other, too.
     Exclusive,
     /// Readers share one word, which each of them writes.
     OneWord,
-    /// Each reader writes a line of its own; writers pay for it.
+    /// Each reader writes its own cache line; writers pay with a barrier on all CPUs.
     Distributed,
 }
 
 /// Whether readers share a [`RawRwSpin`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordMode {
-    /// They exclude each other as well.
+    /// Readers exclude each other, too.
     Exclusive,
-    /// They share it.
+    /// Readers share the lock.
     Shared,
 }
 
-/// The word of the exclusive and of the one-word form, without data.
+/// The word of the exclusive and of the one-word mode, without the value.
 #[derive(Debug)]
 pub struct RawRwSpin<O = Proven> {
     mode: WordMode,
@@ -66,7 +67,7 @@ impl<O: LatchOrders> RawRwSpin<O> {
         self.word.compare_exchange(from, to, O::TAKE, Ordering::Relaxed).is_ok()
     }
 
-    /// Becomes a reader, if that is possible now.
+    /// Becomes a reader, if that is possible at once.
     #[inline]
     pub fn try_read(&self) -> bool {
         match self.mode {
@@ -78,47 +79,49 @@ impl<O: LatchOrders> RawRwSpin<O> {
         }
     }
 
-    /// Becomes the writer, if that is possible now.
+    /// Becomes the writer, if that is possible at once.
     #[inline]
     pub fn try_write(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         word & (WRITER | HOLDERS) == 0 && self.exchange(word, WRITER | thread_number() & HOLDERS)
     }
 
-    /// Becomes a reader, spinning as long as it takes; what that cost is to be booked afterwards.
+    /// Becomes a reader, spinning as long as needed. Returns the cost, to be booked after the
+    /// release.
     #[inline]
-    pub fn read(&self, class: SpinClass) -> Option<Booking> {
+    pub fn read(&self, class: SpinClass) -> Option<SpinCost> {
         if self.try_read() { None } else { Some(self.read_contended(class)) }
     }
 
     #[cold]
-    fn read_contended(&self, class: SpinClass) -> Booking {
-        let mut contention =
-            Contention::begin(class, self.owner(), std::ptr::from_ref(self).addr());
+    fn read_contended(&self, class: SpinClass) -> SpinCost {
+        let mut slow_path =
+            SpinSlowPath::begin(class, self.owner(), std::ptr::from_ref(self).addr());
         loop {
-            contention.pause();
+            slow_path.pause();
             if self.try_read() {
-                return contention.end();
+                return slow_path.end();
             }
         }
     }
 
-    /// Becomes the writer, spinning as long as it takes; what that cost is to be booked afterwards.
+    /// Becomes the writer, spinning as long as needed. Returns the cost, to be booked after the
+    /// release.
     #[inline]
-    pub fn write(&self, class: SpinClass) -> Option<Booking> {
+    pub fn write(&self, class: SpinClass) -> Option<SpinCost> {
         if self.try_write() { None } else { Some(self.write_contended(class)) }
     }
 
     #[cold]
-    fn write_contended(&self, class: SpinClass) -> Booking {
-        let mut contention =
-            Contention::begin(class, self.owner(), std::ptr::from_ref(self).addr());
+    fn write_contended(&self, class: SpinClass) -> SpinCost {
+        let mut slow_path =
+            SpinSlowPath::begin(class, self.owner(), std::ptr::from_ref(self).addr());
         loop {
-            // Relaxed: a hint to readers; the writer that gets in clears it.
+            // Relaxed: a hint to readers; the writer that takes the lock clears it.
             self.word.fetch_or(WRITER_WAITING, Ordering::Relaxed);
-            contention.pause();
+            slow_path.pause();
             if self.try_write() {
-                return contention.end();
+                return slow_path.end();
             }
         }
     }
@@ -141,11 +144,11 @@ impl<O: LatchOrders> RawRwSpin<O> {
         }
     }
 
-    /// Ends the writer's hold.
+    /// Ends the writer's hold of the lock.
     #[inline]
     pub fn free_write(&self) {
         // Release: pairs with the Acquire of the next reader or writer. Keeps a waiting writer's
-        // mark, so that readers do not overtake it for ever.
+        // mark, so that readers do not overtake it forever.
         self.word.fetch_and(WRITER_WAITING, O::FREE);
     }
 }
@@ -168,7 +171,7 @@ unsafe impl<T: Send> Send for RwSpin<T> {}
 unsafe impl<T: Send + Sync> Sync for RwSpin<T> {}
 
 impl<T> RwSpin<T> {
-    /// Makes a free lock of the given form.
+    /// Makes a free lock of the given mode.
     pub fn new(class: SpinClass, mode: RwMode, value: T) -> Self {
         let raw = match mode {
             RwMode::Exclusive => Raw::Word(RawRwSpin::new(WordMode::Exclusive)),
@@ -178,7 +181,7 @@ impl<T> RwSpin<T> {
         Self { raw, class, value: UnsafeCell::new(value) }
     }
 
-    /// Shares the value with other readers.
+    /// Takes the lock in shared mode, spinning as long as needed.
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, T> {
         let (hold, booking) = match &self.raw {
@@ -188,7 +191,7 @@ impl<T> RwSpin<T> {
         ReadGuard { lock: self, hold, booking, not_send: PhantomData }
     }
 
-    /// Has the value alone.
+    /// Takes the lock in exclusive mode, spinning as long as needed.
     #[inline]
     pub fn write(&self) -> WriteGuard<'_, T> {
         let booking = match &self.raw {
@@ -203,7 +206,7 @@ impl<T> RwSpin<T> {
 #[cfg(not(any(loom, shuttle)))]
 pub(super) use super::row::{all as all_rows, current as current_row};
 
-/// Models bring their own rows.
+/// Models make their own rows.
 #[cfg(any(loom, shuttle))]
 pub(super) fn current_row() -> Option<&'static super::Row> {
     None
@@ -220,21 +223,21 @@ impl<T> fmt::Debug for RwSpin<T> {
     }
 }
 
-/// Proof of a shared hold.
+/// Proof that the thread holds the lock in shared mode; frees it when dropped.
 #[derive(Debug)]
 pub struct ReadGuard<'a, T> {
     lock: &'a RwSpin<T>,
     hold: Hold<'static>,
-    booking: Option<Booking>,
+    booking: Option<SpinCost>,
     not_send: PhantomData<*const ()>,
 }
 
-/// Proof of the exclusive hold.
+/// Proof that the thread holds the lock in exclusive mode; frees it when dropped.
 #[derive(Debug)]
 pub struct WriteGuard<'a, T> {
     lock: &'a RwSpin<T>,
     panics_before: bool,
-    booking: Option<Booking>,
+    booking: Option<SpinCost>,
     not_send: PhantomData<*const ()>,
 }
 
@@ -271,7 +274,7 @@ impl<T> Drop for ReadGuard<'_, T> {
             Raw::Word(raw) => raw.free_read(),
             Raw::Distributed(raw) => raw.free_read(self.hold),
         }
-        contention::book(self.booking.take());
+        spin_slow_path::book(self.booking.take());
     }
 }
 
@@ -285,6 +288,6 @@ impl<T> Drop for WriteGuard<'_, T> {
             Raw::Word(raw) => raw.free_write(),
             Raw::Distributed(raw) => raw.free_write(),
         }
-        contention::book(self.booking.take());
+        spin_slow_path::book(self.booking.take());
     }
 }

@@ -1,8 +1,8 @@
-//! An exclusive spinlock whose word names its owner.
+//! `SpinLock`: an exclusive spinlock whose word is the number of its owner.
 //!
 //! | word | meaning                                  | next                        |
 //! |------|------------------------------------------|-----------------------------|
-//! | 0    | free                                     | n, by whoever swaps it in   |
+//! | 0    | free                                     | n, by one exchange          |
 //! | n    | held by the thread of this ledger number | 0, by that thread           |
 
 use std::cell::UnsafeCell;
@@ -10,15 +10,15 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use super::contention::{Booking, Contention};
+use super::spin_slow_path::{SpinCost, SpinSlowPath};
 use super::{Proven, SpinClass, thread_number};
 use crate::sync::{AtomicU32, Ordering};
 
 /// The orderings of a [`RawSpin`]; other than [`Proven`] only in tests that must fail.
 pub trait SpinOrders {
-    /// Of the exchange that takes the lock.
+    /// The ordering of the exchange that takes the lock.
     const TAKE: Ordering;
-    /// Of the store that frees it.
+    /// The ordering of the store that frees it.
     const FREE: Ordering;
 }
 
@@ -58,26 +58,26 @@ impl<O: SpinOrders> RawSpin<O> {
         self.word.compare_exchange(0, thread_number(), O::TAKE, Ordering::Relaxed).is_ok()
     }
 
-    /// Takes the lock, spinning until it is free; what that cost is to be booked after `free`.
+    /// Takes the lock, spinning until it is free. Returns the cost, to be booked after `free`.
     #[inline]
-    pub fn take(&self, class: SpinClass) -> Option<Booking> {
+    pub fn take(&self, class: SpinClass) -> Option<SpinCost> {
         if self.try_take() { None } else { Some(self.take_contended(class)) }
     }
 
     #[cold]
-    fn take_contended(&self, class: SpinClass) -> Booking {
-        let mut contention =
-            Contention::begin(class, self.owner(), std::ptr::from_ref(self).addr());
+    fn take_contended(&self, class: SpinClass) -> SpinCost {
+        let mut slow_path =
+            SpinSlowPath::begin(class, self.owner(), std::ptr::from_ref(self).addr());
         loop {
-            contention.pause();
+            slow_path.pause();
             // Relaxed: only decides whether the exchange is worth trying.
             if self.word.load(Ordering::Relaxed) == 0 && self.try_take() {
-                return contention.end();
+                return slow_path.end();
             }
         }
     }
 
-    /// Frees the lock; the owner only.
+    /// Frees the lock. Only the owner may call it.
     #[inline]
     pub fn free(&self) {
         self.word.store(0, O::FREE);
@@ -95,7 +95,7 @@ impl<O: SpinOrders> Default for RawSpin<O> {
     }
 }
 
-/// A value that one thread at a time may touch, for a few hundred nanoseconds.
+/// A value that one thread at a time may use, for a few hundred nanoseconds.
 ///
 /// Sync if the value is Send, as a mutex is. A thread that panics while it holds the lock stops the
 /// process, since the data can no longer be trusted.
@@ -136,7 +136,7 @@ impl<T> SpinLock<T> {
         self.raw.try_take().then(|| SpinGuard::new(self, None))
     }
 
-    /// The value, when nobody else can have the lock.
+    /// The value; `&mut self` proves that no thread holds the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -158,8 +158,8 @@ impl<T> fmt::Debug for SpinLock<T> {
 pub struct SpinGuard<'a, T> {
     lock: &'a SpinLock<T>,
     panics_before: bool,
-    booking: Option<Booking>,
-    /// The word names the thread, so the guard stays on it.
+    booking: Option<SpinCost>,
+    /// The word has the thread's number, so the guard must stay on the thread.
     not_send: PhantomData<*const ()>,
 }
 
@@ -168,7 +168,7 @@ unsafe impl<T: Sync> Sync for SpinGuard<'_, T> {}
 
 impl<'a, T> SpinGuard<'a, T> {
     #[inline]
-    fn new(lock: &'a SpinLock<T>, booking: Option<Booking>) -> Self {
+    fn new(lock: &'a SpinLock<T>, booking: Option<SpinCost>) -> Self {
         let panics_before = std::thread::panicking();
         Self { lock, panics_before, booking, not_send: PhantomData }
     }
@@ -198,6 +198,6 @@ impl<T> Drop for SpinGuard<'_, T> {
             super::poisoned(self.lock.class.name());
         }
         self.lock.raw.free();
-        super::contention::book(self.booking.take());
+        super::spin_slow_path::book(self.booking.take());
     }
 }

@@ -1,4 +1,4 @@
-//! `TryCell`: a value that whoever finds it free may use, and for which nobody ever waits.
+//! `TryCell`: a value that a thread may use if no other thread does; there is no waiting.
 //!
 //! | word   | meaning                                 | next                                    |
 //! |--------|-----------------------------------------|-----------------------------------------|
@@ -15,7 +15,7 @@ use std::cell::UnsafeCell;
 use super::Proven;
 use super::spin::{RawSpin, SpinOrders};
 
-/// A value that one thread at a time may use; others go elsewhere.
+/// A value that one thread at a time may use; other threads get `None`.
 ///
 /// Sync if the value is Send, as a mutex is.
 pub struct TryCell<T, O = Proven> {
@@ -28,7 +28,7 @@ unsafe impl<T: Send, O> Sync for TryCell<T, O> {}
 // SAFETY: the owner of the cell owns the value.
 unsafe impl<T: Send, O> Send for TryCell<T, O> {}
 
-/// Frees the word, at the end of the use or when it panics.
+/// Frees the word when dropped, also after a panic.
 struct Free<'a, O: SpinOrders>(&'a RawSpin<O>);
 
 impl<O: SpinOrders> Drop for Free<'_, O> {
@@ -39,13 +39,13 @@ impl<O: SpinOrders> Drop for Free<'_, O> {
 }
 
 impl<T, O: SpinOrders> TryCell<T, O> {
-    /// Wraps a value.
+    /// Makes a free cell with a value.
     #[must_use]
     pub fn new(value: T) -> Self {
         Self { word: RawSpin::new(), value: UnsafeCell::new(value) }
     }
 
-    /// Uses the value if nobody else does. After a panic the value is as that left it.
+    /// Runs `run` on the value if no other thread uses it. A panic leaves the value as it is.
     #[inline]
     pub fn try_with<R>(&self, run: impl FnOnce(&mut T) -> R) -> Option<R> {
         // Relaxed: decides only whether the exchange is worth trying.
@@ -54,14 +54,15 @@ impl<T, O: SpinOrders> TryCell<T, O> {
         }
         let _free = Free(&self.word);
         #[cfg(loom)]
-        // SAFETY: the word is this thread's until `_free` is dropped.
+        // SAFETY: this thread holds the word until `_free` is dropped.
         return Some(self.value.with_mut(|value| run(unsafe { &mut *value })));
         #[cfg(not(loom))]
-        // SAFETY: the word is this thread's until `_free` is dropped.
+        // SAFETY: this thread holds the word until `_free` is dropped.
         Some(run(unsafe { &mut *self.value.get() }))
     }
 
-    /// Uses the value, letting time pass by `rest` as long as others do: for readers in no hurry.
+    /// Runs `run` on the value, calling `rest` as long as another thread uses it: for readers that
+    /// can wait.
     pub fn with<R>(&self, mut rest: impl FnMut(), run: impl FnOnce(&mut T) -> R) -> R {
         let mut run = Some(run);
         loop {

@@ -1,16 +1,17 @@
-//! A latch for index nodes: readers write nothing, and check afterwards that no writer came between.
+//! `VersionLatch`: a latch for index nodes. Readers write nothing, and check afterwards that there
+//! was no writer in between.
 //!
 //! | bits     | meaning                                                        |
 //! |----------|----------------------------------------------------------------|
 //! | 0        | a writer holds the node                                        |
-//! | 1        | the node has left the tree; nobody will ever hold it again     |
-//! | 2 and up | version, one more with every writer that has changed the node  |
+//! | 1        | the node has left the tree; no thread can lock it again        |
+//! | 2 and up | version, incremented by every writer that changes the node     |
 //!
 //! Optimistic lock coupling as in "The ART of Practical Synchronization" (Leis et al., 2016).
 
 use std::marker::PhantomData;
 
-use super::contention::{self, Contention};
+use super::spin_slow_path::{self, SpinSlowPath};
 use super::{Proven, SpinClass};
 use crate::sync::{AtomicU64, Ordering, fence};
 
@@ -24,9 +25,9 @@ pub struct ObsoleteError;
 
 /// The orderings of a [`VersionLatch`]; other than [`Proven`] only in tests that must fail.
 pub trait VersionOrders {
-    /// Whether the writer's fence after taking the latch is there.
+    /// Whether the writer has its fence after taking the latch.
     const WRITER_FENCE: bool;
-    /// Of the reader's fence before checking.
+    /// The ordering of the reader's fence before the check, if it has one.
     const READER_FENCE: Option<Ordering>;
 }
 
@@ -35,7 +36,7 @@ impl VersionOrders for Proven {
     const READER_FENCE: Option<Ordering> = Some(Ordering::Acquire);
 }
 
-/// The word of an optimistic latch. Guards no value itself: what it guards must be readable while
+/// The word of an optimistic latch. It holds no value: the guarded data must be readable while
 /// being written, that is, made of atomics or validated after copying.
 #[derive(Debug)]
 pub struct VersionLatch<O = Proven> {
@@ -50,7 +51,8 @@ impl<O: VersionOrders> VersionLatch<O> {
         Self { word: AtomicU64::new(0), orders: PhantomData }
     }
 
-    /// Begins to read: waits out a writer, and returns the version to check with [`Self::validate`].
+    /// Begins a read: waits while there is a writer, and returns the version for
+    /// [`Self::validate`].
     #[inline]
     pub fn read(&self) -> Result<u64, ObsoleteError> {
         // Acquire: pairs with the Release of `VersionGuard`'s drop.
@@ -60,8 +62,8 @@ impl<O: VersionOrders> VersionLatch<O> {
 
     #[cold]
     fn read_contended(&self) -> Result<u64, ObsoleteError> {
-        let mut contention =
-            Contention::begin(SpinClass::XtpIndex, 0, std::ptr::from_ref(self).addr());
+        let mut slow_path =
+            SpinSlowPath::begin(SpinClass::XtpIndex, 0, std::ptr::from_ref(self).addr());
         let version = loop {
             let word = self.word.load(Ordering::Acquire);
             if word & OBSOLETE != 0 {
@@ -70,13 +72,13 @@ impl<O: VersionOrders> VersionLatch<O> {
             if word & LOCKED == 0 {
                 break Ok(word);
             }
-            contention.pause();
+            slow_path.pause();
         };
-        contention::book(Some(contention.end()));
+        spin_slow_path::book(Some(slow_path.end()));
         version
     }
 
-    /// Whether what was read since `version` is still true.
+    /// Whether no writer has changed the node since `version`.
     #[inline]
     #[must_use]
     pub fn validate(&self, version: u64) -> bool {
@@ -102,7 +104,7 @@ impl<O: VersionOrders> VersionLatch<O> {
         Ok(VersionGuard { latch: self, retire: false, panics_before })
     }
 
-    /// Becomes the writer, waiting out another one.
+    /// Becomes the writer, waiting while there is another one.
     pub fn lock(&self) -> Result<VersionGuard<'_, O>, ObsoleteError> {
         loop {
             let version = self.read()?;
@@ -119,7 +121,7 @@ impl<O: VersionOrders> Default for VersionLatch<O> {
     }
 }
 
-/// Proof that this thread is the writer; a new version begins when it is dropped.
+/// Proof that this thread is the writer; dropping it frees the latch and increments the version.
 #[derive(Debug)]
 pub struct VersionGuard<'a, O = Proven> {
     latch: &'a VersionLatch<O>,

@@ -1,8 +1,9 @@
-//! The process's allocator: extents above 10 KB, mimalloc below, with every byte booked on a clerk.
+//! The process's allocator: extents above 10 KB, mimalloc below, with every byte charged to a
+//! clerk.
 //!
-//! A block is taken for the thread's current clerk, and every block says whose it is: an extent in the table
-//! of pages (`pool.rs`), a smaller one in the table of the heap (`tag.rs`). It goes back to that clerk whoever
-//! frees it, and stays with it when it grows.
+//! A block is charged to the thread's current clerk, and a table records that clerk: for an extent
+//! the table of pages (`pool.rs`), for a smaller block the table of the heap (`tag.rs`). Freeing
+//! the block, on any thread, credits that clerk, and a block that grows stays with it.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_void;
@@ -15,9 +16,10 @@ use super::tag::{self, TAGGED_BYTES};
 use super::{MemoryClerk, heap, pool, signed, with_clerk};
 use crate::ledger;
 
-/// Blocks of this size and more are extents: for larger ones than these 10 KB mimalloc takes 512 KB at once
-/// (`MI_SMALL_MAX_OBJ_SIZE`), of which one block keeps all. Below, mimalloc is better: its blocks do not all begin
-/// at the same place of a page, where columns that are read together would shun the same cache lines.
+/// Blocks of this size and more are extents. For blocks above 10 KB mimalloc takes 512 KB at once
+/// (`MI_SMALL_MAX_OBJ_SIZE`), and a single block keeps all of it. Below, mimalloc is better: its
+/// blocks do not all start at the same offset of a page, where columns that are read together would
+/// compete for the same cache lines.
 const EXTENTS_FROM_BYTES: usize = (10 << 10) + 1;
 /// The strictest alignment that extents have.
 const EXTENT_ALIGN_BYTES: usize = 8 << 10;
@@ -39,29 +41,29 @@ unsafe extern "C" {
     ) -> *mut c_void;
 }
 
-/// mimalloc's heap for a clerk's blocks; null for the one that all others share.
+/// mimalloc's heap for a clerk's blocks; null for the default heap, which most clerks share.
 #[inline]
 fn heap_of(clerk: MemoryClerk) -> *mut c_void {
     if clerk == MemoryClerk::Xtp { heap::rows() } else { ptr::null_mut() }
 }
 
-/// Takes a block from mimalloc. Its function for aligned blocks takes a larger one and moves into it,
-/// whenever the free list of the size happens to be empty; few layouts need it.
+/// Takes a block from mimalloc. Few layouts need its function for aligned blocks, which takes a
+/// larger block and aligns within it whenever the free list of the size is empty.
 ///
 /// # Safety
-/// As [`GlobalAlloc::alloc`]; the layout is one of [`placed`].
+/// As [`GlobalAlloc::alloc`]; the layout comes from [`placed`].
 #[inline]
 unsafe fn take(clerk: MemoryClerk, layout: Layout) -> *mut u8 {
     let (heap, bytes, align) = (heap_of(clerk), layout.size(), layout.align());
-    // All blocks are aligned to as much by themselves, which mimalloc asserts (`mi_page_malloc_zero`).
+    // mimalloc aligns every block to 16 bytes, which it asserts in `mi_page_malloc_zero`.
     let block = match (heap.is_null(), align <= TAGGED_BYTES) {
-        // SAFETY: gives a block of this size or null.
+        // SAFETY: returns a block of this size or null.
         (true, true) => unsafe { mi_malloc(bytes) },
         // SAFETY: the caller's promise.
         (true, false) => return unsafe { MiMalloc.alloc(layout) },
-        // SAFETY: as of the first.
+        // SAFETY: as for the first arm.
         (false, true) => unsafe { mi_heap_malloc(heap, bytes) },
-        // SAFETY: as of the first, of this alignment.
+        // SAFETY: as for the first arm, with this alignment.
         (false, false) => unsafe { mi_heap_malloc_aligned(heap, bytes, align) },
     };
     block.cast()
@@ -77,11 +79,11 @@ unsafe fn take_zeroed(clerk: MemoryClerk, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
         return unsafe { MiMalloc.alloc_zeroed(layout) };
     }
-    // SAFETY: gives a block of this size and alignment or null.
+    // SAFETY: returns a block of this size and alignment or null.
     unsafe { mi_heap_zalloc_aligned(heap, layout.size(), layout.align()) }.cast()
 }
 
-/// Gives a block another size, and perhaps another place.
+/// Resizes a block, and perhaps moves it.
 ///
 /// # Safety
 /// As [`GlobalAlloc::realloc`]; the block is one of [`take`]'s for this clerk.
@@ -95,11 +97,12 @@ unsafe fn retake(clerk: MemoryClerk, block: *mut u8, layout: Layout) -> *mut u8 
     unsafe { mi_heap_realloc_aligned(heap, block.cast(), bytes, align) }.cast()
 }
 
-/// Bytes of a cache line.
+/// The size of a cache line in bytes.
 const LINE_BYTES: usize = 64;
 
-/// What mimalloc is asked for: at least what has a tag of its own. Memory that all threads read gets whole
-/// cache lines, so that what the thread that made it writes later is never on one of them.
+/// The layout to ask mimalloc for: at least [`TAGGED_BYTES`], so that the block has a tag. Memory
+/// that all threads read gets whole cache lines, so that the thread that made it never writes to
+/// one of them later.
 #[inline]
 fn placed(clerk: MemoryClerk, layout: Layout) -> Layout {
     if clerk.is_read_by_all() {
@@ -110,7 +113,7 @@ fn placed(clerk: MemoryClerk, layout: Layout) -> Layout {
     Layout::from_size_align(size, layout.align()).unwrap_or(layout)
 }
 
-/// Allocates a small block, or one that has to be mimalloc's.
+/// Allocates a small block, or a larger one that must come from mimalloc.
 ///
 /// # Safety
 /// As [`GlobalAlloc::alloc`].
@@ -119,7 +122,8 @@ unsafe fn alloc_block(layout: Layout, zeroed: Zeroed) -> *mut u8 {
     let clerk = current();
     let whole = placed(clerk, layout);
     let block = match zeroed {
-        // SAFETY: at least as large and as aligned as the caller's layout, which is not of size zero.
+        // SAFETY: at least as large and as aligned as the caller's layout, which is not of size
+        // zero.
         Zeroed::No => unsafe { take(clerk, whole) },
         // SAFETY: as above.
         Zeroed::Yes => unsafe { take_zeroed(clerk, whole) },
@@ -127,13 +131,13 @@ unsafe fn alloc_block(layout: Layout, zeroed: Zeroed) -> *mut u8 {
     if block.is_null() {
         return block;
     }
-    // SAFETY: the block is new, and `placed` is no smaller than what has a tag.
+    // SAFETY: the block is new, and `placed` made it large enough for a tag.
     let clerk = unsafe { tag::mark(block.addr(), clerk) };
     book(clerk, signed(layout.size()), layout.size());
     block
 }
 
-/// Frees a block that `alloc_block` gave.
+/// Frees a block that `alloc_block` returned.
 ///
 /// # Safety
 /// As [`GlobalAlloc::dealloc`].
@@ -142,11 +146,11 @@ unsafe fn free_block(block: *mut u8, layout: Layout) {
     // SAFETY: `alloc_block` marked it.
     let clerk = unsafe { tag::owner(block.addr()) };
     book(clerk, -signed(layout.size()), layout.size());
-    // SAFETY: handed on; mimalloc frees a block whatever its layout was.
+    // SAFETY: the caller's promise; mimalloc does not use the layout to free a block.
     unsafe { MiMalloc.dealloc(block, layout) };
 }
 
-/// Resizes a block that `alloc_block` gave; it stays with its clerk.
+/// Resizes a block that `alloc_block` returned; it stays with its clerk.
 ///
 /// # Safety
 /// As [`GlobalAlloc::realloc`].
@@ -155,21 +159,21 @@ unsafe fn resize_block(block: *mut u8, layout: Layout, wanted: Layout) -> *mut u
     // SAFETY: `alloc_block` marked it.
     let clerk = unsafe { tag::owner(block.addr()) };
     let whole = placed(clerk, wanted);
-    // SAFETY: handed on; at least as large and as aligned as asked for.
+    // SAFETY: the caller's promise; at least as large and as aligned as asked for.
     let moved = unsafe { retake(clerk, block, whole) };
     if moved.is_null() {
         return moved;
     }
     book(clerk, -signed(layout.size()), layout.size());
-    // SAFETY: the block is the caller's alone, and `placed` is no smaller than what has a tag.
+    // SAFETY: only the caller has the block, and `placed` made it large enough for a tag.
     let clerk = unsafe { tag::mark(moved.addr(), clerk) };
     book(clerk, signed(wanted.size()), wanted.size());
     moved
 }
 
-/// Takes an extent for a block; none where it has to be mimalloc's.
+/// Takes an extent for a block; `None` if the block must come from mimalloc.
 fn alloc_extent(layout: Layout, zeroed: Zeroed) -> Option<*mut u8> {
-    // A thread without an account has no number to lock with, and opening one needs memory.
+    // A thread without an account has no number to lock with, and opening an account needs memory.
     if layout.align() > EXTENT_ALIGN_BYTES || !ledger::is_open() {
         return None;
     }
@@ -185,16 +189,16 @@ fn alloc_extent(layout: Layout, zeroed: Zeroed) -> Option<*mut u8> {
     Some(start)
 }
 
-/// Gives an extent back that a block was.
+/// Frees a block that is an extent.
 ///
 /// # Safety
-/// `block` came from `alloc_extent` with as many bytes, and nobody uses it any more.
+/// `block` came from `alloc_extent` with this size, and is not used any more.
 unsafe fn free_extent(block: *mut u8, bytes: usize) {
-    // SAFETY: it is taken.
+    // SAFETY: the extent is taken.
     let clerk = unsafe { pool::clerk_of(block.addr()) };
     let taken = pool::taken_bytes(bytes);
     book(clerk, -signed(taken), taken);
-    // SAFETY: handed on.
+    // SAFETY: the caller's promise.
     unsafe { pool::give(block.addr(), bytes) };
 }
 
@@ -204,8 +208,8 @@ enum Zeroed {
     Yes,
 }
 
-// SAFETY: every call is handed on to mimalloc with a layout at least as large and as aligned, or to the
-// pool; which of them has a block is told by its address.
+// SAFETY: every call is passed on to mimalloc with a layout at least as large and as aligned, or to
+// the pool; the block's address says which of the two has it.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -214,7 +218,7 @@ unsafe impl GlobalAlloc for Allocator {
         {
             return start;
         }
-        // SAFETY: handed on.
+        // SAFETY: the caller's promise.
         unsafe { alloc_block(layout, Zeroed::No) }
     }
 
@@ -225,17 +229,17 @@ unsafe impl GlobalAlloc for Allocator {
         {
             return start;
         }
-        // SAFETY: handed on.
+        // SAFETY: the caller's promise.
         unsafe { alloc_block(layout, Zeroed::Yes) }
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if layout.size() >= EXTENTS_FROM_BYTES && pool::has(block.addr()) {
-            // SAFETY: only extents are there.
+            // SAFETY: that range holds only extents.
             return unsafe { free_extent(block, layout.size()) };
         }
-        // SAFETY: handed on.
+        // SAFETY: the caller's promise.
         unsafe { free_block(block, layout) }
     }
 
@@ -246,12 +250,12 @@ unsafe impl GlobalAlloc for Allocator {
         };
         let is_extent = layout.size() >= EXTENTS_FROM_BYTES && pool::has(block.addr());
         if is_extent && size >= EXTENTS_FROM_BYTES {
-            // It may fit where it is; a size that is no extent's has another rounding.
+            // The new size may fit in place. A size below the extents' is rounded differently.
             if pool::taken_bytes(size) == pool::taken_bytes(layout.size()) {
                 return block;
             }
         } else if !is_extent && size < EXTENTS_FROM_BYTES {
-            // SAFETY: handed on.
+            // SAFETY: the caller's promise.
             return unsafe { resize_block(block, layout, wanted) };
         }
         // A block stays with its clerk.
@@ -259,7 +263,7 @@ unsafe impl GlobalAlloc for Allocator {
             // SAFETY: it is an extent, and taken.
             unsafe { pool::clerk_of(block.addr()) }
         } else {
-            // SAFETY: what is no extent was marked.
+            // SAFETY: a block that is no extent was marked.
             unsafe { tag::owner(block.addr()) }
         };
         // SAFETY: the caller's promise about `size`.
@@ -267,7 +271,7 @@ unsafe impl GlobalAlloc for Allocator {
         if !moved.is_null() {
             // SAFETY: both blocks are alive, distinct, and at least that long.
             unsafe { ptr::copy_nonoverlapping(block, moved, size.min(layout.size())) };
-            // SAFETY: the caller gives the old block up.
+            // SAFETY: the caller does not use the old block any more.
             unsafe { self.dealloc(block, layout) };
         }
         moved

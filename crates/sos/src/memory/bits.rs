@@ -1,4 +1,4 @@
-//! `Bits`: a set of the pages of a unit, or of its slots.
+//! `Bits`: a bit set of the pages, or of the slots, of a unit.
 
 use super::class::UNIT_PAGES;
 
@@ -48,13 +48,13 @@ impl Bits {
         Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
-    /// The lowest number that is not there.
+    /// The lowest number that is not in the set.
     pub(super) fn lowest_missing(self) -> Option<usize> {
         let (word, bits) = self.0.iter().enumerate().find(|(_, bits)| **bits != !0)?;
         Some(word * 64 + bits.trailing_ones() as usize)
     }
 
-    /// From the first to behind the last; none of an empty one.
+    /// The lowest number, and one more than the highest; `None` for an empty set.
     pub(super) fn bounds(self) -> Option<(usize, usize)> {
         let first = self.0.iter().position(|&bits| bits != 0)?;
         let last = self.0.iter().rposition(|&bits| bits != 0)?;
@@ -62,7 +62,7 @@ impl Bits {
         Some((from, last * 64 + self.0[last].ilog2() as usize + 1))
     }
 
-    /// The numbers that follow each other: the first, and how many.
+    /// The runs of consecutive numbers: the first number and the length of each.
     pub(super) fn runs(self) -> impl Iterator<Item = (usize, usize)> {
         let mut next = 0;
         std::iter::from_fn(move || {

@@ -1,17 +1,18 @@
-//! The limit of memory: what the process takes from the operating system stays within it, and a request that asks before
-//! it grows gets error 701 rather than the process an abort.
+//! The memory limit: the process's resident memory stays within it, and a request that asks before
+//! it grows gets error 701 instead of aborting the process.
 //!
 //! ```text
 //!   0                                                        soft                      limit
-//!   ├── in use ──┬── lost: rounding, ──┬─ others: ─┬─ free ───┤ reserve: for who does not ┤
-//!   │   (clerks) │   magazines, pages  │  stacks   │          │ ask, or asked too late    │
+//!   ├── in use ──┬── lost: rounding, ──┬─ others: ─┬─ free ───┤ reserve: for requests     ┤
+//!   │   (clerks) │   magazines, pages  │  stacks   │          │ that do not ask, or late  │
 //! ```
-//! All of the line is resident. Who has memory put behind addresses says so first ([`grow`]): where that would pass the
-//! soft limit, free memory goes back to the system instead, whoever keeps it. Where none is left, requests are refused
-//! ([`check`]), and the reserve is for those that cannot be.
+//! The whole line is resident memory. Code that populates addresses calls [`grow`] first: if that
+//! would pass the soft limit, free memory is returned to the system, whichever thread keeps it. If
+//! none is left, requests are refused ([`check`]), and the reserve is for those that cannot be.
 //!
-//! What is lost is known only by looking ([`look`]): once a second, and near the soft limit with each part of the memory
-//! that is taken. In between one number stands for it: how much may be in use ([`ROOM`]).
+//! How much is lost is known only after a measurement ([`look_at`]): once a second, and near the
+//! soft limit after each [`LOOK_PART`] of the limit that is taken. Between two measurements one
+//! number is enough: how much may be in use ([`ROOM`]).
 
 use std::fmt;
 
@@ -19,30 +20,32 @@ use super::space::{EXTENTS, HEAP};
 use super::{heap, pool};
 use crate::sync::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, CachePadded, Ordering};
 
-/// What a thread keeps of free extents at most, where the limit leaves room for it.
+/// The most bytes of free extents that a thread keeps, if the limit leaves room for it.
 const KEPT_BYTES_MAX: usize = 4 << 20;
-/// The part of the limit that a thread keeps at most.
+/// A thread keeps at most one such part of the limit.
 const KEPT_PART: u64 = 256;
-/// The reserve: a part of the limit, and between so many bytes.
+/// The reserve is one such part of the limit, but within these bounds in bytes.
 const RESERVE_PART: u64 = 8;
 const RESERVE_BYTES: (u64, u64) = (8 << 20, 256 << 20);
-/// The part of the limit below the soft one in which memory is short.
+/// Memory is short within one such part of the limit below the soft limit.
 const SHORT_PART: u64 = 16;
-/// Near the soft limit what is lost is looked at after each such part of the limit.
+/// Near the soft limit the loss is measured after each such part of the limit that is taken.
 const LOOK_PART: u64 = 4_096;
-/// The part of the limit that is left when the reserve counts as used up.
+/// The reserve counts as used up when one such part of the limit is left.
 const FULL_PART: u64 = 64;
-/// As much goes back at once, where any has to.
+/// One such part of the limit is returned to the system at once, if any must be.
 const BACK_PART: u64 = 256;
 
 static USED: CachePadded<AtomicI64> = CachePadded::new(AtomicI64::new(0));
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
-/// Memory of the process that is neither extents nor heap: stacks, variables, tables. As the trimmer last found it.
+/// Memory of the process that is neither extents nor heap: stacks, variables, tables. As the
+/// trimmer last found it.
 static OTHERS: AtomicU64 = AtomicU64::new(0);
-/// From so much resident memory on it is looked at what is lost.
+/// The resident bytes from which on the loss is measured.
 static LOOK_FROM: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// What every request reads, on a line of its own that is written only when an answer changes, or once a second.
+/// What every request reads, on its own cache line, which is written only when an answer changes,
+/// or once a second.
 struct Answers {
     /// Whether requests are refused.
     is_over: AtomicBool,
@@ -50,7 +53,7 @@ struct Answers {
     is_full: AtomicBool,
     /// Whether memory is short: units are populated bit by bit, and threads keep nothing.
     is_short: AtomicBool,
-    /// What a thread keeps of free extents at most.
+    /// The most bytes of free extents that a thread keeps.
     kept_bytes: AtomicUsize,
 }
 
@@ -61,7 +64,7 @@ static ANSWERS: CachePadded<Answers> = CachePadded::new(Answers {
     kept_bytes: AtomicUsize::new(KEPT_BYTES_MAX),
 });
 
-/// How much may be in use: the soft limit, less what is lost and what others have.
+/// The bytes that may be in use: the soft limit minus the loss and the memory outside both spaces.
 static ROOM: AtomicI64 = AtomicI64::new(i64::MAX);
 
 /// The memory limit is reached: SQL Server's error 701.
@@ -89,13 +92,13 @@ pub fn limit_bytes() -> u64 {
     LIMIT.load(Ordering::Relaxed)
 }
 
-/// Bytes in use, as far as threads have reported: each may hold back 64 KB per clerk.
+/// Bytes in use, as far as threads have reported: each may not have reported up to 64 KB per clerk.
 #[must_use]
 pub fn used_bytes() -> u64 {
     u64::try_from(USED.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// Up to which requests are granted memory.
+/// The soft limit, up to which requests are granted memory.
 fn soft_bytes() -> u64 {
     let limit = limit_bytes();
     limit.saturating_sub((limit / RESERVE_PART).clamp(RESERVE_BYTES.0, RESERVE_BYTES.1))
@@ -103,29 +106,31 @@ fn soft_bytes() -> u64 {
 
 /// Bytes that the process has in memory, without what it has from files.
 fn resident_bytes() -> u64 {
-    // Relaxed, here and below: numbers that order nothing, and are as old as the last populating thread.
+    // Relaxed, here and below: numbers that order nothing, as old as the last thread that
+    // populated.
     EXTENTS.populated() + HEAP.populated() + OTHERS.load(Ordering::Relaxed)
 }
 
-/// Whether a request may go on growing: one relaxed load of a line that is hardly ever written.
+/// Whether a request may take more memory: one relaxed load of a line that is rarely written.
 #[inline]
 pub fn check() -> Result<(), OverLimit> {
     if ANSWERS.is_over.load(Ordering::Relaxed) { look_for(0) } else { Ok(()) }
 }
 
-/// Whether who gives memory back in the end may go on to take some of the reserve: one relaxed load of the same line.
+/// Whether work that ends by freeing memory may take some of the reserve: one relaxed load of the
+/// same line.
 ///
 /// # Errors
-/// It is used up.
+/// The reserve is used up.
 #[inline]
 pub fn check_reserve() -> Result<(), OverLimit> {
     if ANSWERS.is_full.load(Ordering::Relaxed) { look_at_reserve(0) } else { Ok(()) }
 }
 
-/// Whether so many bytes more are within the limit, the reserve included: for what undoing needs.
+/// Whether `bytes` more are within the limit, including the reserve: for what a rollback needs.
 ///
 /// # Errors
-/// They are not.
+/// The limit does not leave that much.
 pub fn reserve_for(bytes: usize) -> Result<(), OverLimit> {
     let after = resident_bytes().saturating_add(bytes as u64);
     if after <= full_bytes() { Ok(()) } else { look_at_reserve(bytes as u64) }
@@ -140,31 +145,31 @@ fn look_at_reserve(bytes: u64) -> Result<(), OverLimit> {
     if taken.saturating_add(bytes) <= full_bytes() { Ok(()) } else { Err(OverLimit) }
 }
 
-/// Where the reserve ends.
+/// The resident bytes at which the reserve counts as used up.
 fn full_bytes() -> u64 {
     let limit = limit_bytes();
     limit - limit / FULL_PART
 }
 
-/// Whether so many bytes more are within the limit, and other requests are granted memory.
+/// Whether `bytes` more leave other requests room within the soft limit.
 ///
 /// # Errors
-/// They are not.
+/// The soft limit does not leave that much.
 pub fn room_for(bytes: usize) -> Result<(), OverLimit> {
     check()?;
     let after = resident_bytes().saturating_add(bytes as u64);
     if after <= soft_bytes() { Ok(()) } else { look_for(bytes as u64) }
 }
 
-/// Looks whether so many bytes more are within the soft limit, once all is free that can be.
+/// Measures whether `bytes` more are within the soft limit, after freeing all that can be freed.
 #[cold]
 fn look_for(bytes: u64) -> Result<(), OverLimit> {
     pool::empty_depots();
     if look_at(bytes) { Ok(()) } else { Err(OverLimit) }
 }
 
-/// Looks at what is lost, and decides anew whether requests are refused; returns whether so many bytes more are
-/// within the soft limit.
+/// Measures the loss and decides again whether requests are refused; returns whether `bytes` more
+/// are within the soft limit.
 fn look_at(bytes: u64) -> bool {
     let (used, soft) = (USED.load(Ordering::Relaxed), soft_bytes());
     let idle = pool::idle_bytes() + heap::idle_bytes();
@@ -177,13 +182,14 @@ fn look_at(bytes: u64) -> bool {
 }
 
 fn set(answer: &AtomicBool, value: bool) {
-    // Writes the line that everybody reads only when the answer changes.
+    // All requests read this line: it is written only when the answer changes.
     if answer.load(Ordering::Relaxed) != value {
         answer.store(value, Ordering::Relaxed);
     }
 }
 
-/// Says that so many bytes are about to get memory. Called with no lock held, and from within the allocator.
+/// Announces that `bytes` of addresses are about to be populated. Called with no lock held, from
+/// within the allocator.
 #[inline]
 pub(super) fn grow(bytes: usize) {
     let after = resident_bytes().saturating_add(bytes as u64);
@@ -192,7 +198,8 @@ pub(super) fn grow(bytes: usize) {
     }
 }
 
-/// Gives free memory back to the system until so many bytes more are within the soft limit, if there is so much.
+/// Returns free memory to the system until `bytes` more are within the soft limit, as far as there
+/// is free memory.
 #[cold]
 fn make_room(bytes: u64) {
     let (limit, soft) = (limit_bytes(), soft_bytes());
@@ -214,7 +221,7 @@ fn make_room(bytes: u64) {
     LOOK_FROM.store(next.min(soft), Ordering::Relaxed);
 }
 
-/// Whether memory is short.
+/// Whether little memory is left below the soft limit.
 #[inline]
 pub(super) fn is_short() -> bool {
     ANSWERS.is_short.load(Ordering::Relaxed)
@@ -235,8 +242,8 @@ fn set_short(is_short: bool) {
     set(&ANSWERS.is_short, is_short);
 }
 
-/// Measures, for the trimmer: what the process has beside extents and heap, and what is lost. Returns whether memory
-/// is short.
+/// Measures, for the trimmer, the memory outside extents and heap, and the loss. Returns whether
+/// memory is short.
 pub(super) fn measure() -> bool {
     measure_others();
     look_at(0);
@@ -257,7 +264,7 @@ fn measure_others() {
     }
 }
 
-/// Adds to what is in use, in steps of some 64 KB.
+/// Adds to the bytes in use; threads call it in steps of about 64 KB.
 pub(super) fn book(bytes: i64) {
     let used = USED.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
     set(&ANSWERS.is_over, used > ROOM.load(Ordering::Relaxed));

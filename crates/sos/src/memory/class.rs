@@ -1,26 +1,27 @@
-//! Sizes of extents: 8 KB times 1 to 8, then four steps to each doubling, up to 2 MB. A size between two
-//! steps takes the larger one, at most a quarter more than it asked for; above 2 MB an extent is a run
-//! of whole units, and only the pages asked for are ever populated.
+//! The size classes of extents: 8 KB times 1 to 8, then four steps to each doubling, up to 2 MB. A
+//! size between two steps gets the larger one, at most a quarter more than it asked for. Above 2 MB
+//! an extent is a run of whole units, of which only the pages asked for are populated.
 
 /// Bytes of the smallest extent; all others are multiples of it.
 pub(super) const PAGE_BYTES: usize = 8 << 10;
-/// Bytes of a unit: what is split into extents of one class, and what is given back to the system.
+/// Bytes of a unit, which is split into extents of one class, and returned to the system as a
+/// whole.
 pub(super) const UNIT_BYTES: usize = 2 << 20;
-/// Smallest extents in a unit.
+/// The number of smallest extents (pages) in a unit.
 pub(super) const UNIT_PAGES: usize = UNIT_BYTES / PAGE_BYTES;
-/// How many classes there are.
+/// The number of size classes.
 pub(super) const CLASSES: usize = class_of(UNIT_PAGES) + 1;
 
-/// Pages up to which each number has a class of its own.
+/// Up to this number of pages, each number has a separate class.
 const EXACT_PAGES: usize = 8;
 
-/// Pages that hold so many bytes.
+/// The number of pages that hold `bytes`.
 #[inline]
 pub(super) const fn pages_of_bytes(bytes: usize) -> usize {
     bytes.div_ceil(PAGE_BYTES)
 }
 
-/// The class of an extent of so many pages: 1 to [`UNIT_PAGES`].
+/// The class of an extent of `pages` pages: 1 to [`UNIT_PAGES`].
 #[inline]
 pub(super) const fn class_of(pages: usize) -> usize {
     if pages <= EXACT_PAGES {
@@ -31,7 +32,7 @@ pub(super) const fn class_of(pages: usize) -> usize {
     EXACT_PAGES + (octave - 3) * 4 + (last >> (octave - 2)) - 4
 }
 
-/// Pages of an extent of a class.
+/// The number of pages of an extent of a class.
 #[inline]
 pub(super) const fn pages_of(class: usize) -> usize {
     if class < EXACT_PAGES {
@@ -41,7 +42,7 @@ pub(super) const fn pages_of(class: usize) -> usize {
     (step + 5) << (octave - 2)
 }
 
-/// Bytes that an extent of so many bytes takes.
+/// The size in bytes of the extent that holds `bytes`.
 #[inline]
 pub(super) const fn rounded(bytes: usize) -> usize {
     let pages = pages_of_bytes(bytes);

@@ -1,5 +1,7 @@
-//! Memory clerks: who holds how many bytes. Each thread keeps differences, and adds them to the
-//! shared sums when they reach 64 KB, so that allocating writes no shared line.
+//! Memory clerks: how many bytes each part of the server holds, for `sys.dm_os_memory_clerks`.
+//!
+//! Each thread keeps its differences and adds them to the shared sums when they reach 64 KB, so
+//! that an allocation writes no shared cache line.
 
 use std::cell::Cell;
 
@@ -9,21 +11,22 @@ use crate::sampler::count_allocated;
 use crate::sync::{AtomicI64, AtomicU64, CachePadded, Ordering};
 
 registry! {
-    /// What memory is for.
+    /// The part of the server that memory is charged to.
     pub enum MemoryClerk {
-        /// Anything that nobody has claimed.
+        /// Memory that no other clerk claims.
         General => "MEMORYCLERK_SQLGENERAL",
         /// The machine layer itself: its threads' accounts, and their stacks.
         SosNode => "MEMORYCLERK_SOSNODE",
-        /// What is free and has memory behind it, and what the trimmer may give back.
+        /// Free memory that is resident, which the trimmer may return to the system.
         SosMemoryManager => "MEMORYCLERK_SOSMEMMANAGER",
-        /// What the allocator keeps: free small blocks, and what they are rounded up by.
+        /// The allocator's own loss: free small blocks, and the bytes by which blocks are rounded
+        /// up.
         SosOs => "MEMORYCLERK_SOSOS",
         /// Connections: sockets, packets, sessions.
         ConnectionPool => "MEMORYCLERK_SQLCONNECTIONPOOL",
-        /// Running statements.
+        /// Working memory of running statements.
         QueryExec => "MEMORYCLERK_SQLQUERYEXEC",
-        /// Memory grants.
+        /// Memory granted to statements before they run.
         QueryReservations => "MEMORYCLERK_SQLQERESERVATIONS",
         /// Parsing, binding and planning.
         Optimizer => "MEMORYCLERK_SQLOPTIMIZER",
@@ -31,21 +34,22 @@ registry! {
         ObjectPlans => "CACHESTORE_OBJCP",
         /// Cached plans of batches.
         SqlPlans => "CACHESTORE_SQLCP",
-        /// The catalog.
+        /// Metadata of the catalog.
         Metadata => "USERSTORE_SCHEMAMGR",
         /// Rows and indexes of memory-optimized tables.
         Xtp => "MEMORYCLERK_XTP",
-        /// Tables on the storage engine's own terms: row groups, delta stores.
+        /// The storage engine: row groups, delta stores.
         StorageEngine => "MEMORYCLERK_SQLSTORENG",
-        /// Segments of columnstores.
+        /// Segments of columnstore indexes and tables.
         ColumnStore => "CACHESTORE_COLUMNSTOREOBJECTPOOL",
-        /// Locks.
+        /// Locks and their owners.
         LockManager => "OBJECTSTORE_LOCK_MANAGER",
-        /// The log's buffers.
+        /// Buffers of the transaction log.
         LogPool => "MEMORYCLERK_SQLLOGPOOL",
-        /// Extended events.
+        /// Buffers of extended events.
         ExtendedEvents => "MEMORYCLERK_XE_BUFFER",
-        /// What the system put there: the binary's own pages and variables, and those of its libraries.
+        /// Memory that the system's loader took: pages and variables of the binary and its
+        /// libraries.
         Host => "MEMORYCLERK_HOST",
     }
 }
@@ -58,7 +62,7 @@ impl MemoryClerk {
     }
 }
 
-/// Bytes that a thread may hold back from the shared sums, per clerk.
+/// The bytes per clerk that a thread may not yet have added to the shared sums.
 const FLUSH_BYTES: i64 = 64 * 1024;
 
 /// Allocations of this size and more are counted as pages.
@@ -74,7 +78,7 @@ thread_local! {
     static PAGES_TAKEN_HELD: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Allocations that a thread may hold back from [`PAGES_TAKEN`].
+/// The allocations that a thread may not yet have added to [`PAGES_TAKEN`].
 const PAGES_TAKEN_HELD_MAX: u64 = 16;
 
 /// Allocations of 8 KB and more since the start.
@@ -89,7 +93,7 @@ static TOTALS: [CachePadded<Totals>; MemoryClerk::COUNT] = [const {
     CachePadded::new(Totals { bytes: AtomicI64::new(0), page_bytes: AtomicI64::new(0) })
 }; MemoryClerk::COUNT];
 
-/// Books what `run` allocates on a clerk; the innermost one counts.
+/// Charges what `run` allocates to a clerk; the innermost call counts.
 pub fn with_clerk<R>(clerk: MemoryClerk, run: impl FnOnce() -> R) -> R {
     struct Restore(MemoryClerk);
     impl Drop for Restore {
@@ -101,13 +105,13 @@ pub fn with_clerk<R>(clerk: MemoryClerk, run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// The clerk that the calling thread's allocations go to.
+/// The clerk to which the calling thread's allocations are charged.
 #[inline]
 pub(super) fn current() -> MemoryClerk {
     CLERK.get()
 }
 
-/// Books a change of a clerk's bytes.
+/// Adds to a clerk's bytes; negative when memory is freed. `size` is that of the block.
 #[inline]
 pub(super) fn book(clerk: MemoryClerk, bytes: i64, size: usize) {
     let index = clerk.index();
@@ -132,7 +136,7 @@ pub(super) fn book(clerk: MemoryClerk, bytes: i64, size: usize) {
 fn count_page_allocation() {
     let taken = PAGES_TAKEN_HELD.get() + 1;
     PAGES_TAKEN_HELD.set(taken);
-    // A loop that takes and gives a page leaves no sum of bytes that would be reported.
+    // A loop that takes and frees a page never reaches a sum of bytes that would be reported.
     if taken == PAGES_TAKEN_HELD_MAX {
         flush_pages_taken();
     }
@@ -144,8 +148,8 @@ fn flush_pages_taken() {
     PAGES_TAKEN.fetch_add(PAGES_TAKEN_HELD.replace(0), Ordering::Relaxed);
 }
 
-/// Returns how often 8 KB or more were allocated since the start: exact but for what other threads still
-/// hold back, at most 15 each.
+/// Returns how often 8 KB or more were allocated since the start, except for what other threads
+/// have not yet reported: at most 15 each.
 #[must_use]
 pub fn page_allocations() -> u64 {
     flush_pages_taken();
@@ -168,21 +172,21 @@ pub fn flush() {
     flush_books();
 }
 
-/// As [`flush`], and gives back the extents that the thread keeps for itself: when a task in the background has done its
-/// part and waits for the next.
+/// As [`flush`], and frees the extents that the thread keeps: when a background task has done its
+/// work and waits for more.
 pub(crate) fn retire() {
     super::pool::flush();
     flush_books();
 }
 
-/// As [`retire`], for good: at the end of a thread.
+/// As [`retire`], but the thread keeps nothing from now on: called at its end.
 pub(crate) fn close() {
     super::pool::close();
     flush_books();
 }
 
-/// Gives back what the calling thread keeps for itself, and lets others have what room is left beside its blocks: of a
-/// thread that has had nothing to do for a while ([`super::TIDY_NS`]) and may have again.
+/// Frees the extents that the calling thread keeps, and lets other threads use the free space
+/// beside its small blocks. For a thread that has been idle for a while ([`super::TIDY_NS`]).
 pub fn tidy() {
     super::heap::abandon();
     retire();
@@ -195,20 +199,20 @@ fn flush_books() {
     }
 }
 
-/// One clerk's holdings.
+/// What one clerk holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClerkRow {
-    /// The clerk.
+    /// The clerk that the row is about.
     pub clerk: MemoryClerk,
-    /// Bytes it holds.
+    /// The bytes charged to it.
     pub bytes: u64,
     /// The part of them in allocations of 8 KB and more.
     pub page_bytes: u64,
-    /// Where its sums are.
+    /// The address of its sums, which identifies it in views.
     pub address: usize,
 }
 
-/// Every clerk's holdings: exact but for what other threads still hold back, at most 64 KB each.
+/// What every clerk holds, except for what other threads have not yet reported: at most 64 KB each.
 #[must_use]
 pub fn clerks() -> Vec<ClerkRow> {
     flush();
@@ -219,7 +223,7 @@ pub fn clerks() -> Vec<ClerkRow> {
         ClerkRow { clerk, bytes, page_bytes, address: (&raw const *totals).addr() }
     };
     let mut rows: Vec<_> = MemoryClerk::ALL.iter().map(row).collect();
-    // What is in nobody's use, from the books of the two spaces.
+    // Memory that no block uses, from the counters of the two spaces.
     let used: u64 = rows.iter().map(|row| row.bytes).sum();
     let idle = super::pool::idle_bytes() + super::heap::idle_bytes();
     let populated = EXTENTS.populated() + HEAP.populated();
@@ -231,7 +235,7 @@ pub fn clerks() -> Vec<ClerkRow> {
     add(MemoryClerk::SosMemoryManager, idle, idle);
     add(MemoryClerk::SosOs, populated.saturating_sub(used + idle), 0);
     let files = crate::sys::process_memory().map_or(0, |memory| memory.file_kb * 1024);
-    // Which is a variable too.
+    // The stack table is a variable of the binary too.
     let stack_table = crate::stack::table_bytes();
     let host = files + crate::sys::resident_variables().saturating_sub(stack_table);
     add(MemoryClerk::Host, host, host);

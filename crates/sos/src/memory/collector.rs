@@ -1,8 +1,8 @@
-//! The collectors of the process, who free what nobody needs any more, and the wait of those who are refused memory
-//! meanwhile: wait type `MEMORY_ALLOCATION_EXT`.
+//! Garbage collectors of the process (row versions and the like), and the wait of a request that is
+//! refused memory until a collector has freed some: wait type `MEMORY_ALLOCATION_EXT`.
 //!
-//! A wait ends with room, or when a pass has freed nothing and nothing is left, or when for [`PATIENCE`] nothing that is
-//! left could be freed: somebody still sees it.
+//! A wait ends when there is room, when a pass has freed nothing and left nothing, or when for
+//! [`PATIENCE`] nothing that is left could be freed, because a transaction can still see it.
 
 use std::time::Duration;
 
@@ -14,37 +14,38 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::wait::WaitType;
 use crate::{clock, epoch};
 
-/// How long one waits while nothing becomes free that is left.
+/// How long a request waits while garbage is left but none of it can be freed.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// How long one waits at most.
+/// How long a request waits at most.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Time between two passes that free nothing.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Looks at whether what was unlinked can be freed, of a pass that somebody waits for, and time between them.
+/// How often a pass that a request waits for checks whether unlinked memory can be freed, and the
+/// time between two checks.
 const LOOKS: u32 = 20;
 const LOOK_PAUSE: Duration = Duration::from_micros(100);
 
 static RELIEF: Relief<Proven> = Relief::new();
-/// Collectors that run; where there is none, nobody waits.
+/// The number of collectors; without one, no request waits.
 static COLLECTORS: AtomicU32 = AtomicU32::new(0);
-/// What they have freed so far, and what the last pass had to leave: in pieces.
+/// Pieces that the collectors have freed so far, and pieces that the last pass had to leave.
 static FREED: AtomicU64 = AtomicU64::new(0);
 static LEFT: AtomicU64 = AtomicU64::new(0);
 
-/// Why there is no room.
+/// Why a request gets no more memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRoom {
-    /// SQL Server's error 701.
+    /// The memory limit is reached: SQL Server's error 701.
     OverLimit,
-    /// The client has given up.
+    /// The request was cancelled while it waited.
     Cancelled,
 }
 
-/// Asks for so many bytes more within the limit; if there is no room, waits for what the collectors can free. The caller
-/// holds nothing that a collector waits for.
+/// Asks for `bytes` more within the limit; if there is no room, waits for the collectors to free
+/// some. The caller holds nothing that a collector waits for.
 ///
 /// # Errors
-/// There is none, or the client gave up.
+/// No room was freed, or the request was cancelled.
 #[inline]
 pub fn wait_for_room(bytes: usize, cancel: Option<&Cancel>) -> Result<(), NoRoom> {
     if room_for(bytes).is_ok() { Ok(()) } else { wait(bytes, cancel) }
@@ -87,7 +88,7 @@ fn wait(bytes: usize, cancel: Option<&Cancel>) -> Result<(), NoRoom> {
     }
 }
 
-/// Under which the collectors sleep; who leaves them something to do wakes them there.
+/// The parking key under which the collectors sleep; a thread that leaves garbage unparks it.
 #[must_use]
 pub fn collectors_key() -> usize {
     (&raw const RELIEF).addr()
@@ -97,40 +98,40 @@ fn waiters_key() -> usize {
     (&raw const FREED).addr()
 }
 
-/// Tells whether somebody waits for what the collectors can free.
+/// Returns whether a request waits for the collectors.
 #[must_use]
 pub fn is_relief_wanted() -> bool {
     RELIEF.is_asked()
 }
 
-/// What a pass did: in pieces, of any size.
+/// The result of a pass, in pieces of any size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pass {
-    /// What it freed.
+    /// The number of pieces freed.
     pub freed: u64,
-    /// What somebody may still see.
+    /// The number of pieces left because a transaction may still see them.
     pub left: u64,
 }
 
-/// One that frees what nobody needs any more, as long as this is there.
+/// Registers a collector until it is dropped.
 #[derive(Debug)]
 pub struct Collector(());
 
 impl Collector {
-    /// Makes one.
+    /// Registers a collector, so that requests wait for it.
     #[must_use]
     pub fn new() -> Self {
         COLLECTORS.fetch_add(1, Ordering::Relaxed);
         Self(())
     }
 
-    /// Rests between two passes, unless somebody waits.
+    /// Sleeps between two passes, unless a request waits for one.
     pub fn rest(&self, pause: Duration, stopping: &Cancel) {
         let must_wait = || !RELIEF.is_asked();
         park::park(collectors_key(), WaitType::SleepTask, must_wait, Some(pause), Some(stopping));
     }
 
-    /// Runs a pass, and tells those who wait what came of it.
+    /// Runs a pass, and wakes the requests that wait for its result.
     pub fn pass(&self, collect: impl FnOnce() -> Pass) {
         let is_asked = RELIEF.is_asked();
         RELIEF.pass(|| {
@@ -161,7 +162,8 @@ impl Drop for Collector {
     }
 }
 
-/// Frees what has been unlinked, as soon as nobody can be looking at it; returns how much that was.
+/// Waits until no thread can see what has been unlinked and frees it; returns the number of items
+/// freed.
 fn free_unlinked() -> u64 {
     let mut freed = 0;
     for _ in 0..LOOKS {

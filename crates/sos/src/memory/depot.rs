@@ -1,33 +1,34 @@
-//! Where threads hand over free extents: a few places per class, each empty or with one pack.
+//! `Depot`: where threads exchange free extents. A few places per class, each empty or with one
+//! pack of extents.
 //!
 //! | place | meaning                                        | next                               |
 //! |-------|------------------------------------------------|------------------------------------|
-//! | 0     | empty                                          | a pack's address, by who puts it   |
-//! | p     | the pack that begins at `p` belongs to nobody  | 0, by the one who takes it         |
+//! | 0     | empty                                          | a pack's address, by a put         |
+//! | p     | holds the pack that starts at `p`              | 0, by the thread that takes it     |
 //!
-//! A pack is written before it is put and read after it is taken; from the one to the other its new
-//! owner must see what the old one wrote, which the two orderings are for. A place holds no more than
-//! an address, and whoever takes it swaps a zero in: there is no moment at which two have it.
+//! A pack is written before it is put and read after it is taken; the two orderings make the new
+//! owner see what the old one wrote. A place holds only an address, and taking it swaps in zero, so
+//! that two threads never have the same pack.
 
 use std::marker::PhantomData;
 
 use crate::lock::Proven;
 use crate::sync::{AtomicUsize, Ordering};
 
-/// Places of a depot.
+/// The number of places of a depot.
 #[cfg(not(any(loom, shuttle)))]
 const PLACES: usize = 8;
-/// As few as show a full depot to a model.
+/// One place is enough for a model to fill the depot.
 #[cfg(any(loom, shuttle))]
 const PLACES: usize = 1;
 
 /// The orderings of a [`Depot`]; other than [`Proven`] only in tests that must fail.
 pub trait DepotOrders {
-    /// Of the exchange that puts a pack down.
+    /// The ordering of the exchange that puts a pack into a place.
     const PUT: Ordering;
-    /// Of the exchange that takes it.
+    /// The ordering of the exchange that takes a pack.
     const TAKE: Ordering;
-    /// Whether a taker leaves zero behind in the same step as it reads.
+    /// Whether a taker reads the place and sets it to zero in one atomic step.
     const TAKES_AT_ONCE: bool;
 }
 
@@ -39,7 +40,7 @@ impl DepotOrders for Proven {
     const TAKES_AT_ONCE: bool = true;
 }
 
-/// Places for packs; any thread puts and takes, and nobody waits.
+/// Places for packs. Any thread may put and take, without waiting.
 #[derive(Debug)]
 pub struct Depot<O = Proven> {
     places: [AtomicUsize; PLACES],
@@ -47,22 +48,22 @@ pub struct Depot<O = Proven> {
 }
 
 impl<O: DepotOrders> Depot<O> {
-    /// Makes an empty depot.
+    /// Makes a depot without packs.
     #[cfg(not(any(loom, shuttle)))]
     pub(super) const fn new() -> Self {
         Self { places: [const { AtomicUsize::new(0) }; PLACES], orders: PhantomData }
     }
 
-    /// Makes an empty depot.
+    /// Makes a depot without packs.
     #[cfg(any(loom, shuttle))]
     #[must_use]
     pub fn new() -> Self {
         Self { places: std::array::from_fn(|_| AtomicUsize::new(0)), orders: PhantomData }
     }
 
-    /// Puts a pack down; false if there is no room, and the pack stays with the caller.
+    /// Puts a pack into a free place; false if there is none, and the caller keeps the pack.
     pub fn put(&self, pack: usize) -> bool {
-        // Relaxed on failure, and to look: only the exchange that succeeds counts.
+        // Relaxed on failure, and for the first look: only the exchange that succeeds counts.
         self.places.iter().any(|place| {
             place.load(Ordering::Relaxed) == 0
                 && place.compare_exchange(0, pack, O::PUT, Ordering::Relaxed).is_ok()

@@ -1,13 +1,13 @@
-//! Modes that bring back how memory was handled where it did not scale, for experiments only.
+//! Modes that restore older, unscalable ways to handle memory. For experiments only.
 //!
-//! | mode | what it does | where the books show it |
+//! | mode | what it does | where the ledger shows it |
 //! |---|---|---|
-//! | page-per-hash | a page is taken and given back around each hash | page allocations; `kernel`, `page_populate` and `decommit`, unless memory is locked; the allocator's lock |
-//! | decommit-per-segment | free memory goes back to the system after each segment | `kernel`, `decommit` and `page_populate`; released bytes |
-//! | allocator-lock | every extent is taken and given under one exclusive lock | `spin`, `SOS_LARGEPAGE_ALLOCATOR` |
+//! | page-per-hash | a page is taken and freed around each hash | page allocations; `kernel`, `page_populate` and `decommit`, unless memory is locked; the allocator's lock |
+//! | decommit-per-segment | free memory is returned to the system after each segment | `kernel`, `decommit` and `page_populate`; released bytes |
+//! | allocator-lock | every extent is taken and freed under one exclusive lock | `spin`, `SOS_LARGEPAGE_ALLOCATOR` |
 //!
-//! All are off unless the command line says so; off, they cost one relaxed load of a line that nobody
-//! writes.
+//! All are off unless the command line turns them on; when off, each costs one relaxed load of a
+//! cache line that is never written.
 
 use super::clerk::book;
 use super::{MemoryClerk, pool, trimmer};
@@ -17,19 +17,19 @@ use crate::sync::{AtomicU32, CachePadded, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Experiment {
-    /// HASHBYTES takes and gives back a page for each row.
+    /// HASHBYTES takes and frees a page for each row.
     PagePerHash = 1,
-    /// The builder of a columnstore gives its memory back to the system after each segment.
+    /// The columnstore builder returns its free memory to the system after each segment.
     DecommitPerSegment = 2,
-    /// Extents are taken and given back under one exclusive lock.
+    /// Extents are taken and freed under one exclusive lock.
     AllocatorLock = 4,
 }
 
 impl Experiment {
-    /// All of them.
+    /// Every mode, in order.
     pub const ALL: [Self; 3] = [Self::PagePerHash, Self::DecommitPerSegment, Self::AllocatorLock];
 
-    /// The name on the command line.
+    /// The mode's name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,19 +39,19 @@ impl Experiment {
         }
     }
 
-    /// The mode of a name.
+    /// The mode with this name; `None` if there is none.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// Switches it on for the process, for good.
+    /// Switches the mode on for the process; it cannot be switched off.
     pub fn switch_on(self) {
-        // Relaxed: what runs a moment later may still miss it.
+        // Relaxed: code that runs a moment later may still see the old value.
         MODES.fetch_or(self as u32, Ordering::Relaxed);
     }
 
-    /// Whether it is on.
+    /// Whether the mode is on.
     #[inline]
     #[must_use]
     pub fn is_on(self) -> bool {
@@ -62,7 +62,7 @@ impl Experiment {
 
 static MODES: CachePadded<AtomicU32> = CachePadded::new(AtomicU32::new(0));
 
-/// A page that one hash has for itself, in the mode that wants it; given back when dropped.
+/// A page that one hash takes for itself in mode `page-per-hash`; freed when dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct HashPage {
@@ -70,7 +70,7 @@ pub struct HashPage {
 }
 
 impl HashPage {
-    /// Takes one, if the mode is on and there is memory.
+    /// Takes a page, if the mode is on and there is memory.
     #[inline]
     pub fn take() -> Option<Self> {
         if Experiment::PagePerHash.is_on() { Self::take_now() } else { None }
@@ -92,13 +92,12 @@ impl Drop for HashPage {
     fn drop(&mut self) {
         let bytes = super::class::PAGE_BYTES;
         book(MemoryClerk::QueryExec, -super::signed(bytes), bytes);
-        // SAFETY: `take_now` took it, and nobody else knows of it.
+        // SAFETY: `take_now` took it, and its address has not been passed on.
         unsafe { pool::give_bare_page(self.address) };
     }
 }
 
-/// Gives all memory that is free back to the system, on the calling thread, in the mode that wants it
-/// after each segment.
+/// In mode `decommit-per-segment`, returns all free memory to the system on the calling thread.
 #[inline]
 pub fn after_segment() {
     if Experiment::DecommitPerSegment.is_on() {

@@ -7,7 +7,7 @@ use super::budget::room_for;
 use super::clerk::book;
 use super::{MemoryClerk, OverLimit, pool};
 
-/// A piece of memory that its owner shares with nobody; given back when dropped.
+/// A block of memory with one owner; freed when dropped.
 #[derive(Debug)]
 pub struct Extent {
     start: NonNull<u8>,
@@ -20,10 +20,11 @@ unsafe impl Send for Extent {}
 unsafe impl Sync for Extent {}
 
 impl Extent {
-    /// Takes at least `bytes` for a clerk. What they contain is what their last owner left there.
+    /// Takes at least `bytes`, charged to a clerk. The contents are those of the last owner, or
+    /// zeros.
     ///
     /// # Errors
-    /// At the memory limit.
+    /// The memory limit is reached.
     pub fn new(clerk: MemoryClerk, bytes: usize) -> Result<Self, OverLimit> {
         let bytes = pool::taken_bytes(bytes.max(1));
         room_for(bytes)?;
@@ -36,7 +37,7 @@ impl Extent {
 impl Deref for Extent {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        // SAFETY: the extent owns that many bytes; memory of the system's begins as zeros.
+        // SAFETY: the extent owns that many bytes; memory from the system starts as zeros.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
     }
 }
@@ -51,10 +52,10 @@ impl DerefMut for Extent {
 impl Drop for Extent {
     fn drop(&mut self) {
         let address = self.start.as_ptr().addr();
-        // SAFETY: it is taken.
+        // SAFETY: the extent is taken.
         let clerk = unsafe { pool::clerk_of(address) };
         book(clerk, -super::signed(self.bytes), self.bytes);
-        // SAFETY: the owner is going.
+        // SAFETY: the owner is being dropped and does not use it any more.
         unsafe { pool::give(address, self.bytes) };
     }
 }

@@ -1,7 +1,7 @@
-//! Memory: who has it (clerks), the process's allocator, the limit, and extents.
+//! Memory: clerks, the process's allocator, the memory limit, extents, and the trimmer.
 //!
-//! The allocator is the process's, and so are its books: one set of clerks and one limit, whatever
-//! the number of instances.
+//! The allocator belongs to the process, and so do its counters: one set of clerks and one limit,
+//! even with several instances.
 //!
 //! ```text
 //!   above 10 KB, Extent ─► pool ─► units ─────┐
@@ -74,11 +74,11 @@ pub use trimmer::released_bytes;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use trimmer::{LOOK_PERIOD, Trimmer};
 
-/// For so long a thread has had nothing to do before it tidies up ([`tidy`]).
+/// How long (ns) a thread has been idle before it frees what it keeps ([`tidy`]).
 #[cfg(not(any(loom, shuttle)))]
 pub const TIDY_NS: u64 = 1_000_000_000;
 
-/// A size as a change of a balance.
+/// A size as a signed difference.
 #[cfg(not(any(loom, shuttle)))]
 #[inline]
 fn signed(bytes: usize) -> i64 {

@@ -1,14 +1,14 @@
-//! Extents to take and to give: from the thread's own magazine, else from the depot where threads hand
-//! over packs of them, else from the units.
+//! Taking and freeing extents: from the thread's own magazine, else from the depot where threads
+//! exchange packs of extents, else from the units.
 //!
 //! ```text
 //!   thread: magazine ──full: a pack──► depot ──full──► units ──trimmer──► the operating system
 //!                    ◄──empty: a pack──      ◄─empty──       ◄──populate──
 //! ```
 //!
-//! A thread that takes and gives in turn writes nothing that others have. The lock of the units is
-//! taken where the depot has nothing or no room, and for what is larger than a unit. Nothing here gives
-//! memory back to the operating system but [`release_idle`], which the trimmer calls.
+//! A thread that takes and frees in turn writes no shared cache line. The lock of the units is
+//! taken when the depot is empty or full, and for extents larger than a unit. Only
+//! [`release_idle`], which the trimmer calls, returns memory to the operating system.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -26,32 +26,33 @@ use crate::lock::{Proven, SpinClass, SpinLock};
 use crate::sync::{AtomicUsize, Ordering};
 use crate::sys::{Paging, SysCause, populate, prefer_pages, release};
 use crate::xe::events::{PAGE_ALLOCATED, PAGE_FREED};
-use crate::xe::told;
+use crate::xe::machine_events;
 
-/// Extents of one class that a thread keeps at most.
+/// The most extents of one class that a thread keeps.
 const MAGAZINE: usize = 8;
-/// Bytes of one class that a thread keeps at most, unless that is not even one extent.
+/// The most bytes of one class that a thread keeps, but at least one extent.
 const MAGAZINE_BYTES: usize = 512 << 10;
-/// Bytes of small extents that are taken from the units at once.
+/// The bytes of small extents that are taken from the units at once.
 const REFILL_BYTES: usize = 64 << 10;
 
 static UNITS: SpinLock<Units> = SpinLock::new(SpinClass::SosLargePageAllocator, Units::empty());
 static DEPOTS: [Depot<Proven>; CLASSES] = [const { Depot::new() }; CLASSES];
-/// Where the clerk of each page is, a byte each; the first page's counts.
+/// The address of a table with a byte per page: the clerk of the extent that starts there.
 static CLERKS: AtomicUsize = AtomicUsize::new(0);
 
-/// Begins to give out extents.
+/// Opens the pool.
 ///
 /// # Safety
-/// `table` is `count` units of zeros and `clerks` a byte per page, all for this alone and for good.
+/// `table` is `count` units of zeros and `clerks` a byte per page. Only the pool uses them,
+/// forever.
 pub(super) unsafe fn open(table: usize, count: usize, clerks: usize) {
     let table = ptr::with_exposed_provenance_mut::<Unit>(table);
-    // SAFETY: the caller's promise. There is one thread, so nobody has the lock.
+    // SAFETY: the caller's promise. There is one thread, so the lock is free.
     unsafe { UNITS.lock().open(table, count) };
     CLERKS.store(clerks, Ordering::Relaxed);
 }
 
-/// What one thread keeps of one class.
+/// The free extents of one class that one thread keeps.
 struct Magazine {
     count: Cell<usize>,
     extents: [Cell<usize>; MAGAZINE],
@@ -60,7 +61,7 @@ struct Magazine {
 struct Rack {
     magazines: [Magazine; CLASSES],
     bytes: Cell<usize>,
-    /// Whether it keeps nothing any more.
+    /// Whether the thread is ending, so that it keeps nothing any more.
     is_closed: Cell<bool>,
 }
 
@@ -87,7 +88,7 @@ impl Rack {
         Some(magazine.extents[left].get())
     }
 
-    /// False if there is no room.
+    /// Adds an extent; false if the magazine is full.
     #[inline]
     fn put(&self, class: usize, extent: usize) -> bool {
         let magazine = &self.magazines[class];
@@ -102,7 +103,7 @@ impl Rack {
         true
     }
 
-    /// Empties a magazine into a list; returns how many those were.
+    /// Empties a magazine into a list; returns the number of extents.
     fn drain(&self, class: usize, into: &mut [usize; MAGAZINE]) -> usize {
         let mut count = 0;
         while let Some(extent) = self.take(class) {
@@ -113,7 +114,7 @@ impl Rack {
     }
 }
 
-/// Extents of a class that a magazine has room for.
+/// The number of extents of a class that a magazine holds.
 const fn room(class: usize) -> usize {
     let room = MAGAZINE_BYTES / (pages_of(class) * PAGE_BYTES);
     if room > MAGAZINE {
@@ -125,14 +126,14 @@ const fn room(class: usize) -> usize {
     }
 }
 
-/// An extent that was taken.
+/// An extent that was just taken.
 pub(super) struct New {
     pub(super) start: NonNull<u8>,
-    /// Whether it is all zero, because nobody has had it before.
+    /// Whether it is all zero, because it has never been used.
     pub(super) is_zero: bool,
 }
 
-/// Takes an extent of at least so many bytes for a clerk; none if there are no addresses left.
+/// Takes an extent of at least `bytes` for a clerk; `None` if there are no addresses left.
 pub(super) fn take(bytes: usize, clerk: MemoryClerk) -> Option<New> {
     if EXTENTS.bytes() == 0 || bytes > EXTENTS.bytes() {
         return None;
@@ -153,14 +154,14 @@ pub(super) fn take(bytes: usize, clerk: MemoryClerk) -> Option<New> {
         };
         (found?, false)
     };
-    // SAFETY: the table has a byte for each page, and this one's is the extent's owner's.
+    // SAFETY: the table has a byte for each page, and only the extent's owner writes this one.
     unsafe { clerk_at(address).write(clerk as u8) };
-    told::pages(&PAGE_ALLOCATED, address, pages, clerk);
+    machine_events::pages(&PAGE_ALLOCATED, address, pages, clerk);
     let start = NonNull::new(ptr::with_exposed_provenance_mut(address))?;
     Some(New { start, is_zero })
 }
 
-/// Whether an address is an extent's.
+/// Whether an address is in an extent.
 #[inline]
 pub(super) fn has(address: usize) -> bool {
     EXTENTS.has(address)
@@ -181,14 +182,14 @@ fn clerk_at(address: usize) -> *mut u8 {
     ptr::with_exposed_provenance_mut(CLERKS.load(Ordering::Relaxed) + page)
 }
 
-/// Gives an extent back that was taken with so many bytes.
+/// Frees an extent that was taken with this size.
 ///
 /// # Safety
-/// Nobody uses it any more.
+/// The extent is not used any more.
 pub(super) unsafe fn give(address: usize, bytes: usize) {
     let pages = pages_of_bytes(bytes);
-    // SAFETY: it is taken until it is given back below.
-    told::pages(&PAGE_FREED, address, pages, unsafe { clerk_of(address) });
+    // SAFETY: the extent is taken until it is freed below.
+    machine_events::pages(&PAGE_FREED, address, pages, unsafe { clerk_of(address) });
     if pages > UNIT_PAGES {
         UNITS.lock().give_run(page_of(address), pages);
         return;
@@ -201,15 +202,15 @@ pub(super) unsafe fn give(address: usize, bytes: usize) {
     }
 }
 
-/// Puts what the magazine has, and one more, where others find it.
+/// Passes the contents of a full magazine, and one extent more, on to the depot or the units.
 #[cold]
 fn hand_over(class: usize, extent: usize) {
     let mut list = [0; MAGAZINE];
     let count = RACK.with(|rack| rack.drain(class, &mut list));
     if count > 0 {
-        // Where memory is short, who needs some looks for it at the units.
+        // When memory is short, free extents go to the units, where every thread finds them.
         let is_kept = !budget::is_short() && {
-            // SAFETY: these extents are free, and this thread's.
+            // SAFETY: these extents are free, and only this thread has them.
             let pack = unsafe { write_pack(&list[..count]) };
             DEPOTS[class].put(pack)
         };
@@ -233,7 +234,7 @@ fn give_all(class: usize, extents: &[usize]) {
 fn from_depot(class: usize) -> Option<usize> {
     let pack = DEPOTS[class].take()?;
     let mut list = [0; MAGAZINE];
-    // SAFETY: whoever takes a pack out of a depot owns it.
+    // SAFETY: a thread that takes a pack out of a depot owns it.
     let count = unsafe { read_pack(pack, &mut list) };
     for &extent in &list[1..count] {
         if !RACK.with(|rack| rack.put(class, extent)) {
@@ -243,10 +244,10 @@ fn from_depot(class: usize) -> Option<usize> {
     Some(list[0])
 }
 
-/// Writes into the first of some free extents which the others are.
+/// Makes a pack: writes the addresses of some free extents into the first of them.
 ///
 /// # Safety
-/// They are free, and the caller's.
+/// They are free, and only the caller has them.
 unsafe fn write_pack(extents: &[usize]) -> usize {
     let words = ptr::with_exposed_provenance_mut::<[usize; MAGAZINE]>(extents[0]);
     let mut list = [0; MAGAZINE];
@@ -256,10 +257,10 @@ unsafe fn write_pack(extents: &[usize]) -> usize {
     extents[0]
 }
 
-/// Reads a pack; returns how many extents it has.
+/// Reads a pack; returns the number of its extents.
 ///
 /// # Safety
-/// The caller owns it.
+/// The caller owns the pack.
 unsafe fn read_pack(pack: usize, list: &mut [usize; MAGAZINE]) -> usize {
     let words = ptr::with_exposed_provenance::<[usize; MAGAZINE]>(pack);
     // SAFETY: `write_pack` wrote it.
@@ -293,33 +294,34 @@ fn from_units(class: usize) -> Option<usize> {
     first
 }
 
-/// Takes one extent as an allocator does that has nothing but a lock: [`Experiment::AllocatorLock`].
+/// Takes one extent under the lock alone, without magazine and depot:
+/// [`Experiment::AllocatorLock`].
 #[cold]
 fn from_lock(class: usize) -> Option<usize> {
-    // A statement of its own, so that the lock is not held during the call.
+    // A separate statement, so that the lock is released before the next call.
     let taken = UNITS.lock().take_slot(class, false)?;
     provide(&taken);
     Some(address_of(taken.page))
 }
 
-/// Takes one page as the lock gives it, and has memory put behind it though it may have some:
+/// Takes one page under the lock, and populates it even if it is already:
 /// [`Experiment::PagePerHash`].
 pub(super) fn take_bare_page() -> Option<usize> {
     let address = from_lock(0)?;
     if model() == MemoryModel::Conventional {
         populate(address, PAGE_BYTES, keep());
     }
-    told::pages(&PAGE_ALLOCATED, address, 1, MemoryClerk::QueryExec);
+    machine_events::pages(&PAGE_ALLOCATED, address, 1, MemoryClerk::QueryExec);
     Some(address)
 }
 
-/// Gives such a page back, and its memory to the system unless that is locked. Who takes the page next in
-/// the usual way finds it empty, and takes the fault.
+/// Frees a page of [`take_bare_page`], and returns its memory to the system unless memory is
+/// locked. The next thread that takes the page in the usual way takes the page fault.
 ///
 /// # Safety
-/// Nobody uses it any more.
+/// The page is not used any more.
 pub(super) unsafe fn give_bare_page(address: usize) {
-    told::pages(&PAGE_FREED, address, 1, MemoryClerk::QueryExec);
+    machine_events::pages(&PAGE_FREED, address, 1, MemoryClerk::QueryExec);
     if model() == MemoryModel::Conventional {
         // SAFETY: the caller's promise.
         unsafe { release(address, PAGE_BYTES) };
@@ -327,11 +329,11 @@ pub(super) unsafe fn give_bare_page(address: usize) {
     give_all(0, &[address]);
 }
 
-/// Has memory put behind what was taken. Without the lock: it may take a while.
+/// Populates what was taken. Without the lock, since it may take long.
 fn provide(taken: &Taken) {
     let (page, pages) = taken.missing;
     if taken.is_apart {
-        // Else the first touch populates all of the unit, which our books do not have.
+        // Otherwise the first touch populates the whole unit, which our counters do not include.
         prefer_pages(SysCause::PagePopulate, unit_of(page), UNIT_BYTES, Paging::Small);
     }
     if pages > 0 {
@@ -358,7 +360,7 @@ fn page_of(address: usize) -> usize {
     (address - EXTENTS.start()) / PAGE_BYTES
 }
 
-/// Gives the calling thread's magazines back.
+/// Frees the extents in the calling thread's magazines.
 pub(super) fn flush() {
     if EXTENTS.bytes() == 0 {
         return;
@@ -372,43 +374,43 @@ pub(super) fn flush() {
     }
 }
 
-/// As [`flush`], and from now on the calling thread keeps nothing: what it frees in its last moments, with its locals
-/// and its account, nobody would ever find.
+/// As [`flush`], and from now on the calling thread keeps nothing: extents that it frees with its
+/// thread-locals and its account would be lost with its magazines.
 pub(super) fn close() {
     flush();
     RACK.with(|rack| rack.is_closed.set(true));
 }
 
-/// Gives what is in the depots back to the units, so that whole units become free.
+/// Moves the extents in the depots back to the units, so that whole units become free.
 pub(super) fn empty_depots() {
     for (class, depot) in DEPOTS.iter().enumerate() {
         while let Some(pack) = depot.take() {
             let mut list = [0; MAGAZINE];
-            // SAFETY: whoever takes a pack out of a depot owns it.
+            // SAFETY: a thread that takes a pack out of a depot owns it.
             let count = unsafe { read_pack(pack, &mut list) };
             give_all(class, &list[..count]);
         }
     }
 }
 
-/// Chooses how units get their memory from now on.
+/// Chooses how units are populated from now on.
 pub(super) fn set_steps(steps: Steps) {
     if EXTENTS.bytes() > 0 {
         UNITS.lock().set_steps(steps);
     }
 }
 
-/// Bytes that have memory behind them, that nobody uses, and that may go.
+/// Bytes that are populated and free and may be returned to the system.
 pub(super) fn idle_bytes() -> u64 {
     (UNITS.lock().idle_pages() * PAGE_BYTES) as u64
 }
 
-/// Gives the free memory of the highest unit below `below` that has some, and no more than `most` bytes, back to the
-/// operating system, which then is where to go on; returns how many bytes that were.
+/// Returns the free memory of the highest unit below `below` that has some, at most `most` bytes,
+/// to the operating system. Sets `below` to where to continue; returns the number of bytes.
 pub(super) fn release_idle(below: &mut usize, most: u64) -> u64 {
     let pages = usize::try_from(most).unwrap_or(usize::MAX) / PAGE_BYTES;
     let idle = loop {
-        // A statement of its own, so that the lock is not held during the call.
+        // A separate statement, so that the lock is released before the next call.
         let found = UNITS.lock().take_idle(below, pages);
         match found {
             Some(idle) => break idle,
@@ -418,11 +420,12 @@ pub(super) fn release_idle(below: &mut usize, most: u64) -> u64 {
     };
     let start = unit_of(idle.page);
     if idle.is_first {
-        // Else the kernel makes it one again in a while, memory that our books do not have among it.
+        // Otherwise the kernel would collapse it into a huge page again, which also populates
+        // pages that our counters have as free.
         prefer_pages(SysCause::MemoryDecommit, start, UNIT_BYTES, Paging::Small);
     }
     for (first, pages) in idle.pages.runs() {
-        // SAFETY: these pages are the trimmer's until they are given back.
+        // SAFETY: only the trimmer has these pages until it gives them back.
         unsafe { release(start + first * PAGE_BYTES, pages * PAGE_BYTES) };
     }
     if idle.is_last {
@@ -434,7 +437,7 @@ pub(super) fn release_idle(below: &mut usize, most: u64) -> u64 {
     bytes as u64
 }
 
-/// Bytes that an extent of so many takes.
+/// The size of the extent that holds `bytes`.
 pub(super) const fn taken_bytes(bytes: usize) -> usize {
     rounded(bytes)
 }

@@ -1,71 +1,75 @@
-//! `Slices`: which slices of one unit of the heap are in use, and which have memory behind them. One word.
+//! `Slices`: which slices of one unit of the heap are in use and which are populated, in one word.
 //!
-//! | in use | populated | the slice is                                                          |
+//! | in use | populated | the slice                                                             |
 //! |--------|-----------|-----------------------------------------------------------------------|
-//! | no     | no        | as it was at the start                                                |
-//! | yes    | yes       | mimalloc's                                                            |
-//! | no     | yes       | free                                                                  |
-//! | yes    | no        | at the trimmer, until its memory has gone; who wants it waits so long |
+//! | no     | no        | is as it was at the start                                             |
+//! | yes    | yes       | belongs to mimalloc                                                   |
+//! | no     | yes       | is free                                                               |
+//! | yes    | no        | is being returned to the system; a thread that wants it waits         |
 //!
-//! Where the kernel has huge pages a unit is populated as a whole by whoever takes its first slice. When an eighth of it
-//! is free for long the trimmer takes it apart: from then on its slices are populated one by one, until all of them
-//! have gone, or all are in use.
+//! Where the kernel has huge pages, a unit is populated as a whole when its first slice is taken.
+//! When an eighth of it is free for long, the trimmer splits it: from then on its slices are
+//! populated one by one, until none of them is populated, or all are in use.
 //!
-//! Held by `tests/loom_memory.rs`: nobody uses a slice whose memory is going, and mutants that must fail.
+//! Checked by `tests/loom_memory.rs`: no thread uses a slice whose memory is being returned.
+//! Mutants must fail.
 
 use std::marker::PhantomData;
 
 use crate::lock::Proven;
 use crate::sync::{AtomicU64, Ordering, spin_hint};
 
-/// Slices of a unit: a bit each, in the lower half those in use, in the upper half those that are populated.
+/// Slices of a unit. Each has two bits in the word: in the lower half whether it is in use, in the
+/// upper half whether it is populated.
 pub(super) const UNIT_SLICES: usize = 32;
-/// All slices.
+/// The set of all slices of a unit.
 pub const WHOLE: u64 = (1 << UNIT_SLICES) - 1;
-/// A huge page is taken apart when one part of so many is free at least: what one entry of the processor's table is
-/// worth. jemalloc has memory become huge pages when 95 % of it is in use (`hpa_hugification_threshold`).
+/// A huge page is split when at least one such part of it is free: a compromise between memory and
+/// TLB entries. jemalloc makes memory a huge page when 95 % of it is in use
+/// (`hpa_hugification_threshold`).
 pub(super) const FREE_OF_HUGE_PART: usize = 8;
 
-/// How a unit gets its memory, and loses it.
+/// How a unit is populated, and how its memory is returned to the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steps {
-    /// By slices; units of extents by slots.
+    /// Slice by slice; units of extents slot by slot.
     Slices,
-    /// As a whole; and goes as a whole, or by slices when enough are free.
+    /// Populated as a whole; returned as a whole, or by slices when enough are free.
     Units,
-    /// As a whole, and goes as a whole only.
+    /// Populated as a whole, and returned only as a whole.
     WholeUnits,
 }
 
-/// Memory that is to go.
+/// Memory that is about to be returned to the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Going {
-    /// The slices whose memory it is.
+    /// The slices whose memory is returned.
     pub slices: u64,
-    /// Whether a unit that has been populated as a whole is taken apart.
+    /// Whether this splits a unit that was populated as a whole.
     pub is_first: bool,
-    /// Whether nothing stays of a unit that may have been taken apart: its next first slice populates all of it.
+    /// Whether nothing of a unit that may have been split stays populated: its next first slice
+    /// populates all of it.
     pub is_last: bool,
 }
 
 /// The orderings of [`Slices`]; other than [`Proven`] only in tests that must fail.
 pub trait SliceOrders {
-    /// Of the exchange that takes slices.
+    /// The ordering of the exchange that takes slices.
     const TAKE: Ordering;
-    /// Of the operation that gives them back.
+    /// The ordering of the operation that frees them.
     const GIVE: Ordering;
-    /// Of the exchange with which the trimmer takes slices.
+    /// The ordering of the exchange by which the trimmer takes slices.
     const RELEASE: Ordering;
-    /// Of the operation with which it gives them back.
+    /// The ordering of the operation by which it frees them.
     const RELEASED: Ordering;
-    /// Whether the trimmer takes slices before it takes their memory.
+    /// Whether the trimmer takes slices before it returns their memory.
     const TAKES_FIRST: bool;
 }
 
 impl SliceOrders for Proven {
-    // Acquire: pairs with RELEASED: what is written to the slice from now on stays.
+    // Acquire: pairs with RELEASED: what is written to the slice from now on is kept.
     const TAKE: Ordering = Ordering::Acquire;
-    // Release: pairs with RELEASE: nobody writes there any more.
+    // Release: pairs with RELEASE: no thread writes there any more.
     const GIVE: Ordering = Ordering::Release;
     // Acquire: pairs with GIVE.
     const RELEASE: Ordering = Ordering::Acquire;
@@ -74,7 +78,7 @@ impl SliceOrders for Proven {
     const TAKES_FIRST: bool = true;
 }
 
-/// The slices of a unit.
+/// The state of the slices of one unit.
 #[derive(Debug)]
 pub struct Slices<O = Proven> {
     state: AtomicU64,
@@ -82,25 +86,25 @@ pub struct Slices<O = Proven> {
 }
 
 impl<O: SliceOrders> Slices<O> {
-    /// Makes those of a unit that nobody has used yet.
+    /// Makes the state of a unit that has never been used.
     #[cfg(not(any(loom, shuttle)))]
     pub(super) const fn new() -> Self {
         Self { state: AtomicU64::new(0), orders: PhantomData }
     }
 
-    /// Makes those of a unit that nobody has used yet.
+    /// Makes the state of a unit that has never been used.
     #[cfg(any(loom, shuttle))]
     #[must_use]
     pub fn new() -> Self {
         Self { state: AtomicU64::new(0), orders: PhantomData }
     }
 
-    /// Takes slices; returns which have to be populated.
+    /// Takes slices; returns those that the caller must populate.
     pub fn take(&self, slices: u64, steps: Steps) -> u64 {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
             let Some((next, missing)) = taken(state, slices, steps) else {
-                // For as long as the kernel needs for one unit at most.
+                // The wait takes at most as long as the kernel needs to return one unit.
                 spin_hint();
                 state = self.state.load(Ordering::Relaxed);
                 continue;
@@ -112,40 +116,41 @@ impl<O: SliceOrders> Slices<O> {
         }
     }
 
-    /// The slices of these that have no memory.
+    /// Those of these slices that are not populated.
     #[cfg(not(any(loom, shuttle)))]
     pub(super) fn lacks(&self, slices: u64) -> u64 {
         // Relaxed: a measure.
         slices & !(self.state.load(Ordering::Relaxed) >> UNIT_SLICES)
     }
 
-    /// Whether nobody uses any, and none has memory.
+    /// Whether no slice is in use or populated.
     #[cfg(not(any(loom, shuttle)))]
     pub(super) fn is_new(&self) -> bool {
         // Relaxed: a measure.
         self.state.load(Ordering::Relaxed) == 0
     }
 
-    /// Gives slices back, with their memory.
+    /// Frees slices, which stay populated.
     pub fn give(&self, slices: u64) {
         self.state.fetch_and(!slices, O::GIVE);
     }
 
-    /// Whether all slices are in use, and have memory.
+    /// Whether all slices are in use and populated.
     pub fn is_full(&self) -> bool {
         // Relaxed: a measure.
         self.state.load(Ordering::Relaxed) == WHOLE << UNIT_SLICES | WHOLE
     }
 
-    /// The free slices whose memory may go.
+    /// The free slices whose memory may be returned to the system.
     pub fn idle(&self, steps: Steps) -> u64 {
         // Relaxed: a measure.
         free(self.state.load(Ordering::Relaxed), steps)
     }
 
-    /// Lets `let_go` take the memory of the slices that [`Self::idle`] tells; returns which these were.
+    /// Takes the slices of [`Self::idle`], calls `let_go`, which returns their memory to the
+    /// system, and frees them; returns which slices those were.
     pub fn release(&self, steps: Steps, let_go: impl FnOnce(Going)) -> u64 {
-        // Relaxed: to look whether to try.
+        // Relaxed: decides only whether to try.
         let state = self.state.load(Ordering::Relaxed);
         let free = free(state, steps);
         if free == 0 {
@@ -157,10 +162,10 @@ impl<O: SliceOrders> Slices<O> {
         let going = Going {
             slices: free,
             is_first: may_part && populated == WHOLE && !is_empty,
-            // Also of one whose slices were all populated again since, one by one.
+            // Also for a unit whose slices were all populated again, one by one.
             is_last: may_part && is_empty,
         };
-        // Of a unit of which nothing is left nobody takes a slice before it is whole again.
+        // No thread may take a slice of a unit that will be populated as a whole next time.
         let held = if is_empty && steps != Steps::Slices { WHOLE } else { free };
         if O::TAKES_FIRST {
             let at_trimmer = (state & !(free << UNIT_SLICES)) | held;
@@ -183,8 +188,8 @@ impl<O: SliceOrders> Default for Slices<O> {
     }
 }
 
-/// What the word becomes when slices are taken, and which of them have to be populated; none while one of them is
-/// at the trimmer.
+/// The word after taking slices, and those that must be populated; `None` while the memory of one
+/// of them is being returned.
 fn taken(state: u64, slices: u64, steps: Steps) -> Option<(u64, u64)> {
     let (used, populated) = (state & WHOLE, state >> UNIT_SLICES);
     // Where the kernel has huge pages, the first touch populates all of the unit.
@@ -196,7 +201,7 @@ fn taken(state: u64, slices: u64, steps: Steps) -> Option<(u64, u64)> {
     Some((next, wanted & !populated))
 }
 
-/// The slices that have memory, that nobody uses, and whose memory may go.
+/// The slices that are populated and free and whose memory may be returned.
 fn free(state: u64, steps: Steps) -> u64 {
     let (used, populated) = (state & WHOLE, state >> UNIT_SLICES);
     let free = populated & !used;
@@ -224,7 +229,7 @@ mod tests {
         assert_eq!((unit.idle(by), unit.idle(Steps::WholeUnits)), (0b10, 0));
         unit.give(0b101);
         assert_eq!((unit.idle(by), unit.idle(Steps::WholeUnits)), (0b111, 0b111));
-        // What was there before is not asked for again.
+        // Slices that were populated before are not populated again.
         assert_eq!((unit.take(0b11, by), unit.idle(by)), (0, 0b100));
         let mut gone = 0;
         assert_eq!(unit.release(by, |going| gone = going.slices), 0b100);
@@ -270,7 +275,7 @@ mod tests {
         let state = || unit.state.load(Ordering::Relaxed);
         unit.release(by, |_| {
             assert_eq!(taken(state(), 0b10, by), None);
-            // Others of the unit are there for whoever wants them, and stay theirs.
+            // Other slices of the unit can be taken, and stay with the thread that took them.
             assert_eq!((unit.take(0b1000, by), unit.idle(by)), (0b1000, 0));
             unit.give(0b1);
         });
@@ -304,7 +309,7 @@ mod tests {
         unit.give(0x1fff_0000);
         assert_eq!(unit.idle(Steps::WholeUnits), 0);
         unit.release(by, |going| all.push(going));
-        // Its slices come and go one by one now.
+        // Its slices are populated one by one now.
         assert_eq!((unit.take(0x1_0000, by), unit.take(0x2_0000, by)), (0x1_0000, 0x2_0000));
         unit.give(0x1_0000);
         assert_eq!(unit.idle(by), 0x1_0000);

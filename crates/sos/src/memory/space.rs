@@ -1,9 +1,9 @@
-//! The two ranges of addresses that all memory of the process comes from, reserved before `main`: one for
-//! extents, one for the small allocations of mimalloc. Memory is put behind them by one named, timed
-//! call when it is first needed, and according to the memory model.
+//! The two address ranges that all memory of the process comes from, reserved before `main`: one
+//! for extents, one for the small allocations of mimalloc. They are populated by one named, timed
+//! call when first needed, as the memory model says.
 //!
-//! A process whose system refuses the ranges runs without them: mimalloc asks for itself, and the page
-//! faults hide where they happen.
+//! If the system refuses the ranges, the process runs without them: mimalloc asks the system
+//! itself, and page faults are not attributed.
 
 use super::class::{PAGE_BYTES, UNIT_BYTES};
 use super::heap::{self, HEAP_BYTES_MAX};
@@ -21,17 +21,17 @@ use crate::sys::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MemoryModel {
-    /// Memory that the machine may take away under pressure, in huge pages where it has them at hand.
+    /// Memory that the system may page out under pressure, in huge pages where it has free ones.
     #[default]
     Conventional,
-    /// As conventional, and locked: it stays in memory.
+    /// As conventional, and locked, so that it stays in memory.
     Locked,
-    /// As locked, and in huge pages, or the server says at its start that it got none.
+    /// As locked, and in huge pages; if there are none, the server reports it at its start.
     Large,
 }
 
 impl MemoryModel {
-    /// The name that views and the command line have.
+    /// The model's name in views and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl MemoryModel {
         }
     }
 
-    /// The model of a name.
+    /// The model with this name; `None` if there is none.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         [Self::Conventional, Self::Locked, Self::Large].into_iter().find(|m| m.name() == name)
@@ -50,7 +50,7 @@ impl MemoryModel {
 
 static MODEL: AtomicU32 = AtomicU32::new(0);
 
-/// The model in use.
+/// Returns the model in use.
 #[must_use]
 pub fn model() -> MemoryModel {
     match MODEL.load(Ordering::Relaxed) {
@@ -64,11 +64,11 @@ pub(super) fn keep() -> Keep {
     if model() == MemoryModel::Conventional { Keep::AsUsual } else { Keep::Locked }
 }
 
-/// Whether the kernel backs whole units by huge pages where it has them: then one touch populates all of
-/// a unit, and the books must say so.
+/// Whether the kernel backs whole units by huge pages: then one touch populates a whole unit, and
+/// the counters must include all of it.
 static HAS_HUGE_PAGES: AtomicBool = AtomicBool::new(false);
 
-/// How units get their memory.
+/// How units are populated under the model in use.
 pub(super) fn steps() -> Steps {
     match (HAS_HUGE_PAGES.load(Ordering::Relaxed), model()) {
         (false, _) => Steps::Slices,
@@ -77,10 +77,10 @@ pub(super) fn steps() -> Steps {
     }
 }
 
-/// Chooses how memory is taken from now on, at the start of the server, which may use `limit_bytes`.
+/// Sets the memory model at the start of the server, which may use `limit_bytes`.
 ///
 /// # Errors
-/// A sentence: the machine does not grant it, and the model stays conventional.
+/// A sentence for the log: the machine does not grant the model, which stays conventional.
 pub fn set_model(wanted: MemoryModel, limit_bytes: u64) -> Result<(), String> {
     if wanted == MemoryModel::Conventional {
         return Ok(());
@@ -98,9 +98,9 @@ pub fn set_model(wanted: MemoryModel, limit_bytes: u64) -> Result<(), String> {
         ));
     }
     if wanted == MemoryModel::Large && !grants_huge_pages() {
-        return Err("the machine grants no huge pages".to_owned());
+        return Err("the system provides no huge pages".to_owned());
     }
-    // Relaxed: what is taken a moment later may still be of the old model.
+    // Relaxed: memory taken a moment later may still follow the old model.
     MODEL.store(wanted as u32, Ordering::Relaxed);
     pool::set_steps(steps());
     Ok(())
@@ -109,26 +109,26 @@ pub fn set_model(wanted: MemoryModel, limit_bytes: u64) -> Result<(), String> {
 /// Whether a unit that is populated now gets a huge page.
 fn grants_huge_pages() -> bool {
     let before = huge_bytes();
-    // The last unit is the last to be used.
+    // The last unit is used last, so it is still free.
     let probe = EXTENTS.start() + EXTENTS.bytes() - UNIT_BYTES;
     populate(probe, UNIT_BYTES, Keep::AsUsual);
     let granted = huge_bytes() > before;
-    // SAFETY: no extent is that far up yet, and its contents are zero before and after.
+    // SAFETY: no extent is in this unit yet, and its contents are zero before and after.
     unsafe { release(probe, UNIT_BYTES) };
     granted
 }
 
-/// A range of addresses.
+/// A reserved range of addresses.
 pub(super) struct Space {
     start: AtomicUsize,
     bytes: AtomicUsize,
-    /// Bytes of it that have memory behind them.
+    /// Bytes of it that are populated.
     populated: AtomicU64,
 }
 
-/// Where extents are.
+/// The addresses of extents.
 pub(super) static EXTENTS: Space = Space::none();
-/// Where mimalloc's memory is.
+/// The addresses of mimalloc's heap.
 pub(super) static HEAP: Space = Space::none();
 
 impl Space {
@@ -140,25 +140,25 @@ impl Space {
         }
     }
 
-    /// Its first address. Relaxed, here and below: set before there is a second thread.
+    /// The first address. Relaxed, here and below: set before there is a second thread.
     #[inline]
     pub(super) fn start(&self) -> usize {
         self.start.load(Ordering::Relaxed)
     }
 
-    /// Its size; 0 if there is none.
+    /// The size in bytes; 0 if the system refused the range.
     #[inline]
     pub(super) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether an address lies in it.
+    /// Whether an address is in the range.
     #[inline]
     pub(super) fn has(&self, address: usize) -> bool {
         address.wrapping_sub(self.start()) < self.bytes()
     }
 
-    /// Bytes that have memory behind them.
+    /// The bytes that are populated.
     pub(super) fn populated(&self) -> u64 {
         self.populated.load(Ordering::Relaxed)
     }
@@ -171,7 +171,8 @@ impl Space {
         self.populated.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Takes addresses for it: as many as wanted, or half as often as the system refuses, 256 MB at least.
+    /// Reserves the addresses: `wanted` bytes, halved each time that the system refuses, down to
+    /// 256 MB.
     fn open(&self, wanted: usize) -> bool {
         let mut bytes = wanted.next_multiple_of(UNIT_BYTES);
         while bytes >= 256 << 20 {
@@ -186,7 +187,7 @@ impl Space {
     }
 }
 
-/// Bytes that have memory behind them: of extents, and of mimalloc's heap.
+/// The populated bytes of extents, and those of mimalloc's heap.
 #[must_use]
 pub fn populated_bytes() -> (u64, u64) {
     (EXTENTS.populated(), HEAP.populated())
@@ -196,8 +197,8 @@ unsafe extern "C" {
     fn mi_process_init();
 }
 
-/// What the loader runs before `main`, when there is one thread and nothing has been allocated.
-// SAFETY: a function of the type that the section has; it needs nothing that is set up later.
+/// The loader runs this before `main`, when there is one thread and nothing has been allocated.
+// SAFETY: a function of the type that the section requires; it needs nothing that is set up later.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static OPEN: extern "C" fn() = open;
@@ -205,7 +206,7 @@ static OPEN: extern "C" fn() = open;
 extern "C" fn open() {
     let machine = machine_bytes();
     let machine = machine.clamp(1 << 30, HEAP_BYTES_MAX);
-    // mimalloc reads its options first: one of them forbids huge pages to the process.
+    // Makes mimalloc read its options now: one of them forbids the process huge pages.
     // SAFETY: may be called again and again.
     unsafe { mi_process_init() };
     open_extents(machine.saturating_add(machine / 4).min(UNITS_MAX * UNIT_BYTES));
@@ -223,7 +224,7 @@ fn open_extents(wanted: usize) {
         EXTENTS.bytes.store(0, Ordering::Relaxed);
         return;
     };
-    // SAFETY: fresh zeros of that size, for the pool alone.
+    // SAFETY: fresh zeros of that size, which only the pool uses.
     unsafe { pool::open(table, units, clerks) };
 }
 
@@ -235,7 +236,7 @@ fn open_heap(wanted: usize) {
         HEAP.bytes.store(0, Ordering::Relaxed);
         return heap::refused();
     };
-    // SAFETY: fresh zeros of that size, for the tags alone.
+    // SAFETY: fresh zeros of that size, which only the tags use.
     unsafe { tag::open(table, HEAP.start()) };
     let has_huge = allows_huge_pages()
         && [&EXTENTS, &HEAP].iter().all(|space| {

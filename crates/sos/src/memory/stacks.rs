@@ -1,18 +1,18 @@
-//! The stacks of threads, as far as they have been touched: memory that the process has beside the two spaces. The kernel
-//! is asked which of their pages are there (mincore(2)).
+//! The resident memory of thread stacks, which is outside the two spaces. The kernel reports which
+//! of their pages are resident (mincore(2)).
 
 use crate::sync::{AtomicUsize, Ordering};
 use crate::sys::{self, Paging, SysCause};
 use crate::thread::STACK_BYTES;
 
-/// Threads whose stacks are counted, at most.
+/// The most threads whose stacks are counted.
 const STACKS_MAX: usize = 1 << 15;
-/// Where the stack of each thread begins; 0 for none.
+/// The lowest address of each thread's stack; 0 for a free place.
 static STACKS: [AtomicUsize; STACKS_MAX] = [const { AtomicUsize::new(0) }; STACKS_MAX];
 /// Places from this one on have never been taken.
 static STACKS_END: AtomicUsize = AtomicUsize::new(0);
 
-/// The calling thread's stack is counted as long as this is there.
+/// Counts the calling thread's stack until dropped.
 #[derive(Debug)]
 pub(crate) struct StackPlace(Option<usize>);
 
@@ -20,9 +20,10 @@ impl StackPlace {
     /// Begins to count the calling thread's stack.
     pub(crate) fn take() -> Self {
         let Some(stack) = sys::stack_bounds() else { return Self(None) };
-        // Where the kernel hands out huge pages unasked, the first touch of a stack would take 2 MB.
+        // If the kernel uses huge pages without being asked, the first touch of a stack would take
+        // 2 MB.
         sys::prefer_pages(SysCause::Thread, stack.low, stack.high - stack.low, Paging::Small);
-        // Relaxed, here and below: numbers for a sum, of which one may be there a moment too long.
+        // Relaxed, here and below: a sum may include a stack that has just ended.
         let taken = STACKS.iter().position(|place| {
             place.load(Ordering::Relaxed) == 0
                 && place
@@ -44,7 +45,7 @@ impl Drop for StackPlace {
     }
 }
 
-/// Bytes of the stacks of threads that were started here.
+/// The resident bytes of the stacks of threads that the machine started.
 pub(super) fn stacks_bytes() -> u64 {
     let stacks = &STACKS[..STACKS_END.load(Ordering::Relaxed)];
     let starts = stacks.iter().map(|place| place.load(Ordering::Relaxed)).filter(|&low| low != 0);
@@ -55,7 +56,7 @@ pub(super) fn stacks_bytes() -> u64 {
 mod tests {
     use super::*;
 
-    /// Bytes of a page.
+    /// The size of a page in bytes.
     const PAGE: u64 = 4_096;
 
     #[inline(never)]

@@ -1,10 +1,11 @@
-//! The trimmer: gives memory that has been free for long back to the operating system, on a thread of
-//! its own, so much at a time, and never while it may soon be needed again.
+//! The trimmer: a thread that returns memory that has been free for long to the operating system,
+//! in steps, and not while it may soon be needed again.
 //!
-//! It looks once a second. What was free at every look of 30 s goes, but for a reserve (a sixteenth of what
-//! was used, 1 MB at least): so a load that takes and frees in turn never meets it. Near the memory limit
-//! it does not wait, and leaves no reserve. Between two steps it waits, which is
-//! wait type RESERVED_MEMORY_FREE_EXT; the steps are kernel time, cause `decommit`.
+//! It looks once a second. Memory that was free at every look of 30 s is returned, except for a
+//! reserve (a sixteenth of what was used, at least 1 MB): so a load that takes and frees in turn
+//! never meets it. Near the memory limit it does not wait, and leaves no reserve. Between two steps
+//! it waits with wait type RESERVED_MEMORY_FREE_EXT; the steps are kernel time with cause
+//! `decommit`.
 
 use std::time::Duration;
 
@@ -13,16 +14,17 @@ use super::{heap, pool};
 use crate::park::{self, Cancel};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use crate::wait::WaitType;
-use crate::xe::told;
+use crate::xe::machine_events;
 
-/// How often it looks.
+/// The time between two looks.
 pub(crate) const LOOK_PERIOD: Duration = Duration::from_secs(1);
-/// Looks in a row that must find memory free.
+/// The number of looks in a row that must find memory free.
 const WINDOW_LOOKS: u32 = 30;
-/// What stays though nobody has used it: a part of what was used, and as much at least.
+/// The reserve that stays although it is free: one such part of what was used, and at least the
+/// bytes below.
 const RESERVE_PART: u64 = 16;
 const RESERVE_BYTES_MIN: u64 = 1 << 20;
-/// What one step gives back at most, and the pause after it: 400 MB a second.
+/// The most that one step returns, and the pause after it: 400 MB a second.
 const STEP_BYTES: u64 = 8 << 20;
 const STEP_PAUSE: Duration = Duration::from_millis(20);
 
@@ -30,17 +32,17 @@ const STEP_PAUSE: Duration = Duration::from_millis(20);
 static IS_BUSY: AtomicBool = AtomicBool::new(false);
 static RELEASED: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes given back to the operating system so far.
+/// Bytes returned to the operating system since the start.
 #[must_use]
 pub fn released_bytes() -> u64 {
     RELEASED.load(Ordering::Relaxed)
 }
 
-/// Decides how much of one kind of memory goes back; numbers only.
+/// Decides how much memory of one kind to return. Pure arithmetic.
 #[derive(Debug)]
 struct Window {
     looks: u32,
-    /// The least that was free in this window.
+    /// The least number of bytes that was free in this window.
     least: u64,
 }
 
@@ -51,7 +53,7 @@ impl Default for Window {
 }
 
 impl Window {
-    /// Notes what is free of what is populated; returns how much of it is to go.
+    /// Takes the idle and the populated bytes of one look; returns how many bytes to return.
     fn look(&mut self, idle: u64, populated: u64, is_short: bool) -> u64 {
         self.looks += 1;
         self.least = self.least.min(idle);
@@ -68,7 +70,7 @@ impl Window {
     }
 }
 
-/// Looks at both kinds of memory: extents, and what mimalloc has.
+/// The windows of both kinds of memory: extents, and mimalloc's heap.
 #[derive(Debug, Default)]
 pub(crate) struct Trimmer {
     extents: Window,
@@ -76,9 +78,9 @@ pub(crate) struct Trimmer {
 }
 
 impl Trimmer {
-    /// Looks, and gives back what is to go.
+    /// Looks once, and returns the excess to the system.
     pub(crate) fn run(&mut self, stopping: &Cancel) {
-        // Acquire and Release: a pair, so that one trimmer sees what the other did.
+        // Acquire here, Release below: one trimmer sees what the one before did.
         if IS_BUSY.swap(true, Ordering::Acquire) {
             return;
         }
@@ -102,8 +104,8 @@ impl Trimmer {
     }
 }
 
-/// Gives so much of what is idle back, step by step, never more: what is free of a unit at a time by `release`, which
-/// is told how much that may be.
+/// Returns `excess` of the idle bytes, step by step, never more. `release` returns the free memory
+/// of one unit, at most the bytes that it is given.
 fn trim((idle, excess): (u64, u64), mut release: impl FnMut(u64) -> u64, stopping: &Cancel) {
     let began = crate::clock::now_ticks();
     let mut gone = 0;
@@ -121,12 +123,12 @@ fn trim((idle, excess): (u64, u64), mut release: impl FnMut(u64) -> u64, stoppin
     }
     RELEASED.fetch_add(gone + step, Ordering::Relaxed);
     if gone + step > 0 {
-        told::trimmed(idle, excess, gone + step, began);
+        machine_events::trimmed(idle, excess, gone + step, began);
     }
 }
 
-/// Gives back all that is free, at once and on the calling thread: what the published engine did, and a mode
-/// for experiments only.
+/// Returns all free memory at once, on the calling thread: what the published engine did, for an
+/// experiment only.
 pub(super) fn release_all() {
     let mut below = usize::MAX;
     loop {
@@ -150,7 +152,7 @@ mod tests {
         for look in 1..WINDOW_LOOKS {
             assert_eq!(window.look(600 * MB, 1000 * MB, false), 0, "{look}");
         }
-        // A sixteenth of what was in use stays.
+        // A sixteenth of what was in use is kept.
         assert_eq!(window.look(600 * MB, 1000 * MB, false), 575 * MB);
         for look in 0..10 * WINDOW_LOOKS {
             let idle = if look % 20 == 0 { 50 * MB } else { 600 * MB };

@@ -1,52 +1,54 @@
-//! Units: which part of the reserved addresses belongs to whom, and how much of it is populated.
+//! `Units`: which parts of the extents' addresses are in use, and which are populated. A unit is 2
+//! MB.
 //!
 //! ```text
-//!             take_slot                       last slot given back
+//!             take_slot                       last slot freed
 //!   free ───────────────► split (one class) ───────────────────────► free
 //!   free ──take_run─────► run of units       ──give_run────────────► free
 //!   free ──take_idle────► at the trimmer     ──give_idle───────────► free, not populated
 //!   split ─take_idle────► its free slots are ──give_idle───────────► split, these not populated
 //! ```
 //!
-//! Where the kernel has huge pages a unit is populated as a whole by its first slot, but for the first unit of a class:
-//! of most classes few extents are ever in use. When an eighth of one is free for long the trimmer takes it apart,
-//! as it does units of the heap ([`super::slices`]): from then on its slots are populated one by one, until all of them
-//! have gone, or all are in use. Slots are handed out lowest first, and so are free units: those that are populated are used
-//! before others.
+//! Where the kernel has huge pages, the first slot of a unit populates all of it, except in the
+//! first unit of a class: most classes never have many extents in use. When an eighth of a unit is
+//! free for long, the trimmer splits it, as it does units of the heap ([`super::slices`]): from
+//! then on its slots are populated one by one, until none of them is populated, or all are in use.
+//! The lowest free slot, and the lowest free unit, is taken first, so that populated memory is used
+//! before other.
 //!
-//! No system call and no memory of its own but the table: numbers only, so that a test can hold it
-//! against a model. One thread at a time has it ([`super::pool`]).
+//! This file makes no system calls and has no memory but its table, so that a test can compare it
+//! with a model. One thread at a time uses it, under a lock ([`super::pool`]).
 
 use super::bits::Bits;
 use super::class::{CLASSES, UNIT_BYTES, UNIT_PAGES, pages_of};
 use super::slices::{FREE_OF_HUGE_PART, Steps};
 
-/// Units at most: 512 GB.
+/// The most units: 512 GB.
 pub(super) const UNITS_MAX: usize = 1 << 18;
-/// Units that the trimmer looks at with one hold of the lock.
+/// The number of units that the trimmer looks at while it holds the lock once.
 const LOOK_UNITS: usize = 1_024;
 
-/// What is known of a unit. All zero is a free one that is not populated.
+/// The state of one unit. All zero is a free unit that is not populated.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct Unit {
-    /// Slots that are taken.
+    /// The slots that are in use, or that the trimmer has.
     taken: Bits,
-    /// Pages that are populated.
+    /// The pages that are populated.
     populated: Bits,
     /// The neighbours in the list of units of this class with free slots, plus 1; 0 for none.
     next: u32,
     before: u32,
-    /// Slots taken.
+    /// The number of slots taken.
     used: u16,
     class: u8,
     kind: Kind,
     is_listed: bool,
-    /// Whether its pages are small ones, and populated slot by slot, until all of them have gone.
+    /// Whether it has small pages, populated slot by slot, until none is populated any more.
     is_apart: bool,
-    /// Whether the kernel knows that.
+    /// Whether the kernel has been told about the small pages.
     is_told: bool,
-    /// Whether the trimmer has its free pages.
+    /// Whether the trimmer is returning its free pages.
     is_at_trimmer: bool,
 }
 
@@ -56,14 +58,14 @@ pub(super) struct Unit {
 enum Kind {
     #[default]
     Free,
-    /// For extents of one class.
+    /// Split into extents of one class.
     Split,
-    /// As a part of an extent that is larger.
+    /// Part of an extent that is larger than a unit.
     Run,
 }
 
 impl Unit {
-    /// Pages that are populated, that nobody uses, and that may go.
+    /// The number of pages that are populated and free and may be returned.
     fn idle_pages(&self, steps: Steps) -> usize {
         let populated = self.populated.count();
         match self.kind {
@@ -82,13 +84,13 @@ impl Unit {
         }
     }
 
-    /// The pages of a slot.
+    /// The set of pages of a slot.
     fn pages(&self, slot: usize) -> Bits {
         let pages = pages_of(usize::from(self.class));
         Bits::span(slot * pages, pages)
     }
 
-    /// Has some pages populated, or all; returns those that are not yet.
+    /// Marks the wanted pages, or all of the unit, as populated; returns those that were not.
     fn populate(&mut self, wanted: Bits, steps: Steps) -> Bits {
         let whole = steps != Steps::Slices && !self.is_apart;
         let wanted = if whole { Bits::span(0, UNIT_PAGES) } else { wanted };
@@ -97,7 +99,7 @@ impl Unit {
         missing
     }
 
-    /// Ends that its pages are small ones, if all of them are there to stay; tells whether it does.
+    /// Ends the state of small pages if all pages are in use; returns whether it did.
     fn join(&mut self) -> bool {
         let joins = self.is_apart && !self.is_at_trimmer && self.populated.count() == UNIT_PAGES;
         if joins {
@@ -110,54 +112,54 @@ impl Unit {
 /// A slot, or a run of units, that was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// Its number of the first page.
+    /// The number of its first page.
     pub(super) page: usize,
-    /// The first of its pages that is to be populated, and how many are; some between may be already.
+    /// The range of its pages to populate, as first page and count; some may be populated already.
     pub(super) missing: (usize, usize),
-    /// Pages that count as populated from now on and did not before.
+    /// The number of pages newly counted as populated.
     pub(super) grown: usize,
-    /// Whether the kernel is to be told that the unit is of small pages, before they are populated.
+    /// Whether to tell the kernel that the unit has small pages, before they are populated.
     pub(super) is_apart: bool,
-    /// Whether it may make one huge page of them again, once they are populated: all are in use.
+    /// Whether the kernel may collapse the unit into a huge page, because all its pages are in use.
     pub(super) is_whole: bool,
 }
 
-/// Free pages of a unit, which the trimmer has.
+/// Free pages of a unit that the trimmer is returning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Idle {
     /// The unit's first page.
     pub(super) page: usize,
-    /// The pages that are populated, numbered from there.
+    /// The pages that are populated, numbered from `page`.
     pub(super) pages: Bits,
-    /// The slots that nobody gets meanwhile.
+    /// The slots that cannot be taken until the trimmer is done.
     slots: Bits,
-    /// Whether a unit that has been populated as a whole is taken apart.
+    /// Whether this splits a unit that was populated as a whole.
     pub(super) is_first: bool,
-    /// Whether nothing stays of a unit that was taken apart.
+    /// Whether no page of a unit that was split stays populated.
     pub(super) is_last: bool,
 }
 
-/// The table of units.
+/// The table of units, and what is needed to find a free slot in it.
 #[derive(Debug)]
 pub(super) struct Units {
     table: *mut Unit,
     count: usize,
-    /// One bit a unit: it is in use. Bits at and beyond `count` are never looked at.
+    /// One bit per unit: whether it is in use. Bits from `count` on are never read.
     in_use: [u64; UNITS_MAX / 64],
-    /// No free unit lies in a word below this one.
+    /// The words below this one have no free unit.
     hint: usize,
     /// First unit of each class with free slots, plus 1.
     heads: [u32; CLASSES],
-    /// Units of each class.
+    /// The number of units of each class.
     split: [u32; CLASSES],
-    /// Pages that are populated, that nobody uses, and that may go.
+    /// The number of pages that are populated and free and may be returned.
     idle_pages: usize,
-    /// Units that were ever in use are below this one.
+    /// One more than the highest unit that was ever in use.
     end: usize,
     steps: Steps,
 }
 
-// SAFETY: the table belongs to the value, wherever it is moved.
+// SAFETY: the table belongs to the value, on whatever thread it is.
 unsafe impl Send for Units {}
 
 impl Units {
@@ -176,36 +178,36 @@ impl Units {
         }
     }
 
-    /// Begins to manage `count` units, once.
+    /// Begins to manage `count` units. Called once.
     ///
     /// # Safety
-    /// `table` is that many units of zeros, which nobody else touches as long as this lives.
+    /// `table` is that many units of zeros, which only this value uses as long as it lives.
     pub(super) unsafe fn open(&mut self, table: *mut Unit, count: usize) {
         assert!(count <= UNITS_MAX && self.count == 0, "opened once, within the table");
         self.table = table;
         self.count = count;
     }
 
-    /// Chooses how units get their memory from now on.
+    /// Chooses how units are populated from now on.
     pub(super) fn set_steps(&mut self, steps: Steps) {
         self.steps = steps;
         self.idle_pages = (0..self.end).map(|index| self.unit(index).idle_pages(steps)).sum();
     }
 
-    /// Pages that are populated, that nobody uses, and that may go.
+    /// The number of pages that are populated and free and may be returned.
     pub(super) fn idle_pages(&self) -> usize {
         self.idle_pages
     }
 
     fn unit(&mut self, index: usize) -> &mut Unit {
         assert!(index < self.count, "the unit exists");
-        // SAFETY: inside the table.
+        // SAFETY: the index is below `count`, so the pointer stays inside the table.
         let unit = unsafe { self.table.add(index) };
-        // SAFETY: `open`'s caller gave it to us alone, and `self` is borrowed exclusively.
+        // SAFETY: `open`'s caller promised exclusive use, and `self` is borrowed exclusively.
         unsafe { &mut *unit }
     }
 
-    /// Changes a unit, and what is idle with it.
+    /// Changes a unit, and updates the count of idle pages.
     fn change<R>(&mut self, index: usize, change: impl FnOnce(&mut Unit) -> R) -> R {
         let steps = self.steps;
         let unit = self.unit(index);
@@ -216,7 +218,7 @@ impl Units {
         result
     }
 
-    /// Takes a slot of a class; if memory is short, without having a whole unit populated for it.
+    /// Takes a slot of a class; if memory is short, without populating a whole unit for it.
     pub(super) fn take_slot(&mut self, class: usize, is_short: bool) -> Option<Taken> {
         let index = match self.heads[class] {
             0 => self.split_free(class, is_short)?,
@@ -242,12 +244,12 @@ impl Units {
         Some(taken)
     }
 
-    /// Notes that the kernel knows of a unit that it is of small pages.
+    /// Records that the kernel has been told that a unit has small pages.
     pub(super) fn note_told(&mut self, page: usize) {
         self.unit(page / UNIT_PAGES).is_told = true;
     }
 
-    /// Gives a slot back.
+    /// Frees a slot of a class.
     pub(super) fn give_slot(&mut self, page: usize, class: usize) {
         let (index, slot) = (page / UNIT_PAGES, page % UNIT_PAGES / pages_of(class));
         self.change(index, |unit| {
@@ -259,7 +261,8 @@ impl Units {
         self.list_or_free(index);
     }
 
-    /// Frees a unit of which no slot is taken, unless the trimmer has a part of it; lists one that has a free slot.
+    /// Frees a unit without taken slots, unless the trimmer is at it; lists one that has a free
+    /// slot.
     fn list_or_free(&mut self, index: usize) {
         let unit = *self.unit(index);
         if unit.used == 0 && !unit.is_at_trimmer {
@@ -273,7 +276,7 @@ impl Units {
         }
     }
 
-    /// Takes so many pages, more than a unit has, in a row.
+    /// Takes `pages` consecutive pages, more than a unit has.
     pub(super) fn take_run(&mut self, pages: usize) -> Option<Taken> {
         let count = pages.div_ceil(UNIT_PAGES);
         let (first, steps) = (self.find_free(count)?, self.steps);
@@ -294,14 +297,14 @@ impl Units {
         Some(Taken { page, missing, grown, is_apart: false, is_whole: false })
     }
 
-    /// Gives a run back.
+    /// Frees a run of pages.
     pub(super) fn give_run(&mut self, page: usize, pages: usize) {
         self.free(page / UNIT_PAGES, pages.div_ceil(UNIT_PAGES));
     }
 
-    /// Takes the free pages of the highest unit below `below` that has some, and no more than `most`, for the trimmer;
-    /// looks at so many units at most as take some microseconds, since others wait for the lock. Tells in `below` how
-    /// far it came.
+    /// Takes the free pages of the highest unit below `below` that has some, at most `most`, for
+    /// the trimmer. Looks at no more units than takes a few microseconds, since others wait for the
+    /// lock; sets `below` to where to continue.
     pub(super) fn take_idle(&mut self, below: &mut usize, most: usize) -> Option<Idle> {
         let (steps, end) = (self.steps, self.end.min(*below));
         let first = if self.idle_pages == 0 { 0 } else { end.saturating_sub(LOOK_UNITS) };
@@ -333,13 +336,13 @@ impl Units {
             idle.is_first = steps == Steps::Units && !unit.is_apart;
             unit.taken = unit.taken.with(idle.slots);
             unit.used += page_number(idle.slots.count());
-            // Its pages are populated by who gets a slot of it: nobody before the kernel knows.
+            // The trimmer informs the kernel before any thread can take a slot and populate it.
             (unit.is_apart, unit.is_told) = (steps == Steps::Units, true);
             idle
         }))
     }
 
-    /// Gives them back, not populated any more.
+    /// Frees the pages that the trimmer has returned; they are not populated any more.
     pub(super) fn give_idle(&mut self, idle: &Idle) {
         let index = idle.page / UNIT_PAGES;
         let kind = self.change(index, |unit| {
@@ -367,7 +370,7 @@ impl Units {
         self.change(index, |unit| {
             unit.class = u8::try_from(class).expect("classes are few");
             unit.used = 0;
-            // What is no slot counts as taken.
+            // Bits beyond the last slot count as taken.
             let slots = UNIT_PAGES / pages_of(class);
             unit.taken = Bits::span(slots, UNIT_PAGES - slots);
             unit.is_apart |= is_by_slot && steps == Steps::Units && unit.populated.is_empty();
@@ -391,7 +394,7 @@ impl Units {
         self.hint = self.hint.min(first / 64);
     }
 
-    /// The lowest run of so many free units.
+    /// The first unit of the lowest run of `count` free units.
     fn find_free(&mut self, count: usize) -> Option<usize> {
         let words = self.count.div_ceil(64);
         while self.hint < words && self.in_use[self.hint] == !0 {

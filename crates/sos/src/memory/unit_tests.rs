@@ -1,4 +1,4 @@
-//! The table of units against a model: a map from pages to owners.
+//! Tests of the table of units against a model, a map from pages to owners.
 
 use std::collections::BTreeMap;
 
@@ -20,18 +20,18 @@ impl Random {
     }
 }
 
-/// What is taken: first page to pages and class, none for a run.
+/// The model: for each first page taken, the number of pages and the class (`None` for a run).
 struct Model {
     units: Box<Units>,
     _table: Vec<Unit>,
     held: BTreeMap<usize, (usize, Option<usize>)>,
     populated: Vec<bool>,
-    /// Units whose pages are small ones.
+    /// The units that have small pages.
     apart: [bool; UNITS],
-    /// What the trimmer has, and who makes room beside it.
+    /// What the trimmer is returning.
     going: Vec<Idle>,
     steps: Steps,
-    /// Whether memory is short.
+    /// Whether allocations are made as if memory were short.
     is_short: bool,
 }
 
@@ -39,7 +39,7 @@ impl Model {
     fn new(steps: Steps) -> Self {
         let mut table = vec![Unit::default(); UNITS];
         let mut units = Box::new(Units::empty());
-        // SAFETY: the table is kept beside it, and touched by nobody.
+        // SAFETY: the model keeps the table and does not touch it.
         unsafe { units.open(table.as_mut_ptr(), UNITS) };
         units.set_steps(steps);
         let (populated, apart) = (vec![false; UNITS * UNIT_PAGES], [false; UNITS]);
@@ -103,12 +103,12 @@ impl Model {
         self.going.iter().flat_map(pages).collect()
     }
 
-    /// The trimmer takes something, or gives back what it has taken; false if there is nothing.
+    /// The trimmer takes idle pages, or frees those that it has taken; false if there are none.
     fn trim(&mut self) -> bool {
         self.trim_among(1)
     }
 
-    /// As [`Self::trim`], and so many units may be on their way at once.
+    /// As [`Self::trim`], with up to `most` units at the trimmer at once.
     fn trim_among(&mut self, most: usize) -> bool {
         let before = self.going_pages();
         let taken = (self.going.len() < most)
@@ -136,7 +136,7 @@ impl Model {
         true
     }
 
-    /// What may go, unit by unit.
+    /// The idle pages, counted unit by unit.
     fn idle_pages(&self) -> usize {
         (0..UNITS).map(|unit| self.idle_of(unit)).sum()
     }
@@ -174,7 +174,7 @@ fn no_page_has_two_owners_and_every_page_is_populated_when_taken() {
 fn take_and_give_at_random(model: &mut Model) {
     let mut random = Random(0x5eed);
     for round in 0..20_000 {
-        // For a while more is taken, then more given back.
+        // For 2,000 rounds more is taken than freed, then for 2,000 more is freed.
         let takes = if round / 2_000 % 2 == 0 { 13 } else { 8 };
         model.is_short = round / 500 % 3 == 0;
         match random.below(20) {
@@ -230,7 +230,7 @@ fn first_unit_of_a_class_is_populated_slot_by_slot_and_others_as_a_whole() {
     assert!(model.take(16, Some(class)));
     assert!(model.populated[UNIT_PAGES..2 * UNIT_PAGES].iter().all(|&is| is));
     assert_eq!(model.units.idle_pages(), UNIT_PAGES - 16, "of a huge page more than an eighth");
-    // From then on the unit's slots come and go.
+    // From then on the unit's slots are populated one by one.
     while model.trim() {}
     assert_eq!((model.units.idle_pages(), &model.apart[..2]), (0, [false, true].as_slice()));
     assert!(model.take(16, Some(class)));

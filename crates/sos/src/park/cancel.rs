@@ -1,5 +1,5 @@
-//! The flag that ends a request early, wherever it is: running (it polls the flag) or waiting (it is
-//! woken).
+//! `Cancel`: the flag that ends a request early, whether it is running (it polls the flag) or
+//! waiting (it is woken). KILL, attentions and timeouts set it.
 
 use crate::clock;
 use crate::lock::{SpinClass, SpinLock};
@@ -7,15 +7,15 @@ use crate::park::Waiter;
 use crate::sync::{Arc, AtomicBool, Ordering, fence};
 use crate::sys::EventFd;
 
-/// A request's cancellation flag; shared by the session, its connection's interrupt handler and every
-/// worker of the request.
+/// A request's cancellation flag; shared by the session, its connection's interrupt handler and
+/// every worker of the request.
 #[derive(Debug)]
 pub struct Cancel {
     set: AtomicBool,
     waiting: SpinLock<Vec<Listener>>,
 }
 
-/// Who must be woken.
+/// A waiting thread to wake when the flag is set.
 #[derive(Clone, Debug)]
 pub(crate) enum Listener {
     /// A thread in the parking lot.
@@ -53,7 +53,7 @@ impl Cancel {
         }
     }
 
-    /// Whether the request shall end: one load of a line that is written only by a cancellation.
+    /// Whether the request must end: one load of a line that only a cancellation writes.
     #[inline]
     #[must_use]
     pub fn is_set(&self) -> bool {
@@ -61,7 +61,7 @@ impl Cancel {
         self.set.load(Ordering::Acquire)
     }
 
-    /// Ends the request: sets the flag and wakes whoever waits on its behalf.
+    /// Ends the request: sets the flag and wakes the threads that wait on its behalf.
     pub fn set(&self) {
         self.set.store(true, Ordering::Release);
         // SeqCst: pairs with the fence in `listen`: one of the two sides sees the other.

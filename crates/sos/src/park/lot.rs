@@ -1,8 +1,8 @@
-//! The parking lot: who waits under which address.
+//! The parking lot: a hash table from addresses to the threads that wait under them.
 //!
-//! The rule that no wake-up is lost: a parking thread checks its condition and enters the lot under
-//! the bucket's lock; an unparking thread changes the condition first and takes the bucket's lock
-//! afterwards. So either the check sees the change, or the unparker finds the thread.
+//! No wake-up is lost: a parking thread checks its condition and enters the lot under the bucket's
+//! lock; an unparking thread changes the condition first and takes the bucket's lock afterwards. So
+//! either the check sees the change, or the unparker finds the thread.
 
 use std::collections::VecDeque;
 
@@ -13,30 +13,31 @@ use crate::sync::{Arc, AtomicU64, CachePadded, Ordering};
 /// Hash buckets; a collision costs a longer search only.
 const BUCKETS: usize = 64;
 
-/// One thread's wait.
+/// One thread's entry in the lot, for the length of one wait.
 #[derive(Debug, Default)]
 pub struct Waiter {
-    /// Who decided the wait, and how.
+    /// How the wait ended: one of the constants below; 0 while it lasts.
     pub word: WakeWord,
     signalled_at: AtomicU64,
 }
 
 impl Waiter {
-    /// The decision of an unparker.
+    /// An unparking thread ended the wait.
     pub const SIGNALLED: u32 = 1;
-    /// The decision of a cancellation.
+    /// A cancellation ended the wait.
     pub const CANCELLED: u32 = 2;
-    /// The waiter's own decision at its deadline.
+    /// The waiter gave up at its deadline.
     pub const TIMED_OUT: u32 = 3;
 
     /// Ends the wait, unless something else has ended it already.
     pub fn end(&self, how: u32, now_ticks: u64) -> bool {
-        // Relaxed: published by the Release of the word; two enders write about the same time.
+        // Relaxed: the word's Release publishes it. Two threads that end the wait at once write
+        // nearly the same time.
         self.signalled_at.store(now_ticks, Ordering::Relaxed);
         self.word.set(how)
     }
 
-    /// The ticks at which somebody ended the wait.
+    /// Clock ticks when another thread ended the wait.
     pub fn signalled_at(&self) -> u64 {
         self.signalled_at.load(Ordering::Relaxed)
     }
@@ -44,14 +45,14 @@ impl Waiter {
 
 type Bucket = CachePadded<SpinLock<VecDeque<(usize, Arc<Waiter>)>>>;
 
-/// Threads waiting by address.
+/// The waiting threads, by address.
 #[derive(Debug)]
 pub struct Lot {
     buckets: [Bucket; BUCKETS],
 }
 
 impl Lot {
-    /// Makes an empty lot.
+    /// Makes a lot in which no thread waits.
     #[cfg(not(any(loom, shuttle)))]
     #[must_use]
     pub const fn new() -> Self {
@@ -61,7 +62,7 @@ impl Lot {
         }
     }
 
-    /// Makes an empty lot.
+    /// Makes a lot in which no thread waits.
     #[cfg(any(loom, shuttle))]
     #[must_use]
     pub fn new() -> Self {
@@ -102,7 +103,7 @@ impl Lot {
             let Some((_, waiter)) = next else {
                 return false;
             };
-            // One that timed out or was cancelled meanwhile must not swallow the wake-up.
+            // A waiter that has just timed out or been cancelled must not consume the wake-up.
             if waiter.end(Waiter::SIGNALLED, now_ticks) {
                 return true;
             }

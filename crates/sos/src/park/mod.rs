@@ -1,8 +1,8 @@
 //! Waiting for something in memory: the parking lot, keyed by address, and cancellation.
 //!
-//! A lock word or a condition needs no wait list of its own: who finds it unfavourable parks under
-//! its address, who changes it unparks that address. A worker hands its scheduler over meanwhile; any
-//! other thread just sleeps.
+//! A lock word or a condition needs no separate wait list: a thread that must wait parks under
+//! its address, and a thread that changes it unparks that address. A worker that parks hands its
+//! scheduler over; any other thread just sleeps.
 
 #[cfg(not(any(loom, shuttle)))]
 mod cancel;

@@ -1,13 +1,14 @@
-//! `Queue`: values on their way from many threads to one. Only so many are in it at once; who puts one waits for
-//! room, who takes them waits for the next, both under one address of a parking lot.
+//! `Queue`: a bounded queue of values from many producers to one consumer. A producer waits for
+//! room, the consumer for the next value, both under one address of a parking lot.
 //!
-//! | who | waits while | wakes after |
-//! |---|---|---|
-//! | puts   | [`Queue::is_full`]  | [`Queue::push`]: each time |
-//! | takes  | [`Queue::is_empty`] | [`Queue::pop`], if the queue was full |
+//! | thread   | waits while         | wakes the others after                |
+//! |----------|---------------------|---------------------------------------|
+//! | producer | [`Queue::is_full`]  | [`Queue::push`], each time            |
+//! | consumer | [`Queue::is_empty`] | [`Queue::pop`], if the queue was full |
 //!
-//! Those who put look for room before they push, one by one, so that a few more values than the limit may be
-//! there. It has no waiting of its own: a crew has its bell ([`crate::sched::Crew`]), a model its lot.
+//! Producers check for room before they push, without a lock over both steps, so that the queue may
+//! exceed its limit by a few values. The queue itself does not wait: its callers wait through a
+//! crew's bell ([`crate::sched::Crew`]), or in a model through a lot.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -15,19 +16,19 @@ use std::marker::PhantomData;
 use crate::lock::{Proven, SpinClass, SpinLock};
 use crate::sync::{AtomicUsize, Ordering};
 
-/// What a [`Queue`] does in which order; other than [`Proven`] only in tests that must fail.
+/// The order of a [`Queue`]'s steps; other than [`Proven`] only in tests that must fail.
 pub trait QueueOrders {
-    /// Whether who takes a value finds out in the same moment if the queue was full.
+    /// Whether taking a value and reading whether the queue was full is one atomic step.
     const LOOKS_AT_ONCE: bool;
 }
 
 impl QueueOrders for Proven {
-    // Who looks before it takes may miss the one value that has filled the queue, and the thread behind that
-    // value waits for good.
+    // A consumer that checks before it takes may miss the value that fills the queue, and the
+    // producer that waits for room is never woken.
     const LOOKS_AT_ONCE: bool = true;
 }
 
-/// Values on their way.
+/// A bounded queue from many producers to one consumer.
 #[derive(Debug)]
 pub struct Queue<T, O = Proven> {
     values: SpinLock<VecDeque<T>>,
@@ -37,7 +38,7 @@ pub struct Queue<T, O = Proven> {
 }
 
 impl<T, O: QueueOrders> Queue<T, O> {
-    /// Makes an empty queue, which is full with so many values.
+    /// Makes an empty queue that is full with `len_max` values.
     #[must_use]
     pub fn new(class: SpinClass, len_max: usize) -> Self {
         Self {
@@ -48,25 +49,26 @@ impl<T, O: QueueOrders> Queue<T, O> {
         }
     }
 
-    /// Whether who puts values has to wait.
+    /// Whether a producer has to wait.
     pub fn is_full(&self) -> bool {
-        // SeqCst, here and below: who has changed it wakes those that wait, under the lot's lock.
+        // SeqCst, here and below: the thread that changes it wakes the waiters under the lot's
+        // lock.
         self.len.load(Ordering::SeqCst) >= self.len_max
     }
 
-    /// Whether who takes values has to wait.
+    /// Whether the consumer has to wait.
     pub fn is_empty(&self) -> bool {
         self.len.load(Ordering::SeqCst) == 0
     }
 
-    /// Puts a value behind the others.
+    /// Appends a value at the end.
     pub fn push(&self, value: T) {
         let mut values = self.values.lock();
         values.push_back(value);
         self.len.store(values.len(), Ordering::SeqCst);
     }
 
-    /// Takes the oldest value; tells whether the queue was full, and others may wait for room.
+    /// Takes the oldest value; also returns whether the queue was full, so that producers may wait.
     pub fn pop(&self) -> Option<(T, bool)> {
         let (is_empty, seemed_full) = (self.is_empty(), !O::LOOKS_AT_ONCE && self.is_full());
         if is_empty {

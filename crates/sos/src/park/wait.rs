@@ -1,4 +1,4 @@
-//! Waits that are booked: park, unpark and sleep, with deadline and cancellation.
+//! `park`, `unpark` and `sleep`: waits with deadline and cancellation, which the ledger counts.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use crate::sched;
 use crate::sync::Arc;
 use crate::wait::WaitType;
 
-/// One lot for the process: addresses are unique in it, whichever instance they belong to.
+/// One lot for the process: addresses are unique in it, also with several instances.
 static LOT: Lot = Lot::new();
 
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// Someone unparked the address, or there was nothing to wait for: look again.
+    /// Another thread unparked the address, or there was nothing to wait for: check again.
     Signalled,
-    /// The time is up.
+    /// The deadline has passed.
     TimedOut,
     /// The request's [`Cancel`] was set.
     Cancelled,
 }
 
 /// Waits under `key` while `must_wait`, which is evaluated once, under the lot's lock, so that a
-/// change followed by an unpark cannot be missed. Hands the scheduler over and books the wait, unless
-/// there was nothing to wait for.
+/// change followed by an unpark cannot be missed. Hands the scheduler over and books the wait,
+/// unless there was nothing to wait for.
 ///
 /// `must_wait` may only read; it must not park, unpark, or take other locks.
 pub fn park(

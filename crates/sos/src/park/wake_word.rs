@@ -1,14 +1,14 @@
-//! One word that one thread waits on and others set, once per wait.
+//! `WakeWord`: one word (futex) that one thread waits on and others set, once per wait.
 //!
 //! | value | meaning                                                        |
 //! |-------|----------------------------------------------------------------|
-//! | 0     | nobody has decided yet: the waiter may sleep                   |
+//! | 0     | undecided: the waiter may sleep                                |
 //! | other | decided by the first thread to store; the waiter reads it here |
 
 #[cfg(not(shuttle))]
 use crate::sync::{AtomicU32, Ordering};
 
-/// The word. `set` by many, `wait` by one.
+/// The word: many threads may `set` it, one may `wait`.
 #[cfg(not(shuttle))]
 #[derive(Debug, Default)]
 pub struct WakeWord {
@@ -23,7 +23,7 @@ impl WakeWord {
         Self { word: AtomicU32::new(0) }
     }
 
-    /// Decides, if nobody has yet, and wakes the waiter.
+    /// Stores the decision, unless there is one already, and wakes the waiter.
     pub fn set(&self, value: u32) -> bool {
         let first = self.decide(value);
         if first {
@@ -32,10 +32,12 @@ impl WakeWord {
         first
     }
 
-    /// Decides, if nobody has yet, without waking: for the waiter itself, giving up.
+    /// Stores the decision, unless there is one already, without a wake-up: for the waiter that
+    /// gives up.
     pub fn decide(&self, value: u32) -> bool {
         debug_assert_ne!(value, 0, "0 means undecided");
-        // Release: pairs with the Acquire in `wait`. Acquire: a loser reads what the winner decided.
+        // Release: pairs with the Acquire in `wait`. Acquire: a loser reads what the winner
+        // decided.
         self.word.compare_exchange(0, value, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
@@ -45,7 +47,8 @@ impl WakeWord {
         self.word.load(Ordering::Acquire)
     }
 
-    /// Makes the word undecided again; the waiter only, while nobody else knows the word.
+    /// Makes the word undecided again. Only the waiter may call it, while no other thread can set
+    /// it.
     pub fn reset(&self) {
         self.word.store(0, Ordering::Relaxed);
     }
@@ -81,14 +84,14 @@ impl WakeWord {
         Self::default()
     }
 
-    /// Decides, if nobody has yet, and wakes the waiter.
+    /// Stores the decision, unless there is one already, and wakes the waiter.
     pub fn set(&self, value: u32) -> bool {
         let first = self.decide(value);
         self.changed.notify_all();
         first
     }
 
-    /// Decides, if nobody has yet.
+    /// Stores the decision, unless there is one already.
     pub fn decide(&self, value: u32) -> bool {
         let mut word = self.word.lock().expect("no model thread panics under it");
         let first = *word == 0;

@@ -1,16 +1,17 @@
-//! Which allocations are sampled: points are strewn over the bytes that a thread takes, 512 KiB apart
-//! on average and by chance (a Poisson process), and who takes a byte with a point on it is sampled.
+//! Chooses which allocations are sampled: sample points are spread over the bytes that a thread
+//! allocates, at random distances of 512 KiB on average (a Poisson process), and an allocation with
+//! a point in it is sampled.
 //!
-//! So a stack's chance grows with its bytes, whether it takes them in large pieces or in small ones. An
-//! allocation of `s` bytes has a point on it with the probability `1 - exp(-s / mean)`; divided by that,
-//! its bytes are those of all that had none.
+//! So a stack's chance is in proportion to its bytes, in large allocations or in small ones. An
+//! allocation of `s` bytes has a point with the probability `1 - exp(-s / mean)`; its bytes divided
+//! by that estimate the bytes of all such allocations.
 
 use std::cell::Cell;
 
 use crate::ledger;
 use crate::memory::MemoryClerk;
 
-/// Bytes from one point to the next, on average: what jemalloc's profiler has as its default.
+/// The mean distance of two points in bytes: the default of jemalloc's profiler.
 pub const MEAN_BYTES: u32 = 512 << 10;
 
 thread_local! {
@@ -19,7 +20,7 @@ thread_local! {
     static RANDOM: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts bytes that the calling thread has taken. The usual path is a subtraction.
+/// Counts bytes that the calling thread has allocated. The usual path is a subtraction.
 #[inline]
 pub(crate) fn count_allocated(clerk: MemoryClerk, bytes: i64) {
     let left = BYTES_LEFT.get() - bytes;
@@ -29,7 +30,7 @@ pub(crate) fn count_allocated(clerk: MemoryClerk, bytes: i64) {
     }
 }
 
-/// A point was passed: records the allocation, and strews the next point.
+/// Records the allocation, which has a point in it, and draws the distance to the next point.
 #[cold]
 fn draw(clerk: MemoryClerk, bytes: i64) {
     let is_first = RANDOM.get() == 0;
@@ -53,11 +54,11 @@ fn rounded(value: f64) -> i64 {
     rounded
 }
 
-/// A number above 0 and not above 1.
+/// A random number above 0 and at most 1.
 fn uniform() -> f64 {
     let mut random = RANDOM.get();
     if random == 0 {
-        // Threads differ in where their locals are.
+        // Threads differ in the addresses of their locals.
         random = RANDOM.with(|cell| (&raw const *cell).addr() as u64) ^ crate::clock::now_ticks();
     }
     // Vigna's xorshift64*.

@@ -1,9 +1,10 @@
-//! `Sampler`: starts and stops the sampling of a machine's threads, and collects what their rings hold.
+//! `Sampler`: starts and stops the sampling of a machine's threads, and collects the records in
+//! their rings.
 
 use std::io;
 use std::time::Duration;
 
-use super::rows::{AllocationSample, Books, CpuSample, SamplerHealth, WaitSample};
+use super::rows::{AllocationSample, CpuSample, SampleSums, SamplerHealth, WaitSample};
 use crate::ledger::{self, Account};
 use crate::lock::{SpinClass, SpinLock};
 use crate::memory::{MemoryClerk, with_clerk};
@@ -12,21 +13,21 @@ use crate::sync::{Arc, AtomicU32, AtomicU64, Ordering};
 use crate::sys;
 use crate::wait::WaitType;
 
-/// Samples per second of CPU time, if nobody says otherwise: a prime, so that no pattern of the load
-/// falls in step with it, and below the ticks of usual kernels.
+/// The default number of samples per second of CPU time: a prime, so that it does not fall in step
+/// with a pattern of the load, and below the tick rate of usual kernels.
 pub const RATE_HZ: u32 = 97;
-/// The fastest that can be asked for: a kernel's tick is 250 Hz or more.
+/// The highest rate that can be set: a kernel's tick is 250 Hz or more.
 pub const RATE_HZ_MAX: u32 = 249;
-/// How often rings are collected.
+/// The time between two collections of the rings.
 pub(crate) const COLLECT_PERIOD: Duration = Duration::from_millis(250);
 
-/// The samples of one machine's threads.
+/// The samples of one machine's threads, and the rate they are taken at.
 #[derive(Debug)]
 pub struct Sampler {
     hz: AtomicU32,
     refused: AtomicU64,
     refusal: SpinLock<Option<String>>,
-    books: SpinLock<Books>,
+    books: SpinLock<SampleSums>,
 }
 
 impl Default for Sampler {
@@ -35,25 +36,25 @@ impl Default for Sampler {
             hz: AtomicU32::new(0),
             refused: AtomicU64::new(0),
             refusal: SpinLock::new(SpinClass::SosSampler, None),
-            books: SpinLock::new(SpinClass::SosSampler, Books::default()),
+            books: SpinLock::new(SpinClass::SosSampler, SampleSums::default()),
         }
     }
 }
 
 impl Sampler {
-    /// The rate that was asked for; 0 for none.
+    /// The rate that was set, in samples per second of CPU time; 0 if sampling is off.
     #[must_use]
     pub fn rate_hz(&self) -> u32 {
         self.hz.load(Ordering::Relaxed)
     }
 
-    /// Why threads have no timers, if the system has refused one.
+    /// The system's error for the first timer that it refused, if any.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
         self.refusal.lock().clone()
     }
 
-    /// Has the calling thread sampled, whose account this is, from now until its end.
+    /// Starts sampling the calling thread, whose account this is, until it ends.
     pub(crate) fn take_in(&self, account: &Account) {
         let Some(recorder) = account.recorder() else { return };
         let started = recorder.start().and_then(|()| recorder.set_rate(self.rate_hz()));
@@ -67,7 +68,7 @@ impl Sampler {
         self.refusal.lock().get_or_insert_with(|| error.to_string());
     }
 
-    /// Samples these threads at another rate from now on.
+    /// Sets the sampling rate of these threads, in Hz; 0 turns sampling off.
     pub(crate) fn set_rate(&self, hz: u32, threads: &[Arc<Account>]) {
         let hz = hz.min(RATE_HZ_MAX);
         self.collect(threads);
@@ -80,7 +81,7 @@ impl Sampler {
         }
     }
 
-    /// Takes what these threads have recorded into the books.
+    /// Adds what these threads have recorded to the sums.
     pub(crate) fn collect(&self, threads: &[Arc<Account>]) {
         let mut books = self.books.lock();
         with_clerk(MemoryClerk::SosNode, || {
@@ -88,28 +89,28 @@ impl Sampler {
         });
     }
 
-    /// Takes in what a thread has left behind that has ended.
+    /// Adds what a thread that has ended has recorded to the sums.
     pub(crate) fn end(&self, thread: &Account) {
         let mut books = self.books.lock();
         with_clerk(MemoryClerk::SosNode, || books.end(thread));
     }
 
-    /// The samples of CPU time.
+    /// Returns the samples of CPU time, by place.
     pub(crate) fn cpu(&self) -> Vec<CpuSample> {
         self.books.lock().cpu()
     }
 
-    /// The samples of waits.
+    /// Returns the samples of waits, by place.
     pub(crate) fn waits(&self) -> Vec<WaitSample> {
         self.books.lock().waits()
     }
 
-    /// The samples of allocations.
+    /// Returns the samples of allocations, by place.
     pub(crate) fn allocations(&self) -> Vec<AllocationSample> {
         self.books.lock().allocations()
     }
 
-    /// How well it works.
+    /// Returns the sampler's rates and losses, for `sys.dm_os_sampler`.
     pub(crate) fn health(&self, threads: &[Arc<Account>]) -> SamplerHealth {
         let cpu_ns = sys::own_cpu_ns();
         let health = self.books.lock().health(threads, cpu_ns);
@@ -123,7 +124,8 @@ impl Sampler {
     }
 }
 
-/// A period of the calling thread's CPU time has passed, or several; in the signal's handler.
+/// Records that one or several periods of the calling thread's CPU time have passed. Runs in the
+/// signal handler.
 pub(crate) fn on_tick(registers: Registers, periods: u32) {
     ledger::if_open(|account| {
         if let Some(recorder) = account.recorder() {
@@ -132,7 +134,7 @@ pub(crate) fn on_tick(registers: Registers, periods: u32) {
     });
 }
 
-/// A wait of the calling thread has ended, of which nobody would say that it was idle.
+/// Records, by chance, a wait of the calling thread that has ended, unless its type is idle.
 #[inline]
 pub(crate) fn waited(account: &Account, wait_type: WaitType, ticks: u64) {
     if let Some(recorder) = account.recorder()

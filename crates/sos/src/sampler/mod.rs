@@ -1,17 +1,18 @@
-//! The sampler: where the threads of a machine run, wait and allocate, by call stack, all the time.
+//! The sampler: a profiler that is always on. It samples where the threads of a machine run, wait
+//! and allocate, by call stack.
 //!
 //! ```text
 //!   CPU time   each thread's own timer, 97 times per CPU second ─► signal ─► ring of the thread ─┐
-//!   waits      1 ms and longer: each; shorter: by chance in proportion ─────► ring of the thread ─┤
+//!   waits      1 ms and longer: all; shorter: in proportion to their length ► ring of the thread ─┤
 //!   allocation one per 512 KiB on average ──────────────────────────────────► ring of the thread ─┤
 //!                                            4 times a second, and when a view asks: Sampler ◄────┘
 //! ```
 //!
-//! Each record carries the stack's id, the ledger's state and label, and the statement. Nothing that a
-//! request writes here is written by another thread, and no lock is taken on its way. What the handler
-//! takes is booked as observation, not on what it has interrupted.
+//! Each record has the stack's id, the ledger's state and label, and the statement. A request
+//! writes only its own thread's memory here and takes no lock. The time of the signal handler is
+//! booked as observation, not on the code that it interrupted.
 //!
-//! All three estimates are unbiased: each record carries the weight of what it stands for.
+//! All three estimates are unbiased: each record has a weight, the amount that it represents.
 
 #[cfg(not(any(loom, shuttle)))]
 mod allocation;

@@ -1,4 +1,4 @@
-//! `Recorder`: what one thread has for being sampled: its timer, its rings, its dice.
+//! `Recorder`: the sampling state of one thread: its timer, its rings and its random numbers.
 
 use std::io;
 
@@ -12,37 +12,37 @@ use crate::sync::{AtomicBool, AtomicU32, Ordering};
 use crate::sys::CpuTimer;
 use crate::wait::WaitType;
 
-/// Samples of CPU time between two collections: the kernel's tick allows a quarter of it.
+/// Room for samples of CPU time between two collections: four times what the kernel's tick allows.
 const TICKS_MAX: usize = 256;
-/// Samples of waits and allocations between two collections.
+/// Room for samples of waits and allocations between two collections.
 const EVENTS_MAX: usize = 512;
 /// A wait of this length and more is always sampled; a shorter one by chance, in proportion.
 const WAIT_NS: u64 = 1_000_000;
 
-/// Kinds of records: in the first ring, and in the second.
+/// The kind of a record: CPU time in the first ring, waits and allocations in the second.
 pub(super) const CPU: u8 = 0;
 pub(super) const WAIT: u8 = 1;
 pub(super) const ALLOCATION: u8 = 2;
 
-/// What one thread has for being sampled.
+/// The sampling state of one thread.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    /// Written by the signal's handler.
+    /// Records that the signal handler writes.
     ticks: Ring<TICKS_MAX>,
-    /// Written by the thread itself.
+    /// Records that the thread itself writes.
     events: Ring<EVENTS_MAX>,
     timer: SpinLock<Option<CpuTimer>>,
     is_on: AtomicBool,
     random: AtomicU32,
-    /// What the handler has taken, in ticks of the clock.
+    /// The time that the signal handler has taken, in clock ticks.
     handler_ticks: Counter,
-    /// When in its first period the timer fires, in 1/2^32: different for each thread, so that short
-    /// lives are sampled in proportion.
+    /// The point of the first period at which the timer fires, in 1/2^32: different for each
+    /// thread, so that short-lived threads are sampled in proportion.
     phase: u32,
 }
 
 impl Recorder {
-    /// Makes that of the thread of this number, without a timer.
+    /// Makes the state for the thread with this ledger number, without a timer.
     pub(crate) fn new(number: u32) -> Self {
         // The fractional parts of multiples of the golden ratio are spread evenly.
         let spread = number.wrapping_mul(0x9E37_79B9);
@@ -57,32 +57,33 @@ impl Recorder {
         }
     }
 
-    /// Gives the calling thread its timer.
+    /// Makes the calling thread's timer.
     pub(super) fn start(&self) -> io::Result<()> {
         let timer = CpuTimer::for_this_thread()?;
         *self.timer.lock() = Some(timer);
         Ok(())
     }
 
-    /// Samples at another rate from now on; 0 for not at all.
+    /// Sets the rate in Hz; 0 turns the timer off.
     pub(super) fn set_rate(&self, hz: u32) -> io::Result<()> {
         self.is_on.store(hz > 0, Ordering::Relaxed);
         self.timer.lock().as_ref().map_or(Ok(()), |timer| timer.set_rate(hz, self.phase))
     }
 
-    /// Takes the timer away, at the end of the thread.
+    /// Deletes the timer, at the end of the thread.
     pub(crate) fn stop(&self) {
         self.is_on.store(false, Ordering::Relaxed);
         let timer = self.timer.lock().take();
         drop(timer);
     }
 
-    /// Whether it has a timer.
+    /// Whether the thread has a timer.
     pub(super) fn has_timer(&self) -> bool {
         self.timer.lock().is_some()
     }
 
-    /// Notes where the thread is; in the signal's handler. Returns what that took, in ticks.
+    /// Records the thread's stack. Runs in the signal handler; returns the time that it took, in
+    /// ticks.
     pub(super) fn tick(&self, account: &Account, registers: Registers, periods: u32) -> u64 {
         let begin = clock::now_ticks();
         self.ticks.push(Record {
@@ -98,7 +99,7 @@ impl Recorder {
         took
     }
 
-    /// Notes a wait that has just ended, perhaps.
+    /// Records a wait that has just ended: always if it was long, else by chance.
     pub(super) fn wait(&self, account: &Account, wait_type: WaitType, ticks: u64) {
         if !self.is_on.load(Ordering::Relaxed) {
             return;
@@ -107,7 +108,7 @@ impl Recorder {
         let weight = if ns >= WAIT_NS {
             ns
         } else if (u64::from(self.draw()) * WAIT_NS) >> 32 < ns {
-            // One that stands for those of its length that were not taken.
+            // Its weight includes the waits of its length that were not sampled.
             WAIT_NS
         } else {
             return;
@@ -116,7 +117,7 @@ impl Recorder {
         self.push_event(account, WAIT, subject, weight);
     }
 
-    /// Notes an allocation that was drawn.
+    /// Records an allocation that has a sample point.
     pub(super) fn allocation(&self, account: &Account, clerk: MemoryClerk, bytes: u64) {
         if self.is_on.load(Ordering::Relaxed) {
             self.push_event(account, ALLOCATION, clerk as u8, bytes);
@@ -134,7 +135,7 @@ impl Recorder {
         });
     }
 
-    /// Marsaglia's xorshift.
+    /// Returns a random number (Marsaglia's xorshift).
     fn draw(&self) -> u32 {
         let mut random = self.random.load(Ordering::Relaxed);
         random ^= random << 13;
@@ -144,18 +145,18 @@ impl Recorder {
         random
     }
 
-    /// Takes out what there is; under the sampler's lock.
+    /// Takes all records out. The caller holds the sampler's lock.
     pub(super) fn drain(&self, mut take: impl FnMut(Record)) {
         self.ticks.drain(&mut take);
         self.events.drain(take);
     }
 
-    /// How many records found no room.
+    /// The number of records that found no room.
     pub(super) fn lost(&self) -> u64 {
         self.ticks.lost() + self.events.lost()
     }
 
-    /// What the handler has taken, in ticks.
+    /// The time that the signal handler has taken, in clock ticks.
     pub(super) fn handler_ticks(&self) -> u64 {
         self.handler_ticks.get()
     }

@@ -1,13 +1,13 @@
-//! A ring of records from one thread to whoever collects them.
+//! `Ring`: a ring buffer of records from one thread to the collector.
 //!
 //! ```text
 //!   the thread: words, then head (Release)      the collector: words up to head, then tail (Release)
 //! ```
 //!
-//! The writer may be a signal's handler: it never waits. A record that finds no room is counted as
+//! The writer may be a signal handler, so it never waits. A record that finds no room is counted as
 //! lost.
 //!
-//! Held by `tests/loom_sampler.rs`: a collector beside the writer, and mutants that must fail.
+//! Checked by `tests/loom_sampler.rs`: a collector beside the writer, and mutants that must fail.
 
 use std::marker::PhantomData;
 
@@ -17,48 +17,48 @@ use crate::sync::{AtomicU64, Ordering};
 
 const WORDS: usize = 3;
 
-/// What was seen once.
+/// One sample of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Where.
+    /// The call stack at the sample.
     pub stack: StackId,
-    /// What kind of record it is.
+    /// The kind of record: CPU time, wait or allocation.
     pub kind: u8,
-    /// What it is of; each kind has its own numbers.
+    /// The state, wait type or clerk, as an index: each kind has its own.
     pub subject: u8,
-    /// What the thread was busy with.
+    /// The ledger label of the thread, as an index.
     pub label: u8,
-    /// Whose statement ran; 0 for none.
+    /// The statement that ran; 0 for none.
     pub statement: u64,
-    /// What it stands for: periods, ns or bytes.
+    /// The amount that it represents: periods, ns or bytes.
     pub weight: u64,
 }
 
 /// The orderings of a [`Ring`]; other than [`Proven`] only in tests that must fail.
 pub trait RingOrders {
-    /// Of the store that shows a record.
+    /// The ordering of the store that publishes a record.
     const SHOW: Ordering;
-    /// Of the load that looks how many there are.
+    /// The ordering of the collector's load of the head.
     const LOOK: Ordering;
-    /// Whether the collector gives room back only when it has read what was there.
+    /// Whether the collector frees room only after it has read the records there.
     const READS_FIRST: bool;
 }
 
 impl RingOrders for Proven {
-    // Release: pairs with the Acquire in `drain`, so that who sees the head sees the words.
+    // Release: pairs with the Acquire in `drain`: a collector that sees the head sees the words.
     const SHOW: Ordering = Ordering::Release;
     // Acquire: pairs with the Release in `push`.
     const LOOK: Ordering = Ordering::Acquire;
     const READS_FIRST: bool = true;
 }
 
-/// Room for `N` records.
+/// A ring with room for `N` records.
 #[derive(Debug)]
 pub struct Ring<const N: usize, O = Proven> {
     head: AtomicU64,
     tail: AtomicU64,
     records: [[AtomicU64; WORDS]; N],
-    /// Written by the writer only.
+    /// The number of lost records; only the writer writes it.
     lost: AtomicU64,
     orders: PhantomData<O>,
 }
@@ -76,7 +76,7 @@ impl<const N: usize, O> Default for Ring<N, O> {
 }
 
 impl<const N: usize, O: RingOrders> Ring<N, O> {
-    /// Adds a record; the writer only.
+    /// Adds a record. Only the writer may call it.
     pub fn push(&self, record: Record) {
         let head = self.head.load(Ordering::Relaxed);
         // Acquire: pairs with the Release in `drain`, so that the slot's last record has been read.
@@ -99,7 +99,7 @@ impl<const N: usize, O: RingOrders> Ring<N, O> {
         self.head.store(head + 1, O::SHOW);
     }
 
-    /// Takes all records out; one collector at a time.
+    /// Takes all records out. One collector at a time may call it.
     pub fn drain(&self, mut take: impl FnMut(Record)) {
         let head = self.head.load(O::LOOK);
         let tail = self.tail.load(Ordering::Relaxed);
@@ -123,7 +123,7 @@ impl<const N: usize, O: RingOrders> Ring<N, O> {
         self.tail.store(head, Ordering::Release);
     }
 
-    /// How many records found no room.
+    /// The number of records that found no room.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! What was sampled, as views show it, and how well.
+//! The rows that views show of the samples, and the sums and counters they are made from.
 
 use super::recorder::{ALLOCATION, CPU, WAIT};
 use super::ring::Record;
@@ -10,103 +10,103 @@ use crate::stack::{Fill, StackId};
 use crate::sync::Arc;
 use crate::wait::WaitType;
 
-/// CPU time seen in one place.
+/// The CPU time sampled at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuSample {
-    /// Where.
+    /// The call stack of the samples.
     pub stack: StackId,
     /// The thread's number in the ledger; 0 for threads that have ended.
     pub thread: u32,
-    /// What the thread was busy with.
+    /// The ledger label of the thread.
     pub label: Label,
-    /// The state it was in.
+    /// The ledger state of the thread.
     pub state: State,
-    /// The statement that it ran, as [`crate::ledger::set_statement`] was told; 0 for none.
+    /// The statement that it ran, as given to [`crate::ledger::set_statement`]; 0 for none.
     pub statement: u64,
-    /// Periods of the timer.
+    /// The number of timer periods.
     pub samples: u64,
 }
 
-/// Waits seen in one place.
+/// The waits sampled at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitSample {
-    /// Where.
+    /// The call stack of the samples.
     pub stack: StackId,
-    /// What for.
+    /// The type of the waits.
     pub wait_type: WaitType,
-    /// What the thread was busy with.
+    /// The ledger label of the thread.
     pub label: Label,
     /// The statement that it ran; 0 for none.
     pub statement: u64,
-    /// Waits that were sampled.
+    /// The number of waits sampled.
     pub samples: u64,
-    /// Their time, and that of those they stand for.
+    /// The estimated time (ns) of all waits that they stand for.
     pub ns: u64,
 }
 
-/// Allocations seen in one place.
+/// The allocations sampled at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocationSample {
-    /// Where.
+    /// The call stack of the samples.
     pub stack: StackId,
-    /// On whose books.
+    /// The clerk that they are charged to.
     pub clerk: MemoryClerk,
-    /// What the thread was busy with.
+    /// The ledger label of the thread.
     pub label: Label,
     /// The statement that it ran; 0 for none.
     pub statement: u64,
-    /// Allocations that were sampled.
+    /// The number of allocations sampled.
     pub samples: u64,
-    /// Their bytes, and those of the ones they stand for.
+    /// The estimated bytes of all allocations that they stand for.
     pub bytes: u64,
 }
 
-/// How well the sampler works.
+/// The sampler's rates and losses.
 #[derive(Clone, Debug, Default)]
 pub struct SamplerHealth {
-    /// The rate that was asked for, per second of CPU time.
+    /// The rate that was set, per second of CPU time.
     pub rate_hz: u32,
-    /// Periods that were seen, per second of CPU time of the whole process, since the rate was set.
+    /// Periods recorded per second of CPU time of the whole process, since the rate was set.
     pub delivered_hz: f64,
-    /// Samples of CPU time.
+    /// The number of CPU samples.
     pub cpu_samples: u64,
-    /// Periods that they stand for: more where the kernel came late.
+    /// The periods that they stand for: more than the samples if signals came late.
     pub cpu_periods: u64,
-    /// Samples of waits.
+    /// The number of wait samples.
     pub wait_samples: u64,
-    /// Samples of allocations.
+    /// The number of allocation samples.
     pub allocation_samples: u64,
-    /// Records that found no room in their ring.
+    /// The number of records that found no room in their ring.
     pub lost: u64,
-    /// Places that the books have: a stack, and all else that samples have in common which are added up.
+    /// The number of places in the table: a place is what samples that are added up have in common.
     pub places: u64,
-    /// Places that they have room for; a sample of another counts at its nearest caller.
+    /// The places that the table has room for; a sample elsewhere counts at its nearest caller.
     pub places_max: u64,
-    /// Samples that were counted so.
+    /// The number of samples counted at a caller.
     pub coarse: u64,
-    /// Samples for whose callers there was no room either.
+    /// The number of samples dropped, because there was no room for a caller either.
     pub unkept: u64,
-    /// Threads that have a timer.
+    /// The number of threads that have a timer.
     pub timers: u64,
-    /// Timers that the system has refused to make or set.
+    /// The number of timers that the system has refused to make or set.
     pub refused: u64,
-    /// Why the first one was.
+    /// The system's error for the first one.
     pub refusal: Option<String>,
-    /// What the handler has taken, in ns.
+    /// The time that the signal handler has taken, in ns.
     pub handler_ns: u64,
-    /// The table of stacks.
+    /// How full the table of stacks is.
     pub stacks: Fill,
 }
 
-/// The books: the sums, and what tells how well they were taken.
+/// The sums, and the counters of the sampler's health.
 #[derive(Debug, Default)]
-pub(super) struct Books {
+pub(super) struct SampleSums {
     sums: Sums,
     counts: Counts,
-    /// Of threads that have ended.
+    /// Records lost by threads that have ended.
     lost: u64,
     handler_ticks: u64,
-    /// The process's CPU time, and the periods, when the rate was set.
+    /// The process's CPU time (ns) and the periods when the rate was set.
     from: (u64, u64),
 }
 
@@ -120,13 +120,13 @@ struct Counts {
     unkept: u64,
 }
 
-impl Books {
-    /// Measures the delivered rate from now on.
+impl SampleSums {
+    /// Begins a new measurement of the delivered rate.
     pub(super) fn begin(&mut self, cpu_ns: u64) {
         self.from = (cpu_ns, self.counts.periods);
     }
 
-    /// Takes in what a thread has recorded.
+    /// Adds a thread's records.
     pub(super) fn collect(&mut self, thread: &Account) {
         let Some(recorder) = thread.recorder() else { return };
         recorder.drain(|record| self.take_in(record, thread.number()));
@@ -152,7 +152,7 @@ impl Books {
         }
     }
 
-    /// Takes in what a thread has left behind; its rows are those of ended threads from now on.
+    /// Adds the last records of a thread that ends; its rows then count for thread 0.
     pub(super) fn end(&mut self, thread: &Account) {
         self.collect(thread);
         let Some(recorder) = thread.recorder() else { return };
@@ -197,7 +197,7 @@ impl Books {
         self.sums.of_kind(ALLOCATION).map(row).collect()
     }
 
-    /// What the books say of how the sampler works.
+    /// Returns the sampler's rates and losses.
     pub(super) fn health(&self, threads: &[Arc<Account>], cpu_ns: u64) -> SamplerHealth {
         let recorders = || threads.iter().filter_map(|thread| thread.recorder());
         let handler_ticks: u64 = recorders().map(|recorder| recorder.handler_ticks()).sum();

@@ -1,4 +1,5 @@
-//! `Sums`: what was sampled, added up by place, in a table whose size has a limit and whose samples are not lost at it.
+//! `Sums`: samples added up by place, in a hash table of limited size; when it is full, samples
+//! count at a caller instead of being lost.
 //!
 //! ```text
 //!   place: stack, thread, statement, kind, subject, label ─► hash ─► a slot, or one of those behind it
@@ -6,62 +7,63 @@
 //!   1,024 slots ─► 32,768, three quarters of them used: a new place counts at its caller from then on,
 //!                  15 of 16 used: at the nearest caller of its that has a slot
 //! ```
-//! The second size comes in one step: what a busy server has seen in an hour takes as much memory as what it has seen
-//! in its first minute, and a server without work never gets there.
+//! The table grows in one step: a busy server takes as much memory after its first minute as after
+//! an hour, and an idle server never needs the second size.
 //!
-//! Sums only grow, so that two readings can be compared; but for those of ended threads, which become one.
+//! Sums only grow, so that two readings can be compared. The exception are those of ended threads,
+//! which are added up under thread 0.
 
 use super::recorder::CPU;
 use crate::stack::{self, StackId};
 
-/// Slots at first.
+/// The number of slots at first.
 const FEW: usize = 1 << 10;
-/// Slots in the end: 1.3 MB.
+/// The number of slots after growth: 1.3 MB.
 const MANY: usize = 1 << 15;
-/// Slots for places of their own; above, there is room for callers.
+/// With this many slots used, new places are counted at callers.
 const OWN_MAX: usize = MANY / 4 * 3;
-/// Slots in use at most, so that a search comes to an end soon.
+/// The most slots in use, so that a search ends soon.
 const USED_MAX: usize = MANY / 16 * 15;
 
-/// All that samples have in common that are added up.
+/// What samples that are added up have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Where.
+    /// The call stack of the samples.
     pub(super) stack: StackId,
-    /// The thread's number in the ledger; 0 for those that have ended, and where it is not told.
+    /// The thread's number in the ledger; 0 for threads that have ended, and for kinds without it.
     pub(super) thread: u32,
     /// The statement that ran; 0 for none.
     pub(super) statement: u64,
-    /// What was sampled.
+    /// The kind of record: CPU time, wait or allocation.
     pub(super) kind: u8,
-    /// What it is of; each kind has its own numbers.
+    /// The state, wait type or clerk, as an index: each kind has its own.
     pub(super) subject: u8,
-    /// What the thread was busy with.
+    /// The ledger label of the thread, as an index.
     pub(super) label: u8,
 }
 
-/// What was seen in one place; no samples: a free slot.
+/// The sum at one place; a free slot has no samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) place: Place,
     pub(super) samples: u64,
-    /// What they stand for: periods, ns or bytes.
+    /// The amount that they stand for: periods, ns or bytes.
     pub(super) weight: u64,
 }
 
-/// Where samples were counted.
+/// Where samples have been counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     InPlace,
-    /// There was no room for another place.
+    /// At a caller, because there was no room for another place.
     AtCaller,
-    /// Nor for a caller.
+    /// Nowhere, because there was no room for a caller either.
     Not,
 }
 
 const _: () = assert!(size_of::<Sum>() == 40 && MANY * size_of::<Sum>() < 4 << 20);
 
-/// The table.
+/// The hash table of sums by place.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     slots: Box<[Sum]>,
@@ -69,7 +71,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Adds samples to those of their place, or of a caller.
+    /// Adds samples at their place, or at the nearest caller with room.
     pub(super) fn add(&mut self, sum: &Sum) -> Kept {
         if self.slots.is_empty() || (self.slots.len() < MANY && self.used >= FEW / 4 * 3) {
             self.grow();
@@ -88,12 +90,13 @@ impl Sums {
         Kept::Not
     }
 
-    /// Slots in use, and how many may be for places of their own.
+    /// The number of slots in use, and the number up to which a new place gets its own.
     pub(super) fn fill(&self) -> (u64, u64) {
         (self.used as u64, OWN_MAX as u64)
     }
 
-    /// Adds samples to those of their place, which gets a slot if fewer than so many are in use; false if it has none.
+    /// Adds samples at their place, which gets a slot if fewer than `used_max` are in use; false if
+    /// it has none.
     fn add_at(&mut self, sum: &Sum, used_max: usize) -> bool {
         let at = self.slot_of(&sum.place);
         let slot = &mut self.slots[at];
@@ -109,7 +112,7 @@ impl Sums {
         true
     }
 
-    /// The slot that a place has, or would get. There always is a free one.
+    /// The slot that a place has, or would get. There is always a free one.
     fn slot_of(&self, place: &Place) -> usize {
         let slots = self.slots.len();
         let mut at = first_slot(place, slots);
@@ -126,17 +129,17 @@ impl Sums {
         old.slots.iter().filter(|sum| sum.samples != 0).for_each(|sum| self.put_back(sum));
     }
 
-    /// Adds what was in the table a moment ago.
+    /// Adds a sum that was just taken out of the table.
     fn put_back(&mut self, sum: &Sum) {
         let is_added = self.add_at(sum, USED_MAX);
         assert!(is_added, "no more places than before");
     }
 
-    /// Counts what a thread was seen at among that of ended threads.
+    /// Moves the sums of a thread to thread 0, which means all ended threads.
     pub(super) fn end_thread(&mut self, thread: u32) {
         let mut own = Vec::new();
         for at in 0..self.slots.len() {
-            // Another one may come to be there each time.
+            // Freeing a slot may move another sum of the thread into it.
             while let sum = self.slots[at]
                 && sum.samples != 0
                 && (sum.place.kind, sum.place.thread) == (CPU, thread)
@@ -148,7 +151,8 @@ impl Sums {
         own.iter().for_each(|sum| self.put_back(sum));
     }
 
-    /// Frees a slot. What follows moves up, so that no search ends before it (Knuth 6.4, algorithm R).
+    /// Frees a slot. Sums behind it move up, so that no search ends before them (Knuth 6.4,
+    /// algorithm R).
     fn free(&mut self, mut at: usize) {
         let slots = self.slots.len();
         let behind = |one: usize, other: usize| (one + slots - other) % slots;
@@ -165,13 +169,14 @@ impl Sums {
         self.used -= 1;
     }
 
-    /// The sums of a kind, in no order.
+    /// The sums of one kind of record, in no order.
     pub(super) fn of_kind(&self, kind: u8) -> impl Iterator<Item = &Sum> {
         self.slots.iter().filter(move |sum| sum.samples != 0 && sum.place.kind == kind)
     }
 }
 
-/// The slot of so many that is tried first: the upper half of a product with an odd number, to which all bits have come up.
+/// The slot at which a place's search starts: a multiplicative hash, whose upper half depends on
+/// all bits.
 fn first_slot(place: &Place, slots: usize) -> usize {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let mix = |word: u64| (word ^ word >> 29).wrapping_mul(ODD);
@@ -233,7 +238,7 @@ mod tests {
         let all = || sums.of_kind(CPU).chain(sums.of_kind(WAIT));
         assert!(all().all(is_as_known));
         assert_eq!((all().count(), sums.used), (model.len(), model.len()));
-        // Each is found where a search looks for it.
+        // Each sum is found by a search for its place.
         assert!(all().all(|sum| sums.slots[sums.slot_of(&sum.place)] == *sum));
     }
 
@@ -280,10 +285,10 @@ mod tests {
         assert_eq!((of(&sums, first[7]), of(&sums, first[OWN_MAX])), (Some(1), None));
         assert!(of(&sums, stack::caller(first[OWN_MAX]).expect("it has one")) > Some(1));
         assert!(of(&sums, root) > Some(1_000), "callers that came when there was no room for them");
-        // Those that have their own go on with it.
+        // Places with a slot keep it.
         assert_eq!(sums.add(&sum(first[7], CPU, 1, 3)), Kept::InPlace);
         assert_eq!(of(&sums, first[7]), Some(2));
-        // Of this thread nothing was seen further up.
+        // This thread has no sums at callers.
         assert_eq!(sums.add(&sum(first[LEAVES - 1], CPU, 2, 3)), Kept::Not);
         assert_eq!(weight_of(&sums), (LEAVES as u64 + 2) * 3);
     }

@@ -1,9 +1,10 @@
-//! Schedulers and workers: who runs where, and what happens when a request must wait.
+//! Schedulers and workers: which thread runs a request, and what happens when the request must
+//! wait.
 //!
-//! A scheduler is the right to run on one CPU, and owns the poller of its connections. A worker is a
-//! thread. One worker at a time holds a scheduler and runs its loop: poll, run the tasks that are
-//! ready to completion, next. A task that must wait hands the scheduler to another worker, and takes
-//! it back when its wait is over; so the usual request switches no thread.
+//! A scheduler is the right to run on one CPU, and owns the poller of its connections. A worker is
+//! a thread. One worker at a time holds a scheduler and runs its loop: poll, run each ready task to
+//! completion, repeat. A task that must wait hands the scheduler to another worker, and takes it
+//! back when its wait is over; so the usual request switches no thread.
 //!
 //! ```text
 //!            grant                          must wait
@@ -12,52 +13,59 @@
 //!    └─────────────────────┘         └──── runnable ◄─────┘
 //!       another one is runnable      grant
 //! ```
+//!
+//! Each folder uses only those above it:
+//!
+//! | folder            | what it is                                                               |
+//! |-------------------|--------------------------------------------------------------------------|
+//! | `handover`        | protocols that pass a scheduler (baton) or a work item to a thread       |
+//! | `activity`        | what each thread is doing now, published for views                       |
+//! | `crew`            | parallel work of one request, lent to other schedulers                   |
+//! | `scheduler`       | one scheduler: loop, connections, tasks, workers, quantum, counters      |
+//! | `waiting`         | a task blocks: the scheduler is handed over and the wait is booked       |
+//! | `stall_detection` | the monitor thread, which finds schedulers that do not yield             |
+//! | `machine`         | all schedulers of an instance: start, listener, background threads, stop |
+//!
+//! Wait types are in [`crate::wait`]. Deadlocks between transactions are not found here but by the
+//! lock manager of `storage`: to this module a deadlocked session is one more worker that waits.
 
-#[cfg(not(shuttle))]
+#[cfg(not(any(loom, shuttle)))]
 mod activity;
-#[cfg(not(shuttle))]
-mod block;
-#[cfg(not(shuttle))]
-mod books;
-#[cfg(not(shuttle))]
-mod core;
-#[cfg(not(shuttle))]
+#[cfg(not(any(loom, shuttle)))]
 mod crew;
-#[cfg(not(shuttle))]
+mod handover;
+#[cfg(not(any(loom, shuttle)))]
 mod machine;
-#[cfg(not(shuttle))]
-mod monitor;
-#[cfg(not(shuttle))]
-mod roster;
-#[cfg(not(shuttle))]
+#[cfg(not(any(loom, shuttle)))]
 mod scheduler;
-#[cfg(not(shuttle))]
-mod stall;
-#[cfg(not(shuttle))]
-mod task;
-#[cfg(not(shuttle))]
-mod worker;
+#[cfg(not(any(loom, shuttle)))]
+mod stall_detection;
+#[cfg(not(any(loom, shuttle)))]
+mod waiting;
 
-pub mod baton;
+#[cfg(not(loom))]
+pub use handover::baton;
+pub use handover::work_item;
 
-#[cfg(not(shuttle))]
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use activity::wait_at;
-#[cfg(not(shuttle))]
+#[cfg(not(any(loom, shuttle)))]
 pub use activity::{
     Activity, Blame, Blocker, Helping, Role, Standing, Waiting, blame, help_for, work_for,
     working_for,
 };
-#[cfg(not(shuttle))]
-pub use block::{Unblocked, blocking, wait_fd, yield_if_quantum_due};
-#[cfg(not(shuttle))]
-pub use books::SchedulerCounts;
-#[cfg(not(shuttle))]
+#[cfg(not(any(loom, shuttle)))]
 pub use crew::{Bell, Crew};
-#[cfg(not(shuttle))]
-pub use machine::{Affinity, Machine, MachineConfig, QUANTUM, SchedulerRow, StopOutcome};
-#[cfg(not(shuttle))]
-pub use stall::{Stall, StallKind};
-#[cfg(not(shuttle))]
-pub use task::{Connection, Interrupt, Next, Ready, Task, TaskWaker};
-#[cfg(not(shuttle))]
-pub(crate) use worker::current_worker;
+#[cfg(not(any(loom, shuttle)))]
+pub use machine::{Affinity, Machine, MachineConfig, SchedulerRow, StopOutcome};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use scheduler::current_worker;
+#[cfg(not(any(loom, shuttle)))]
+pub use scheduler::{
+    Connection, Interrupt, Next, QUANTUM, Ready, SchedulerCounts, Task, TaskWaker,
+    yield_if_quantum_due,
+};
+#[cfg(not(any(loom, shuttle)))]
+pub use stall_detection::{Stall, StallKind};
+#[cfg(not(any(loom, shuttle)))]
+pub use waiting::{Unblocked, blocking, wait_fd};

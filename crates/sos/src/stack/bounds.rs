@@ -1,20 +1,20 @@
-//! Where a thread's own stack lies: what a walk may read.
+//! `Bounds`: the addresses of a thread's own stack, which a walk may read.
 
 use std::cell::Cell;
 
 use crate::sys;
 
-/// Addresses of a stack that may be read.
+/// The range of addresses of a stack that may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// The lowest.
+    /// The lowest address that may be read.
     pub(super) low: usize,
-    /// The one above the highest.
+    /// One more than the highest address that may be read.
     pub(super) high: usize,
 }
 
 impl Bounds {
-    /// The part from `low` on; none if that is not on this stack.
+    /// The part from `low` on; `None` if `low` is not on this stack.
     pub(super) fn above(self, low: usize) -> Option<Self> {
         (self.low..self.high).contains(&low).then_some(Self { low, ..self })
     }
@@ -28,12 +28,12 @@ impl Bounds {
 }
 
 thread_local! {
-    /// Without a destructor, so that a handler reads it with one load, whatever it has interrupted.
+    /// It has no destructor, so that a signal handler reads it with one load at any time.
     static BOUNDS: Cell<Option<Bounds>> = const { Cell::new(None) };
 }
 
-/// Looks up where the calling thread's stack lies. Whoever starts a thread calls this before its body,
-/// since the C library may read a file to find out.
+/// Finds the bounds of the calling thread's stack. Called at the start of each thread, since the C
+/// library may read a file to find them.
 pub(crate) fn register() {
     if BOUNDS.get().is_none() {
         let bounds = sys::stack_bounds().map(|stack| Bounds { low: stack.low, high: stack.high });
@@ -41,7 +41,7 @@ pub(crate) fn register() {
     }
 }
 
-/// The calling thread's, from its innermost frame on; none if it was not registered.
+/// The calling thread's bounds, from its innermost frame on; `None` if it was not registered.
 #[inline(always)]
 pub(super) fn own_bounds() -> Option<Bounds> {
     // What is below the innermost frame need not be mapped.

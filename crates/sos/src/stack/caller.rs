@@ -1,25 +1,25 @@
-//! The caller of a function without a pair: one that was interrupted at its first or last instruction,
-//! or one of the C library's, which keeps none.
+//! Finds the caller of an interrupted function that has no frame pair (frame pointer and return
+//! address): one at its first or last instruction, or one of the C library, which keeps none.
 //!
-//! Its return address is the lowest word of the stack, or the one above if the pair is half made. But
-//! that word may as well be a local of a function that has its pair. So it counts only where it proves
-//! that it is a return address of the function that was interrupted: the bytes before it are a call,
-//! and what they call begins shortly before the interrupted instruction.
+//! Its return address is the lowest word of the stack, or the one above if the pair is half made.
+//! But that word may also be a local of a function that has its pair. So it counts only if it is
+//! proven to be a return address of the interrupted function: the bytes before it are a call
+//! instruction, and the call's target is shortly before the interrupted instruction.
 //!
 //! ```text
-//!   E8 rel32      call a function of ours                     target = address + rel32
-//!   FF 15 rel32   call another library's, through a table     target = the word at address + rel32
+//!   E8 rel32      call a function of this binary              target = address + rel32
+//!   FF 15 rel32   call a library's, through a table           target = the word at address + rel32
 //! ```
 //!
-//! A call through a register says nothing of its target: there the caller is left out.
+//! A call through a register does not show its target: there the caller is left out.
 
 use super::bounds::Bounds;
 use super::here::Registers;
 
-/// How far into a function an instruction is taken for its own.
+/// How far (bytes) after a call's target an instruction is taken to be in the same function.
 const FUNCTION_BYTES_MAX: usize = 16 << 10;
 
-/// Finds the caller of the interrupted function where that has no pair of its own.
+/// Finds the return address of the interrupted function if that has no frame pair.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn find(at: Registers, bounds: Bounds, read: impl Fn(usize) -> usize) -> Option<usize> {
     let slot = at.stack;
@@ -33,7 +33,7 @@ pub(super) fn find(at: Registers, bounds: Bounds, read: impl Fn(usize) -> usize)
     (target..target.saturating_add(FUNCTION_BYTES_MAX)).contains(&at.instruction).then_some(address)
 }
 
-/// A return address is in a register there, which says nothing either once it is stale.
+/// On other processors the return address is in a register, which may be stale.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn find(_: Registers, _: Bounds, _: impl Fn(usize) -> usize) -> Option<usize> {
     None
@@ -41,11 +41,11 @@ pub(super) fn find(_: Registers, _: Bounds, _: impl Fn(usize) -> usize) -> Optio
 
 #[cfg(target_arch = "x86_64")]
 mod own {
-    //! The bytes of our own binary.
+    //! The code bytes of the running binary.
 
     use std::ptr;
 
-    /// Where our code and its tables are.
+    /// The addresses of the binary's code and tables.
     pub(super) struct Image {
         begin: usize,
         code_end: usize,
@@ -71,7 +71,8 @@ mod own {
     }
 
     impl Image {
-        /// What the call that ends at `address` calls; none if none does, or if it does not say.
+        /// The target of the call instruction that ends at `address`; `None` if there is none, or
+        /// if the instruction does not show it.
         pub(super) fn target_of_call_before(&self, address: usize) -> Option<usize> {
             const NEAR: u8 = 0xE8;
             const THROUGH_TABLE: [u8; 2] = [0xFF, 0x15];
@@ -93,7 +94,7 @@ mod own {
         }
     }
 
-    /// Copies bytes of the image.
+    /// Copies `N` bytes of the image.
     fn load<const N: usize>(address: usize) -> [u8; N] {
         let bytes = ptr::with_exposed_provenance::<[u8; N]>(address);
         // SAFETY: between the linker's two marks, where code, constants and tables of pointers are

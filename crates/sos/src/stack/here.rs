@@ -1,23 +1,24 @@
-//! Where the calling thread is: its stack from its own registers, or from those that a signal has found.
+//! Captures the calling thread's stack, from its own registers or from those that a signal
+//! interrupted.
 
 use super::StackId;
 use super::bounds::own_bounds;
 use super::walk::{Walk, walk};
 use super::{caller, table};
 
-/// What of a thread's registers says where it is.
+/// The registers that determine a thread's stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Registers {
-    /// The next instruction.
+    /// The address of the next instruction.
     pub(crate) instruction: usize,
-    /// The lowest word of the stack in use.
+    /// The stack pointer: the lowest word of the stack in use.
     pub(crate) stack: usize,
-    /// The pair of the innermost function that has made one.
+    /// The frame pointer: the pair of the innermost function that has made one.
     pub(crate) frame: usize,
 }
 
-/// The calling thread's stack from the caller of this function on, without its first `skip` functions.
-/// Takes about 0.2 us for 30 of them; safe in a signal's handler.
+/// The calling thread's stack from the caller of this function on, without its first `skip`
+/// functions. Takes about 0.2 us for 30 functions; safe in a signal handler.
 #[inline(never)]
 #[must_use]
 pub fn here(skip: usize) -> StackId {
@@ -27,7 +28,7 @@ pub fn here(skip: usize) -> StackId {
     table::keep(found.frames())
 }
 
-/// The calling thread's stack where a signal has interrupted it.
+/// The calling thread's stack at the point where a signal interrupted it.
 #[must_use]
 pub(crate) fn interrupted(registers: Registers) -> StackId {
     let mut found = Walk::new(0);
@@ -35,7 +36,7 @@ pub(crate) fn interrupted(registers: Registers) -> StackId {
     let Some(bounds) = own_bounds().and_then(|bounds| bounds.above(registers.stack)) else {
         return table::keep(found.frames());
     };
-    // A function that has not made its pair yet, or never makes one, has its caller nowhere else.
+    // A function without a pair has its caller only in a register or at the stack pointer.
     if let Some(caller) = caller::find(registers, bounds, read) {
         found.push(caller);
     }
@@ -43,7 +44,7 @@ pub(crate) fn interrupted(registers: Registers) -> StackId {
     table::keep(found.frames())
 }
 
-/// The stack from the caller of the function on whose frame this is: see [`own_frame`]. That function is
+/// The stack from the caller of the function with this frame ([`own_frame`]). That function is
 /// still running, on the calling thread.
 #[must_use]
 pub(crate) fn above(frame: usize) -> StackId {
@@ -53,7 +54,7 @@ pub(crate) fn above(frame: usize) -> StackId {
     table::keep(found.frames())
 }
 
-/// The frame of the function that this is written in, which must not be inlined.
+/// The frame pointer of the function that calls this; that function must not be inlined.
 #[inline(always)]
 #[must_use]
 pub(crate) fn own_frame() -> usize {
@@ -63,8 +64,8 @@ pub(crate) fn own_frame() -> usize {
 /// Reads a word of the calling thread's stack.
 fn read(address: usize) -> usize {
     let word = std::ptr::with_exposed_provenance::<usize>(address);
-    // SAFETY: the walk asks for aligned words between the stack pointer and the end of the stack of the
-    // calling thread only, which are mapped for as long as it runs; whatever they are, they are plain.
+    // SAFETY: the walk asks only for aligned words between the stack pointer and the end of the
+    // calling thread's stack, which are mapped as long as it runs; any bits are a valid word.
     unsafe { word.read_volatile() }
 }
 
@@ -72,7 +73,7 @@ fn read(address: usize) -> usize {
 #[inline(always)]
 pub(super) fn frame_pointer() -> usize {
     let frame: usize;
-    // SAFETY: copies a register.
+    // SAFETY: only copies a register.
     unsafe {
         std::arch::asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags));
     }
@@ -83,14 +84,14 @@ pub(super) fn frame_pointer() -> usize {
 #[inline(always)]
 pub(super) fn frame_pointer() -> usize {
     let frame: usize;
-    // SAFETY: copies a register.
+    // SAFETY: only copies a register.
     unsafe {
         std::arch::asm!("mov {}, x29", out(reg) frame, options(nomem, nostack, preserves_flags));
     }
     frame
 }
 
-/// Elsewhere no stack is walked.
+/// On other processors no stack is walked.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn frame_pointer() -> usize {
     0

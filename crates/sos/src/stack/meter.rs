@@ -1,8 +1,8 @@
 //! The stack meter: how much of the calling thread's stack is left.
 //!
-//! Recursion over what a client sent asks [`has_room`] at each level. The answer costs a load and a comparison as
-//! long as the stack is shallow. The last eighth of a stack is the reserve: code between two questions runs in it, so
-//! no chain of calls without a question may need more than that.
+//! Recursion over client input calls [`has_room`] at each level, which costs a load and a
+//! comparison as long as the stack is shallow. The last eighth of a stack is the reserve: code
+//! between two such calls runs in it, so no chain of calls without a check may need more than that.
 //!
 //! ```text
 //!   high ┌────────────┐ the thread's first frame
@@ -20,17 +20,17 @@ use crate::sync::{AtomicUsize, Ordering};
 use crate::sys;
 use crate::sys::SysCause;
 
-/// What of a stack may stay populated between requests.
+/// The part of a stack, in bytes, that may stay populated between requests.
 const SHALLOW_BYTES: usize = 1 << 20;
-/// The reserve is this part of a stack.
+/// The reserve is one such part of a stack.
 const RESERVE_PART: usize = 8;
-/// Frames below the caller of [`give_back`] that must stay.
+/// Bytes below the caller of [`give_back`] that its frames may use and that must stay.
 const RED_ZONE_BYTES: usize = 64 << 10;
 
-/// What the C library takes of a thread's stack above its first function, and room to spare.
+/// The bytes that the C library takes of a thread's stack above its first function, with a margin.
 const START_BYTES: usize = 256 << 10;
 
-/// Bytes of reserve that a request has used at most since the process began.
+/// The most bytes of reserve that a request has used since the process started.
 static RESERVE_USED: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Clone, Copy)]
@@ -41,12 +41,13 @@ struct Limits {
 }
 
 thread_local! {
-    /// Addresses from here on need no closer look; the highest address until the thread has asked once.
+    /// Addresses from here on have room without a closer look; the highest address until the
+    /// thread's first check.
     static NEAR: Cell<usize> = const { Cell::new(usize::MAX) };
     static LIMITS: Cell<Option<Limits>> = const { Cell::new(None) };
-    /// The bounds that a thread of ours has by its start, where the C library does not know them.
+    /// The bounds that the machine knows for a thread that it started, if the C library does not.
     static STARTED: Cell<Option<sys::StackBounds>> = const { Cell::new(None) };
-    /// Whether the stack was deeper than its shallow part since it was last given back.
+    /// Whether the stack was deeper than its shallow part since it was last returned.
     static DEEP: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -57,22 +58,22 @@ pub fn has_room() -> bool {
     place() >= NEAR.get() || look(0)
 }
 
-/// Returns whether `bytes` of the calling thread's stack are left above its reserve. A thread whose stack is not known
-/// has none.
+/// Returns whether `bytes` of the calling thread's stack are left above its reserve; false for a
+/// thread whose stack is not known.
 #[inline(never)]
 #[must_use]
 pub fn has_room_for(bytes: usize) -> bool {
     look(bytes)
 }
 
-/// Notes that the calling thread has just begun on a stack of this size. The C library asks the kernel for a stack's
-/// bounds by way of the thread's CPUs, which a sandbox may forbid.
+/// Records that the calling thread has just started on a stack of this size. The C library's own
+/// way to find the bounds asks the kernel for the thread's CPUs, which a sandbox may forbid.
 pub(crate) fn started(bytes: usize) {
     let high = place();
     STARTED.set(Some(sys::StackBounds { low: high.saturating_sub(bytes - START_BYTES), high }));
 }
 
-/// Returns the most bytes of reserve that a deep request has used since the process began.
+/// Returns the most bytes of reserve that a request has used since the process started.
 #[must_use]
 pub fn reserve_used() -> usize {
     // Relaxed: a statistic.
@@ -109,7 +110,8 @@ fn learn() -> Option<Limits> {
     Some(limits)
 }
 
-/// Gives the memory of the calling thread's stack below the caller back, if it was deep. Called between requests.
+/// Returns the memory of the calling thread's stack below the caller to the system, if the stack
+/// was deep. Called between requests.
 #[inline]
 pub(crate) fn give_back() {
     if DEEP.get() {
@@ -133,7 +135,7 @@ fn give_back_deep() {
         eprintln!("clearway: a request used {used} of {reserve} bytes of the reserve of its stack");
     }
     let unused = place().saturating_sub(RED_ZONE_BYTES).saturating_sub(limits.low);
-    // SAFETY: the calling thread's stack below every frame in use.
+    // SAFETY: this part of the calling thread's stack is below every frame in use.
     unsafe { sys::discard(SysCause::MemoryDecommit, limits.low, unused) };
 }
 
@@ -141,7 +143,7 @@ fn give_back_deep() {
 mod tests {
     use super::*;
 
-    /// Recurses until the meter refuses; returns how many levels that took.
+    /// Recurses until the meter refuses; returns the number of levels.
     #[inline(never)]
     fn descend(level: usize) -> usize {
         let frame = std::hint::black_box([1_u8; 4096]);

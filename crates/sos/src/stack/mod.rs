@@ -1,16 +1,16 @@
-//! Call stacks: walked by frame pointers, within the thread's own stack, and kept once each.
+//! Call stacks: walked by frame pointers, within the thread's own stack, and stored once each.
 //!
-//! Every function of the binary keeps its frame pointer (`.cargo/config.toml`), so a stack is a chain
-//! of pairs, and walking it is a load per frame: no table of unwinding is read, no lock is taken and
-//! nothing is allocated. So it may be done in a signal's handler and inside the allocator.
+//! Every function of the binary keeps its frame pointer (`.cargo/config.toml`), so a stack is a
+//! chain of pairs, and walking it costs a load per frame: no unwind table is read, no lock is taken
+//! and nothing is allocated. So it works in a signal handler and inside the allocator.
 //!
 //! ```text
 //!   registers ─► fp ─► ┌ the caller's fp ┐ ─► ┌ its caller's fp ┐ ─► ..  up to the thread's first
 //!                      └ return address  ┘    └ return address  ┘
 //! ```
 //!
-//! Each address of a stack is one behind the instruction that it stands for: of a call, its return
-//! address. Who looks a name up takes one off.
+//! Each address of a stack is past the instruction that it means: for a call, the return address.
+//! To look up a name, subtract one.
 
 #[cfg(not(any(loom, shuttle)))]
 mod bounds;
@@ -44,23 +44,23 @@ pub use table::{fill, frames};
 #[cfg(not(any(loom, shuttle)))]
 pub use walk::FRAMES_MAX;
 
-/// The number of a stack, the same for the same stack as long as the process lives.
+/// The number of a stack: equal stacks have equal numbers as long as the process lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StackId(u32);
 
 impl StackId {
-    /// No stack: the thread is not one of ours.
+    /// No stack, because the machine did not start the thread.
     pub const NONE: Self = Self(0);
-    /// A stack of which nothing was kept, because the table is full.
+    /// A stack that was not stored, because the table is full.
     pub const TABLE_FULL: Self = Self(1);
 
-    /// The number that views show.
+    /// The number as views show it.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.0
     }
 
-    /// The stack of a number; whether there is one is for [`frames`] to say.
+    /// The stack with a number. [`frames`] returns nothing if there is none.
     #[must_use]
     pub const fn of_number(number: u32) -> Self {
         Self(number)

@@ -1,17 +1,20 @@
-//! The table of stacks: a tree of callers, in which each is kept once, for good, and a stack is named by its innermost.
+//! `StackTable`: a tree of callers. Each node is stored once and never removed, and a stack is
+//! named by its innermost node.
 //!
-//! Fixed in size and in the binary's own zeroed memory, so that keeping a stack allocates nothing. A node is one word,
-//! its caller's number and its own address, and its place follows from both: so what is there is found by reading, and
-//! a new one is there for everybody by one compare-and-swap.
+//! The table has a fixed size in the binary's own zeroed memory, so that storing a stack allocates
+//! nothing. A node is one word, its caller's number and its own address, and its slot follows from
+//! both: so a node is found by reading, and added for all threads by one compare-and-swap.
 //!
 //! ```text
 //!   main ◄─ serve ◄─┬─ read ◄─ decode          node: address (47 bits) | caller's number (17 bits), 0 is free
 //!                   └─ write                   a stack: its addresses from the innermost node up to the root
 //! ```
 //!
-//! Stacks share what they have in common: of 28 addresses that a stack of the server's has, two are its own.
+//! Stacks share their common callers: of the 28 addresses of a typical stack of the server, only
+//! two are in nodes that no other stack has.
 //!
-//! Held by `tests/loom_stack.rs`: threads that keep stacks at once, and a mutant that must fail.
+//! Checked by `tests/loom_stack.rs`: threads that store stacks at once, and a mutant that must
+//! fail.
 
 use std::marker::PhantomData;
 
@@ -19,19 +22,20 @@ use super::StackId;
 use crate::lock::Proven;
 use crate::sync::{AtomicU64, Ordering};
 
-/// Nodes: as many as 17 bits can name beside those ids that have none.
+/// The number of nodes: as many as 17 bits can name, without the ids that have no node.
 #[cfg(not(any(loom, shuttle)))]
 const NODES: usize = (1 << CALLER_BITS) - FIRST_NODE_ID;
-/// Slots that are tried before the table counts as full.
+/// The number of slots that are tried before the table counts as full.
 const PROBES_MAX: usize = 64;
-/// Ids below are those that have no node: of no stack, which is where the tree begins, and of a full table.
+/// The ids below have no node: that of no stack, which is the root of the tree, and that of a full
+/// table.
 const FIRST_NODE_ID: usize = 2;
-/// Bits of a node's word for its caller.
+/// The bits of a node's word for its caller.
 const CALLER_BITS: u32 = 17;
 
 /// How a [`StackTable`] takes a slot; other than [`Proven`] only in tests that must fail.
 pub trait TableSteps {
-    /// Whether a slot is seen to be free and claimed in the same step.
+    /// Whether a slot is checked and claimed in one atomic step.
     const CLAIMS_AT_ONCE: bool;
 }
 
@@ -39,7 +43,7 @@ impl TableSteps for Proven {
     const CLAIMS_AT_ONCE: bool = true;
 }
 
-/// A table of so many nodes.
+/// A table of `NODES` nodes.
 #[derive(Debug)]
 pub struct StackTable<const NODES: usize, S = Proven> {
     nodes: [AtomicU64; NODES],
@@ -59,14 +63,14 @@ static TABLE: Table = StackTable {
     steps: PhantomData,
 };
 
-/// How full the table is.
+/// How full the table of stacks is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
-    /// Nodes in use: callers, each as often as it was called from elsewhere.
+    /// The number of nodes in use: one for each address and each chain of callers above it.
     pub nodes: u64,
-    /// Nodes that there are.
+    /// The number of nodes that the table has.
     pub nodes_max: u64,
-    /// How often a stack was not kept, or only from a caller on, because the table was full.
+    /// How often a stack was not stored, or only from a caller on, because the table was full.
     pub refused: u64,
 }
 
@@ -84,27 +88,27 @@ pub(crate) fn table_bytes() -> u64 {
     crate::sys::resident_within((&raw const TABLE).addr(), size_of_val(&TABLE))
 }
 
-/// Copies a stack's addresses, innermost first, as far as there is room; returns how many. None for an
-/// id that has no stack.
+/// Copies a stack's addresses, innermost first, as far as there is room; returns their number,
+/// which is 0 for an id without a stack.
 #[cfg(not(any(loom, shuttle)))]
 pub fn frames(id: StackId, into: &mut [usize]) -> usize {
     TABLE.frames(id, into)
 }
 
-/// The stack of a stack's innermost caller; none for an id that has no stack.
+/// The stack without its innermost address; `None` for an id without a stack.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn caller(id: StackId) -> Option<StackId> {
     TABLE.node_of(id).map(|(_, caller)| caller)
 }
 
-/// The id of a stack, which is kept if it is new.
+/// Returns the id of a stack, and stores it if it is new.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn keep(frames: &[usize]) -> StackId {
     TABLE.keep(frames)
 }
 
 impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
-    /// Makes an empty one, for a model.
+    /// Makes an empty table, for a model.
     #[cfg(any(loom, shuttle))]
     #[must_use]
     pub fn new() -> Self {
@@ -116,7 +120,7 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
         }
     }
 
-    /// How full it is.
+    /// Returns how full it is.
     #[must_use]
     pub fn fill_now(&self) -> Fill {
         // Relaxed: statistics.
@@ -127,8 +131,9 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
         }
     }
 
-    /// The id of a stack, innermost address first, which is kept if it is new: if there is no room for all of it, that of
-    /// its nearest caller which is there. What is no address of code is left out.
+    /// Returns the id of a stack, innermost address first, and stores it if it is new. If there is
+    /// no room for all of it, returns that of the nearest caller that is stored. Words that cannot
+    /// be addresses of code are left out.
     pub fn keep(&self, frames: &[usize]) -> StackId {
         let mut caller = StackId::NONE;
         for address in frames.iter().rev().filter_map(|&address| packed(address)) {
@@ -141,14 +146,14 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
         caller
     }
 
-    /// The node of what is called from `caller`, which is made if there is none; none if the table is full.
+    /// The node of `address` called from `caller`, added if it is new; `None` if the table is full.
     fn node(&self, caller: StackId, address: u64) -> Option<StackId> {
         let word = address << CALLER_BITS | u64::from(caller.number());
         let mut at = place(word, NODES);
         for _ in 0..PROBES_MAX.min(NODES) {
             let node = &self.nodes[at];
-            // Relaxed, here and below: a word is all there is of a node. Who has its number has it from one who saw
-            // the word, and so sees it too.
+            // Relaxed, here and below: a node is only this word. A thread has its number from one
+            // that saw the word, and so sees it too.
             let mut found = node.load(Ordering::Relaxed);
             if found == 0 {
                 found = self.claim(node, word);
@@ -161,7 +166,8 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
         None
     }
 
-    /// Makes a node of a free slot, unless somebody else is faster; returns what is there then.
+    /// Adds a node in a free slot, unless another thread is faster; returns the word in the slot
+    /// then.
     #[cold]
     fn claim(&self, node: &AtomicU64, word: u64) -> u64 {
         if S::CLAIMS_AT_ONCE {
@@ -176,7 +182,7 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
         word
     }
 
-    /// Copies a stack's addresses, innermost first, as far as there is room; returns how many.
+    /// Copies a stack's addresses, innermost first, as far as there is room; returns their number.
     pub fn frames(&self, id: StackId, into: &mut [usize]) -> usize {
         let mut next = id;
         for (length, into) in into.iter_mut().enumerate() {
@@ -186,7 +192,8 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
         into.len()
     }
 
-    /// The innermost address of a stack, and the stack that called it; none for an id that has no stack.
+    /// The innermost address of a stack, and the stack that called it; `None` for an id without a
+    /// stack.
     fn node_of(&self, id: StackId) -> Option<(usize, StackId)> {
         let at = usize::try_from(id.number()).unwrap_or(0).checked_sub(FIRST_NODE_ID)?;
         let word = self.nodes.get(at)?.load(Ordering::Relaxed);
@@ -196,7 +203,8 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
     }
 }
 
-/// Where a node is looked for first: the upper half of a product with an odd number, to which all bits have come up.
+/// The slot that a node's search starts at: a multiplicative hash, whose upper half depends on all
+/// bits of the word.
 fn place(word: u64, nodes: usize) -> usize {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let mixed = (word ^ word >> 29).wrapping_mul(ODD) >> 32;
@@ -207,18 +215,18 @@ fn id_of(at: usize) -> StackId {
     StackId(u32::try_from(at + FIRST_NODE_ID).unwrap_or(0))
 }
 
-/// Instructions lie on multiples of this.
+/// The alignment of instructions in bytes.
 const INSTRUCTION_ALIGN: usize = if cfg!(target_arch = "aarch64") { 4 } else { 1 };
 
-/// An address in 47 bits: what processes have of x86-64's, and of the 48 of AArch64 by whole instructions. None if it
-/// does not fit.
+/// An address in 47 bits: user addresses of x86-64 have that many, and on AArch64 those of 48 bits
+/// are divided by the instruction alignment. `None` if it does not fit.
 fn packed(address: usize) -> Option<u64> {
-    // One behind an instruction is within it; the next one's is one behind it too.
+    // Rounding up does not change the instruction: the next one's address minus one is still in it.
     let packed = address.div_ceil(INSTRUCTION_ALIGN) as u64;
     (packed < 1 << (u64::BITS - CALLER_BITS)).then_some(packed)
 }
 
-/// The address of [`packed`].
+/// The address that [`packed`] packed.
 fn unpacked(packed: u64) -> usize {
     usize::try_from(packed).unwrap_or(0) * INSTRUCTION_ALIGN
 }
@@ -255,7 +263,7 @@ mod tests {
     }
 
     fn table() -> Box<Table> {
-        // SAFETY: atomics of zero are what an empty table is.
+        // SAFETY: an empty table is all zeros, which are valid atomics.
         unsafe { Box::<Table>::new_zeroed().assume_init() }
     }
 
@@ -267,7 +275,7 @@ mod tests {
         table.keep(&[20, 8, 12, 16]);
         table.keep(&[8, 12, 16]);
         assert_eq!(table.fill_now().nodes, 5);
-        // Called from elsewhere it is another.
+        // The same address with another caller is another node.
         table.keep(&[4, 12, 16]);
         assert_eq!(table.fill_now().nodes, 6);
     }
@@ -278,13 +286,13 @@ mod tests {
         let caller = table.keep(&[0x1000]);
         let ids: Vec<_> = (1..NODES + 1000).map(|i| table.keep(&[4 * i, 0x1000])).collect();
         let fill = table.fill_now();
-        // Those it has no room for have the caller's id.
+        // Stacks without room get the caller's id.
         let named = ids.iter().filter(|&&id| id == caller).count() as u64;
         assert!(fill.refused == named && named >= 999, "{fill:?} {named}");
         assert_eq!(fill.nodes - 1 + fill.refused, ids.len() as u64);
-        // Little room is lost to places that are tried in vain.
+        // Little room is lost because only a limited number of slots is tried.
         assert!(fill.nodes > fill.nodes_max * 15 / 16, "{fill:?}");
-        // What is kept stays, and is found again.
+        // Stored stacks stay, and are found again.
         assert_eq!((table.keep(&[4, 0x1000]), table.keep(&[8, 0x1000])), (ids[0], ids[1]));
         // No room for a caller either.
         let others: Vec<_> = (1..1000).map(|i| table.keep(&[8, 4 * i + 0x2000])).collect();
@@ -297,7 +305,7 @@ mod tests {
         let keep_all = || (0..500).map(|i| keep(&stack(i))).collect::<Vec<_>>();
         let ids: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(keep_all)).collect();
-            threads.into_iter().map(|thread| thread.join().expect("nobody panics")).collect()
+            threads.into_iter().map(|thread| thread.join().expect("no thread panics")).collect()
         });
         assert!(ids.iter().all(|mine| *mine == ids[0]));
         assert!(ids[0].iter().enumerate().all(|(i, &id)| kept(id) == stack(i)));

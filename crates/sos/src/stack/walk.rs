@@ -1,14 +1,14 @@
-//! The walk from pair to pair: arithmetic on addresses, and nothing is read that was not checked.
+//! `walk`: follows the chain of frame pairs. Every address is checked before it is read.
 
 use super::bounds::Bounds;
 
-/// A stack's innermost functions are kept, up to so many.
+/// The most functions of a stack that are stored, the innermost ones.
 pub const FRAMES_MAX: usize = 64;
 
-/// No code is at addresses below: the first page is never mapped.
+/// Addresses below are never code: the first page is not mapped.
 const CODE_FROM: usize = 4096;
 
-/// What a walk has found.
+/// The addresses that a walk has found so far.
 pub(super) struct Walk {
     frames: [usize; FRAMES_MAX],
     length: usize,
@@ -16,12 +16,12 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Begins one that leaves its first `skip` addresses out.
+    /// Makes an empty walk that will leave its first `skip` addresses out.
     pub(super) fn new(skip: usize) -> Self {
         Self { frames: [0; FRAMES_MAX], length: 0, skip }
     }
 
-    /// Adds an address.
+    /// Adds the address of the next caller.
     #[inline]
     pub(super) fn push(&mut self, address: usize) {
         if self.skip > 0 {
@@ -42,8 +42,8 @@ impl Walk {
     }
 }
 
-/// Follows the pairs from `frame` on for as long as each lies above the one before, aligned and within
-/// the bounds. Whatever a pair holds, nothing else is read, and the walk ends.
+/// Follows the pairs from `frame` on as long as each is above the one before, aligned and within
+/// the bounds. So even on corrupt pairs it reads nothing else, and ends.
 #[inline]
 pub(super) fn walk(frame: usize, bounds: Bounds, read: impl Fn(usize) -> usize, found: &mut Walk) {
     let mut frame = frame;
@@ -53,7 +53,7 @@ pub(super) fn walk(frame: usize, bounds: Bounds, read: impl Fn(usize) -> usize, 
             return;
         }
         found.push(address);
-        // Strictly increasing, so that a corrupt chain cannot be a circle.
+        // Strictly increasing, so that a corrupt chain cannot be a cycle.
         if next <= frame {
             return;
         }
@@ -79,7 +79,7 @@ mod tests {
         }
     }
 
-    /// A stack somewhere; reading beside it fails the test.
+    /// A made-up stack; a read outside it fails the test.
     struct Synthetic {
         bounds: Bounds,
         words: Vec<usize>,
@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    /// Words that are mostly what a corrupt stack would hold: addresses near and on the stack.
+    /// A stack of random words, most of them addresses near and on the stack, as on a corrupt one.
     fn corrupt(random: &mut Random) -> Synthetic {
         let words = random.below(80);
         let low = if random.below(10) == 0 {

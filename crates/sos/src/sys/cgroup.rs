@@ -1,23 +1,24 @@
-//! How much memory the control groups of this process leave to it: a container's limit.
+//! The memory limit that control groups give this process, as in a container.
 //!
 //! ```text
 //!   /proc/self/cgroup      which group it is in      0::/app/web          (v2)   4:memory:/app/web       (v1)
 //!   /proc/self/mountinfo   where groups are files    /sys/fs/cgroup              /sys/fs/cgroup/memory
 //!   the group's folder, and each above it            memory.max                  memory.limit_in_bytes
 //! ```
-//! The smallest of all counts (cgroups(7); Control Group v2 and memory controller v1 of the kernel's documentation).
+//! The smallest of all limits applies (cgroups(7); Control Group v2 and memory controller v1 of the
+//! kernel's documentation).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{SysCause, call};
 
-/// Bytes that the groups of this process allow it and its neighbours there; none where nothing limits them.
+/// The bytes that the groups of this process allow all processes in them; `None` without a limit.
 pub(super) fn limit_bytes() -> Option<u64> {
     limit_under(Path::new("/"))
 }
 
-/// As [`limit_bytes`], with the files of the machine below a folder.
+/// As [`limit_bytes`], with the machine's files below the folder `root`.
 fn limit_under(root: &Path) -> Option<u64> {
     let groups = read(&root.join("proc/self/cgroup"))?;
     let mounts = read(&root.join("proc/self/mountinfo"))?;
@@ -39,7 +40,7 @@ enum Version {
 }
 
 impl<'t> Group<'t> {
-    /// The group of a line of `/proc/self/cgroup`, if it is one that may limit memory.
+    /// The group of a line of `/proc/self/cgroup`, if it can limit memory.
     fn of_line(line: &'t str) -> Option<Self> {
         let mut fields = line.splitn(3, ':');
         let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
@@ -58,16 +59,17 @@ impl<'t> Group<'t> {
         };
         let (shown, place) = mounts.lines().find_map(|line| self.mounted_by(line))?;
         let top = root.join(place.trim_start_matches('/'));
-        // A path that does not lie in what is mounted: the process sees its own group at the top.
+        // If the path is not below the mounted one, the process sees its own group at the top.
         let below = Path::new(self.path).strip_prefix(shown).unwrap_or(Path::new(""));
         let inside = !below.components().any(|part| part.as_os_str() == "..");
         let own = if inside { top.join(below) } else { top.clone() };
         let folders = own.ancestors().take_while(|folder| folder.starts_with(&top));
-        // "max" is no number, and no limit; version 1 writes one that is larger than any machine.
+        // "max" is not a number and means no limit; version 1 has a number larger than any machine.
         folders.filter_map(|folder| read(&folder.join(file))?.trim().parse().ok()).min()
     }
 
-    /// Which group a line of `/proc/self/mountinfo` shows, and where, if it is of this group's hierarchy.
+    /// The mount point and the group of a line of `/proc/self/mountinfo`, if it belongs to this
+    /// group's hierarchy.
     fn mounted_by(self, line: &str) -> Option<(PathBuf, String)> {
         let (place, kind) = line.split_once(" - ")?;
         let mut kind = kind.split(' ');
@@ -145,7 +147,7 @@ mod tests {
                 ("sys/fs/cgroup/system.slice/memory.max", "1000000\n"),
                 ("sys/fs/cgroup/system.slice/a b/memory.max", "3000000\n"),
                 ("sys/fs/cgroup/system.slice/a b/web/memory.max", "max\n"),
-                // Of a neighbour.
+                // The limit of a group that the process is not in.
                 ("sys/fs/cgroup/system.slice/other/memory.max", "5\n"),
             ],
         );

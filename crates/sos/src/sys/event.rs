@@ -1,4 +1,4 @@
-//! An event counter with a file descriptor, to wake a thread that polls.
+//! `EventFd`: an event counter with a file descriptor, to wake a thread that polls.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -21,14 +21,14 @@ impl EventFd {
 
     /// Makes the descriptor readable.
     pub fn signal(&self) {
-        // It fails only when 2^64 signals have not been read: it is readable then as well.
+        // It fails only if 2^64 signals have not been read, and then it is readable as well.
         let _ = call(SysCause::Wake, || rustix::io::write(&self.0, &1_u64.to_ne_bytes()));
     }
 
     /// Makes it unreadable again.
     pub fn clear(&self) {
         let mut count = [0; 8];
-        // It fails when there is nothing to clear.
+        // It fails if it is not signalled.
         let _ = call(SysCause::Wake, || rustix::io::read(&self.0, &mut count));
     }
 }

@@ -1,4 +1,4 @@
-//! `Fd`: a descriptor whose closing is on the books too: it may take as long as any other call.
+//! `Fd`: a file descriptor that is closed through the wrapper, because closing may take long too.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

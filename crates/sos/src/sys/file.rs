@@ -1,4 +1,5 @@
-//! Files that are written from front to back, and read likewise.
+//! Files: written or read from front to back, or read at any offset; folders; and files that get
+//! their name only when they are complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -6,19 +7,19 @@ use std::os::unix::fs::FileExt;
 
 use super::{SysCause, call};
 
-/// A new file, to be written from front to back.
+/// A new file that is written from front to back.
 #[derive(Debug)]
 pub(crate) struct FileWriter(File);
 
 impl FileWriter {
-    /// Makes a file that must not exist yet.
+    /// Creates a file, which must not exist yet.
     pub(crate) fn create(path: &str) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         call(SysCause::FileWrite, || options.open(path)).map(Self)
     }
 
-    /// Writes all of it.
+    /// Appends all of `bytes`.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         call(SysCause::FileWrite, || self.0.write_all(bytes))
     }
@@ -29,12 +30,12 @@ impl FileWriter {
 pub(crate) struct FileReader(File);
 
 impl FileReader {
-    /// Opens it.
+    /// Opens a file at its start.
     pub(crate) fn open(path: &str) -> io::Result<Self> {
         call(SysCause::FileRead, || OpenOptions::new().read(true).open(path)).map(Self)
     }
 
-    /// Reads until the buffer is full or the file ends; returns how much that is.
+    /// Reads until the buffer is full or the file ends; returns the number of bytes.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < into.len() {
@@ -49,7 +50,7 @@ impl FileReader {
     }
 }
 
-/// A file of which any part can be read.
+/// A file that can be read at any offset.
 #[derive(Debug)]
 pub struct RandomReader {
     file: File,
@@ -57,10 +58,11 @@ pub struct RandomReader {
 }
 
 impl RandomReader {
-    /// Opens it; its length is what it has now.
+    /// Opens a file; its length is the present one.
     ///
     /// # Errors
-    /// What the system says of it; [`io::ErrorKind::InvalidInput`] for what is no file, such as a folder or a pipe.
+    /// The error that the system reports; [`io::ErrorKind::InvalidInput`] for a folder, a pipe or
+    /// the like.
     pub fn open(path: &str) -> io::Result<Self> {
         call(SysCause::FileRead, || {
             let metadata = fs::metadata(path)?;
@@ -71,25 +73,25 @@ impl RandomReader {
         })
     }
 
-    /// Returns its length in bytes when it was opened.
+    /// Returns the length in bytes that it had when it was opened.
     #[must_use]
     pub const fn byte_count(&self) -> u64 {
         self.len
     }
 
-    /// Fills `into` with what begins at `offset`.
+    /// Fills `into` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// What the system says of it; [`io::ErrorKind::UnexpectedEof`] where the file ends before.
+    /// The error that the system reports; [`io::ErrorKind::UnexpectedEof`] if the file ends before.
     pub fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         call(SysCause::FileRead, || self.file.read_exact_at(into, offset))
     }
 }
 
-/// The names in a folder.
+/// Returns the names in a folder, in no order.
 ///
 /// # Errors
-/// What the system says of it.
+/// The error that the system reports.
 pub fn folder_names(path: &str) -> io::Result<Vec<String>> {
     call(SysCause::FileRead, || {
         let entries = fs::read_dir(path)?;
@@ -97,16 +99,16 @@ pub fn folder_names(path: &str) -> io::Result<Vec<String>> {
     })
 }
 
-/// Tells whether there is a folder of this name.
+/// Returns whether the path is a folder.
 #[must_use]
 pub fn is_folder(path: &str) -> bool {
     call(SysCause::FileRead, || fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()))
 }
 
-/// Makes a folder, with those that it lies in; tells whether it is new.
+/// Creates a folder and its missing parents; returns whether it is new.
 ///
 /// # Errors
-/// What the system says of it.
+/// The error that the system reports.
 pub fn make_folder(path: &str) -> io::Result<bool> {
     if is_folder(path) {
         return Ok(false);
@@ -114,53 +116,54 @@ pub fn make_folder(path: &str) -> io::Result<bool> {
     call(SysCause::FileWrite, || fs::create_dir_all(path)).map(|()| true)
 }
 
-/// Removes a folder that has nothing in it.
+/// Removes an empty folder.
 ///
 /// # Errors
-/// What the system says of it.
+/// The error that the system reports.
 pub fn remove_folder(path: &str) -> io::Result<()> {
     call(SysCause::Control, || fs::remove_dir(path))
 }
 
-/// A file that others see when it is whole: until then it has another name, and without [`Self::keep`] it goes.
+/// A file that appears under its name only when it is complete: until then it has a temporary name,
+/// and without [`Self::keep`] it is deleted when dropped.
 #[derive(Debug)]
 pub struct NewFile {
     file: FileWriter,
-    /// The folder, and the name that it has in it until it is kept.
+    /// The folder, and below the path of the file until it is kept.
     folder: String,
     temporary: String,
     kept: bool,
 }
 
 impl NewFile {
-    /// Makes a file in a folder; `name` is the one for now.
+    /// Creates a file in a folder, with a temporary name.
     ///
     /// # Errors
-    /// What the system says of it; [`io::ErrorKind::AlreadyExists`] where the name is taken.
+    /// The error that the system reports; [`io::ErrorKind::AlreadyExists`] if the name is taken.
     pub fn begin(folder: &str, name: &str) -> io::Result<Self> {
         let temporary = format!("{folder}/{name}");
         let file = FileWriter::create(&temporary)?;
         Ok(Self { file, folder: folder.to_owned(), temporary, kept: false })
     }
 
-    /// Writes all of it behind what there is.
+    /// Appends all of `bytes`.
     ///
     /// # Errors
-    /// What the system says of it.
+    /// The error that the system reports.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write(bytes)
     }
 
-    /// Makes what has been written durable, and gives the file its name.
+    /// Makes the contents durable and gives the file its name.
     ///
     /// # Errors
-    /// What the system says of it; the file is gone then.
+    /// The error that the system reports; the file is deleted then.
     pub fn keep(mut self, name: &str) -> io::Result<()> {
         call(SysCause::FileSync, || self.file.0.sync_all())?;
         let path = format!("{}/{name}", self.folder);
         call(SysCause::FileWrite, || fs::rename(&self.temporary, path))?;
         self.kept = true;
-        // The name is durable when its folder is.
+        // The name is durable once the folder is.
         call(SysCause::FileSync, || File::open(&self.folder)?.sync_all())
     }
 }
@@ -168,23 +171,23 @@ impl NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if !self.kept {
-            // Nobody is left to tell: who gives a file up has an error of their own.
+            // An error here is not reported: the code that drops the file already has one.
             drop(remove_file(&self.temporary));
         }
     }
 }
 
-/// Removes a file.
+/// Deletes a file.
 ///
 /// # Errors
-/// What the system says of it.
+/// The error that the system reports.
 pub fn remove_file(path: &str) -> io::Result<()> {
     call(SysCause::Control, || fs::remove_file(path))
 }
 
 /// The number of the CPU that the calling thread is on. Does not enter the kernel.
 pub(crate) fn cpu_number() -> u32 {
-    // SAFETY: takes and touches nothing.
+    // SAFETY: the call has no arguments and no side effects.
     let number = unsafe { libc::sched_getcpu() };
     u32::try_from(number).unwrap_or(0)
 }

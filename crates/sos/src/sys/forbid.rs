@@ -1,11 +1,11 @@
-//! A filter that refuses system calls, as many containers have one: for finding out what a server
-//! does without them. It cannot be taken off again, and holds for what the process becomes by `exec`.
+//! `forbid_calls`: a seccomp filter that refuses system calls, as many containers do, to test how a
+//! server runs without them. It cannot be removed, and also holds after `exec`.
 
 use std::io;
 
 use super::{SysCause, call};
 
-/// Calls that can be refused, by name.
+/// The system calls that can be refused, by name.
 const CALLS: [(&str, libc::c_long); 6] = [
     ("perf_event_open", libc::SYS_perf_event_open),
     ("membarrier", libc::SYS_membarrier),
@@ -15,9 +15,9 @@ const CALLS: [(&str, libc::c_long); 6] = [
     ("timer_create", libc::SYS_timer_create),
 ];
 
-/// Offset of the call's number in what a filter looks at (`struct seccomp_data`).
+/// Offset of the call's number in the filter's input (`struct seccomp_data`).
 const NUMBER: u32 = 0;
-/// Offset of the machine's kind.
+/// Offset of the processor architecture.
 const MACHINE: u32 = 4;
 
 #[cfg(target_arch = "x86_64")]
@@ -29,17 +29,17 @@ const LOAD_WORD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
 const JUMP_IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
 const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
 
-/// Makes these system calls fail with EPERM from now on, in the calling thread and in whatever it
-/// starts or becomes.
+/// Makes these system calls fail with EPERM from now on, in the calling thread and in the threads
+/// and processes that it starts.
 ///
 /// # Errors
-/// If a name is not known here, or the kernel takes no filter.
+/// If a name is unknown, or the kernel refuses the filter.
 pub fn forbid_calls(names: &[&str]) -> io::Result<()> {
     let mut filter = filter(names)?;
     let length = u16::try_from(filter.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let program = libc::sock_fprog { len: length, filter: filter.as_mut_ptr() };
     call(SysCause::Process, || {
-        // Without this only root may set a filter, and it could trick programs that gain rights.
+        // Required for users other than root, so that a filter cannot trick set-user-ID programs.
         // SAFETY: a flag of the thread; the other arguments must be zero.
         if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
             return Err(io::Error::last_os_error());
@@ -53,7 +53,7 @@ pub fn forbid_calls(names: &[&str]) -> io::Result<()> {
     })
 }
 
-/// A call of another machine's kind passes: this is a tool for tests and no wall.
+/// Calls of another architecture pass: this is a tool for tests, not for security.
 fn filter(names: &[&str]) -> io::Result<Vec<libc::sock_filter>> {
     let refuse = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
     let mut filter = vec![
@@ -78,7 +78,7 @@ fn step(code: u32, operand: u32) -> libc::sock_filter {
     libc::sock_filter { code, jt: 0, jf: 0, k: operand }
 }
 
-/// Goes on so many steps further if the loaded word equals `word`, else so many others.
+/// Skips `equal` steps if the loaded word equals `word`, otherwise `other` steps.
 fn branch(word: u32, equal: u8, other: u8) -> libc::sock_filter {
     libc::sock_filter { jt: equal, jf: other, ..step(JUMP_IF_EQUAL, word) }
 }
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn forbidden_calls_fail_and_others_do_not() {
-        // A thread of its own: what is forbidden stays so.
+        // A separate thread, because the filter cannot be removed.
         let accounts = crate::sync::Arc::new(crate::ledger::Accounts::default());
         let (sender, receiver) = std::sync::mpsc::channel();
         let thread = crate::thread::spawn(&accounts, "confined", move || {

@@ -1,5 +1,5 @@
-//! What the kernel says of the machine and of this process's memory: CPUs and how they are packaged,
-//! memory, swap, the distribution. Read when a view is, never kept.
+//! What the kernel reports about the machine and this process's memory: CPUs and sockets, memory,
+//! swap, the distribution. Read again for each view.
 
 use std::fs;
 
@@ -10,13 +10,13 @@ use super::{SysCause, call};
 /// The CPUs of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// Logical CPUs that are on.
+    /// The number of logical CPUs that are online.
     pub cpus: usize,
-    /// Packages; none if the kernel does not say.
+    /// The number of sockets; `None` if the kernel does not report it.
     pub sockets: Option<usize>,
-    /// Physical cores of all packages; none if the kernel does not say.
+    /// The number of physical cores; `None` if the kernel does not report it.
     pub cores: Option<usize>,
-    /// Memory nodes; none if the kernel does not say.
+    /// The number of memory (NUMA) nodes; `None` if the kernel does not report it.
     pub nodes: Option<usize>,
 }
 
@@ -47,7 +47,7 @@ pub fn topology() -> Topology {
     Topology { cpus: cpus.len(), sockets, cores: cores.map(|cores| cores.len()), nodes }
 }
 
-/// Whether a hypervisor runs the machine; none where the CPU does not tell.
+/// Whether the machine is virtual; `None` if the CPU does not report it.
 #[must_use]
 pub fn is_virtual() -> Option<bool> {
     #[cfg(target_arch = "x86_64")]
@@ -62,13 +62,13 @@ pub fn is_virtual() -> Option<bool> {
 /// CPU time of all CPUs together since the machine started, in the kernel's ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineCpu {
-    /// All of it, what a hypervisor took included.
+    /// The total time, including time that a hypervisor took.
     pub total_ticks: u64,
-    /// The part with nothing to do, waits for disks included.
+    /// The idle time, including waits for disks.
     pub idle_ticks: u64,
 }
 
-/// Reads the CPU time of the machine from `/proc/stat`; none if the kernel does not say.
+/// Reads the CPU time of the machine from `/proc/stat`; `None` if the kernel does not report it.
 #[must_use]
 pub fn machine_cpu() -> Option<MachineCpu> {
     machine_cpu_of(&read("/proc/stat")?)
@@ -77,7 +77,8 @@ pub fn machine_cpu() -> Option<MachineCpu> {
 fn machine_cpu_of(text: &str) -> Option<MachineCpu> {
     let line = text.lines().next()?.strip_prefix("cpu ")?;
     let fields: Option<Vec<u64>> = line.split_whitespace().map(|f| f.parse().ok()).collect();
-    // user, nice, system, idle, iowait, irq, softirq, steal; guests' time, behind them, is in user's.
+    // user, nice, system, idle, iowait, irq, softirq, steal. The guest times that follow are
+    // included in user.
     let fields = fields?;
     let idle_ticks = fields.get(3)? + fields.get(4)?;
     Some(MachineCpu { total_ticks: fields.iter().take(8).sum(), idle_ticks })
@@ -86,21 +87,21 @@ fn machine_cpu_of(text: &str) -> Option<MachineCpu> {
 /// Memory of the machine, from `/proc/meminfo`, in KB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineMemory {
-    /// All of it.
+    /// All memory of the machine.
     pub total_kb: u64,
-    /// What programs could get without swapping.
+    /// Memory that programs can get without swapping.
     pub available_kb: u64,
-    /// Swap space.
+    /// The size of the swap space.
     pub swap_total_kb: u64,
     /// Swap space that is free.
     pub swap_free_kb: u64,
-    /// Cached files and buffers.
+    /// Memory for cached files and buffers.
     pub cached_kb: u64,
-    /// The kernel's own objects, which are never swapped.
+    /// Memory of kernel objects, which are never swapped.
     pub kernel_kb: u64,
 }
 
-/// Reads the memory of the machine; none if the kernel does not say.
+/// Reads the memory of the machine; `None` if the kernel does not report it.
 #[must_use]
 pub fn machine_memory() -> Option<MachineMemory> {
     let text = read("/proc/meminfo")?;
@@ -118,23 +119,23 @@ pub fn machine_memory() -> Option<MachineMemory> {
 /// Memory of this process, from `/proc/self/status`, in KB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessMemory {
-    /// Address space in use, touched or not.
+    /// Address space in use, resident or not.
     pub reserved_kb: u64,
-    /// In memory.
+    /// Memory that is resident, of files or not.
     pub resident_kb: u64,
-    /// Swapped out.
+    /// Memory that is swapped out.
     pub swapped_kb: u64,
-    /// Locked in memory.
+    /// Memory that is locked.
     pub locked_kb: u64,
-    /// In memory and read from files: the binary and its libraries.
+    /// Resident memory of files: the binary and its libraries.
     pub file_kb: u64,
-    /// In memory and the process's own: what no file has.
+    /// Resident memory that does not belong to a file.
     pub anonymous_kb: u64,
-    /// In huge pages of their own pool.
+    /// Memory in huge pages of the reserved pool (hugetlb).
     pub huge_kb: u64,
 }
 
-/// Reads the memory of this process; none if the kernel does not say.
+/// Reads the memory of this process; `None` if the kernel does not report it.
 #[must_use]
 pub fn process_memory() -> Option<ProcessMemory> {
     let text = read("/proc/self/status")?;
@@ -152,11 +153,11 @@ pub fn process_memory() -> Option<ProcessMemory> {
     })
 }
 
-/// KB of address space that this process may use; none where the CPU's layout is not known here.
+/// The KB of address space that this process may use; `None` for unknown processor architectures.
 #[must_use]
 pub fn address_space_kb() -> Option<u64> {
-    // x86-64 Linux: the lower half of 48 bits less a page, whatever the CPU could do beyond that,
-    // unless a program asks for more by address, which nothing here does.
+    // x86-64 Linux: the lower half of 48 bits less a page. A CPU may support more, but only for
+    // programs that ask for it by address, which nothing here does.
     let layout_kb = cfg!(target_arch = "x86_64").then_some(((1_u64 << 47) - 4096) / 1024)?;
     let limit = call(SysCause::Process, || getrlimit(Resource::As)).current;
     Some(limit.map_or(layout_kb, |bytes| (bytes / 1024).min(layout_kb)))

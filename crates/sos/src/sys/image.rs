@@ -1,20 +1,21 @@
-//! The images that the process has loaded: the binary and its libraries.
+//! The images that the loader has mapped (the binary and its libraries), and their exported
+//! symbols.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 
-/// What the loader knows of an address.
+/// What the loader knows about an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The image's file.
+    /// The path of the image.
     pub(crate) file: String,
-    /// Where the image begins.
+    /// The start address of the image.
     pub(crate) begin: usize,
-    /// The exported symbol that it belongs to, and where that begins.
+    /// The exported symbol that contains the address, and the symbol's address.
     pub(crate) symbol: Option<(String, usize)>,
 }
 
-/// Looks an address up; none if it is in no image.
+/// Looks up an address; `None` if it is in no image.
 pub(crate) fn place_of(address: usize) -> Option<Place> {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
     let address = std::ptr::without_provenance(address);
@@ -33,12 +34,13 @@ fn text(pointer: *const libc::c_char) -> Option<String> {
     if pointer.is_null() {
         return None;
     }
-    // SAFETY: the loader's names are terminated, and stay while the image is loaded; we unload none.
+    // SAFETY: the loader's names are terminated, and stay while the image is loaded; no image is
+    // ever unloaded.
     let text = unsafe { CStr::from_ptr(pointer) };
     Some(text.to_string_lossy().into_owned())
 }
 
-/// By how much the binary's addresses are above those in its file.
+/// The load bias: by how much the binary's addresses are above those in its file.
 pub(crate) fn own_shift() -> usize {
     extern "C" fn first(
         info: *mut libc::dl_phdr_info,
@@ -47,9 +49,9 @@ pub(crate) fn own_shift() -> usize {
     ) -> libc::c_int {
         // SAFETY: the loader passes a valid one.
         let address = unsafe { (*info).dlpi_addr };
-        // SAFETY: what `own_shift` has passed.
+        // SAFETY: the pointer that `own_shift` has passed.
         unsafe { *shift.cast::<usize>() = usize::try_from(address).unwrap_or(0) };
-        // The first one is the binary: no more are needed.
+        // The first image is the binary: stop here.
         1
     }
     let mut shift = 0_usize;

@@ -1,10 +1,10 @@
-//! Memory of the operating system: ranges of addresses, and what is behind them.
+//! Memory of the operating system: reserving address ranges, populating and releasing them.
 //!
-//! A page fault is an entry into the kernel that nobody called. So memory is populated by one call,
-//! which has a name and is timed, before anybody touches it; the faults of these calls are counted, and
-//! all others happened where they hide.
+//! A page fault enters the kernel without a call, so its time cannot be attributed. So memory is
+//! populated by one named and timed call before it is used; the faults of these calls are counted
+//! apart from all others.
 //!
-//! The allocator calls this, so nothing here allocates, nor opens a thread's account.
+//! The allocator calls this, so nothing here allocates or opens a thread's account.
 
 use std::ptr;
 
@@ -12,32 +12,32 @@ use super::SysCause;
 use crate::ledger;
 use crate::sync::{AtomicU64, Ordering};
 
-/// Page faults taken in [`populate`].
+/// The number of page faults in [`populate`].
 static POPULATE_FAULTS: AtomicU64 = AtomicU64::new(0);
 
-/// Whether pages stay in memory whatever happens.
+/// Whether pages are locked in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// As long as the machine has memory.
+    /// Not locked: the system may page them out when memory is short.
     AsUsual,
-    /// Always: they are locked.
+    /// Locked in memory with mlock(2).
     Locked,
 }
 
-/// Reserves addresses that begin at a multiple of `align`, without memory behind them; none if the
-/// system refuses.
+/// Reserves addresses that start at a multiple of `align`, without memory; `None` if the system
+/// refuses.
 pub(crate) fn reserve(bytes: usize, align: usize) -> Option<usize> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let whole = bytes.checked_add(align)?;
-    // SAFETY: a new mapping, wherever the kernel puts it.
+    // SAFETY: a new mapping at an address that the kernel chooses.
     let start = ledger::call_if_open(SysCause::PagePopulate, || unsafe {
         libc::mmap(ptr::null_mut(), whole, protection, flags, -1, 0)
     });
     (start != libc::MAP_FAILED).then(|| start.addr().next_multiple_of(align))
 }
 
-/// Puts memory behind addresses that were reserved. What is there already keeps its contents.
+/// Populates reserved addresses with memory. Pages that are already populated keep their contents.
 pub(crate) fn populate(start: usize, bytes: usize, keep: Keep) {
     ledger::call_if_open(SysCause::PagePopulate, || {
         let before = own_faults();
@@ -45,9 +45,9 @@ pub(crate) fn populate(start: usize, bytes: usize, keep: Keep) {
         // SAFETY: a range that `reserve` made; locking changes no contents.
         let locked = keep == Keep::Locked && unsafe { libc::mlock(range, bytes) } == 0;
         if !locked {
-            // A refusal (Linux before 5.14) leaves the faults to whoever touches the pages first, and
-            // they are counted as such: see `faults`.
-            // SAFETY: as above; populating changes no contents.
+            // If the kernel refuses (Linux before 5.14), the first touch of each page takes the
+            // fault, which is counted as such: see `faults`. SAFETY: as above; populating changes
+            // no contents.
             let _ = unsafe { libc::madvise(range, bytes, libc::MADV_POPULATE_WRITE) };
         }
         // Relaxed: statistics.
@@ -55,36 +55,37 @@ pub(crate) fn populate(start: usize, bytes: usize, keep: Keep) {
     });
 }
 
-/// Gives the memory behind addresses back; they stay reserved.
+/// Returns the memory behind addresses to the system; they stay reserved.
 ///
 /// # Safety
-/// Nobody uses what is there.
+/// The memory is not in use.
 pub(crate) unsafe fn release(start: usize, bytes: usize) {
     ledger::call_if_open(SysCause::MemoryDecommit, || {
         let range = ptr::with_exposed_provenance_mut::<libc::c_void>(start);
-        // Pages that are not locked are none the worse for it.
+        // Unlocking pages that are not locked does no harm.
         // SAFETY: a range that `reserve` made.
         let _ = unsafe { libc::munlock(range, bytes) };
-        // A refusal leaves the memory where it is, which costs memory and nothing else.
+        // If the kernel refuses, the memory stays, which costs only memory.
         // SAFETY: the caller's promise.
         let _ = unsafe { libc::madvise(range, bytes, libc::MADV_DONTNEED) };
     });
 }
 
-/// Gives the whole pages behind addresses back, of memory that was not reserved here. What is read there afterwards is 0.
+/// Returns the whole pages behind addresses that were not reserved here, such as a stack, to the
+/// system. They read as 0 afterwards.
 ///
 /// # Safety
-/// Nothing uses what is there; `start` is the start of a page.
+/// The memory is not in use; `start` is the start of a page.
 pub(crate) unsafe fn discard(cause: SysCause, start: usize, bytes: usize) {
     let range = ptr::with_exposed_provenance_mut::<libc::c_void>(start);
     let bytes = bytes - bytes % rustix::param::page_size();
-    // A refusal leaves the memory where it is, which costs memory and nothing else.
+    // If the kernel refuses, the memory stays, which costs only memory.
     // SAFETY: the caller's promise.
     let _ =
         ledger::call_if_open(cause, || unsafe { libc::madvise(range, bytes, libc::MADV_DONTNEED) });
 }
 
-/// Bytes from `start` on, at most `bytes`, of which nothing is in memory.
+/// The number of bytes from `start` on, at most `bytes`, that are not resident.
 pub(crate) fn untouched_from(start: usize, bytes: usize) -> usize {
     const STEP: usize = 64 << 10;
     let end = start + bytes;
@@ -93,7 +94,7 @@ pub(crate) fn untouched_from(start: usize, bytes: usize) -> usize {
     first.unwrap_or(end) - start
 }
 
-/// Bytes behind the end of a stack that are in memory: it is touched from there down.
+/// The resident bytes of a stack, which is touched from its high end down.
 pub(crate) fn resident_stack(low: usize, high: usize) -> u64 {
     const STEP: usize = 2 << 20;
     let mut count = 0;
@@ -110,9 +111,9 @@ pub(crate) fn resident_stack(low: usize, high: usize) -> u64 {
     count
 }
 
-/// Bytes behind some addresses that are in memory: of what the process has for itself, as far as it was touched.
+/// The resident bytes of an address range of private memory.
 pub(crate) fn resident_within(start: usize, bytes: usize) -> u64 {
-    /// Pages that are asked for at once.
+    /// The number of pages per system call.
     const PAGES: usize = 512;
     let page = rustix::param::page_size();
     let (mut from, end) = (start - start % page, (start + bytes).next_multiple_of(page));
@@ -121,7 +122,7 @@ pub(crate) fn resident_within(start: usize, bytes: usize) -> u64 {
         let pages = ((end - from) / page).min(PAGES);
         let mut is_there = [0_u8; PAGES];
         let range = ptr::with_exposed_provenance_mut::<libc::c_void>(from);
-        // A refusal says that nothing is there any more.
+        // The kernel refuses if nothing is mapped there any more.
         // SAFETY: changes nothing; there is room for a byte of each page.
         let _ = ledger::call_if_open(SysCause::Books, || unsafe {
             libc::mincore(range, pages * page, is_there.as_mut_ptr())
@@ -132,24 +133,24 @@ pub(crate) fn resident_within(start: usize, bytes: usize) -> u64 {
     (count * page) as u64
 }
 
-/// Bytes of the variables of the binary and its libraries that are in memory, those with a value at the start included.
+/// The resident bytes of the variables of the binary and its libraries, including initialized ones.
 pub(crate) fn resident_variables() -> u64 {
     let mut bytes = 0_u64;
-    // No system call: the loader's own list. What is asked of the kernel for each is timed there.
+    // The loader's list itself needs no system call; those for each object are timed there.
     // SAFETY: calls `add_object` for each object, with this pointer.
     unsafe { libc::dl_iterate_phdr(Some(add_object), (&raw mut bytes).cast()) };
     bytes
 }
 
-/// Adds what an object has in its writable segments.
+/// Adds the resident bytes of an object's writable segments.
 unsafe extern "C" fn add_object(
     object: *mut libc::dl_phdr_info,
     _: usize,
     bytes: *mut libc::c_void,
 ) -> libc::c_int {
-    // SAFETY: the loader's, and valid during the call.
+    // SAFETY: the loader passes it, and it is valid during the call.
     let object = unsafe { &*object };
-    // SAFETY: so many headers are there (dl_iterate_phdr(3)).
+    // SAFETY: the object has `dlpi_phnum` headers (dl_iterate_phdr(3)).
     let headers =
         unsafe { std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)) };
     let is_data = |header: &&libc::Elf64_Phdr| {
@@ -159,22 +160,22 @@ unsafe extern "C" fn add_object(
         let start = usize::try_from(object.dlpi_addr.wrapping_add(header.p_vaddr)).unwrap_or(0);
         resident_within(start, usize::try_from(header.p_memsz).unwrap_or(0))
     };
-    // SAFETY: `resident_variables` gave it.
+    // SAFETY: `resident_variables` passed this pointer.
     unsafe { *bytes.cast::<u64>() += headers.iter().filter(is_data).map(resident).sum::<u64>() };
     0
 }
 
-/// What pages to have behind addresses.
+/// The size of pages to prefer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paging {
-    /// Of 4 KB.
+    /// Pages of 4 KB.
     Small,
-    /// Of 2 MB, where the kernel has them.
+    /// Pages of 2 MB, if the kernel has them.
     Huge,
 }
 
-/// Asks for such pages behind addresses, from now on, as a part of taking memory or of giving it back, which `cause`
-/// says; false if the kernel has no such thing.
+/// Advises the kernel which pages to use for addresses from now on; false if the kernel does not
+/// support it. `cause` says whether this is part of taking or of returning memory.
 pub(crate) fn prefer_pages(cause: SysCause, start: usize, bytes: usize, paging: Paging) -> bool {
     let range = ptr::with_exposed_provenance_mut::<libc::c_void>(start);
     let advice = match paging {
@@ -185,7 +186,7 @@ pub(crate) fn prefer_pages(cause: SysCause, start: usize, bytes: usize, paging: 
     ledger::call_if_open(cause, || unsafe { libc::madvise(range, bytes, advice) == 0 })
 }
 
-/// Bytes of memory of the machine; 0 if the kernel does not say.
+/// The bytes of memory of the machine; 0 if the kernel does not report it.
 pub(crate) fn machine_bytes() -> usize {
     // SAFETY: plain data; zero is a valid value of it.
     let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
@@ -197,7 +198,7 @@ pub(crate) fn machine_bytes() -> usize {
     usize::try_from(info.totalram).unwrap_or(usize::MAX).saturating_mul(unit)
 }
 
-/// Whether the kernel gives huge pages to those who ask, and this process may ask.
+/// Whether the kernel gives huge pages on request (madvise), and this process may request them.
 pub(crate) fn allows_huge_pages() -> bool {
     const PATH: &std::ffi::CStr = c"/sys/kernel/mm/transparent_hugepage/enabled";
     // SAFETY: reads a flag of the process; the other arguments must be zero.
@@ -209,14 +210,14 @@ pub(crate) fn allows_huge_pages() -> bool {
     let mut text = [0_u8; 64];
     // SAFETY: `text` is writable and that long. A file that is not open gives an error.
     let read = unsafe { libc::read(file, text.as_mut_ptr().cast(), text.len()) };
-    // SAFETY: the file is ours; an error means that it never was open.
+    // SAFETY: only this function has the descriptor; an error means that it was not open.
     unsafe { libc::close(file) };
     let text = &text[..usize::try_from(read).unwrap_or(0)];
     // The mode in use is in brackets.
     !text.is_empty() && !text.windows(7).any(|word| word == b"[never]")
 }
 
-/// Bytes of this process in huge pages, by the kernel's books.
+/// The bytes of this process in huge pages, as the kernel reports them.
 pub(crate) fn huge_bytes() -> u64 {
     let text = super::call(SysCause::Books, || std::fs::read_to_string("/proc/self/smaps_rollup"));
     let text = text.unwrap_or_default();
@@ -225,10 +226,10 @@ pub(crate) fn huge_bytes() -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// Raises the limit of locked memory as far as the system lets us; returns it then, none if there is
-/// none: no limit, or the right to lock whatever the limit.
+/// Raises the limit of locked memory as far as the system allows; returns the resulting limit, or
+/// `None` if there is no limit or this process may exceed it.
 pub(crate) fn raise_locked_limit() -> Option<u64> {
-    /// CAP_IPC_LOCK of capabilities(7).
+    /// The capability CAP_IPC_LOCK: see capabilities(7).
     const MAY_LOCK: u32 = 14;
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     super::call(SysCause::Process, || {
@@ -240,19 +241,19 @@ pub(crate) fn raise_locked_limit() -> Option<u64> {
         }
         let limit = getrlimit(Resource::Memlock);
         let most = Rlimit { current: limit.maximum, maximum: limit.maximum };
-        // On refusal the old limit stays, which is what the caller is told.
+        // If the system refuses, the old limit stays, and is returned.
         let _ = setrlimit(Resource::Memlock, most);
         getrlimit(Resource::Memlock).current
     })
 }
 
-/// Page faults of this process so far.
+/// The page faults of this process so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// In the call that populates memory.
+    /// Faults in the call that populates memory.
     pub populate: u64,
-    /// Wherever a thread touched a page that was not there: the binary's own, stacks, tables of the
-    /// kernel's or the allocator's.
+    /// Faults of threads that touched a page that was not resident: of the binary, stacks, tables
+    /// of the kernel or the allocator.
     pub elsewhere: u64,
 }
 

@@ -1,6 +1,6 @@
-//! System calls: each behind a wrapper that names its cause, so that kernel time has an owner.
+//! System calls: each behind a wrapper that names its cause, so that kernel time is attributed.
 //!
-//! No other file of Clearway makes a system call that a request may meet.
+//! No other file of Clearway makes a system call in the path of a request.
 
 mod cgroup;
 mod event;
@@ -80,35 +80,35 @@ registry! {
         Recv => "recv",
         /// Writing to a socket.
         Send => "send",
-        /// Waiting for sockets.
+        /// Waiting for sockets in epoll or poll.
         Poll => "poll",
-        /// Changing what is polled, socket options, closing.
+        /// Changing the polled set or socket options, closing.
         Control => "control",
         /// Sleeping and waking in memory waits.
         Futex => "futex",
-        /// Waking a poller.
+        /// Waking a thread that sleeps in a poller.
         Wake => "wake",
-        /// Offering the CPU.
+        /// Yielding the CPU to another thread.
         Yield => "yield",
         /// Sleeping in the slow path of a spinlock.
         Nap => "nap",
-        /// Reading the kernel's books.
+        /// Reading the kernel's counters.
         Books => "books",
-        /// Having pages put behind addresses before they are touched.
+        /// Populating pages before they are touched.
         PagePopulate => "page_populate",
-        /// Giving memory back.
+        /// Returning memory to the system.
         MemoryDecommit => "decommit",
         /// The fence of a distributed lock's writer.
         Membarrier => "membarrier",
-        /// Reading a file.
+        /// Reading from a file.
         FileRead => "file_read",
-        /// Writing a file.
+        /// Writing to a file.
         FileWrite => "file_write",
         /// Making a file durable.
         FileSync => "fsync",
-        /// Signals, limits, affinity.
+        /// Setting signals, limits, affinity and timers.
         Process => "process",
-        /// Starting a thread.
+        /// Starting a thread, or preparing its stack.
         Thread => "thread",
     }
 }
@@ -125,14 +125,15 @@ pub fn thread_id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
 }
 
-/// Sleeps while the word is `expected`, until woken or until the deadline (monotonic ns); false at the
-/// deadline.
+/// Sleeps while the word is `expected`, until woken or until the deadline (monotonic ns); false at
+/// the deadline.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> bool {
     let deadline = deadline_ns.map(timespec);
     let flags = futex::Flags::PRIVATE;
     let mask = std::num::NonZeroU32::MAX;
     let _asleep = crate::lock::asleep();
-    // FUTEX_WAIT_BITSET takes an absolute monotonic time, so that a spurious wake costs no precision.
+    // FUTEX_WAIT_BITSET takes an absolute monotonic time, so that a spurious wake costs no
+    // precision.
     let result = call(SysCause::Futex, || {
         futex::wait_bitset(word, flags, expected, deadline.as_ref(), mask)
     });
@@ -152,31 +153,31 @@ fn timespec(ns: u64) -> rustix::thread::Timespec {
     }
 }
 
-/// Offers the CPU to another thread that is ready to run on it.
+/// Yields the CPU to another thread that is ready to run on it.
 pub(crate) fn yield_cpu() {
     call(SysCause::Yield, rustix::thread::sched_yield);
 }
 
-/// Sleeps as short as the kernel allows, in the slow path of a spinlock.
+/// Sleeps for the shortest time that the kernel allows, in the slow path of a spinlock.
 pub(crate) fn nap() {
     let pause = Duration::from_micros(50);
     let pause = timespec(u64::try_from(pause.as_nanos()).unwrap_or(0));
     let _asleep = crate::lock::asleep();
-    // A signal may cut it short, which is as good.
+    // A signal may end the sleep early, which does no harm.
     let _ = call(SysCause::Nap, || rustix::thread::nanosleep(&pause));
 }
 
-/// Reads a file by means of another crate's.
+/// Runs a closure that reads a file by another crate's code.
 pub(crate) fn read_with<R>(read: impl FnOnce() -> R) -> R {
     call(SysCause::FileRead, read)
 }
 
-/// Why the last call of the C library's has failed.
+/// The error number of the last failed call to the C library.
 fn last_errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// Tells the kernel that this process will use [`membarrier`]; false if it has none.
+/// Registers the process for [`membarrier`] with the kernel; false if the kernel does not have it.
 pub(crate) fn register_membarrier() -> bool {
     let command = MembarrierCommand::RegisterPrivateExpedited;
     call(SysCause::Membarrier, || membarrier_command(command)).is_ok()
@@ -186,6 +187,6 @@ pub(crate) fn register_membarrier() -> bool {
 pub(crate) fn membarrier() {
     let command = MembarrierCommand::PrivateExpedited;
     let result = call(SysCause::Membarrier, || membarrier_command(command));
-    // A lock that relies on it cannot go on without it.
+    // A lock that relies on it cannot continue without it.
     assert!(result.is_ok(), "membarrier was registered and fails now: {result:?}");
 }

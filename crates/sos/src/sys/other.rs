@@ -1,4 +1,4 @@
-//! The kernel's books on other processes, for whoever measures a server from outside.
+//! What the kernel counts for other processes, for tools that measure a server from outside.
 
 use std::fs;
 use std::io;
@@ -6,13 +6,13 @@ use std::io;
 use super::process::RunTimes;
 use super::{SysCause, call};
 
-/// Nanoseconds that the living threads of a process have been on a CPU, from their `schedstat`. Exact
-/// for threads that sleep; one that runs is up to a tick behind.
+/// Nanoseconds that the living threads of a process have been on a CPU, from their `schedstat`.
+/// Exact for threads that sleep; one that runs is up to a tick behind.
 pub fn process_cpu_ns(process_id: u32) -> io::Result<u64> {
     call(SysCause::Books, || {
         let mut sum = 0;
         for task in fs::read_dir(format!("/proc/{process_id}/task"))? {
-            // A thread may end between the two calls: what it used is then in nobody's books.
+            // A thread may end between the two calls: the time that it used is then not counted.
             let Ok(text) = fs::read_to_string(task?.path().join("schedstat")) else { continue };
             let on_cpu = text.split(' ').next().and_then(|field| field.parse::<u64>().ok());
             sum += on_cpu.ok_or(io::ErrorKind::InvalidData)?;
@@ -44,18 +44,18 @@ pub fn process_clock_ns(process_id: u32) -> io::Result<u64> {
     Ok(part(time.tv_sec) * 1_000_000_000 + part(time.tv_nsec))
 }
 
-/// A thread of another process, as the kernel's books have it.
+/// The times of a thread of another process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskTimes {
-    /// Its id.
+    /// The operating system's id of the thread.
     pub thread_id: u32,
-    /// Its name, cut to 15 bytes by the kernel.
+    /// The thread's name, which the kernel cuts to 15 bytes.
     pub name: String,
-    /// The scheduler's books on it.
+    /// The kernel scheduler's counters of the thread.
     pub run: RunTimes,
     /// CPU time in user mode and in the kernel, in ticks of the kernel's clock; sampled, not exact.
     pub user_ticks: u64,
-    /// CPU time in the kernel, likewise.
+    /// CPU time in the kernel, in the same unit.
     pub kernel_ticks: u64,
 }
 
@@ -65,10 +65,10 @@ pub fn kernel_ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second()
 }
 
-/// Reads the books on every living thread of a process.
+/// Reads the times of every living thread of a process.
 ///
 /// # Errors
-/// If there is no such process, or its books have another form.
+/// If there is no such process, or its files have an unknown format.
 pub fn process_tasks(process_id: u32) -> io::Result<Vec<TaskTimes>> {
     call(SysCause::Books, || {
         let mut tasks = Vec::new();
@@ -77,7 +77,7 @@ pub fn process_tasks(process_id: u32) -> io::Result<Vec<TaskTimes>> {
             let id = path.file_name().and_then(|name| name.to_str()?.parse().ok());
             let thread_id = id.ok_or(io::ErrorKind::InvalidData)?;
             let read = |file: &str| fs::read_to_string(path.join(file));
-            // A thread may end between two calls: the caller has seen what it used before.
+            // A thread may end between two calls; the caller has an earlier reading of it.
             let (Ok(schedstat), Ok(stat)) = (read("schedstat"), read("stat")) else { continue };
             tasks.push(task_times(thread_id, &schedstat, &stat).ok_or(io::ErrorKind::InvalidData)?);
         }
@@ -100,7 +100,7 @@ fn task_times(thread_id: u32, schedstat: &str, stat: &str) -> Option<TaskTimes> 
     Some(TaskTimes { thread_id, name: name.to_owned(), run, user_ticks, kernel_ticks })
 }
 
-/// Bytes of a process in memory, from its `status`.
+/// The resident bytes of a process, from its `status`.
 pub fn process_resident_bytes(process_id: u32) -> io::Result<u64> {
     let path = format!("/proc/{process_id}/status");
     let status = call(SysCause::Books, || fs::read_to_string(path))?;

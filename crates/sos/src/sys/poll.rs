@@ -12,18 +12,18 @@ use crate::clock;
 /// What to wait for on a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Until it can be read, or the peer has gone.
+    /// Until it can be read, or the peer has closed it.
     Readable,
-    /// Until it can be written, or the peer has gone.
+    /// Until it can be written, or the peer has closed it.
     Writable,
 }
 
-/// Something that a [`Poller`] reports: about whom, and whether the peer has gone.
+/// An event that a [`Poller`] reports about a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What the descriptor was added with.
+    /// The token with which the descriptor was added.
     pub token: u64,
-    /// Whether the peer has gone.
+    /// Whether the peer has closed its side.
     pub hangup: bool,
 }
 
@@ -36,34 +36,34 @@ impl From<&epoll::Event> for Event {
     }
 }
 
-/// The events of one system call, in the kernel's own form, and how many of them are done.
+/// The events of one system call, in the kernel's form, and how many of them have been taken.
 pub struct Events {
     list: Vec<epoll::Event>,
     done: usize,
 }
 
-// SAFETY: the pointer in the kernel's union is never used; ours are numbers.
+// SAFETY: the union in the kernel's structure only ever has a number here, no pointer.
 unsafe impl Send for Events {}
 
 impl Events {
-    /// Makes room for so many events of one call.
+    /// Makes room for `capacity` events per call.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self { list: Vec::with_capacity(capacity), done: 0 }
     }
 
-    /// Whether there is one left.
+    /// Whether an event is left.
     #[must_use]
     pub fn has_next(&self) -> bool {
         self.done < self.list.len()
     }
 
-    /// How many the last call brought.
+    /// The number of events that the last call returned.
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Keeps those of the remaining ones that `keep` says.
+    /// Keeps those of the remaining events for which `keep` returns true.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(Event) -> bool) {
         self.list.drain(..self.done);
         self.done = 0;
@@ -82,26 +82,26 @@ impl Iterator for Events {
     }
 }
 
-/// An epoll instance with edge-triggered members: an event says that something has arrived since the
+/// An epoll instance with edge-triggered members: an event means that data has arrived since the
 /// last one, so that a request costs no `epoll_ctl` and a busy connection no repeated reports.
 #[derive(Debug)]
 pub struct Poller(OwnedFd);
 
 impl Poller {
-    /// Makes one without members.
+    /// Makes a poller without members.
     pub fn new() -> io::Result<Self> {
         let flags = epoll::CreateFlags::CLOEXEC;
         Ok(Self(call(SysCause::Control, || epoll::create(flags))?))
     }
 
-    /// Adds a descriptor; what has already arrived is reported as well.
+    /// Adds a descriptor; data that has already arrived is reported as well.
     pub fn add(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
         let flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
         let data = epoll::EventData::new_u64(token);
         Ok(call(SysCause::Control, || epoll::add(&self.0, fd, data, flags))?)
     }
 
-    /// Adds a descriptor of which it also reports that it has room again, or is connected.
+    /// Adds a descriptor for which it also reports that it can be written again, or is connected.
     pub fn add_both_ways(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
         let both = epoll::EventFlags::IN | epoll::EventFlags::OUT;
         let flags = both | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
@@ -109,13 +109,13 @@ impl Poller {
         Ok(call(SysCause::Control, || epoll::add(&self.0, fd, data, flags))?)
     }
 
-    /// Removes a descriptor.
+    /// Removes a descriptor from the poller.
     pub fn remove(&self, fd: impl AsFd) {
-        // It fails when the task has closed it, which removes it too.
+        // It fails if the task has closed the descriptor, which also removes it.
         let _ = call(SysCause::Control, || epoll::delete(&self.0, fd));
     }
 
-    /// Replaces `events` by what has happened, waiting for the first for so long.
+    /// Replaces `events` by the present ones, waiting up to `timeout` for the first.
     pub fn wait(&self, events: &mut Events, timeout: Timeout) {
         events.list.clear();
         events.done = 0;
@@ -129,7 +129,7 @@ impl Poller {
             let room = rustix::buffer::spare_capacity(&mut events.list);
             epoll::wait(&self.0, room, timeout.as_ref())
         });
-        // A signal is no event; anything else would be a bug in this file.
+        // A signal may interrupt the call; any other error would be a bug in this file.
         debug_assert!(matches!(result, Ok(_) | Err(Errno::INTR)), "epoll_wait: {result:?}");
     }
 }
@@ -137,11 +137,11 @@ impl Poller {
 /// How long a [`Poller`] waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {
-    /// Not at all.
+    /// Return at once, also without an event.
     None,
-    /// So many nanoseconds.
+    /// Wait up to this many nanoseconds.
     After(u64),
-    /// Until something happens.
+    /// Wait until there is an event.
     Never,
 }
 
@@ -153,7 +153,7 @@ pub(crate) enum Polled {
     TimedOut,
 }
 
-/// Waits for one descriptor, or for the other one that cuts the wait short.
+/// Waits for one descriptor, or for a second one that ends the wait early.
 pub(crate) fn poll_two(
     fd: impl AsFd,
     direction: Direction,

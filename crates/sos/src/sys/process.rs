@@ -1,4 +1,4 @@
-//! The kernel's books on this process and its threads, its limits, and its CPUs.
+//! What the kernel counts for this process and its threads, its limits, and its CPUs.
 
 use std::fs;
 use std::io;
@@ -8,12 +8,12 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::{SysCause, call};
 
-/// CPU time and faults of the process, from getrusage.
+/// CPU time and page faults of the process, from getrusage(2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// In user mode, in nanoseconds.
+    /// Time in user mode, in nanoseconds.
     pub user_ns: u64,
-    /// In the kernel, in nanoseconds.
+    /// Time in the kernel, in nanoseconds.
     pub kernel_ns: u64,
     /// Page faults that needed no I/O.
     pub minor_faults: u64,
@@ -42,10 +42,10 @@ pub fn cpu_times() -> CpuTimes {
     }
 }
 
-/// The scheduler's books on a thread, from `/proc/self/task/TID/schedstat`.
+/// The kernel scheduler's counters of a thread, from `/proc/self/task/TID/schedstat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunTimes {
-    /// Nanoseconds on a CPU.
+    /// Nanoseconds that it ran on a CPU.
     pub on_cpu_ns: u64,
     /// Nanoseconds ready to run without a CPU.
     pub runnable_ns: u64,
@@ -53,7 +53,7 @@ pub struct RunTimes {
     pub timeslices: u64,
 }
 
-/// Reads the scheduler's books on a thread of this process; none if the kernel keeps none.
+/// Reads schedstat of a thread of this process; `None` if the kernel does not have it.
 #[must_use]
 pub fn run_times(thread_id: u32) -> Option<RunTimes> {
     let path = format!("/proc/self/task/{thread_id}/schedstat");
@@ -64,7 +64,7 @@ pub fn run_times(thread_id: u32) -> Option<RunTimes> {
 impl RunTimes {
     /// Reads the three numbers of a `schedstat`.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
-        // A loop by hand: threads that are taken off their CPU often read this as often.
+        // A hand-written loop, because threads that are often switched read this as often.
         let mut numbers = [0_u64; 3];
         let mut at = 0;
         for number in &mut numbers {
@@ -75,7 +75,7 @@ impl RunTimes {
                 *number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
                 at += 1;
             }
-            // More digits than these may not fit.
+            // More digits might not fit into 64 bits.
             if !(1..20).contains(&(at - begin)) {
                 return None;
             }
@@ -86,7 +86,8 @@ impl RunTimes {
     }
 }
 
-/// Bytes of the process in memory, from `/proc/self/statm`; 0 if the kernel does not say.
+/// The resident bytes of the process, from `/proc/self/statm`; 0 if the kernel does not report
+/// them.
 #[must_use]
 pub fn resident_bytes() -> u64 {
     let text = call(SysCause::Books, || fs::read_to_string("/proc/self/statm"));
@@ -94,7 +95,7 @@ pub fn resident_bytes() -> u64 {
     pages.unwrap_or(0) * u64::try_from(rustix::param::page_size()).unwrap_or(4096)
 }
 
-/// Bytes of memory of the machine.
+/// The bytes of memory of the machine.
 #[must_use]
 pub fn total_memory_bytes() -> u64 {
     let info = call(SysCause::Books, rustix::system::sysinfo);
@@ -104,19 +105,19 @@ pub fn total_memory_bytes() -> u64 {
     total * unit
 }
 
-/// Bytes of memory that this process may have: the machine's, or what the limits of its control groups leave of it, as in
-/// a container.
+/// The bytes of memory that this process may use: the machine's, or less if its control groups have
+/// a limit, as in a container.
 #[must_use]
 pub fn granted_memory_bytes() -> u64 {
     let machine = total_memory_bytes();
     super::cgroup::limit_bytes().map_or(machine, |limit| limit.min(machine))
 }
 
-/// Raises the limit of open files as far as the system lets us; returns the limit then.
+/// Raises the limit of open files as far as the system allows; returns the resulting limit.
 pub fn raise_open_files() -> u64 {
     call(SysCause::Process, || {
         let limit = getrlimit(Resource::Nofile);
-        // On refusal the old limit stays, which is what the caller is told.
+        // If the system refuses, the old limit stays, and is returned.
         let _ =
             setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
         getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
@@ -134,22 +135,22 @@ pub fn allowed_cpus() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
 }
 
-/// Ties the calling thread to one CPU.
+/// Pins the calling thread to one CPU.
 pub fn pin_to_cpu(cpu: usize) -> io::Result<()> {
     pin_to_cpus(&[cpu])
 }
 
-/// Ties the calling thread, and the processes that it starts, to these CPUs.
+/// Pins the calling thread, and the processes that it starts, to these CPUs.
 pub fn pin_to_cpus(cpus: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|&cpu| set.set(cpu));
     Ok(call(SysCause::Process, || sched_setaffinity(None, &set))?)
 }
 
-/// Reads a file whole.
+/// Reads a whole file.
 ///
 /// # Errors
-/// What the system says of it.
+/// The error that the system reports.
 pub fn read_file(path: &str) -> io::Result<Vec<u8>> {
     call(SysCause::FileRead, || fs::read(path))
 }
@@ -157,7 +158,7 @@ pub fn read_file(path: &str) -> io::Result<Vec<u8>> {
 /// Returns random bytes from the operating system, for salts and passwords.
 ///
 /// # Panics
-/// If the operating system has no randomness to give: nothing secret can be made then.
+/// If the operating system has no randomness, because no secret can be made then.
 #[must_use]
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];

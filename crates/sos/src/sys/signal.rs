@@ -1,4 +1,4 @@
-//! Signals: the ones that ask the server to stop become a descriptor to wait on.
+//! Signals: SIGTERM and SIGINT, which ask the server to stop, as a descriptor to wait on.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -37,7 +37,7 @@ impl StopSignals {
             if fd < 0 {
                 return Err(io::Error::last_os_error());
             }
-            // SAFETY: the kernel has just given this descriptor to us alone.
+            // SAFETY: the kernel has just returned this descriptor, so nothing else owns it.
             Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
         })
     }
@@ -50,7 +50,7 @@ impl StopSignals {
         waited.map(drop)
     }
 
-    /// Waits so long, or until the process is asked to stop; whether it was.
+    /// Waits up to `time` until the process is asked to stop; returns whether it was.
     pub fn came_within(&self, time: Duration) -> io::Result<bool> {
         let before = ledger::to(State::Idle);
         let came = poll_fd(&self.0, Direction::Readable, Some(clock::deadline_ns(time)));
@@ -64,22 +64,22 @@ impl StopSignals {
     }
 }
 
-/// What asked the process to stop.
+/// The signal that asks a process to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// SIGINT: somebody pressed Ctrl-C.
+    /// SIGINT: a user pressed Ctrl-C.
     Interrupt,
-    /// SIGTERM.
+    /// SIGTERM, from a service manager or `kill`.
     Terminate,
 }
 
 impl StopSignals {
-    /// Takes one signal that has come, so that the next one is news; none if none has.
+    /// Takes one signal that has come, so that a later one is seen; `None` if there is none.
     pub fn take(&self) -> io::Result<Option<Stop>> {
         if !self.came()? {
             return Ok(None);
         }
-        // A `signalfd_siginfo`, which begins with the signal's number.
+        // A `signalfd_siginfo`, which starts with the signal's number.
         let mut info = [0_u8; 128];
         let count = call(SysCause::Process, || rustix::io::read(&self.0, &mut info))?;
         let number = info[..count].first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
@@ -93,8 +93,8 @@ impl AsFd for StopSignals {
     }
 }
 
-/// Makes a command start with no signal kept from it: a child inherits the mask of whoever starts it, and with that of
-/// [`StopSignals`] it could not be asked to stop.
+/// Makes a command start with no signal blocked: a child inherits the mask of its parent, and with
+/// that of [`StopSignals`] it could not be asked to stop.
 pub fn clear_signal_mask(command: &mut Command) {
     let clear = || {
         // SAFETY: a signal set is plain data; zero is a valid value of it.
@@ -108,14 +108,15 @@ pub fn clear_signal_mask(command: &mut Command) {
             error => Err(io::Error::from_raw_os_error(error)),
         }
     };
-    // SAFETY: between fork and exec this calls what may be called there (signal-safety(7)) and allocates nothing.
+    // SAFETY: between fork and exec this only calls functions that are safe there
+    // (signal-safety(7)), and allocates nothing.
     unsafe { command.pre_exec(clear) };
 }
 
 /// Asks another process to stop.
 ///
 /// # Errors
-/// If there is no such process, or it is not ours to stop.
+/// If there is no such process, or this process may not signal it.
 pub fn ask_to_stop(process_id: u32, stop: Stop) -> io::Result<()> {
     let signal = match stop {
         Stop::Interrupt => Signal::INT,
@@ -125,10 +126,10 @@ pub fn ask_to_stop(process_id: u32, stop: Stop) -> io::Result<()> {
     Ok(call(SysCause::Process, || kill_process(process, signal))?)
 }
 
-/// Ends a process that leads a group, and all of its group, at once.
+/// Kills a process that leads a group, and all of its group, at once.
 ///
 /// # Errors
-/// If there is no such group, or it is not ours to end.
+/// If there is no such group, or this process may not signal it.
 pub fn kill_group(process_id: u32) -> io::Result<()> {
     let process = process_of(process_id)?;
     Ok(call(SysCause::Process, || kill_process_group(process, Signal::KILL))?)
@@ -166,6 +167,9 @@ mod tests {
         let mut child = command.spawn().unwrap();
         ask_to_stop(child.id(), Stop::Terminate).unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
-        assert!(ask_to_stop(0, Stop::Interrupt).is_err(), "nobody, and not our own group");
+        assert!(
+            ask_to_stop(0, Stop::Interrupt).is_err(),
+            "0 means no process, and not the own group"
+        );
     }
 }

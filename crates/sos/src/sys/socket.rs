@@ -1,4 +1,4 @@
-//! TCP sockets: non-blocking, without delay, never raising SIGPIPE.
+//! TCP sockets: non-blocking, with TCP_NODELAY, never raising SIGPIPE.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -24,12 +24,12 @@ fn family_of(address: SocketAddr) -> AddressFamily {
     }
 }
 
-/// A socket that waits for connections.
+/// A socket that listens for connections.
 #[derive(Debug)]
 pub struct Listener(Fd);
 
 impl Listener {
-    /// Listens on an address; port 0 takes any that is free.
+    /// Listens on an address; port 0 takes any free port.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let family = family_of(address);
         call(SysCause::Control, || {
@@ -42,17 +42,18 @@ impl Listener {
         })
     }
 
-    /// The address it listens on.
+    /// The address on which it listens.
     pub fn local_address(&self) -> io::Result<SocketAddr> {
         Ok(net::getsockname(&self.0)?.try_into()?)
     }
 
-    /// Takes a connection if there is one; `WouldBlock` if not.
+    /// Accepts a connection; `WouldBlock` if there is none.
     pub fn accept(&self) -> io::Result<(Socket, SocketAddr)> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (fd, peer) = call(SysCause::Accept, || net::acceptfrom_with(&self.0, flags))?;
         let socket = Socket(fd.into());
-        // Answers are sent whole: waiting for more to fill a segment would only delay them.
+        // Answers are sent as a whole: waiting for more data to fill a segment would only delay
+        // them.
         call(SysCause::Control, || sockopt::set_tcp_nodelay(&socket.0, true))?;
         let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?.try_into()?;
         Ok((socket, peer))
@@ -65,13 +66,13 @@ impl AsFd for Listener {
     }
 }
 
-/// A connected socket.
+/// A connected TCP socket.
 #[derive(Debug)]
 pub struct Socket(Fd);
 
 impl Socket {
-    /// Connects to an address, waiting for the handshake; the socket is non-blocking afterwards. For
-    /// clients and tests.
+    /// Connects to an address, waiting for the handshake; the socket is non-blocking afterwards.
+    /// For clients and tests.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = std::net::TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -79,8 +80,8 @@ impl Socket {
         Ok(Self(OwnedFd::from(stream).into()))
     }
 
-    /// Begins to connect to an address. Until that is done a send would block, and if it fails, the next
-    /// receive says why.
+    /// Begins to connect to an address. Until that is done a send would block; if it fails, the
+    /// next receive returns the error.
     pub fn connect_begin(address: SocketAddr) -> io::Result<Self> {
         let family = family_of(address);
         call(SysCause::Control, || {
@@ -94,14 +95,14 @@ impl Socket {
         })
     }
 
-    /// Reads what has arrived; 0 at the end of the stream, `WouldBlock` if nothing has.
+    /// Reads data that has arrived; 0 at the end of the stream, `WouldBlock` if there is none.
     #[inline]
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let received = ledger::receive(|| net::recv(&self.0, buffer, RecvFlags::empty()))?;
         Ok(received.1)
     }
 
-    /// Reads what has arrived without taking it.
+    /// Reads data that has arrived without removing it from the socket.
     pub fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         Ok(call(SysCause::Recv, || net::recv(&self.0, buffer, RecvFlags::PEEK))?.1)
     }
@@ -119,15 +120,16 @@ impl Socket {
         Ok(call(SysCause::Send, || net::sendmsg(&self.0, pieces, &mut control, flags))?)
     }
 
-    /// Tells the peer that nothing more will come, and drops what it still sends.
+    /// Shuts down both directions: the peer sees the end of the stream, and what it sends is
+    /// dropped.
     pub fn shutdown(&self) {
-        // It fails when the peer has gone already.
+        // It fails if the peer has already closed the connection.
         let _ = call(SysCause::Control, || net::shutdown(&self.0, Shutdown::Both));
     }
 
-    /// Tells the peer that nothing more will come.
+    /// Shuts down sending: the peer sees the end of the stream.
     pub fn shutdown_send(&self) {
-        // It fails when the peer has gone already.
+        // It fails if the peer has already closed the connection.
         let _ = call(SysCause::Control, || net::shutdown(&self.0, Shutdown::Write));
     }
 

@@ -1,9 +1,9 @@
-//! Noticing that the kernel has taken the calling thread off its CPU: the word that it then changes
-//! (restartable sequences, or the head of a ring of context-switch records), and its books.
+//! Detects that the kernel has taken the calling thread off its CPU: the word that the kernel then
+//! changes (restartable sequences, or the head of a ring of context-switch records), and schedstat.
 //!
-//! A restartable sequence is announced by a pointer in a word that the thread shares with the kernel.
+//! A thread announces a restartable sequence by a pointer in a word that it shares with the kernel.
 //! The kernel clears that pointer when it takes the thread off the CPU outside the sequence. So a
-//! pointer to a sequence that is never run is a sentinel that costs one load to look at.
+//! pointer to a sequence that is never run is a sentinel that costs one load to check.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -12,13 +12,13 @@ use std::ptr::NonNull;
 use super::{RunTimes, SysCause, call};
 use crate::sync::{AtomicU64, OnceLock, Ordering};
 
-/// Signature that glibc registers and the kernel looks for in front of a sequence's abort handler.
+/// The signature that glibc registers and the kernel expects before a sequence's abort handler.
 #[cfg(target_arch = "aarch64")]
 const SIGNATURE: u32 = 0xd428_bc00;
 #[cfg(not(target_arch = "aarch64"))]
 const SIGNATURE: u32 = 0x5305_3053;
 
-/// What stands where a sequence's abort handler would; never run.
+/// In place of a sequence's abort handler; never run.
 #[repr(C)]
 struct Abort {
     signature: u32,
@@ -53,8 +53,8 @@ pub(crate) fn armed_value() -> u64 {
     std::ptr::from_ref(&SEQUENCE).addr() as u64
 }
 
-/// Where the C library keeps what a thread shares with the kernel, relative to the thread pointer;
-/// none if it has not registered it.
+/// The offset from the thread pointer of the area that the C library shares with the kernel; `None`
+/// if it has not registered it.
 fn shared_offset() -> Option<isize> {
     static OFFSET: OnceLock<Option<isize>> = OnceLock::new();
     *OFFSET.get_or_init(|| {
@@ -99,8 +99,8 @@ fn thread_pointer() -> Option<*mut u8> {
     None
 }
 
-/// The calling thread's `rseq_cs` word; none if the thread is not registered. It is the thread's own
-/// and gone with it.
+/// The calling thread's `rseq_cs` word, valid as long as the thread lives; `None` if the thread is
+/// not registered.
 pub(crate) fn sequence_word() -> Option<NonNull<AtomicU64>> {
     // Offsets in `struct rseq`: the CPU's number, negative until registered, and the pointer.
     const CPU_ID: usize = 4;
@@ -115,8 +115,8 @@ pub(crate) fn sequence_word() -> Option<NonNull<AtomicU64>> {
     NonNull::new(area.wrapping_add(SEQUENCE_POINTER).cast::<AtomicU64>())
 }
 
-/// Whether the kernel really clears the word when it takes a thread off its CPU: tried by sleeping
-/// once, on the calling thread.
+/// Whether the kernel really clears the word when it takes a thread off its CPU. Tested once, by a
+/// sleep of the calling thread.
 pub(crate) fn sequences_work() -> bool {
     static WORK: OnceLock<bool> = OnceLock::new();
     *WORK.get_or_init(|| {
@@ -129,7 +129,7 @@ pub(crate) fn sequences_work() -> bool {
     })
 }
 
-/// `struct perf_event_attr` of linux/perf_event.h, as far as it is needed.
+/// `struct perf_event_attr` of linux/perf_event.h, as far as needed.
 #[repr(C)]
 #[derive(Default)]
 struct EventAttributes {
@@ -150,8 +150,8 @@ struct EventAttributes {
     clockid: i32,
 }
 
-/// A ring into which the kernel writes a record for each context switch of the calling thread. Only
-/// its head is ever looked at.
+/// A perf ring into which the kernel writes a record for each context switch of the calling thread.
+/// Only its head is read.
 #[derive(Debug)]
 pub(crate) struct SwitchRing {
     pages: NonNull<u8>,
@@ -167,14 +167,14 @@ unsafe impl Sync for SwitchRing {}
 const RING_BYTES: usize = 2 * 4096;
 
 impl SwitchRing {
-    /// Opens one for the calling thread. Refused where performance events are, and when the limit of
-    /// locked memory is reached.
+    /// Opens a ring for the calling thread. The system refuses if performance events are forbidden,
+    /// or the limit of locked memory is reached.
     pub(crate) fn open() -> io::Result<Self> {
         call(SysCause::Books, || {
             let event = open_event()?;
             let (protection, shared) = (libc::PROT_READ, libc::MAP_SHARED);
             let fd = event.as_raw_fd();
-            // SAFETY: a fresh mapping of a descriptor that is ours.
+            // SAFETY: a new mapping of a descriptor that only this function has.
             let pages =
                 unsafe { libc::mmap(std::ptr::null_mut(), RING_BYTES, protection, shared, fd, 0) };
             if pages == libc::MAP_FAILED {
@@ -185,7 +185,7 @@ impl SwitchRing {
         })
     }
 
-    /// The word that grows with every switch.
+    /// The word that rises with every switch.
     pub(crate) fn word(&self) -> NonNull<AtomicU64> {
         const DATA_HEAD: usize = 1024;
         // SAFETY: the mapping is longer than that.
@@ -196,7 +196,7 @@ impl SwitchRing {
 impl Drop for SwitchRing {
     fn drop(&mut self) {
         call(SysCause::Books, || {
-            // SAFETY: mapped in `open`; whoever looks at the word owns the ring.
+            // SAFETY: mapped in `open`; code that reads the word owns the ring.
             unsafe { libc::munmap(self.pages.as_ptr().cast(), RING_BYTES) }
         });
     }
@@ -226,16 +226,16 @@ fn open_event() -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just given this descriptor to us alone.
+    // SAFETY: the kernel has just returned this descriptor, so nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// A thread's line in the scheduler's books, kept open.
+/// A thread's schedstat file, kept open.
 #[derive(Debug)]
 pub(crate) struct RunBook(OwnedFd);
 
 impl RunBook {
-    /// Opens the line of the calling thread.
+    /// Opens the file of the calling thread.
     pub(crate) fn open() -> io::Result<Self> {
         let path = format!("/proc/self/task/{}/schedstat", super::thread_id());
         let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
@@ -243,7 +243,8 @@ impl RunBook {
         Ok(Self(call(SysCause::Books, || rustix::fs::open(path, flags, mode))?))
     }
 
-    /// Reads it: 300 ns. The time on a CPU is as of the thread's last tick or switch.
+    /// Reads the numbers, which takes 300 ns. The time on a CPU is as of the thread's last tick or
+    /// switch.
     pub(crate) fn read(&self) -> Option<RunTimes> {
         let mut text = [0; 64];
         let length = rustix::io::pread(&self.0, &mut text, 0).ok()?;

@@ -1,24 +1,24 @@
-//! What the operating system tells of one thread of this process: its times, its state, its stack.
+//! What the operating system reports about one thread of this process: its times, state and stack.
 
 use std::fs;
 
 use super::{SysCause, call};
 
-/// CPU time and state of a thread, from `/proc/self/task/TID/stat`. The kernel counts these times by
-/// its own clock tick, usually 10 ms.
+/// CPU time and state of a thread, from `/proc/self/task/TID/stat`. The kernel counts these times
+/// by its own clock tick, usually 10 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTimes {
-    /// In user mode, in ms.
+    /// CPU time in user mode, in ms.
     pub user_ms: u64,
-    /// In the kernel, in ms.
+    /// CPU time in the kernel, in ms.
     pub kernel_ms: u64,
-    /// Its priority, as the kernel shows it.
+    /// The thread's priority, as the kernel shows it.
     pub priority: i32,
-    /// Whether it is neither on a CPU nor in line for one.
+    /// Whether it is neither on a CPU nor queued for one.
     pub sleeps: bool,
 }
 
-/// Reads the times of a thread of this process; none if it is gone.
+/// Reads the times of a thread of this process; `None` if it has ended.
 #[must_use]
 pub fn thread_times(thread_id: u32) -> Option<ThreadTimes> {
     let path = format!("/proc/self/task/{thread_id}/stat");
@@ -26,10 +26,10 @@ pub fn thread_times(thread_id: u32) -> Option<ThreadTimes> {
     parse_stat(&text, rustix::param::clock_ticks_per_second())
 }
 
-/// Takes the line apart: proc(5). The name, in parentheses, may hold anything.
+/// Parses the line: proc(5). The name, in parentheses, may contain anything.
 fn parse_stat(line: &str, ticks_per_second: u64) -> Option<ThreadTimes> {
     let (_, rest) = line.rsplit_once(')')?;
-    // Field 3, the state, is the first behind the name.
+    // Field 3, the state, is the first one after the name.
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let ms = |field: usize| {
         let ticks: u64 = fields.get(field - 3)?.parse().ok()?;
@@ -43,12 +43,12 @@ fn parse_stat(line: &str, ticks_per_second: u64) -> Option<ThreadTimes> {
     })
 }
 
-/// Where a thread's stack lies.
+/// The address range of a thread's stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackBounds {
-    /// Its lowest address.
+    /// The lowest address of the stack.
     pub low: usize,
-    /// The address above its highest.
+    /// One more than the highest address.
     pub high: usize,
 }
 
@@ -57,9 +57,9 @@ pub struct StackBounds {
 pub fn stack_bounds() -> Option<StackBounds> {
     // SAFETY: plain data; `pthread_getattr_np` fills it in before it is read.
     let mut attributes: libc::pthread_attr_t = unsafe { std::mem::zeroed() };
-    // SAFETY: of the calling thread, which is alive.
+    // SAFETY: returns the handle of the calling thread.
     let handle = unsafe { libc::pthread_self() };
-    // SAFETY: `attributes` is writable; it asks the kernel for the thread's CPUs on its way.
+    // SAFETY: `attributes` is writable; the call also asks the kernel for the thread's CPUs.
     let got =
         call(SysCause::Thread, || unsafe { libc::pthread_getattr_np(handle, &raw mut attributes) });
     if got != 0 {

@@ -1,18 +1,19 @@
-//! The kernel's books on the threads of this process.
+//! What the kernel counts for the threads of this process, those that the machine did not start
+//! included.
 
 use std::fs;
 use std::io;
 
 use super::{RunTimes, SysCause, call};
 
-/// A thread of the process that somebody else keeps no books on.
+/// A thread of the process that has no ledger account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignThread {
-    /// The operating system's id.
+    /// The operating system's id of the thread.
     pub thread_id: u32,
     /// The name that the kernel has for it.
     pub name: Box<str>,
-    /// The scheduler's books on it, since it began.
+    /// The thread's schedstat since it started.
     pub times: RunTimes,
 }
 
@@ -24,7 +25,7 @@ pub fn foreign_threads(known: &[u32]) -> Vec<ForeignThread> {
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
         Ok(ids.filter(|id| known.binary_search(id).is_err()).collect())
     };
-    // Without /proc nobody is listed; the ledger's source says so then.
+    // Without /proc no thread is listed; the ledger's source shows that then.
     let ids = call(SysCause::Books, task_ids).unwrap_or_default();
     ids.into_iter().filter_map(foreign_thread).collect()
 }
@@ -37,7 +38,7 @@ fn foreign_thread(thread_id: u32) -> Option<ForeignThread> {
     Some(ForeignThread { thread_id, name: name.trim_end().into(), times })
 }
 
-/// What the kernel counts of a thread beside its scheduler's books.
+/// What the kernel counts of a thread besides schedstat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KernelCounts {
     /// Time in the kernel, in steps of 10 ms, sampled at each tick.
@@ -48,13 +49,13 @@ pub(crate) struct KernelCounts {
     pub(crate) major_faults: u64,
 }
 
-/// Reads what the kernel counts of a thread of this process; none if it does not say.
+/// Reads what the kernel counts of a thread of this process; `None` if it does not report it.
 pub(crate) fn kernel_counts(thread_id: u32) -> Option<KernelCounts> {
     const NS_PER_CLOCK_TICK: u64 = 10_000_000;
     let path = format!("/proc/self/task/{thread_id}/stat");
     let text = call(SysCause::Books, || fs::read_to_string(path)).ok()?;
-    // The name, in parentheses, may contain anything; minflt, majflt and stime are the 8th, 10th and
-    // 13th field after it.
+    // The name, in parentheses, may contain anything; minflt, majflt and stime are the 8th, 10th
+    // and 13th field after it.
     let (_, fields) = text.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
     let field = |n: usize| fields.get(n - 1)?.parse::<u64>().ok();
@@ -77,7 +78,7 @@ pub(crate) fn own_kernel_ns() -> u64 {
     u64::try_from(micros).unwrap_or(0) * 1000
 }
 
-/// Nanoseconds that a thread of this process has been on a CPU, up to now; none if it has ended.
+/// Nanoseconds that a thread of this process has been on a CPU, up to now; `None` if it has ended.
 pub(crate) fn cpu_ns_of(thread_id: u32) -> Option<u64> {
     // The kernel's encoding of a thread's clock: its complement, "per thread" and "scheduled time".
     const PER_THREAD_SCHEDULED: i32 = 4 | 2;
@@ -99,7 +100,8 @@ pub fn own_cpu_ns() -> u64 {
     seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
-/// The length of the kernel's tick, at which it samples who is in user mode and who in the kernel.
+/// The length of the kernel's tick, at which it samples whether a thread is in user mode or in the
+/// kernel.
 pub(crate) fn tick_ns() -> u64 {
     let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
     u64::try_from(tick.tv_nsec).unwrap_or(0).max(1)

@@ -1,10 +1,11 @@
-//! The terminal, for tools that people sit before.
+//! The size of the terminal, for interactive tools.
 
 use std::os::fd::{AsFd, AsRawFd};
 
 use super::{SysCause, call};
 
-/// Columns of the terminal behind a descriptor; none if it is no terminal or does not say.
+/// The number of columns of the terminal of a descriptor; `None` if it is no terminal or does not
+/// report it.
 pub fn terminal_columns(fd: impl AsFd) -> Option<usize> {
     // SAFETY: plain data; zero is a valid value of it.
     let mut size: libc::winsize = unsafe { std::mem::zeroed() };

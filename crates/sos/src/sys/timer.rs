@@ -1,8 +1,9 @@
-//! A thread's timer of its own CPU time, and the signal by which it says that a period has passed.
+//! `CpuTimer`: a timer of a thread's own CPU time, which sends the thread a signal per period.
 //!
-//! The kernel looks at these timers on its tick, so none fires more often than that: what it missed is
-//! the overrun. A thread that does not run is never disturbed. A call of the kernel that is about to
-//! sleep may be cut short by the signal: the wrappers here take that for a spurious wake.
+//! The kernel checks these timers on its tick, so none fires more often than that; periods in
+//! between are reported as overrun. A thread that does not run gets no signals. The signal may
+//! interrupt a system call that is about to sleep: the wrappers here treat that as a spurious
+//! wake-up.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -16,7 +17,7 @@ use crate::sync::OnceLock;
 #[derive(Debug)]
 pub(crate) struct CpuTimer(libc::timer_t);
 
-// SAFETY: the kernel's number of a timer of this process, which any thread may set and delete.
+// SAFETY: the kernel's id of a timer of this process, which any thread may set and delete.
 unsafe impl Send for CpuTimer {}
 // SAFETY: as above; each use is one system call.
 unsafe impl Sync for CpuTimer {}
@@ -27,7 +28,7 @@ const SIGNAL: libc::c_int = libc::SIGPROF;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
 impl CpuTimer {
-    /// Makes one for the calling thread, which stands still until it is given a rate.
+    /// Makes a timer for the calling thread, which does not run until it has a rate.
     pub(crate) fn for_this_thread() -> io::Result<Self> {
         handle_signal()?;
         // SAFETY: plain data, of which zero is a valid value.
@@ -44,14 +45,14 @@ impl CpuTimer {
         if made == 0 { Ok(Self(timer)) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Has it fire so many times per second of the thread's CPU time, from `phase` of a period on (in
-    /// 1/2^32); 0 stops it.
+    /// Makes the timer fire `hz` times per second of the thread's CPU time, first after `phase` of
+    /// a period (in 1/2^32); 0 stops it.
     pub(crate) fn set_rate(&self, hz: u32, phase: u32) -> io::Result<()> {
         let period_ns = NS_PER_SECOND.checked_div(u64::from(hz)).unwrap_or(0);
         let first_ns = ((period_ns * u64::from(phase)) >> 32).max(u64::from(hz > 0));
         let setting =
             libc::itimerspec { it_interval: timespec(period_ns), it_value: timespec(first_ns) };
-        // SAFETY: the timer is ours until dropped; the old setting is not asked for.
+        // SAFETY: the timer exists until dropped; the old setting is not asked for.
         let set = call(SysCause::Process, || unsafe {
             libc::timer_settime(self.0, 0, &raw const setting, ptr::null_mut())
         });
@@ -61,7 +62,7 @@ impl CpuTimer {
 
 impl Drop for CpuTimer {
     fn drop(&mut self) {
-        // SAFETY: ours, and deleted once. A signal on its way finds a handler that needs no timer.
+        // SAFETY: deleted once. A pending signal finds a handler that does not use the timer.
         call(SysCause::Process, || unsafe { libc::timer_delete(self.0) });
     }
 }
@@ -73,7 +74,7 @@ fn timespec(ns: u64) -> libc::timespec {
     }
 }
 
-/// Takes the signal over, once in the process and for good: by default it would end it.
+/// Installs the signal handler once per process: by default the signal would end the process.
 fn handle_signal() -> io::Result<()> {
     static TAKEN: OnceLock<Result<(), i32>> = OnceLock::new();
     let take = || {
@@ -90,7 +91,8 @@ fn handle_signal() -> io::Result<()> {
     TAKEN.get_or_init(take).map_err(io::Error::from_raw_os_error)
 }
 
-/// What the kernel tells of a timer's signal: `siginfo_t` with the fields of `_timer`, sigaction(2).
+/// What the kernel passes with a timer's signal: `siginfo_t` with the fields of `_timer`,
+/// sigaction(2).
 #[repr(C)]
 struct TimerInfo {
     signal: libc::c_int,
@@ -101,13 +103,14 @@ struct TimerInfo {
     overrun: libc::c_int,
 }
 
-/// Runs between any two instructions of a thread: nothing here locks, allocates or calls the kernel.
+/// The signal handler. It may run between any two instructions of a thread, so it takes no lock,
+/// allocates nothing and makes no system call.
 extern "C" fn on_signal(
     _: libc::c_int,
     info: *const libc::siginfo_t,
     context: *const libc::c_void,
 ) {
-    // SAFETY: the kernel passes a valid one, which is larger than this part of it.
+    // SAFETY: the kernel passes a valid structure, of which this is the first part.
     let info = unsafe { &*info.cast::<TimerInfo>() };
     if info.code != libc::SI_TIMER {
         return;
@@ -141,12 +144,12 @@ fn registers(context: &libc::ucontext_t) -> Registers {
     }
 }
 
-/// A register's value, on machines of 64 bits.
+/// A register's value, on 64-bit machines.
 fn word(value: u64) -> usize {
     usize::try_from(value).unwrap_or(0)
 }
 
-/// Elsewhere a sample has no stack.
+/// On other processors a sample has no stack.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn registers(_: &libc::ucontext_t) -> Registers {
     Registers::default()

@@ -1,5 +1,6 @@
-//! `Action` and `PredicateSource`: what a session may ask about the moment of an event besides its fields;
-//! and how a layer above answers for what this one does not know.
+//! `Action` and `PredicateSource`: values of the moment of an event that a session can collect or
+//! test besides the event's fields; and `ActionSource`, by which the server supplies those that
+//! this crate does not know.
 
 use std::ptr;
 
@@ -7,16 +8,16 @@ use super::field::FieldType;
 use super::package::{PACKAGE0, Package, SQLOS};
 use super::value::Value;
 
-/// Who answers.
+/// Where the value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// This layer.
+    /// This crate supplies it.
     Machine(Fact),
-    /// The layer above that runs on the thread: its [`ActionSource`] is asked for this number.
+    /// The code that runs on the thread supplies it: its [`ActionSource`] is asked for this number.
     Caller(u16),
 }
 
-/// What this layer can say about the moment of an event.
+/// The values of the moment of an event that this crate can supply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// The call stack, as functions.
@@ -25,60 +26,60 @@ pub enum Fact {
     CallstackAddresses,
     /// A number that grows with each event of the instance.
     EventSequence,
-    /// The activity, and the number of the event within it.
+    /// The activity (TRACK_CAUSALITY), and the number of the event within it.
     Activity,
-    /// The activity that this one came from.
+    /// The activity that this one was started by.
     ActivityXfer,
-    /// UTC.
+    /// The system time in UTC.
     SystemTime,
     /// The operating system's id of the thread.
     ThreadId,
-    /// The scheduler of the worker.
+    /// The number of the worker's scheduler.
     Scheduler,
-    /// The address of the worker.
+    /// The memory address of the worker.
     Worker,
     /// Time since the task began, in microseconds.
     TaskTime,
-    /// The CPU the thread is on.
+    /// The CPU that the thread is on.
     Cpu,
-    /// Of a predicate: how often it has been asked.
+    /// For a predicate: how often it has been evaluated.
     Counter,
 }
 
-/// Something that is gathered with an event, because a session asks for it.
+/// A value that a session can collect with an event.
 #[derive(Debug)]
 pub struct Action {
-    /// The package it belongs to.
+    /// The package that it belongs to.
     pub package: &'static Package,
-    /// Its name.
+    /// The name within its package.
     pub name: &'static str,
-    /// The type of what it gathers.
+    /// The type of the collected value.
     pub field_type: FieldType,
-    /// What it gathers.
+    /// A description of the value for `sys.dm_xe_objects`.
     pub description: &'static str,
-    /// Who answers.
+    /// Where the value comes from.
     pub reader: Reader,
 }
 
-/// Something that predicates may ask about the moment of an event.
+/// A value of the moment of an event that predicates can test.
 #[derive(Debug)]
 pub struct PredicateSource {
-    /// The package it belongs to.
+    /// The package that it belongs to.
     pub package: &'static Package,
-    /// Its name.
+    /// The name within its package.
     pub name: &'static str,
-    /// The type of what it says.
+    /// The type of the tested value.
     pub field_type: FieldType,
-    /// What it says.
+    /// A description of the value for `sys.dm_xe_objects`.
     pub description: &'static str,
-    /// Who answers.
+    /// Where the value comes from.
     pub reader: Reader,
 }
 
 macro_rules! by_address {
     ($name:ident) => {
         impl $name {
-            /// Declares one.
+            /// Declares one, for a `static`.
             #[must_use]
             pub const fn new(
                 package: &'static Package,
@@ -104,12 +105,12 @@ macro_rules! by_address {
 by_address!(Action);
 by_address!(PredicateSource);
 
-/// What the layer above knows about what its thread is doing: the session, the text, the login.
+/// Supplies values about the work of the calling thread, such as its session, text and login.
 ///
-/// It is asked in the midst of anything, an allocation or a wait for a lock included: it must not lock,
-/// allocate, wait or panic, and answers [`Value::Null`] where it cannot read.
+/// It is called at any point, even inside an allocation or the wait for a lock: it must not lock,
+/// allocate, wait or panic, and supplies [`Value::Null`] where it cannot read.
 pub trait ActionSource {
-    /// Hands what it knows under this number ([`Reader::Caller`]) to `give`, once or not at all.
+    /// Passes the value with this number ([`Reader::Caller`]) to `give`, at most once.
     fn read(&self, number: u16, give: &mut dyn FnMut(Value<'_>));
 }
 
@@ -142,7 +143,7 @@ pub static ATTACH_ACTIVITY_ID: Action = machine(
     "Attach an activity ID to an event",
 );
 
-/// Attached likewise, where an activity has come from another one.
+/// Attached in the same way to the first event of an activity that another one started.
 pub static ATTACH_ACTIVITY_ID_XFER: Action = machine(
     &PACKAGE0,
     "attach_activity_id_xfer",
@@ -162,7 +163,7 @@ pub static CALLSTACK: Action = machine(
     "Collect the current call stack",
 );
 
-/// The actions of this layer.
+/// The actions that this crate declares.
 pub static ACTIONS: &[&Action] = &[
     &CALLSTACK,
     &machine(
@@ -208,7 +209,7 @@ pub static ACTIONS: &[&Action] = &[
     &machine(&SQLOS, "cpu_id", T::UInt32, Fact::Cpu, "Collect current CPU ID"),
 ];
 
-/// The predicate sources of this layer.
+/// The predicate sources that this crate declares.
 pub static PREDICATE_SOURCES: &[&PredicateSource] = &[
     &source(
         &PACKAGE0,

@@ -1,25 +1,25 @@
-//! `Comparator`: how a predicate's leaf compares, one for each operation on each type.
+//! `Comparator`: the comparison of a predicate's leaf, one for each operation on each type.
 
 use super::field::FieldType;
 
-/// What is asked about two values.
+/// The operation that compares a value with an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// `=`
+    /// True if `value = operand`.
     Equal,
-    /// `<>`
+    /// True if `value <> operand`.
     NotEqual,
-    /// `>`
+    /// True if `value > operand`.
     Greater,
-    /// `>=`
+    /// True if `value >= operand`.
     GreaterEqual,
-    /// `<`
+    /// True if `value < operand`.
     Less,
-    /// `<=`
+    /// True if `value <= operand`.
     LessEqual,
-    /// The value is a multiple of the operand: one event in so many.
+    /// The value is a multiple of the operand, which selects one event in that many.
     DividesBy,
-    /// LIKE, in whatever case.
+    /// `value LIKE pattern`, ignoring case.
     Like,
     /// Greater than all before it, and than the operand.
     GreaterThanMax,
@@ -34,26 +34,26 @@ pub enum Operation {
 /// The type that a comparator compares as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// Booleans.
+    /// Values of type boolean.
     Boolean,
-    /// Signed integers.
+    /// Signed integers of any size.
     Int64,
     /// Unsigned integers, addresses, times and keys of maps.
     UInt64,
-    /// Floating-point numbers.
+    /// Values of type float64.
     Float64,
-    /// Text, told apart by case.
+    /// Text, case-sensitive: the comparators `string_*`.
     Text,
-    /// Text in whatever case.
+    /// Text, case-insensitive: the comparators `i_string_*`.
     TextInsensitive,
-    /// Bytes.
+    /// Values of type binary_data.
     Binary,
-    /// GUIDs.
+    /// Values of type guid.
     Guid,
 }
 
 impl Operand {
-    /// What values of a type are compared as when a predicate has `=` and its like.
+    /// The operand type with which `=` and the other operators compare values of a type.
     #[must_use]
     pub const fn of(field_type: FieldType) -> Option<Self> {
         Some(match field_type {
@@ -77,7 +77,7 @@ impl Operand {
         })
     }
 
-    /// Whether values of a type can be compared as this: text in either way.
+    /// Whether values of a type can be compared as this operand type; text as either of two.
     #[must_use]
     pub fn accepts(self, field_type: FieldType) -> bool {
         Self::of(field_type)
@@ -88,17 +88,17 @@ impl Operand {
 /// A comparison that a predicate can name: `package0.divides_by_uint64`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Comparator {
-    /// Its name.
+    /// The name within package0.
     pub name: &'static str,
-    /// What it asks.
+    /// The operation that it evaluates.
     pub operation: Operation,
-    /// As what it compares.
+    /// The type as which it compares.
     pub operand: Operand,
 }
 
 macro_rules! comparators {
     ($( $operation:ident $operand:ident $name:literal, )+) => {
-        /// All comparators; package package0.
+        /// All comparators, which belong to package0.
         pub static COMPARATORS: &[Comparator] = &[
             $( Comparator {
                 name: $name,
@@ -172,13 +172,13 @@ comparators! {
 }
 
 impl Comparator {
-    /// The comparator of a name, in whatever case.
+    /// The comparator with a name, ignoring case.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         COMPARATORS.iter().find(|comparator| comparator.name.eq_ignore_ascii_case(name))
     }
 
-    /// The comparator that an operator stands for on values of a type; none if the type has no such
+    /// The comparator of an operator on values of a type; `None` if the type has no such
     /// comparison.
     #[must_use]
     pub fn of(operation: Operation, field_type: FieldType) -> Option<&'static Self> {

@@ -1,16 +1,16 @@
-//! The dispatcher: takes filled buffers off the partitions and hands their records to the targets, in
-//! the order in which they were fired.
+//! The dispatcher: takes filled buffers from the partitions and gives their records to the targets,
+//! in the order in which they were fired.
 //!
-//! One thread for each instance, there as long as it has a session. It comes by when a session's
-//! latency is over or a buffer is half full. Its time is that of being observed.
+//! It is one thread per instance, which runs as long as there is a session. It drains a session
+//! when its latency is over or a buffer is half full. Its time is booked as observation.
 //!
 //! ```text
-//!   the cut ── partition 1 is exchanged ── partition 2 is exchanged ─► what was fired up to the cut
-//!                      what is fired meanwhile is held until the next time ┘   is in both, and goes
+//!   the cut ── partition 1 is exchanged ── partition 2 is exchanged ─► records up to the cut are
+//!                     records fired since the cut are held until the next time ┘      delivered
 //! ```
 //!
-//! A thread whose partition is full goes to another. So a buffer that is exchanged late may hold an event
-//! that came after one in a buffer that will be exchanged the next time.
+//! A thread whose partition is full writes to another one. So a buffer that is exchanged late may
+//! have an event that came after one in a buffer that will only be exchanged the next time.
 
 use std::time::Duration;
 
@@ -31,25 +31,25 @@ use crate::sync::{Arc, Ordering};
 use crate::sys;
 use crate::wait::WaitType;
 
-/// Buffers that were taken off the partitions, and are given to them at the next exchange.
+/// The buffers that were taken from the partitions, to be exchanged again the next time.
 #[derive(Debug)]
 pub(super) struct Drain {
-    /// Of each partition, the large one last: the buffer, and how much of it is used.
+    /// For each partition, the one for large events last: the buffer, and its used bytes.
     spares: Vec<(Box<[u8]>, usize)>,
-    /// Records that were fired while the buffers were exchanged, in their order.
+    /// Records that were fired after the cut, while the buffers were exchanged, in order.
     held: Vec<u8>,
-    /// Monotonic time of the last drain.
+    /// The monotonic time of the last drain, in ns.
     last_ns: u64,
 }
 
 impl Drain {
-    /// Makes the other buffer of each partition.
+    /// Makes the second buffer of each partition.
     pub(super) fn new(layout: &Layout) -> Self {
         let spare = |bytes: usize| (table(bytes), 0);
         let mut spares = Vec::new();
         match layout.becomes {
             Use::Scratch => {}
-            // What a recorder holds is copied when somebody asks, into memory of that moment.
+            // A recorder's contents are copied when a reader asks, into memory allocated then.
             Use::Recorder => spares.extend((0..layout.partitions).map(|_| spare(0))),
             Use::HandedOn => {
                 spares.extend((0..layout.partitions).map(|_| spare(layout.buffer_bytes)));
@@ -67,7 +67,7 @@ impl Session {
         self.partitions.iter().map(|p| &**p).chain(self.large.as_deref())
     }
 
-    /// Buffers that hold records.
+    /// The number of buffers with records.
     pub(super) fn pending_buffers(&self) -> u64 {
         let is_used = |partition: &&Partition| {
             partition.filling.try_with(|filling| filling.is_used()).unwrap_or(true)
@@ -75,7 +75,7 @@ impl Session {
         self.all_partitions().filter(is_used).count() as u64
     }
 
-    /// When its buffers are due, in monotonic time; none if only when they are full.
+    /// The monotonic time when its buffers are due; `None` if only when they are full.
     fn due_ns(&self, last_ns: u64) -> Option<u64> {
         let latency = self.spec.options.max_dispatch_latency?;
         (self.keeps_records && latency > Duration::ZERO)
@@ -87,7 +87,7 @@ impl Session {
         self.all_partitions().any(|p| p.filling.try_with(is_rung).unwrap_or(false))
     }
 
-    /// Drains if it is due; returns when it is due next.
+    /// Drains the session if it is due; returns when it is due next.
     fn tend(&self, now_ns: u64) -> Option<u64> {
         let last_ns = self.drain.read().last_ns;
         let due_ns = self.due_ns(last_ns);
@@ -98,12 +98,13 @@ impl Session {
         due_ns
     }
 
-    /// Takes what the buffers hold and hands it to the targets: all that has been published.
+    /// Takes the records from the buffers and gives them to the targets: all that were published
+    /// before.
     pub(super) fn drain(&self) {
         self.drain_up_to(clock::now_ticks_ordered());
     }
 
-    /// As [`Self::drain`], of a session that nobody publishes to any more: what is held, too.
+    /// As [`Self::drain`], including the records held; for a session that gets no more events.
     pub(super) fn drain_all(&self) {
         self.drain_up_to(u64::MAX);
     }
@@ -171,7 +172,7 @@ impl Session {
     }
 }
 
-/// The record that was fired first, and whose buffer it is in. Each buffer is in order by itself.
+/// The record that was fired first, and the index of its buffer. Each buffer is in order.
 fn earliest<'a>(rests: &[&'a [u8]]) -> Option<(Record<'a>, usize)> {
     let mut first: Option<(Record<'a>, usize)> = None;
     for (at, rest) in rests.iter().enumerate() {
@@ -184,7 +185,7 @@ fn earliest<'a>(rests: &[&'a [u8]]) -> Option<(Record<'a>, usize)> {
     first
 }
 
-/// One instant on both clocks.
+/// The same moment on both clocks.
 #[derive(Clone, Copy)]
 struct Anchor {
     ticks: u64,
@@ -205,7 +206,7 @@ impl Anchor {
     }
 }
 
-/// The thread's body: until the instance has no session.
+/// The body of the dispatcher thread; returns when the instance has no session.
 pub(super) fn run(hub: &Arc<Hub>) {
     ledger::to(State::Observing);
     silently(|| {

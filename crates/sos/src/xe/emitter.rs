@@ -1,5 +1,5 @@
-//! `Emitter`: a thread's part in Extended Events, kept in its account: its place at the hub's board, its
-//! activity, and the guard against events within events.
+//! `Emitter`: a thread's state for firing events, part of its account: its slot at the hub's board,
+//! its activity (TRACK_CAUSALITY), and the guard against events within events.
 
 use super::event::Event;
 use super::hub::Hub;
@@ -18,25 +18,25 @@ use std::time::Duration;
 /// How long a thread sleeps between two attempts when a session must not lose an event.
 const ROOM_PAUSE: Duration = Duration::from_millis(1);
 
-/// A thread's part in Extended Events. The thread alone writes it.
+/// A thread's state for firing events. Only the thread itself writes it.
 #[derive(Debug, Default)]
 pub(crate) struct Emitter {
     at: Option<(Arc<Hub>, Arc<Slot>)>,
-    /// 1 while the thread is inside an event, or must not fire any.
+    /// 1 while the thread is inside an event, or must not fire one.
     is_inside: Counter,
     /// The number of the thread's activity, and how many events it has fired in it.
     activity: Counter,
     fired: Counter,
-    /// The activity that this one goes on with: 1 until an event has told of it, the two halves of its
-    /// GUID, and the number within it.
+    /// The activity that this one continues: 1 until an event has reported it, the two halves of
+    /// its GUID, and the number within it.
     is_from: Counter,
     from_activity: [Counter; 2],
     from_sequence: Counter,
-    /// Ticks at which the activity began.
+    /// Clock ticks when the activity began.
     began: Counter,
 }
 
-/// The thread is inside an event until this is dropped.
+/// Marks the thread as inside an event until dropped.
 struct Inside<'a>(&'a Emitter);
 
 impl Drop for Inside<'_> {
@@ -46,7 +46,7 @@ impl Drop for Inside<'_> {
 }
 
 impl Emitter {
-    /// The part of a thread that belongs to a hub; `number` is the thread's.
+    /// Makes the state of a thread of this hub; `number` is the thread's.
     pub(crate) fn new(hub: Option<&Arc<Hub>>, number: u32) -> Self {
         let mut emitter = Self::default();
         emitter.at = hub.map(|hub| (Arc::clone(hub), hub.join()));
@@ -54,7 +54,8 @@ impl Emitter {
         emitter
     }
 
-    /// A task begins: a new activity. No clock read: `now` is the thread's last edge.
+    /// Begins a new activity with a task. `now` is the thread's last edge, so that the clock is not
+    /// read.
     #[inline]
     pub(crate) fn begin_activity(&self, now: u64) {
         self.activity.add(1);
@@ -67,7 +68,7 @@ impl Emitter {
         (self.activity.get(), u32::try_from(self.fired.get()).unwrap_or(u32::MAX))
     }
 
-    /// Where the activity came from, if no event has told of it yet.
+    /// The activity that this one continues, if no event has reported it yet.
     pub(super) fn came_from(&self) -> Option<Activity> {
         if self.is_from.get() == 0 {
             return None;
@@ -119,7 +120,7 @@ impl Emitter {
         }
     }
 
-    /// Fires again at one session until it has room: NO_EVENT_LOSS.
+    /// Fires again at one session until it has room, for NO_EVENT_LOSS.
     #[cold]
     fn wait_for_room(
         &self,
@@ -151,9 +152,9 @@ impl Drop for Emitter {
     }
 }
 
-/// Fires an event with its fields in their order, at all sessions of the calling thread's instance that
-/// want it. Neither allocates nor waits, unless a session asks for NO_EVENT_LOSS and the event allows
-/// it. Ask [`super::enabled`] first, before gathering the fields.
+/// Fires an event with its fields in their order, at all sessions of the calling thread's instance
+/// that want it. Neither allocates nor waits, unless a session has NO_EVENT_LOSS and the event
+/// allows it. Call [`super::enabled`] before collecting the fields.
 #[cold]
 #[inline(never)]
 pub fn fire(event: &'static Event, fields: &[Value<'_>]) {
@@ -162,8 +163,9 @@ pub fn fire(event: &'static Event, fields: &[Value<'_>]) {
     ledger::if_open(|account| account.emitter().fire(account, event, fields, (frame, None)));
 }
 
-/// As [`fire`], at one session only, by the address that [`Hub::start`] has returned: what only a session
-/// that has just started is told. Nothing happens if it has stopped, or does not want the event.
+/// As [`fire`], at one session only, by the address that [`Hub::start`] returned: for events that
+/// only a session that has just started gets. Does nothing if it has stopped, or does not want the
+/// event.
 #[cold]
 #[inline(never)]
 pub fn fire_at(session: usize, event: &'static Event, fields: &[Value<'_>]) {
@@ -181,7 +183,7 @@ fn check_fields(event: &Event, fields: &[Value<'_>]) {
     );
 }
 
-/// Runs something whose events are not fired: what the machinery of events does itself.
+/// Runs a closure without firing its events: for the work of extended events itself.
 pub(super) fn silently<R>(run: impl FnOnce() -> R) -> R {
     struct Restore(u64);
     impl Drop for Restore {
@@ -198,17 +200,17 @@ pub(super) fn silently<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// An activity of somebody else's: of the client that has sent a request.
+/// The activity of another party, such as the client that has sent a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// Its GUID, in the order in which it is written.
+    /// The activity's GUID, in the order of its text form.
     pub guid: [u8; 16],
-    /// The number within it.
+    /// The number of the event within the activity.
     pub sequence: u32,
 }
 
-/// Returns the present activity of the calling thread, for one that helps it: see [`goes_on_with`]. None if
-/// its events go nowhere.
+/// Returns the present activity of the calling thread, for a thread that helps it: see
+/// [`goes_on_with`]. `None` if the thread belongs to no hub.
 #[must_use]
 pub fn present_activity() -> Option<Activity> {
     ledger::with_current(|account| {
@@ -219,9 +221,9 @@ pub fn present_activity() -> Option<Activity> {
     })
 }
 
-/// Notes that what the calling thread does in its present activity goes on with one of somebody else's: the
-/// first of its events that a session with TRACK_CAUSALITY takes says so as `attach_activity_id_xfer`.
-/// To be called when the thread has begun a request.
+/// Records that the calling thread's present activity continues another one: the first of its
+/// events that a session with TRACK_CAUSALITY takes has it as `attach_activity_id_xfer`. To be
+/// called when the thread has begun a request.
 pub fn goes_on_with(from: Activity) {
     ledger::if_open(|account| {
         let emitter = account.emitter();

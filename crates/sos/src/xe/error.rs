@@ -1,105 +1,105 @@
-//! `XeError`: why a session cannot start; the layer above makes SQL Server's messages of it.
+//! `XeError`: why a session cannot start; the server turns it into SQL Server's messages.
 
 use std::fmt;
 
 /// Why a session cannot start, or what is wrong with its specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum XeError {
-    /// There is a session of this name already.
+    /// A session with this name is running already.
     AlreadyStarted(String),
-    /// There is none of this name.
+    /// No session with this name is running.
     NotStarted(String),
     /// The session has no event.
     NoEvent,
-    /// The event is there twice.
+    /// The session has this event twice.
     DuplicateEvent(&'static str),
-    /// The target is there twice.
+    /// The session has this target twice.
     DuplicateTarget(&'static str),
-    /// Events that are fired where nobody may wait cannot be in a session with NO_EVENT_LOSS.
+    /// An event whose thread must not wait cannot be in a session with NO_EVENT_LOSS.
     CannotBlock {
-        /// The event.
+        /// The name of the event.
         event: &'static str,
     },
-    /// A leaf of a predicate compares what cannot be compared so.
+    /// A leaf of a predicate has a comparator that does not fit the type of its value.
     PredicateType {
-        /// The event.
+        /// The name of the event.
         event: &'static str,
-        /// The field or source.
+        /// The name of the field or source.
         input: &'static str,
-        /// The comparator.
+        /// The name of the comparator.
         comparator: &'static str,
     },
-    /// The value of a leaf is none of the type, or not in the map.
+    /// The operand of a leaf does not fit the type, or is not in the map.
     PredicateValue {
-        /// The event.
+        /// The name of the event.
         event: &'static str,
-        /// The field or source.
+        /// The name of the field or source.
         input: &'static str,
-        /// The value.
+        /// The value as text.
         value: String,
     },
-    /// A predicate has more leaves than there may be.
+    /// A predicate has too many leaves.
     PredicateTooLong {
-        /// The event.
+        /// The name of the event.
         event: &'static str,
-        /// Leaves at most.
+        /// The greatest number of leaves.
         leaves_max: usize,
     },
     /// The target has no such parameter.
     UnknownParameter {
-        /// The target.
+        /// The name of the target.
         target: &'static str,
-        /// The parameter.
+        /// The name of the parameter.
         parameter: String,
     },
-    /// A parameter that must be given is not.
+    /// A mandatory parameter is missing.
     MissingParameter {
-        /// The target.
+        /// The name of the target.
         target: &'static str,
-        /// The parameter.
+        /// The name of the parameter.
         parameter: &'static str,
     },
-    /// A parameter's value is not one that it can have.
+    /// A parameter's value is invalid.
     ParameterValue {
-        /// The target.
+        /// The name of the target.
         target: &'static str,
-        /// The parameter.
+        /// The name of the parameter.
         parameter: &'static str,
-        /// The value.
+        /// The value as text.
         value: String,
     },
     /// A target's tables do not fit into MAX_MEMORY.
     TargetMemory {
-        /// The target.
+        /// The name of the target.
         target: &'static str,
-        /// Bytes that it needs.
+        /// The bytes that the target needs.
         needed: u64,
-        /// Bytes that there are.
+        /// The bytes that MAX_MEMORY allows.
         max_memory: u64,
     },
-    /// MAX_MEMORY is less than a session can work with.
+    /// MAX_MEMORY is less than a session needs.
     MemoryTooSmall {
-        /// Bytes it needs at least.
+        /// The least bytes that it needs.
         needed: u64,
     },
-    /// The memory limit of the process.
+    /// The memory limit of the process is reached.
     OutOfMemory,
     /// The operating system refuses another thread.
     NoThread(String),
     /// A file could not be opened or read.
     File {
-        /// Which.
+        /// The path of the file.
         path: String,
-        /// What the operating system says.
+        /// The operating system's error.
         reason: String,
     },
-    /// A file is not one of ours, or damaged.
+    /// A file is no event file, or damaged.
     FileFormat {
-        /// Which.
+        /// The path of the file.
         path: String,
-        /// Bytes from its start.
+        /// The offset of the damage in bytes.
         offset: u64,
-        /// What is wrong.
+        /// What is wrong there.
         reason: &'static str,
     },
 }
@@ -110,19 +110,16 @@ impl fmt::Display for XeError {
             Self::AlreadyStarted(name) => write!(f, "event session '{name}' is running already"),
             Self::NotStarted(name) => write!(f, "event session '{name}' is not running"),
             Self::NoEvent => f.write_str("the session has no event"),
-            Self::DuplicateEvent(name) => write!(f, "event '{name}' is there twice"),
-            Self::DuplicateTarget(name) => write!(f, "target '{name}' is there twice"),
+            Self::DuplicateEvent(name) => write!(f, "event '{name}' is specified twice"),
+            Self::DuplicateTarget(name) => write!(f, "target '{name}' is specified twice"),
             Self::CannotBlock { event } => {
-                write!(
-                    f,
-                    "event '{event}' occurs where a thread must not wait: not with NO_EVENT_LOSS"
-                )
+                write!(f, "event '{event}' must not wait, so it cannot have NO_EVENT_LOSS")
             }
             Self::PredicateType { event, input, comparator } => {
                 write!(f, "event '{event}': '{input}' cannot be compared by '{comparator}'")
             }
             Self::PredicateValue { event, input, value } => {
-                write!(f, "event '{event}': '{input}' is never '{value}'")
+                write!(f, "event '{event}': '{value}' is no value of '{input}'")
             }
             Self::PredicateTooLong { event, leaves_max } => {
                 write!(f, "event '{event}': a predicate has at most {leaves_max} comparisons")
@@ -134,7 +131,7 @@ impl fmt::Display for XeError {
                 write!(f, "target '{target}' needs its parameter '{parameter}'")
             }
             Self::ParameterValue { target, parameter, value } => {
-                write!(f, "target '{target}': '{parameter}' cannot be '{value}'")
+                write!(f, "target '{target}': '{value}' is no value of '{parameter}'")
             }
             Self::TargetMemory { target, needed, max_memory } => {
                 write!(f, "target '{target}' needs {needed} bytes, and MAX_MEMORY is {max_memory}")

@@ -1,4 +1,4 @@
-//! `Event`: a kind of thing that happens, declared once and fired where it happens.
+//! `Event`: the declaration of an event, as a `static`; it is fired where it happens.
 
 use std::ptr;
 
@@ -6,21 +6,21 @@ use super::field::{Field, Setting};
 use super::package::Package;
 use crate::sync::{AtomicU32, Ordering};
 
-/// Whom an event is for.
+/// The channel of an event: its audience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// A problem with a known remedy.
+    /// For administrators: a problem with a known remedy.
     Admin,
-    /// A problem to look into.
+    /// For operators: a problem to investigate.
     Operational,
-    /// High volume, for measuring.
+    /// High-volume events for performance analysis.
     Analytic,
-    /// Internals.
+    /// Internals, for debugging the server.
     Debug,
 }
 
 impl Channel {
-    /// The name in the map of channels.
+    /// The channel's name, as `sys.dm_xe_map_values` has it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,16 +32,16 @@ impl Channel {
     }
 }
 
-/// Whether the thread that fires may wait for a buffer.
+/// Whether the thread that fires the event may wait for a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocking {
-    /// It may: sessions with NO_EVENT_LOSS can have the event.
+    /// It may wait, so that sessions with NO_EVENT_LOSS can have the event.
     Allowed,
-    /// It is in the midst of a lock or of an allocation: they cannot.
+    /// It must not wait, because it is inside a lock or an allocation.
     Never,
 }
 
-/// A kind of event. Declared as a `static`, and told from others by its address.
+/// An event. Declared as a `static`, and identified by its address.
 ///
 /// ```ignore
 /// pub static LOGIN: Event = Event::new(&SQLSERVER, "login", "A login", &[Field::new(..)]);
@@ -51,23 +51,23 @@ pub enum Blocking {
 /// ```
 #[derive(Debug)]
 pub struct Event {
-    /// The package it belongs to.
+    /// The package that it belongs to.
     pub package: &'static Package,
-    /// Its name.
+    /// The name within its package.
     pub name: &'static str,
-    /// When it occurs.
+    /// A description for `sys.dm_xe_objects`: when it occurs.
     pub description: &'static str,
-    /// Whom it is for.
+    /// The audience of the event.
     pub channel: Channel,
-    /// The group it is found under.
+    /// The keyword (group) under which views list it.
     pub keyword: &'static str,
-    /// Whether its emitter may wait.
+    /// Whether the thread that fires it may wait.
     pub blocking: Blocking,
-    /// What it carries, in the order in which it is fired.
+    /// Its fields, in the order of the values given to `fire`.
     pub fields: &'static [Field],
-    /// What a session may SET.
+    /// The settings that a session can SET.
     pub settings: &'static [Setting],
-    /// Sessions that want it, of all instances in the process.
+    /// The number of sessions that want it, over all instances in the process.
     wanted: AtomicU32,
     /// Its place in the tables of subscriptions, plus 1; 0 until a session has wanted it.
     number: AtomicU32,
@@ -77,7 +77,7 @@ pub struct Event {
 static NEXT_NUMBER: AtomicU32 = AtomicU32::new(1);
 
 impl Event {
-    /// Declares an event.
+    /// Declares an event of the channel Analytic, with fields but without settings.
     #[must_use]
     pub const fn new(
         package: &'static Package,
@@ -99,7 +99,7 @@ impl Event {
         }
     }
 
-    /// With its channel and keyword, instead of Analytic and `execution`.
+    /// Sets the channel and the keyword, which are Analytic and `execution` by default.
     #[must_use]
     pub const fn found_under(mut self, channel: Channel, keyword: &'static str) -> Self {
         self.channel = channel;
@@ -107,27 +107,27 @@ impl Event {
         self
     }
 
-    /// With settings.
+    /// Sets the settings of the event.
     #[must_use]
     pub const fn with_settings(mut self, settings: &'static [Setting]) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Fired where nobody may wait.
+    /// Declares that the thread that fires it must not wait.
     #[must_use]
     pub const fn never_blocking(mut self) -> Self {
         self.blocking = Blocking::Never;
         self
     }
 
-    /// The position of a field.
+    /// The position of a field, by name.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name.eq_ignore_ascii_case(name))
     }
 
-    /// The position of a setting.
+    /// The position of a setting, by name.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<usize> {
         self.settings.iter().position(|setting| setting.name.eq_ignore_ascii_case(name))
@@ -140,29 +140,29 @@ impl Event {
         self.wanted.load(Ordering::Relaxed) != 0
     }
 
-    /// One more session wants it.
+    /// Counts one more session that wants it.
     pub(super) fn want(&self) {
-        // Relaxed: a probe that is late misses the first events of a session, which is no error.
+        // Relaxed: a thread that sees it late misses the first events of a session: no error.
         self.wanted.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One session fewer wants it.
+    /// Counts one session less that wants it.
     pub(super) fn unwant(&self) {
         self.wanted.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Its place in the tables of subscriptions; none if no session has ever wanted it.
+    /// Its place in the tables of subscriptions; `None` if no session has ever wanted it.
     #[inline]
     pub(super) fn place(&self) -> Option<usize> {
         let number = self.number.load(Ordering::Relaxed).checked_sub(1)?;
         usize::try_from(number).ok()
     }
 
-    /// As [`Self::place`], giving it one.
+    /// As [`Self::place`], but assigns one if there is none.
     pub(super) fn assign_place(&self) -> usize {
         if self.place().is_none() {
             let next = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
-            // Of two that assign one at once, the first counts; the other number stays unused.
+            // If two threads assign one at once, the first counts; the other number stays unused.
             let _ = self.number.compare_exchange(0, next, Ordering::Relaxed, Ordering::Relaxed);
         }
         self.place().unwrap_or(0)
@@ -177,8 +177,8 @@ impl PartialEq for Event {
 
 impl Eq for Event {}
 
-/// Whether any session wants an event: one relaxed load of a word that is written when sessions start
-/// and stop. Ask before gathering what the event carries.
+/// Whether any session wants an event: one relaxed load of a word that is written when sessions
+/// start and stop. Call it before collecting the fields.
 #[inline]
 #[must_use]
 pub fn enabled(event: &Event) -> bool {

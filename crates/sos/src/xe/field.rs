@@ -1,4 +1,5 @@
-//! `Field`, `Setting` and `FieldType`: what an event carries, and what a session may set about it.
+//! `Field`, `Setting` and `FieldType`: the values of an event, and the settings that a session can
+//! give it.
 
 use super::map::Map;
 use super::package::{PACKAGE0, Package};
@@ -7,47 +8,47 @@ use super::value::Value;
 /// The type of a field, an action or a source.
 #[derive(Clone, Copy, Debug)]
 pub enum FieldType {
-    /// A boolean.
+    /// `boolean`, true or false.
     Boolean,
-    /// Signed, 8 bits.
+    /// `int8`, signed, 8 bits.
     Int8,
-    /// Signed, 16 bits.
+    /// `int16`, signed, 16 bits.
     Int16,
-    /// Signed, 32 bits.
+    /// `int32`, signed, 32 bits.
     Int32,
-    /// Signed, 64 bits.
+    /// `int64`, signed, 64 bits.
     Int64,
-    /// Unsigned, 8 bits.
+    /// `uint8`, unsigned, 8 bits.
     UInt8,
-    /// Unsigned, 16 bits.
+    /// `uint16`, unsigned, 16 bits.
     UInt16,
-    /// Unsigned, 32 bits.
+    /// `uint32`, unsigned, 32 bits.
     UInt32,
-    /// Unsigned, 64 bits.
+    /// `uint64`, unsigned, 64 bits.
     UInt64,
     /// Floating point, 64 bits.
     Float64,
-    /// Text.
+    /// `unicode_string`, text in UTF-8.
     UnicodeString,
     /// Text of one byte per character in SQL Server; UTF-8 here.
     AnsiString,
-    /// Bytes.
+    /// `binary_data`, bytes of any length.
     BinaryData,
-    /// A GUID.
+    /// `guid`, a GUID of 16 bytes.
     Guid,
     /// A point in time: 100 ns since 0001-01-01 UTC.
     Datetime,
-    /// An address.
+    /// `ptr`, a memory address.
     Ptr,
-    /// XML, as text.
+    /// `xml`, stored as text.
     Xml,
-    /// A call stack.
+    /// `callstack`, a call stack.
     Callstack,
     /// An activity of TRACK_CAUSALITY.
     ActivityId,
     /// An activity that this one came from.
     ActivityIdXfer,
-    /// A key of a map.
+    /// A key of the given map.
     Map(&'static Map),
 }
 
@@ -76,7 +77,7 @@ pub static FIELD_TYPES: &[FieldType] = &[
 ];
 
 impl FieldType {
-    /// The type's name; a map's own.
+    /// The type's name; for a map, that of the map.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -113,7 +114,7 @@ impl FieldType {
         }
     }
 
-    /// Bytes of a value; 0 if they vary.
+    /// The size of a value in bytes; 0 if it varies.
     #[must_use]
     pub const fn size(self) -> u32 {
         match self {
@@ -131,7 +132,7 @@ impl FieldType {
         }
     }
 
-    /// Whether its values are numbers that add up: a histogram can be weighted by them.
+    /// Whether its values can be added up, so that a histogram can be weighted by them.
     #[must_use]
     pub const fn is_number(self) -> bool {
         matches!(
@@ -179,38 +180,38 @@ impl FieldType {
 /// One field of an event.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name.
+    /// The name, unique within the event.
     pub name: &'static str,
-    /// Its type.
+    /// The type of its values.
     pub field_type: FieldType,
-    /// What it says.
+    /// A description for `sys.dm_xe_object_columns`.
     pub description: &'static str,
 }
 
 impl Field {
-    /// Describes a field.
+    /// Declares a field, for a `static`.
     #[must_use]
     pub const fn new(name: &'static str, field_type: FieldType, description: &'static str) -> Self {
         Self { name, field_type, description }
     }
 }
 
-/// What a session may SET about an event: whether a field that costs something is collected. As a
-/// column of the event it is of column type `customizable` and of type boolean.
+/// A setting that a session can SET for an event: whether an expensive field is collected. In
+/// `sys.dm_xe_object_columns` it has the column type `customizable` and the type boolean.
 #[derive(Debug)]
 pub struct Setting {
-    /// Its name: `collect_statement`.
+    /// The name, such as `collect_statement`.
     pub name: &'static str,
     /// The field that stays empty if it is off.
     pub field: &'static str,
-    /// What it is when a session does not say.
+    /// The value if a session does not set it.
     pub default: bool,
-    /// What it does.
+    /// A description for `sys.dm_xe_object_columns`.
     pub description: &'static str,
 }
 
 impl Setting {
-    /// Describes a setting.
+    /// Declares a setting, for a `static`.
     #[must_use]
     pub const fn new(
         name: &'static str,

@@ -1,10 +1,11 @@
-//! `Filling`: the memory of a partition, as records are written into it and taken out of it.
+//! `Filling`: the memory of a partition, into which records are written and from which the
+//! dispatcher takes them.
 //!
-//! A session with a file or pairs needs each record: its buffer is handed to the dispatcher when it is half
-//! full. One whose records only a ring buffer sees needs the newest ones, and most of the time nobody to
-//! read them. Its memory is a recorder of its own: segments, of which the oldest is written over once the
-//! others hold all that the ring buffer would keep. The dispatcher has nothing to do until somebody reads.
-//! docs/decisions/0154.
+//! A session with a file or pair matching needs every record: its buffer is handed to the
+//! dispatcher when it is half full. A session whose only target is a ring buffer needs just the
+//! newest records, and only when a reader asks. Its memory is a recorder: segments, of which the
+//! oldest is overwritten once the others hold all that the ring buffer would keep. The dispatcher
+//! has no work until a reader asks. docs/decisions/0154.
 //!
 //! ```text
 //!   handed on   [■■■■■■■■■■│          ]  half full: the dispatcher takes it
@@ -16,10 +17,10 @@ use std::collections::VecDeque;
 
 use super::partition::table;
 
-/// Segments of a recorder.
+/// The number of segments of a recorder.
 pub(super) const SEGMENTS: usize = 8;
 
-/// What is enough for a ring buffer: so many records, or so many bytes of them.
+/// How much a ring buffer keeps: a number of records, or a number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Enough {
     pub(super) records: u64,
@@ -32,10 +33,10 @@ pub(super) struct Filling {
     buffer: Box<[u8]>,
     /// The segment that is being filled: the whole buffer, unless it is a recorder.
     current: Segment,
-    /// Where that ends.
+    /// The offset of its end.
     end: usize,
     recorder: Option<Recorder>,
-    /// Whether the dispatcher is wanted, and has been told.
+    /// Whether the dispatcher is needed and has been called.
     is_due: bool,
     is_rung: bool,
 }
@@ -44,7 +45,7 @@ pub(super) struct Filling {
 #[derive(Clone, Copy, Debug, Default)]
 struct Segment {
     start: usize,
-    /// Where the next record goes.
+    /// The offset of the next record.
     used: usize,
     records: u64,
 }
@@ -65,12 +66,12 @@ struct Recorder {
     segment_bytes: usize,
     /// Full segments, the oldest first.
     full: VecDeque<Segment>,
-    /// What those hold.
+    /// The number of records in the full segments.
     records: u64,
     bytes: usize,
-    /// Where segments begin that hold nothing.
+    /// The offsets of empty segments.
     free: Vec<usize>,
-    /// Records that were written over.
+    /// The number of records that were overwritten.
     overwritten: u64,
 }
 
@@ -90,7 +91,7 @@ impl Recorder {
         recorder
     }
 
-    /// Forgets all; the first segment is the current one.
+    /// Drops all records; the first segment is the current one again.
     fn empty(&mut self) {
         self.full.clear();
         (self.records, self.bytes) = (0, 0);
@@ -98,7 +99,7 @@ impl Recorder {
         self.free.extend((1..SEGMENTS).rev().map(|at| at * self.segment_bytes));
     }
 
-    /// Whether it is half full, and going on like that would not be enough when it is full.
+    /// Whether it is half full, and at this rate will not hold enough when it is full.
     fn is_too_small(&self) -> bool {
         let full = self.full.len();
         let others = SEGMENTS - 1;
@@ -107,7 +108,7 @@ impl Recorder {
             && self.bytes * others < self.enough.bytes.saturating_mul(full)
     }
 
-    /// Where the next segment begins, after this one; none if all hold what is still wanted.
+    /// The offset of the segment after this one; `None` if all segments are still needed.
     fn next(&mut self, current: Segment) -> Option<usize> {
         let (records, bytes) = (self.records + current.records, self.bytes + current.bytes());
         if let Some(&oldest) = self.full.front()
@@ -128,25 +129,25 @@ impl Recorder {
 }
 
 impl Filling {
-    /// An empty one. It is a recorder if somebody says what is enough.
+    /// Makes an empty one. It is a recorder if `enough` is given.
     pub(super) fn new(buffer: Box<[u8]>, enough: Option<Enough>) -> Self {
         let recorder = enough.map(|enough| Recorder::new(buffer.len(), enough));
         let end = recorder.as_ref().map_or(buffer.len(), |recorder| recorder.segment_bytes);
         Self { buffer, current: Segment::at(0), end, recorder, is_due: false, is_rung: false }
     }
 
-    /// Where the next record goes.
+    /// The free bytes for the next record.
     #[inline]
     pub(super) fn room(&mut self) -> &mut [u8] {
         &mut self.buffer[self.current.used..self.end]
     }
 
-    /// Bytes that a record can have at most.
+    /// The size in bytes of the largest record that fits.
     pub(super) fn record_max(&self) -> usize {
         self.end - self.current.start
     }
 
-    /// Keeps a record that was written at the beginning of the room; tells whether to call the
+    /// Keeps a record that was written at the start of [`Self::room`]; returns whether to call the
     /// dispatcher.
     #[inline]
     pub(super) fn keep(&mut self, bytes: usize) -> bool {
@@ -158,7 +159,7 @@ impl Filling {
         self.is_due && !std::mem::replace(&mut self.is_rung, self.is_due)
     }
 
-    /// Finds room after a record had none; tells whether there is any.
+    /// Makes room for a record that did not fit; returns whether there is any.
     #[cold]
     pub(super) fn go_on(&mut self) -> bool {
         let Some(recorder) = &mut self.recorder else { return false };
@@ -169,7 +170,7 @@ impl Filling {
         true
     }
 
-    /// Whether it holds anything.
+    /// Whether it holds any record.
     pub(super) fn is_used(&self) -> bool {
         self.current.records > 0 || self.recorder.as_ref().is_some_and(|r| r.records > 0)
     }
@@ -179,7 +180,7 @@ impl Filling {
         self.is_rung
     }
 
-    /// Gives up what it holds; returns how many records that were.
+    /// Drops all records; returns their number.
     pub(super) fn give_up(&mut self) -> u64 {
         let before = self.recorder.as_ref().map_or(0, |recorder| recorder.records);
         let records = before + self.current.records;
@@ -196,8 +197,8 @@ impl Filling {
         }
     }
 
-    /// Takes what it holds, in the order in which it was written: in exchange for another buffer, or as a
-    /// copy of what a recorder has. Returns how many records were written over before.
+    /// Takes the records in the order in which they were written: in exchange for another buffer,
+    /// or as a copy from a recorder. Returns the number of records that were overwritten before.
     pub(super) fn take(&mut self, spare: &mut (Box<[u8]>, usize)) -> u64 {
         let Some(recorder) = &mut self.recorder else {
             std::mem::swap(&mut self.buffer, &mut spare.0);
@@ -289,7 +290,8 @@ mod tests {
             let mut ring: VecDeque<(usize, usize)> = VecDeque::new();
             for (number, &length) in lengths.iter().enumerate() {
                 let Ok(number) = u8::try_from(number) else { break };
-                // Nothing that is still wanted fits no more: seven segments hold more than 400 bytes.
+                // There is always room: seven segments hold more than the 400 bytes that are
+                // still needed.
                 prop_assert!(write(&mut filling, number, length).is_some());
                 ring.push_back((model.len(), length));
                 model.extend(std::iter::repeat_n(number, length));

@@ -1,4 +1,5 @@
-//! `Hub`: the sessions of one instance, and the board on which threads find who wants an event.
+//! `Hub`: the event sessions of one instance, and the board where threads find the sessions that
+//! want an event.
 
 use std::thread::JoinHandle;
 
@@ -21,20 +22,20 @@ use crate::sync::{Arc, AtomicU64, OnceLock, Ordering};
 use crate::sys;
 use crate::thread;
 
-/// Sessions that one firing may wait for, of those with NO_EVENT_LOSS; further ones lose the event.
+/// The number of NO_EVENT_LOSS sessions that one firing may wait for; further ones lose the event.
 const BLOCKED_MAX: usize = 4;
 
-/// Who wants which event. Immutable; replaced as a whole.
+/// Which sessions want which event. Immutable; replaced as a whole.
 #[derive(Debug, Default)]
 struct Subscriptions {
-    /// By the place of the event: sessions, and its position there.
+    /// By the place of the event: the sessions, and the event's position in each.
     by_place: Vec<Vec<(Arc<Session>, usize)>>,
 }
 
-/// Sessions to fire at again, by address.
+/// The sessions to fire at again, by address.
 pub(super) type BlockedSessions = [Option<usize>; BLOCKED_MAX];
 
-/// The sessions of one instance.
+/// The event sessions of one instance.
 #[derive(Debug)]
 pub struct Hub {
     board: Board<Subscriptions, Proven>,
@@ -49,7 +50,7 @@ pub struct Hub {
 struct Inner {
     sessions: Vec<Arc<Session>>,
     dispatcher: Option<JoinHandle<()>>,
-    /// From where the board is changed.
+    /// The slot of the thread that changes the board.
     slot: Arc<Slot>,
 }
 
@@ -69,7 +70,7 @@ impl Default for Hub {
     }
 }
 
-/// What the emitters need.
+/// The part that emitters use.
 impl Hub {
     pub(super) fn join(&self) -> Arc<Slot> {
         self.board.join()
@@ -105,7 +106,8 @@ impl Hub {
         blocked
     }
 
-    /// Fires at one session only, whose predicate has said yes; it is done if the session is gone.
+    /// Fires at one session only, whose predicate has accepted the event; does nothing if the
+    /// session is gone.
     pub(super) fn fire_again(
         &self,
         slot: &Slot,
@@ -127,15 +129,15 @@ impl Hub {
         })
     }
 
-    /// Wakes the dispatcher.
+    /// Wakes the dispatcher thread.
     pub(super) fn ring(&self) {
         self.bell.set(1);
     }
 
-    /// The dispatcher sleeps until it is wanted, or until then.
+    /// The dispatcher sleeps until it is called, or until `due_ns` (monotonic).
     pub(super) fn wait(&self, due_ns: Option<u64>) {
         self.bell.wait(due_ns);
-        // A bell between the two is heard: what it announced is looked at after this.
+        // A call between the two lines is not lost: the dispatcher checks all sessions after this.
         self.bell.reset();
     }
 
@@ -154,7 +156,7 @@ impl Hub {
         guid
     }
 
-    /// The dispatcher's sessions; none if there are none, and then it counts as gone.
+    /// The sessions for the dispatcher; `None` if there are none, and then it must end.
     pub(super) fn sessions_or_leave(&self) -> Option<Vec<Arc<Session>>> {
         let mut inner = self.inner.write();
         if inner.sessions.is_empty() {
@@ -165,22 +167,22 @@ impl Hub {
     }
 }
 
-/// What the layer above calls.
+/// The part that the server uses.
 impl Hub {
     /// Checks a specification as far as it can be without starting it: for CREATE EVENT SESSION.
     ///
     /// # Errors
-    /// What [`Self::start`] would refuse, but for memory, files and threads.
+    /// What [`Self::start`] would refuse, except for errors of memory, files and threads.
     pub fn check(spec: &SessionSpec) -> Result<(), XeError> {
         check(spec)
     }
 
-    /// Starts a session; its dispatcher is a thread of `accounts`, to which this hub belongs. Returns its
-    /// address, as [`SessionReport`] has it and [`super::fire_at`] takes it.
+    /// Starts a session; its dispatcher is a thread of `accounts`, to which this hub belongs.
+    /// Returns its address, as [`SessionReport`] has it and [`super::fire_at`] takes it.
     ///
     /// # Errors
-    /// If the specification is wrong, the session is there already, or memory, a file or a thread is
-    /// refused.
+    /// If the specification is wrong, the session is there already, or memory, a file or a thread
+    /// is refused.
     pub fn start(accounts: &Arc<Accounts>, spec: SessionSpec) -> Result<usize, XeError> {
         let hub = accounts.events();
         let mut inner = hub.inner.write();
@@ -198,16 +200,17 @@ impl Hub {
         Ok(address)
     }
 
-    /// Gives a running session other events or targets; targets that it keeps keep what they hold.
+    /// Gives a running session other events or targets; targets that it keeps also keep their
+    /// contents.
     ///
     /// # Errors
-    /// As [`Self::start`]; the session then goes on as it was.
+    /// As [`Self::start`]; the session then continues unchanged.
     pub fn alter(&self, spec: SessionSpec) -> Result<(), XeError> {
         let mut inner = self.inner.write();
         let at = inner.position(&spec.name);
         let at = at.ok_or_else(|| XeError::NotStarted(spec.name.clone()))?;
         let before = Arc::clone(&inner.sessions[at]);
-        // What its buffers hold goes to the targets of before.
+        // The records in its buffers go to the old targets.
         before.drain();
         let session = Arc::new(Session::build(Arc::new(spec), Some(&before))?);
         session.want();
@@ -220,10 +223,11 @@ impl Hub {
         Ok(())
     }
 
-    /// Stops a session. Afterwards no thread is inside it, and its targets have all that it published.
+    /// Stops a session. Afterwards no thread is inside it, and its targets have all published
+    /// events.
     ///
     /// # Errors
-    /// If there is none of this name.
+    /// If no session has this name.
     pub fn stop(&self, name: &str) -> Result<(), XeError> {
         let mut inner = self.inner.write();
         let at = inner.position(name).ok_or_else(|| XeError::NotStarted(name.to_owned()))?;
@@ -244,7 +248,7 @@ impl Hub {
         };
         let dispatcher = self.inner.write().dispatcher.take();
         for name in names {
-            // Somebody else may have stopped it meanwhile.
+            // Another thread may have stopped it in between.
             let _ = self.stop(&name);
         }
         self.ring();
@@ -253,14 +257,14 @@ impl Hub {
         }
     }
 
-    /// The running sessions.
+    /// Reports of the running sessions.
     #[must_use]
     pub fn sessions(&self) -> Vec<SessionReport> {
         let sessions = self.inner.read().sessions.clone();
         sessions.iter().map(|session| session.report()).collect()
     }
 
-    /// What a target of a running session holds, with all that was published before the call.
+    /// The contents of a target of a running session, with all events published before the call.
     ///
     /// # Errors
     /// If there is no such session or target.
@@ -275,14 +279,14 @@ impl Hub {
         found.target_data(target).ok_or_else(none)
     }
 
-    /// Events that were not fired because their thread was in the midst of another one: an allocation
-    /// for a target, for example.
+    /// The number of events that were not fired because their thread was inside another one, such
+    /// as an allocation for a target.
     #[must_use]
     pub fn nested_events(&self) -> u64 {
         self.nested.load(Ordering::Relaxed)
     }
 
-    /// Sees to it that there is a dispatcher.
+    /// Starts the dispatcher, if there is none.
     fn employ(
         self: &Arc<Self>,
         inner: &mut Inner,
@@ -297,7 +301,8 @@ impl Hub {
         Ok(())
     }
 
-    /// Shows who wants what now, and waits until nobody looks at what was before.
+    /// Publishes the subscriptions of the present sessions, and waits until no thread reads the old
+    /// ones, which it returns.
     fn publish(&self, inner: &Inner) -> Box<Subscriptions> {
         let mut next = Subscriptions::default();
         for session in &inner.sessions {
@@ -328,7 +333,7 @@ impl Session {
         self.events.iter().for_each(|event| event.event.unwant());
     }
 
-    /// What became of one of its events since it was started.
+    /// The totals of one of its events since it was started.
     fn totals(&self, at: usize) -> EventTotals {
         let mut totals = EventTotals::default();
         for partition in &self.partitions {
@@ -353,7 +358,7 @@ impl Session {
         self.carried.blocked_ns + self.blocked_ns.load(Ordering::Relaxed)
     }
 
-    /// The counts for the session that takes its place.
+    /// The counts that the altered session continues.
     pub(super) fn carry(&self) -> Carried {
         let totals = |at: usize| (self.events[at].event, self.totals(at));
         Carried {

@@ -1,48 +1,50 @@
-//! `Layout`: how a session's MAX_MEMORY is split into partitions and tables. Numbers only.
+//! `Layout`: how a session's MAX_MEMORY is divided into partitions and tables. Pure arithmetic.
 
 use super::error::XeError;
 use super::filling::SEGMENTS;
 use super::spec::{PartitionMode, SessionOptions};
 
-/// Partitions of a session, unless its memory is small or it wants one for each CPU.
+/// The partitions of a session, unless its memory is small or it has one per CPU.
 const PARTITIONS: usize = 8;
-/// Those of a recorder at least: fewer and larger ones remember more of what a single thread did.
+/// The least partitions of a recorder: fewer and larger ones remember more events of a single
+/// thread.
 const RECORDERS_MIN: usize = 4;
-/// A buffer is not made smaller than this for the sake of more partitions.
+/// Buffers do not get smaller than this for the sake of more partitions.
 const BUFFER_BYTES_LOW: u64 = 16 << 10;
-/// A buffer has at least this.
+/// The least size of a buffer.
 const BUFFER_BYTES_MIN: u64 = 1 << 10;
-/// Room for one record that only histograms see.
+/// The room for one record that only histograms see.
 const SCRATCH_BYTES_MAX: u64 = 64 << 10;
 
-/// What becomes of a session's records.
+/// How a session uses its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     /// Only histograms see them, at once.
     Scratch,
-    /// The dispatcher hands them to targets.
+    /// The dispatcher gives them to targets.
     HandedOn,
-    /// The newest are kept where they are until somebody reads them.
+    /// The newest ones stay in the partitions until a reader asks.
     Recorder,
 }
 
-/// The split of a session's memory.
+/// The division of a session's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// What becomes of records.
+    /// How records are used.
     pub(super) becomes: Use,
-    /// Partitions, and shards of each histogram.
+    /// The number of partitions, and of shards of each histogram.
     pub(super) partitions: usize,
-    /// Bytes of one buffer.
+    /// The size of one buffer.
     pub(super) buffer_bytes: usize,
-    /// Buffers of each partition: the one that is filled, and one that is being dispatched, if any is.
+    /// Buffers per partition: the one that is filled, and one that is being dispatched, if records
+    /// are dispatched.
     pub(super) buffers_each: usize,
-    /// Bytes of one buffer for large events; there are two, or none.
+    /// The size of one buffer for large events; there are two, or none if this is 0.
     pub(super) large_bytes: usize,
 }
 
 impl Layout {
-    /// Splits. `shard_bytes` is what one shard of each histogram takes together.
+    /// Divides the memory. `shard_bytes` is the size of one shard of all histograms together.
     pub(super) fn of(
         options: &SessionOptions,
         cpus: usize,
@@ -89,7 +91,7 @@ impl Layout {
         })
     }
 
-    /// Bytes of the buffers.
+    /// The size of all buffers.
     pub(super) const fn bytes(&self) -> u64 {
         let regular = self.partitions * self.buffers_each * self.buffer_bytes;
         (regular + 2 * self.large_bytes) as u64

@@ -1,5 +1,5 @@
-//! `Map`: numbers with names, as `sys.dm_xe_map_values` shows them. Maps of this layer are computed from
-//! its registries, so that they cannot lag behind.
+//! `Map`: names for the numbers of a field, as `sys.dm_xe_map_values` shows them. Maps of this
+//! crate are computed from its registries, so that they are always complete.
 
 use super::package::{PACKAGE0, Package, SQLOS};
 use crate::lock::{LatchClass, SpinClass};
@@ -10,27 +10,27 @@ use crate::wait::WaitType;
 /// Names of the values of a field.
 #[derive(Debug)]
 pub struct Map {
-    /// The package it belongs to.
+    /// The package that it belongs to.
     pub package: &'static Package,
-    /// Its name.
+    /// The name within its package.
     pub name: &'static str,
-    /// What its values are.
+    /// A description for `sys.dm_xe_objects`.
     pub description: &'static str,
-    /// Its values.
+    /// The keys and names.
     pub entries: Entries,
 }
 
-/// Where the values of a map come from.
+/// Where the keys and names of a map come from.
 #[derive(Clone, Copy, Debug)]
 pub enum Entries {
-    /// A list: keys and names.
+    /// A list of keys and names.
     Listed(&'static [(u32, &'static str)]),
-    /// A registry of so many members: the key and name of each.
+    /// A registry: the number of members, and a function from the index to key and name.
     Registry(usize, fn(usize) -> (u32, &'static str)),
 }
 
 impl Map {
-    /// Lists the values of a map.
+    /// Declares a map with a list of keys and names.
     #[must_use]
     pub const fn listed(
         package: &'static Package,
@@ -51,7 +51,7 @@ impl Map {
         Self { package, name, description, entries: Entries::Registry(count, entry) }
     }
 
-    /// Keys and names, in the order of the registry.
+    /// The keys and names, in the order of the registry.
     pub fn values(&self) -> impl Iterator<Item = (u32, &'static str)> {
         let count = match self.entries {
             Entries::Listed(list) => list.len(),
@@ -70,7 +70,7 @@ impl Map {
         self.values().find(|(other, _)| *other == key).map(|(_, text)| text)
     }
 
-    /// The key of a name, in whatever case.
+    /// The key of a name, ignoring case.
     #[must_use]
     pub fn key_of(&self, text: &str) -> Option<u32> {
         self.values().find(|(_, other)| other.eq_ignore_ascii_case(text)).map(|(key, _)| key)
@@ -81,11 +81,13 @@ fn key(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// The key of the first class; and of LOCK_HASH, which scripts ask for by its number in new builds.
+/// The key of the first class, and that of LOCK_HASH, which scripts use by its number in newer
+/// builds.
 const SPIN_KEY_FIRST: u32 = 61;
 const SPIN_KEY_LOCK_HASH: u32 = 187;
 
-/// The key of a class of spinlocks: the published scripts find CMED_HASH_SET at 61, and LOCK_HASH at 187.
+/// The key of a class of spinlocks. Published scripts expect CMED_HASH_SET at 61, and LOCK_HASH at
+/// 187.
 #[must_use]
 pub fn spinlock_key(class: SpinClass) -> u32 {
     match class {
@@ -123,11 +125,11 @@ fn clerk(at: usize) -> (u32, &'static str) {
     (key(at), MemoryClerk::ALL[at].name())
 }
 
-/// Classes of spinlocks.
+/// `spinlock_types`: the classes of spinlocks.
 pub static SPINLOCK_TYPES: Map =
     Map::registry(&SQLOS, "spinlock_types", "Types of spinlocks", SpinClass::COUNT, spinlock);
 
-/// The same under the name that newer builds use.
+/// `sqlservr_spinlock_types`: the same map under the name in newer builds.
 pub static SQLSERVR_SPINLOCK_TYPES: Map = Map::registry(
     &SQLOS,
     "sqlservr_spinlock_types",
@@ -136,19 +138,19 @@ pub static SQLSERVR_SPINLOCK_TYPES: Map = Map::registry(
     spinlock,
 );
 
-/// Wait types.
+/// `wait_types`: the wait types.
 pub static WAIT_TYPES: Map =
     Map::registry(&SQLOS, "wait_types", "Wait types", WaitType::COUNT, wait);
 
-/// Classes of latches.
+/// `latch_class`: the classes of latches.
 pub static LATCH_CLASS: Map =
     Map::registry(&SQLOS, "latch_class", "Classes of latches", LatchClass::COUNT, latch);
 
-/// Memory clerks.
+/// `memory_clerk_types`: the memory clerks.
 pub static MEMORY_CLERK_TYPES: Map =
     Map::registry(&SQLOS, "memory_clerk_types", "Memory clerks", MemoryClerk::COUNT, clerk);
 
-/// Modes of latches.
+/// `latch_mode`: the modes of latches.
 pub static LATCH_MODE: Map = Map::listed(
     &SQLOS,
     "latch_mode",
@@ -156,11 +158,11 @@ pub static LATCH_MODE: Map = Map::listed(
     &[(0, "NL"), (1, "KP"), (2, "SH"), (3, "UP"), (4, "EX"), (5, "DT")],
 );
 
-/// Whether something begins or ends.
+/// `event_opcode`: whether a wait begins or ends.
 pub static EVENT_OPCODE: Map = Map::listed(
     &PACKAGE0,
     "event_opcode",
-    "Whether something begins or ends",
+    "Whether a wait begins or ends",
     &[(0, "Begin"), (1, "End")],
 );
 
@@ -168,16 +170,16 @@ fn stall(at: usize) -> (u32, &'static str) {
     (key(at), StallKind::ALL[at].name())
 }
 
-/// What the scheduler monitor has found.
+/// The kinds of stalls that the scheduler monitor finds.
 pub static STALL_KIND: Map = Map::registry(
     &SQLOS,
     "scheduler_monitor_finding",
-    "What the scheduler monitor has found",
+    "Kinds of stalls that the scheduler monitor finds",
     StallKind::COUNT,
     stall,
 );
 
-/// The maps of this layer.
+/// The maps that this crate declares.
 pub static MAPS: &[&Map] = &[
     &SPINLOCK_TYPES,
     &SQLSERVR_SPINLOCK_TYPES,

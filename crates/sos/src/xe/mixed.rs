@@ -1,33 +1,34 @@
-//! `MixedText`: text with bytes in it, which are shown as hexadecimal digits when somebody reads it.
+//! `MixedText`: text with binary data in it, which becomes hexadecimal digits only when it is read.
 //!
 //! ```text
-//!   run ..                     run: bytes u32, little endian; its highest bit tells what follows
+//!   run ..                     run: bytes u32, little endian; its highest bit is the kind of run
 //!     text     0 │ UTF-8       shown as it is
 //!     binary   1 │ bytes       shown as 0x and two digits a byte
 //! ```
 //!
-//! A call with a kilobyte of binary data is two kilobytes of digits. An event that tells of it is fired
-//! on the request's time; whoever reads it has his own. docs/decisions/0154.
+//! A kilobyte of binary data is two kilobytes of digits. An event is fired in the time of the
+//! request, so the conversion is left to the reader. docs/decisions/0154.
 
 const IS_BINARY: u32 = 1 << 31;
 const LENGTH_BYTES: usize = 4;
 
-/// Text in the making.
+/// A builder for text with binary data in it.
 #[derive(Debug, Default)]
 pub struct MixedText {
     bytes: Vec<u8>,
-    /// Where the length of the run of text is, to which text is added; none after binary data.
+    /// The offset of the length of the run of text that is being extended; `None` after binary
+    /// data.
     open: Option<usize>,
 }
 
 impl MixedText {
-    /// An empty one, without memory.
+    /// Makes an empty one, without memory.
     #[must_use]
     pub const fn new() -> Self {
         Self { bytes: Vec::new(), open: None }
     }
 
-    /// Begins anew with the memory of another.
+    /// Makes an empty one that reuses the memory of another.
     #[must_use]
     pub fn in_memory_of(other: Self) -> Self {
         let mut bytes = other.bytes;
@@ -35,13 +36,14 @@ impl MixedText {
         Self { bytes, open: None }
     }
 
-    /// Bytes of memory that it has taken.
+    /// The size of its memory in bytes.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// Adds what `write` appends to the bytes it is given: UTF-8. It must not touch what is there already.
+    /// Adds the UTF-8 text that `write` appends to the vector; `write` must not change what is
+    /// already there.
     #[inline]
     pub fn text(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         if self.open.is_none() {
@@ -67,12 +69,12 @@ impl MixedText {
         }
     }
 
-    /// Ends it: what an event carries.
+    /// Ends the last run. The runs are then complete for an event.
     pub fn finish(&mut self) {
         self.close();
     }
 
-    /// Its runs, after [`Self::finish`].
+    /// The runs, after [`Self::finish`].
     #[must_use]
     pub fn runs(&self) -> &[u8] {
         debug_assert!(self.open.is_none(), "it has been finished");
@@ -80,7 +82,7 @@ impl MixedText {
     }
 }
 
-/// The text of runs; none if they are damaged.
+/// The text of runs; `None` if they are damaged.
 #[must_use]
 pub fn text_of(runs: &[u8]) -> Option<String> {
     let mut text = String::with_capacity(runs.len());

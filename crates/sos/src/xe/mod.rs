@@ -1,4 +1,4 @@
-//! Extended events: what happens, told by those to whom it happens, to sessions that ask for it.
+//! Extended events: code fires events, and sessions collect those that match their predicates.
 //!
 //! ```text
 //!  probe: one load ──0──► nothing
@@ -9,9 +9,10 @@
 //!                              └─ record ─► dispatcher ─► ring buffer, file, pairs
 //! ```
 //!
-//! What can be collected is declared once, as statics: [`Event`], [`Action`], [`PredicateSource`],
-//! [`Map`], [`Comparator`], [`Target`]. A session is a [`SessionSpec`] of references to them; what it has
-//! come to is a [`SessionReport`]. Nothing here knows SQL: names are resolved above. docs/decisions/0120.
+//! Everything that can be collected is declared once, as statics: [`Event`], [`Action`],
+//! [`PredicateSource`], [`Map`], [`Comparator`], [`Target`]. A session is a [`SessionSpec`] of
+//! references to them; its state is a [`SessionReport`]. Nothing here knows SQL: the server
+//! resolves names. docs/decisions/0120.
 
 use crate::stack::{self, FRAMES_MAX, StackId};
 use crate::symbols;
@@ -27,6 +28,7 @@ mod field;
 mod filling;
 mod hub;
 mod layout;
+pub(crate) mod machine_events;
 pub mod map;
 pub mod mixed;
 mod moment;
@@ -40,7 +42,6 @@ mod shape;
 mod spec;
 mod target;
 mod text;
-pub(crate) mod told;
 mod value;
 
 pub use action::{
@@ -69,11 +70,11 @@ pub use target::format::{EventFileReader, FileBlock, event_files};
 pub use target::{Parameter, ParameterType, TARGETS, Target, TargetKind};
 pub use value::{OwnedValue, Value, guid_text};
 
-/// Set in the number of a stack that is to be told as addresses: of the action `callstack_rva`.
+/// The bit in the number of a stack that is to be shown as addresses: action `callstack_rva`.
 pub const STACK_AS_ADDRESSES: u32 = 1 << 31;
 
-/// A call stack as text, the innermost function first, a line each: `module!function+0x..`, or addresses
-/// if its number says so. Looks names up, which may take a while.
+/// A call stack as text, one line per function, innermost first: `module!function+0x..`, or
+/// addresses if its number has [`STACK_AS_ADDRESSES`]. Looks up names, which may take long.
 #[must_use]
 pub fn stack_text(number: u32) -> String {
     let id = StackId::of_number(number & !STACK_AS_ADDRESSES);

@@ -1,4 +1,4 @@
-//! `Moment`: what can be asked about the instant at which an event is fired.
+//! `Moment`: the values of actions and predicate sources at the moment when an event is fired.
 
 use std::cell::{Cell, OnceCell};
 
@@ -14,22 +14,22 @@ use crate::sched;
 use crate::stack;
 use crate::sys;
 
-/// The instant at which an event is fired, on the thread that fires it. What costs something is found
-/// out once, and only if a session asks.
+/// The moment when an event is fired, on the thread that fires it. Expensive values are computed
+/// once, and only if a session asks.
 pub(super) struct Moment<'a> {
     account: &'a Account,
     emitter: &'a Emitter,
     hub: &'a Hub,
-    /// The frame of `fire`: a stack begins with whoever called that.
+    /// The frame of `fire`: a stack begins with its caller.
     frame: usize,
     stack: OnceCell<u32>,
     sequence: OnceCell<u64>,
-    /// Whether a session has been told where the activity came from.
+    /// Whether an event has reported the activity that the present one continues.
     has_told_origin: Cell<bool>,
 }
 
 impl<'a> Moment<'a> {
-    /// This instant.
+    /// Makes the present moment.
     pub(super) fn new(
         account: &'a Account,
         emitter: &'a Emitter,
@@ -41,7 +41,7 @@ impl<'a> Moment<'a> {
         Self { account, emitter, hub, frame, stack, sequence, has_told_origin }
     }
 
-    /// Whether a session has been told where the activity came from.
+    /// Whether an event has reported the activity that the present one continues.
     pub(super) fn has_told_origin(&self) -> bool {
         self.has_told_origin.get()
     }
@@ -56,7 +56,7 @@ impl<'a> Moment<'a> {
         *self.stack.get_or_init(|| stack::above(self.frame).number())
     }
 
-    /// Tells the dispatcher that a buffer is half full.
+    /// Calls the dispatcher, because a buffer is half full.
     pub(super) fn ring(&self) {
         self.hub.ring();
     }
@@ -96,7 +96,7 @@ impl Sources for Moment<'_> {
                 Value::UInt(clock::ticks_to_ns(ticks) / 1000)
             }
             Fact::Cpu => Value::UInt(u64::from(sys::cpu_number())),
-            // Counted by the predicate itself.
+            // The predicate itself counts.
             Fact::Counter => Value::Null,
         }
     }
@@ -104,19 +104,19 @@ impl Sources for Moment<'_> {
     fn caller(&self, number: u16, give: &mut dyn FnMut(Value<'_>)) {
         let source = SOURCE.get();
         if let Some(source) = source {
-            // SAFETY: `supplied_by` put it there for as long as it borrows it, on this thread.
+            // SAFETY: `supplied_by` stored it on this thread for as long as it borrows it.
             unsafe { &*source }.read(number, give);
         }
     }
 }
 
 thread_local! {
-    /// No destructor, so that the allocator may come by at any time.
+    /// It has no destructor, so that the allocator may fire events at any time.
     static SOURCE: Cell<Option<*const dyn ActionSource>> = const { Cell::new(None) };
 }
 
-/// Runs something on whose behalf `source` answers, on this thread, what actions and predicates of
-/// sessions ask. Costs two stores to thread-local memory, before and after.
+/// Runs a closure on this thread while `source` supplies the values of actions and predicate
+/// sources. Costs two stores to thread-local memory before and after.
 #[inline]
 pub fn supplied_by<R>(source: &dyn ActionSource, run: impl FnOnce() -> R) -> R {
     struct Restore(Option<*const dyn ActionSource>);
@@ -126,8 +126,8 @@ pub fn supplied_by<R>(source: &dyn ActionSource, run: impl FnOnce() -> R) -> R {
         }
     }
     let pointer: *const (dyn ActionSource + '_) = source;
-    // SAFETY: only the lifetime of the trait object changes; `_restore` takes the pointer out before
-    // the borrow ends.
+    // SAFETY: only the lifetime of the trait object changes; `_restore` takes the pointer out
+    // before the borrow ends.
     let pointer: *const (dyn ActionSource + 'static) = unsafe { std::mem::transmute(pointer) };
     let _restore = Restore(SOURCE.replace(Some(pointer)));
     run()

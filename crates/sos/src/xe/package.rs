@@ -3,22 +3,22 @@
 /// A package, as `sys.dm_xe_packages` shows it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Its name.
+    /// The name, such as `package0` or `sqlos`.
     pub name: &'static str,
-    /// Its identity, in the usual text form.
+    /// The package's GUID, in the usual text form.
     pub guid: &'static str,
-    /// What it is.
+    /// A description for `sys.dm_xe_packages`.
     pub description: &'static str,
 }
 
-/// Targets, types, comparators, and actions that know nothing of a server.
+/// Targets, types, comparators, and actions that do not depend on a server.
 pub static PACKAGE0: Package = Package {
     name: "package0",
     guid: "60AA9FBF-673B-4553-B7ED-71DCA7F5E972",
     description: "Default package. Contains all standard types, maps, compare operators, actions and targets",
 };
 
-/// Events and actions of the machine layer.
+/// Events and actions of this crate.
 pub static SQLOS: Package = Package {
     name: "sqlos",
     guid: "BD97CC63-3F38-4922-AA93-607BD12E78B2",
@@ -32,5 +32,5 @@ pub static SQLSERVER: Package = Package {
     description: "Extended events for Microsoft SQL Server",
 };
 
-/// The packages that this layer knows of.
+/// All packages, in the order of the views.
 pub static PACKAGES: &[&Package] = &[&PACKAGE0, &SQLOS, &SQLSERVER];

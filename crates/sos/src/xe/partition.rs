@@ -1,5 +1,5 @@
-//! `Partition`: a part of a session's memory, which the thread that fires claims for the length of one
-//! record; and what became of the events that came to it.
+//! `Partition`: a part of a session's memory, which a thread that fires claims while it writes one
+//! record; and counters of the events that came to it.
 
 use super::filling::{Enough, Filling};
 use super::report::{Drops, EventTotals};
@@ -7,17 +7,17 @@ use crate::lock::TryCell;
 use crate::memory::{self, MemoryClerk};
 use crate::sync::{AtomicU64, Ordering};
 
-/// A part of a session's memory.
+/// A part of a session's memory, and its counters.
 #[derive(Debug)]
 pub(super) struct Partition {
     pub(super) filling: TryCell<Filling>,
-    /// For each event of the session.
+    /// The counters of each event of the session.
     pub(super) tallies: Box<[Tally]>,
     pub(super) drops: DropCounts,
 }
 
-/// What became of one event of a session, as far as one partition knows. Written by whichever threads
-/// begin their search for room at it: seldom more than one at a time.
+/// One partition's counters of one event of a session. Written by the threads that begin their
+/// search for room at the partition: seldom more than one at a time.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) seen: AtomicU64,
@@ -25,7 +25,7 @@ pub(super) struct Tally {
     pub(super) dropped: AtomicU64,
 }
 
-/// Adds one to a count.
+/// Adds one to a counter.
 #[inline]
 pub(super) fn count(of: &AtomicU64) {
     // Relaxed: a count that orders nothing.
@@ -44,7 +44,7 @@ impl Tally {
     }
 }
 
-/// Dropped events by cause, as [`Drops`].
+/// Counters of dropped events by cause, as in [`Drops`].
 #[derive(Debug, Default)]
 pub(super) struct DropCounts {
     pub(super) busy: AtomicU64,
@@ -55,10 +55,10 @@ pub(super) struct DropCounts {
     pub(super) in_buffers: AtomicU64,
 }
 
-/// Blocks below this size are booked on whoever frees them.
+/// Blocks from this size on are charged to the clerk of extended events.
 const OWN_CLERK_BYTES_MIN: usize = 1024;
 
-/// Makes a table of a session, on the books of Extended Events.
+/// Allocates a table of a session, charged to the clerk of extended events.
 pub(super) fn table<T: Copy + Default>(length: usize) -> Box<[T]> {
     let make = || vec![T::default(); length].into_boxed_slice();
     if length * size_of::<T>() < OWN_CLERK_BYTES_MIN {
@@ -68,7 +68,7 @@ pub(super) fn table<T: Copy + Default>(length: usize) -> Box<[T]> {
 }
 
 impl Partition {
-    /// Makes an empty one; it only records if somebody says what is enough.
+    /// Makes an empty partition; it is a recorder if `enough` is given.
     pub(super) fn new(bytes: usize, events: usize, enough: Option<Enough>) -> Self {
         Self {
             filling: TryCell::new(Filling::new(table(bytes), enough)),
@@ -77,13 +77,13 @@ impl Partition {
         }
     }
 
-    /// Adds what it knows about one event.
+    /// Adds its counters of one event.
     pub(super) fn add_totals(&self, event: usize, to: &mut EventTotals) {
         let Some(tally) = self.tallies.get(event) else { return };
         add_totals(to, &tally.totals());
     }
 
-    /// Adds what it has dropped.
+    /// Adds its counters of dropped events.
     pub(super) fn add_drops(&self, to: &mut Drops) {
         let own = &self.drops;
         let drops = Drops {
@@ -98,7 +98,7 @@ impl Partition {
     }
 }
 
-/// Adds up.
+/// Adds `more` to the totals `to`.
 pub(super) fn add_totals(to: &mut EventTotals, more: &EventTotals) {
     to.seen += more.seen;
     to.rejected += more.rejected;
@@ -106,7 +106,7 @@ pub(super) fn add_totals(to: &mut EventTotals, more: &EventTotals) {
     to.published += more.published;
 }
 
-/// Adds up.
+/// Adds `more` to the drops `to`.
 fn add_drops(to: &mut Drops, more: &Drops) {
     to.busy += more.busy;
     to.full += more.full;

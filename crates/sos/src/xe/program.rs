@@ -1,4 +1,5 @@
-//! `Program`: a predicate, compiled to a row of tests, each of which says where to go on.
+//! `Program`: a predicate compiled to a list of tests; each test has the next test for either
+//! outcome.
 //!
 //! `a AND (b OR c)` becomes `a ? b : reject`, `b ? accept : c`, `c ? accept : reject`.
 
@@ -13,20 +14,20 @@ use super::text;
 use super::value::{OwnedValue, Value};
 use crate::sync::{AtomicU64, Ordering};
 
-/// Tests of one predicate at most.
+/// The greatest number of tests of one predicate.
 const TESTS_MAX: usize = 1000;
 const ACCEPT: u16 = u16::MAX;
 const REJECT: u16 = u16::MAX - 1;
 
-/// Answers what predicates ask besides the fields.
+/// Supplies the values of predicate sources.
 pub(super) trait Sources {
-    /// What this layer knows.
+    /// A value that this crate supplies.
     fn machine(&self, fact: Fact) -> Value<'static>;
-    /// What the layer above knows.
+    /// A value that the server supplies.
     fn caller(&self, number: u16, give: &mut dyn FnMut(Value<'_>));
 }
 
-/// A compiled predicate.
+/// The compiled predicate of one event.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     tests: Vec<Test>,
@@ -59,12 +60,12 @@ enum Compare {
     Insensitive(Operation, Box<str>),
     Bytes(Operation, Box<[u8]>),
     Guid(Operation, [u8; 16]),
-    /// The extreme so far, in an order-preserving form.
+    /// The extreme so far, in a form that preserves the order as an unsigned number.
     Extreme(Operation, AtomicU64),
 }
 
 impl Program {
-    /// A program that accepts everything.
+    /// A program that accepts every event.
     pub(super) const fn always() -> Self {
         Self { tests: Vec::new(), start: ACCEPT }
     }
@@ -76,7 +77,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Compiles a node whose outcomes go on at these tests; returns where it begins.
+    /// Compiles a node whose outcomes continue at the given tests; returns its first test.
     fn node(
         &mut self,
         event: &'static Event,
@@ -108,7 +109,7 @@ impl Program {
         }
     }
 
-    /// Whether an event is wanted.
+    /// Whether an event matches the predicate.
     #[inline]
     pub(super) fn accepts(&self, fields: &[Value<'_>], sources: &impl Sources) -> bool {
         let mut at = self.start;
@@ -138,7 +139,7 @@ impl Test {
     }
 }
 
-/// A value of an extreme in a form whose order as an unsigned number is that of the values.
+/// A value as an unsigned number, such that the order of the numbers is that of the values.
 fn ordered(value: Value<'_>) -> Option<u64> {
     const SIGN: u64 = 1 << 63;
     match value {
@@ -199,7 +200,7 @@ impl Compare {
                 order(*operation, &text::compare(value, operand), &std::cmp::Ordering::Equal)
             }
             (Self::Exact(..) | Self::Insensitive(..), Value::Mixed(runs)) => {
-                // The one value that has to be made for a predicate that asks for it.
+                // The only value that must be converted for a predicate.
                 mixed::text_of(runs).is_some_and(|text| self.holds(Value::Text(&text)))
             }
             (Self::Bytes(operation, operand), Value::Bytes(value)) => {
@@ -224,7 +225,8 @@ fn unsigned(operation: Operation, value: u64, operand: u64) -> bool {
     }
 }
 
-/// Whether a value is beyond the extreme so far, or also at it; it becomes the extreme then.
+/// Whether a value is beyond the extreme so far (or equal, as the operation says); it then becomes
+/// the extreme.
 fn is_extreme(operation: Operation, extreme: &AtomicU64, value: u64) -> bool {
     // Relaxed: one word, which orders nothing else.
     match operation {
@@ -281,7 +283,7 @@ fn source_input(source: &'static PredicateSource) -> Input {
     }
 }
 
-/// The operand of a comparison; none if the value is none of its type.
+/// The operand of a comparison; `None` if the value does not fit its type.
 fn operand(comparator: &Comparator, of: FieldType, value: &OwnedValue) -> Option<Compare> {
     let operation = comparator.operation;
     let plain = match comparator.operand {
@@ -431,7 +433,7 @@ mod tests {
         Operation::DividesBy,
     ];
 
-    /// Few values, so that they meet.
+    /// Few distinct values, so that comparisons often find equal ones.
     fn operand(field: usize) -> BoxedStrategy<OwnedValue> {
         match field {
             0 => (0_u64..4).prop_map(OwnedValue::UInt).boxed(),
@@ -473,7 +475,7 @@ mod tests {
             .prop_map(|(a, b, c, d, e, f)| vec![a, b, c, d, e, f])
     }
 
-    /// The meaning of a predicate, said as plainly as possible.
+    /// The result of a predicate, evaluated on its tree.
     fn means(predicate: &Predicate, fields: &[OwnedValue]) -> bool {
         match predicate {
             Predicate::And(a, b) => means(a, fields) & means(b, fields),

@@ -1,4 +1,4 @@
-//! `Record`: one event in a buffer or a file.
+//! `Record`: the binary form of one event in a buffer or a file.
 //!
 //! ```text
 //!   bytes u32 │ event u16 │ values u16 │ time u64 │ value ..         little endian
@@ -8,12 +8,12 @@
 //!     12 text with bytes in it: u32 + runs (`mixed`)
 //! ```
 //!
-//! The values are the event's fields and then the session's actions. The time is ticks of the clock in
-//! a buffer, and UTC in 100 ns since 0001-01-01 once the dispatcher has had it.
+//! The values are the event's fields and then the session's actions. The time is in clock ticks in
+//! a buffer, and UTC in 100 ns since 0001-01-01 after the dispatcher has handled it.
 
 use super::value::Value;
 
-/// Bytes before the values.
+/// The size of the header before the values.
 pub(super) const HEADER_BYTES: usize = 16;
 
 const TAG_NULL: u8 = 0;
@@ -30,7 +30,7 @@ const TAG_STACK: u8 = 10;
 const TAG_ACTIVITY: u8 = 11;
 const TAG_MIXED: u8 = 12;
 
-/// Writes a record into a buffer; goes on counting when that is full.
+/// Writes a record into a buffer; when that is full, only counts the bytes.
 pub(super) struct Encoder<'a> {
     into: &'a mut [u8],
     at: usize,
@@ -38,7 +38,7 @@ pub(super) struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// Begins after the header.
+    /// Starts a record, with its header left free.
     pub(super) fn new(into: &'a mut [u8]) -> Self {
         Self { into, at: HEADER_BYTES, values: 0 }
     }
@@ -52,8 +52,8 @@ impl<'a> Encoder<'a> {
         self.at = end;
     }
 
-    /// Writes the first bytes of a word, by one store where there is room for all of it: what is too
-    /// much is written over by what follows, or is behind the end.
+    /// Writes the first `bytes` of a word, by one store of the whole word if there is room: the
+    /// rest is overwritten by what follows, or is behind the record's end.
     #[inline]
     fn put_first(&mut self, word: u128, bytes: usize) {
         let word = word.to_le_bytes();
@@ -110,7 +110,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Ends the record: its bytes, or how many it would have had.
+    /// Ends the record: returns its size, or as an error the size that it would have had.
     #[inline]
     pub(super) fn finish(self, event: u16, time: u64) -> Result<usize, usize> {
         let bytes = self.at;
@@ -137,7 +137,7 @@ fn split_long(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(usize::try_from(u32::from_le_bytes(length)).ok()?)
 }
 
-/// Reads a value; none if the bytes are none.
+/// Reads a value and returns the rest; `None` if the bytes are damaged.
 pub(super) fn decode(bytes: &[u8]) -> Option<(Value<'_>, &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     Some(match tag {
@@ -176,7 +176,7 @@ pub(super) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Takes the first record off a buffer; none if there is no whole one.
+    /// Takes the first record from a buffer; `None` if there is no complete one.
     pub(super) fn take(buffer: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (length, _) = split::<4>(buffer)?;
         let length = usize::try_from(u32::from_le_bytes(length)).ok()?;
@@ -187,7 +187,7 @@ impl<'a> Record<'a> {
         Some((Self { bytes }, rest))
     }
 
-    /// All of it.
+    /// All bytes of the record.
     pub(super) fn bytes(self) -> &'a [u8] {
         self.bytes
     }
@@ -197,12 +197,12 @@ impl<'a> Record<'a> {
         usize::from(u16::from_le_bytes([self.bytes[4], self.bytes[5]]))
     }
 
-    /// When it was fired.
+    /// The time at which it was fired.
     pub(super) fn time(self) -> u64 {
         split(&self.bytes[8..]).map_or(0, |(time, _)| u64::from_le_bytes(time))
     }
 
-    /// Its values; they end early where the bytes are damaged.
+    /// Its values; they end early if the bytes are damaged.
     pub(super) fn values(self) -> impl Iterator<Item = Value<'a>> {
         let mut rest = &self.bytes[HEADER_BYTES..];
         std::iter::from_fn(move || {
@@ -212,7 +212,7 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// The bytes of one of its values, which tell values apart.
+    /// The bytes of one of its values; equal values have equal bytes.
     pub(super) fn value_bytes(self, at: usize) -> Option<&'a [u8]> {
         let mut rest = &self.bytes[HEADER_BYTES..];
         for _ in 0..at {
@@ -222,7 +222,7 @@ impl<'a> Record<'a> {
         Some(&rest[..rest.len() - after.len()])
     }
 
-    /// How many values it says that it has.
+    /// The number of values in its header.
     pub(super) fn count(self) -> usize {
         usize::from(u16::from_le_bytes([self.bytes[6], self.bytes[7]]))
     }

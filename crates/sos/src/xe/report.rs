@@ -1,4 +1,4 @@
-//! What readers see of running sessions: [`SessionReport`] and the contents of targets.
+//! The state of running sessions for readers: [`SessionReport`] and the contents of targets.
 
 use super::event::Event;
 use super::spec::SessionSpec;
@@ -9,117 +9,117 @@ use crate::sync::Arc;
 /// A running session, as `sys.dm_xe_sessions` shows it.
 #[derive(Clone, Debug)]
 pub struct SessionReport {
-    /// Where it is in memory: what the views join by.
+    /// The session's memory address, by which views join.
     pub address: usize,
-    /// What it was started with.
+    /// The definition that it runs with.
     pub spec: Arc<SessionSpec>,
     /// When it was started: UTC in 100 ns since 0001-01-01.
     pub created_100ns: u64,
-    /// Buffers that are being filled, and their bytes.
+    /// The number of regular buffers.
     pub regular_buffers: u64,
-    /// Bytes of one of them.
+    /// The size of a regular buffer.
     pub regular_buffer_bytes: u64,
-    /// Buffers for events larger than a regular one.
+    /// The number of buffers for events larger than a regular buffer.
     pub large_buffers: u64,
-    /// Bytes of one of them.
+    /// The size of a large buffer.
     pub large_buffer_bytes: u64,
     /// Buffers that wait to be dispatched.
     pub pending_buffers: u64,
-    /// Bytes of all it has: buffers and tables of targets.
+    /// The bytes of its buffers and of the tables of its targets.
     pub memory_bytes: u64,
-    /// What became of its events.
+    /// The totals over its events.
     pub totals: EventTotals,
-    /// Events that were dropped, by cause.
+    /// The dropped events, by cause.
     pub drops: Drops,
     /// Time that threads have waited for a buffer, in nanoseconds (NO_EVENT_LOSS).
     pub blocked_ns: u64,
-    /// What became of each of its events, in the order of the specification.
+    /// The totals of each of its events, in the order of the specification.
     pub events: Vec<EventReport>,
     /// Its targets, in the order of the specification, without their contents.
     pub targets: Vec<TargetReport>,
 }
 
-/// Where events have gone: `seen` is the sum of the others.
+/// The counts of events by outcome: `seen` is the sum of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventTotals {
     /// Events that reached the session.
     pub seen: u64,
-    /// Those that its predicate rejected.
+    /// Events that the predicate rejected.
     pub rejected: u64,
-    /// Those for which there was no room.
+    /// Events for which there was no room.
     pub dropped: u64,
-    /// Those that its targets have or will get.
+    /// Events that its targets have or will get.
     pub published: u64,
 }
 
-/// Dropped events by cause.
+/// The dropped events of a session, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// Each partition was in another thread's hands.
+    /// Dropped because other threads were using all partitions.
     pub busy: u64,
-    /// Each partition's buffer was full.
+    /// Dropped because the buffers of all partitions were full.
     pub full: u64,
-    /// The event was larger than any buffer.
+    /// Dropped because the event was larger than any buffer.
     pub too_large: u64,
-    /// The largest of those, in bytes.
+    /// The size of the largest of those, in bytes.
     pub largest_bytes: u64,
-    /// Whole buffers that were given up for newer events (ALLOW_MULTIPLE_EVENT_LOSS).
+    /// Whole buffers that were dropped for newer events (ALLOW_MULTIPLE_EVENT_LOSS).
     pub buffers: u64,
-    /// Events that were in them.
+    /// The number of events in those buffers.
     pub in_buffers: u64,
 }
 
 impl Drops {
-    /// All dropped events.
+    /// The number of all dropped events.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.busy + self.full + self.too_large + self.in_buffers
     }
 }
 
-/// What became of one event of a session.
+/// The totals of one event of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct EventReport {
-    /// Which.
+    /// The event that the totals are of.
     pub event: &'static Event,
-    /// Where its occurrences have gone. Those lost with a whole buffer still count as published here.
+    /// The counts of its occurrences. Those lost with a whole buffer still count as published here.
     pub totals: EventTotals,
 }
 
 /// One target of a running session, as `sys.dm_xe_session_targets` shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetReport {
-    /// Which.
+    /// The target that the report is about.
     pub target: &'static Target,
-    /// How often it was given events.
+    /// How often it got a batch of events.
     pub executions: u64,
-    /// How long it took, in nanoseconds.
+    /// The time that it has used, in nanoseconds.
     pub execution_ns: u64,
 }
 
-/// What a target holds.
+/// The contents of a target, by kind.
 #[derive(Clone, Debug)]
 pub enum TargetData {
-    /// Of a histogram.
+    /// Contents of a histogram.
     Histogram(HistogramData),
-    /// Of an event counter.
+    /// Contents of an event counter.
     Counter(CounterData),
-    /// Of a ring buffer.
+    /// Contents of a ring buffer.
     Ring(RingData),
-    /// Of an event file.
+    /// State of an event file.
     File(FileData),
-    /// Of pair matching.
+    /// Contents of pair matching.
     Pairs(PairData),
 }
 
-/// What a histogram holds.
+/// The contents of a histogram.
 #[derive(Clone, Debug, Default)]
 pub struct HistogramData {
     /// Events (or their weight) that found no free slot.
     pub truncated: u64,
-    /// Slots there are.
+    /// The number of slots.
     pub buckets: u64,
-    /// The map of the values, the text of which is to be shown; none if they speak for themselves.
+    /// The map whose names to show for the values; `None` if the values are shown as they are.
     pub map: Option<&'static super::Map>,
     /// The slots in use, the heaviest first.
     pub slots: Vec<HistogramSlot>,
@@ -130,44 +130,45 @@ pub struct HistogramData {
 pub struct HistogramSlot {
     /// The value that its events have in common.
     pub value: OwnedValue,
-    /// How many events.
+    /// The number of events with the value.
     pub events: u64,
-    /// The sum of the field that the histogram is weighted by; the number of events if there is none.
+    /// The sum of the field by which the histogram is weighted; the number of events if there is no
+    /// such field.
     pub weight: u64,
 }
 
-/// What an event counter holds: each event of the session, and how often it was published.
+/// The contents of an event counter: each event of the session, and how often it was published.
 #[derive(Clone, Debug, Default)]
 pub struct CounterData {
-    /// In the order of the session's specification.
+    /// The events and their counts, in the order of the session's specification.
     pub events: Vec<(&'static Event, u64)>,
 }
 
-/// What a ring buffer holds.
+/// The contents of a ring buffer.
 #[derive(Clone, Debug, Default)]
 pub struct RingData {
     /// Events that were left out of a report because it would have been too long.
     pub truncated: u64,
     /// Time spent filling it, in nanoseconds.
     pub processing_ns: u64,
-    /// Events it was given.
+    /// The number of events that it got.
     pub processed: u64,
-    /// Events that never got to it because the session had no room.
+    /// The number of events that the session dropped before, because it had no room.
     pub dropped: u64,
-    /// Bytes it uses.
+    /// The bytes that it uses.
     pub memory_bytes: u64,
-    /// What it holds, the oldest first.
+    /// The events in it, the oldest first.
     pub events: Vec<EventRecord>,
 }
 
-/// What pair matching holds: begin events without an end.
+/// The contents of pair matching: begin events without an end event.
 #[derive(Clone, Debug, Default)]
 pub struct PairData {
-    /// Orphans that were given up because there were too many.
+    /// Begin events that were dropped because there were too many.
     pub truncated: u64,
-    /// Pairs that were found.
+    /// The number of pairs found.
     pub matched: u64,
-    /// Orphans that were given up because memory was short.
+    /// Begin events that were dropped because memory was short.
     pub memory_pressure_dropped: u64,
     /// Begin events without an end, the oldest first.
     pub orphans: Vec<EventRecord>,
@@ -176,24 +177,24 @@ pub struct PairData {
 /// The state of an event file.
 #[derive(Clone, Debug, Default)]
 pub struct FileData {
-    /// The file that is being written.
+    /// The path of the file that is being written.
     pub path: String,
-    /// Bytes in it.
+    /// The size of that file.
     pub bytes: u64,
     /// Events written, in this file and those before it.
     pub events: u64,
     /// Events lost since writing failed.
     pub lost: u64,
-    /// Why the target has stopped, if it has.
+    /// The error for which the target has stopped, if it has.
     pub error: Option<String>,
 }
 
-/// An event as a reader gets it. Where it comes from a file, the names are the file's.
+/// An event as a reader gets it. If it comes from a file, so do the names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRecord {
-    /// The event's package.
+    /// The name of the event's package.
     pub package: Arc<str>,
-    /// The event's name.
+    /// The name of the event in its package.
     pub name: Arc<str>,
     /// When it was fired: UTC in 100 ns since 0001-01-01.
     pub timestamp_100ns: u64,
@@ -206,16 +207,16 @@ pub struct EventRecord {
 /// A field or an action of an [`EventRecord`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordField {
-    /// Of an action, its package; of a field, the event's.
+    /// The package of the action; for a field, that of the event.
     pub package: Arc<str>,
-    /// Its name.
+    /// The name of the field or action.
     pub name: Arc<str>,
     /// The name of its type.
     pub type_name: Arc<str>,
     /// The package of its type.
     pub type_package: Arc<str>,
-    /// Its value.
+    /// The value that was collected.
     pub value: OwnedValue,
-    /// Of a map, the name of the value.
+    /// The name of the value, if it is a key of a map.
     pub text: Option<Arc<str>>,
 }

@@ -1,5 +1,5 @@
-//! `Session`: a running session, as the threads that fire see it: its events with their compiled
-//! predicates, its partitions, its targets.
+//! `Session`: a running event session: its events with their compiled predicates, its partitions,
+//! and its targets.
 
 use super::action::{ATTACH_ACTIVITY_ID, ATTACH_ACTIVITY_ID_XFER, Action, Reader};
 use super::dispatch::Drain;
@@ -26,7 +26,7 @@ use crate::memory;
 use crate::sync::{Arc, AtomicU64, CachePadded, Ordering};
 use crate::sys;
 
-/// A running session.
+/// A running event session.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) spec: Arc<SessionSpec>,
@@ -40,7 +40,7 @@ pub(super) struct Session {
     pub(super) keeps_records: bool,
     pub(super) drain: RwLatch<Drain>,
     pub(super) blocked_ns: AtomicU64,
-    /// What the session had counted before it was altered.
+    /// The counts from before the session was altered.
     pub(super) carried: Carried,
 }
 
@@ -60,13 +60,14 @@ pub(super) struct SessionEvent {
     program: Program,
     /// For each field, whether it is written.
     wants_field: Vec<bool>,
-    /// Each action, and whether it is written.
+    /// Each action, and whether it is written to the record.
     actions: Vec<(&'static Action, bool)>,
-    /// Histograms that the event counts in: the target, and where the record has what it needs.
+    /// The histograms that count the event: the target, and the positions of its values in the
+    /// record.
     buckets: Vec<(usize, Bucket)>,
 }
 
-/// One target of a session; survives when the session is altered.
+/// One target of a session; it is kept when the session is altered.
 #[derive(Debug)]
 pub(super) struct SessionTarget {
     pub(super) target: &'static Target,
@@ -76,34 +77,34 @@ pub(super) struct SessionTarget {
     pub(super) execution_ns: AtomicU64,
 }
 
-/// What a target does.
+/// The implementation of a target.
 #[derive(Debug)]
 pub(super) enum Body {
     Histogram(Histogram),
-    /// Counts since then.
+    /// Counts events, starting from the counts at its creation.
     Counter(Vec<(&'static Event, u64)>),
     Records(Box<RwLatch<RecordTarget>>),
 }
 
-/// What became of an event.
+/// What happened to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Done,
-    /// There was no room, and its thread is to wait for it.
+    /// There was no room, and the thread must wait for it.
     Blocked,
 }
 
 /// How an attempt to write into a partition ended.
 enum Written {
     Yes,
-    /// There was no room.
+    /// The partition had no room.
     NoRoom,
-    /// There would not be, even if the buffer was empty. So many bytes.
+    /// The record, of this size in bytes, is larger than an empty buffer.
     TooLarge(usize),
 }
 
 impl Session {
-    /// Builds a session; targets that `before` has as well are taken over with what they hold.
+    /// Builds a session; targets that `before` has as well are taken over with their contents.
     pub(super) fn build(spec: Arc<SessionSpec>, before: Option<&Self>) -> Result<Self, XeError> {
         check(&spec)?;
         let plans = histogram_plans(&spec)?;
@@ -139,12 +140,12 @@ impl Session {
         })
     }
 
-    /// What identifies it.
+    /// The address that identifies the session.
     pub(super) fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// An event that was fired: rejected, written, or dropped.
+    /// Handles an event that was fired: rejects, writes or drops it.
     pub(super) fn receive(&self, at: usize, fields: &[Value<'_>], moment: &Moment<'_>) -> Outcome {
         let Some(event) = self.events.get(at) else { return Outcome::Done };
         let own = &self.partitions[moment.thread() % self.partitions.len()];
@@ -156,7 +157,7 @@ impl Session {
         self.publish(at, fields, moment)
     }
 
-    /// Writes an event that the predicate wants.
+    /// Writes an event that the predicate has accepted.
     pub(super) fn publish(&self, at: usize, fields: &[Value<'_>], moment: &Moment<'_>) -> Outcome {
         let Some(event) = self.events.get(at) else { return Outcome::Done };
         let partitions = self.partitions.len();
@@ -198,7 +199,7 @@ impl Session {
         Outcome::Done
     }
 
-    /// Counts an event as lost for which its thread would have to wait.
+    /// Counts an event as lost, instead of waiting for room.
     pub(super) fn lose(&self, at: usize, moment: &Moment<'_>) {
         let own = &self.partitions[moment.thread() % self.partitions.len()];
         count(&own.drops.full);
@@ -210,7 +211,7 @@ impl Session {
             && event.event.blocking == Blocking::Allowed
     }
 
-    /// Writes an event that no regular buffer can hold.
+    /// Writes an event that is larger than a regular buffer.
     #[cold]
     fn publish_large(
         &self,
@@ -245,7 +246,7 @@ impl Session {
         Outcome::Done
     }
 
-    /// Gives a full buffer up, for newer events.
+    /// Drops the records of a full buffer, for newer events.
     #[cold]
     fn give_up_buffer(&self, partition: &Partition) {
         partition.filling.try_with(|filling| {
@@ -277,7 +278,7 @@ impl Session {
         Written::Yes
     }
 
-    /// Writes a record: its bytes, or how many it would have had.
+    /// Writes a record; returns its size, or as an error the size that it would have had.
     fn encode(
         &self,
         event: &SessionEvent,
@@ -296,13 +297,13 @@ impl Session {
                 encoder.value(Value::Null);
             }
         }
-        // Read under the claim, so that times grow along the buffer.
+        // The clock is read while the partition is claimed, so that times rise along the buffer.
         let time = if self.keeps_records { clock::now_ticks() } else { 0 };
         let id = u16::try_from(at).unwrap_or(u16::MAX);
         encoder.finish(id, time)
     }
 
-    /// Adds a record to the histograms that want it.
+    /// Adds a record to the histograms that count it.
     #[inline]
     fn aggregate(&self, event: &SessionEvent, shard: usize, bytes: &[u8]) {
         if event.buckets.is_empty() {
@@ -335,7 +336,7 @@ fn gather(action: &'static Action, moment: &Moment<'_>, encoder: &mut Encoder<'_
     }
 }
 
-/// Checks what does not depend on a running server.
+/// Checks a specification as far as possible without a running server.
 pub(super) fn check(spec: &SessionSpec) -> Result<(), XeError> {
     if spec.events.is_empty() {
         return Err(XeError::NoEvent);
@@ -365,7 +366,7 @@ pub(super) fn check(spec: &SessionSpec) -> Result<(), XeError> {
     Ok(())
 }
 
-/// What is enough to remember, where a ring buffer is all that sees the records.
+/// How much to remember if a ring buffer is the only target of the records.
 fn enough(spec: &SessionSpec) -> Result<Option<Enough>, XeError> {
     let mut enough = None;
     for target in &spec.targets {
@@ -431,7 +432,7 @@ fn build_targets(
 }
 
 impl SessionTarget {
-    /// Bytes of its tables that count for MAX_MEMORY.
+    /// The bytes of its tables that count towards MAX_MEMORY.
     pub(super) fn table_bytes(&self) -> u64 {
         match &self.body {
             Body::Histogram(histogram) => histogram.bytes(),
@@ -467,7 +468,7 @@ fn build_event(
         Body::Counter(_) | Body::Records(_) => None,
     };
     let buckets: Vec<_> = targets.iter().enumerate().filter_map(bucket).collect();
-    // A record that only histograms see has only what they need.
+    // A record that only histograms see has only the values that they need.
     let is_needed = |at: usize| {
         keeps_records || buckets.iter().any(|(_, b)| b.source == at || b.weight == Some(at))
     };

@@ -1,4 +1,4 @@
-//! `Shape`: the names and types of a record's values, with which it is told to a reader.
+//! `Shape`: the names and types of a record's values, by which a record becomes an [`EventRecord`].
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use super::report::{EventRecord, RecordField};
 use super::value::{OwnedValue, Value};
 use crate::sync::Arc;
 
-/// How the records of one event of a session look.
+/// The names and types of the records of one event of a session.
 #[derive(Debug)]
 pub(super) struct Shape {
     pub(super) package: Arc<str>,
     pub(super) name: Arc<str>,
-    /// Fields, then actions.
+    /// The fields, and then the actions.
     pub(super) parts: Vec<Part>,
     pub(super) fields: usize,
 }
 
-/// One value's name and type.
+/// The name and type of one value.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) package: Arc<str>,
@@ -35,16 +35,16 @@ pub(super) struct Part {
 /// The names of a map's keys.
 #[derive(Clone, Debug)]
 pub(super) enum Texts {
-    /// It is no map.
+    /// The value is no key of a map.
     None,
     /// A map of this process.
     Known(&'static Map),
-    /// A map that a file has brought along.
+    /// A map that was read from an event file.
     Read(Arc<BTreeMap<u32, Arc<str>>>),
 }
 
 impl Texts {
-    /// All keys and names.
+    /// All keys with their names.
     pub(super) fn all(&self) -> Vec<(u32, Arc<str>)> {
         match self {
             Self::None => Vec::new(),
@@ -114,7 +114,7 @@ impl Shape {
         }
     }
 
-    /// Tells a record that was fired at `timestamp_100ns`.
+    /// Decodes a record that was fired at `timestamp_100ns`.
     pub(super) fn tell(&self, record: Record<'_>, timestamp_100ns: u64) -> EventRecord {
         let mut told: Vec<RecordField> =
             self.parts.iter().zip(record.values()).map(|(part, value)| part.tell(value)).collect();
@@ -128,7 +128,7 @@ impl Shape {
         }
     }
 
-    /// As [`Self::tell`], with the texts that `stack` knows in the place of stack numbers.
+    /// As [`Self::tell`], with the texts that `stack` returns in place of stack numbers.
     pub(super) fn tell_with(
         &self,
         record: Record<'_>,

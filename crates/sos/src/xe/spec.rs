@@ -1,5 +1,5 @@
-//! `SessionSpec`: what a session of events is to collect, where from and where to, with every name
-//! already resolved.
+//! `SessionSpec`: the definition of an event session (events, predicates, actions, targets,
+//! options), with every name already resolved.
 
 use std::time::Duration;
 
@@ -9,40 +9,40 @@ use super::event::Event;
 use super::target::Target;
 use super::value::OwnedValue;
 
-/// The most memory that the default gives a session, in bytes.
+/// The default MAX_MEMORY of a session, in bytes.
 pub const MAX_MEMORY_DEFAULT: u64 = 4 << 20;
-/// How long an event may stay in a buffer, by default.
+/// The default MAX_DISPATCH_LATENCY: how long an event may stay in a buffer.
 pub const MAX_DISPATCH_LATENCY_DEFAULT: Duration = Duration::from_secs(30);
 
-/// A session to start.
+/// The definition of a session.
 #[derive(Clone, Debug)]
 pub struct SessionSpec {
-    /// Its name.
+    /// The session's name, unique in the instance.
     pub name: String,
-    /// What it collects.
+    /// The events that it collects.
     pub events: Vec<EventSpec>,
-    /// Where that goes.
+    /// The targets that get the events.
     pub targets: Vec<TargetSpec>,
-    /// How.
+    /// Its memory, retention and other options.
     pub options: SessionOptions,
 }
 
 /// One event of a session.
 #[derive(Clone, Debug)]
 pub struct EventSpec {
-    /// Which.
+    /// The event to collect.
     pub event: &'static Event,
-    /// Settings that were SET: position in [`Event::settings`], and the value. The others have their
-    /// defaults.
+    /// Settings that were SET: the position in [`Event::settings`], and the value. Others have
+    /// their defaults.
     pub settings: Vec<(usize, bool)>,
-    /// What is gathered with it.
+    /// The actions to collect with it.
     pub actions: Vec<&'static Action>,
-    /// Which of them are wanted; none for all.
+    /// The condition on occurrences to collect; `None` for all.
     pub predicate: Option<Predicate>,
 }
 
 impl EventSpec {
-    /// All occurrences of an event, and nothing besides its fields.
+    /// All occurrences of an event, with its fields and no actions.
     #[must_use]
     pub fn all(event: &'static Event) -> Self {
         Self { event, settings: Vec::new(), actions: Vec::new(), predicate: None }
@@ -52,90 +52,90 @@ impl EventSpec {
 /// A condition on an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
-    /// Both.
+    /// True if both operands are true.
     And(Box<Predicate>, Box<Predicate>),
-    /// Either.
+    /// True if one of the operands is true.
     Or(Box<Predicate>, Box<Predicate>),
-    /// Not.
+    /// True if the operand is not true.
     Not(Box<Predicate>),
-    /// A comparison.
+    /// A comparison, the leaf of the tree.
     Compare(Comparison),
 }
 
-/// A leaf of a predicate.
+/// The comparison in a leaf of a predicate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What is compared.
+    /// The value that is compared.
     pub input: PredicateInput,
-    /// How.
+    /// The operation and the type as which to compare.
     pub comparator: &'static Comparator,
-    /// With what. Integers of either sign fit integer operands; text fits a map by its name, a GUID and
-    /// a boolean by their usual texts.
+    /// The operand. Integers of either sign fit integer operands; text fits a map by the key's
+    /// name, and a GUID or a boolean in the usual text form.
     pub value: OwnedValue,
 }
 
-/// What a predicate's leaf compares.
+/// The value that a predicate's leaf compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PredicateInput {
     /// A field of the event, by position.
     Field(usize),
-    /// Something about the moment.
+    /// A value of the moment of the event.
     Source(&'static PredicateSource),
 }
 
 /// One target of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetSpec {
-    /// Which.
+    /// The target, by one of its names.
     pub target: &'static Target,
-    /// Parameters that were SET: name, and text as it was written (without quotes).
+    /// Parameters that were SET: the name, and the text as written, without quotes.
     pub parameters: Vec<(String, String)>,
 }
 
-/// What becomes of an event for which there is no room.
+/// What happens to an event for which there is no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Retention {
-    /// It is lost, and counted.
+    /// The event is lost, and counted.
     #[default]
     SingleEventLoss,
     /// A whole buffer is lost, so that the newest events are kept.
     MultipleEventLoss,
-    /// Its thread waits for room.
+    /// The thread that fires it waits for room.
     NoEventLoss,
 }
 
-/// How a session's memory is split.
+/// How a session's memory is divided into partitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PartitionMode {
-    /// Into few parts.
+    /// Few partitions, independent of CPUs.
     #[default]
     None,
-    /// A set of parts for each memory node.
+    /// A set of partitions for each memory node.
     PerNode,
-    /// A part for each CPU.
+    /// One partition per CPU.
     PerCpu,
 }
 
 /// The options of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionOptions {
-    /// Bytes of its buffers and of the tables of its histograms: never more.
+    /// The limit in bytes of its buffers and the tables of its histograms together.
     pub max_memory: u64,
-    /// What becomes of an event for which there is no room.
+    /// What happens to an event for which there is no room.
     pub retention: Retention,
-    /// How long an event may stay in a buffer; none for until the buffer is full.
+    /// How long an event may stay in a buffer; `None` for until the buffer is full.
     pub max_dispatch_latency: Option<Duration>,
-    /// Bytes of the largest event, if it is more than a buffer holds; 0 if not. Two buffers of this size
-    /// come on top of `max_memory`.
+    /// The size of the largest event in bytes, if it is more than a buffer holds; otherwise 0. Two
+    /// buffers of this size are added to `max_memory`.
     pub max_event_size: u64,
-    /// How the memory is split.
+    /// How the memory is divided into partitions.
     pub partition_mode: PartitionMode,
-    /// Whether each event says which activity it belongs to.
+    /// Whether each event has its activity attached (TRACK_CAUSALITY).
     pub track_causality: bool,
 }
 
 impl SessionOptions {
-    /// The bound in bytes: MAX_MEMORY = 0 leaves the choice to the server, which takes the default.
+    /// The memory limit in bytes: MAX_MEMORY = 0 means the default.
     #[must_use]
     pub const fn memory(&self) -> u64 {
         if self.max_memory == 0 { MAX_MEMORY_DEFAULT } else { self.max_memory }

@@ -1,4 +1,4 @@
-//! Comparison of text for predicates: in whatever case, without allocating.
+//! Comparison of text and LIKE for predicates: case-insensitive and without allocation.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ fn folded(text: &str) -> impl Iterator<Item = char> {
     text.chars().flat_map(char::to_lowercase)
 }
 
-/// Compares two texts in whatever case, character by character.
+/// Compares two texts character by character, ignoring case.
 pub(super) fn compare(left: &str, right: &str) -> Ordering {
     if left.len() == right.len() && left.eq_ignore_ascii_case(right) {
         return Ordering::Equal;
@@ -18,10 +18,11 @@ fn same(left: char, right: char) -> bool {
     left == right || left.to_lowercase().eq(right.to_lowercase())
 }
 
-/// Whether a text is like a pattern of `%`, `_`, `[a-z]` and `[^a-z]`, in whatever case.
+/// Whether a text matches a pattern of `%`, `_`, `[a-z]` and `[^a-z]`, ignoring case.
 pub(super) fn is_like(text: &str, pattern: &str) -> bool {
     let (mut text, mut pattern) = (text, pattern);
-    // After the last `%`: the pattern, and the text of which it may swallow one character more.
+    // The pattern after the last `%`, and the text from which that `%` may take one more
+    // character.
     let mut again: Option<(&str, &str)> = None;
     loop {
         if let Some(rest) = pattern.strip_prefix('%') {
@@ -46,7 +47,7 @@ pub(super) fn is_like(text: &str, pattern: &str) -> bool {
     }
 }
 
-/// Matches one character; returns what is left of both.
+/// Matches one character; returns the rest of both texts.
 fn step<'t, 'p>(text: &'t str, pattern: &'p str) -> Option<(&'t str, &'p str)> {
     let mut text = text.chars();
     let character = text.next()?;

@@ -1,40 +1,41 @@
-//! `Value`: what an event's field or an action carries, borrowed from the emitter; and [`OwnedValue`],
-//! what a reader gets.
+//! `Value`: the value of an event's field or of an action, borrowed from the thread that fires; and
+//! [`OwnedValue`], which a reader gets.
 
 use super::mixed;
 
-/// One value on its way through predicates into buffers: nothing is copied before a session wants it.
+/// A value on its way through predicates into buffers. It is copied only if a session collects it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// There is none: the emitter does not know, or the session did not ask for it.
+    /// No value: the thread does not know it, or the session does not collect it.
     Null,
-    /// A boolean.
+    /// A boolean value (`boolean`).
     Bool(bool),
     /// A signed integer of any size.
     Int(i64),
     /// An unsigned integer of any size; an address; a point in time in 100 ns since 0001-01-01.
     UInt(u64),
-    /// A floating-point number.
+    /// A floating-point number (`float64`).
     Float(f64),
-    /// Text.
+    /// Text, encoded in UTF-8.
     Text(&'a str),
-    /// Text with bytes in it that are shown as digits: what [`mixed::MixedText::runs`] returns. Whoever
-    /// reads it gets text.
+    /// Text with bytes in it that are shown as digits: the runs of [`mixed::MixedText::runs`].
+    /// Readers get text.
     Mixed(&'a [u8]),
-    /// Bytes; XML is text.
+    /// Binary data. (XML is text.)
     Bytes(&'a [u8]),
     /// A GUID, in the order of its text form.
     Guid([u8; 16]),
-    /// A key of the field's map.
+    /// A key of the field's [`super::Map`].
     Map(u32),
-    /// An interned call stack: its number, with [`super::STACK_AS_ADDRESSES`] if it is to be told so.
+    /// The number of a stored call stack, with [`super::STACK_AS_ADDRESSES`] if it is to be shown
+    /// as addresses.
     Stack(u32),
     /// An activity of TRACK_CAUSALITY: its GUID, and the number within it.
     Activity([u8; 16], u32),
 }
 
 impl Value<'_> {
-    /// Copies it.
+    /// Copies the value for a reader.
     #[must_use]
     pub fn to_owned(self) -> OwnedValue {
         match self {
@@ -44,7 +45,7 @@ impl Value<'_> {
             Value::UInt(value) => OwnedValue::UInt(value),
             Value::Float(value) => OwnedValue::Float(value),
             Value::Text(value) => OwnedValue::Text(value.to_owned()),
-            // Damaged runs, which only a damaged file has, are no value.
+            // Damaged runs occur only in a damaged file, and become no value.
             Value::Mixed(runs) => mixed::text_of(runs).map_or(OwnedValue::Null, OwnedValue::Text),
             Value::Bytes(value) => OwnedValue::Bytes(value.to_owned()),
             Value::Guid(value) => OwnedValue::Guid(value),
@@ -54,7 +55,7 @@ impl Value<'_> {
         }
     }
 
-    /// The number it is or stands for: what a histogram can be weighted by.
+    /// The value as a number, by which a histogram can be weighted; `None` if it is no number.
     #[must_use]
     pub fn as_number(self) -> Option<u64> {
         match self {
@@ -73,35 +74,35 @@ impl Value<'_> {
     }
 }
 
-/// A value that belongs to its reader. Variants as those of [`Value`].
+/// A value that its reader owns. The variants are those of [`Value`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum OwnedValue {
-    /// There is none.
+    /// No value was collected.
     Null,
-    /// A boolean.
+    /// A boolean value (`boolean`).
     Bool(bool),
-    /// A signed integer.
+    /// A signed integer of any size.
     Int(i64),
     /// An unsigned integer, an address, or a point in time in 100 ns since 0001-01-01.
     UInt(u64),
-    /// A floating-point number.
+    /// A floating-point number (`float64`).
     Float(f64),
-    /// Text; of an event file also a call stack.
+    /// Text; from an event file also a call stack.
     Text(String),
-    /// Bytes.
+    /// Binary data of any length.
     Bytes(Vec<u8>),
     /// A GUID, in the order of its text form.
     Guid([u8; 16]),
-    /// A key of a map.
+    /// A key of the field's [`super::Map`].
     Map(u32),
-    /// An interned call stack: its number.
+    /// The number of a stored call stack.
     Stack(u32),
     /// An activity: its GUID, and the number within it.
     Activity([u8; 16], u32),
 }
 
 impl OwnedValue {
-    /// Borrows it.
+    /// Borrows it as a [`Value`].
     #[must_use]
     pub fn as_value(&self) -> Value<'_> {
         match self {

@@ -1,4 +1,4 @@
-//! Ticks, wall clock and timestamps.
+//! Tests of ticks, wall clock and transaction timestamps.
 
 use std::time::Duration;
 
@@ -29,8 +29,8 @@ fn utc_counts_days_from_year_one() {
     assert!(ticks < clock::TICKS_100NS_PER_DAY);
 }
 
-/// Two threads take turns, one taking snapshots, the other commits: the order of the calls is the
-/// order of the timestamps.
+/// Two threads take turns, one takes snapshots, the other commits: the timestamps have the order of
+/// the calls.
 fn turns_are_ordered(source: TimestampSource) {
     const ROUNDS: u64 = 20_000;
     let timestamps = Arc::new(Timestamps::with_source(source));

@@ -1,4 +1,5 @@
-//! Crews: who is asked, who is revoked, what becomes of a panic, and that a scheduler that helps still serves.
+//! Tests of crews: which schedulers are asked, which items are revoked, what happens after a panic,
+//! and that a scheduler that helps still serves its own requests.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ fn machine(schedulers: usize) -> Machine {
     Machine::start(&MachineConfig { schedulers, ..MachineConfig::default() }).expect("it starts")
 }
 
-/// Waits until so many schedulers sleep in their pollers.
+/// Waits until `count` schedulers sleep in their pollers.
 fn until_idle(machine: &Machine, count: usize) {
     let deadline_ns = clock::deadline_ns(Duration::from_secs(60));
     while machine.idle_schedulers() < count {
@@ -65,7 +66,7 @@ fn what_nobody_has_begun_is_taken_back_and_nobody_runs_afterwards() {
     machine.stop(Duration::from_secs(5));
 }
 
-/// How long a helper goes on that nobody tells to stop.
+/// How long a helper runs that is not stopped.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
@@ -96,7 +97,7 @@ fn requests_of_a_scheduler_that_helps_are_answered_between_quanta() {
         assert!(!crew.is_over(), "they were answered when the helper had ended");
         is_over.store(1, Ordering::SeqCst);
     });
-    // A quantum is 4 ms; the rest is for a machine with other things to do.
+    // A quantum is 4 ms; the rest allows for a busy machine.
     assert!(longest_ns < 2_000_000_000, "an answer took {longest_ns} ns");
     server.stop();
 }
@@ -120,7 +121,7 @@ fn a_panic_of_a_helper_is_the_leaders_when_all_have_ended() {
     });
     let message = led.expect_err("the helper has panicked");
     assert!(message.contains("a part is broken"), "{message}");
-    // The scheduler goes on.
+    // The scheduler still runs.
     until_idle(&machine, 2);
     machine.stop(Duration::from_secs(5));
 }
@@ -136,7 +137,7 @@ fn books_of_helpers_are_added_to_those_of_the_session() {
     own.absorb(&theirs);
     let waits = own.waits();
     assert_eq!((waits.len(), waits[0].wait_type, waits[0].count), (1, WaitType::WaitFor, 2));
-    // Ticks become nanoseconds once for the sum, and twice for its halves.
+    // Ticks are rounded to nanoseconds once for the sum, and twice for its halves.
     let twice_ns = 2 * theirs.waits()[0].wait_ns;
     assert!(waits[0].wait_ns.abs_diff(twice_ns) <= 1, "{} {twice_ns}", waits[0].wait_ns);
 }

@@ -1,10 +1,10 @@
-//! Reclamation: what a pin protects, and that everything is freed in the end.
+//! Tests of memory reclamation: what a pin protects, and that everything is freed in the end.
 
 use sos::epoch::{self, Snapshot};
 use sos::sync::{Arc, AtomicBool, AtomicUsize, Ordering};
 use sos::thread;
 
-/// Counts how many of it are alive.
+/// A value that counts how many of its kind are alive.
 struct Counted(Arc<AtomicUsize>, u64, u64);
 
 impl Counted {
@@ -48,8 +48,8 @@ fn readers_never_see_a_freed_value_and_all_but_the_last_are_freed() {
     for reader in readers {
         reader.join().expect("reads");
     }
-    // Other tests of this process take part in the same domain: their pins are short, but for those of
-    // threads that the machine has no CPU for.
+    // Other tests of this process take part in the same domain: their pins are short, unless the
+    // thread gets no CPU.
     let until = sos::clock::monotonic_ns() + 10_000_000_000;
     while alive.load(Ordering::Relaxed) != 1 && sos::clock::monotonic_ns() < until {
         epoch::collect();

@@ -1,5 +1,5 @@
-//! The ledger against the kernel: the books close for every source, and each injected fault lands in
-//! its own category.
+//! Tests of the ledger against the kernel: the sums agree for every source, and the time of each
+//! injected fault is in its own category.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use sos::wait::WaitType;
 
 const MS: u64 = 1_000_000;
 
-/// Runs on a CPU for so long, by the clock on the wall.
+/// Runs on a CPU for this elapsed time.
 fn burn(duration: Duration) {
     let end = clock::now_ticks() + clock::duration_to_ticks(duration);
     while clock::now_ticks() < end {
@@ -25,20 +25,20 @@ fn burn(duration: Duration) {
     }
 }
 
-/// Sleeps behind the ledger's back.
+/// Sleeps by a system call that the ledger does not see.
 #[expect(clippy::disallowed_methods, reason = "the fault that the ledger has to find")]
 fn bare_sleep(duration: Duration) {
     std::thread::sleep(duration);
 }
 
-/// Books of `run` on so many threads of their own, closed while they live, when all are done.
+/// The ledger of `run` on several new threads, read while they live, when all are done.
 fn books_of(
     choice: SourceChoice,
     threads: usize,
     run: impl Fn() + Clone + Send + 'static,
 ) -> Ledger {
     let accounts = Arc::new(Accounts::new(choice));
-    // As in a server, and more often: books close while they are sampled.
+    // The threads are sampled as in a server, but more often.
     accounts.set_sampling_rate(RATE_HZ_MAX);
     let done = Arc::new(AtomicBool::new(false));
     let (ready, all_ready) = std::sync::mpsc::channel();
@@ -78,7 +78,7 @@ fn category_ms(books: &Ledger, category: Category) -> u64 {
     rows.map(|row| row.wall_ns).sum::<u64>() / MS
 }
 
-/// A mix of everything: running, waiting, system calls.
+/// A mix of running, waiting and system calls.
 fn mixed() {
     for _ in 0..50 {
         ledger::to(State::Running);
@@ -192,7 +192,7 @@ fn lock_held_long_shows_as_spinning_on_its_class() {
     });
     let spun = wall_ms(&books, Category::Spin, "SQL_MGR");
     let ready = wall_ms(&books, Category::Runnable, "SQL_MGR");
-    // The second thread may have been started late.
+    // The second thread may have started late.
     assert!(spun + ready >= 100, "{books:#?}");
     let yields = row(&books, Category::Kernel, "yield").map_or(0, |row| row.count);
     assert!(yields > 0, "it offered its CPU between two tries: {books:#?}");
@@ -205,7 +205,7 @@ fn bare_system_calls_show_as_unwrapped_kernel_time() {
         ledger::label(Label::Execute);
         let me = sys::thread_id();
         while sys::run_times(me).is_some_and(|times| times.on_cpu_ns < 400 * MS) {
-            // 64 KiB of random numbers: nearly all of it in the kernel.
+            // 64 KiB of random numbers take nearly all of their time in the kernel.
             let mut bytes = [0_u8; 1 << 16];
             let file = std::fs::File::open("/dev/urandom").expect("opens");
             std::io::Read::read_exact(&mut &file, &mut bytes).expect("reads");
@@ -219,13 +219,20 @@ fn bare_system_calls_show_as_unwrapped_kernel_time() {
 #[test]
 fn threads_of_others_are_listed_as_foreign() {
     let name = "somebody-else";
-    let body = || bare_sleep(Duration::from_millis(300));
+    let (started, is_started) = std::sync::mpsc::channel();
+    let (end, is_over) = std::sync::mpsc::channel::<()>();
+    let body = move || {
+        started.send(()).expect("the test waits");
+        // An error: the test has dropped the other end.
+        is_over.recv().is_err()
+    };
     let handle = std::thread::Builder::new().name(name.into()).spawn(body).expect("starts");
+    is_started.recv().expect("it starts");
     let accounts = Arc::new(Accounts::default());
-    bare_sleep(Duration::from_millis(20));
     let books = accounts.close();
+    drop(end);
+    assert!(handle.join().expect("ends"));
     assert!(books.threads.iter().any(|thread| &*thread.name == name), "{books:#?}");
-    handle.join().expect("ends");
 }
 
 #[test]
@@ -270,7 +277,8 @@ fn timed_requests_split_the_running_time_by_label() {
     let total = parse + rows + commit;
     for (name, part, wanted) in [("parse", parse, 0.2), ("row", rows, 0.6), ("commit", commit, 0.2)]
     {
-        // Where tests compete for CPUs a request may be interrupted long, and the error says so.
+        // If tests compete for CPUs, a request may be interrupted for long; the error includes
+        // that.
         let error = row(&books, Category::User, name).and_then(|row| row.error_ns).unwrap_or(0);
         let allowed = (4.0 * error as f64 / total).max(0.03);
         let share = part / total;
@@ -281,7 +289,7 @@ fn timed_requests_split_the_running_time_by_label() {
     assert!(error > 0.001 && error < 0.05, "half of the requests commit: {error}");
 }
 
-/// What each row has gained; no part of any row is less than it was.
+/// The gain of each row; checks that no part of any row has shrunk.
 fn gained(before: &Ledger, after: &Ledger) -> Vec<LedgerRow> {
     let less = |now: u64, then: u64, row: &LedgerRow| {
         let what = (row.category, row.name);
@@ -305,7 +313,8 @@ fn gained(before: &Ledger, after: &Ledger) -> Vec<LedgerRow> {
     after.rows.iter().map(gain).collect()
 }
 
-/// Closes the books again and again until `is_done`: no row ever shrinks. Returns the last.
+/// Reads the ledger repeatedly until `is_done`, checking that no row shrinks. Returns the last
+/// reading.
 fn close_until(accounts: &Accounts, is_done: impl Fn() -> bool) -> Ledger {
     let mut books = accounts.close();
     while !is_done() {
@@ -320,7 +329,7 @@ fn close_until(accounts: &Accounts, is_done: impl Fn() -> bool) -> Ledger {
     last
 }
 
-/// Requests that have these labels for so many microseconds.
+/// Runs requests that have these labels, each for a number of microseconds.
 fn requests(count: u32, labels: &[(Label, u64)]) {
     for _ in 0..count {
         ledger::to(State::Running);
@@ -333,7 +342,7 @@ fn requests(count: u32, labels: &[(Label, u64)]) {
     }
 }
 
-/// The labels have these shares of the time of them all.
+/// Asserts the labels' shares of their total time.
 fn assert_mix(rows: &[LedgerRow], wanted: &[(&str, f64)]) {
     let on_cpu = |name| {
         let is_it = |row: &&LedgerRow| row.category == Category::User && row.name == name;
@@ -369,7 +378,7 @@ fn change_of_the_load_does_not_rewrite_the_past() {
         go.send(()).expect("it waits");
         let second = close_until(&accounts, || asked.try_recv().is_ok());
         let rows = gained(&first, &second);
-        // The other sources take a timed request that was preempted for a long one.
+        // Other sources take a timed request that was preempted for a long one.
         if accounts.source() == Source::Rseq {
             assert_mix(&rows, &[("parse", 0.0), ("row", 0.25), ("commit", 0.75)]);
         }
@@ -379,12 +388,12 @@ fn change_of_the_load_does_not_rewrite_the_past() {
     }
 }
 
-/// How far the books of threads without a sentinel may be from the scheduler's, in nanoseconds.
+/// The greatest allowed difference (ns) to schedstat of threads without a sentinel.
 fn schedstat_allowance(closure: &Closure) -> u64 {
     closure.schedstat_on_cpu_ns / 500 + MS / 10
 }
 
-/// The books of each kind of time beside the kernel's.
+/// The ledger's and the kernel's number for each kind of time.
 fn beside_schedstat(closure: &Closure) -> [(u64, u64); 2] {
     [
         (closure.on_cpu_ns, closure.schedstat_on_cpu_ns),
@@ -392,10 +401,9 @@ fn beside_schedstat(closure: &Closure) -> [(u64, u64); 2] {
     ]
 }
 
-/// The kernel tells of a wait for a CPU when it is over. One that was under way when the books were
-/// closed has been called blocked by then, and no row may shrink: the books owe it, and make good for it
-/// with the time to come. So they are never ahead of the kernel's, and agree with them once the threads
-/// have rested for as long as they had waited.
+/// The kernel reports a wait for a CPU when it is over. A wait in progress when the ledger is read
+/// counts as blocked, and no row may shrink: the ledger corrects it with later time. So it is never
+/// ahead of the kernel, and agrees with it once the threads have rested as long as they had waited.
 #[test]
 fn schedstat_books_are_never_ahead_of_the_kernel_and_catch_up_with_it() {
     let accounts = Arc::new(Accounts::new(SourceChoice::Schedstat));
@@ -407,7 +415,7 @@ fn schedstat_books_are_never_ahead_of_the_kernel_and_catch_up_with_it() {
             let body = move || {
                 while running.load(Ordering::Acquire) {
                     let is_busy = busy.load(Ordering::Acquire);
-                    // Half of them do next to nothing.
+                    // Half of them do almost nothing.
                     let times = if is_busy && i % 2 == 0 { 10 } else { 0 };
                     requests(times, &[(Label::Execute, 50)]);
                     blocking(WaitType::WaitFor, || {
@@ -459,7 +467,7 @@ fn long_request_is_known_by_its_parts() {
         ledger::to(State::Running);
         burn(Duration::from_millis(1));
     });
-    // Without a scheduler nobody asks for parts: all of it has no label, and is dark.
+    // Without a scheduler no parts begin: all the time has no label, and is dark.
     assert!(books.closure.unlabelled_ns > MS / 2);
     assert_eq!(books.closure.timed_units, 0);
 }
@@ -478,7 +486,7 @@ fn spent_adds_up_to_the_time_that_has_passed() {
         });
         let spent = ledger::spent().since(&before);
         let passed = clock::ticks_to_ns(clock::now_ticks() - began);
-        // On a busy machine each takes longer, never shorter.
+        // On a busy machine each step takes longer, but never shorter.
         let near = |ns: u64, ms: u64| ns >= ms * MS * 9 / 10 && ns < passed - ms * MS / 2;
         assert!(passed.abs_diff(spent.elapsed_ns()) < MS, "{spent:?} in {passed}");
         assert!(near(spent.user_ns() + spent.runnable_ns(), 20), "{spent:?}");

@@ -1,4 +1,4 @@
-//! The locks under real threads: mutual exclusion, and the books of their slow paths.
+//! Tests of the locks with real threads: mutual exclusion, and the counters of their slow paths.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -262,8 +262,8 @@ fn waiting_thread_names_its_blocker() {
 
 #[test]
 fn latch_serves_who_has_waited_too_long() {
-    // One thread takes the latch again and again without a pause: the other one must get it, though
-    // it always comes too late.
+    // One thread takes the latch repeatedly without a pause: the other one must get it, although it
+    // always comes too late.
     let latch = Arc::new(RwLatch::new(LatchClass::Other, 0_u64));
     let shared = Arc::clone(&latch);
     on_threads(&Arc::default(), move |number| {

@@ -1,4 +1,4 @@
-//! Connections through a machine: echo, waits, cancellation, quantum, shutdown.
+//! Tests of connections through a machine: echo, waits, cancellation, quantum, shutdown.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,32 +17,32 @@ use sos::sync::{Arc, AtomicU32, OnceLock, Ordering};
 use sos::sys::{Direction, Listener, Socket, poll_fd};
 use sos::wait::WaitType;
 
-/// What the test connections understand, one byte each; none is ASCII, which is echoed.
+/// The commands of the test connections, one byte each; ASCII bytes are echoed.
 pub(crate) const SLEEP: u8 = 0x80;
 const SPIN: u8 = 0x81;
-/// Under an address of its own, so that only a cancellation ends it.
+/// Parks under a private address, so that only a cancellation ends it.
 pub(crate) const PARK: u8 = 0x82;
-/// Under `KEY`.
+/// Parks under the address `KEY`.
 pub(crate) const PARK_SHARED: u8 = 0x83;
 const PANIC: u8 = 0x84;
 pub(crate) const CANCEL: u8 = 0x85;
 
-/// Runs on without a look at its quantum.
+/// Runs without checking its quantum.
 pub(crate) const BUSY: u8 = 0x86;
-/// Sleeps without giving its scheduler away.
+/// Sleeps without handing its scheduler over.
 pub(crate) const BLOCK: u8 = 0x87;
-/// How long those two take.
+/// The time that BUSY and BLOCK take.
 pub(crate) const STALL_MS: u64 = 300;
-/// Takes a latch that all share, and holds it for half a second.
+/// Takes a latch that all connections share, and holds it for half a second.
 pub(crate) const HOLD: u8 = 0x8b;
 /// A short request that parses.
 pub(crate) const PARSE: u8 = 0x88;
-/// A long one that scans.
+/// A long request that scans.
 pub(crate) const SCAN: u8 = 0x89;
-/// A long one that searches an index and reads a row, in turns.
+/// A long request that searches an index and reads a row, in turns.
 pub(crate) const LOOK_UP: u8 = 0x8a;
 
-/// Whom the tasks work for.
+/// The tag that the tasks work for.
 pub(crate) const TAG: u32 = 77;
 
 const PARK_MS: u64 = 60_000;
@@ -84,7 +84,7 @@ impl Task for Echo {
         match self.shared.socket.recv(&mut buffer) {
             Ok(0) => Next::Close,
             Ok(count) => {
-                // On a slow machine the attention comes along with its request.
+                // On a slow machine the attention may arrive together with its request.
                 if buffer[1..count].contains(&CANCEL) {
                     self.shared.cancel.set();
                 }
@@ -146,7 +146,7 @@ fn hold() -> Vec<u8> {
     b"held".to_vec()
 }
 
-/// A request that runs for so long, ten microseconds under each label.
+/// A request that runs for `duration`, ten microseconds under each label in turn.
 fn labelled(labels: &[Label], duration: Duration) -> Vec<u8> {
     ledger::request(None, || {
         let end = clock::deadline_ns(duration);
@@ -441,7 +441,7 @@ fn slow_reader_makes_its_task_wait_and_nobody_else() {
     let (slow, other) = (server.client(), server.client());
     let chunk = vec![b'z'; 512];
     let mut sent = 0;
-    // Until both directions are full: the task waits to write, nobody reads.
+    // Until both directions are full: the task waits to write, because the client does not read.
     loop {
         match slow.0.send(&chunk) {
             Ok(count) => sent += count,
@@ -468,7 +468,7 @@ fn slow_reader_makes_its_task_wait_and_nobody_else() {
 
 #[test]
 fn ten_thousand_connections_at_once_are_served() {
-    // Both ends of each are descriptors of this process; some are left to the other tests.
+    // Both ends of each connection are descriptors of this process; some are left for other tests.
     let descriptors = sos::sys::raise_open_files();
     let count = usize::try_from(descriptors.saturating_sub(1000) / 2).unwrap_or(0).min(10_000);
     let server = Server::start(2);

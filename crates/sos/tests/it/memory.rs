@@ -1,4 +1,4 @@
-//! The allocator's books.
+//! Tests of the allocator: the counters of clerks, the memory limit, and the contents of blocks.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -28,10 +28,10 @@ fn big_blocks_are_given_back_to_whom_they_were_taken_from() {
     assert_eq!(held(clerk), before);
 }
 
-/// A thread keeps free extents for itself, which are nobody's when it has ended.
+/// A thread keeps free extents for itself; those that it frees as it ends must not be lost.
 #[test]
 fn what_a_thread_frees_in_its_last_moments_is_there_for_others() {
-    // A class of extents that no other test has.
+    // A size class that no other test uses.
     const BYTES: usize = 1_790 << 10;
     thread_local! {
         static LAST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
@@ -66,19 +66,19 @@ fn blocks_keep_their_contents_across_every_size() {
     assert!(aligned.iter().all(|block| block.0 == [9; 2048]));
 }
 
-/// A page of the heap's is a slice of 64 KB with blocks of one size.
+/// A page of mimalloc's heap is a slice of 64 KB with blocks of one size.
 #[test]
 fn rows_are_never_in_one_page_with_anything_else() {
     #[repr(align(32))]
     #[derive(Clone, Copy)]
     struct Aligned([u8; 64]);
     type Blocks = (Box<[u8; 64]>, Vec<u8>, Box<Aligned>, Vec<u8>);
-    // However they are taken: as they are, as zeros, aligned, and grown into their size.
+    // In every way to take a block: plain, zeroed, aligned, and grown to its size.
     let take = |clerk| -> Blocks {
         with_clerk(clerk, || {
             let mut grown = Vec::with_capacity(24);
             grown.resize(24, 1_u8);
-            // From another clerk's part of the program, as it happens.
+            // The block grows while another clerk is current.
             with_clerk(MemoryClerk::General, || grown.reserve_exact(40));
             (Box::new([1_u8; 64]), vec![0_u8; 64], Box::new(Aligned([1; 64])), grown)
         })
@@ -96,7 +96,7 @@ fn rows_are_never_in_one_page_with_anything_else() {
         others.extend((0..5).map(|_| take(MemoryClerk::Metadata)));
         let (of_rows, of_others) = (pages(&rows), pages(&others));
         assert!(of_rows.is_disjoint(&of_others), "{round}: {of_rows:x?} {of_others:x?}");
-        // Holes, which the next ones fill.
+        // Makes holes, which the next blocks fill.
         let mut at = 0_usize;
         rows.retain(|_| {
             at += 1;
@@ -108,7 +108,7 @@ fn rows_are_never_in_one_page_with_anything_else() {
     }
 }
 
-/// One test, because the limit is the process's.
+/// One test, because the limit is that of the process.
 #[test]
 fn extents_are_pages_of_their_clerk_and_the_limit_refuses_growth_until_memory_is_given_back() {
     extents_are_pages_of_their_clerk();

@@ -1,4 +1,5 @@
-//! What a machine tells of its threads and schedulers, and what its monitor finds.
+//! Tests of the activities and rows that a machine reports, and of the stalls that its monitor
+//! finds.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ fn pause(ms: u64) {
     park::sleep(Duration::from_millis(ms), WaitType::WaitFor, None);
 }
 
-/// Waits until something is so.
+/// Waits until the condition holds; `what` names it in a failure.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline_ns = clock::deadline_ns(Duration::from_secs(20));
     while !is_so() {

@@ -1,4 +1,4 @@
-//! The parking lot and cancellation on threads that are no workers.
+//! Tests of the parking lot and of cancellation on threads that are not workers.
 
 use std::time::Duration;
 

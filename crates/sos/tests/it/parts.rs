@@ -1,10 +1,10 @@
-//! Long requests on the books: what their labels take is known by their parts.
+//! Tests that the ledger measures the labels of long requests by their parts.
 
 use sos::ledger::Category;
 
 use crate::machine::{LOOK_UP, PARSE, SCAN, Server};
 
-/// Time on a CPU under some labels, in ns.
+/// The time on a CPU under some labels, in ns.
 fn on_cpu(server: &Server, names: &[&str]) -> Vec<u64> {
     let books = server.machine.accounts().close();
     let of = |name: &&str| {
@@ -15,7 +15,7 @@ fn on_cpu(server: &Server, names: &[&str]) -> Vec<u64> {
     names.iter().map(of).collect()
 }
 
-/// What labels gain by one request, after many short ones that parse.
+/// The time that labels gain by one request, after many short ones that parse.
 fn gain_of(request: u8, names: &[&str]) -> Vec<u64> {
     let server = Server::start(1);
     let client = server.client();

@@ -1,4 +1,4 @@
-//! The sampler: what it says is what happened, within its sampling error.
+//! Tests of the sampler: its sums agree with the work done, within the sampling error.
 
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use sos::{symbols, thread};
 
 const MS: u64 = 1_000_000;
 
-/// Runs something on a thread of books that are sampled, and looks at them while it lives.
+/// Runs a closure on a sampled thread, and collects its samples while it lives.
 fn sampled<R: Send + 'static>(
     run: impl FnOnce() -> R + Send + 'static,
     look: impl FnOnce(&Accounts, R),
@@ -36,7 +36,7 @@ fn sampled<R: Send + 'static>(
     };
     let thread = thread::spawn(&accounts, "sampled", body).expect("starts");
     let result = loop {
-        // The rings have room for a second.
+        // The rings have room for one second.
         match receiver.recv_timeout(Duration::from_millis(100)) {
             Ok(result) => break result,
             Err(RecvTimeoutError::Timeout) => drop(accounts.cpu_samples()),
@@ -48,7 +48,7 @@ fn sampled<R: Send + 'static>(
     thread.join().expect("ended");
 }
 
-/// Runs until the thread has had so much more of a CPU.
+/// Runs until the thread has used `cpu_ns` more CPU time.
 #[inline(never)]
 fn burn(cpu_ns: u64) {
     let end = sys::thread_cpu_ns() + cpu_ns;
@@ -95,21 +95,21 @@ fn shares_of_labels_agree_with_the_ledger_within_the_sampling_error() {
         assert!(all > 100.0, "{samples:?}");
         for (label, _) in PARTS {
             let share = row(label) as f64 / all_ns as f64;
-            // A kernel that comes late gives one signal for several periods: the error is larger than
-            // that of as many single ones.
+            // A late kernel sends one signal for several periods: the error is larger than that of
+            // as many single ones.
             let error = (share * (1.0 - share) / all).sqrt() * 1.5;
             let found = of(label) / all;
             assert!((found - share).abs() < 4.5 * error, "{label}: {found} {share} +- {error}");
         }
         let health = accounts.sampler_health();
-        // Of a stay in which it was preempted the ledger does not split all by label.
+        // The ledger does not split a stay in which the thread was preempted completely by label.
         let user = books.rows.iter().filter(|row| row.category == Category::User);
         let cpu_s = user.map(|row| row.on_cpu_ns).sum::<u64>() as f64 / 1e9;
         let rate = all / cpu_s;
         assert!((0.7..1.2).contains(&(rate / f64::from(RATE_HZ_MAX))), "{rate} Hz: {health:?}");
         assert_eq!((health.lost, health.unkept, health.refused), (0, 0, 0), "{health:?}");
         assert!(health.timers == 1 && health.handler_ns > 0, "{health:?}");
-        // What the handler took is observation, and not on the labels.
+        // The handler's time is observation, and under no label.
         let observed = books.rows.iter().find(|row| row.category == Category::Observation);
         let observed_ns = observed.expect("there is some").wall_ns;
         assert!(observed_ns >= health.handler_ns * 9 / 10, "{observed_ns} {health:?}");
@@ -139,7 +139,7 @@ fn the_hot_function_is_named_with_its_file_and_line() {
             let caller = count(&has("it::sampler::burn"));
             assert!(all > 80 && hot * 100 >= all * 85, "{hot} of {all}");
             assert!(caller * 100 >= all * 95, "{caller} of {all}");
-            // The functions of ours on every stack have a name, a file and a line.
+            // This binary's functions have a name, a file and a line on every stack.
             let own_code = |frame: &&symbols::Frame| frame.function.module.starts_with("it-");
             let frames: Vec<_> = own.iter().flat_map(|s| symbols::frames(s.stack)).collect();
             let ours: Vec<_> = frames.iter().filter(own_code).collect();
@@ -157,7 +157,7 @@ fn the_hot_function_is_named_with_its_file_and_line() {
 
 #[inline(never)]
 fn wait_long() {
-    // Something is left to do after it, or its frame would be gone.
+    // Without work after the call, this function would have no frame during it.
     std::hint::black_box(park::sleep(Duration::from_millis(30), WaitType::WaitFor, None));
 }
 
@@ -180,7 +180,7 @@ fn waits_are_sampled_in_proportion_to_their_time() {
             let own: Vec<_> = samples.iter().filter(|s| s.wait_type == wait_type).collect();
             let (ns, count) = own.iter().fold((0, 0), |(ns, n), s| (ns + s.ns, n + s.samples));
             let row = booked.iter().find(|row| row.wait_type == wait_type).expect("a row");
-            // Each one that was drawn stands for a millisecond.
+            // Each sampled wait represents a millisecond.
             let error = (count as f64).sqrt() * MS as f64;
             let difference = (ns as f64 - row.wait_ns as f64).abs();
             assert!(count > 3 && difference < 5.0 * error, "{wait_type}: {ns} {row:?} {count}");
@@ -233,7 +233,7 @@ fn allocations_are_sampled_in_proportion_to_their_bytes() {
         let error = (expected / f64::from(sos::sampler::MEAN_BYTES)).sqrt();
         let error = error * f64::from(sos::sampler::MEAN_BYTES);
         assert!(drawn > 100 && (small as f64 - expected).abs() < 5.0 * error, "{small} {drawn}");
-        // Six times the mean: hardly one is missed.
+        // Six times the mean, so hardly one is missed.
         let (large, drawn) = of("it::sampler::take_large");
         let expected = (LARGE * (3 << 20)) as f64;
         assert!(

@@ -1,4 +1,4 @@
-//! Call stacks of threads.
+//! Tests of the call stacks of threads.
 
 use sos::ledger::Accounts;
 use sos::stack::{self, FRAMES_MAX, StackId};
@@ -33,7 +33,7 @@ fn is_in(address: usize, function: *const ()) -> bool {
     (1..512).contains(&address.wrapping_sub(function.addr()))
 }
 
-/// Runs something on a thread of a machine's.
+/// Runs a closure on a thread with an account.
 fn on_a_thread<R: Send + 'static>(run: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = std::sync::mpsc::channel();
     let thread = sos::thread::spawn(&Arc::new(Accounts::default()), "walker", move || {
@@ -67,7 +67,7 @@ fn the_same_place_has_the_same_id_and_a_deep_stack_its_innermost_functions() {
         ids.dedup();
         ids
     });
-    // The compiler may have unrolled the loop.
+    // The compiler may unroll the loop.
     assert!(ids.len() < 10 && ids[0] != StackId::NONE, "{ids:?}");
     let found = frames(on_a_thread(|| deep(200)));
     assert_eq!(found.len(), FRAMES_MAX);

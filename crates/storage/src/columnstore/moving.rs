@@ -1,47 +1,51 @@
-//! From the delta store to a row group, a few rows at a time: what the tuple mover does to the rows.
+//! The tuple mover: moves rows from the delta store to a row group, a few at a time.
 //!
 //! ```text
 //!  read ──► compress ──► publish, all hidden ──► for each part: move its rows ──► all shown
-//!           nobody's rows                        one transaction                 `moving` is cleared
-//!           are owned                            per part
+//!           owns no rows                         one transaction                 `moving` is cleared
+//!                                                per part
 //! ```
 //!
-//! A row moves by a version of its own kind, a tombstone that says where the row is from then on
-//! ([`VersionKind::Moved`]). In the same transaction its part of the group is shown, so a snapshot sees each row
-//! in one place, and the row that was changed since it was read stays in the delta store and is deleted in the
-//! group. Who wants to change a row that has moved since he read it takes it out of the group again
-//! ([`Transaction::claim`]). The mover waits for nobody, and who meets it waits for one part at most.
+//! A row moves by a version of a special kind, a tombstone that says at which place the row is from
+//! then on ([`VersionKind::Moved`]). The same transaction shows its part of the group, so a
+//! snapshot sees each row in one place. A row that was changed since it was read stays in the delta
+//! store and is deleted in the group. A writer that read a row before it moved takes it out of the
+//! group again ([`Transaction::claim`]). The mover never waits, and a transaction that waits for it
+//! waits for one part at most.
 //!
-//! [`VersionKind::Moved`]: crate::version::VersionKind
+//! [`VersionKind::Moved`]: crate::version::layout::VersionKind
 
 use types::Bytes;
 
-use super::store::{BY_KEY, GROUP_BYTES, group_key};
-use super::{ColumnStore, Place, RowGroup, Trim};
-use crate::error::{Error, Result};
-use crate::row::{Keys, RowImage, RowRef};
-use crate::scan::{Bounds, Order, ScanSpec};
+use crate::access::scan::ScanSpec;
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::row_group::{GROUP_BYTES, Place, RowGroup, Trim, group_key};
+use crate::spec::bounds::{Bounds, Order};
+use crate::spec::error::{Error, Result};
+use crate::spec::options::{Read, TransactionOptions, WhenOwned};
+use crate::spec::row::{Keys, RowImage};
 use crate::store::Store;
-use crate::sync::{Mutant, is_mutant};
-use crate::table::Table;
-use crate::transaction::{Claim, Read, Transaction, TransactionOptions, WhenOwned};
+use crate::store::row_groups::{BY_KEY, ColumnStore};
+use crate::store::table::Table;
+use crate::transaction::Transaction;
+use crate::transaction::row_ref::{Claim, RowRef};
 
 /// Rows that move in one transaction.
 pub(super) const PART_ROWS: usize = if cfg!(test) { 2 } else { 512 };
 
-/// What a move has done.
+/// The result of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Rows that lie in the group now.
+    /// Rows that are in the group now.
     pub rows: usize,
-    /// Rows that were changed meanwhile, and stayed.
+    /// Rows that were changed during the move and stayed in the delta store.
     pub stayed: usize,
-    /// Whether all parts had their turn.
+    /// Whether all parts were moved.
     pub is_complete: bool,
 }
 
 impl Transaction {
-    /// Returns up to so many rows of the delta store, as the transaction sees them.
+    /// Returns up to `rows_max` rows of the delta store, as the transaction sees them.
     ///
     /// # Errors
     /// As [`Transaction::scan`].
@@ -62,15 +66,16 @@ impl Transaction {
         Ok(rows)
     }
 
-    /// Puts a version above a row that says where it lies from now on; `false` if the row has changed since it
-    /// was read, or somebody owns it.
+    /// Links a version above a row that says at which place it is from now on. Returns `false` if
+    /// the row has changed since it was read, or another transaction owns it.
     fn move_row(&self, row: RowRef<'_>, to: Place) -> Result<bool> {
         self.forward(row, RowImage { bytes: &to.key(), blobs: &[] })
     }
 }
 
 impl ColumnStore {
-    /// Takes a group for a part of it; `false` if it is gone or somebody empties the table.
+    /// Claims a group to move a part of it; `false` if it is gone or another transaction is
+    /// emptying the table.
     fn claim_group(&self, transaction: &Transaction, id: u64) -> Result<bool> {
         let key = group_key(id);
         let found = transaction.get(&self.groups, BY_KEY, &key, Read::COMMITTED)?;
@@ -80,15 +85,16 @@ impl ColumnStore {
 }
 
 impl Table {
-    /// Moves rows of the delta store to a row group that has been made of them: `segments` hold them in their
-    /// order. Before each part `go_on` is asked; if it declines, what has moved stays moved, and the group waits for
-    /// [`Table::settle_moves`].
+    /// Moves rows of the delta store to a row group made of them: `segments` have them in their
+    /// order. `go_on` is called before each part; if it returns `false`, the parts that have moved
+    /// stay moved, and the group waits for [`Table::settle_moves`].
     ///
     /// # Errors
-    /// [`Error::Closed`] where the table is redefined or gone; what has moved stays moved.
+    /// [`Error::Closed`] if the table is being redefined or is gone; the parts that have moved stay
+    /// moved.
     ///
     /// # Panics
-    /// If the table has no columns, or not so many.
+    /// If the table has no clustered columnstore, or another number of columns.
     pub fn move_rows(
         &self,
         rows: &[RowRef<'_>],
@@ -101,7 +107,7 @@ impl Table {
             let transaction = Store::of(&self.shared).begin(TransactionOptions::STATEMENT);
             transaction.begin_briefly().map(|()| transaction)
         };
-        // What another move has left is for `settle_moves`.
+        // What another move has left is cleaned up by `settle_moves`.
         let is_first = !store.is_unsettled();
         let id = {
             let publishing = begin()?;
@@ -163,8 +169,8 @@ impl Transaction {
         Ok(stayed)
     }
 
-    /// Shows all of a group, whose parts are shown, by one word; with other segments of the rows that are shown, if
-    /// there are such.
+    /// Shows all of a group whose parts are shown, by one byte; with other segments of those rows,
+    /// if `segments` are given.
     pub(super) fn show_group(
         &self,
         store: &ColumnStore,
@@ -174,7 +180,7 @@ impl Transaction {
         let key = group_key(id);
         let found = self.get(&store.groups, BY_KEY, &key, Read::COMMITTED)?;
         let Some(row) = found else { return Ok(()) };
-        // Who owns it empties the table.
+        // Another transaction that owns it is emptying the table.
         let Claim::Current(row) = self.claim(row, WhenOwned::Skip)? else { return Ok(()) };
         let image = row.image();
         let bytes = [&image.bytes[..GROUP_BYTES + 1], &[0]].concat();
@@ -193,7 +199,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Adds the rows of a group that are not shown yet to those that are deleted.
+    /// Adds the rows of a group that are not shown yet to the deleted ones.
     pub(super) fn add_hidden_rows(
         &self,
         store: &ColumnStore,
@@ -216,7 +222,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Returns the first row of each part of a group that is shown, in order.
+    /// Returns, in order, the first row of each part of a group that is shown.
     pub(super) fn shown_parts(&self, store: &ColumnStore, id: u64, read: Read) -> Result<Vec<u32>> {
         let key = group_key(id);
         let bounds = Bounds::prefix(&key);

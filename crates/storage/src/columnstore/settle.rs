@@ -1,37 +1,42 @@
-//! Settling: what becomes of a row group whose move was given up half-way, because the table was redefined, the
+//! Settling: cleans up a row group whose move was interrupted, because the table was redefined, the
 //! server stopped or REORGANIZE was cancelled.
 //!
 //! ```text
 //!  group     0 .. 511 | 512 .. 1023 | 1024 ..  .. 1048575      cut to      0 .. 511 | 512 .. 1023
 //!            shown      shown         hidden: in the delta store  ──────►    the same rows at the same places
 //! ```
-//! Parts move one after the other, so those that are shown are the first ones. The group is cut behind them: its rows
-//! keep their places, so that who has read one before it moved still finds it. A group that shows nothing goes.
+//! Parts move one after the other, so the shown ones are the first. The group is cut behind them.
+//! Its rows keep their places, so a writer that read a row before it moved still finds it. A group
+//! without shown rows is deleted.
 
 use types::Bytes;
 use types::batch::{Selection, Vector};
 
-use super::moving::PART_ROWS;
-use super::store::{BY_KEY, group_key};
-use super::{ColumnStore, GroupBuilder, RowGroup};
-use crate::error::Result;
+use crate::columnstore::moving::PART_ROWS;
+use crate::encoding::GroupBuilder;
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::row_group::{RowGroup, group_key};
+use crate::spec::error::Result;
+use crate::spec::options::{Read, TransactionOptions, WhenOwned};
 use crate::store::Store;
-use crate::sync::{Mutant, is_mutant};
-use crate::table::Table;
-use crate::transaction::{Claim, Read, Transaction, TransactionOptions, WhenOwned};
+use crate::store::row_groups::{BY_KEY, ColumnStore};
+use crate::store::table::Table;
+use crate::transaction::Transaction;
+use crate::transaction::row_ref::Claim;
 
 impl Table {
-    /// Tells whether there may be groups whose move was given up.
+    /// Returns whether there may be groups whose move was interrupted.
     pub fn has_unsettled(&self) -> bool {
         self.columnstore().is_some_and(ColumnStore::is_unsettled)
     }
 
-    /// Cuts the groups whose move was given up to the rows that have moved; for who has the right to move
-    /// ([`ColumnStore::try_move`]). Before each block of rows `go_on` is asked; if it declines, what is left stays for
-    /// the next time.
+    /// Cuts the groups whose move was interrupted to the rows that have moved. The caller has the
+    /// right to move ([`ColumnStore::try_move`]). `go_on` is called before each block of rows; if
+    /// it returns `false`, the rest is left for the next call.
     ///
     /// # Errors
-    /// [`Error::Closed`](crate::Error::Closed) while the table is redefined, or if it is gone.
+    /// [`Error::Closed`](crate::Error::Closed) while the table is being redefined, or if it is
+    /// gone.
     pub fn settle_moves(&self, mut go_on: impl FnMut() -> bool) -> Result<()> {
         let Some(store) = self.columnstore().filter(|store| store.is_unsettled()) else {
             return Ok(());
@@ -48,7 +53,7 @@ impl Table {
 }
 
 impl Transaction {
-    /// Settles a group that this transaction sees; `false` if it was told not to go on.
+    /// Settles a group that this transaction sees; returns `false` if `go_on` did.
     fn settle(
         &self,
         store: &ColumnStore,
@@ -78,17 +83,17 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Takes away a group none of whose rows are shown.
+    /// Deletes a group none of whose rows are shown.
     fn drop_group(&self, store: &ColumnStore, id: u64) -> Result<()> {
         let found = self.get(&store.groups, BY_KEY, &group_key(id), Read::COMMITTED)?;
         let Some(row) = found else { return Ok(()) };
-        // Who owns it empties the table.
+        // Another transaction that owns it is emptying the table.
         let Claim::Current(row) = self.claim(row, WhenOwned::Skip)? else { return Ok(()) };
         self.delete(row)
     }
 }
 
-/// Makes segments of the first rows of a group; none if it was told not to go on.
+/// Encodes the first rows of a group; `None` if `go_on` returned `false`.
 fn first_rows(
     store: &ColumnStore,
     group: RowGroup<'_>,

@@ -1,4 +1,4 @@
-//! `HashIndex`: 64-byte buckets of four tagged entries that readers search without a latch.
+//! `HashIndex`: 64-byte buckets of four tagged entries; readers search without a latch.
 //!
 //! ```text
 //! +-------+-------+-----------+-------------------+----------+
@@ -6,10 +6,11 @@
 //! | 4     | 4     | 16        | 32                | 8        |
 //! +-------+-------+-----------+-------------------+----------+
 //! ```
-//! An entry is 32 bits of the key's hash and a head; the key itself is in the row. The table doubles
-//! by publishing a new, empty upper half. A bucket b of it is filled when a writer first needs it, from
-//! its parent (b without its highest bit): copy, mark b ready, then clear the copied entries. A reader
-//! who finds b not ready reads the parent, and looks again if b has become ready meanwhile.
+//! An entry is 32 bits of the key's hash and a head; the key itself is in the row. The table
+//! doubles by publishing a new, empty upper half. A bucket b of that half is filled when a writer
+//! first needs it, from its parent (b without its highest bit): copy, mark b ready, then clear the
+//! copied entries. A reader that finds b not ready reads the parent, and looks again if b has
+//! become ready since.
 //!
 //! So BUCKET_COUNT costs nothing on an empty table: it only makes a small table double sooner.
 
@@ -21,25 +22,27 @@ use smallvec::SmallVec;
 use sos::lock::RawSpin;
 
 #[cfg(not(any(loom, shuttle)))]
-use crate::booked::booked;
-use crate::head::RowHead;
-use crate::sync::{AtomicPtr, AtomicU32, Mutant, Ordering, SpinClass, is_mutant};
-use crate::table::IndexStatistics;
+use crate::primitives::clerk::booked;
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::sync::{AtomicPtr, AtomicU32, Ordering, SpinClass};
+use crate::spec::definition::IndexStatistics;
+use crate::version::head::RowHead;
 
 const ENTRIES: usize = 4;
 const ENTRIES_PER_BUCKET_MAX: u64 = 4;
-/// Buckets that are looked at before the table doubles.
+/// Buckets that are sampled before the table doubles.
 const SAMPLE: u64 = 16;
-/// Buckets of a fresh index; a power of two.
+/// Buckets of a new index; a power of two.
 const BUCKETS_MIN: u64 = if cfg!(any(test, shuttle)) { 1 } else { 8 };
-/// Doublings at most: the entries' hashes have 32 bits.
+/// The largest number of doublings: the entries' hashes have 32 bits.
 const LEVELS_MAX: usize = 28;
 
 /// One cache line of entries. All zero is a bucket that is not ready.
 #[repr(align(64))]
 #[derive(Default)]
 struct Bucket {
-    /// Held by who changes the bucket or its overflow chain; only that of the first one is used.
+    /// Held by the thread that changes the bucket or its overflow chain; only the first bucket's
+    /// latch is used.
     latch: RawSpin,
     ready: AtomicU32,
     hashes: [AtomicU32; ENTRIES],
@@ -47,7 +50,7 @@ struct Bucket {
     overflow: AtomicPtr<Bucket>,
 }
 
-/// A hash index.
+/// A hash index: from the hash of a key to heads.
 pub(crate) struct HashIndex {
     hasher: FixedState,
     /// The table has `BUCKETS_MIN << level` buckets.
@@ -67,19 +70,20 @@ impl Drop for Latched<'_> {
     }
 }
 
-/// Where the stack lies differs from start to start, so hashes can't be foreseen.
+/// The address of the stack differs from start to start, so hashes cannot be predicted.
 #[cfg(not(shuttle))]
 fn seed(on_stack: &u64) -> u64 {
     u64::try_from(std::ptr::from_ref(on_stack).addr()).unwrap_or(0)
 }
 
-/// In a model, another with each schedule: by some seeds none of a few keys moves when an index doubles.
+/// A different seed with each schedule of a model: with some seeds none of a few keys moves when an
+/// index doubles.
 #[cfg(shuttle)]
 fn seed(_on_stack: &u64) -> u64 {
     shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng())
 }
 
-/// The bucket to read, and the one that will take over from it.
+/// The bucket to read, and the one that will replace it for this key.
 struct Place<'a> {
     bucket: &'a Bucket,
     successor: Option<&'a Bucket>,
@@ -106,8 +110,8 @@ impl HashIndex {
         u32::try_from(self.hasher.hash_one(key) >> 32).expect("32 bits are left")
     }
 
-    /// Adds the entry unless it is there. Under the latch, `check` sees every other head whose key has
-    /// this hash and may refuse; `publish` runs when the entry is in.
+    /// Adds the entry unless it is there. Under the latch, `check` sees every other head whose key
+    /// has this hash and may refuse; `publish` runs when the entry is in.
     pub(crate) fn add<E>(
         &self,
         key: &[u8],
@@ -143,8 +147,8 @@ impl HashIndex {
         Ok(())
     }
 
-    /// Removes the entry if, under the latch, `is_dead` says that no version of the row has a key with
-    /// this hash.
+    /// Removes the entry if, under the latch, `is_dead` says that no version of the row has a key
+    /// with this hash.
     pub(crate) fn remove(&self, key: &[u8], head: &RowHead, is_dead: impl FnOnce() -> bool) {
         let hash = self.hash(key);
         let latched = self.latch(hash);
@@ -159,7 +163,7 @@ impl HashIndex {
         }
     }
 
-    /// Shows every head that may have this key: its entry's hash is the same.
+    /// Shows every head that may have this key: its entry has the same hash.
     pub(crate) fn find<'a>(
         &'a self,
         key: &[u8],
@@ -183,8 +187,8 @@ impl HashIndex {
             }
             heads.clear();
         }
-        // An entry that was removed here and added there meanwhile may have been met twice; a row
-        // shown twice is the same row.
+        // An entry that was removed here and added there during the search may have been met twice:
+        // the head is then shown twice.
         for head in heads {
             if show(head).is_break() {
                 return;
@@ -192,10 +196,10 @@ impl HashIndex {
         }
     }
 
-    /// Tells whether no entry of the place has been moved away since it was found.
+    /// Returns whether no entry of the place has been moved since it was found.
     fn is_still_right(&self, place: &Place<'_>, level: u32) -> bool {
-        // Acquire: a reader who misses an entry because `fill` has cleared it sees `ready` here, which
-        // was set before.
+        // Acquire: a reader that misses an entry because `fill` has cleared it sees `ready` here,
+        // which was set before.
         let is_taken_over = place.successor.is_some_and(Bucket::is_ready);
         !is_taken_over && self.level.load(Ordering::Acquire) == level
     }
@@ -261,7 +265,8 @@ impl HashIndex {
         }
     }
 
-    /// Doubles if the table is full, which one long chain does not prove: it may be one key's dead rows.
+    /// Doubles the table if it is full. One long chain does not prove that: it may be one key's
+    /// dead rows.
     #[cold]
     fn note_overflow(&self, hash: u32) {
         let level = self.level.load(Ordering::Relaxed);
@@ -280,7 +285,7 @@ impl HashIndex {
                 .count();
             seen += u64::try_from(length).unwrap_or(u64::MAX).min(ENTRIES_PER_BUCKET_MAX);
         }
-        // Below the bucket count that was asked for, less is enough.
+        // Below BUCKET_COUNT, the table doubles at a lower load.
         let wanted = self.bucket_count > buckets * ENTRIES_PER_BUCKET_MAX;
         let enough = if wanted { 1 } else { 2 };
         if seen >= enough * sample {
@@ -306,7 +311,7 @@ impl HashIndex {
         self.growing.free();
     }
 
-    /// Walks the whole index.
+    /// Computes the statistics by walking the whole index.
     pub(crate) fn statistics(&self) -> IndexStatistics {
         let level = self.level.load(Ordering::Acquire);
         let mut sums =
@@ -361,7 +366,7 @@ fn entries(first: &Bucket) -> impl Iterator<Item = (&AtomicU32, &AtomicPtr<RowHe
         .flat_map(|bucket| bucket.hashes.iter().zip(&bucket.heads))
 }
 
-/// Moves the entries that belong to `bucket` over from its parent, whose latch is held.
+/// Moves the entries that belong to `bucket` from its parent, whose latch is held.
 fn fill(bucket: &Bucket, number: u64, source: &Latched<'_>) {
     let mask = (1 << (number.ilog2() + 1)) - 1;
     let mut moved: SmallVec<[&AtomicPtr<RowHead>; 8]> = SmallVec::new();
@@ -380,15 +385,15 @@ fn fill(bucket: &Bucket, number: u64, source: &Latched<'_>) {
     if is_mutant(Mutant::ClearBeforeReady) {
         moved.iter().for_each(|slot| slot.store(std::ptr::null_mut(), Ordering::Release));
     }
-    // Release: pairs with the Acquire in `is_ready`. Before the clearing, so that a reader who misses
-    // an entry in the parent finds the bucket ready.
+    // Release: pairs with the Acquire in `is_ready`. Before the clearing, so that a reader that
+    // misses an entry in the parent finds the bucket ready.
     bucket.ready.store(1, Ordering::Release);
     for slot in moved {
         slot.store(std::ptr::null_mut(), Ordering::Release);
     }
 }
 
-/// Chains a bucket to the end and returns its first place.
+/// Appends a bucket to the chain and returns its first place.
 fn append_overflow(first: &Bucket) -> (&AtomicU32, &AtomicPtr<RowHead>) {
     let mut last = first;
     while let Some(next) = last.next() {
@@ -401,13 +406,14 @@ fn append_overflow(first: &Bucket) -> (&AtomicU32, &AtomicPtr<RowHead>) {
     (&bucket.hashes[0], &bucket.heads[0])
 }
 
-/// Allocates buckets that are not ready; null without memory.
+/// Allocates buckets that are not ready; null if memory is short.
 fn new_buckets(count: u64) -> *mut Bucket {
     let count = usize::try_from(count).expect("at most 2^32");
     #[cfg(not(any(loom, shuttle)))]
     {
         let layout = std::alloc::Layout::array::<Bucket>(count).expect("at most 2^38 bytes");
-        // All zero is a valid bucket, and the system hands out zero pages only when they are touched.
+        // All zero is a valid bucket, and the system provides zero pages only when they are
+        // touched.
         // SAFETY: the layout has a size.
         let place = booked(|| unsafe { std::alloc::alloc_zeroed(layout) });
         place.cast()

@@ -2,12 +2,17 @@
 //!
 //! An entry (key, head) exists as long as some version in the head's chain has that key. Several
 //! heads may have one key even in a unique index: at most one of them is live, the others are dead
-//! rows that old snapshots still need. Whoever adds an entry to a unique index checks the others under
-//! the latch that adding needs anyway.
+//! rows that old snapshots still need. Adding an entry to a unique index checks the other heads of
+//! its key under the latch that adding takes anyway.
+//!
+//! This folder does not know which head is live, or what the bytes of a key mean: callers pass key
+//! extractors, and closures that decide under the latch. Start with [`Index`]; `tree.rs` is the
+//! range index, a B+ tree with optimistic latches over the nodes of `node.rs`; `hash.rs` is the
+//! hash index.
 
 mod hash;
+pub(crate) mod key;
 mod node;
-mod set;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -16,22 +21,18 @@ use std::ops::{Bound, ControlFlow};
 
 use types::Bytes;
 
-use crate::head::RowHead;
-use crate::reclaim::Guard;
-use crate::row::RowId;
-use crate::scan::{Bounds, Order};
-use crate::table::{
+use crate::index::hash::HashIndex;
+use crate::index::tree::RangeIndex;
+use crate::primitives::epoch::Guard;
+use crate::spec::bounds::{Bounds, Order};
+use crate::spec::definition::{
     IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, TableMemory, Uniqueness,
 };
-
-pub(crate) use set::{IndexSet, Trust};
-
-use hash::HashIndex;
-use tree::RangeIndex;
-
+use crate::spec::row::RowId;
+use crate::version::head::RowHead;
 pub(crate) use tree::Finger;
 
-/// An index of a table.
+/// An index of a table: a hash index or a range index.
 pub(crate) struct Index {
     pub(crate) id: IndexId,
     pub(crate) uniqueness: Uniqueness,
@@ -62,8 +63,8 @@ impl Index {
         Self { id, uniqueness, extractor, entries }
     }
 
-    /// Tells whether two keys share the entry of one row: the same key, or in a hash index the same
-    /// hash. No key shares none.
+    /// Returns whether two keys share the entry of a row: the same key or, in a hash index, the
+    /// same hash. The empty key has no entry.
     pub(crate) fn is_same_entry(&self, key: &[u8], other: &[u8]) -> bool {
         if key.is_empty() || other.is_empty() {
             return false;
@@ -75,7 +76,7 @@ impl Index {
             }
     }
 
-    /// Tells whether this is a range index that is not unique.
+    /// Returns whether this is a range index that is not unique.
     pub(crate) fn is_plain_range(&self) -> bool {
         let is_range = match &self.entries {
             Entries::Range(_) => true,
@@ -84,10 +85,10 @@ impl Index {
         is_range && self.uniqueness == Uniqueness::NotUnique
     }
 
-    /// Adds the entry unless it is there. Under the latch, `check` sees the other heads that may have
-    /// this key and may refuse; `publish` runs when the entry is in, still under the latch. Nobody
-    /// else adds the key meanwhile, if the index is unique. A row without a key has no entry: there is
-    /// only something to publish.
+    /// Adds the entry unless it exists. Under the latch, `check` sees the other heads that may have
+    /// this key and may refuse; `publish` runs when the entry is in, still under the latch. If the
+    /// index is unique, no other thread can add the key until then. A row with the empty key has no
+    /// entry; then only `publish` runs.
     pub(crate) fn add<E>(
         &self,
         key: &[u8],
@@ -123,7 +124,7 @@ impl Index {
         }
     }
 
-    /// Shows every head that may have this key.
+    /// Shows every head that may have this key; several may, of which at most one is live.
     pub(crate) fn find<'a>(
         &'a self,
         key: &[u8],
@@ -136,7 +137,8 @@ impl Index {
         }
     }
 
-    /// As [`Index::find`], for keys that lie near each other: `finger` knows where the last one was.
+    /// Like [`Index::find`], for keys that are close to each other: `finger` remembers the last
+    /// leaf.
     pub(crate) fn find_near<'a, 'g>(
         &'a self,
         key: &[u8],
@@ -152,11 +154,11 @@ impl Index {
         }
     }
 
-    /// Shows some of the entries behind `from`, or of all, whose keys start with `prefix`, in their order.
-    /// Returns the place behind which there may be more.
+    /// Shows some of the entries behind `from` (or from the start) whose keys start with `prefix`,
+    /// in key order. Returns the last entry's key and row if there may be more behind it.
     ///
     /// # Panics
-    /// A hash index is not asked.
+    /// If this is a hash index.
     pub(crate) fn find_under<'a, 'g>(
         &'a self,
         (prefix, from): (&[u8], Option<(&[u8], RowId)>),
@@ -173,10 +175,11 @@ impl Index {
         }
     }
 
-    /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end.
+    /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end. Returns
+    /// whether these are known to be the last.
     ///
     /// # Panics
-    /// A hash index is asked for whole keys only.
+    /// If this is a hash index and `bounds` is not one whole key.
     pub(crate) fn walk<'a>(
         &'a self,
         bounds: Bounds<'_>,
@@ -198,7 +201,7 @@ impl Index {
             batch.push(Entry { key: key.clone(), head });
             ControlFlow::Continue(())
         });
-        // In the order of the rows, so that a walk can go on behind one of them.
+        // Sorted by row, so that a walk can go on behind one of them.
         batch.sort_unstable_by_key(|entry| entry.head.id());
         batch.dedup_by_key(|entry| entry.head.id());
         if let Some((_, id)) = after {
@@ -207,7 +210,7 @@ impl Index {
         true
     }
 
-    /// Tells whether a reader who got to `head` through this index must compare the key itself.
+    /// Returns whether a reader that came to `head` through this index must compare the key itself.
     pub(crate) fn is_verified_by_reader(&self, head: &RowHead) -> bool {
         match &self.entries {
             Entries::Hash(_) => true,
@@ -222,7 +225,7 @@ impl Index {
         }
     }
 
-    /// Adds the bytes of the index to a table's.
+    /// Adds the bytes of the index to a table's sums.
     pub(crate) fn add_memory(&self, sums: &mut TableMemory, guard: &Guard) {
         let bytes = match &self.entries {
             Entries::Hash(index) => index.memory(),

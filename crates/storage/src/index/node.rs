@@ -1,5 +1,5 @@
-//! Nodes of the range index: sorted arrays of pointers to immutable items, readable while a writer
-//! shifts them; who reads checks the node's version afterwards.
+//! Nodes of the range index: sorted arrays of pointers to immutable items. They can be read while a
+//! writer shifts them; a reader validates the node's version afterwards.
 
 use std::cmp::Ordering as Order;
 use std::ptr::NonNull;
@@ -7,17 +7,17 @@ use std::ptr::NonNull;
 use sos::lock::VersionLatch;
 use types::Bytes;
 
-use crate::booked::booked;
-use crate::head::RowHead;
-use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::primitives::clerk::booked;
+use crate::primitives::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::version::head::RowHead;
 
-/// Items of a node at most.
+/// The largest number of items in a node.
 pub(super) const ITEMS: usize = if cfg!(any(test, shuttle)) { 4 } else { 32 };
 
 /// An entry of a leaf, or a separator: the largest entry below its left child.
 pub(super) struct Item {
     pub(super) key: Bytes,
-    /// The row's id: orders the rows of one key.
+    /// The row's id: orders the rows that have the same key.
     pub(super) id: i64,
     pub(super) head: *const RowHead,
 }
@@ -35,12 +35,12 @@ impl Item {
     }
 }
 
-/// Returns the place of a head among the rows of one key; at least 0.
+/// Returns the position of a head among the rows of one key; at least 0.
 pub(super) fn rank(head: &RowHead) -> i64 {
     i64::try_from(head.id().0).expect("row ids have 63 bits")
 }
 
-/// A place in the order of items: `id` -1 is before every row of the key, `i64::MAX` behind.
+/// A position in the order of items: `id` -1 is before every row of the key, `i64::MAX` behind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe<'a> {
     pub(super) key: &'a [u8],
@@ -60,7 +60,7 @@ pub(super) enum Stop {
     Behind,
 }
 
-/// What a reader sees when a writer is at work: start again.
+/// A reader met a writer and must start again.
 #[derive(Debug)]
 pub(super) struct Torn;
 
@@ -68,18 +68,18 @@ pub(super) struct Torn;
 pub(super) struct Node {
     pub(super) latch: VersionLatch,
     count: AtomicU32,
-    /// The start of each key ([`prefix`]): most comparisons need no more.
+    /// The first bytes of each key ([`prefix`]), which decide most comparisons.
     prefixes: [AtomicU64; ITEMS],
     items: [AtomicPtr<Item>; ITEMS],
-    /// One more than there are items; empty in a leaf.
+    /// One more child than there are items; empty in a leaf.
     children: Box<[AtomicPtr<Node>]>,
 }
 
-/// Returns the start of a key as a number: of two keys the smaller one never has the larger number.
+/// Returns the start of a key as a number: of two keys, the smaller never has the larger number.
 ///
-/// Nearly all keys start with the byte 0 or 1, which tells NULL from a value. It takes two bits, so that
-/// the next eight bytes are in but for two bits: a whole `bigint` or `datetime`, whose last byte is what
-/// tells neighbours apart.
+/// Nearly all keys start with the byte 0 or 1, which distinguishes NULL from a value. It takes two
+/// bits here, so the next eight bytes are included except for two bits: a whole `bigint` or
+/// `datetime`, whose last byte differs between neighbours.
 fn prefix(key: &[u8]) -> u64 {
     const OTHER: u64 = 2;
     let (class, rest) = match key {
@@ -117,7 +117,7 @@ impl Node {
         Self::empty((0..=ITEMS).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect())
     }
 
-    /// Makes the root above two halves.
+    /// Makes a root above the two halves of a split.
     pub(super) fn root(left: *mut Self, separator: *mut Item, right: *mut Self) -> Self {
         let root = Self::inner();
         root.set_item(0, separator);
@@ -131,7 +131,7 @@ impl Node {
         self.children.is_empty()
     }
 
-    /// Returns the number of items; to an optimistic reader, never more than there is room for.
+    /// Returns the number of items; for an optimistic reader, never more than the capacity.
     pub(super) fn count(&self) -> usize {
         let count = self.count.load(Ordering::Relaxed);
         usize::try_from(count).unwrap_or(ITEMS).min(ITEMS)
@@ -145,18 +145,19 @@ impl Node {
         self.count() == ITEMS
     }
 
-    /// Returns an item.
+    /// Returns the item at a position.
     pub(super) fn item(&self, position: usize) -> Result<&Item, Torn> {
         // Acquire: pairs with the Release in `set_item`.
         let item = self.items.get(position).ok_or(Torn)?.load(Ordering::Acquire);
-        // SAFETY: items are immutable, and freed through `reclaim` only: the tree's callers are pinned.
+        // SAFETY: items are immutable, and freed through `epoch` only: the tree's callers are
+        // pinned.
         unsafe { item.as_ref() }.ok_or(Torn)
     }
 
-    /// Returns a child.
+    /// Returns the child at a position.
     pub(super) fn child(&self, position: usize) -> Result<&Self, Torn> {
         let child = self.children.get(position).ok_or(Torn)?.load(Ordering::Acquire);
-        // SAFETY: nodes are freed through `reclaim` only: the tree's callers are pinned.
+        // SAFETY: nodes are freed through `epoch` only: the tree's callers are pinned.
         unsafe { child.as_ref() }.ok_or(Torn)
     }
 
@@ -216,10 +217,11 @@ impl Node {
         removed
     }
 
-    /// Takes a child and a separator beside it out of a latched inner node of two children or more.
+    /// Takes a child and a separator beside it out of a latched inner node with at least two
+    /// children.
     pub(super) fn remove_child(&self, position: usize) -> Option<NonNull<Item>> {
         let count = self.count();
-        // What lay right of the last child's separator belongs to the child before it from now on.
+        // The range right of the last child's separator belongs to the child before it from now on.
         let separator = position.min(count - 1);
         let removed = NonNull::new(self.items[separator].load(Ordering::Relaxed));
         self.close_gap(separator);
@@ -249,7 +251,8 @@ impl Node {
         }
         right.set_count(count - middle);
         if self.is_leaf() {
-            // SAFETY: an item of the latched node is there; a leaf keeps it, so the separator copies.
+            // SAFETY: an item of the latched node is there; a leaf keeps it, so the separator
+            // copies.
             let separator = unsafe { &*separator };
             let separator = Box::into_raw(booked(|| Box::new(separator.copy())));
             self.set_count(middle);
@@ -259,7 +262,7 @@ impl Node {
             let child = self.children[at].load(Ordering::Relaxed);
             right.children[at - middle].store(child, Ordering::Release);
         }
-        // An inner node hands its separator up.
+        // An inner node gives its separator to the parent.
         self.set_count(middle - 1);
         (separator, Box::into_raw(booked(|| Box::new(right))))
     }

@@ -7,12 +7,14 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::thread::scope;
 
-use super::{Entry, Finger, Index};
-use crate::head::{Heap, RowHead};
-use crate::reclaim::pin;
-use crate::row::{RowId, RowImage};
-use crate::scan::{Bounds, Order};
-use crate::table::{IndexId, IndexKind, IndexSpec, Uniqueness};
+use crate::index::tree::Finger;
+use crate::index::{Entry, Index};
+use crate::primitives::epoch::pin;
+use crate::spec::bounds::{Bounds, Order};
+use crate::spec::definition::{IndexId, IndexKind, IndexSpec, Uniqueness};
+use crate::spec::row::{RowId, RowImage};
+use crate::version::head::RowHead;
+use crate::version::heap::Heap;
 
 const HASH: IndexKind = IndexKind::Hash { bucket_count: 100 };
 
@@ -49,7 +51,7 @@ fn walk(index: &Index, bounds: Bounds<'_>, order: Order) -> Vec<(Vec<u8>, RowId)
     }
 }
 
-/// A key of one to three bytes and its end mark, so that keys differ in length.
+/// A key of one to three bytes and an end mark, so that keys differ in length.
 fn key(n: u64) -> Vec<u8> {
     let mut key: Vec<u8> = n.to_be_bytes().into_iter().skip_while(|b| *b == 0).collect();
     key.iter_mut().for_each(|b| *b = b.saturating_add(1));
@@ -98,7 +100,8 @@ fn index_agrees_with_an_ordered_map() {
     }
 }
 
-/// Keys that follow each other closely, and now and then one from far away, by one finger.
+/// Looks up keys that are close to each other, and now and then one that is far away, with one
+/// finger.
 fn check_near(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Random, keys: u64) {
     let guard = pin();
     let mut finger = Finger::default();
@@ -138,7 +141,7 @@ fn removing_everything_leaves_no_leaves() {
     let heap = Heap::new();
     let index = index(IndexKind::Range, Uniqueness::NotUnique);
     let heads: Vec<&RowHead> = (0..1_000).map(|_| heap.allocate()).collect();
-    // A queue: keys grow, the oldest go.
+    // Like a queue: keys grow, the oldest are removed.
     for (n, head) in heads.iter().enumerate() {
         add(&index, &key(u64::try_from(n).unwrap()), head);
         if let Some(old) = n.checked_sub(20) {
@@ -213,7 +216,8 @@ fn check_and_add_are_one_step_for_a_unique_key() {
     for kind in [IndexKind::Range, HASH] {
         let heap = Heap::new();
         let index = index(kind, Uniqueness::Unique);
-        // Which head holds each of three keys, as the checks see it; many dead entries make keys spill.
+        // Which head holds each of three keys, as the checks see it; many dead entries make keys
+        // spill.
         let dead: BTreeSet<RowId> = (0..30).map(|n| bury(&index, &heap, n % 3)).collect();
         let holders: [AtomicI64; 3] = std::array::from_fn(|_| AtomicI64::new(0));
         let is_broken = AtomicBool::new(false);

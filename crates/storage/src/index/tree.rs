@@ -1,14 +1,14 @@
 //! `RangeIndex`: a B+tree with optimistic lock coupling.
 //!
-//! Readers write nothing: they read a node's version, the node, and the version again. Writers latch
-//! the one leaf they change; full nodes are split on the way down, so that a split never climbs. Items
-//! are ordered by key and then by row, so rows with one key need no lists. There are no links between
-//! leaves: a scan seeks again behind the fence it has passed, which costs one descent per leaf and
-//! makes both directions alike.
+//! Readers write nothing: they read a node's version, the node, and the version again. Writers
+//! latch the one leaf that they change; full nodes are split on the way down, so a split never
+//! propagates upwards. Items are ordered by key and then by row, so rows with one key need no
+//! lists. There are no links between leaves: a scan seeks again behind the fence it has passed,
+//! which costs one descent per leaf and makes both directions alike.
 //!
-//! Whoever adds a key to a unique index holds the key's home, the leaf where its first row would be:
-//! that is what makes checking and adding one step, even if rows with the key spill into later leaves.
-//! Lock coupling as in "Optimistic Lock Coupling: A Scalable and Efficient General-Purpose
+//! Adding a key to a unique index latches the key's home, the leaf where its first row would be. So
+//! checking and adding are one step, even if rows with the key spill into later leaves. Lock
+//! coupling is described in "Optimistic Lock Coupling: A Scalable and Efficient General-Purpose
 //! Synchronization Method" (Leis et al., 2019).
 
 use std::ops::{Bound, ControlFlow};
@@ -17,17 +17,18 @@ use std::ptr::NonNull;
 use smallvec::SmallVec;
 use sos::lock::{ObsoleteError, RawSpin, VersionGuard};
 
-use super::Entry;
-use super::node::{Item, Node, Probe, Stop, Torn, rank};
-use crate::booked::booked;
-use crate::head::RowHead;
-use crate::reclaim::{Guard, retire_box};
-use crate::row::RowId;
-use crate::scan::{Bounds, Order};
-use crate::sync::{AtomicPtr, Mutant, Ordering, SpinClass, is_mutant};
-use crate::table::{IndexStatistics, Uniqueness};
+use crate::index::Entry;
+use crate::index::node::{Item, Node, Probe, Stop, Torn, rank};
+use crate::primitives::clerk::booked;
+use crate::primitives::epoch::{Guard, retire_box};
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::sync::{AtomicPtr, Ordering, SpinClass};
+use crate::spec::bounds::{Bounds, Order};
+use crate::spec::definition::{IndexStatistics, Uniqueness};
+use crate::spec::row::RowId;
+use crate::version::head::RowHead;
 
-/// Marks that the walk met a writer.
+/// A descent met a writer and must start again.
 struct Restart;
 
 impl From<Torn> for Restart {
@@ -42,7 +43,7 @@ impl From<ObsoleteError> for Restart {
     }
 }
 
-/// A leaf found by an optimistic descent, and what lies beside it.
+/// A leaf found by an optimistic descent, and its neighbourhood.
 struct Place<'g> {
     leaf: &'g Node,
     version: u64,
@@ -53,12 +54,12 @@ struct Place<'g> {
     upper: Option<&'g Item>,
 }
 
-/// The leaf of the last key that was looked for.
+/// Remembers the leaf of the last lookup, for a next key that is near.
 #[derive(Default)]
 pub(crate) struct Finger<'g>(Option<Place<'g>>);
 
 impl<'g> Finger<'g> {
-    /// Returns the leaf if the probe lies in it and nobody has changed it.
+    /// Returns the leaf if the probe belongs to it and it has not changed.
     fn take(&mut self, probe: Probe<'_>) -> Option<Place<'g>> {
         let place = self.0.take()?;
         let is_above = place.lower.is_none_or(|lower| is_before(lower, probe));
@@ -68,17 +69,17 @@ impl<'g> Finger<'g> {
     }
 }
 
-/// A key's home leaf, latched.
+/// The home leaf of a key, latched.
 struct Home<'g> {
     place: Place<'g>,
     _latch: VersionGuard<'g>,
     _spill: Option<Spill<'g>>,
 }
 
-/// Items of a leaf, collected before it is known that no writer was at work.
+/// Items of a leaf, collected before the leaf's version is validated.
 type Items<'g> = SmallVec<[&'g Item; 8]>;
 
-/// Proof that no leaf is removed from the tree.
+/// Proof that no leaf is removed from the tree while this is held.
 struct Spill<'a>(&'a RawSpin);
 
 impl Drop for Spill<'_> {
@@ -87,7 +88,7 @@ impl Drop for Spill<'_> {
     }
 }
 
-/// Which leaf to go to.
+/// Where a descent goes.
 #[derive(Clone, Copy)]
 enum Target<'a> {
     First,
@@ -95,10 +96,10 @@ enum Target<'a> {
     To(Probe<'a>, Stop),
 }
 
-/// A range index.
+/// A range index: a B+ tree over (key, row).
 pub(crate) struct RangeIndex {
     root: AtomicPtr<Node>,
-    /// Held while a leaf is removed, and by who needs the leaves behind a home to stay.
+    /// Held while a leaf is removed, and by a thread that needs the leaves behind a home to stay.
     spill: RawSpin,
 }
 
@@ -108,9 +109,9 @@ impl RangeIndex {
         Self { root: AtomicPtr::new(root), spill: RawSpin::new() }
     }
 
-    /// Adds the entry unless it is there. If the index is unique, `check` sees every other head with
-    /// this key and may refuse, and no other row can add the key meanwhile. `publish` runs when the
-    /// entry is in, before others may add the key.
+    /// Adds the entry unless it exists. If the index is unique, `check` sees every other head with
+    /// this key and may refuse, and no other row can add the key until then. `publish` runs when
+    /// the entry is in, before other threads can add the key.
     pub(crate) fn add<E>(
         &self,
         (key, head): (&[u8], &RowHead),
@@ -133,7 +134,8 @@ impl RangeIndex {
                 Some(home)
             }
         };
-        // Not the home leaf, which a descent would wait for: `spill` keeps the fence between the two.
+        // Not the home leaf, which a descent would wait for: `spill` keeps the fence between the
+        // two.
         let (place, latch) = self.latch_with_room(probe, guard);
         put(place.leaf, probe, head);
         publish();
@@ -142,8 +144,8 @@ impl RangeIndex {
         Ok(())
     }
 
-    /// Latches the home of a key; if its rows spill into later leaves, no leaf is removed until the
-    /// latch is dropped.
+    /// Latches the home leaf of a key; if its rows spill into later leaves, no leaf is removed
+    /// until the latch is dropped.
     fn latch_home<'g>(&'g self, key: &[u8], guard: &'g Guard) -> Home<'g> {
         let first = Probe { key, id: -1 };
         let (place, latch) = self.latch_with_room(first, guard);
@@ -182,7 +184,7 @@ impl RangeIndex {
             }
             check_item(item)?;
         }
-        // Rows with the key may spill into the leaves behind; nobody else adds any.
+        // Rows with the key may spill into the leaves behind; no other thread can add one now.
         let Some(upper) = home.upper.filter(|upper| *upper.key == *key) else { return Ok(()) };
         let mut items = Vec::new();
         let mut probe = Probe { key, id: upper.id };
@@ -228,7 +230,7 @@ impl RangeIndex {
         }
     }
 
-    /// Shows every head with this key.
+    /// Shows every head that has this key.
     pub(crate) fn find<'a>(
         &'a self,
         key: &[u8],
@@ -238,7 +240,7 @@ impl RangeIndex {
         self.find_near(key, guard, &mut Finger::default(), show);
     }
 
-    /// As [`RangeIndex::find`], from the leaf of the last key on if this one lies there.
+    /// Like [`RangeIndex::find`], but starts at the leaf of the last key if this one belongs there.
     pub(crate) fn find_near<'a, 'g>(
         &'a self,
         key: &[u8],
@@ -265,8 +267,9 @@ impl RangeIndex {
         }
     }
 
-    /// Shows the entries behind `from`, or all, that one leaf has of the keys that start with `prefix`, in
-    /// their order. Returns the place behind which there may be more.
+    /// Shows the entries behind `from` (or from the start) that one leaf has of the keys that start
+    /// with `prefix`, in key order. Returns the last entry's key and row if there may be more
+    /// behind it.
     pub(crate) fn find_under<'a, 'g>(
         &'a self,
         prefix: &[u8],
@@ -295,7 +298,7 @@ impl RangeIndex {
         }
     }
 
-    /// Collects the items behind the probe that one leaf has of the keys that are wanted; returns the fence
+    /// Collects the items behind the probe that one leaf has of the wanted keys; returns the fence
     /// if more may follow behind it.
     fn find_in_leaf<'g>(
         &'g self,
@@ -328,8 +331,8 @@ impl RangeIndex {
         Ok(rest)
     }
 
-    /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end. Tells
-    /// whether these are the last, as far as is known.
+    /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end. Returns
+    /// whether these are known to be the last.
     pub(crate) fn walk<'a>(
         &'a self,
         bounds: Bounds<'_>,
@@ -371,7 +374,8 @@ impl RangeIndex {
             if !items.is_empty() {
                 return;
             }
-            // Behind the upper fence comes the next leaf; at the lower one ends the one before.
+            // Behind the upper fence comes the next leaf; the previous leaf ends at the lower
+            // fence.
             let (fence, stop) = match order {
                 Order::Forward => (place.upper, Stop::Behind),
                 Order::Backward => (place.lower, Stop::At),
@@ -383,7 +387,7 @@ impl RangeIndex {
 
     fn descend<'g>(&'g self, target: Target<'_>, _guard: &'g Guard) -> Result<Place<'g>, Restart> {
         let root = self.root.load(Ordering::Acquire);
-        // SAFETY: nodes are freed through `reclaim` only, and the caller is pinned.
+        // SAFETY: nodes are freed through `epoch` only, and the caller is pinned.
         let mut node = unsafe { &*root };
         let mut version = node.latch.read()?;
         if self.root.load(Ordering::Acquire) != root {
@@ -405,7 +409,8 @@ impl RangeIndex {
                 upper = Some(node.item(position)?);
             }
             let child_version = child.latch.read()?;
-            // What was read of the node is true, and the child was its child when its version was read.
+            // The node was consistent when it was read, and the child was its child when the
+            // child's version was read.
             if !node.latch.validate(version) {
                 return Err(Restart);
             }
@@ -429,7 +434,8 @@ impl RangeIndex {
         }
     }
 
-    /// Latches the leaf where `probe` belongs, after making room in it.
+    /// Splits the nodes on the way so that the leaf has room, and latches the leaf where `probe`
+    /// belongs.
     fn latch_with_room<'g>(
         &'g self,
         probe: Probe<'_>,
@@ -446,10 +452,10 @@ impl RangeIndex {
         }
     }
 
-    /// Splits the first full node on the way to `probe`, if any; then the way must be tried again.
+    /// Splits the first full node on the way to `probe`, if any; the descent must then start again.
     fn split_full(&self, probe: Probe<'_>, _guard: &Guard) -> Result<(), Restart> {
         let root = self.root.load(Ordering::Acquire);
-        // SAFETY: nodes are freed through `reclaim` only, and the caller is pinned.
+        // SAFETY: nodes are freed through `epoch` only, and the caller is pinned.
         let mut node = unsafe { &*root };
         let mut version = node.latch.read()?;
         if self.root.load(Ordering::Acquire) != root {
@@ -475,7 +481,7 @@ impl RangeIndex {
         }
     }
 
-    /// Splits a full node below a parent that has room.
+    /// Splits a full node whose parent has room.
     fn split(
         &self,
         parent: Option<(&Node, u64)>,
@@ -498,7 +504,7 @@ impl RangeIndex {
             return Ok(());
         };
         let (separator, right) = node.split();
-        // SAFETY: an item that the node has just given up to its parent.
+        // SAFETY: an item that the node has just moved to its parent.
         let item = unsafe { &*separator };
         let position = seek_latched(parent, Probe { key: &item.key, id: item.id });
         parent.insert(position, separator, right);
@@ -509,8 +515,8 @@ impl RangeIndex {
         std::ptr::eq(self.root.load(Ordering::Acquire), node)
     }
 
-    /// Takes the empty leaf at `probe`, and the inner nodes that lead to nothing else, out of the tree.
-    /// If others are at work there it stays, for the next one who empties it.
+    /// Takes the empty leaf at `probe`, and the inner nodes that lead only to it, out of the tree.
+    /// If other threads keep changing these nodes, the leaf stays until it is emptied again.
     fn remove_empty(&self, probe: Probe<'_>, guard: &Guard) {
         const TRIES: u32 = 3;
         if !self.spill.try_take() {
@@ -526,10 +532,10 @@ impl RangeIndex {
 
     fn try_remove_empty(&self, probe: Probe<'_>, guard: &Guard) -> Result<(), Restart> {
         let root = self.root.load(Ordering::Acquire);
-        // SAFETY: nodes are freed through `reclaim` only, and the caller is pinned.
+        // SAFETY: nodes are freed through `epoch` only, and the caller is pinned.
         let mut node = unsafe { &*root };
         let mut version = node.latch.read()?;
-        // The way down: each node, its version, and the position of the child taken.
+        // The path down: each node, its version, and the position of the child taken.
         let mut way: Vec<(&Node, u64, usize)> = Vec::new();
         while !node.is_leaf() {
             let position = node.seek(probe, Stop::At)?;
@@ -562,14 +568,14 @@ impl RangeIndex {
         drop(ancestor_latch);
         for (node, latch) in latches {
             latch.retire();
-            // SAFETY: made by `Box::into_raw`, unreachable since `remove_child`, and obsolete, so that
-            // nobody latches it any more.
+            // SAFETY: made by `Box::into_raw`, unreachable since `remove_child`, and obsolete, so
+            // that no thread latches it any more.
             unsafe { retire_box(guard, NonNull::from(node)) };
         }
         Ok(())
     }
 
-    /// Returns the bytes of leaves and items, found by walking, and somewhat less than all.
+    /// Returns the bytes of leaves and items, found by walking; inner nodes are not counted.
     pub(crate) fn memory(&self, guard: &Guard) -> u64 {
         let sums = self.statistics(guard);
         let sizes = (size_of::<Node>(), size_of::<Item>());
@@ -577,7 +583,7 @@ impl RangeIndex {
         sums.buckets * sizes.0 + sums.entries * sizes.1
     }
 
-    /// Walks the whole index.
+    /// Computes the statistics by walking the whole index.
     pub(crate) fn statistics(&self, guard: &Guard) -> IndexStatistics {
         let mut sums = IndexStatistics::default();
         let mut items = Vec::new();
@@ -606,7 +612,7 @@ fn seek_latched(node: &Node, probe: Probe<'_>) -> usize {
     node.seek(probe, Stop::At).unwrap_or_else(|Torn| unreachable!("the node is latched"))
 }
 
-/// Puts an entry into a latched leaf with room, unless it is there.
+/// Puts an entry into a latched leaf with room, unless it exists.
 fn put(leaf: &Node, probe: Probe<'_>, head: &RowHead) {
     let position = seek_latched(leaf, probe);
     let is_there =
@@ -617,7 +623,7 @@ fn put(leaf: &Node, probe: Probe<'_>, head: &RowHead) {
     }
 }
 
-/// Returns where a walk begins; `None` if nothing can lie within the bounds.
+/// Returns where a walk begins; `None` if no key can be within the bounds.
 fn start<'a>(
     bounds: Bounds<'a>,
     order: Order,
@@ -628,7 +634,7 @@ fn start<'a>(
         let id = position_of(id);
         return Some(match order {
             Order::Forward => Target::To(Probe { key, id }, Stop::Behind),
-            // A row id has a predecessor or, for 0, the mark before all.
+            // The position before a row id; before row 0 it is the one before all rows.
             Order::Backward => Target::To(Probe { key, id: id - 1 }, Stop::At),
         });
     }
@@ -645,19 +651,19 @@ fn start<'a>(
     }
 }
 
-/// Returns the place of a row among those of its key.
+/// Returns the position of a row among those of its key.
 fn position_of(id: RowId) -> i64 {
     i64::try_from(id.0).expect("row ids have 63 bits")
 }
 
-/// Returns the smallest key above all that start with `prefix`.
+/// Returns the smallest key above all keys that start with `prefix`.
 fn behind_prefix<'a>(prefix: &[u8], end: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     end.extend_from_slice(prefix);
     types::key::to_prefix_end(end).then_some(end.as_slice())
 }
 
-/// Copies the leaf's items from the target on, in the order of the walk. Backward, the target itself
-/// is included if it is there.
+/// Copies the leaf's items from the target on, in the order of the walk. Backward, an item at the
+/// target itself is included.
 fn fill<'g>(
     place: &Place<'g>,
     target: Target<'_>,
@@ -693,7 +699,7 @@ fn fill<'g>(
 
 impl Drop for RangeIndex {
     fn drop(&mut self) {
-        // SAFETY: made by `Box::into_raw`, and nobody else has the index.
+        // SAFETY: made by `Box::into_raw`, and no other thread has the index.
         let mut root = unsafe { Box::from_raw(self.root.load(Ordering::Acquire)) };
         root.free_all();
     }

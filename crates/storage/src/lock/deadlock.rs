@@ -1,20 +1,22 @@
-//! Finding deadlocks: who begins to wait follows who waits for whom, and whoever closes a circle finds
-//! it. Nobody watches, and nobody who does not wait pays.
+//! Deadlock detection. A session that is about to block walks the wait-for graph; the one whose
+//! wait closes a cycle finds it. There is no monitor thread, so sessions that do not block pay
+//! nothing.
 //!
-//! A circle needs its last wait, and that one's session searches after it has said what it waits for;
-//! so no circle goes unseen. What a search reads changes meanwhile, so a circle is followed a second
-//! time: waits that are the same ones at both times were in progress together in between.
+//! A cycle is closed by its last wait, and that session searches after it has published what it
+//! waits for, so no cycle is missed. The graph may change during a search, so a cycle is walked a
+//! second time: waits that are the same in both walks existed at the same time in between.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::owner::{LockOwner, WaitsFor};
-use super::resource::Request;
-use super::{LockKey, LockManager, LockMode};
-use crate::sync::{Mutant, is_mutant};
+use crate::lock::mode::LockMode;
+use crate::lock::owner::{LockOwner, WaitsFor};
+use crate::lock::resource::Request;
+use crate::lock::{LockKey, LockManager};
+use crate::primitives::mutant::{Mutant, is_mutant};
 
-/// A session of a circle, and its wait.
+/// A session of a cycle, and its wait.
 #[derive(Clone)]
 struct Link {
     owner: Arc<LockOwner>,
@@ -22,33 +24,33 @@ struct Link {
     priority: i8,
 }
 
-/// A deadlock that was found, as whoever watches is told.
+/// A deadlock that was found, as it is reported.
 #[derive(Clone, Debug)]
 pub struct Deadlock {
-    /// The session that was chosen to end it.
+    /// The session that was chosen as the victim.
     pub victim: u32,
-    /// The sessions of the circle: each waits for the next one, and the last one for the first.
+    /// The sessions of the cycle: each waits for the next one, and the last one for the first.
     pub members: Vec<DeadlockMember>,
 }
 
-/// A session of a deadlock.
+/// A session in a deadlock.
 #[derive(Clone, Debug)]
 pub struct DeadlockMember {
-    /// Which.
+    /// The id of the session.
     pub session: u32,
-    /// Its deadlock priority.
+    /// Its SET DEADLOCK_PRIORITY value.
     pub priority: i8,
-    /// The lock that it waits for, and the mode; none if it waits for a row.
+    /// The lock that it waits for, and the mode; `None` if it waits for a row.
     pub waits_for: Option<(LockKey, LockMode)>,
 }
 
 impl Deadlock {
-    /// Each session with the one that it waits for.
+    /// Iterates over the cycle: each session with the one that it waits for.
     pub fn edges(&self) -> impl Iterator<Item = (&DeadlockMember, &DeadlockMember)> {
         self.members.iter().zip(self.members.iter().cycle().skip(1))
     }
 
-    fn of(circle: &[Link], victim: &Link) -> Self {
+    fn of(cycle: &[Link], victim: &Link) -> Self {
         let member = |link: &Link| DeadlockMember {
             session: link.owner.session(),
             priority: link.priority,
@@ -57,16 +59,16 @@ impl Deadlock {
                 WaitsFor::Row { .. } | WaitsFor::Nothing => None,
             }),
         };
-        Self { victim: victim.owner.session(), members: circle.iter().map(member).collect() }
+        Self { victim: victim.owner.session(), members: cycle.iter().map(member).collect() }
     }
 }
 
-/// What leads on from a waiting session.
+/// The edges of the wait-for graph from a waiting session.
 struct Edges {
     link: Link,
-    /// Sessions that wait for the same thing before it.
+    /// Sessions that wait for the same lock ahead of it.
     waiters: Vec<u32>,
-    /// Sessions that have what it needs.
+    /// Sessions that hold what it needs.
     holders: Vec<Arc<LockOwner>>,
 }
 
@@ -77,22 +79,22 @@ impl Edges {
     }
 }
 
-/// Waits that a search follows at most.
+/// The largest number of waits that a search follows.
 const LINKS_MAX: usize = 10_000;
 
 impl LockManager {
-    /// Ends the deadlocks that the wait which `owner` has just begun closes: each costs one of its
-    /// members its wait.
+    /// Ends the deadlocks that the wait of `owner`, which has just begun, closes: each by ending
+    /// the wait of one of its sessions, the victim.
     pub(super) fn end_deadlocks(&self, owner: &Arc<LockOwner>) {
-        while let Some(circle) = self.find_circle(owner) {
-            // The lowest priority gives up; of equals, the last to wait. Whoever searches must choose
-            // the same one.
-            let mut victim = circle.iter().min_by_key(|link| (link.priority, Reverse(link.number)));
+        while let Some(cycle) = self.find_cycle(owner) {
+            // The victim has the lowest priority; of equals, it is the last to wait. Every session
+            // that finds this cycle must choose the same victim.
+            let mut victim = cycle.iter().min_by_key(|link| (link.priority, Reverse(link.number)));
             if is_mutant(Mutant::LockVictimIsWhoSearches) {
-                victim = circle.first();
+                victim = cycle.first();
             }
             let Some(victim) = victim else { return };
-            self.tell(&circle, victim);
+            self.tell(&cycle, victim);
             self.choose(victim);
             if victim.owner.session() == owner.session() {
                 return;
@@ -100,22 +102,23 @@ impl LockManager {
         }
     }
 
-    /// Tells whoever watches of a deadlock that nobody has begun to end.
-    fn tell(&self, circle: &[Link], victim: &Link) {
+    /// Reports a deadlock, unless its victim has been chosen already.
+    fn tell(&self, cycle: &[Link], victim: &Link) {
         if let Some(watch) = self.watch.get()
             && !victim.owner.is_victim()
         {
-            watch(&Deadlock::of(circle, victim));
+            watch(&Deadlock::of(cycle, victim));
         }
     }
 
-    /// Calls `watch` for each deadlock that is found from now on, on the thread that finds it, before it
-    /// is ended; tells whether nobody watched before. Two that find one at once may both tell.
+    /// Registers `watch`, which is called for each deadlock found from now on, on the thread that
+    /// finds it, before it is ended. Returns `false` if one was registered before. If two threads
+    /// find a deadlock at once, both may report it.
     pub fn watch_deadlocks(&self, watch: Box<dyn Fn(&Deadlock) + Send + Sync>) -> bool {
         self.watch.set(watch).is_ok()
     }
 
-    fn find_circle(&self, owner: &Arc<LockOwner>) -> Option<Vec<Link>> {
+    fn find_cycle(&self, owner: &Arc<LockOwner>) -> Option<Vec<Link>> {
         let mut seen = HashSet::new();
         let mut path = Vec::new();
         let mut open = vec![self.edges(owner)?];
@@ -135,7 +138,7 @@ impl LockManager {
         None
     }
 
-    /// Follows a circle again: it is one if every wait is still the same.
+    /// Walks a cycle again: it is a deadlock if every wait is still the same.
     fn is_closed(&self, path: &[Link]) -> bool {
         let next = path.iter().cycle().skip(1);
         path.iter().zip(next).all(|(link, next)| {
@@ -145,7 +148,7 @@ impl LockManager {
         })
     }
 
-    /// What a session's wait leads to; none if it does not wait.
+    /// Returns the edges from a session; `None` if it does not wait.
     fn edges(&self, owner: &Arc<LockOwner>) -> Option<Edges> {
         enum Seen {
             Row(u32),
@@ -178,7 +181,7 @@ impl LockManager {
         })
     }
 
-    /// Ends the wait of a victim, if it is still the one that closed the circle.
+    /// Ends the wait of the victim, if it is still the one that closed the cycle.
     fn choose(&self, victim: &Link) {
         let key = victim.owner.with_wait(|wait| {
             if wait.number != victim.number {
@@ -193,7 +196,7 @@ impl LockManager {
         });
         match key {
             None => {}
-            // Whoever waits for the same transaction looks again, and waits on.
+            // Other sessions that wait for the same transaction wake too, and wait on.
             Some(Err(address)) => super::wake(self, address),
             Some(Ok((key, request))) => {
                 self.refuse(&key, &request);

@@ -1,8 +1,14 @@
-//! The lock manager: named locks for applications (`sp_getapplock`), in a hash table of shards.
+//! The lock manager: named locks of applications (`sp_getapplock`) and of table schemas, in a hash
+//! table of shards; and deadlock detection for sessions.
 //!
-//! Rows need no locks here: who writes one owns it. So nothing in this folder is on the way of a
-//! request that asks for no lock. A request that must wait queues under its shard's lock and parks
-//! behind it, under its own address; who grants it unparks it.
+//! Rows need no locks here: the transaction that has written one owns it (`version/`), and readers'
+//! locks on rows are in `row_lock/`. So a request that asks for no named lock runs no code of this
+//! folder, except while it waits for a row: `row.rs` adds that wait to the wait-for graph. A
+//! request that must wait queues under its shard's lock and parks under its own address; the
+//! session that grants it unparks it.
+//!
+//! It does not know tables or rows. Start with [`LockManager`] for the table, `resource.rs` for the
+//! queue of one lock, `deadlock.rs` for the search of cycles and the choice of the victim.
 
 mod deadlock;
 mod mode;
@@ -17,6 +23,11 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
 
+use crate::lock::owner::WaitsFor;
+use crate::lock::resource::{Asked, Resource};
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::sync::{AtomicU64, CachePadded, Ordering, SpinClass, SpinLock};
+use crate::spec::definition::TableId;
 pub use deadlock::{Deadlock, DeadlockMember};
 pub use mode::LockMode;
 pub use owner::{LockOwner, TransactionRow};
@@ -24,40 +35,37 @@ pub use resource::{Decision, LockScope, Request};
 pub(crate) use row::wait_for_row;
 pub use session::{Acquired, Patience, SessionLocks};
 
-use crate::sync::{AtomicU64, CachePadded, Mutant, Ordering, SpinClass, SpinLock, is_mutant};
-use owner::WaitsFor;
-use resource::{Asked, Resource};
-
-/// Names a lock.
+/// The key of a named lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LockKey {
-    /// The database that it belongs to.
+    /// The id of the database that the lock belongs to.
     pub database: i32,
-    /// The principal of that database that may use it.
+    /// The id of the database principal that may use the lock.
     pub principal: i32,
-    /// Its name, compared byte by byte.
+    /// The name of the lock, compared byte by byte.
     pub name: Arc<str>,
 }
 
 impl LockKey {
-    /// The principal in the key of a lock that is of a table's schema and of no application.
+    /// The principal in the key of a table's schema lock, which belongs to no application.
     pub const SCHEMA: i32 = i32::MIN;
 
-    /// The lock of a table's schema: held while the table is redefined, asked for by who waits for that.
+    /// Returns the key of a table's schema lock: held while the table is redefined, requested by
+    /// sessions that wait for that.
     #[must_use]
-    pub fn schema(table: crate::TableId) -> Self {
+    pub fn schema(table: TableId) -> Self {
         let name = booked(|| table.0.to_string().into());
         Self { database: 0, principal: Self::SCHEMA, name }
     }
 
-    /// The table whose schema it locks, if it does.
+    /// Returns the table whose schema this locks; `None` for an application's lock.
     #[must_use]
-    pub fn table(&self) -> Option<crate::TableId> {
+    pub fn table(&self) -> Option<TableId> {
         let is_schema = self.principal == Self::SCHEMA;
-        is_schema.then(|| self.name.parse().ok().map(crate::TableId)).flatten()
+        is_schema.then(|| self.name.parse().ok().map(TableId)).flatten()
     }
 
-    /// The name of a mode in which it is held, as views show it.
+    /// Returns the name of a mode of this lock, as `sys.dm_tran_locks` shows it.
     #[must_use]
     pub fn mode_name(&self, mode: LockMode) -> &'static str {
         match (self.table(), mode) {
@@ -67,7 +75,7 @@ impl LockKey {
         }
     }
 
-    /// How a wait for it is booked.
+    /// Returns the wait type of a wait for this lock.
     #[cfg(not(any(loom, shuttle)))]
     fn wait_type(&self, mode: LockMode) -> sos::wait::WaitType {
         match (self.principal == Self::SCHEMA, mode) {
@@ -81,54 +89,54 @@ impl LockKey {
 /// Shards of the table; a power of two.
 const SHARDS: usize = if cfg!(any(test, shuttle)) { 2 } else { 64 };
 
-/// What is called for each deadlock.
+/// The callback for each deadlock.
 type Watch = Box<dyn Fn(&Deadlock) + Send + Sync>;
 
 type Shard = SpinLock<HashMap<LockKey, Resource, foldhash::fast::FixedState>>;
 
-/// The locks of an instance.
+/// The named locks of an instance.
 pub struct LockManager {
     shards: [CachePadded<Shard>; SHARDS],
-    /// The sessions that are known. Written at login and logout.
+    /// The sessions that are logged in. Written at login and logout.
     owners: SpinLock<HashMap<u32, Arc<LockOwner>>>,
     hasher: foldhash::fast::FixedState,
-    /// Waits so far, to number them.
+    /// The number of waits so far, which numbers them.
     waits: AtomicU64,
-    /// Told of deadlocks.
+    /// The callback for deadlocks, if one is registered.
     watch: OnceLock<Watch>,
     #[cfg(shuttle)]
     lot: sos::park::Lot,
 }
 
-/// A lock that is held or asked for, as `sys.dm_tran_locks` shows it.
+/// A lock that is held or requested, as `sys.dm_tran_locks` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockRow {
-    /// The lock.
+    /// The key of the lock.
     pub key: LockKey,
-    /// The session.
+    /// The session id of the holder or requester.
     pub session: u32,
-    /// What ends the hold.
+    /// What releases the lock: the end of the transaction or of the session.
     pub scope: LockScope,
-    /// What is held, or will be.
+    /// The mode that is held, or that was requested.
     pub mode: LockMode,
-    /// Where the request stands.
+    /// Whether the lock is held or waited for.
     pub status: LockStatus,
-    /// How often it was asked for.
+    /// How often it was acquired.
     pub count: u32,
-    /// Its address: a waiting thread parks under it.
+    /// The address of the request, under which its thread parks.
     pub address: usize,
-    /// The sessions that are in the way.
+    /// The ids of the sessions that block the request.
     pub blockers: Vec<u32>,
 }
 
-/// Where a request stands.
+/// The status of a lock request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockStatus {
-    /// Held.
+    /// GRANT: the lock is held.
     Granted,
-    /// Held, and waiting for more.
+    /// CONVERT: held, and waiting for a stronger mode.
     Converting,
-    /// Waiting.
+    /// WAIT: waiting for the lock.
     Waiting,
 }
 
@@ -148,7 +156,7 @@ impl Default for LockManager {
 }
 
 impl LockManager {
-    /// Makes a session known; the number must be free.
+    /// Registers a session; its number must be free.
     pub fn open(&self, session: u32) -> SessionLocks {
         booked(|| {
             let owner = Arc::new(LockOwner::new(session));
@@ -157,7 +165,7 @@ impl LockManager {
         })
     }
 
-    /// Forgets a session, after it has given everything back.
+    /// Removes a session that has released everything.
     fn close(&self, owner: &Arc<LockOwner>) {
         let mut owners = self.owners.lock();
         let is_same = |known: &&Arc<LockOwner>| Arc::ptr_eq(known, owner);
@@ -166,7 +174,7 @@ impl LockManager {
         }
     }
 
-    /// The sessions that are known, by number.
+    /// Returns the registered sessions, by number.
     #[must_use]
     pub fn owners(&self) -> Vec<Arc<LockOwner>> {
         let mut owners: Vec<_> = self.owners.lock().values().cloned().collect();
@@ -174,9 +182,9 @@ impl LockManager {
         owners
     }
 
-    /// Notes that a session waits, and ends the deadlocks that this closes.
+    /// Records that a session waits, and ends the deadlocks that this wait closes.
     fn begin_wait(&self, owner: &Arc<LockOwner>, priority: i8, what: WaitsFor) {
-        // Relaxed: only the order counts.
+        // Relaxed: only the order of the numbers matters.
         let number = self.waits.fetch_add(1, Ordering::Relaxed);
         owner.begin_wait(number, priority, what);
         self.end_deadlocks(owner);
@@ -186,13 +194,13 @@ impl LockManager {
         self.owners.lock().get(&session).cloned()
     }
 
-    /// The session that has the row that a session waits for.
+    /// Returns the session that owns the row that a session waits for.
     #[must_use]
     pub fn row_blocker(&self, session: u32) -> Option<u32> {
         self.find_owner(session)?.row_blocker()
     }
 
-    /// The lock that a session waits for.
+    /// Returns the lock that a session waits for.
     #[must_use]
     pub fn waiting(&self, session: u32) -> Option<LockRow> {
         let (key, request) = self.find_owner(session)?.lock_request()?;
@@ -201,7 +209,7 @@ impl LockManager {
         rows.into_iter().find(|row| row.address == request)
     }
 
-    /// Everything that is held or asked for.
+    /// Returns every lock that is held or requested.
     #[must_use]
     pub fn rows(&self) -> Vec<LockRow> {
         let mut rows = Vec::new();
@@ -214,7 +222,7 @@ impl LockManager {
         rows
     }
 
-    /// Tells whether a session could have a lock at once.
+    /// Returns whether a session would get a lock without waiting.
     #[must_use]
     pub fn would_grant(
         &self,
@@ -227,7 +235,7 @@ impl LockManager {
             .unwrap_or(true)
     }
 
-    /// The mode in which a session holds a lock.
+    /// Returns the mode in which a session holds a lock.
     #[must_use]
     pub fn held(&self, key: &LockKey, session: u32, scope: LockScope) -> Option<LockMode> {
         self.with_resource(key, |resource| resource.held(session, scope)).flatten()
@@ -235,11 +243,11 @@ impl LockManager {
 
     fn shard(&self, key: &LockKey) -> &Shard {
         let hash = self.hasher.hash_one(key);
-        // The table within the shard goes by the low bits.
+        // The high bits choose the shard; the hash table within the shard uses the low ones.
         &self.shards[usize::try_from(hash >> 32).unwrap_or(0) % SHARDS]
     }
 
-    /// Runs `look` on a lock, if anybody holds it or waits for it.
+    /// Runs `look` on a lock, if it is held or waited for.
     fn with_resource<R>(&self, key: &LockKey, look: impl FnOnce(&Resource) -> R) -> Option<R> {
         self.shard(key).lock().get(key).map(look)
     }
@@ -258,7 +266,7 @@ impl LockManager {
         shard.entry(key.clone()).or_default().ask(owner, scope, mode)
     }
 
-    /// Changes a lock and wakes whom that lets in, after the shard's lock has been given back.
+    /// Changes a lock, then releases the shard's lock and wakes the requests that were granted.
     fn change<R>(&self, key: &LockKey, change: impl FnOnce(&mut Resource) -> R) -> Option<R> {
         let mut shard = self.shard(key).lock();
         let resource = shard.get_mut(key)?;
@@ -277,7 +285,7 @@ impl LockManager {
         Some(result)
     }
 
-    /// Ends a request that waits; false if it has just been granted, which then holds.
+    /// Ends a waiting request; returns `false` if it has just been granted: then the lock is held.
     fn refuse(&self, key: &LockKey, request: &Arc<Request>) -> bool {
         let refused = self.change(key, |resource| resource.refuse(request)) == Some(true);
         if refused {
@@ -287,13 +295,13 @@ impl LockManager {
     }
 }
 
-/// Books what is allocated meanwhile on the clerk of locks.
+/// Runs `work` with its memory charged to the clerk of locks.
 #[cfg(not(any(loom, shuttle)))]
 fn booked<R>(work: impl FnOnce() -> R) -> R {
     sos::memory::with_clerk(sos::memory::MemoryClerk::LockManager, work)
 }
 
-/// A model checker has no clerks.
+/// Runs `work` uncharged: a model checker has no clerks.
 #[cfg(any(loom, shuttle))]
 fn booked<R>(work: impl FnOnce() -> R) -> R {
     work()

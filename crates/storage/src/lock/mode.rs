@@ -1,30 +1,30 @@
-//! `LockMode`: what a lock allows its holder, what it allows others, and what two of them make.
+//! `LockMode`: the modes of a lock, their compatibility, and their combination.
 
 #[cfg(not(any(loom, shuttle)))]
 use sos::wait::WaitType;
 
-/// A mode, as the set of the modes that it includes.
+/// A lock mode, as the set of the modes that it includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum LockMode {
-    /// IS
+    /// IS: intent shared, for reading parts.
     IntentShared = 0b00001,
-    /// S
+    /// S: shared, for reading.
     Shared = 0b00011,
-    /// U
+    /// U: update, a read that may become a write.
     Update = 0b00111,
-    /// IX
+    /// IX: intent exclusive, for writing parts.
     IntentExclusive = 0b01001,
-    /// SIX: what S and IX make.
+    /// SIX: the combination of S and IX.
     SharedIntentExclusive = 0b01011,
-    /// UIX: what U and IX make.
+    /// UIX: the combination of U and IX.
     UpdateIntentExclusive = 0b01111,
-    /// X
+    /// X: exclusive, for writing.
     Exclusive = 0b11111,
 }
 
 impl LockMode {
-    /// Every mode.
+    /// All modes, weakest first.
     pub const ALL: [Self; 7] = [
         Self::IntentShared,
         Self::Shared,
@@ -35,7 +35,7 @@ impl LockMode {
         Self::Exclusive,
     ];
 
-    /// Whether two sessions may hold these at once.
+    /// Returns whether two sessions may hold a lock in these modes at once.
     #[must_use]
     pub const fn is_compatible_with(self, other: Self) -> bool {
         match self {
@@ -50,7 +50,8 @@ impl LockMode {
         }
     }
 
-    /// The least mode that includes both: what a holder of one has who asks for the other.
+    /// Returns the weakest mode that includes both: what a holder of one gets by asking for the
+    /// other.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         let both = self as u8 | other as u8;
@@ -58,7 +59,7 @@ impl LockMode {
         made.expect("the sets of modes are closed under union")
     }
 
-    /// The name that `APPLOCK_MODE` gives.
+    /// Returns the name that `APPLOCK_MODE` returns.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -72,7 +73,7 @@ impl LockMode {
         }
     }
 
-    /// The name that views show.
+    /// Returns the name that `sys.dm_tran_locks` shows.
     #[must_use]
     pub const fn short_name(self) -> &'static str {
         match self {
@@ -86,7 +87,7 @@ impl LockMode {
         }
     }
 
-    /// How a wait for it is booked.
+    /// Returns the wait type of a wait for this mode.
     #[cfg(not(any(loom, shuttle)))]
     #[must_use]
     pub const fn wait_type(self) -> WaitType {
@@ -104,11 +105,11 @@ impl LockMode {
 
 #[cfg(all(test, not(shuttle)))]
 mod tests {
-    use super::LockMode::{
+    use super::*;
+    use crate::lock::mode::LockMode::{
         Exclusive, IntentExclusive, IntentShared, Shared, SharedIntentExclusive, Update,
         UpdateIntentExclusive,
     };
-    use super::*;
 
     #[test]
     fn compatibility_is_the_documented_matrix() {

@@ -1,49 +1,49 @@
-//! `LockOwner`: a session as the lock manager knows it: what it waits for, which is what the search for
-//! deadlocks follows, and its transaction, for those who ask.
+//! `LockOwner`: a session in the lock manager: what it waits for, which the deadlock search
+//! follows, and its current transaction, for views.
 
 use std::sync::Arc;
 
-use super::LockKey;
-use super::resource::Request;
-use crate::sync::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
-use crate::wait::Blocker;
+use crate::lock::LockKey;
+use crate::lock::resource::Request;
+use crate::primitives::sync::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
+use crate::version::blocker::Blocker;
 
-/// A session.
+/// A session, as the lock manager knows it.
 #[derive(Debug)]
 pub struct LockOwner {
     session: u32,
     wait: SpinLock<Wait>,
-    /// The wait shall end: the session was chosen to end a deadlock.
+    /// Set when the session was chosen as a deadlock victim: its wait must end.
     victim: AtomicBool,
-    /// Number and begin, in ticks, of its transaction; 0 outside.
+    /// The transaction's number and its begin in ticks; 0 outside a transaction.
     transaction: AtomicU64,
     begun: AtomicU64,
-    /// Whether the transaction has a name of its own.
+    /// Whether the transaction has a name from BEGIN TRANSACTION.
     is_named: AtomicBool,
     name: SpinLock<Box<str>>,
 }
 
-/// A transaction in progress.
+/// The current transaction of a session, for views.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionRow {
-    /// Its number.
+    /// The number of the transaction.
     pub number: u64,
-    /// Ticks at its begin.
+    /// The time when it began, in ticks.
     pub begun: u64,
     /// The name that BEGIN TRANSACTION gave it.
     pub name: Option<Box<str>>,
 }
 
-/// What a session waits for.
+/// What a waiting session waits for.
 #[derive(Debug)]
 pub(super) enum WaitsFor {
     Nothing,
-    /// A lock.
+    /// A named lock, in a mode.
     Lock {
         key: LockKey,
         request: Arc<Request>,
     },
-    /// The transaction that has a row, of this session.
+    /// The transaction that owns a row, and that transaction's session.
     Row {
         blocker: Blocker,
         session: u32,
@@ -52,9 +52,9 @@ pub(super) enum WaitsFor {
 
 #[derive(Debug)]
 pub(super) struct Wait {
-    /// The wait's number among those of all sessions.
+    /// The number of the wait, in the order of all sessions' waits.
     pub(super) number: u64,
-    /// Deadlock priority: the lowest one of a circle gives up.
+    /// The deadlock priority: the lowest of a cycle becomes the victim.
     pub(super) priority: i8,
     pub(super) what: WaitsFor,
 }
@@ -73,30 +73,30 @@ impl LockOwner {
         }
     }
 
-    /// The number of the session.
+    /// Returns the id of the session.
     #[must_use]
     pub fn session(&self) -> u32 {
         self.session
     }
 
-    /// Notes that the session has begun a transaction; the session itself only. Plain stores, and a
-    /// lock if it has a name.
+    /// Records that the session has begun a transaction. Only the session itself may call this.
+    /// Plain stores, and a lock if the transaction has a name.
     pub fn begin_transaction(&self, number: u64, name: &str, now_ticks: u64) {
         if !name.is_empty() {
             *self.name.lock() = name.into();
         }
-        // Relaxed, as below: for views, which may be one transaction behind.
+        // Relaxed, as below: views may be one transaction behind.
         self.is_named.store(!name.is_empty(), Ordering::Relaxed);
         self.begun.store(now_ticks, Ordering::Relaxed);
         self.transaction.store(number, Ordering::Relaxed);
     }
 
-    /// Notes that the transaction has ended.
+    /// Records that the session's transaction has ended.
     pub fn end_transaction(&self) {
         self.transaction.store(0, Ordering::Relaxed);
     }
 
-    /// The transaction in progress.
+    /// Returns the current transaction; `None` outside one.
     #[must_use]
     pub fn transaction(&self) -> Option<TransactionRow> {
         let number = self.transaction.load(Ordering::Relaxed);
@@ -114,37 +114,37 @@ impl LockOwner {
         self.victim.store(false, Ordering::Relaxed);
         let before = std::mem::replace(&mut wait.what, what);
         drop(wait);
-        // Gives back what it counted on, if anything, behind the lock.
+        // Drops the reference that the wait held, if any, outside the lock.
         drop(before);
     }
 
-    /// Ends the wait; tells whether it was chosen to end a deadlock.
+    /// Ends the wait; returns whether it was chosen as a deadlock victim.
     pub(super) fn end_wait(&self) -> bool {
         let mut wait = self.wait.lock();
         let before = std::mem::replace(&mut wait.what, WaitsFor::Nothing);
         drop(wait);
         drop(before);
-        // Set under the lock, while there was a wait: not after this.
+        // Set only under the lock and during a wait, so it cannot change after this.
         self.is_victim()
     }
 
-    /// Whether its wait was chosen to end a deadlock; takes no lock.
+    /// Returns whether the wait was chosen as a deadlock victim; takes no lock.
     pub(super) fn is_victim(&self) -> bool {
         // Acquire: pairs with the Release in `choose`.
         self.victim.load(Ordering::Acquire)
     }
 
-    /// Chooses the wait in progress to end a deadlock.
+    /// Chooses the current wait as a deadlock victim.
     pub(super) fn choose(&self) {
         self.victim.store(true, Ordering::Release);
     }
 
-    /// Runs `look` on the wait in progress; it may take no lock.
+    /// Runs `look` on the current wait; it may take no lock.
     pub(super) fn with_wait<R>(&self, look: impl FnOnce(&mut Wait) -> R) -> R {
         look(&mut self.wait.lock())
     }
 
-    /// The lock that this one waits for, and the address of its request.
+    /// Returns the lock that the session waits for, and the address of its request.
     pub(super) fn lock_request(&self) -> Option<(LockKey, usize)> {
         self.with_wait(|wait| match &wait.what {
             WaitsFor::Lock { key, request } => Some((key.clone(), request.key())),
@@ -152,7 +152,7 @@ impl LockOwner {
         })
     }
 
-    /// The session that has the row that this one waits for.
+    /// Returns the session that owns the row that this one waits for.
     pub(super) fn row_blocker(&self) -> Option<u32> {
         self.with_wait(|wait| match &wait.what {
             WaitsFor::Row { blocker, session } if blocker.is_in_the_way() => Some(*session),

@@ -1,41 +1,43 @@
-//! One lockable thing: who holds it, who waits for it, and who gets it next.
+//! One named lock: its holders, its queue, and the choice of the next request.
 //!
-//! First come, first served: a request waits if it is in conflict with a holder, or with one that
-//! waits before it. Only who holds the thing already goes first: it is what the others wait for.
+//! Requests are granted in the order of arrival: a request waits if it conflicts with a holder, or
+//! with a request ahead of it. Only a session that holds the lock already goes ahead of the others,
+//! because they wait for it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::owner::LockOwner;
-use super::{LockKey, LockMode, LockRow, LockStatus};
-use crate::sync::{AtomicU32, Ordering};
+use crate::lock::mode::LockMode;
+use crate::lock::owner::LockOwner;
+use crate::lock::{LockKey, LockRow, LockStatus};
+use crate::primitives::sync::{AtomicU32, Ordering};
 
-/// What ends the hold on a lock by itself.
+/// When a lock is released automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockScope {
-    /// The end of the transaction.
+    /// At the end of the transaction.
     Transaction,
-    /// The end of the session.
+    /// At the end of the session.
     Session,
 }
 
-/// Where a request stands.
+/// The state of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It waits.
+    /// It is in the queue.
     Waiting,
-    /// It has the lock.
+    /// The lock is granted.
     Granted,
-    /// It was given up, or chosen to end a deadlock.
+    /// It was cancelled, or chosen as a deadlock victim.
     Refused,
 }
 
-/// One request for a lock; its address names it.
+/// One request for a lock, identified by its address.
 #[derive(Debug)]
 pub struct Request {
     pub(super) owner: Arc<LockOwner>,
     pub(super) scope: LockScope,
-    /// What the owner has once this is granted.
+    /// The mode that the owner has once this is granted.
     pub(super) mode: LockMode,
     pub(super) is_conversion: bool,
     decision: AtomicU32,
@@ -47,7 +49,7 @@ impl Request {
         Self { owner: Arc::clone(owner), scope, mode, is_conversion, decision }
     }
 
-    /// Where it stands. Changes only under the lock of its resource.
+    /// Returns the state of the request. It changes only under the lock of its resource.
     #[must_use]
     pub fn decision(&self) -> Decision {
         // Acquire: pairs with the Release in `decide`.
@@ -62,7 +64,7 @@ impl Request {
         self.decision.store(decision as u32, Ordering::Release);
     }
 
-    /// The address to park under.
+    /// Returns the address under which the requester parks.
     pub(super) fn key(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
@@ -72,12 +74,12 @@ impl Request {
     }
 }
 
-/// A hold.
+/// A granted lock of one session in one scope.
 #[derive(Debug)]
 pub(super) struct Granted {
     pub(super) request: Arc<Request>,
     pub(super) mode: LockMode,
-    /// How often its owner has asked for it, and so has to give it back.
+    /// How often its owner has acquired it, and so must release it.
     pub(super) count: u32,
 }
 
@@ -87,13 +89,13 @@ impl Granted {
     }
 }
 
-/// What became of a request.
+/// The result of asking for a lock.
 #[derive(Debug)]
 pub(super) enum Asked {
-    /// Granted; the first of its owner in this scope, or one more.
+    /// Granted, and the owner held nothing in this scope before.
     First,
     Again,
-    /// It waits.
+    /// The request is in the queue.
     Queued(Arc<Request>),
 }
 
@@ -135,7 +137,7 @@ impl Resource {
         Asked::Queued(request)
     }
 
-    /// Tells whether a session could have the lock at once.
+    /// Returns whether a session would get the lock without waiting.
     pub(super) fn would_grant(&self, session: u32, scope: LockScope, asked: LockMode) -> bool {
         let is_holder = self.granted.iter().any(|granted| granted.request.is_of(session));
         let held = self.granted.iter().find(|granted| granted.is_of(session, scope));
@@ -145,7 +147,8 @@ impl Resource {
                 && (is_holder || self.nobody_waits_for(mode, self.waiting.len()))
     }
 
-    /// Whether nobody is in the way of a request that has so many ahead of it.
+    /// Returns whether neither holders nor the first `ahead` requests in the queue conflict with a
+    /// request.
     fn may_have(&self, request: &Request, ahead: usize) -> bool {
         self.is_open_to(request.owner.session(), request.mode)
             && (request.is_conversion || self.nobody_waits_for(request.mode, ahead))
@@ -172,7 +175,7 @@ impl Resource {
         Asked::First
     }
 
-    /// Gives one count back; `None` if it is not held, else whether that was the last one.
+    /// Releases the lock once; `None` if it is not held, else whether that was the last time.
     pub(super) fn release(&mut self, session: u32, scope: LockScope) -> Option<bool> {
         let place = self.granted.iter().position(|granted| granted.is_of(session, scope))?;
         self.granted[place].count -= 1;
@@ -183,12 +186,12 @@ impl Resource {
         Some(is_last)
     }
 
-    /// Gives all counts back.
+    /// Releases the lock as often as it was acquired.
     pub(super) fn release_all(&mut self, session: u32, scope: LockScope) {
         self.granted.retain(|granted| !granted.is_of(session, scope));
     }
 
-    /// Takes a request out that still waits; false if it has been decided.
+    /// Removes a request that still waits; returns `false` if it has been decided.
     pub(super) fn refuse(&mut self, request: &Arc<Request>) -> bool {
         let place = self.waiting.iter().position(|other| Arc::ptr_eq(other, request));
         let Some(place) = place else { return false };
@@ -197,7 +200,8 @@ impl Resource {
         true
     }
 
-    /// Grants what has become possible; returns whom to wake, behind the lock.
+    /// Grants the requests that have become possible; returns them, to be woken after the lock is
+    /// released.
     pub(super) fn promote(&mut self) -> Vec<Arc<Request>> {
         let mut granted = Vec::new();
         let mut place = 0;
@@ -213,12 +217,12 @@ impl Resource {
         granted
     }
 
-    /// The mode in which a session holds it.
+    /// Returns the mode in which a session holds the lock.
     pub(super) fn held(&self, session: u32, scope: LockScope) -> Option<LockMode> {
         self.granted.iter().find(|held| held.is_of(session, scope)).map(|held| held.mode)
     }
 
-    /// Adds a row for each hold and each request that waits.
+    /// Adds a row for each holder and each waiting request.
     pub(super) fn show(&self, key: &LockKey, rows: &mut Vec<LockRow>) {
         let row = |request: &Arc<Request>, mode, status, count, blockers| LockRow {
             key: key.clone(),
@@ -241,8 +245,9 @@ impl Resource {
         }
     }
 
-    /// Follows from a waiting request who is in its way, through those that wait before it, down to
-    /// holders. A request that waits here waits for nothing else, so only holders lead on.
+    /// Follows from a waiting request to the requests and holders that block it, through the queue
+    /// down to the holders. A waiting request waits for nothing else, so only holders have further
+    /// edges.
     pub(super) fn follow(&self, request: &Arc<Request>) -> Followed {
         let mut followed = Followed::default();
         let place = self.waiting.iter().position(|other| Arc::ptr_eq(other, request));
@@ -254,7 +259,8 @@ impl Resource {
             };
             if reached.iter().any(stops) {
                 followed.waiters.push(other.owner.session());
-                // One of a mode stands for all of them, but for those that hold the thing themselves.
+                // One request of a mode represents all of that mode, except those whose sessions
+                // hold the lock already.
                 let stands =
                     |known: &Arc<Request>| !known.is_conversion && known.mode == other.mode;
                 if other.is_conversion || !reached.iter().any(stands) {
@@ -274,8 +280,8 @@ impl Resource {
         followed
     }
 
-    /// The sessions that are directly in the way of a waiting request: holders, or if there is none
-    /// among them, who waits before it.
+    /// Returns the sessions that directly block a waiting request: holders or, if none of them
+    /// does, requests ahead of it.
     pub(super) fn blockers(&self, request: &Arc<Request>) -> Vec<u32> {
         let session = request.owner.session();
         let others = self.granted.iter().filter(|granted| !granted.request.is_of(session));
@@ -293,11 +299,11 @@ impl Resource {
     }
 }
 
-/// Who is in the way of a request, directly or not.
+/// What blocks a request, directly or not.
 #[derive(Debug, Default)]
 pub(super) struct Followed {
-    /// Sessions that wait before it.
+    /// Sessions that wait ahead of it.
     pub(super) waiters: Vec<u32>,
-    /// Sessions that hold what it, or one of those, waits for.
+    /// Sessions that hold what it, or one of the requests ahead, waits for.
     pub(super) holders: Vec<Arc<LockOwner>>,
 }

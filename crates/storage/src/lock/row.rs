@@ -1,13 +1,13 @@
-//! Waiting for a row in a way that the search for deadlocks sees.
+//! Waiting for a row in a way that deadlock detection sees.
 
-use super::LockManager;
-use super::owner::WaitsFor;
-use crate::error::{Error, Result};
-use crate::transaction::SessionTag;
-use crate::wait::Blocker;
+use crate::lock::LockManager;
+use crate::lock::owner::WaitsFor;
+use crate::spec::error::{Error, Result};
+use crate::spec::options::SessionTag;
+use crate::version::blocker::Blocker;
 
-/// Runs `block`, which waits for the transaction that has a row, on behalf of a session; `block` is
-/// given a way to learn that the session was chosen to end a deadlock.
+/// Runs `block`, which waits for the transaction that owns a row, on behalf of a session. `block`
+/// receives a function that returns whether the session was chosen as a deadlock victim.
 pub(crate) fn wait_for_row(
     manager: &LockManager,
     waiter: SessionTag,
@@ -15,14 +15,14 @@ pub(crate) fn wait_for_row(
     block: impl FnOnce(&dyn Fn() -> bool) -> Result<()>,
 ) -> Result<()> {
     let Some(owner) = manager.find_owner(waiter.number) else {
-        // A session that has ended already: it waits for nothing that others wait for.
+        // The session has ended already, so its wait cannot close a cycle.
         return block(&|| false);
     };
     let what = WaitsFor::Row { blocker: blocker.clone(), session: blocker.session() };
     manager.begin_wait(&owner, waiter.deadlock_priority, what);
     let waited = block(&|| owner.is_victim());
     match owner.end_wait() {
-        // Chosen, but the row came first: whoever chose it is free as well.
+        // Chosen as victim, but the row was freed first: then the cycle is broken too.
         true if waited.is_ok() => Ok(()),
         true => Err(Error::Deadlock),
         false => waited,

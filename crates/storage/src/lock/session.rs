@@ -1,47 +1,47 @@
-//! `SessionLocks`: what one session holds, and its verbs.
+//! `SessionLocks`: the named locks that one session holds, and how it acquires and releases them.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::owner::{LockOwner, WaitsFor};
-use super::resource::{Asked, Decision, LockScope, Request};
-use super::{LockKey, LockManager, LockMode, booked};
-use crate::wait::Cancel;
+use crate::lock::mode::LockMode;
+use crate::lock::owner::{LockOwner, WaitsFor};
+use crate::lock::resource::{Asked, Decision, LockScope, Request};
+use crate::lock::{LockKey, LockManager, booked};
+use crate::primitives::park::Cancel;
 
-/// What became of a request.
+/// The result of a lock request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acquired {
-    /// It was granted at once.
+    /// Granted without a wait.
     AtOnce,
-    /// It was granted after others had given the lock back.
+    /// Granted after other sessions had released the lock.
     AfterWait,
-    /// It was not granted in time.
+    /// The timeout passed before it was granted.
     TimedOut,
-    /// The client gave it up.
+    /// The client cancelled the request.
     Cancelled,
-    /// It would have waited for ever: it was chosen to end a deadlock.
+    /// The wait was part of a deadlock, and the session was chosen as its victim.
     Victim,
 }
 
-/// How long a request may wait.
+/// How long a lock request may wait.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Patience<'a> {
-    /// At most so long; `None` for ever, zero not at all.
+    /// The longest wait; `None` for no limit, zero for no wait.
     pub timeout: Option<Duration>,
-    /// Ends the wait early.
+    /// A flag that ends the wait early.
     pub cancel: Option<&'a Cancel>,
-    /// Of several in a deadlock, the lowest gives up.
+    /// SET DEADLOCK_PRIORITY: the session with the lowest becomes the victim.
     pub deadlock_priority: i8,
 }
 
-/// The locks of a session. Owned by the session; gives everything back with
-/// [`SessionLocks::close`].
+/// The locks of a session. Owned by the session; [`SessionLocks::close`] releases everything.
 #[derive(Debug)]
 pub struct SessionLocks {
     owner: Arc<LockOwner>,
-    /// Locks held until the transaction ends, each once.
+    /// Locks held until the transaction ends, each listed once.
     of_transaction: Vec<LockKey>,
-    /// Locks held until the session ends, each once.
+    /// Locks held until the session ends, each listed once.
     of_session: Vec<LockKey>,
 }
 
@@ -50,19 +50,19 @@ impl SessionLocks {
         Self { owner, of_transaction: Vec::new(), of_session: Vec::new() }
     }
 
-    /// Makes those of somebody who helps a session and takes no locks: no manager knows of them.
+    /// Makes the locks of a helper of a session, which takes none and is not registered.
     #[must_use]
     pub fn of_helper(session: u32) -> Self {
         Self::new(Arc::new(LockOwner::new(session)))
     }
 
-    /// The session as others see it.
+    /// Returns the session as other sessions see it.
     #[must_use]
     pub fn owner(&self) -> &Arc<LockOwner> {
         &self.owner
     }
 
-    /// What is held until the transaction or the session ends.
+    /// Returns the locks held until the transaction or the session ends.
     #[must_use]
     pub fn keys(&self, scope: LockScope) -> &[LockKey] {
         match scope {
@@ -78,8 +78,8 @@ impl SessionLocks {
         }
     }
 
-    /// Asks for a lock and waits for it. What is held already is held once more, in a mode that
-    /// includes both.
+    /// Asks for a lock and waits for it. A lock that is held already is acquired once more, in a
+    /// mode that includes both.
     pub fn acquire(
         &mut self,
         manager: &LockManager,
@@ -129,7 +129,7 @@ impl SessionLocks {
         }
     }
 
-    /// Gives a lock back that was asked for once; true if it was held.
+    /// Releases a lock that was acquired once; returns whether it was held.
     pub fn release(&mut self, manager: &LockManager, key: &LockKey, scope: LockScope) -> bool {
         let session = self.owner.session();
         let released = manager.change(key, |resource| resource.release(session, scope)).flatten();
@@ -139,7 +139,7 @@ impl SessionLocks {
         released.is_some()
     }
 
-    /// Gives back what the transaction holds, because it ends.
+    /// Releases the transaction's locks, because it ends.
     #[inline]
     pub fn end_transaction(&mut self, manager: &LockManager) {
         if !self.of_transaction.is_empty() {
@@ -147,14 +147,14 @@ impl SessionLocks {
         }
     }
 
-    /// Gives back what the session holds, because it ends or its connection goes back to a pool.
+    /// Releases the session's locks, because it ends or its connection returns to a pool.
     pub fn end_session(&mut self, manager: &LockManager) {
         if !self.of_session.is_empty() {
             self.release_all(manager, LockScope::Session);
         }
     }
 
-    /// Gives everything back and is forgotten.
+    /// Releases everything and removes the session.
     pub fn close(&mut self, manager: &LockManager) {
         self.end_transaction(manager);
         self.end_session(manager);
@@ -170,7 +170,7 @@ impl SessionLocks {
     }
 }
 
-/// Sleeps until a request is decided, or says why it is given up.
+/// Sleeps until a request is decided; else returns why it was given up.
 #[cfg(not(any(loom, shuttle)))]
 fn rest(
     (_, key): (&LockManager, &LockKey),
@@ -185,14 +185,14 @@ fn rest(
     let must_wait = || request.decision() == Decision::Waiting;
     let wait_type = key.wait_type(request.mode);
     match park(request.key(), wait_type, must_wait, patience.timeout, patience.cancel) {
-        // Only who decides the request wakes it.
+        // Only the thread that decides the request wakes it.
         Wake::Signalled => Acquired::AfterWait,
         Wake::TimedOut => Acquired::TimedOut,
         Wake::Cancelled => Acquired::Cancelled,
     }
 }
 
-/// As above, with a lot that the model checker knows. A timeout may pass at any time: at once.
+/// The same, with a parking lot that the model checker knows. A timeout may pass at any time.
 #[cfg(shuttle)]
 fn rest(
     (manager, _): (&LockManager, &LockKey),

@@ -1,19 +1,20 @@
-//! The queue of a lock against a model that is as simple as can be, and deadlocks on real threads.
+//! The queue of a lock against a simple model, and deadlocks on real threads.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::resource::{Asked, Resource};
-use super::{
-    Acquired, LockKey, LockManager, LockMode, LockOwner, LockScope, LockStatus, Patience, Request,
-};
+use crate::lock::mode::LockMode;
+use crate::lock::owner::LockOwner;
+use crate::lock::resource::{Asked, LockScope, Request, Resource};
+use crate::lock::session::{Acquired, Patience};
+use crate::lock::{LockKey, LockManager, LockStatus};
 
 const SESSIONS: usize = 4;
 const SCOPES: [LockScope; 2] = [LockScope::Transaction, LockScope::Session];
 
-/// What a test does next.
+/// The next action of a test.
 #[derive(Clone, Debug)]
 enum Step {
     Ask(usize, usize, LockMode),
@@ -33,7 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Holds and waits as plain lists; a mode as the list of the basic modes in it.
+/// Holders and waits as plain lists; a mode as the list of the basic modes in it.
 #[derive(Default)]
 struct Model {
     /// Session, scope, modes, count.
@@ -99,7 +100,8 @@ impl Model {
         if modes == held || self.is_free(session, &modes, self.queue.len()) {
             return self.grant(session, scope, modes);
         }
-        // Who holds it goes before who does not, but behind others who hold it.
+        // A session that holds the lock goes ahead of those that do not, but behind others that
+        // hold it.
         let first = self.queue.iter().position(|wait| !self.holds(wait.0));
         let at = if self.holds(session) { first } else { None };
         self.queue.insert(at.unwrap_or(self.queue.len()), (session, scope, modes));
@@ -120,7 +122,7 @@ fn key() -> LockKey {
     LockKey { database: 1, principal: 0, name: "a".into() }
 }
 
-/// Both as lists of text, to be compared.
+/// Both as lists of text, for comparison.
 fn shown(resource: &Resource, model: &Model) -> (Vec<String>, Vec<String>) {
     let mut rows = Vec::new();
     resource.show(&key(), &mut rows);
@@ -199,7 +201,8 @@ fn named(name: &str) -> LockKey {
     LockKey { name: name.into(), ..key() }
 }
 
-/// Sessions in a ring, each holding one lock and asking for the next one's; returns what they got.
+/// Runs sessions in a ring, each holding one lock and asking for the next one's; returns their
+/// results.
 fn ring(priorities: &[i8]) -> Vec<Acquired> {
     let manager = LockManager::default();
     let barrier = std::sync::Barrier::new(priorities.len());
@@ -226,7 +229,7 @@ fn ring(priorities: &[i8]) -> Vec<Acquired> {
 }
 
 #[test]
-fn a_circle_costs_the_lowest_priority_its_wait_and_nobody_else() {
+fn a_cycle_costs_only_the_lowest_priority_its_wait() {
     for _ in 0..20 {
         let outcome = ring(&[0, -5, 3, 0]);
         assert_eq!(outcome[1], Acquired::Victim, "{outcome:?}");
@@ -236,7 +239,7 @@ fn a_circle_costs_the_lowest_priority_its_wait_and_nobody_else() {
 }
 
 #[test]
-fn a_circle_of_equals_costs_one_its_wait() {
+fn a_cycle_of_equals_costs_one_its_wait() {
     for count in 2..6 {
         let outcome = ring(&vec![0; count]);
         let victims = outcome.iter().filter(|acquired| **acquired == Acquired::Victim).count();

@@ -1,4 +1,4 @@
-//! One session: what it writes it reads, in every order, and undone is undone.
+//! One session: it reads what it has written, in every order, and nothing of what it rolled back.
 
 use std::ops::Bound;
 

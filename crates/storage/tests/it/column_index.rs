@@ -1,4 +1,4 @@
-//! A nonclustered columnstore index beside rows: what a snapshot reads through it is what it reads without.
+//! A nonclustered columnstore index: a snapshot reads the same rows with and without it.
 
 use proptest::prelude::*;
 use sos::sync::{AtomicBool, Ordering};
@@ -99,7 +99,7 @@ fn bank_of(rows: i64) -> Bank {
     bank
 }
 
-/// Adds to the amount of a row as a statement of its own, by its key.
+/// Adds to the amount of the row with a key, as an autocommit statement.
 fn add(bank: &Bank, n: i64, amount: i64) -> bool {
     let mut buffer = RowBuffer::default();
     let options = TransactionOptions::STATEMENT;
@@ -199,13 +199,13 @@ fn readers_see_the_same_with_and_without_while_others_change_and_compress() {
                 }
             }
         };
-        // Two of them, who must not have a row in two groups.
+        // Two threads build groups; no row may be in two groups.
         let keepers = [scope.spawn(keep), scope.spawn(keep)];
         let writers: Vec<_> = (0..2_i64)
             .map(|writer| {
                 scope.spawn(move || {
                     for round in 0..300 {
-                        // From one row to the next: the sum stays.
+                        // From one row to the next: the sum does not change.
                         let tx = bank.store.begin(TransactionOptions::EXPLICIT);
                         let n = (round * 7 + writer * 300) % 300 + writer * 300;
                         for (n, by) in [(n, -5), ((n + 1) % 300 + (n / 300) * 300, 5)] {
@@ -221,7 +221,7 @@ fn readers_see_the_same_with_and_without_while_others_change_and_compress() {
                         if round % 4 > 0 {
                             tx.commit().unwrap();
                         }
-                        // And back, each on its own.
+                        // And back, each in its own statement.
                         let own = 10_000 + writer * 1_000 + round;
                         let tx = bank.store.begin(TransactionOptions::STATEMENT);
                         tx.insert(&bank.table, image(&encode((own, 1, 0)))).unwrap();
@@ -246,7 +246,7 @@ fn readers_see_the_same_with_and_without_while_others_change_and_compress() {
     });
 }
 
-/// What happens to a table with an index.
+/// The steps of a random history of a table with an index.
 #[derive(Clone, Debug)]
 enum Step {
     Insert,

@@ -1,4 +1,5 @@
-//! Row groups under transactions: seen whole or not at all, and each row once, wherever it lies.
+//! Row groups under transactions: a group is visible as a whole or not at all, and each row is
+//! read once, from the delta store or from its group.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -129,7 +130,7 @@ fn load_that_is_undone_leaves_nothing() {
     numbers.load(&load, 0..3_000);
     drop(load);
     assert!(numbers.now().is_empty() && numbers.table.row_count() == 0);
-    // Heads stay allocated for reuse; what the rows took does not.
+    // Heads stay allocated for reuse; the memory of the rows is freed.
     eventually(&numbers.store, || numbers.table.memory().used_rows_bytes == empty.used_rows_bytes);
 }
 
@@ -228,7 +229,7 @@ fn readers_see_all_of_a_group_or_none_while_many_load_and_change() {
     assert_eq!(numbers.table.row_count(), 3 * 13 * 64);
 }
 
-/// What a session does.
+/// One step of a session.
 #[derive(Clone, Debug)]
 enum Step {
     Load(i64),

@@ -1,4 +1,4 @@
-//! Two sessions on one row: who wins, who waits, who fails and with what.
+//! Two sessions on one row: which one wins, waits, or fails, and with which error.
 
 use storage::{Claim, Error, Keys, Read, TableKind, WhenOwned};
 

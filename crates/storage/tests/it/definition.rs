@@ -1,4 +1,4 @@
-//! Tables and indexes come and go while others work.
+//! Tables and indexes are created and dropped while other sessions read and write.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ fn index_built_under_writers_has_every_row_once() {
                         match n % 3 {
                             0 => drop(bank.remove(n)),
                             1 => drop(bank.insert((n, n, n))),
-                            // Changes the amount, which is what the new index is about.
+                            // Changes the amount, which is the key of the new index.
                             _ => drop(bank.add(n, 1_000)),
                         }
                     }

@@ -1,4 +1,5 @@
-//! Storage through its boundary: rows with two keys, seen, changed and fought over by transactions.
+//! Storage through its public interface: rows with two keys, read, changed and contended for by
+//! transactions.
 #![expect(clippy::unwrap_used, reason = "a failing test may panic anywhere")]
 
 mod basic;

@@ -1,7 +1,8 @@
-//! Random histories of a few transactions, one step at a time, against a model of what each must see.
+//! Random histories of a few transactions, one step at a time, against a model of what each must
+//! see.
 //!
-//! The model keeps the committed states of the table, newest last, and gives each transaction the one
-//! that was newest when it took its snapshot, with its own changes on top.
+//! The model keeps the committed states of the table, newest last, and gives each transaction the
+//! one that was newest when it took its snapshot, with its own changes on top.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +84,7 @@ impl World {
         Self { bank, committed, changes: 0, changed: BTreeMap::new(), sessions }
     }
 
-    /// Whether a transaction other than `me` has a change of its own under this key.
+    /// Returns whether a transaction other than `me` has changed the row with this key.
     fn is_busy(&self, me: Option<usize>, key: i64) -> bool {
         self.sessions
             .iter()
@@ -159,7 +160,7 @@ impl World {
         };
         match outcome {
             Ok(()) => self.sessions[me] = Some(session),
-            // Doomed: rolled back, and the session begins anew.
+            // Doomed: rolled back, and the session starts again.
             Err(error) => assert!(error.dooms() && session.tx.is_doomed(), "{error}"),
         }
     }

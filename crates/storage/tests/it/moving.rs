@@ -1,4 +1,4 @@
-//! The tuple mover's part of storage: rows move from the delta store to row groups while others work on them.
+//! The tuple mover: rows move from the delta store to row groups while other sessions change them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// With these numbers in the delta store.
+    /// Makes the table with these numbers in its delta store.
     fn with(numbers: impl IntoIterator<Item = i64>) -> Self {
         let store = Store::new(StoreOptions::default());
         let columns = Some(vec![number()]);
@@ -49,7 +49,7 @@ impl Numbers {
         self.store.begin(TransactionOptions::EXPLICIT)
     }
 
-    /// Moves up to so many rows; `between` runs after they were read.
+    /// Moves up to `rows_max` rows; `between` runs after they were read.
     fn move_rows(
         &self,
         rows_max: usize,
@@ -99,8 +99,8 @@ impl Numbers {
         self.all(&self.begin(), Read::COMMITTED)
     }
 
-    /// Changes those rows of the delta store that `pick` names, as a statement does: it claims what it has read.
-    /// `between` runs after they were read.
+    /// Changes those rows of the delta store that `pick` names, as a statement does: it claims what
+    /// it has read. `between` runs after they were read.
     fn change(
         &self,
         transaction: &Transaction,
@@ -202,7 +202,7 @@ fn move_that_ends_early_is_settled_with_the_rows_that_came() {
         numbers.table.settle_moves(yes).unwrap();
         assert!(!numbers.table.has_unsettled());
     };
-    // Who has read rows before they moved finds them where the cut group has them.
+    // A writer that read rows before they moved finds them in the cut group.
     numbers.change(&late, |n| (n % 50 == 0).then_some(None), move_and_settle).unwrap();
     late.commit().unwrap();
     let now = numbers.begin();
@@ -226,7 +226,7 @@ fn move_that_brought_nothing_leaves_no_group() {
     let numbers = Numbers::with(0..2_000);
     let moved = numbers.move_rows(2_000, nothing, || false).unwrap();
     assert_eq!(moved, Moved::default());
-    // While the table is redefined nobody settles anything.
+    // While the table is redefined nothing is settled.
     numbers.table.retire();
     assert!(matches!(numbers.table.settle_moves(yes), Err(Error::Closed(_))));
     let numbers = Numbers::with(0..2_000);
@@ -318,7 +318,7 @@ fn moves_beside_changes_lose_and_double_no_row() {
                 scope.spawn(move || {
                     for round in 0..40 {
                         let mine = |n: i64| n.rem_euclid(2) == writer && n.rem_euclid(41) == round;
-                        // Rows change in place, new ones come and go; the count stays.
+                        // Rows are changed, inserted and deleted; the count is right.
                         let tx = numbers.begin();
                         let changed = numbers.change(&tx, |n| mine(n).then_some(Some(n)), nothing);
                         let first = ROWS + (writer * 40 + round) * 64;

@@ -1,4 +1,4 @@
-//! Many threads on few rows: what must hold whatever the order.
+//! Many threads on few rows: invariants that hold in any order.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::scope;

@@ -1,4 +1,5 @@
-//! A table of accounts to test with: a row is (key, group, amount), unique by key, grouped by group.
+//! A table of accounts to test with: a row is (key, group, amount), unique by key, grouped by
+//! group.
 
 use std::sync::Arc;
 
@@ -166,7 +167,7 @@ pub(crate) fn scan(
     Ok(rows)
 }
 
-/// As [`scan`], reading `step` rows at a time.
+/// Like [`scan`], reading `step` rows at a time.
 pub(crate) fn scan_images(
     tx: &Transaction,
     bank: &Bank,

@@ -1,7 +1,8 @@
-//! `EventFile`: events to files, one after the other, of a size that does not grow without bound.
+//! `EventFile`: writes events to files of limited size, one after the other, and deletes the
+//! oldest.
 //!
-//! Only the dispatcher writes. Where that fails, the target stops and says why; the session and its
-//! other targets go on.
+//! Only the dispatcher writes. If a write fails, the target stops and reports why; the session and
+//! its other targets continue.
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -23,25 +24,25 @@ use crate::xe::value::Value;
 
 /// Days from 0001-01-01 to 1601-01-01, where file times begin.
 const FILETIME_EPOCH_DAYS: u64 = 584_388;
-/// Bytes that are written at once.
+/// The size of a block, which is written at once.
 const BLOCK_BYTES: usize = 256 << 10;
 const MB_DEFAULT: u64 = 1024;
 const FILES_DEFAULT: u64 = 5;
-/// Names tried for one file.
+/// How many names are tried for one file.
 const NAMES_MAX: u64 = 100;
 
-/// A file that is being written.
+/// The file that is being written.
 #[derive(Debug)]
 struct Open {
     file: FileWriter,
     path: String,
     bytes: u64,
-    /// The shapes that are in it; a shape's place is its id.
+    /// The shapes that the file has; a shape's index is its id.
     shapes: Vec<Arc<Shape>>,
     stacks: HashSet<u32>,
 }
 
-/// An event file target.
+/// The event file target.
 #[derive(Debug)]
 pub(in crate::xe) struct EventFile {
     base: String,
@@ -50,9 +51,9 @@ pub(in crate::xe) struct EventFile {
     open: Option<Open>,
     /// The files written, the present one last.
     files: VecDeque<String>,
-    /// Blocks with what the events refer to.
+    /// Blocks with the shapes and stacks that the events refer to.
     definitions: Vec<u8>,
-    /// The block of events under way.
+    /// The block of events that is being filled.
     block: Vec<u8>,
     block_events: u64,
     events: u64,
@@ -61,7 +62,7 @@ pub(in crate::xe) struct EventFile {
 }
 
 impl EventFile {
-    /// Reads the parameters; makes no file yet.
+    /// Checks the parameters; makes no file yet.
     pub(in crate::xe) fn new(spec: &TargetSpec) -> Result<Self, XeError> {
         let parameters = Parameters::of(spec)?;
         let name = parameters.text("filename").unwrap_or_default();
@@ -84,12 +85,12 @@ impl EventFile {
         })
     }
 
-    /// Makes the first file.
+    /// Creates the first file.
     pub(in crate::xe) fn begin(&mut self) -> Result<(), XeError> {
         self.next_file().map_err(|error| failed(&self.base, &error))
     }
 
-    /// Takes an event.
+    /// Adds an event to the block.
     pub(in crate::xe) fn receive(&mut self, shape: &Arc<Shape>, record: Record<'_>, time: u64) {
         if self.error.is_some() {
             self.lost += 1;
@@ -122,7 +123,8 @@ impl EventFile {
         Ok(())
     }
 
-    /// Defines what a record refers to, unless the file has it already; returns its shape's id.
+    /// Writes the definitions that a record refers to, unless the file has them; returns its
+    /// shape's id.
     fn define(&mut self, shape: &Arc<Shape>, record: Record<'_>) -> u16 {
         let Some(open) = &mut self.open else { return 0 };
         let known = open.shapes.iter().position(|other| Arc::ptr_eq(other, shape));
@@ -147,7 +149,7 @@ impl EventFile {
         id
     }
 
-    /// Ends a batch: what has been taken is written.
+    /// Ends a batch: writes the block.
     pub(in crate::xe) fn finish(&mut self) {
         if self.error.is_none()
             && let Err(error) = self.flush()
@@ -179,7 +181,7 @@ impl EventFile {
         (self.block, self.definitions) = (Vec::new(), Vec::new());
     }
 
-    /// Closes the file and begins the next; the oldest one goes if there are too many.
+    /// Closes the file and begins the next; deletes the oldest one if there are too many.
     fn next_file(&mut self) -> io::Result<()> {
         self.open = None;
         let epoch = FILETIME_EPOCH_DAYS * clock::TICKS_100NS_PER_DAY;
@@ -200,14 +202,15 @@ impl EventFile {
         self.open = Some(Open { file, path, bytes, shapes, stacks });
         while self.files_max > 0 && self.files.len() > self.files_max {
             if let Some(oldest) = self.files.pop_front() {
-                // Somebody may have taken it away, or hold it: that is no reason to stop writing.
+                // Another process may have deleted it or keep it: that is no reason to stop
+                // writing.
                 let _ = sys::remove_file(&oldest);
             }
         }
         Ok(())
     }
 
-    /// Its state.
+    /// The target's state for readers.
     pub(in crate::xe) fn data(&self) -> FileData {
         let open = self.open.as_ref();
         let path = open.map(|open| open.path.clone()).or_else(|| self.files.back().cloned());

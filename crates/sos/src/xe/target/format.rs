@@ -1,4 +1,4 @@
-//! The format of an event file: what is written, and the reader.
+//! The format of an event file: encoders of its parts, and the reader.
 //!
 //! ```text
 //!   file   "CLWEVENT" │ version u32 = 1 │ CRC u32 of the 12 bytes before │ block ..
@@ -10,8 +10,9 @@
 //!   package, event, name, type: bytes u16 │ UTF-8            CRC: CRC-32C (Castagnoli)
 //! ```
 //!
-//! A file carries all its names, so that it is read without the server that wrote it. A file that ends
-//! in the midst of a block was being written, or its disk was full: what comes before is good.
+//! A file has all its names, so that it can be read without the server that wrote it. A file that
+//! ends in the middle of a block was still being written, or the disk was full: the blocks before
+//! are valid.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -24,11 +25,11 @@ use crate::xe::report::EventRecord;
 use crate::xe::shape::{Part, Shape, Texts};
 use crate::xe::text;
 
-/// Bytes of a file's header.
+/// The size of a file's header.
 pub(super) const FILE_HEADER_BYTES: usize = 16;
-/// Bytes of a block's header.
+/// The size of a block's header.
 pub(super) const BLOCK_HEADER_BYTES: usize = 9;
-/// Bytes of a block at most, so that a damaged length does no harm.
+/// The greatest size of a block, so that a damaged length does no harm.
 const BLOCK_BYTES_MAX: usize = 256 << 20;
 
 pub(super) const SHAPE: u8 = 1;
@@ -99,7 +100,7 @@ pub(super) fn stack_payload(id: u32, text: &str) -> Vec<u8> {
     payload
 }
 
-/// What is left of a payload.
+/// The unread rest of a payload.
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
@@ -154,12 +155,12 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Events that were written together.
+/// One block of events, which were written together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileBlock {
-    /// Where it begins, in bytes from the file's start.
+    /// The offset of the block in the file, in bytes.
     pub offset: u64,
-    /// Its events, in order.
+    /// Its events, in the order of the file.
     pub events: Vec<EventRecord>,
 }
 
@@ -204,13 +205,13 @@ impl EventFileReader {
         Ok(reader)
     }
 
-    /// Where the file ends in the midst of a block, once the reader has got there.
+    /// The offset of the incomplete last block, once the reader has reached it.
     #[must_use]
     pub fn torn_at(&self) -> Option<u64> {
         self.torn_at
     }
 
-    /// Reads the next block of events; none at the end.
+    /// Reads the next block of events; `None` at the end.
     ///
     /// # Errors
     /// If it cannot be read or is damaged.
@@ -257,7 +258,7 @@ impl EventFileReader {
         Ok(events)
     }
 
-    /// Reads a whole block; none at the end, or where the file is torn.
+    /// Reads a whole block; `None` at the end or at an incomplete block.
     fn block(&mut self) -> Result<Option<(u8, Vec<u8>)>, XeError> {
         if self.torn_at.is_some() {
             return Ok(None);
@@ -295,13 +296,13 @@ impl EventFileReader {
     }
 }
 
-/// The error of a call about a file.
+/// The error of a failed system call on a file.
 pub(super) fn failed(path: &str, error: &io::Error) -> XeError {
     XeError::File { path: path.to_owned(), reason: error.to_string() }
 }
 
-/// The files that a path with `*` and `?` in its last part means, in the order of their names; the path
-/// itself if it has neither.
+/// The files that match a path with `*` and `?` in its last part, in the order of their names; the
+/// path itself if it has neither.
 ///
 /// # Errors
 /// If the folder cannot be read.

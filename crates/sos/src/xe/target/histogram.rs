@@ -1,9 +1,9 @@
-//! `Histogram`: counts and weights by value, kept by the threads that fire: a shard each, folded by the
-//! reader.
+//! `Histogram`: counts and weights by value. The threads that fire update it, each in a shard; a
+//! reader adds up the shards.
 //!
-//! A shard is an open table with linear probing, twice as many places as slots, and the bytes of the
-//! values in an arena of 64 bytes for each slot. What finds no slot, or no room for its value, is
-//! counted as truncated.
+//! A shard is a hash table with linear probing, twice as many places as slots, and an arena of 64
+//! bytes per slot for the bytes of the values. An event that finds no slot, or no room for its
+//! value, is counted as truncated.
 
 use std::collections::HashMap;
 
@@ -18,21 +18,21 @@ use crate::xe::report::{HistogramData, HistogramSlot};
 use crate::xe::spec::{EventSpec, SessionSpec, TargetSpec};
 use crate::xe::target::Parameters;
 
-/// Slots at most.
+/// The greatest number of slots.
 const SLOTS_MAX: u64 = 1 << 20;
 const SLOTS_DEFAULT: u64 = 256;
 const ARENA_BYTES_PER_SLOT: usize = 64;
 
-/// Where a record has what a histogram needs.
+/// The positions of the values in a record that a histogram needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::xe) struct Bucket {
-    /// The position of the value that groups.
+    /// The position of the value to group by.
     pub(in crate::xe) source: usize,
-    /// The position of the value that weighs.
+    /// The position of the value to add up.
     pub(in crate::xe) weight: Option<usize>,
 }
 
-/// What a histogram was asked to do.
+/// The parameters of a histogram.
 #[derive(Debug)]
 pub(in crate::xe) struct HistogramPlan {
     slots: usize,
@@ -43,7 +43,7 @@ pub(in crate::xe) struct HistogramPlan {
 }
 
 impl HistogramPlan {
-    /// Reads the parameters.
+    /// Checks the parameters of a target.
     pub(in crate::xe) fn of(spec: &TargetSpec) -> Result<Self, XeError> {
         let parameters = Parameters::of(spec)?;
         let slots = parameters.number("slots")?.unwrap_or(SLOTS_DEFAULT);
@@ -71,12 +71,12 @@ impl HistogramPlan {
         })
     }
 
-    /// Bytes of one shard.
+    /// The memory of one shard, in bytes.
     pub(in crate::xe) const fn shard_bytes(&self) -> usize {
         self.slots * (2 * size_of::<Slot>() + ARENA_BYTES_PER_SLOT)
     }
 
-    /// Where the records of an event have what is needed; none if the event does not count.
+    /// The positions in the records of an event; `None` if the histogram does not count the event.
     pub(in crate::xe) fn bucket(&self, event: &EventSpec) -> Option<Bucket> {
         if let Some(only) = &self.only
             && !is_named(only, event.event.package.name, event.event.name)
@@ -102,7 +102,7 @@ impl HistogramPlan {
         Some(Bucket { source, weight })
     }
 
-    /// Checks that at least one event of the session counts.
+    /// Checks that the histogram counts at least one event of the session.
     pub(in crate::xe) fn check(
         &self,
         spec: &SessionSpec,
@@ -127,7 +127,7 @@ impl HistogramPlan {
         Err(XeError::ParameterValue { target: target.target.name, parameter, value })
     }
 
-    /// The map of the values, if they are keys of one.
+    /// The map of the grouped values, if they are keys of one.
     fn map(&self, spec: &SessionSpec) -> Option<&'static Map> {
         let (event, bucket) = spec.events.iter().find_map(|e| Some((e, self.bucket(e)?)))?;
         let field = event.event.fields.get(bucket.source)?;
@@ -143,7 +143,7 @@ fn unqualified(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name).trim_matches(['[', ']'])
 }
 
-/// Whether a name, with or without its package, is this one.
+/// Whether `written`, with or without the package, means this name.
 pub(in crate::xe) fn is_named(written: &str, package: &str, name: &str) -> bool {
     let mut parts = written.rsplit('.').map(|part| part.trim().trim_matches(['[', ']']));
     let is_name = parts.next().is_some_and(|part| part.eq_ignore_ascii_case(name));
@@ -153,7 +153,7 @@ pub(in crate::xe) fn is_named(written: &str, package: &str, name: &str) -> bool 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     hash: u64,
-    /// Where the value is in the arena, and its length: 0 if the place is free.
+    /// The start of the value in the arena, and its length: 0 for a free place.
     start: u32,
     length: u32,
     events: u64,
@@ -219,7 +219,8 @@ impl Shard {
     }
 }
 
-/// FNV-1a over words: short values, no attacker who gains from a slow histogram of his own.
+/// FNV-1a over words. The values are short, and no attacker gains from a slow histogram of their
+/// own.
 fn hash(bytes: &[u8]) -> u64 {
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -232,18 +233,18 @@ fn hash(bytes: &[u8]) -> u64 {
     hash.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// A histogram.
+/// The histogram target: its shards and parameters.
 #[derive(Debug)]
 pub(in crate::xe) struct Histogram {
     pub(in crate::xe) plan: HistogramPlan,
     shards: Box<[CachePadded<TryCell<Shard>>]>,
     map: Option<&'static Map>,
-    /// Events that found every shard in other hands.
+    /// Events that found every shard in use by another thread.
     missed: AtomicU64,
 }
 
 impl Histogram {
-    /// Makes an empty one.
+    /// Makes an empty histogram.
     pub(in crate::xe) fn new(plan: HistogramPlan, shards: usize, spec: &SessionSpec) -> Self {
         let slots = plan.slots;
         let map = plan.map(spec);
@@ -252,13 +253,13 @@ impl Histogram {
         Self { plan, shards, map, missed: AtomicU64::new(0) }
     }
 
-    /// Bytes of its tables.
+    /// The memory of its tables, in bytes.
     pub(in crate::xe) fn bytes(&self) -> u64 {
         (self.shards.len() * self.plan.shard_bytes()) as u64
     }
 
-    /// Adds a record to the calling thread's shard, or to the next one that is free. If none is, it is
-    /// truncated: nobody waits here.
+    /// Adds a record to the calling thread's shard, or to the next one that is free. If none is,
+    /// the record counts as truncated, because a thread must not wait here.
     pub(in crate::xe) fn add(&self, own: usize, record: Record<'_>, bucket: Bucket) {
         let Some(value) = record.value_bytes(bucket.source) else { return };
         let weigh = |at| {
@@ -277,7 +278,7 @@ impl Histogram {
         }
     }
 
-    /// What it holds.
+    /// The target's contents for readers.
     pub(in crate::xe) fn data(&self) -> HistogramData {
         let mut sums: HashMap<Vec<u8>, (u64, u64)> = HashMap::new();
         let mut truncated = self.missed.load(Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Targets: where a session's events go.
 //!
-//! A histogram and a counter are kept by the threads that fire, in a shard per partition; the others
-//! get whole records from the dispatcher.
+//! The threads that fire update histograms and counters, in a shard per partition; the other
+//! targets get whole records from the dispatcher.
 
 pub(super) mod file;
 pub(super) mod format;
@@ -17,70 +17,70 @@ use super::shape::Shape;
 use super::spec::TargetSpec;
 use crate::sync::Arc;
 
-/// What a target does, whatever it is called.
+/// The kind of a target, independent of its several names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetKind {
-    /// Counts by a value.
+    /// Counts events by the value of a field or action.
     Histogram,
-    /// Counts by event.
+    /// Counts the occurrences of each event.
     Counter,
-    /// Keeps the newest.
+    /// Keeps the newest events in memory.
     Ring,
-    /// Writes a file.
+    /// Writes events to files.
     File,
-    /// Looks for begins without an end.
+    /// Finds begin events without an end event.
     Pair,
 }
 
 /// The type of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterType {
-    /// A number.
+    /// An unsigned integer of 64 bits.
     UInt64,
-    /// 0 or 1.
+    /// The number 0 or 1.
     Boolean,
-    /// Text.
+    /// Text, written in quotes.
     Text,
 }
 
-/// A parameter of a target.
+/// A parameter that SET gives a target.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// The name in statements and views.
     pub name: &'static str,
     /// The type of its value.
     pub parameter_type: ParameterType,
     /// Whether it must be given.
     pub is_mandatory: bool,
-    /// Its value when it is not; none if that depends.
+    /// The value if it is not given; `None` if that depends on the session.
     pub default: Option<&'static str>,
-    /// What it does.
+    /// A description for `sys.dm_xe_objects` and its columns.
     pub description: &'static str,
 }
 
-/// A target, by one of its names.
+/// A target under one of its names.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The package it belongs to.
+    /// The package that it belongs to.
     pub package: &'static Package,
-    /// Its name.
+    /// The name in statements and views.
     pub name: &'static str,
-    /// What it does.
+    /// A description for `sys.dm_xe_objects` and its columns.
     pub description: &'static str,
-    /// The same, to be told by a program.
+    /// The kind of target that the name means.
     pub kind: TargetKind,
-    /// Its parameters.
+    /// The parameters that it accepts.
     pub parameters: &'static [Parameter],
 }
 
 impl Target {
-    /// The position of a parameter.
+    /// The parameter with this name, if it has one.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
         self.parameters.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(name))
     }
 
-    /// Whether its work is done by the threads that fire.
+    /// Whether the threads that fire do its work.
     #[must_use]
     pub const fn is_synchronous(&self) -> bool {
         matches!(self.kind, TargetKind::Histogram | TargetKind::Counter)
@@ -107,46 +107,51 @@ const fn mandatory(
 use ParameterType::{Boolean, Text, UInt64};
 
 static HISTOGRAM: &[Parameter] = &[
-    optional("slots", UInt64, Some("256"), "Groups at most; rounded up to a power of two"),
+    optional(
+        "slots",
+        UInt64,
+        Some("256"),
+        "Maximum number of groups, rounded up to a power of two",
+    ),
     optional("filtering_event_name", Text, None, "The event whose field is the source"),
     optional("source_type", UInt64, Some("1"), "0: the source is a field; 1: it is an action"),
     mandatory("source", Text, "The field or the action by which events are grouped"),
-    optional(
-        "weight",
-        Text,
-        None,
-        "A numeric field whose sum is kept besides the number of events",
-    ),
+    optional("weight", Text, None, "A numeric field to add up besides the number of events"),
 ];
 
 static FILE: &[Parameter] = &[
     mandatory("filename", Text, "Path and name of the file"),
-    optional("max_file_size", UInt64, Some("1024"), "MB after which the next file is begun"),
-    optional("max_rollover_files", UInt64, Some("5"), "Files kept; 0 keeps all"),
+    optional(
+        "max_file_size",
+        UInt64,
+        Some("1024"),
+        "Size of a file in MB, after which the next one begins",
+    ),
+    optional("max_rollover_files", UInt64, Some("5"), "Number of files to keep; 0 keeps all"),
     optional("increment", UInt64, None, "Accepted for old scripts: files grow as they are written"),
     optional("metadatafile", Text, None, "Accepted for old scripts: a file describes itself"),
 ];
 
 static RING: &[Parameter] = &[
-    optional("max_memory", UInt64, None, "KB that it uses at most"),
-    optional("max_events_limit", UInt64, Some("1000"), "Events that it keeps at most"),
-    optional("occurrence_number", UInt64, Some("0"), "Events of each kind that are kept first"),
+    optional("max_memory", UInt64, None, "Maximum memory in KB"),
+    optional("max_events_limit", UInt64, Some("1000"), "Maximum number of events to keep"),
+    optional("occurrence_number", UInt64, Some("0"), "Number of events of each kind to prefer"),
 ];
 
 static PAIR: &[Parameter] = &[
     mandatory("begin_event", Text, "The event that begins a pair"),
-    mandatory("end_event", Text, "The event that ends it"),
-    optional("begin_matching_columns", Text, None, "Fields of the first that must be equal to"),
-    optional("end_matching_columns", Text, None, "these fields of the second"),
-    optional("begin_matching_actions", Text, None, "Actions of the first that must be equal to"),
-    optional("end_matching_actions", Text, None, "these actions of the second"),
+    mandatory("end_event", Text, "The event that ends a pair"),
+    optional("begin_matching_columns", Text, None, "Fields of the begin event to match, in order"),
+    optional("end_matching_columns", Text, None, "Fields of the end event to match, in order"),
+    optional("begin_matching_actions", Text, None, "Actions of the begin event to match, in order"),
+    optional("end_matching_actions", Text, None, "Actions of the end event to match, in order"),
     optional(
         "respond_to_memory_pressure",
         Boolean,
         Some("0"),
-        "1: orphans go when memory is short",
+        "1: begin events are dropped when memory is short",
     ),
-    optional("max_orphans", UInt64, Some("10000"), "Orphans kept at most"),
+    optional("max_orphans", UInt64, Some("10000"), "Maximum number of begin events to keep"),
 ];
 
 const fn target(
@@ -160,10 +165,10 @@ const fn target(
 
 const HISTOGRAM_TEXT: &str = "Use the histogram target to group events by a field or an action";
 const COUNTER_TEXT: &str = "Use the event_counter target to count the occurrences of each event";
-const PAIR_TEXT: &str = "Use the pair_matching target to find begins without their ends";
+const PAIR_TEXT: &str = "Use the pair_matching target to find begin events without an end event";
 const FILE_TEXT: &str = "Use the event_file target to save events to files";
 
-/// All targets, under their present and their old names.
+/// All targets, under their present and their former names.
 pub static TARGETS: &[Target] = &[
     target("histogram", TargetKind::Histogram, HISTOGRAM, HISTOGRAM_TEXT),
     target("asynchronous_bucketizer", TargetKind::Histogram, HISTOGRAM, HISTOGRAM_TEXT),
@@ -182,21 +187,21 @@ pub static TARGETS: &[Target] = &[
 ];
 
 impl Target {
-    /// The target of a name, in whatever case.
+    /// The target with a name, ignoring case.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         TARGETS.iter().find(|target| target.name.eq_ignore_ascii_case(name))
     }
 }
 
-/// The parameters of a target, checked against what it has.
+/// The given parameters of a target, checked against those that it accepts.
 #[derive(Debug)]
 pub(super) struct Parameters<'a> {
     spec: &'a TargetSpec,
 }
 
 impl<'a> Parameters<'a> {
-    /// Checks that all are known, and those there that must be.
+    /// Checks that all are known and that no mandatory one is missing.
     pub(super) fn of(spec: &'a TargetSpec) -> Result<Self, XeError> {
         let target = spec.target;
         if let Some((name, _)) = spec.parameters.iter().find(|(n, _)| target.parameter(n).is_none())
@@ -221,19 +226,19 @@ impl<'a> Parameters<'a> {
         Ok(parameters)
     }
 
-    /// What was SET.
+    /// The text that was given; `None` if the parameter was not.
     pub(super) fn text(&self, name: &str) -> Option<&'a str> {
         let mut all = self.spec.parameters.iter();
         all.find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, text)| text.as_str())
     }
 
-    /// The same as a number.
+    /// The given value as a number.
     pub(super) fn number(&self, name: &'static str) -> Result<Option<u64>, XeError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         text.trim().parse().map(Some).map_err(|_| self.refuse(name))
     }
 
-    /// The same as a boolean; false if it was not SET.
+    /// The given value as a boolean; false if it was not given.
     pub(super) fn boolean(&self, name: &'static str) -> Result<bool, XeError> {
         match self.text(name).map(str::trim) {
             None | Some("0") => Ok(false),
@@ -244,7 +249,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The error that a parameter cannot have its value.
+    /// The error for an invalid value of a parameter.
     pub(super) fn refuse(&self, name: &'static str) -> XeError {
         let value = self.text(name).unwrap_or_default().to_owned();
         XeError::ParameterValue { target: self.spec.target.name, parameter: name, value }
@@ -254,16 +259,16 @@ impl<'a> Parameters<'a> {
 /// A target that gets whole records from the dispatcher.
 #[derive(Debug)]
 pub(super) enum RecordTarget {
-    /// Keeps the newest.
+    /// Keeps the newest events in memory.
     Ring(ring::Ring),
-    /// Writes a file.
+    /// Writes events to files.
     File(file::EventFile),
-    /// Matches pairs.
+    /// Matches begin events with end events.
     Pairs(pair::Pairs),
 }
 
 impl RecordTarget {
-    /// Takes a record that was fired at this time.
+    /// Gives the target a record with the time at which it was fired.
     pub(super) fn receive(&mut self, shape: &Arc<Shape>, record: Record<'_>, time_100ns: u64) {
         match self {
             Self::Ring(ring) => ring.receive(shape, record, time_100ns),
@@ -272,7 +277,7 @@ impl RecordTarget {
         }
     }
 
-    /// Counts records that came and went before the batch that follows.
+    /// Counts records that were overwritten before the batch that follows.
     pub(super) fn pass_over(&mut self, records: u64) {
         match self {
             Self::Ring(ring) => ring.pass_over(records),
@@ -289,7 +294,7 @@ impl RecordTarget {
         }
     }
 
-    /// What it holds.
+    /// The target's contents for readers.
     pub(super) fn data(&self) -> TargetData {
         match self {
             Self::Ring(ring) => TargetData::Ring(ring.data()),

@@ -1,4 +1,4 @@
-//! `Pairs`: begin events, each kept until its end comes.
+//! `Pairs`: the pair matching target, which keeps each begin event until its end event comes.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -14,8 +14,8 @@ use crate::xe::target::histogram::is_named;
 
 const ORPHANS_DEFAULT: u64 = 10_000;
 
-/// One end of a pair: which event, and which of its values must be those of the other end. By name:
-/// when the session is altered, positions change.
+/// One side of a pair: the event, and its values that must equal those of the other side. By name,
+/// because positions change when the session is altered.
 #[derive(Debug)]
 struct End {
     event: String,
@@ -24,7 +24,7 @@ struct End {
 }
 
 impl End {
-    /// Where the records of a shape have the values; none if it is another event.
+    /// The positions of the values in the records of a shape; `None` if it is another event.
     fn places(&self, shape: &Shape) -> Option<Vec<usize>> {
         if !is_named(&self.event, &shape.package, &shape.name) {
             return None;
@@ -42,7 +42,7 @@ impl End {
     }
 }
 
-/// What a shape is to the target.
+/// Whether a shape is the begin, the end, both or neither, with the positions of its values.
 #[derive(Debug)]
 struct Known {
     shape: Arc<Shape>,
@@ -58,7 +58,7 @@ struct Orphan {
     time_100ns: u64,
 }
 
-/// A target that matches pairs.
+/// The pair matching target.
 #[derive(Debug)]
 pub(in crate::xe) struct Pairs {
     begin: End,
@@ -74,7 +74,7 @@ pub(in crate::xe) struct Pairs {
     pressed: u64,
 }
 
-/// The list in a parameter.
+/// The list of names in a parameter.
 fn names(parameters: &Parameters<'_>, name: &str) -> Vec<String> {
     let list = parameters.text(name).unwrap_or_default();
     let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -107,7 +107,7 @@ fn end(
 }
 
 impl Pairs {
-    /// Makes an empty one.
+    /// Makes the target without begin events.
     pub(in crate::xe) fn new(session: &SessionSpec, spec: &TargetSpec) -> Result<Self, XeError> {
         let parameters = Parameters::of(spec)?;
         let names = ["begin_event", "begin_matching_columns", "begin_matching_actions"];
@@ -134,7 +134,7 @@ impl Pairs {
         })
     }
 
-    /// Looks at an event.
+    /// Handles an event: a begin is kept, an end removes its begin.
     pub(in crate::xe) fn receive(&mut self, shape: &Arc<Shape>, record: Record<'_>, time: u64) {
         let at = self.know(shape);
         let keys = |places: &Option<Vec<usize>>| places.as_deref().map(|p| key(record, p));
@@ -154,7 +154,7 @@ impl Pairs {
         self.next += 1;
     }
 
-    /// Finds out what a shape is.
+    /// Looks a shape up, and adds it if it is new.
     fn know(&mut self, shape: &Arc<Shape>) -> usize {
         let found = self.known.iter().position(|known| Arc::ptr_eq(&known.shape, shape));
         found.unwrap_or_else(|| {
@@ -164,7 +164,7 @@ impl Pairs {
         })
     }
 
-    /// Finds the begin of an end; false if there is none.
+    /// Removes the begin event of an end event; false if there is none.
     fn resolve(&mut self, key: &[u8]) -> bool {
         let Some(waiting) = self.by_key.get_mut(key) else { return false };
         let first = waiting.pop_front();
@@ -186,7 +186,7 @@ impl Pairs {
         }
     }
 
-    /// Ends a batch: gives all up if memory is short and it was told to.
+    /// Ends a batch: drops all begin events if memory is short and the parameters say so.
     pub(in crate::xe) fn finish(&mut self) {
         if self.responds && memory::check().is_err() {
             self.pressed += self.orphans.len() as u64;
@@ -195,7 +195,7 @@ impl Pairs {
         }
     }
 
-    /// What it holds.
+    /// The target's contents for readers.
     pub(in crate::xe) fn data(&self) -> PairData {
         let tell = |orphan: &Orphan| {
             let (record, _) = Record::take(&orphan.bytes)?;

@@ -1,4 +1,4 @@
-//! `Ring`: the newest events, in memory.
+//! `Ring`: the ring buffer target, which keeps the newest events in memory.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::xe::spec::TargetSpec;
 use crate::xe::target::Parameters;
 
 const EVENTS_DEFAULT: u64 = 1000;
-/// What an event costs besides its bytes.
+/// The memory that an event takes besides its bytes.
 const OVERHEAD_BYTES: usize = size_of::<Kept>() + 16;
 
 #[derive(Debug)]
@@ -23,27 +23,27 @@ struct Kept {
 }
 
 impl Kept {
-    /// What it is counted with.
+    /// The bytes that the event counts for.
     fn cost(&self) -> usize {
         self.bytes.capacity() + OVERHEAD_BYTES
     }
 }
 
-/// A ring buffer.
+/// The ring buffer target.
 #[derive(Debug)]
 pub(in crate::xe) struct Ring {
     kept: VecDeque<Kept>,
     bytes: usize,
     bytes_max: usize,
     events_max: usize,
-    /// Events of each kind that go last.
+    /// The number of events of each kind that are kept longest.
     preferred: usize,
     processed: u64,
     too_large: u64,
 }
 
 impl Ring {
-    /// Makes an empty one; `default_bytes` is what it may use if its parameters do not say.
+    /// Makes an empty ring; `default_bytes` is its memory if its parameters do not set it.
     pub(in crate::xe) fn new(spec: &TargetSpec, default_bytes: u64) -> Result<Self, XeError> {
         let parameters = Parameters::of(spec)?;
         let bytes_max = match parameters.number("max_memory")? {
@@ -67,18 +67,18 @@ impl Ring {
         })
     }
 
-    /// What is enough to remember for it; none if it wants some of each kind.
+    /// How much the session must remember for it; `None` if it keeps some events of each kind.
     pub(in crate::xe) fn enough(&self) -> Option<Enough> {
         let records = self.events_max as u64;
         (self.preferred == 0).then_some(Enough { records, bytes: self.bytes_max })
     }
 
-    /// Counts events that came and went while nobody asked.
+    /// Counts events that were overwritten before this target saw them.
     pub(in crate::xe) fn pass_over(&mut self, events: u64) {
         self.processed += events;
     }
 
-    /// Keeps an event, for which others go.
+    /// Adds an event, and drops others if there is no room.
     pub(in crate::xe) fn receive(&mut self, shape: &Arc<Shape>, record: Record<'_>, time: u64) {
         self.processed += 1;
         let cost = record.bytes().len() + OVERHEAD_BYTES;
@@ -90,8 +90,8 @@ impl Ring {
         while self.bytes + cost > self.bytes_max || self.kept.len() >= self.events_max {
             gone = self.give_up_one();
         }
-        // Events are mostly like the one before: the memory and the shape of the one that goes fit, and a
-        // full ring takes the next one without the allocator.
+        // Most events are like the one before: the memory of the dropped event fits the new one, so
+        // that a full ring needs no allocation.
         let fits = |gone: &Kept| {
             (cost..2 * cost).contains(&gone.cost()) && self.bytes + gone.cost() <= self.bytes_max
         };
@@ -126,7 +126,7 @@ impl Ring {
         self.kept.iter().position(is_many).unwrap_or(0)
     }
 
-    /// What it holds.
+    /// The target's contents for readers.
     pub(in crate::xe) fn data(&self) -> RingData {
         let tell = |kept: &Kept| {
             let (record, _) = Record::take(&kept.bytes)?;

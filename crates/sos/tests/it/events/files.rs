@@ -1,4 +1,5 @@
-//! Event files: written, read back without their session, torn, damaged, rolled over, refused.
+//! Tests of event files: written and read back without their session, incomplete, damaged, rolled
+//! over, refused.
 
 use sos::ledger::Accounts;
 use sos::sync::Arc;
@@ -42,7 +43,7 @@ fn file_is_read_back_without_the_session_that_wrote_it() {
     for (read, kept) in events.iter().zip(&expected.events) {
         assert_eq!((&read.fields, read.timestamp_100ns), (&kept.fields, kept.timestamp_100ns));
         assert_eq!(read.actions[0], kept.actions[0]);
-        // Whoever fires is named; another action has the same as addresses.
+        // The stack names the function that fires; another action has it as addresses.
         let OwnedValue::Text(text) = &read.actions[1].value else { panic!("{read:?}") };
         assert!(text.lines().next().is_some_and(|line| line.contains("fire+0x")), "{text}");
         let OwnedValue::Text(text) = &read.actions[2].value else { panic!("{read:?}") };
@@ -126,7 +127,7 @@ fn events_keep_their_order_while_buffers_are_exchanged() {
     let targets = vec![target("event_file", &[("filename", &*name)])];
     let mut spec = spec(vec![EventSpec::all(&ORDERED)], targets);
     spec.options.retention = Retention::NoEventLoss;
-    // Buffers that are full before the next one is exchanged.
+    // Small buffers, which are full before the next one is exchanged.
     spec.options.max_memory = 64 << 10;
     Hub::start(&accounts, spec).expect("it starts");
     on_thread(&accounts, || (0..100_000).for_each(|n| fire(&ORDERED, n, "an event", 0)));
@@ -153,7 +154,7 @@ fn file_that_cannot_be_written_stops_that_target_alone() {
     let mut spec = spec(event(), targets);
     spec.options.retention = Retention::NoEventLoss;
     Hub::start(&accounts, spec).expect("it starts");
-    // The next file cannot be made any more.
+    // The next file cannot be created any more.
     std::fs::remove_dir_all(&folder).expect("it can be removed");
     let text = "z".repeat(1000);
     on_thread(&accounts, move || (0..1_500).for_each(|n| fire(&BROKEN, n, &text, 0)));

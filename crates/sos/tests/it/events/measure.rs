@@ -1,4 +1,4 @@
-//! What an event costs its thread, into each target. Where nobody asks: `bench events`.
+//! Measures what an event costs its thread, for each target. Without a session: `bench events`.
 
 use sos::ledger::Accounts;
 use sos::sync::Arc;
@@ -6,7 +6,7 @@ use sos::xe::{CALLSTACK, EventSpec, Hub, Operation, OwnedValue, Predicate, Reten
 
 use super::{MEASURED, compare, data, fire, folder, on_thread, session, spec, target};
 
-/// CPU nanoseconds of the calling thread that each of so many calls takes.
+/// The CPU nanoseconds of the calling thread per call, over `count` calls.
 fn cpu_ns_each(count: u64, run: impl Fn(u64)) -> f64 {
     let before = sos::sys::thread_cpu_ns();
     (0..count).for_each(run);

@@ -1,5 +1,5 @@
-//! Sessions of Extended Events: what is fired reaches predicates, partitions and targets, within its
-//! bounds, and a session that stops is left by everybody.
+//! Tests of extended events sessions: events reach predicates, partitions and targets, memory stays
+//! within its limits, and no thread is inside a session that has stopped.
 
 mod files;
 mod measure;
@@ -43,7 +43,7 @@ macro_rules! events {
     };
 }
 
-// Each test has its own: they run beside each other, and a probe looks at all instances.
+// Each test has its own events: tests run in parallel, and `enabled` covers all instances.
 events! {
     HISTOGRAMS COUNTED RINGED FILED BROKEN ROLLED LARGE BOUNDED CHURNED PAIRED_BEGIN PAIRED_END
     ALTERED CAUSED SUPPLIED LOSSLESS NEWEST TIMED KEPT QUIET WEIGHED TORN REJECTED SAMPLED
@@ -94,7 +94,7 @@ fn fire(event: &'static Event, number: u64, name: &str, colour: u32) {
     }
 }
 
-/// Runs something on a thread of these accounts.
+/// Runs a closure on a new thread of these accounts.
 fn on_thread(accounts: &Arc<Accounts>, run: impl FnOnce() + Send + 'static) {
     let thread = thread::spawn(accounts, "test", run).expect("a thread starts");
     thread.join().expect("the thread ends well");
@@ -393,7 +393,7 @@ fn causality_numbers_the_events_of_a_task_and_the_first_says_where_it_came_from(
         });
         ledger::request(None, || {
             xe::goes_on_with(from);
-            // An event that no such session wants tells nobody.
+            // An event that no such session wants does not count as the report.
             fire(&QUIET, 9, "elsewhere", 0);
             fire(&CAUSED, 2, "of the client", 0);
             fire(&CAUSED, 3, "further", 0);
@@ -447,7 +447,7 @@ fn memory_is_bounded_and_what_found_no_room_is_counted() {
     let accounts = Arc::<Accounts>::default();
     let mut spec = spec(vec![EventSpec::all(&BOUNDED)], vec![target("ring_buffer", &[])]);
     spec.options.max_memory = 64 << 10;
-    // Nobody dispatches before the buffers are full.
+    // Nothing is dispatched before the buffers are full.
     spec.options.max_dispatch_latency = None;
     Hub::start(&accounts, spec).expect("it starts");
     let long = "x".repeat(200);
@@ -507,7 +507,8 @@ fn multiple_event_loss_keeps_the_newest() {
     balance(&report);
     let ring = ring(&accounts, 0);
     assert_eq!(numbers(&ring).last(), Some(&OwnedValue::UInt(9_999)));
-    // Whole buffers make room. A single event goes only where the dispatcher is reading the other buffer just then.
+    // Whole buffers are dropped to make room. A single event is dropped only while the dispatcher
+    // reads the other buffer.
     assert!(report.drops.full < 100, "{report:?}");
     accounts.events().stop_all();
 }
@@ -592,7 +593,7 @@ fn thousand_sessions_come_and_go_while_threads_fire() {
     (0..1_000).for_each(|_| cycle());
     over.store(true, Ordering::Relaxed);
     emitters.into_iter().for_each(|thread| thread.join().expect("it ends well"));
-    // Other tests may have sessions of their own for a moment.
+    // Other tests may have sessions for a moment.
     for _ in 0..500 {
         if held() <= before + (512 << 10) {
             break;

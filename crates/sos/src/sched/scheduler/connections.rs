@@ -1,0 +1,176 @@
+//! What a scheduler's holder owns: its connections, the events not yet handled, and the timers.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::task::{Interrupt, Ready, Task, TaskWaker};
+use crate::sched::crew::SentItem;
+use crate::sync::Arc;
+use crate::sys::Events;
+
+/// Events fetched with one system call.
+const EVENTS_MAX: usize = if cfg!(test) { 4 } else { 64 };
+
+/// Names a connection of a scheduler; never reused while an event may still carry it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::sched) struct Token(pub(super) u64);
+
+impl Token {
+    /// The token of the scheduler's own event descriptor, by which other threads wake the poller.
+    pub(super) const KICK: Self = Self(u64::MAX);
+
+    fn new(index: usize, generation: u32) -> Self {
+        let index = u64::try_from(index).expect("an index fits into 64 bits");
+        Self(u64::from(generation) << 32 | index)
+    }
+
+    fn index(self) -> usize {
+        usize::try_from(self.0 & u64::from(u32::MAX)).expect("32 bits fit into an index")
+    }
+}
+
+/// A task at rest, with the waker that its `run` receives.
+pub(super) struct Resting {
+    pub(super) task: Box<dyn Task>,
+    pub(super) waker: TaskWaker,
+}
+
+/// The place of one connection; reused, under a new generation, after it has gone.
+pub(super) struct Slot {
+    generation: u32,
+    /// The task, unless a worker is running it: then it is on that worker's stack.
+    pub(super) resting: Option<Resting>,
+    pub(super) interrupt: Option<Arc<dyn Interrupt>>,
+    /// Reasons to run that came while the task was running.
+    pub(super) pending: Ready,
+    pub(super) deadline_ns: Option<u64>,
+}
+
+impl Slot {
+    fn is_free(&self) -> bool {
+        self.interrupt.is_none()
+    }
+}
+
+/// The data that only the scheduler's holder may touch.
+pub(super) struct Core {
+    pub(super) events: Events,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    /// Tasks to run after the events, and why.
+    pub(super) again: VecDeque<(Token, Ready)>,
+    /// How many of `again` belong to the present round.
+    pub(super) again_due: usize,
+    /// Work items of requests that run on other schedulers.
+    pub(super) work_items: VecDeque<Arc<SentItem>>,
+    /// Deadlines; an entry that differs from its slot's deadline is stale.
+    timers: BinaryHeap<Reverse<(u64, Token)>>,
+}
+
+impl Core {
+    pub(super) fn new() -> Self {
+        Self {
+            events: Events::with_capacity(EVENTS_MAX),
+            slots: Vec::new(),
+            free: Vec::new(),
+            again: VecDeque::new(),
+            again_due: 0,
+            work_items: VecDeque::new(),
+            timers: BinaryHeap::new(),
+        }
+    }
+
+    /// Makes a place for a connection; `make` receives its token.
+    pub(super) fn insert(
+        &mut self,
+        interrupt: Arc<dyn Interrupt>,
+        make: impl FnOnce(Token) -> Resting,
+    ) -> Token {
+        let index = self.free.pop().unwrap_or(self.slots.len());
+        if index == self.slots.len() {
+            self.slots.push(Slot {
+                generation: 0,
+                resting: None,
+                interrupt: None,
+                pending: Ready::default(),
+                deadline_ns: None,
+            });
+        }
+        let slot = &mut self.slots[index];
+        slot.interrupt = Some(interrupt);
+        let token = Token::new(index, slot.generation);
+        slot.resting = Some(make(token));
+        token
+    }
+
+    /// The connection of a token; `None` if it has gone.
+    #[inline]
+    pub(super) fn slot(&mut self, token: Token) -> Option<&mut Slot> {
+        let slot = self.slots.get_mut(token.index())?;
+        let index = token.index();
+        (Token::new(index, slot.generation) == token && !slot.is_free()).then_some(slot)
+    }
+
+    /// Frees a connection's place and returns its task, if that was at rest.
+    pub(super) fn remove(&mut self, token: Token) -> Option<Resting> {
+        let slot = self.slot(token)?;
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.interrupt = None;
+        slot.pending = Ready::default();
+        slot.deadline_ns = None;
+        let resting = slot.resting.take();
+        self.free.push(token.index());
+        resting
+    }
+
+    /// The connections whose tasks are at rest.
+    pub(super) fn resting(&self) -> Vec<Token> {
+        let slots = self.slots.iter().enumerate();
+        let resting = slots.filter(|(_, slot)| !slot.is_free() && slot.resting.is_some());
+        resting.map(|(index, slot)| Token::new(index, slot.generation)).collect()
+    }
+
+    /// How to reach the connections whose tasks are running.
+    pub(super) fn running(&self) -> Vec<Arc<dyn Interrupt>> {
+        let running = self.slots.iter().filter(|slot| slot.resting.is_none());
+        running.filter_map(|slot| slot.interrupt.clone()).collect()
+    }
+
+    /// Sets or clears a connection's deadline.
+    #[inline]
+    pub(super) fn set_deadline(&mut self, token: Token, deadline_ns: Option<u64>) {
+        let Some(slot) = self.slot(token) else { return };
+        if slot.deadline_ns == deadline_ns {
+            return;
+        }
+        slot.deadline_ns = deadline_ns;
+        self.timers.extend(deadline_ns.map(|deadline| Reverse((deadline, token))));
+    }
+
+    /// The next deadline, stale ones dropped.
+    pub(super) fn next_deadline(&mut self) -> Option<u64> {
+        while let Some(&Reverse((deadline, token))) = self.timers.peek() {
+            if self.slot(token).is_some_and(|slot| slot.deadline_ns == Some(deadline)) {
+                return Some(deadline);
+            }
+            self.timers.pop();
+        }
+        None
+    }
+
+    /// Queues the tasks whose deadline has passed.
+    pub(super) fn fire_timers(&mut self, now_ns: u64) {
+        while self.next_deadline().is_some_and(|deadline| deadline <= now_ns) {
+            let Some(Reverse((_, token))) = self.timers.pop() else { return };
+            if let Some(slot) = self.slot(token) {
+                slot.deadline_ns = None;
+            }
+            self.again.push_back((token, Ready::TIMED_OUT));
+        }
+    }
+
+    /// Whether another task is ready, as far as is known without polling.
+    pub(super) fn has_ready(&self) -> bool {
+        self.events.has_next() || !self.again.is_empty()
+    }
+}

@@ -1,0 +1,72 @@
+//! How the holder fetches events from the poller and takes them off, one round at a time.
+
+use super::connections::{Core, Token};
+use super::{Interrupt, Ready};
+use crate::sync::Arc;
+use crate::sys::{Event, Events, Poller, Timeout};
+
+/// Turns a poller event into reasons to run the task.
+fn reasons(event: Event) -> Ready {
+    if event.hangup { Ready::READABLE.and(Ready::HANGUP) } else { Ready::READABLE }
+}
+
+impl Core {
+    pub(super) fn next_ready(&mut self) -> Option<(Token, Ready)> {
+        for event in &mut self.events {
+            let token = Token(event.token);
+            if token != Token::KICK {
+                return Some((token, reasons(event)));
+            }
+        }
+        // A task that asked to run again during this round waits for the next: the poller is first.
+        if self.again_due == 0 {
+            return None;
+        }
+        self.again_due -= 1;
+        self.again.pop_front()
+    }
+
+    /// Asks the poller for events and begins a new round; returns how many there are.
+    pub(super) fn fetch(&mut self, poller: &Poller, timeout: Timeout) -> usize {
+        // The poller is edge-triggered: an event that is thrown away is lost.
+        debug_assert!(!self.events.has_next(), "a round ends with its last event");
+        poller.wait(&mut self.events, timeout);
+        self.again_due = self.again.len();
+        self.events.len()
+    }
+
+    /// Fetches events and queues the tasks they are for; returns how to reach those that are
+    /// running, and how many others wait.
+    pub(super) fn take_stock(&mut self, poller: &Poller) -> (Vec<Arc<dyn Interrupt>>, usize) {
+        let interrupts = self.look_around(poller);
+        for event in self.events.by_ref() {
+            let token = Token(event.token);
+            if token == Token::KICK || self.again.iter().any(|(other, _)| *other == token) {
+                // A queued task reads all that has arrived.
+                continue;
+            }
+            self.again.push_back((token, reasons(event)));
+        }
+        (interrupts, self.again.len())
+    }
+
+    /// Fetches events if there are none left, and takes out those of tasks that are running.
+    pub(super) fn look_around(&mut self, poller: &Poller) -> Vec<Arc<dyn Interrupt>> {
+        let mut interrupts = Vec::new();
+        let mut events = std::mem::replace(&mut self.events, Events::with_capacity(0));
+        if !events.has_next() {
+            poller.wait(&mut events, Timeout::None);
+        }
+        events.retain(|event| {
+            let Some(slot) = self.slot(Token(event.token)) else { return false };
+            if slot.resting.is_some() {
+                return true;
+            }
+            slot.pending = slot.pending.and(reasons(event));
+            interrupts.extend(slot.interrupt.clone());
+            false
+        });
+        self.events = events;
+        interrupts
+    }
+}

@@ -1,0 +1,397 @@
+//! One row by a unique key: the autocommit statements that commit on the row itself.
+//!
+//! A version is linked with the mark COMMITTING, and only then is its timestamp taken and stored. A
+//! reader that meets the mark takes the timestamp itself, so neither waits for the other.
+
+use std::ops::ControlFlow;
+
+use types::row::RowBuffer;
+
+use crate::index::key::{has_key, with_buffer};
+use crate::primitives::clock::Timestamp;
+use crate::primitives::epoch::{Guard, pin};
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::sync::{Label, label, labelled};
+use crate::spec::definition::IndexId;
+use crate::spec::error::{Error, Result};
+use crate::spec::options::{Isolation, Read, RowLock, TransactionOptions, WhenOwned};
+use crate::spec::row::{Decision, RowId, RowImage};
+use crate::store::Store;
+use crate::store::index_entries::{
+    Asker, KeyTaken, Moves, add_new_keys, check_free, link_moved, moves,
+};
+use crate::store::index_set::IndexSet;
+use crate::store::table::Table;
+use crate::transaction::Transaction;
+use crate::transaction::row_ref::{Basis, RowRef};
+use crate::transaction::wait::{is_memory_short, wait_for, wait_for_memory};
+use crate::version::blocker::Blocker;
+use crate::version::chain::{Holder, newest};
+use crate::version::head::RowHead;
+use crate::version::layout::{Begin, Version, VersionKind};
+use crate::version::state::TxState;
+
+/// The newest committed version of a row, and what a writer needs.
+struct Found<'g> {
+    head: &'g RowHead,
+    top: *mut Version,
+    version: &'g Version,
+    /// The transaction that owns the row now.
+    holder: Option<&'g TxState>,
+}
+
+/// The result of one attempt to change a row.
+enum Attempt {
+    Done(bool),
+    Raced,
+    Owned(Blocker),
+    KeysChange,
+    /// The row may be locked: only a transaction can find out.
+    Held,
+    /// Memory for the new row is short.
+    Short,
+}
+
+impl Table {
+    /// Calls `show` with the newest committed row with this key. `index` must be unique, `key`
+    /// whole. Writes nothing shared and never waits. `show` should copy what it needs and return at
+    /// once, because no memory is reclaimed while it runs.
+    pub fn read_point<R>(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        show: impl FnOnce(RowImage<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let _label = labelled(Label::Index);
+        let guard = pin();
+        let Some(found) = self.find_newest(index, key, &guard)? else { return Ok(None) };
+        label(Label::Row);
+        Ok(Some(show(found.version.image())))
+    }
+
+    /// Changes the row with this key, as an autocommit statement.
+    ///
+    /// `change` sees the newest committed row and decides; for [`Decision::Update`] it leaves the
+    /// new row in `buffer` (which it receives cleared). It is called again if another writer
+    /// changed the row since, so its only effects must be on captured variables that it overwrites.
+    /// While an active transaction owns the row, this waits and owns nothing itself. Returns
+    /// `false` if there is no such row or the decision was to keep it.
+    pub fn change_point<E: From<Error>>(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        options: &TransactionOptions,
+        buffer: &mut RowBuffer,
+        mut change: impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
+    ) -> Result<bool, E> {
+        loop {
+            match self.try_change((index, key), options, buffer, &mut change)? {
+                Attempt::Done(is_changed) => return Ok(is_changed),
+                Attempt::Raced => {}
+                Attempt::Owned(blocker) => {
+                    wait_for(&self.shared.locks, None, blocker, &options.patience())?
+                }
+                Attempt::Held => {
+                    return self.change_held((index, key), options, buffer, &mut change);
+                }
+                Attempt::Short => wait_for_memory(&options.patience())?,
+                Attempt::KeysChange => {
+                    match self.change_keys((index, key), options, buffer, &mut change) {
+                        Ok(is_changed) => return Ok(is_changed),
+                        Err(Failure::Raced) => {}
+                        Err(Failure::User(error)) => return Err(error),
+                    }
+                }
+            }
+        }
+    }
+
+    fn try_change<E: From<Error>>(
+        &self,
+        (index, key): (IndexId, &[u8]),
+        options: &TransactionOptions,
+        buffer: &mut RowBuffer,
+        change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
+    ) -> Result<Attempt, E> {
+        let _label = labelled(Label::Index);
+        let guard = pin();
+        let set = self.index_set(&guard);
+        if !set.gate.admits(options.session) {
+            return Err(Error::Closed(self.id()).into());
+        }
+        if set.has_holds {
+            return Ok(Attempt::Held);
+        }
+        let Some(found) = self.find_newest(index, key, &guard)? else {
+            return Ok(Attempt::Done(false));
+        };
+        if let Some(holder) = found.holder {
+            return Ok(Attempt::Owned(Blocker::new(holder, found.head, found.top)));
+        }
+        label(Label::Row);
+        buffer.bytes.clear();
+        buffer.blobs.clear();
+        let before = found.version.image();
+        let (kind, image, moved) = match change(before, buffer)? {
+            Decision::Keep => return Ok(Attempt::Done(false)),
+            Decision::Delete => (VersionKind::Tombstone, RowImage { bytes: &[], blobs: &[] }, None),
+            Decision::Update(keys) => {
+                let image = RowImage::from(&*buffer);
+                match moves(keys, set, image, before) {
+                    Moves::Nowhere => (VersionKind::Data, image, None),
+                    Moves::In(index) if index.is_plain_range() => {
+                        (VersionKind::Data, image, Some(index))
+                    }
+                    Moves::In(_) | Moves::InSeveral => return Ok(Attempt::KeysChange),
+                }
+            }
+        };
+        let mut begin = Begin::Committing;
+        if is_mutant(Mutant::TimeBeforeLink) {
+            begin = Begin::Committed(self.shared.clock.commit());
+        }
+        let version = match self.new_version(kind, (begin, 0), found.top, image) {
+            Err(Error::OutOfMemory) if is_memory_short() => return Ok(Attempt::Short),
+            made => made?,
+        };
+        set.note_change(found.head);
+        let linked = match moved {
+            None => found.head.replace_latest(found.top, version.as_ptr()),
+            Some(index) => {
+                // SAFETY: made just now, and no other thread has it until it is linked.
+                let made = unsafe { version.as_ref() };
+                link_moved(index, found.head, (found.top, made), &guard)
+            }
+        };
+        label(Label::Commit);
+        if !linked {
+            // No other thread has seen it.
+            self.release_version(version, &guard);
+            return Ok(Attempt::Raced);
+        }
+        // SAFETY: linked just now, and the guard keeps it alive.
+        let version = unsafe { version.as_ref() };
+        let ts = self.commit_version(version, found.head, set, &guard);
+        if kind == VersionKind::Tombstone {
+            self.count_rows(-1);
+        }
+        self.shared.garbage.note_row(&self.shared, self, found.head, ts);
+        Ok(Attempt::Done(true))
+    }
+
+    /// Makes the change through a transaction: for a change of the key in a unique index, in a hash
+    /// index or in several.
+    fn change_keys<E: From<Error>>(
+        &self,
+        (index, key): (IndexId, &[u8]),
+        options: &TransactionOptions,
+        buffer: &mut RowBuffer,
+        change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
+    ) -> Result<bool, Failure<E>> {
+        let transaction = Store::of(&self.shared).begin(options.clone());
+        transaction.ensure_slot();
+        let guard = pin();
+        let found = self.find_newest(index, key, &guard).map_err(Failure::from_write)?;
+        let Some(found) = found else { return Ok(false) };
+        buffer.bytes.clear();
+        buffer.blobs.clear();
+        let decision = change(found.version.image(), buffer).map_err(Failure::User)?;
+        let (table, head, version) = (self, found.head, found.version);
+        let row = RowRef { table, head, version, basis: Basis::Statement };
+        let written = match decision {
+            Decision::Keep => return Ok(false),
+            Decision::Delete => transaction.delete(row),
+            Decision::Update(keys) => {
+                transaction.update(row, RowImage::from(&*buffer), keys).map(|_| ())
+            }
+        };
+        written.map_err(Failure::from_write)?;
+        drop(guard);
+        transaction.commit().map_err(Failure::from_write)?;
+        Ok(true)
+    }
+
+    /// Makes the change through a transaction that claims the row first and waits for its locks.
+    fn change_held<E: From<Error>>(
+        &self,
+        at: (IndexId, &[u8]),
+        options: &TransactionOptions,
+        buffer: &mut RowBuffer,
+        change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
+    ) -> Result<bool, E> {
+        let mut transaction = Store::of(&self.shared).begin(options.clone());
+        loop {
+            match self.try_held(&transaction, at, buffer, change) {
+                Ok(is_changed) => {
+                    transaction.commit()?;
+                    return Ok(is_changed);
+                }
+                Err(Failure::Raced) => transaction.restart()?,
+                Err(Failure::User(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn try_held<E: From<Error>>(
+        &self,
+        transaction: &Transaction,
+        (index, key): (IndexId, &[u8]),
+        buffer: &mut RowBuffer,
+        change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
+    ) -> Result<bool, Failure<E>> {
+        let lock = RowLock::Update(WhenOwned::Wait);
+        let read = Read { isolation: Isolation::ReadCommitted, lock };
+        let found = transaction.get(self, index, key, read).map_err(Failure::from_write)?;
+        let Some(row) = found else { return Ok(false) };
+        buffer.bytes.clear();
+        buffer.blobs.clear();
+        let written = match change(row.image(), buffer).map_err(Failure::User)? {
+            Decision::Keep => return Ok(false),
+            Decision::Delete => transaction.delete(row),
+            Decision::Update(keys) => {
+                transaction.update(row, RowImage::from(&*buffer), keys).map(|_| ())
+            }
+        };
+        written.map_err(Failure::from_write)?;
+        Ok(true)
+    }
+
+    /// Inserts a row, as an autocommit statement.
+    pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
+        if is_memory_short() {
+            wait_for_memory(&options.patience())?;
+        }
+        loop {
+            let guard = pin();
+            let set = self.index_set(&guard);
+            if !set.gate.admits(options.session) {
+                return Err(Error::Closed(self.id()));
+            }
+            if set.list.len() > 1 || set.has_holds {
+                break;
+            }
+            match self.try_insert(set, row, &guard)? {
+                Ok(id) => return Ok(id),
+                Err(KeyTaken::Duplicate { index, key }) => {
+                    return Err(Error::Unique { table: self.id(), index, key });
+                }
+                Err(KeyTaken::Stale) => unreachable!("no snapshot was asked for"),
+                Err(KeyTaken::Busy { blocker, .. }) => {
+                    drop(guard);
+                    wait_for(&self.shared.locks, None, blocker, &options.patience())?;
+                }
+            }
+        }
+        // The row must appear in several indexes at once, or a key range where it goes may be
+        // locked.
+        let transaction = Store::of(&self.shared).begin(options.clone());
+        let id = transaction.insert(self, row)?.id();
+        transaction.commit()?;
+        Ok(id)
+    }
+
+    /// Inserts a row into a table with at most one index: entering that index makes it visible.
+    fn try_insert(
+        &self,
+        set: &IndexSet,
+        row: RowImage<'_>,
+        guard: &Guard,
+    ) -> Result<Result<RowId, KeyTaken>> {
+        let _label = labelled(Label::Row);
+        let null = std::ptr::null_mut();
+        let place = self.new_version(VersionKind::Data, (Begin::Pending, 0), null, row)?;
+        let head = self.heap.allocate();
+        let linked = head.replace_latest(null, place.as_ptr());
+        assert!(linked, "a fresh head is empty");
+        // SAFETY: linked just now; a version that is not committed cannot be superseded, and
+        // afterwards the guard keeps it alive.
+        let version = unsafe { place.as_ref() };
+        let publish = || version.set_begin(Begin::Committing);
+        let entered = set.list.first().map_or_else(
+            || {
+                publish();
+                Ok(())
+            },
+            |index| {
+                let _label = labelled(Label::Index);
+                with_buffer(|key| {
+                    index.extractor.key(row, key);
+                    let (asker, clock) = (Asker::STATEMENT, &self.shared.clock);
+                    let check =
+                        |other: &RowHead| check_free((index, key), other, asker, clock, guard);
+                    index.add(key, head, guard, check, publish)
+                })
+            },
+        );
+        if let Err(taken) = entered {
+            let unlinked = head.replace_latest(place.as_ptr(), null);
+            assert!(unlinked, "nobody links above an undecided version");
+            self.release_version(place, guard);
+            self.shared.garbage.note_head(&self.shared, self, head);
+            return Ok(Err(taken));
+        }
+        label(Label::Commit);
+        self.commit_version(version, head, set, guard);
+        self.count_rows(1);
+        Ok(Ok(head.id()))
+    }
+
+    /// Takes the timestamp of an autocommit write that has been linked.
+    fn commit_version(
+        &self,
+        version: &Version,
+        head: &RowHead,
+        set: &IndexSet,
+        guard: &Guard,
+    ) -> Timestamp {
+        if !std::ptr::eq(set, self.index_set(guard)) {
+            // An index was added since the keys were compared, and may have passed this row
+            // already.
+            head.note_keys_changed();
+            add_new_keys(self, head, version, guard);
+        }
+        let ts = self.shared.clock.commit();
+        version.replace_begin(Begin::Committing, Begin::Committed(ts));
+        ts
+    }
+
+    /// Finds the row whose newest committed version has this key.
+    fn find_newest<'g>(
+        &'g self,
+        index: IndexId,
+        key: &[u8],
+        guard: &'g Guard,
+    ) -> Result<Option<Found<'g>>> {
+        let index = self.index(index, guard)?;
+        let mut found = None;
+        index.find(key, guard, |head| {
+            let row = newest(head, std::ptr::null(), &self.shared.clock, guard);
+            // The head may have been reused for another row since the entry was read.
+            let version = row.content.filter(|version| {
+                version.kind == VersionKind::Data && has_key(index, version.image(), key)
+            });
+            let Some(version) = version else { return ControlFlow::Continue(()) };
+            let holder = match row.holder {
+                Holder::Other(state) => Some(state),
+                Holder::Nobody | Holder::Own => None,
+            };
+            found = Some(Found { head, top: row.top, version, holder });
+            ControlFlow::Break(())
+        });
+        Ok(found)
+    }
+}
+
+enum Failure<E> {
+    Raced,
+    User(E),
+}
+
+impl<E: From<Error>> Failure<E> {
+    fn from_write(error: Error) -> Self {
+        match error {
+            Error::Restart | Error::UpdateConflict | Error::SnapshotConflict(_) => Self::Raced,
+            other => Self::User(other.into()),
+        }
+    }
+}

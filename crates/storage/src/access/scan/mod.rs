@@ -1,0 +1,226 @@
+//! Scans: the rows of a table that a transaction sees, in heap or index order.
+
+mod batch;
+mod parts;
+
+pub use parts::Parts;
+
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use types::Bytes;
+
+use crate::index::Index;
+use crate::primitives::epoch::pin;
+use crate::primitives::sync::{Label, labelled};
+use crate::row_group::column_index::ColumnView;
+use crate::spec::bounds::{Bounds, Order};
+use crate::spec::definition::IndexId;
+use crate::spec::error::Result;
+use crate::spec::options::Read;
+use crate::spec::row::RowId;
+use crate::store::table::Table;
+use crate::transaction::Transaction;
+use crate::transaction::row_ref::{Basis, RowRef};
+use crate::version::head::RowHead;
+use crate::version::heap::{HeadRun, HeapPosition};
+use crate::version::visibility::View;
+
+/// The table access that a scan makes.
+#[derive(Clone, Copy, Debug)]
+pub struct ScanSpec<'a> {
+    /// The index, or `None` for heap order. A hash index takes whole-key equality only
+    /// (`Bounds::prefix(key)`).
+    pub index: Option<IndexId>,
+    /// The range of keys; must be [`Bounds::ALL`] in heap order.
+    pub bounds: Bounds<'a>,
+    /// The direction; a heap and a hash index support only [`Order::Forward`].
+    pub order: Order,
+    /// The isolation level and the row lock.
+    pub read: Read,
+}
+
+/// A scan in progress. It sees the state of the statement in which it was opened: neither rows that
+/// others commit later nor those that its own statement writes.
+pub struct Scan<'t> {
+    table: &'t Table,
+    transaction: &'t Transaction,
+    view: View,
+    basis: Basis,
+    index: Option<&'t Index>,
+    position: ScanPosition,
+    /// Entries read ahead, the next one first. Index keys are kept, so that the scan can continue
+    /// behind a row.
+    batch: VecDeque<(Option<Bytes>, &'t RowHead)>,
+    /// The parts of the heap that are left, if several scans share it.
+    parts: Option<Arc<Parts>>,
+    /// Whether no entry follows those read ahead. Not part of the position: a scan that is resumed
+    /// looks again.
+    is_last: bool,
+    /// Rows that are read from the columnstore index and skipped here.
+    passed: Option<&'t ColumnView>,
+}
+
+/// The position of a scan, which borrows nothing: for a cursor that outlives its request.
+#[derive(Clone, Debug)]
+pub struct ScanPosition {
+    index: Option<IndexId>,
+    lower: Bound<Box<[u8]>>,
+    upper: Bound<Box<[u8]>>,
+    order: Order,
+    read: Read,
+    /// The entry last read into a batch (index order).
+    after: Option<(Bytes, RowId)>,
+    heap: HeapPosition,
+    is_done: bool,
+}
+
+const HEAP_BATCH: usize = if cfg!(test) { 3 } else { 64 };
+
+impl ScanPosition {
+    pub(crate) fn new(spec: &ScanSpec<'_>) -> Self {
+        let own = |bound: Bound<&[u8]>| bound.map(Box::from);
+        Self {
+            index: spec.index,
+            lower: own(spec.bounds.lower),
+            upper: own(spec.bounds.upper),
+            order: spec.order,
+            read: spec.read,
+            after: None,
+            heap: HeapPosition::default(),
+            is_done: false,
+        }
+    }
+
+    pub(crate) fn index(&self) -> Option<IndexId> {
+        self.index
+    }
+
+    pub(crate) fn read(&self) -> Read {
+        self.read
+    }
+
+    fn bounds(&self) -> Bounds<'_> {
+        Bounds { lower: borrow(&self.lower), upper: borrow(&self.upper) }
+    }
+}
+
+fn borrow(bound: &Bound<Box<[u8]>>) -> Bound<&[u8]> {
+    match bound {
+        Bound::Included(key) => Bound::Included(key),
+        Bound::Excluded(key) => Bound::Excluded(key),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+impl<'t> Scan<'t> {
+    pub(crate) fn new(
+        transaction: &'t Transaction,
+        table: &'t Table,
+        (view, basis): (View, Basis),
+        index: Option<&'t Index>,
+        position: ScanPosition,
+    ) -> Self {
+        Self {
+            table,
+            transaction,
+            view,
+            basis,
+            index,
+            position,
+            batch: VecDeque::new(),
+            parts: None,
+            is_last: false,
+            passed: None,
+        }
+    }
+
+    /// Skips the rows that a view of the table's columnstore index has; in heap order only.
+    ///
+    /// # Panics
+    /// If this is a scan of an index.
+    pub fn pass_over(&mut self, view: &'t ColumnView) {
+        assert!(self.index.is_none(), "rows are passed over in heap order");
+        self.passed = Some(view);
+    }
+
+    /// Returns the next visible row; `None` at the end.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it fails, and iterating a Result hides that"
+    )]
+    pub fn next(&mut self) -> Result<Option<RowRef<'t>>> {
+        loop {
+            let Some((key, head)) = self.batch.front() else {
+                if self.position.is_done || self.is_last {
+                    return Ok(None);
+                }
+                self.fill();
+                continue;
+            };
+            let index = self.index.zip(key.as_deref());
+            let head = *head;
+            let row = self.transaction.look(
+                (self.table, head),
+                (self.view, self.basis),
+                index,
+                self.position.read,
+            )?;
+            if let Some((Some(key), head)) = self.batch.pop_front() {
+                self.position.after = Some((key, head.id()));
+            }
+            if row.is_some() {
+                return Ok(row);
+            }
+        }
+    }
+
+    fn fill(&mut self) {
+        let _label = labelled(Label::Index);
+        let Some(index) = self.index else {
+            let run = self.next_run(HEAP_BATCH);
+            self.position.is_done = run.is_none();
+            let passed = self.passed;
+            let heads = run.iter().flat_map(HeadRun::heads);
+            let heads = heads.filter(|head| passed.is_none_or(|view| !view.covers(head.id())));
+            self.batch.extend(heads.map(|head| (None, head)));
+            return;
+        };
+        let position = &self.position;
+        let mut entries = Vec::new();
+        let after = position.after.as_ref().map(|(key, id)| (&**key, *id));
+        let bounds = position.bounds();
+        self.is_last = index.walk(bounds, position.order, after, &pin(), &mut entries);
+        self.position.is_done = entries.is_empty();
+        self.batch.extend(entries.into_iter().map(|entry| (Some(entry.key), entry.head)));
+    }
+
+    /// Ends the borrow; [`Transaction::resume`] continues behind the last row returned.
+    pub fn suspend(mut self) -> ScanPosition {
+        assert!(self.passed.is_none(), "a position counts all rows");
+        if self.index.is_none() {
+            self.position.heap.step_back(self.batch.len());
+        }
+        if !self.batch.is_empty() {
+            self.position.is_done = false;
+        }
+        self.position
+    }
+}
+
+impl Transaction {
+    /// Opens a scan of a table.
+    pub fn scan<'t>(&'t self, table: &'t Table, spec: ScanSpec<'_>) -> Result<Scan<'t>> {
+        self.hold_range(table, spec.index, spec.bounds, spec.read)?;
+        self.note_range(table, spec.index, spec.bounds, spec.read.isolation);
+        self.resume(table, ScanPosition::new(&spec))
+    }
+
+    /// Continues a suspended scan of the same table.
+    pub fn resume<'t>(&'t self, table: &'t Table, position: ScanPosition) -> Result<Scan<'t>> {
+        let from = self.view_of(table, position.read());
+        let index = position.index().map(|index| self.index_of(table, index)).transpose()?;
+        Ok(Scan::new(self, table, from, index, position))
+    }
+}

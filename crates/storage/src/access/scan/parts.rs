@@ -1,0 +1,50 @@
+//! `Parts`: distributes the parts of a table's heap among several scans.
+//!
+//! A part is a segment of up to some thousands of heads. A scan that has read one takes the next,
+//! so a slow scan does not delay the others.
+
+use std::sync::Arc;
+
+use crate::access::scan::Scan;
+use crate::primitives::sync::{SpinClass, SpinLock};
+use crate::version::heap::{HeadRun, HeapPosition};
+
+/// The rest of a heap that several scans share.
+pub struct Parts {
+    next: SpinLock<HeapPosition>,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self { next: SpinLock::new(SpinClass::XtpTransaction, HeapPosition::default()) }
+    }
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
+    }
+}
+
+impl<'t> Scan<'t> {
+    /// Makes the scan read only those parts of the heap that it takes. No effect on a scan in index
+    /// order.
+    pub fn share(&mut self, parts: &Arc<Parts>) {
+        if self.index.is_none() {
+            self.parts = Some(Arc::clone(parts));
+            self.position.heap = HeapPosition::BEYOND;
+        }
+    }
+
+    /// Takes the next run of heads of the heap; `None` at the end.
+    pub(super) fn next_run(&mut self, heads_max: usize) -> Option<HeadRun<'t>> {
+        let heap = &self.table.heap;
+        let Some(parts) = &self.parts else { return heap.run(&mut self.position.heap, heads_max) };
+        loop {
+            if let Some(run) = heap.run_in_segment(&mut self.position.heap, heads_max) {
+                return Some(run);
+            }
+            self.position.heap = heap.take_segment(&mut parts.next.lock())?;
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Commit timestamps: `sos::clock::Timestamps`, and a counter in its place under a model checker.
+
+#[cfg(any(loom, shuttle))]
+pub(crate) use model::{Clock, Timestamp};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use sos::clock::{Timestamp, Timestamps as Clock};
+
+#[cfg(any(loom, shuttle))]
+mod model {
+    use crate::primitives::sync::{AtomicU64, Ordering};
+
+    /// A point in the order of commits.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub(crate) struct Timestamp(pub(crate) u64);
+
+    /// The promises of `sos::clock::Timestamps`, kept by one counter.
+    pub(crate) struct Clock {
+        counter: AtomicU64,
+    }
+
+    impl Clock {
+        pub(crate) fn new() -> Self {
+            Self { counter: AtomicU64::new(2) }
+        }
+
+        pub(crate) fn snapshot(&self) -> Timestamp {
+            Timestamp(self.counter.fetch_add(1, Ordering::SeqCst))
+        }
+
+        pub(crate) fn commit(&self) -> Timestamp {
+            Timestamp(self.counter.load(Ordering::SeqCst))
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Deferred freeing through `sos::epoch`: memory that has been unlinked is freed when no thread can
+//! still be reading it. Under a model checker nothing is freed.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::primitives::park::Cancel;
+
+#[cfg(all(test, shuttle))]
+pub(crate) use model::begin_run;
+#[cfg(any(loom, shuttle))]
+pub(crate) use model::{Guard, Published, pin};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use sos::epoch::{Pin as Guard, Snapshot as Published, pin};
+
+/// Frees a box that has just been made unreachable, once no thread can still be reading it.
+///
+/// # Safety
+/// `pointer` came from `Box::into_raw`, no thread that pins after this call can reach it, and it is
+/// retired once.
+pub(crate) unsafe fn retire_box<T: Send + 'static>(guard: &Guard, pointer: NonNull<T>) {
+    #[cfg(not(any(loom, shuttle)))]
+    // SAFETY: handed on to our caller.
+    unsafe {
+        sos::epoch::retire_box(guard, pointer.as_ptr());
+    }
+    #[cfg(any(loom, shuttle))]
+    let _ = (guard, pointer);
+}
+
+/// Drops a reference count later: other threads may have found the value without counting.
+pub(crate) fn retire_arc<T: Send + Sync + 'static>(guard: &Guard, counted: Arc<T>) {
+    #[cfg(not(any(loom, shuttle)))]
+    {
+        unsafe fn release<T>(pointer: *mut ()) {
+            // SAFETY: `retire_arc` took the pointer out of an Arc of T, once.
+            drop(unsafe { Arc::from_raw(pointer.cast::<T>()) });
+        }
+        let pointer = Arc::into_raw(counted).cast_mut().cast();
+        // SAFETY: a count may be given back by any thread, and this one is given back once.
+        unsafe { sos::epoch::retire(guard, pointer, release::<T>, size_of::<T>()) };
+    }
+    #[cfg(any(loom, shuttle))]
+    let _ = (guard, Arc::into_raw(counted));
+}
+
+/// Lets the calling thread free part of what it has retired.
+pub(crate) fn breathe() {
+    #[cfg(not(any(loom, shuttle)))]
+    sos::epoch::breathe();
+}
+
+/// The pause between two checks whether older pins are still held.
+#[cfg(not(any(loom, shuttle)))]
+const LOOK_PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
+
+/// Waits until all pins that are held now have been dropped; returns `false` if `cancel` was set
+/// first. The caller holds no pin.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn wait_for_pins(cancel: Option<&Cancel>) -> bool {
+    use sos::park::{Wake, sleep};
+    use sos::wait::WaitType;
+    sos::epoch::synchronize(|| {
+        sleep(LOOK_PAUSE, WaitType::LockSchemaModify, cancel) != Wake::Cancelled
+    })
+}
+
+/// The model's threads hold pins that end without help, so this spins until none is held.
+#[cfg(any(loom, shuttle))]
+pub(crate) fn wait_for_pins(_: Option<&Cancel>) -> bool {
+    model::wait()
+}
+
+#[cfg(any(loom, shuttle))]
+mod model {
+    use std::cell::Cell;
+
+    use crate::primitives::sync::{AtomicPtr, Ordering};
+
+    thread_local! {
+        /// The current run of a model and the number of its pins that are held. One thread of the
+        /// process runs a model with all its threads, so models that run at the same time do not
+        /// see each other's pins. Not an atomic of `sos::sync`: the checker has nothing to explore
+        /// in a count.
+        static PINS: Cell<Pins> = const { Cell::new(Pins { run: 0, held: 0 }) };
+    }
+
+    #[derive(Clone, Copy)]
+    struct Pins {
+        run: u64,
+        held: usize,
+    }
+
+    /// A pin of the run with this number.
+    pub(crate) struct Guard(u64);
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            let pins = PINS.get();
+            // The threads of a run that failed may be taken down after the next has begun.
+            if pins.run == self.0 {
+                PINS.set(Pins { held: pins.held - 1, ..pins });
+            }
+        }
+    }
+
+    pub(crate) fn pin() -> Guard {
+        let pins = PINS.get();
+        PINS.set(Pins { held: pins.held + 1, ..pins });
+        Guard(pins.run)
+    }
+
+    pub(crate) fn wait() -> bool {
+        while PINS.get().held != 0 {
+            sos::sync::spin_hint();
+        }
+        true
+    }
+
+    /// Begins a run, without the pins of one that failed.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn begin_run() {
+        PINS.set(Pins { run: PINS.get().run + 1, held: 0 });
+    }
+
+    /// As `sos::epoch::Snapshot`, but never freed.
+    pub(crate) struct Published<T>(AtomicPtr<T>);
+
+    impl<T> Published<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(AtomicPtr::new(Box::into_raw(Box::new(value))))
+        }
+
+        pub(crate) fn load<'g>(&'g self, _guard: &'g Guard) -> &'g T {
+            // SAFETY: made by `Box::into_raw` and never freed.
+            unsafe { &*self.0.load(Ordering::Acquire) }
+        }
+
+        pub(crate) fn replace(&self, value: T) {
+            self.0.store(Box::into_raw(Box::new(value)), Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Mutants: deliberate mistakes, one for each rule of the concurrent code, that a model must catch.
+
+/// A deliberate mistake that a model must catch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mutant {
+    /// An autocommit write takes its time before it is linked.
+    TimeBeforeLink,
+    /// A hash bucket's parent is cleared before the bucket is ready.
+    ClearBeforeReady,
+    /// A reader of the range index does not check the leaf's version.
+    LeafUnchecked,
+    /// A session that releases a lock does not grant it to the requests that wait.
+    LockQueueForgotten,
+    /// A session that gives up a lock request does not check whether it has just been granted.
+    LockGrantOverlooked,
+    /// Deadlock: the session that finds the cycle becomes the victim, even if another finds it too.
+    LockVictimIsWhoSearches,
+    /// Closing the gate of a table does not wait for the writers that found it open.
+    GateWithoutWait,
+    /// A row that was changed while the tuple mover compressed it is not deleted in the row group.
+    ChangedRowShown,
+    /// Rows leave the delta store before their part of the row group is shown.
+    PartNotShown,
+    /// Settling a row group after an interrupted move shows all its rows.
+    HiddenRowsShown,
+    /// A writer takes a row that has moved to a row group for one that is deleted.
+    MovedIsGone,
+    /// A writer does not clear the row's bit in the columnstore index.
+    ColumnsNotTold,
+    /// A group of a columnstore index is used before the writers that did not see it have ended.
+    ColumnsWithoutWait,
+    /// Collecting a row leaves a note about its table while another thread purges the table's
+    /// notes.
+    ForgottenIsNoted,
+    /// READPAST skips only rows whose changing transaction has not ended.
+    PassesOverOwnedOnly,
+    /// Opening the lock book of a table does not wait for the writers that found it closed.
+    BookWithoutWait,
+    /// A reader that enters a row lock does not look for transactions that are changing the row.
+    HoldWithoutLook,
+    /// A writer looks for row locks before it links its version.
+    HoldsSeenBeforeLink,
+    /// A statement reads without publishing its snapshot, so the versions it sees may be freed.
+    SnapshotUnmarked,
+    /// A transaction that is idle between statements does not keep the tables that it has written
+    /// to.
+    WrittenTableFreed,
+    /// Adding a level to a directory replaces a level that another thread has just added.
+    LevelReplaced,
+}
+
+#[cfg(all(test, shuttle))]
+pub(crate) use crate::models::is_mutant;
+
+/// Returns whether the code shall make this mistake: only in a model that asked for it.
+#[cfg(not(all(test, shuttle)))]
+pub(crate) const fn is_mutant(_mutant: Mutant) -> bool {
+    false
+}

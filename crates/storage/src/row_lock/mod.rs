@@ -1,0 +1,377 @@
+//! Row locks: shared, update and exclusive locks on rows, key ranges and whole tables, by which
+//! REPEATABLE READ, SERIALIZABLE and table hints keep writers out. Such a lock is called a *hold*
+//! here, to tell it from the named locks of `lock/`.
+//!
+//! ```text
+//!            first transaction that holds something          no holder for a while
+//!  Closed ─────────────────► Opening ─────────────► Open ──────────────────────────► Closed
+//!   writers do not look       until the pins of      writers link, then look here,
+//!                             its time have ended    and take back what is in a hold
+//! ```
+//! A row that is written belongs to the transaction that wrote it (`transaction/write.rs`). The
+//! book of a table has what the chain of versions cannot say: which transactions *read*. A reader
+//! enters its hold first and then looks for versions that are not committed; a writer links its
+//! version first and then looks for holds. Both look under the book's lock, so one of them sees the
+//! other. A writer that began before the book was opened does not look: the transaction that opens
+//! it waits for the pins of that time, as for a gate (`store/gate.rs`). So a table without holds
+//! costs a writer one branch on a word that it reads anyway, and a reader nothing.
+//!
+//! A transaction that waits for a hold waits for the end of the transaction that has it, as for a
+//! row.
+//!
+//! This folder does not know transactions, isolation levels or waiting: `transaction/row_locks.rs`
+//! takes the holds. Start with [`LockBook`]; `range.rs` finds the key ranges that contain a key.
+
+mod range;
+mod show;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::index::Index;
+use crate::index::key::with_buffer;
+use crate::primitives::clerk::booked;
+use crate::primitives::sync::{SpinClass, SpinLock};
+use crate::row_lock::range::Ranges;
+use crate::spec::bounds::Bounds;
+use crate::spec::definition::IndexId;
+use crate::spec::row::{RowId, RowImage};
+use crate::version::blocker::{Blocker, LockWait};
+use crate::version::state::TxState;
+pub(crate) use range::KeyRange;
+pub use show::{HeldThing, HoldRow};
+
+/// The mode of a hold: what it prevents other transactions from doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hold {
+    /// S, RangeS-S: no other transaction may change what is held.
+    Shared,
+    /// U, RangeS-U: as `Shared`, and no other may hold it in this mode.
+    Update,
+    /// X, RangeX-X: as `Shared`, and no other may hold it in any mode.
+    Exclusive,
+}
+
+impl Hold {
+    /// Returns whether two transactions may hold the same thing in these modes.
+    const fn goes_with(self, other: Self) -> bool {
+        matches!((self, other), (Self::Shared, Self::Shared | Self::Update))
+            || matches!((self, other), (Self::Update, Self::Shared))
+    }
+}
+
+/// What a hold is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Row(RowId),
+    Range(KeyRange),
+    Table,
+}
+
+/// A hold of one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// The state of the transaction, which removes the hold before it releases the state.
+    pub(crate) state: *const TxState,
+    pub(crate) hold: Hold,
+}
+
+impl Held {
+    fn is_of(&self, state: *const TxState) -> bool {
+        std::ptr::eq(self.state, state)
+    }
+}
+
+/// A change of a row, as a writer looks it up in the book.
+#[derive(Clone, Copy)]
+pub(crate) struct Change<'a> {
+    /// The row; `None` for a new one.
+    pub(crate) row: Option<RowId>,
+    /// The row before the change; `None` for a new one.
+    pub(crate) before: Option<RowImage<'a>>,
+    /// The row after the change; `None` if it is deleted or only claimed.
+    pub(crate) after: Option<RowImage<'a>>,
+    /// The weakest mode that conflicts with the change. A claim conflicts with `Update` and
+    /// `Exclusive` only.
+    pub(crate) minds: Hold,
+}
+
+/// A writer that waits for a hold. New readers wait behind it.
+struct Queued {
+    state: *const TxState,
+    row: Option<RowId>,
+    keys: Vec<(IndexId, Box<[u8]>)>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Closed,
+    Opening,
+    Open,
+}
+
+/// Checks by writers after which a book that no transaction uses is closed.
+const IDLE_LOOKS_MAX: u32 = if cfg!(test) { 4 } else { 1024 };
+
+#[derive(Default)]
+struct Book {
+    stage: Stage,
+    /// Transactions that hold something or are about to.
+    users: u32,
+    idle_looks: u32,
+    rows: HashMap<RowId, SmallVec<[Held; 1]>, foldhash::fast::FixedState>,
+    ranges: Ranges,
+    whole: SmallVec<[Held; 1]>,
+    queued: Vec<Queued>,
+}
+
+// SAFETY: the pointers are to states whose owners remove them before they release the states.
+unsafe impl Send for Book {}
+
+/// The holds on the rows and key ranges of one table.
+pub(crate) struct LockBook {
+    /// Allocated when the book is first opened.
+    book: SpinLock<Option<Box<Book>>>,
+}
+
+impl Default for LockBook {
+    fn default() -> Self {
+        Self { book: SpinLock::new(SpinClass::LockHash, None) }
+    }
+}
+
+/// The result of a request for a hold.
+pub(crate) enum Asked {
+    /// The transaction has this hold already, or a stronger one.
+    Had,
+    /// The hold is entered in the book.
+    Entered,
+    /// Another transaction's hold conflicts, or it waits first.
+    Behind(Blocker),
+}
+
+impl Book {
+    /// Calls `each` with the holds on a place that may conflict with another.
+    fn holds_on(&self, place: &Place, each: &mut dyn FnMut(&Held)) {
+        self.whole.iter().for_each(&mut *each);
+        match place {
+            Place::Row(row) => self.rows.get(row).into_iter().flatten().for_each(each),
+            Place::Range(range) => self.ranges.overlapping(range.index, range.bounds(), each),
+            Place::Table => {
+                self.rows.values().flatten().for_each(&mut *each);
+                self.ranges.all(each);
+            }
+        }
+    }
+
+    fn ask(&mut self, place: &Place, mine: Held, is_first: bool) -> Asked {
+        if self.has(place, mine) {
+            return Asked::Had;
+        }
+        let mut other: Option<*const TxState> = None;
+        self.holds_on(place, &mut |held| {
+            if !held.is_of(mine.state) && !held.hold.goes_with(mine.hold) && is_live(held.state) {
+                other = other.or(Some(held.state));
+            }
+        });
+        if other.is_none() && is_first {
+            let waits = self
+                .queued
+                .iter()
+                .find(|queued| !std::ptr::eq(queued.state, mine.state) && queued.is_at(place));
+            other = waits.map(|queued| queued.state);
+        }
+        if let Some(state) = other {
+            // SAFETY: a transaction in the book is alive, and this is under its lock.
+            let state = unsafe { &*state };
+            return Asked::Behind(Blocker::of_hold(state, wait_for(place, mine.hold)));
+        }
+        booked(|| match place {
+            Place::Row(row) => self.rows.entry(*row).or_default().push(mine),
+            Place::Range(range) => self.ranges.add(range, mine),
+            Place::Table => self.whole.push(mine),
+        });
+        Asked::Entered
+    }
+
+    fn has(&self, place: &Place, mine: Held) -> bool {
+        let covers = |held: &Held| held.is_of(mine.state) && held.hold >= mine.hold;
+        self.whole.iter().any(covers)
+            || match place {
+                Place::Row(row) => self.rows.get(row).into_iter().flatten().any(covers),
+                Place::Range(range) => self.ranges.at(range).iter().any(covers),
+                Place::Table => false,
+            }
+    }
+
+    fn remove(&mut self, place: &Place, state: *const TxState) {
+        match place {
+            Place::Row(row) => {
+                if let Some(held) = self.rows.get_mut(row) {
+                    held.retain(|held| !held.is_of(state));
+                    if held.is_empty() {
+                        self.rows.remove(row);
+                    }
+                }
+            }
+            Place::Range(range) => self.ranges.remove(range, state),
+            Place::Table => self.whole.retain(|held| !held.is_of(state)),
+        }
+    }
+
+    /// Finds a hold that conflicts with a change.
+    fn in_the_way(
+        &self,
+        me: *const TxState,
+        indexes: &[Arc<Index>],
+        change: Change<'_>,
+    ) -> Option<*const TxState> {
+        let mut found: Option<*const TxState> = None;
+        let mut mind = |held: &Held| {
+            if held.hold >= change.minds && !held.is_of(me) && is_live(held.state) {
+                found = found.or(Some(held.state));
+            }
+        };
+        self.whole.iter().for_each(&mut mind);
+        let row = change.row.and_then(|row| self.rows.get(&row));
+        row.into_iter().flatten().for_each(&mut mind);
+        if !self.ranges.is_empty() {
+            each_key(indexes, change, &mut |index, key| {
+                self.ranges.overlapping(index, Bounds::prefix(key), &mut mind);
+            });
+        }
+        found
+    }
+}
+
+/// Runs `each` on the keys that a change adds or removes.
+fn each_key(indexes: &[Arc<Index>], change: Change<'_>, each: &mut dyn FnMut(IndexId, &[u8])) {
+    for index in indexes {
+        for image in change.before.into_iter().chain(change.after) {
+            with_buffer(|key| {
+                index.extractor.key(image, key);
+                // A row that a filtered index does not contain has no key there.
+                if !key.is_empty() {
+                    each(index.id, key);
+                }
+            });
+        }
+    }
+}
+
+impl Queued {
+    fn is_at(&self, place: &Place) -> bool {
+        match place {
+            Place::Row(row) => self.row == Some(*row),
+            Place::Range(range) => self
+                .keys
+                .iter()
+                .any(|(index, key)| *index == range.index && range.bounds().contains(key)),
+            Place::Table => true,
+        }
+    }
+}
+
+/// The wait type of a wait for a hold.
+const fn wait_for(place: &Place, hold: Hold) -> LockWait {
+    match (place, hold) {
+        (Place::Range(_), Hold::Shared) => LockWait::RangeShared,
+        (Place::Range(_), Hold::Update) => LockWait::RangeUpdate,
+        (Place::Range(_), Hold::Exclusive) => LockWait::RangeExclusive,
+        (Place::Row(_) | Place::Table, Hold::Shared) => LockWait::Shared,
+        (Place::Row(_) | Place::Table, Hold::Update) => LockWait::Update,
+        (Place::Row(_) | Place::Table, Hold::Exclusive) => LockWait::Exclusive,
+    }
+}
+
+fn is_live(state: *const TxState) -> bool {
+    // SAFETY: a transaction in the book is alive; the callers hold the book's lock.
+    !unsafe { &*state }.status().is_final()
+}
+
+impl LockBook {
+    /// Counts one more transaction that uses the book, and opens it if it is closed. Returns
+    /// whether the caller must wait for the pins of this time and then call [`Self::settle`].
+    /// `open` makes writers look here from now on.
+    pub(crate) fn enter(&self, open: impl FnOnce()) -> bool {
+        let mut book = self.book.lock();
+        let book = book.get_or_insert_with(|| booked(Box::default));
+        book.users += 1;
+        book.idle_looks = 0;
+        if book.stage == Stage::Closed {
+            book.stage = Stage::Opening;
+            // Under the lock, so that closing the book cannot come in between.
+            open();
+        }
+        book.stage != Stage::Open
+    }
+
+    pub(crate) fn settle(&self) {
+        if let Some(book) = self.book.lock().as_mut() {
+            book.stage = Stage::Open;
+        }
+    }
+
+    pub(crate) fn ask(&self, place: &Place, mine: Held, is_first: bool) -> Asked {
+        let mut book = self.book.lock();
+        let book = book.as_mut().expect("who asks has entered");
+        book.ask(place, mine, is_first)
+    }
+
+    pub(crate) fn remove(&self, place: &Place, state: *const TxState) {
+        if let Some(book) = self.book.lock().as_mut() {
+            book.remove(place, state);
+        }
+    }
+
+    /// Removes all holds of a transaction that ends.
+    pub(crate) fn leave<'a>(&self, state: *const TxState, places: impl Iterator<Item = &'a Place>) {
+        if let Some(book) = self.book.lock().as_mut() {
+            places.for_each(|place| book.remove(place, state));
+            book.users -= 1;
+        }
+    }
+
+    /// Finds a transaction whose hold conflicts with a change that has just been linked. The writer
+    /// is then queued, and readers that come later wait behind it. `indexes` are those of the
+    /// writer's pin; `close` makes later writers stop looking here, the reverse of `open` in
+    /// [`Self::enter`].
+    #[cold]
+    pub(crate) fn in_the_way(
+        &self,
+        me: *const TxState,
+        (indexes, close): (&[Arc<Index>], &dyn Fn()),
+        change: Change<'_>,
+    ) -> Option<Blocker> {
+        let mut book = self.book.lock();
+        let book = book.as_mut()?;
+        if book.users == 0 {
+            book.idle_looks += 1;
+            if book.idle_looks >= IDLE_LOOKS_MAX {
+                book.stage = Stage::Closed;
+                close();
+            }
+            return None;
+        }
+        let state = book.in_the_way(me, indexes, change)?;
+        let wait = match (change.row, change.minds) {
+            (None, _) => LockWait::RangeInsert,
+            (Some(_), Hold::Shared) => LockWait::Exclusive,
+            (Some(_), _) => LockWait::Update,
+        };
+        let mut keys = Vec::new();
+        each_key(indexes, change, &mut |index, key| keys.push((index, Box::from(key))));
+        booked(|| book.queued.push(Queued { state: me, row: change.row, keys }));
+        // SAFETY: a transaction in the book is alive, and this is under its lock.
+        Some(Blocker::of_hold(unsafe { &*state }, wait))
+    }
+
+    pub(crate) fn unqueue(&self, me: *const TxState) {
+        if let Some(book) = self.book.lock().as_mut() {
+            book.queued.retain(|queued| !std::ptr::eq(queued.state, me));
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The holds on all tables, as rows for `sys.dm_tran_locks`.
+
+use crate::row_lock::range::KeyRange;
+use crate::row_lock::{Book, Held, Hold, LockBook, Queued};
+use crate::spec::definition::{IndexId, TableId};
+use crate::spec::row::RowId;
+
+/// A hold, or a writer that waits for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HoldRow {
+    /// The id of the table.
+    pub table: TableId,
+    /// The session id; 0 for none.
+    pub session: u32,
+    /// The thing that is held or waited for.
+    pub what: HeldThing,
+    /// The mode; [`Hold::Exclusive`] for a writer that waits.
+    pub hold: Hold,
+    /// Whether this is a writer that waits.
+    pub is_waiting: bool,
+    /// The address under which waiters for its transaction park.
+    pub address: usize,
+}
+
+/// The thing that a hold is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldThing {
+    /// The table as a whole.
+    Table,
+    /// A row of the table.
+    Row(RowId),
+    /// A key range of an index. The number identifies the range among those of the index.
+    Range(IndexId, u64),
+    /// The place where a new row is to be inserted.
+    Place,
+}
+
+impl LockBook {
+    /// Appends the holds on the table of this book, and the writers that wait for them.
+    pub(crate) fn show(&self, table: TableId, rows: &mut Vec<HoldRow>) {
+        if let Some(book) = self.book.lock().as_ref() {
+            book.show(table, rows);
+        }
+    }
+}
+
+impl Book {
+    fn show(&self, table: TableId, rows: &mut Vec<HoldRow>) {
+        let mut add = |what, held: &Held| rows.push(row_of(table, what, held));
+        self.whole.iter().for_each(|held| add(HeldThing::Table, held));
+        for (row, holders) in &self.rows {
+            holders.iter().for_each(|held| add(HeldThing::Row(*row), held));
+        }
+        self.ranges.each(&mut |range, held| {
+            add(HeldThing::Range(range.index, number_of(range)), held);
+        });
+        rows.extend(self.queued.iter().map(|queued| queued.show(table)));
+    }
+}
+
+impl Queued {
+    fn show(&self, table: TableId) -> HoldRow {
+        let what = self.row.map_or(HeldThing::Place, HeldThing::Row);
+        let held = Held { state: self.state, hold: Hold::Exclusive };
+        HoldRow { is_waiting: true, ..row_of(table, what, &held) }
+    }
+}
+
+fn row_of(table: TableId, what: HeldThing, held: &Held) -> HoldRow {
+    // SAFETY: a transaction in the book is alive; the caller holds the book's lock.
+    let state = unsafe { &*held.state };
+    let (session, hold, address) = (state.session, held.hold, state.key());
+    HoldRow { table, session, what, hold, is_waiting: false, address }
+}
+
+/// Returns the FNV-1a hash of the bounds.
+fn number_of(range: &KeyRange) -> u64 {
+    let bounds = range.bounds();
+    let mut number = 0xcbf2_9ce4_8422_2325_u64;
+    for bound in [bounds.lower, bounds.upper] {
+        let (sign, key): (u8, &[u8]) = match bound {
+            std::ops::Bound::Unbounded => (0, &[]),
+            std::ops::Bound::Included(key) => (1, key),
+            std::ops::Bound::Excluded(key) => (2, key),
+        };
+        for byte in std::iter::once(&sign).chain(key) {
+            number = (number ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    number
+}

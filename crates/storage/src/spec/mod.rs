@@ -1,0 +1,13 @@
+//! What callers pass to storage and get back: ids, definitions of tables and indexes, row images,
+//! key bounds, isolation levels and lock hints, errors.
+//!
+//! These are plain values without behaviour, so every other folder may use them. They do not say
+//! how a row is stored or found. `lib.rs` exports all of them at the top of the crate.
+//!
+//! Start with `options.rs`: isolation levels and lock hints decide how a read is executed.
+
+pub mod bounds;
+pub mod definition;
+pub mod error;
+pub mod options;
+pub mod row;

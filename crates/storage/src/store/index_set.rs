@@ -1,0 +1,76 @@
+//! `IndexSet`: the indexes of a table and what else its writers must check, replaced as a whole.
+
+use std::sync::Arc;
+
+use crate::index::Index;
+use crate::row_group::column_index::ColumnIndex;
+use crate::store::gate::Gate;
+use crate::version::head::RowHead;
+
+/// Whether a plan can be trusted when it says that an update changes no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Yes: every plan knows all indexes.
+    Plan,
+    /// No: an index has been added to a table with rows, and a statement that was planned before
+    /// may still run. Storage compares the keys itself.
+    Nobody,
+}
+
+/// The indexes of a table at one moment.
+pub(crate) struct IndexSet {
+    pub(crate) list: Vec<Arc<Index>>,
+    pub(crate) trust: Trust,
+    /// Which sessions may write.
+    pub(crate) gate: Gate,
+    /// Whether writers must look for row locks (`row_lock/mod.rs`).
+    pub(crate) has_holds: bool,
+    /// The nonclustered columnstore index, if there is one.
+    pub(crate) columns: Option<Arc<ColumnIndex>>,
+}
+
+impl IndexSet {
+    /// Returns the set with one more index.
+    pub(crate) fn with(&self, index: Arc<Index>, trust: Trust) -> Self {
+        let mut list = self.list.clone();
+        list.push(index);
+        let trust = if self.trust == Trust::Nobody { Trust::Nobody } else { trust };
+        Self { list, trust, ..self.copy() }
+    }
+
+    /// Returns the set without an index.
+    pub(crate) fn without(&self, index: &Index) -> Self {
+        let list = self.list.iter().filter(|other| !std::ptr::eq(&raw const ***other, index));
+        Self { list: list.cloned().collect(), ..self.copy() }
+    }
+
+    /// Returns the set with another gate.
+    pub(crate) fn behind(&self, gate: Gate) -> Self {
+        Self { gate, ..self.copy() }
+    }
+
+    /// Returns the set with another columnstore index.
+    pub(crate) fn beside(&self, columns: Option<Arc<ColumnIndex>>) -> Self {
+        Self { columns, ..self.copy() }
+    }
+
+    /// Returns the set with the flag that makes writers look for row locks.
+    pub(crate) fn with_holds(&self, has_holds: bool) -> Self {
+        Self { has_holds, ..self.copy() }
+    }
+
+    fn copy(&self) -> Self {
+        let (list, columns) = (self.list.clone(), self.columns.clone());
+        let Self { trust, gate, has_holds, .. } = *self;
+        Self { list, trust, gate, has_holds, columns }
+    }
+
+    /// Clears the clean bit of a row in the columnstore index, before its new version is linked and
+    /// under the pin under which the set was read.
+    #[inline]
+    pub(crate) fn note_change(&self, head: &RowHead) {
+        if let Some(columns) = &self.columns {
+            columns.note_change(head);
+        }
+    }
+}

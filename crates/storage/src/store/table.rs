@@ -1,0 +1,209 @@
+//! `Table`: the heads of its rows, its indexes, its row locks, its row groups and its counters.
+//!
+//! What a writer must check is in one set that is replaced as a whole (`index_set.rs`), so one load
+//! under a pin gives indexes, gate and columnstore index of the same moment.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::index::Index;
+use crate::primitives::epoch::{Guard, Published, pin};
+use crate::primitives::shards::ShardedCounter;
+use crate::primitives::sync::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
+use crate::row_lock::LockBook;
+use crate::spec::definition::{
+    IndexId, IndexStatistics, TableId, TableKind, TableMemory, TableSpec,
+};
+use crate::spec::error::{Error, Result};
+use crate::spec::row::RowImage;
+use crate::store::Shared;
+use crate::store::gate::Gate;
+use crate::store::index_set::{IndexSet, Trust};
+use crate::store::row_groups::ColumnStore;
+use crate::version::heap::Heap;
+use crate::version::layout::{Begin, Version, VersionKind, retire_version};
+
+/// A table: rows, indexes, locks and row groups.
+pub struct Table {
+    id: TableId,
+    kind: TableKind,
+    pub(crate) heap: Heap,
+    indexes: Published<IndexSet>,
+    /// Held while the set of indexes is replaced.
+    definition: SpinLock<()>,
+    /// The locks on rows and key ranges.
+    pub(crate) book: LockBook,
+    pub(crate) shared: Arc<Shared>,
+    columnstore: Option<Box<ColumnStore>>,
+    /// Since when there have been enough rows outside the columnstore index for another group, in
+    /// milliseconds of the machine's clock; 0 if there are not enough.
+    loose_since_ms: AtomicU64,
+    /// Whether the table was dropped and no snapshot needs it: its garbage notes are purged, and no
+    /// new one may be left.
+    forgotten: AtomicBool,
+    rows: ShardedCounter,
+    row_bytes: ShardedCounter,
+}
+
+impl Table {
+    pub(crate) fn new(spec: TableSpec, shared: Arc<Shared>) -> Self {
+        let part = |part| Self::new(TableSpec { id: spec.id, ..part }, Arc::clone(&shared));
+        let columnstore = spec.columns.map(|columns| Box::new(ColumnStore::new(columns, part)));
+        let indexes = spec.indexes.into_iter().map(Index::new).map(Arc::new).collect();
+        Self {
+            id: spec.id,
+            kind: spec.kind,
+            heap: Heap::new(),
+            indexes: Published::new(IndexSet {
+                list: indexes,
+                trust: Trust::Plan,
+                gate: Gate::OPEN,
+                has_holds: false,
+                columns: None,
+            }),
+            definition: SpinLock::new(SpinClass::XtpIndex, ()),
+            book: LockBook::default(),
+            shared,
+            columnstore,
+            loose_since_ms: AtomicU64::new(0),
+            forgotten: AtomicBool::new(false),
+            rows: ShardedCounter::default(),
+            row_bytes: ShardedCounter::default(),
+        }
+    }
+
+    /// Returns the id of the table.
+    pub fn id(&self) -> TableId {
+        self.id
+    }
+
+    // Relaxed, here and below: ordered by the locks of the garbage queues.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.forgotten.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn forget(&self) {
+        self.forgotten.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the kind of the table.
+    pub fn kind(&self) -> TableKind {
+        self.kind
+    }
+
+    pub(crate) fn indexes<'g>(&'g self, guard: &'g Guard) -> &'g [Arc<Index>] {
+        &self.index_set(guard).list
+    }
+
+    pub(crate) fn index_set<'g>(&'g self, guard: &'g Guard) -> &'g IndexSet {
+        self.indexes.load(guard)
+    }
+
+    /// Replaces the set of indexes by what `change` makes of it.
+    pub(crate) fn change_indexes(&self, change: impl FnOnce(&IndexSet) -> IndexSet) {
+        let guard = pin();
+        let _alone = self.definition.lock();
+        self.indexes.replace(change(self.indexes.load(&guard)));
+    }
+
+    /// Finds an index. Fails with [`Error::Closed`] if it has been dropped since the statement was
+    /// planned.
+    pub(crate) fn index<'g>(&'g self, id: IndexId, guard: &'g Guard) -> Result<&'g Arc<Index>> {
+        let index = self.indexes(guard).iter().find(|index| index.id == id);
+        index.ok_or(Error::Closed(self.id))
+    }
+
+    /// Allocates a version and adds its memory to the table's.
+    pub(crate) fn new_version(
+        &self,
+        kind: VersionKind,
+        (begin, command): (Begin, u32),
+        next: *mut Version,
+        image: RowImage<'_>,
+    ) -> Result<NonNull<Version>> {
+        let version = Version::allocate(kind, begin, command, next, image)?;
+        // SAFETY: fresh, owned by the caller.
+        self.row_bytes.add(unsafe { version.as_ref() }.memory());
+        Ok(version)
+    }
+
+    /// Frees a version that has just been unlinked, once no thread can see it any more.
+    pub(crate) fn release_version(&self, version: NonNull<Version>, guard: &Guard) {
+        // SAFETY: the caller has unlinked it and is alone in retiring it.
+        self.row_bytes.add(-unsafe { version.as_ref() }.memory());
+        // SAFETY: as above.
+        unsafe { retire_version(guard, version) };
+    }
+
+    /// Adds a committed change to the number of rows.
+    pub(crate) fn count_rows(&self, change: i64) {
+        self.rows.add(change);
+    }
+
+    /// Returns the number of committed rows outside row groups, like [`Self::row_count`].
+    pub fn delta_rows(&self) -> u64 {
+        self.rows.sum()
+    }
+
+    /// Records whether there are enough rows for another group of the columnstore index; returns
+    /// for how long there have been, in milliseconds.
+    pub fn note_loose(&self, are_enough: bool, now_ms: u64) -> Option<u64> {
+        // Relaxed: it orders no other memory, and only one thread calls this.
+        let before = self.loose_since_ms.load(Ordering::Relaxed);
+        let since = if before == 0 { now_ms.max(1) } else { before };
+        self.loose_since_ms.store(if are_enough { since } else { 0 }, Ordering::Relaxed);
+        are_enough.then(|| now_ms.saturating_sub(since))
+    }
+
+    /// Returns the row groups of a table with a clustered columnstore; `None` for a table of rows.
+    pub fn columnstore(&self) -> Option<&ColumnStore> {
+        self.columnstore.as_deref()
+    }
+
+    /// Iterates over this table and the internal tables that belong to it.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Self> {
+        let parts = self.columnstore().map(ColumnStore::parts);
+        std::iter::once(self).chain(parts.into_iter().flatten())
+    }
+
+    /// Returns the memory that the table uses.
+    pub fn memory(&self) -> TableMemory {
+        let guard = pin();
+        let heap_bytes = self.heap.memory();
+        let mut sums = TableMemory {
+            used_rows_bytes: self.row_bytes.sum(),
+            allocated_rows_bytes: self.row_bytes.sum() + heap_bytes,
+            ..TableMemory::default()
+        };
+        for index in self.indexes(&guard) {
+            index.add_memory(&mut sums, &guard);
+        }
+        if let Some(columns) = &self.index_set(&guard).columns {
+            sums.used_indexes_bytes += columns.memory();
+            sums.allocated_indexes_bytes += columns.memory();
+        }
+        for part in self.parts().skip(1) {
+            let memory = part.memory();
+            sums.used_rows_bytes += memory.used_rows_bytes;
+            sums.allocated_rows_bytes += memory.allocated_rows_bytes;
+            sums.used_indexes_bytes += memory.used_indexes_bytes;
+            sums.allocated_indexes_bytes += memory.allocated_indexes_bytes;
+        }
+        sums
+    }
+
+    /// Returns the memory of one index; `None` if there is no such index.
+    pub fn index_memory(&self, index: IndexId) -> Option<TableMemory> {
+        let guard = pin();
+        let index = self.indexes(&guard).iter().find(|i| i.id == index)?;
+        let mut sums = TableMemory::default();
+        index.add_memory(&mut sums, &guard);
+        Some(sums)
+    }
+
+    /// Computes the statistics of an index by walking it; `None` if there is no such index.
+    pub fn index_statistics(&self, index: IndexId) -> Option<IndexStatistics> {
+        let guard = pin();
+        self.indexes(&guard).iter().find(|i| i.id == index).map(|index| index.statistics(&guard))
+    }
+}

@@ -1,0 +1,667 @@
+//! `Transaction`: what a statement or an explicit transaction reads and writes, and how it ends.
+//!
+//! Its methods take `&self`, so rows that it returned stay borrowed and valid while it writes. What
+//! invalidates them (next statement, rollback to a savepoint, restart) takes `&mut self`, and
+//! commit and rollback consume it. It is `Send` and not `Sync`: one request at a time, on any
+//! thread.
+//!
+//! | file | what it is about |
+//! |---|---|
+//! | `mod.rs` | the life of a transaction: snapshots, savepoints, commit, rollback |
+//! | `write.rs` | insert, claim, update, delete, and what a conflict makes of each |
+//! | `read_row.rs` | reading one row as a lock hint says |
+//! | `row_locks.rs` | row and key-range locks of REPEATABLE READ, SERIALIZABLE and table locks |
+//! | `wait.rs` | waiting for another transaction, and deadlocks among transactions without a session |
+//! | `validate.rs` | what memory-optimized tables check at commit |
+//! | `undo.rs` | one write: taking it back, or stamping it with the commit time |
+//! | `row_ref.rs` | the row version that a caller has read |
+//!
+//! This folder does not know how rows are found: scans and lookups are in `access/` and call
+//! `read_row.rs`. Which version is visible is decided in `version/visibility.rs`.
+
+pub(crate) mod read_row;
+pub(crate) mod row_locks;
+pub mod row_ref;
+pub(crate) mod undo;
+pub(crate) mod validate;
+pub(crate) mod wait;
+mod write;
+
+use std::cell::{Cell, RefCell};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::index::Index;
+use crate::primitives::clock::{Clock, Timestamp};
+use crate::primitives::epoch::{Guard, breathe, pin, retire_arc};
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::sync::{Label, labelled};
+use crate::row_group::column_index::{ColumnIndexId, ColumnView, KeptViews};
+use crate::spec::bounds::Bounds;
+use crate::spec::definition::{IndexId, TableId, TableKind};
+use crate::spec::error::{Error, Result};
+use crate::spec::options::{Isolation, Read, RowLock, Scope, SessionTag, TransactionOptions};
+use crate::store::snapshots::Slot;
+use crate::store::table::Table;
+use crate::store::{Mistake, Store};
+use crate::transaction::row_locks::{Holds, hold_of};
+use crate::transaction::row_ref::{Basis, RowRef};
+use crate::transaction::undo::{Write, WriteKind};
+use crate::transaction::validate::{RangeRead, RowRead, validate};
+use crate::transaction::wait::{
+    Patience, ask_for_reserve, is_memory_short, wait_for, wait_for_memory,
+};
+use crate::version::blocker::Blocker;
+use crate::version::layout::{Begin, Version};
+use crate::version::state::{
+    Pace, TxState, TxStatus, announce_undo, announce_withdrawal, wake_waiters,
+};
+use crate::version::visibility::View;
+
+/// A point in a transaction to which its writes can be rolled back.
+#[derive(Clone, Copy, Debug)]
+pub struct Savepoint {
+    writes: usize,
+}
+
+/// A transaction. Dropping it rolls it back.
+pub struct Transaction {
+    store: Arc<Store>,
+    scope: Cell<Scope>,
+    patience: Patience,
+    inner: RefCell<Inner>,
+}
+
+// SAFETY: the raw pointers in `Inner` are to heads and versions that the transaction's snapshot and
+// its own writes keep alive, whichever thread reads them; nothing in it belongs to a thread.
+unsafe impl Send for Transaction {}
+
+#[derive(Default)]
+struct Inner {
+    /// Made by the first write or row lock.
+    state: Option<Arc<TxState>>,
+    /// In a reader: the state of the transaction that it reads for.
+    lent: Option<Arc<TxState>>,
+    is_reader: bool,
+    slot: Option<Slot>,
+    transaction_snapshot: Option<Timestamp>,
+    statement_snapshot: Option<Timestamp>,
+    command: u32,
+    writes: Vec<Write>,
+    reads: Vec<RowRead>,
+    ranges: Vec<RangeRead>,
+    doomed: bool,
+    /// The statement's views of columnstore indexes.
+    views: KeptViews,
+    /// Row locks on rows and ranges that it has not changed.
+    holds: Holds,
+    /// Copies of other transactions' uncommitted versions that this statement has read.
+    copies: Vec<NonNull<Version>>,
+    /// The transaction that was in the way when `Error::Restart` was returned.
+    blocker: Option<Blocker>,
+}
+
+impl Inner {
+    /// Returns the state that makes versions the transaction's own.
+    fn me(&self) -> *const TxState {
+        self.state.as_ref().or(self.lent.as_ref()).map_or(std::ptr::null(), Arc::as_ptr)
+    }
+}
+
+impl Transaction {
+    pub(crate) fn new(store: Arc<Store>, options: TransactionOptions) -> Self {
+        let TransactionOptions { scope, lock_timeout_ms, cancel, session } = options;
+        let patience = Patience { timeout_ms: lock_timeout_ms, cancel, session };
+        let inner = Inner { command: 1, ..Inner::default() };
+        Self { store, scope: Cell::new(scope), patience, inner: RefCell::new(inner) }
+    }
+
+    /// Makes a transaction that sees what this one does and owns nothing. [`crate::Reader`] wraps
+    /// it, so it neither outlives this one nor ends as a transaction does.
+    pub(crate) fn lend(&self) -> Self {
+        let inner = self.inner.borrow();
+        let lent = Inner {
+            lent: inner.state.clone(),
+            is_reader: true,
+            slot: inner.slot,
+            transaction_snapshot: inner.transaction_snapshot,
+            statement_snapshot: inner.statement_snapshot,
+            command: inner.command,
+            views: inner.views.clone(),
+            ..Inner::default()
+        };
+        Self {
+            store: Arc::clone(&self.store),
+            scope: self.scope.clone(),
+            patience: self.patience.clone(),
+            inner: RefCell::new(lent),
+        }
+    }
+
+    /// Drops what [`Self::lend`] has lent.
+    pub(crate) fn forget(&mut self) {
+        let inner = self.inner.get_mut();
+        assert!(inner.state.is_none() && inner.writes.is_empty(), "a reader writes nothing");
+        inner.slot = None;
+        inner.lent = None;
+    }
+
+    /// Begins the next statement: it sees what this transaction wrote before and, under READ
+    /// COMMITTED, a new snapshot. Call it before every statement but the first.
+    pub fn next_statement(&mut self) {
+        let inner = self.inner.get_mut();
+        inner.command += 1;
+        inner.statement_snapshot = None;
+        inner.views.clear();
+        drop_copies(&mut inner.copies);
+        if self.store.shared().makes(Mistake::EarlyRelease)
+            && let Some(state) = &inner.state
+        {
+            inner.holds.end(Arc::as_ptr(state));
+            announce_withdrawal(state);
+        }
+    }
+
+    /// Ends a statement while the transaction stays open, for as long as its client likes. If it
+    /// has only read, and its next statement takes a new snapshot, its snapshot is released. So an
+    /// idle transaction under READ COMMITTED delays no garbage collection.
+    pub fn rest(&mut self) {
+        let inner = self.inner.get_mut();
+        inner.statement_snapshot = None;
+        inner.views.clear();
+        drop_copies(&mut inner.copies);
+        // What it has written or locked is in tables, which must stay until it has ended.
+        let owns_nothing = inner.state.is_none() || is_mutant(Mutant::WrittenTableFreed);
+        let has_tracked = !inner.reads.is_empty() || !inner.ranges.is_empty();
+        let keeps = !owns_nothing || has_tracked || inner.transaction_snapshot.is_some();
+        if let Some(slot) = inner.slot.take_if(|_| !keeps) {
+            slot.release();
+        }
+    }
+
+    /// Sets SET LOCK_TIMEOUT for later waits, in milliseconds; `None` for no limit.
+    pub fn set_lock_timeout(&mut self, lock_timeout_ms: Option<u32>) {
+        self.patience.timeout_ms = lock_timeout_ms;
+    }
+
+    /// Sets the version of the catalog that later statements are planned for.
+    pub fn set_plan(&mut self, plan: u64) {
+        self.patience.session.plan = plan;
+    }
+
+    /// Returns the session that runs the transaction.
+    pub(crate) fn session(&self) -> SessionTag {
+        self.patience.session
+    }
+
+    /// Returns the limits of its waits.
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.patience
+    }
+
+    /// Returns the address of its state, which its versions hold; null before the first write.
+    pub(crate) fn state_address(&self) -> *const TxState {
+        self.inner.borrow().state.as_ref().map_or(std::ptr::null(), Arc::as_ptr)
+    }
+
+    /// Returns whether the transaction has written to a table.
+    pub(crate) fn has_written_to(&self, table: &Table) -> bool {
+        self.inner.borrow().writes.iter().any(|write| write.is_to(table))
+    }
+
+    /// Sets SET DEADLOCK_PRIORITY for later waits.
+    pub fn set_deadlock_priority(&mut self, priority: i8) {
+        self.patience.session.deadlock_priority = priority;
+    }
+
+    /// Returns the current point, for [`Self::rollback_to`].
+    pub fn savepoint(&self) -> Savepoint {
+        Savepoint { writes: self.inner.borrow().writes.len() }
+    }
+
+    /// Rolls back all writes since `savepoint`. Claimed rows stay owned.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) {
+        self.undo_from(savepoint.writes, Locks::Keep);
+        if let Some(state) = &self.inner.get_mut().state {
+            announce_undo(state);
+        }
+    }
+
+    /// After [`crate::Error::Restart`]: rolls everything back, waits for the transaction that was
+    /// in the way while owning nothing, and starts again.
+    pub fn restart(&mut self) -> Result<()> {
+        self.end(TxStatus::Aborted);
+        let blocker = self.inner.get_mut().blocker.take();
+        *self.inner.get_mut() = Inner { command: 1, ..Inner::default() };
+        let Some(blocker) = blocker else { return Ok(()) };
+        wait_for(&self.store.shared().locks, None, blocker, &self.patience)
+    }
+
+    /// Returns whether an error has made commit impossible (`XACT_STATE() = -1`).
+    pub fn is_doomed(&self) -> bool {
+        self.inner.borrow().doomed
+    }
+
+    /// Returns whether the transaction has written anything.
+    pub fn has_written(&self) -> bool {
+        self.inner.borrow().writes.iter().any(|write| write.kind != WriteKind::Lock)
+    }
+
+    /// Commits. On an error the transaction is rolled back.
+    pub fn commit(mut self) -> Result<()> {
+        let _label = labelled(Label::Commit);
+        if self.inner.get_mut().doomed {
+            // Dropping `self` rolls it back.
+            return Err(Error::Doomed);
+        }
+        self.decide()?;
+        self.end_committed();
+        Ok(())
+    }
+
+    /// Rolls back the transaction and ends it.
+    pub fn rollback(self) {
+        drop(self);
+    }
+
+    /// Publishes the outcome: from here on the transaction has a commit time, or has failed.
+    fn decide(&mut self) -> Result<()> {
+        let store = Arc::clone(&self.store);
+        let clock = &store.shared().clock;
+        let inner = self.inner.get_mut();
+        if inner.reads.is_empty() && inner.ranges.is_empty() {
+            if let Some(state) = &inner.state {
+                state.set(TxStatus::Committing);
+                state.help(clock);
+            }
+            return Ok(());
+        }
+        let ts = match &inner.state {
+            None => clock.commit(),
+            Some(state) => {
+                state.set(TxStatus::ValidatingSoon);
+                match state.help(clock) {
+                    TxStatus::Validating(ts) => ts,
+                    other => unreachable!("only the owner decides: {other:?}"),
+                }
+            }
+        };
+        let me = inner.state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
+        // On an error, dropping the transaction rolls it back and wakes its waiters.
+        if !store.shared().makes(Mistake::NoValidation) {
+            validate(&inner.reads, &inner.ranges, (me, ts), clock)?;
+        }
+        if let Some(state) = &inner.state {
+            state.set(TxStatus::Committed(ts));
+        }
+        Ok(())
+    }
+
+    fn end_committed(&mut self) {
+        let store = Arc::clone(&self.store);
+        let shared = store.shared();
+        let inner = self.inner.get_mut();
+        if let Some(state) = &inner.state {
+            let TxStatus::Committed(ts) = state.status() else {
+                unreachable!("decide() has committed")
+            };
+            let guard = pin();
+            for write in &inner.writes {
+                write.finish(shared, ts, &guard);
+            }
+            for write in &inner.writes {
+                write.release_lock(&guard);
+            }
+        }
+        inner.writes.clear();
+        self.release();
+    }
+
+    /// Rolls back whatever has not been committed, and ends the transaction.
+    fn end(&mut self, outcome: TxStatus) {
+        self.undo_from(0, Locks::Release);
+        if let Some(state) = &self.inner.get_mut().state {
+            state.set(outcome);
+        }
+        self.release();
+    }
+
+    /// Wakes the waiters and releases row locks, slot and state.
+    fn release(&mut self) {
+        let inner = self.inner.get_mut();
+        drop_copies(&mut inner.copies);
+        if let Some(state) = inner.state.take() {
+            inner.holds.end(Arc::as_ptr(&state));
+            wake_waiters(&state);
+            retire_arc(&pin(), state);
+        }
+        if let Some(slot) = inner.slot.take() {
+            slot.release();
+        }
+    }
+
+    fn undo_from(&mut self, first: usize, locks: Locks) {
+        let writes = &mut self.inner.get_mut().writes;
+        let mut kept = Vec::new();
+        while writes.len() > first {
+            let from = first.max(writes.len().saturating_sub(UNDONE_AT_ONCE));
+            let guard = pin();
+            for write in writes.drain(from..).rev() {
+                match (write.kind, locks) {
+                    (WriteKind::Lock, Locks::Keep) => kept.push(write),
+                    (WriteKind::Lock, Locks::Release) => write.release_lock(&guard),
+                    (WriteKind::Insert | WriteKind::Update | WriteKind::Delete, _) => {
+                        write.undo(&guard);
+                    }
+                }
+            }
+            drop(guard);
+            // A rollback may be due to short memory: keep what waits to be freed small.
+            breathe();
+        }
+        writes.extend(kept.into_iter().rev());
+    }
+
+    /// Takes a slot, so that the versions of its snapshots are kept.
+    pub(crate) fn ensure_slot(&self) {
+        let inner = &mut *self.inner.borrow_mut();
+        inner.slot.get_or_insert_with(|| self.store.shared().snapshots.acquire());
+    }
+
+    /// Returns the view of an access, and whether it is that of the statement or of the
+    /// transaction.
+    pub(crate) fn view(&self, table: &Table, isolation: Isolation) -> (View, Basis) {
+        let basis = match (self.scope.get(), table.kind(), isolation) {
+            (Scope::Statement, _, _) | (_, _, Isolation::ReadCommitted) => Basis::Statement,
+            (_, TableKind::Ordinary, Isolation::RepeatableRead | Isolation::Serializable) => {
+                Basis::Statement
+            }
+            (Scope::Explicit, _, _) => Basis::Transaction,
+        };
+        self.ensure_slot();
+        let clock = &self.store.shared().clock;
+        let inner = &mut *self.inner.borrow_mut();
+        let slot = inner.slot.expect("ensured above");
+        let fixed = match basis {
+            Basis::Statement => inner.statement_snapshot,
+            Basis::Transaction => inner.transaction_snapshot,
+        };
+        assert!(!inner.is_reader || fixed.is_some(), "a reader's snapshots are fixed before");
+        let snapshot = match basis {
+            Basis::Statement => *inner
+                .statement_snapshot
+                .get_or_insert_with(|| slot.take(clock, inner.transaction_snapshot)),
+            Basis::Transaction => *inner
+                .transaction_snapshot
+                .get_or_insert_with(|| slot.take(clock, inner.statement_snapshot)),
+        };
+        let me = inner.me();
+        (View { me, command: inner.command, snapshot, is_dirty: false }, basis)
+    }
+
+    /// Like [`Self::view`], for a read. Rows that are locked are read as they are now, because no
+    /// other transaction can change them.
+    pub(crate) fn view_of(&self, table: &Table, read: Read) -> (View, Basis) {
+        let (mut view, basis) = self.view(table, read.isolation);
+        if hold_of(table, read).is_some() {
+            // Later than the snapshots of the slot, so the versions that it sees are kept as well.
+            view.snapshot = self.clock().snapshot();
+        }
+        view.is_dirty = read.lock == RowLock::Dirty;
+        (view, basis)
+    }
+
+    /// Returns whether such a read of the table must be remembered: it claims or locks rows, or
+    /// validates them at commit.
+    pub(crate) fn remembers(&self, table: &Table, read: Read) -> bool {
+        let is_lock = !matches!(read.lock, RowLock::None | RowLock::Dirty);
+        is_lock || hold_of(table, read).is_some() || self.is_tracked(table, read.isolation)
+    }
+
+    /// Returns the state under which the transaction writes; null if it has written nothing.
+    pub(crate) fn me(&self) -> *const TxState {
+        self.inner.borrow().me()
+    }
+
+    /// Returns the statement's view of a table's columnstore index, if it has one.
+    pub(crate) fn known_view(&self, index: (TableId, ColumnIndexId)) -> Option<&ColumnView> {
+        let inner = self.inner.borrow();
+        let (_, view) = inner.views.iter().find(|(of, _)| *of == index)?;
+        // SAFETY: views are dropped by the next statement and by the end, which take `&mut self`.
+        Some(unsafe { &*Arc::as_ptr(view) })
+    }
+
+    /// Returns whether this belongs to a [`crate::Reader`].
+    pub(crate) fn is_lent(&self) -> bool {
+        self.inner.borrow().is_reader
+    }
+
+    /// Keeps a view of a columnstore index until the statement ends.
+    pub(crate) fn keep_view(
+        &self,
+        index: (TableId, ColumnIndexId),
+        view: ColumnView,
+    ) -> &ColumnView {
+        let view = Arc::new(view);
+        let kept = Arc::as_ptr(&view);
+        self.inner.borrow_mut().views.push((index, view));
+        // SAFETY: as in `known_view`.
+        unsafe { &*kept }
+    }
+
+    /// Waits until there is memory for another row; the collector may have to free some. The caller
+    /// holds no pin.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; [`Error::Cancelled`].
+    #[inline]
+    pub(crate) fn wait_for_memory(&self, pace: Pace) -> Result<()> {
+        if !is_memory_short() || pace == Pace::Brief {
+            return Ok(());
+        }
+        self.look_from_now();
+        wait_for_memory(&self.patience)
+    }
+
+    /// Releases versions that only earlier statements could see, if this one has not read yet.
+    #[cold]
+    fn look_from_now(&self) {
+        let inner = &mut *self.inner.borrow_mut();
+        let has_looked = inner.transaction_snapshot.is_some() || inner.statement_snapshot.is_some();
+        if let (Some(slot), false) = (inner.slot, has_looked) {
+            slot.take(self.clock(), None);
+        }
+    }
+
+    /// Returns the store's clock.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.store.shared().clock
+    }
+
+    /// Finds an index; the reference is valid while the transaction's snapshot is held.
+    pub(crate) fn index_of<'t>(&'t self, table: &'t Table, index: IndexId) -> Result<&'t Index> {
+        debug_assert!(self.inner.borrow().slot.is_some(), "view() has taken a slot");
+        let guard = pin();
+        let index: &Index = table.index(index, &guard)?;
+        // SAFETY: a dropped index is freed when the snapshots of its time are gone.
+        Ok(unsafe { &*std::ptr::from_ref(index) })
+    }
+
+    /// Waits for another transaction while keeping its own rows.
+    pub(crate) fn wait_for(&self, other: Blocker) -> Result<()> {
+        let state = self.inner.borrow().state.clone();
+        let waited = wait_for(&self.store.shared().locks, state.as_deref(), other, &self.patience);
+        let guard = pin();
+        if let Some(state) = state {
+            retire_arc(&guard, state);
+        }
+        if waited == Err(Error::Deadlock) {
+            self.inner.borrow_mut().doomed = true;
+        }
+        waited
+    }
+
+    pub(crate) fn scope(&self) -> Scope {
+        self.scope.get()
+    }
+
+    pub(crate) fn set_scope(&self, scope: Scope) {
+        self.scope.set(scope);
+    }
+
+    pub(crate) fn makes(&self, mistake: Mistake) -> bool {
+        self.store.shared().makes(mistake)
+    }
+
+    /// Runs `change` on the transaction's row locks.
+    pub(crate) fn with_holds<R>(&self, change: impl FnOnce(&mut Holds) -> R) -> R {
+        change(&mut self.inner.borrow_mut().holds)
+    }
+
+    /// Keeps a copy of a version until the statement ends.
+    pub(crate) fn keep_copy(&self, copy: NonNull<Version>) {
+        self.inner.borrow_mut().copies.push(copy);
+    }
+
+    pub(crate) fn command(&self) -> u32 {
+        self.inner.borrow().command
+    }
+
+    pub(crate) fn owns_nothing(&self) -> bool {
+        self.inner.borrow().writes.is_empty()
+    }
+
+    pub(crate) fn push_write(&self, write: Write) {
+        self.inner.borrow_mut().writes.push(write);
+    }
+
+    /// Makes commit impossible; returns the error.
+    pub(crate) fn doom(&self, error: Error) -> Error {
+        self.inner.borrow_mut().doomed = true;
+        error
+    }
+
+    /// Records the transaction that is in the way, for `restart` to wait for.
+    pub(crate) fn restart_behind(&self, other: Blocker) -> Error {
+        self.inner.borrow_mut().blocker = Some(other);
+        Error::Restart
+    }
+
+    /// Returns the state that own versions refer to; the first write makes it.
+    pub(crate) fn writing_state(&self) -> Result<Arc<TxState>> {
+        self.ensure_slot();
+        let inner = &mut *self.inner.borrow_mut();
+        assert!(!inner.is_reader, "a reader writes nothing");
+        if inner.doomed {
+            return Err(Error::Doomed);
+        }
+        ask_for_writes(&inner.writes)?;
+        Ok(Arc::clone(
+            inner
+                .state
+                .get_or_insert_with(|| TxState::new(self.patience.session.number, Pace::Any)),
+        ))
+    }
+
+    /// Makes the state of a transaction that ends at once ([`Pace::Brief`]).
+    pub(crate) fn begin_briefly(&self) -> Result<()> {
+        self.ensure_slot();
+        let state = TxState::new(self.patience.session.number, Pace::Brief);
+        let before = self.inner.borrow_mut().state.replace(state);
+        assert!(before.is_none(), "it has not written yet");
+        Ok(())
+    }
+
+    pub(crate) fn note_row(&self, row: RowRef<'_>, isolation: Isolation) {
+        let is_tracked = self.is_tracked(row.table, isolation);
+        let inner = &mut *self.inner.borrow_mut();
+        if is_tracked && !is_own(row.version, inner) {
+            inner.reads.push(RowRead { head: row.head, version: row.version });
+        }
+    }
+
+    /// Records a range of keys that was read, if commit has to validate it.
+    pub(crate) fn note_range(
+        &self,
+        table: &Table,
+        index: Option<IndexId>,
+        bounds: Bounds<'_>,
+        isolation: Isolation,
+    ) {
+        if isolation != Isolation::Serializable || !self.is_tracked(table, isolation) {
+            return;
+        }
+        let (view, _) = self.view(table, isolation);
+        let range = RangeRead::new(table, index, bounds, view.snapshot);
+        self.inner.borrow_mut().ranges.push(range);
+    }
+
+    fn is_tracked(&self, table: &Table, isolation: Isolation) -> bool {
+        self.scope.get() == Scope::Explicit
+            && table.kind() == TableKind::MemoryOptimized
+            && isolation >= Isolation::RepeatableRead
+    }
+}
+
+/// Writes that are rolled back between two rounds of freeing.
+const UNDONE_AT_ONCE: usize = 1_024;
+/// From this many writes on, memory is reserved before the list of writes grows.
+const ASKED_FROM: usize = 16 << 10;
+
+/// Reserves the memory for growing a full list of writes: the new one exists beside the old one.
+fn ask_for_writes(writes: &Vec<Write>) -> Result<()> {
+    if writes.len() == writes.capacity() && writes.len() >= ASKED_FROM {
+        return ask_for_reserve(2 * writes.len() * size_of::<Write>());
+    }
+    Ok(())
+}
+
+/// Frees copies of versions that only this transaction has seen.
+fn drop_copies(copies: &mut Vec<NonNull<Version>>) {
+    for copy in copies.drain(..) {
+        // SAFETY: made by `Version::allocate` for this transaction alone; the borrows of it have
+        // ended.
+        unsafe { Version::free(copy) };
+    }
+}
+
+/// Whether a rollback keeps the ownership of claimed rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Locks {
+    Keep,
+    Release,
+}
+
+fn is_own(version: &Version, inner: &Inner) -> bool {
+    let me = inner.state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
+    version.begin() == Begin::Transaction(me)
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.end(TxStatus::Aborted);
+    }
+}
+
+impl Store {
+    /// Begins a transaction. Writes nothing shared; the snapshot is taken at the first access.
+    pub fn begin(self: &Arc<Self>, options: TransactionOptions) -> Transaction {
+        Transaction::new(Arc::clone(self), options)
+    }
+}
+
+impl Transaction {
+    /// Fails with [`Error::Closed`] if the table's gate is closed to this transaction.
+    #[inline]
+    pub(crate) fn admit(&self, table: &Table, guard: &Guard) -> Result<()> {
+        if table.index_set(guard).gate.admits(self.session()) {
+            return Ok(());
+        }
+        self.admit_writer(table)
+    }
+
+    #[cold]
+    fn admit_writer(&self, table: &Table) -> Result<()> {
+        if self.has_written_to(table) { Ok(()) } else { Err(Error::Closed(table.id())) }
+    }
+}

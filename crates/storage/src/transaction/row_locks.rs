@@ -1,0 +1,328 @@
+//! Taking row locks and waiting for those of other transactions. Reads and table hints take holds;
+//! writers wait for them.
+
+use std::sync::Arc;
+
+use types::Bytes;
+
+use crate::primitives::epoch::{Guard, pin, wait_for_pins};
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::row_lock::{Asked, Held, Hold, KeyRange, Place};
+use crate::spec::bounds::{Bounds, Order};
+use crate::spec::definition::{IndexId, TableKind};
+use crate::spec::error::{Error, Result};
+use crate::spec::options::{Isolation, Read, RowLock, Scope, WhenOwned};
+use crate::spec::row::RowId;
+use crate::store::Mistake;
+use crate::store::table::Table;
+use crate::transaction::Transaction;
+use crate::version::blocker::{Blocker, LockWait};
+use crate::version::chain::{Holder, changer, newest};
+use crate::version::head::RowHead;
+use crate::version::heap::HeapPosition;
+use crate::version::layout::{Version, VersionKind};
+use crate::version::state::{TxState, announce_withdrawal};
+use crate::version::visibility::View;
+
+/// Rows that are read under one pin.
+const BATCH: usize = 64;
+
+/// The row locks that a transaction holds.
+#[derive(Default)]
+pub(crate) struct Holds {
+    /// The tables whose books it uses, and what it holds there.
+    tables: Vec<(*const Table, Vec<Place>)>,
+}
+
+impl Holds {
+    fn of(&mut self, table: &Table) -> Option<&mut Vec<Place>> {
+        let found = self.tables.iter_mut().find(|(other, _)| std::ptr::eq(*other, table));
+        found.map(|(_, places)| places)
+    }
+
+    /// Releases all row locks.
+    pub(crate) fn end(&mut self, state: *const TxState) {
+        for (table, places) in self.tables.drain(..) {
+            // SAFETY: a dropped table stays until every transaction that began before has ended.
+            unsafe { &*table }.book.leave(state, places.iter());
+        }
+    }
+}
+
+/// Returns the mode in which a read locks what it reads; `None` if it takes no row locks.
+pub(crate) fn hold_of(table: &Table, read: Read) -> Option<Hold> {
+    if table.kind() != TableKind::Ordinary || read.isolation < Isolation::RepeatableRead {
+        return None;
+    }
+    Some(match read.lock {
+        RowLock::Update(_) => Hold::Update,
+        RowLock::Exclusive(_) => Hold::Exclusive,
+        RowLock::None | RowLock::Past | RowLock::Committed(_) | RowLock::Dirty => Hold::Shared,
+    })
+}
+
+impl Read {
+    fn when_owned(self) -> WhenOwned {
+        match self.lock {
+            RowLock::Update(when) | RowLock::Exclusive(when) | RowLock::Committed(when) => when,
+            RowLock::None | RowLock::Past | RowLock::Dirty => WhenOwned::Wait,
+        }
+    }
+}
+
+impl Transaction {
+    /// Locks a whole table until the end of the transaction (TABLOCK, TABLOCKX). Other transactions
+    /// cannot change it or, depending on `hold`, lock any of it.
+    ///
+    /// # Errors
+    /// Those of a wait.
+    pub fn hold_table(&self, table: &Table, hold: Hold, when_owned: WhenOwned) -> Result<()> {
+        self.hold(table, Place::Table, (hold, when_owned), &|| Ok(self.find_in_table(table, hold)))
+    }
+
+    /// Locks the range that an access under SERIALIZABLE reads.
+    pub(crate) fn hold_range(
+        &self,
+        table: &Table,
+        index: Option<IndexId>,
+        bounds: Bounds<'_>,
+        read: Read,
+    ) -> Result<()> {
+        let Some(hold) = hold_of(table, read) else { return Ok(()) };
+        self.keep_locks();
+        if read.isolation < Isolation::Serializable || self.makes(Mistake::NoRangeHolds) {
+            return Ok(());
+        }
+        let Some(index) = index else { return self.hold_table(table, hold, read.when_owned()) };
+        let look = || self.find_in_range(table, (index, bounds), hold);
+        let place = Place::Range(KeyRange::new(index, bounds));
+        self.hold(table, place, (hold, read.when_owned()), &look)
+    }
+
+    /// Locks a row, for REPEATABLE READ or XLOCK, and returns its version once it is locked.
+    pub(crate) fn hold_row<'t>(
+        &'t self,
+        (table, head): (&'t Table, &'t RowHead),
+        view: View,
+        (hold, when_owned): (Hold, WhenOwned),
+    ) -> Result<Option<&'t Version>> {
+        if !self.is_worth_holding(table, head) {
+            return Ok(None);
+        }
+        if when_owned == WhenOwned::Skip && self.changer(table, head).is_some() {
+            return Ok(None);
+        }
+        let look = || {
+            let guard = pin();
+            Ok(self.owner_in(table, head, hold, &guard))
+        };
+        self.hold(table, Place::Row(head.id()), (hold, when_owned), &look)?;
+        let snapshot = self.clock().snapshot();
+        self.see(head, View { me: self.me(), snapshot, ..view })
+    }
+
+    /// Waits until no transaction is changing a row, for READ COMMITTED without row versions, and
+    /// returns its version then; the row is not locked.
+    pub(crate) fn see_committed<'t>(
+        &'t self,
+        (table, head): (&'t Table, &'t RowHead),
+        view: View,
+        when_owned: WhenOwned,
+    ) -> Result<Option<&'t Version>> {
+        if when_owned == WhenOwned::Skip && self.changer(table, head).is_some() {
+            return Ok(None);
+        }
+        self.wait_for_changer(table, head, when_owned)?;
+        let snapshot = self.clock().snapshot();
+        self.see(head, View { me: self.me(), snapshot, ..view })
+    }
+
+    /// Returns whether there is a row, or an active transaction may make one.
+    fn is_worth_holding(&self, table: &Table, head: &RowHead) -> bool {
+        let guard = pin();
+        let row = newest(head, self.me(), &table.shared.clock, &guard);
+        let is_row = row.content.is_some_and(|version| version.kind == VersionKind::Data);
+        is_row || matches!(row.holder, Holder::Other(_))
+    }
+
+    fn changer(&self, table: &Table, head: &RowHead) -> Option<Blocker> {
+        let guard = pin();
+        let found = changer(head, self.me(), &table.shared.clock, &guard);
+        found.map(|(state, top)| Blocker::new(state, head, top).booked_as(LockWait::Shared))
+    }
+
+    fn wait_for_changer(&self, table: &Table, head: &RowHead, when: WhenOwned) -> Result<()> {
+        while let Some(blocker) = self.changer(table, head) {
+            self.meet(table, blocker, when)?;
+        }
+        Ok(())
+    }
+
+    /// From here on the transaction keeps its locks until it ends, and waits instead of restarting:
+    /// what it has read may have been returned to the client.
+    pub fn keep_locks(&self) {
+        self.set_scope(Scope::Explicit);
+    }
+
+    fn meet(&self, table: &Table, blocker: Blocker, when: WhenOwned) -> Result<()> {
+        match when {
+            WhenOwned::Fail => Err(Error::LockTimeout),
+            WhenOwned::Wait | WhenOwned::Skip => self.meet_owner(table, blocker),
+        }
+    }
+
+    /// Enters a hold, and waits until nothing that it covers is being changed; `look` finds a
+    /// transaction that does.
+    fn hold(
+        &self,
+        table: &Table,
+        place: Place,
+        (hold, when): (Hold, WhenOwned),
+        look: &dyn Fn() -> Result<Option<Blocker>>,
+    ) -> Result<()> {
+        self.keep_locks();
+        let state = self.writing_state()?;
+        self.use_book(table)?;
+        let mine = Held { state: Arc::as_ptr(&state), hold };
+        let mut has_waited = false;
+        loop {
+            // After a wait, first look whether a transaction is in the way. Entering and
+            // withdrawing over and over would wake the transactions that wait for this one, and
+            // they would do the same in turn.
+            if has_waited && let Some(other) = look()? {
+                self.meet(table, other, when)?;
+                continue;
+            }
+            let is_first =
+                self.with_holds(|holds| holds.of(table).is_some_and(|all| all.is_empty()));
+            match table.book.ask(&place, mine, is_first) {
+                Asked::Had => return Ok(()),
+                Asked::Behind(other) => {
+                    self.meet(table, other, when)?;
+                    continue;
+                }
+                Asked::Entered => {}
+            }
+            let found = match is_mutant(Mutant::HoldWithoutLook) {
+                true => Ok(None),
+                false => look(),
+            };
+            let Ok(Some(other)) = found else {
+                if let Err(error) = found {
+                    table.book.remove(&place, mine.state);
+                    return Err(error);
+                }
+                self.with_holds(|holds| {
+                    let all = holds.of(table).expect("the book is in use");
+                    all.push(place);
+                });
+                return Ok(());
+            };
+            // Others would wait for this one while it waits: nothing stays held before all of it
+            // can be.
+            table.book.remove(&place, mine.state);
+            announce_withdrawal(&state);
+            self.meet(table, other, when)?;
+            has_waited = true;
+        }
+    }
+
+    /// Makes writers to a table look at its book.
+    fn use_book(&self, table: &Table) -> Result<()> {
+        if self.with_holds(|holds| holds.of(table).is_some()) {
+            return Ok(());
+        }
+        let must_wait = table.book.enter(|| table.change_indexes(|set| set.with_holds(true)));
+        self.with_holds(|holds| holds.tables.push((table, Vec::new())));
+        if must_wait {
+            if !is_mutant(Mutant::BookWithoutWait)
+                && !wait_for_pins(self.patience().cancel.as_deref())
+            {
+                return Err(Error::Cancelled);
+            }
+            table.book.settle();
+        }
+        Ok(())
+    }
+
+    /// Finds a transaction that is changing a row of a range; for a hold that is not shared, also
+    /// one that owns a row.
+    fn find_in_range(
+        &self,
+        table: &Table,
+        (index, bounds): (IndexId, Bounds<'_>),
+        hold: Hold,
+    ) -> Result<Option<Blocker>> {
+        self.ensure_slot();
+        let index = self.index_of(table, index)?;
+        let mut after: Option<(Bytes, RowId)> = None;
+        loop {
+            let guard = pin();
+            let mut batch = Vec::new();
+            let from = after.as_ref().map(|(key, id)| (&**key, *id));
+            let is_last = index.walk(bounds, Order::Forward, from, &guard, &mut batch);
+            let mut heads = batch.iter().map(|entry| entry.head);
+            let found = heads.find_map(|head| self.owner_in(table, head, hold, &guard));
+            let last = batch.last().filter(|_| !is_last);
+            let Some(last) = last.filter(|_| found.is_none()) else { return Ok(found) };
+            after = Some((last.key.clone(), last.head.id()));
+        }
+    }
+
+    /// Like [`Self::find_in_range`], for all rows of the table.
+    fn find_in_table(&self, table: &Table, hold: Hold) -> Option<Blocker> {
+        let mut position = HeapPosition::default();
+        let mut heads = Vec::new();
+        loop {
+            heads.clear();
+            table.heap.walk(&mut position, &mut heads, BATCH);
+            if heads.is_empty() {
+                return None;
+            }
+            let guard = pin();
+            let found = heads.iter().find_map(|head| self.owner_in(table, head, hold, &guard));
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+
+    fn owner_in(
+        &self,
+        table: &Table,
+        head: &RowHead,
+        hold: Hold,
+        guard: &Guard,
+    ) -> Option<Blocker> {
+        let (me, clock) = (self.me(), &table.shared.clock);
+        if hold == Hold::Shared {
+            let found = changer(head, me, clock, guard);
+            return found
+                .map(|(state, top)| Blocker::new(state, head, top).booked_as(LockWait::Shared));
+        }
+        let row = newest(head, me, clock, guard);
+        match row.holder {
+            Holder::Other(state) => Some(Blocker::new(state, head, row.top)),
+            Holder::Nobody | Holder::Own => None,
+        }
+    }
+
+    /// Waits for the transaction that holds what a writer is changing. The writer has taken its
+    /// version back and is in the queue. Returns `false` if the row is to be skipped (READPAST).
+    pub(crate) fn wait_for_hold(
+        &self,
+        table: &Table,
+        state: &Arc<TxState>,
+        (other, when): (Blocker, WhenOwned),
+    ) -> Result<bool> {
+        let waited = match when {
+            WhenOwned::Wait => self.meet_owner(table, other).map(|()| true),
+            WhenOwned::Fail => Err(Error::LockTimeout),
+            WhenOwned::Skip => Ok(false),
+        };
+        table.book.unqueue(Arc::as_ptr(state));
+        // Readers that wait behind this writer look again.
+        announce_withdrawal(state);
+        waited
+    }
+}

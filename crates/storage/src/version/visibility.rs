@@ -1,0 +1,102 @@
+//! Visibility: which version of a row a transaction sees.
+//!
+//! It sees the newest version whose commit time is not above its snapshot, or that an earlier
+//! statement of the same transaction wrote. It passes over versions of transactions that have not committed. If
+//! such a transaction is validating with a commit time within the snapshot, visibility depends on
+//! its outcome, and the reader waits for it.
+
+use crate::primitives::clock::{Clock, Timestamp};
+use crate::primitives::epoch::Guard;
+use crate::version::blocker::Blocker;
+use crate::version::chain::{Owner, owner, versions};
+use crate::version::head::RowHead;
+use crate::version::layout::{Begin, Version, VersionKind};
+use crate::version::state::{TxState, TxStatus};
+
+/// What a transaction sees of a row.
+pub(crate) enum Sight<'g> {
+    /// This version of the row.
+    Row(&'g Version),
+    /// No row: it is deleted, moved to a row group, or not there yet.
+    Nothing,
+    /// It depends on this transaction, which is validating with a commit time within the snapshot.
+    Undecided(Blocker),
+    /// A READ UNCOMMITTED read: the caller takes the newest version, committed or not, and copies
+    /// it.
+    Dirty,
+}
+
+/// What decides visibility: the transaction, its statement and its snapshot.
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    /// The state of the reading transaction; null if it has written nothing.
+    pub(crate) me: *const TxState,
+    /// The number of the statement. Own versions of this statement and later ones are not visible.
+    pub(crate) command: u32,
+    /// Commits up to this time are visible.
+    pub(crate) snapshot: Timestamp,
+    /// READ UNCOMMITTED: uncommitted versions are visible too.
+    pub(crate) is_dirty: bool,
+}
+
+/// Finds the version that is visible to `view`.
+pub(crate) fn visible<'g>(
+    head: &RowHead,
+    view: View,
+    clock: &Clock,
+    guard: &'g Guard,
+) -> Sight<'g> {
+    let top = head.latest();
+    for version in versions(top, guard) {
+        let counts = match owner(version, view.me, clock, guard) {
+            Owner::Committed(ts) => ts <= view.snapshot,
+            Owner::Own => version.command < view.command,
+            Owner::Nobody => false,
+            Owner::Other(state) => match state.status() {
+                TxStatus::Validating(ts) if ts <= view.snapshot => {
+                    return Sight::Undecided(Blocker::new(state, head, top));
+                }
+                // It can only commit above this snapshot: `owner` has just helped it.
+                TxStatus::Active
+                | TxStatus::Committing
+                | TxStatus::ValidatingSoon
+                | TxStatus::Validating(_)
+                | TxStatus::Aborted => false,
+                // It ended after `owner` looked; its commit time decides.
+                TxStatus::Committed(ts) => ts <= view.snapshot,
+            },
+        };
+        if counts {
+            match version.kind {
+                VersionKind::Data => return Sight::Row(version),
+                VersionKind::Tombstone | VersionKind::Moved => return Sight::Nothing,
+                VersionKind::Lock => {}
+            }
+        }
+    }
+    Sight::Nothing
+}
+
+/// Like [`visible`], with a fast path for the usual case: the newest version is committed and
+/// within the snapshot.
+#[inline]
+pub(crate) fn visible_fast<'g>(
+    head: &RowHead,
+    view: View,
+    clock: &Clock,
+    guard: &'g Guard,
+) -> Sight<'g> {
+    let top = head.latest();
+    // SAFETY: a linked version is freed only through `epoch`, so it is alive under the guard.
+    if let Some(version) = unsafe { top.as_ref::<'g>() }
+        && version.kind == VersionKind::Data
+        && let Begin::Committed(ts) = version.begin()
+        && ts <= view.snapshot
+    {
+        return Sight::Row(version);
+    }
+    if view.is_dirty {
+        return Sight::Dirty;
+    }
+    visible(head, view, clock, guard)
+}
