@@ -18,7 +18,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the keyword.
+    /// Returns the T-SQL keyword of the event.
     pub fn name(self) -> &'static str {
         match self {
             Self::Insert => "INSERT",

@@ -1,17 +1,19 @@
-//! Compiles a program as a whole: before its first statement runs, all that can be bound is bound.
+//! Binds a whole program before its first statement runs.
 //!
-//! A mistake in any of its statements keeps the program from running, in a branch that would not have run as
-//! well. What can't be decided yet is left to when control gets there:
+//! An error in any statement keeps the program from running, even if the statement is in a branch
+//! that would not be executed. Some errors can't be decided yet and are left to the statement's
+//! execution:
 //!
 //! ```text
-//!  a table, view or function of rows is missing    another statement may make it
-//!  a temporary table that the program makes        the one of that name is another one
-//!  what stands behind a USE that may not run       the database is not known
-//!  WHERE CURRENT OF                                the cursor's table is not known
-//!  a function of the database, behind a call       the call may make it
+//!  a table, view or table function is missing      a statement before may create it
+//!  a temporary table that the program creates      one of that name is a different table
+//!  a statement after a USE that may not run        the database is unknown
+//!  WHERE CURRENT OF                                the cursor's table is unknown
+//!  a missing function of the database, after EXEC  the called code may create it
 //! ```
 //!
-//! What was bound stays in its leaf: nothing is bound twice but what never stays, and cursors.
+//! Plans stay in their leaves, so that nothing is bound twice. The exceptions are leaves whose
+//! plans are never kept, and cursors.
 
 use std::collections::{HashMap, HashSet};
 
@@ -31,59 +33,59 @@ use ::plan::program::{
 use ::session::class::ErrorClass;
 use ::session::{Options, SessionState};
 
-/// A function of the database is missing: the error that a call before may make untrue.
+/// Error 4121, a function of the database is missing. EXEC earlier in the program may create it.
 const FUNCTION_MISSING: i32 = 4121;
 
 /// Checks the body of a module that is being created.
 ///
 /// # Errors
-/// All mistakes that can be known, as [`Error::all`] has them.
+/// All errors that are known before execution, as [`Error::all`] combines them.
 pub fn check_module(session: &SessionState, program: &Program, name: &str) -> types::Result<()> {
-    // A request that is cancelled ends at its next statement.
+    // Cancelled: no errors are reported, and the request ends at its next statement.
     let errors = check(session, program, Plans::OfModule).unwrap_or_default();
     Error::all(errors).map_or(Ok(()), |error| Err(error.in_procedure(name)))
 }
 
-/// What becomes of the plans.
+/// What the check does with the plans.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Plans {
-    /// They stay in their leaves.
+    /// The plans stay in their leaves.
     Kept,
-    /// They are not those that the leaves need.
+    /// The plans are dropped: the leaves will be bound under other conditions.
     Dropped,
     /// The program will not run: a module is being created.
     OfModule,
 }
 
-/// A part of a program, in the order of the text.
+/// A part of a program still to be checked, in the order of the text.
 enum Part<'p> {
-    /// Statements, and whether it is certain that control gets there.
+    /// Statements, and whether control certainly reaches them.
     Steps(&'p [Step], bool),
-    /// A statement.
+    /// One statement, and whether control certainly reaches it.
     Step(&'p Step, bool),
-    /// What is bound, the line that it is on and where its statement begins.
+    /// A leaf to be bound, its line, and the position where its statement begins.
     Leaf(&'p Leaf, u32, u32),
-    /// The target of an INSERT .. EXEC.
+    /// The target of an INSERT .. EXEC, and the statement.
     Target(&'p InsertExecuteStep, &'p Step),
 }
 
-/// What a pass over a program knows.
+/// State of one pass over a program.
 struct Pass<'s> {
     session: &'s SessionState,
     program: &'s Program,
     plans: Plans,
-    /// The database that names are looked up in; `None` where that is not known.
+    /// The database that names are looked up in; `None` after a USE that may not run.
     database: Option<&'s str>,
-    /// Folded names of temporary tables that the program makes.
+    /// Folded names of the temporary tables that the program creates.
     made: HashSet<String>,
-    /// Whether something was called before.
+    /// Whether an earlier statement calls a module (EXEC).
     called: bool,
-    /// Folded names of the variables and where they are declared, once they are asked for.
+    /// Folded names of the variables and where each is declared; filled at first use.
     declared: Option<HashMap<String, u32>>,
     errors: Vec<Error>,
 }
 
-/// Binds all of a program; returns the mistakes, or `None` if the request was cancelled.
+/// Binds all leaves of a program. Returns the errors, or `None` if the request was cancelled.
 pub fn check(session: &SessionState, program: &Program, plans: Plans) -> Option<Vec<Error>> {
     let _label = ledger::labelled(Label::Bind);
     let database = if program.switches_database { &session.database } else { &program.database };
@@ -123,7 +125,7 @@ pub fn check(session: &SessionState, program: &Program, plans: Plans) -> Option<
 }
 
 impl<'s> Pass<'s> {
-    /// Notes what a statement changes for those behind it.
+    /// Records what a statement changes for the statements after it.
     fn note(&mut self, step: &'s Step, certain: bool) {
         match &step.kind {
             StepKind::Other(statement) => match &statement.kind {
@@ -182,7 +184,7 @@ impl<'s> Pass<'s> {
         }
     }
 
-    /// Finds the variables that a statement names in vain which is left to its run.
+    /// Reports undeclared variables of a statement whose binding is left to execution.
     fn undeclared(&mut self, leaf: &Leaf, line: u32, at: u32) {
         let LeafAst::Statement(statement) = &leaf.ast else { return };
         let span = statement.span.start as usize..statement.span.end as usize;
@@ -215,13 +217,13 @@ impl<'s> Pass<'s> {
     }
 
     fn is_mistake(&self, error: &Error) -> bool {
-        // In a module it is looked up where it is used, as its tables are.
+        // A module looks a function up when it is called, as it does with tables.
         let may_come = self.called || !self.program.is_text();
         ErrorClass::is_of_compilation(error) && !(may_come && error.number == FUNCTION_MISSING)
     }
 }
 
-/// Takes a statement apart into what it is made of, in the order of the text.
+/// Splits a statement into its parts, in the order of the text.
 fn take_apart<'p>(step: &'p Step, certain: bool, parts: &mut Vec<Part<'p>>) {
     let at = step.span.start;
     let mut add = |leaf: &'p Leaf| parts.push(Part::Leaf(leaf, step.line, at));
@@ -279,7 +281,7 @@ fn take_apart<'p>(step: &'p Step, certain: bool, parts: &mut Vec<Part<'p>>) {
     }
 }
 
-/// Tells whether a SET changes what plans go by, if it runs under these options.
+/// Returns true if a SET changes an option that plans depend on.
 fn changes_meaning(option: &ast::SetOption, options: &Options) -> bool {
     let ast::SetOption::Switch { options: named, on } = option else { return false };
     named.iter().any(|named| match named {
@@ -295,7 +297,7 @@ fn changes_meaning(option: &ast::SetOption, options: &Options) -> bool {
     })
 }
 
-/// Tells whether the value of an option is a word: `SET LANGUAGE us_english`.
+/// Returns true if the value of an option is a word: `SET LANGUAGE us_english`.
 fn is_word(leaf: &Leaf) -> bool {
     matches!(&leaf.ast, LeafAst::Value(ast::Expr { kind: ast::ExprKind::Column(_), .. }))
 }
@@ -311,7 +313,7 @@ fn texts(call: &TextCall) -> impl Iterator<Item = &Leaf> {
     call.parts.iter()
 }
 
-/// Returns the folded names of the temporary tables that a program makes.
+/// Returns the folded names of the temporary tables that a program creates.
 fn temporary_tables(body: &[Step]) -> HashSet<String> {
     let mut made = HashSet::new();
     let mut parts = vec![Part::Steps(body, true)];
@@ -336,7 +338,7 @@ fn temporary_tables(body: &[Step]) -> HashSet<String> {
     made
 }
 
-/// Returns the folded name of the temporary table that a SELECT .. INTO makes.
+/// Returns the folded name of the temporary table that a SELECT .. INTO creates.
 fn selected_into(leaf: &Leaf) -> Option<String> {
     let LeafAst::Statement(ast::Statement { kind: StatementKind::Select(select), .. }) = &leaf.ast
     else {

@@ -1,4 +1,4 @@
-//! Programs of user-defined functions: compiled once, kept as those of procedures are.
+//! Programs of user-defined functions and triggers: compiled once, then cached as procedures are.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub fn take_function(
     Ok(program)
 }
 
-/// Puts a function's program back after its call.
+/// Returns a function's program to the session's cache after its call.
 pub fn keep_function(session: &mut SessionState, module: &ModuleDef, program: Arc<Program>) {
     let key = ProgramKey::Procedure(module.id);
     session.programs.put(key, Entry { procedure: None, text: Arc::from([]), program });
@@ -83,8 +83,8 @@ pub fn compile_function(
     crate::compile_statements(session, vec![body.clone()], text.into(), parameters, database)
 }
 
-/// Moves a trigger's program out of the session's cache, or compiles it; `table` is what it is on, if
-/// that is a table or view.
+/// Moves a trigger's program out of the session's cache, or compiles it. `table` is the table or
+/// view that a DML trigger belongs to; `None` for a DDL trigger.
 pub fn take_trigger(
     session: &mut SessionState,
     module: &Arc<ModuleDef>,
@@ -112,7 +112,7 @@ pub fn take_trigger(
     Ok(program)
 }
 
-/// Compiles the body of a trigger: one on a table has `inserted` and `deleted` as tables of its own.
+/// Compiles the body of a trigger. A DML trigger gets `inserted` and `deleted` as table variables.
 ///
 /// # Errors
 /// As for the body of a procedure.

@@ -1,4 +1,4 @@
-//! Binds the leaves of programs: statements, values and conditions.
+//! Binds the leaves of programs: the statements, values and conditions that are evaluated.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use ::plan::statement::{Bound, Scalar};
 use ::session::class::ErrorClass;
 use ::session::options::Meaning;
 
-/// Binds what a leaf says.
+/// Binds a leaf's statement, value or condition.
 pub fn bind_as(binder: &mut Binder<'_>, leaf: &Leaf, program: &Program) -> Result<Bound> {
     Ok(match &leaf.ast {
         LeafAst::Statement(statement) => ::binder::bind_statement(binder, statement)?,
@@ -42,15 +42,16 @@ pub fn bind_as(binder: &mut Binder<'_>, leaf: &Leaf, program: &Program) -> Resul
     })
 }
 
-/// Finds all columns that a leaf names in vain, where `first` is such an error; `Err` where the
-/// leaf has another error too that a statement may have mended until it runs, such as a missing table's.
+/// Finds all unknown columns of a leaf, where `first` is the error of the first one. `Err` where
+/// the leaf has another error too, such as a missing table, which an earlier statement may mend
+/// before this one runs.
 pub fn all_unfound(
     binder: &mut Binder<'_>,
     leaf: &Leaf,
     program: &Program,
     first: Error,
 ) -> Result<Error, Error> {
-    // A list of columns has told all.
+    // A column list has reported all of them already.
     if !is_unfound(&first) || !first.earlier.is_empty() {
         return Ok(first);
     }
@@ -61,7 +62,7 @@ pub fn all_unfound(
         Err(error) if !ErrorClass::is_of_compilation(&error) => return Err(error),
         rest => rest,
     };
-    // An expression may be bound twice.
+    // An expression may be bound twice: each position counts once.
     let mut seen = HashSet::new();
     found.retain(|(at, _)| seen.insert(*at));
     let mut errors: Vec<Error> = found.into_iter().map(|(_, error)| error).collect();
@@ -70,7 +71,7 @@ pub fn all_unfound(
     Ok(if first.line == 0 { all } else { all.at_line(first.line) })
 }
 
-/// Tells whether an error is that of a column that is not there.
+/// Returns true for 207 or 4104, the errors of an unknown column.
 fn is_unfound(error: &Error) -> bool {
     matches!(error.number, 207 | 4104)
 }
@@ -80,8 +81,8 @@ fn scalar(mut expr: Expr, binder: &mut Binder<'_>) -> Result<Bound> {
     Ok(Bound::Scalar(Scalar { expr, registers: binder.registers }))
 }
 
-/// Makes the value that a variable gets: combined with the old one for `+=` and its kin, and as the
-/// variable's type.
+/// Makes the expression that is assigned to a variable: combined with the old value for `+=` and
+/// the like, then converted to the variable's type.
 pub fn assignment(
     ty: types::value::ColumnType,
     (slot, op): (Slot, AssignOp),

@@ -1,12 +1,13 @@
-//! From text to programs: compiles batches, dynamic SQL and the bodies of modules, by way of the caches of sessions and
-//! instance; makes table definitions of their syntax.
+//! From text to programs. Compiles batches, dynamic SQL and the bodies of modules, through the plan
+//! caches of sessions and instance, and makes table definitions from their syntax.
 //!
-//! - batches and procedures are here, functions and triggers in `function.rs`, texts that differ in constants only in
-//!   `template.rs` (simple parameterization);
-//! - `leaf.rs` binds the leaves of a program, `check.rs` all of them before its first statement runs;
+//! - batches and procedures are here, functions and triggers in `function.rs`;
+//! - `template.rs` shares one program between texts that differ in constants only (simple
+//!   parameterization);
+//! - `leaf.rs` binds one leaf of a program, `check.rs` all of them before its first statement runs;
 //! - `shape/` and `table.rs` make the definitions of tables, columns, keys and indexes.
 //!
-//! It runs nothing and changes no catalog. Start at [`compile_text`].
+//! Runs no statements and does not change the catalog. Start at [`compile_text`].
 #![forbid(unsafe_code)]
 
 pub mod check;
@@ -34,7 +35,7 @@ use ::session::instance::SessionCounter;
 use ::session::stop::Stop;
 use ::session::{Entry, ProgramKey, SessionState};
 
-/// Finds a batch's program among those of all sessions, or compiles it. `sent` is the text.
+/// Finds a batch's program in the instance's cache, or compiles it. `sent` is the text.
 pub fn compile_shared(
     session: &mut SessionState,
     key: ProgramKey,
@@ -51,7 +52,7 @@ pub fn compile_shared(
     Ok(program)
 }
 
-/// Compiles dynamic SQL, by way of the shared cache.
+/// Compiles dynamic SQL, through the instance's cache.
 pub fn compile_batch(session: &mut SessionState, text: &str) -> Result<Arc<Program>, Stop> {
     session.counters.count(SessionCounter::PlanLookups);
     crate::compile_shared(
@@ -62,7 +63,7 @@ pub fn compile_batch(session: &mut SessionState, text: &str) -> Result<Arc<Progr
     )
 }
 
-/// Compiles a text with parameters. The time counts for no statement.
+/// Compiles a text with parameters. The time is charged to no statement.
 pub fn compile_text(
     session: &mut SessionState,
     text: &str,
@@ -75,7 +76,7 @@ pub fn compile_text(
     })
 }
 
-/// Compiles something: its memory is on the clerk of plans, its time counts for no statement.
+/// Runs `compile` with its memory charged to the plan clerk and its time charged to no statement.
 pub fn compiling<R>(
     session: &mut SessionState,
     compile: impl FnOnce(&SessionState) -> Result<R, Stop>,
@@ -89,7 +90,7 @@ pub fn compiling<R>(
     program
 }
 
-/// Gives a program its books.
+/// Registers a program with its counters (books), so that views show it.
 pub fn register(session: &SessionState, program: Program, origin: Origin) -> Arc<Program> {
     let options = [u8::from(session.options.quoted_identifier), session.options.meaning().byte()];
     let database_id = session.catalog.database(&program.database).map_or(0, |d| d.id);
@@ -98,10 +99,10 @@ pub fn register(session: &SessionState, program: Program, origin: Origin) -> Arc
     session.instance.statistics.register(program, &identity)
 }
 
-/// Compiles a text that is not kept.
+/// Compiles a text without the caches.
 ///
 /// # Errors
-/// Those of its syntax and variables.
+/// Syntax errors, and errors of variables.
 pub fn parse_and_compile(
     session: &SessionState,
     text: &str,
@@ -120,7 +121,7 @@ pub fn parse_and_compile(
     )?)
 }
 
-/// Parses a text that is cut into tokens.
+/// Parses a text that is split into tokens.
 pub fn parse(
     session: &SessionState,
     text: &str,
@@ -150,7 +151,7 @@ pub fn compile_batch_of(
 /// Compiles parsed statements; `source` is the text that their spans refer to.
 ///
 /// # Errors
-/// Those of variables, labels and table variables. What needs tables is bound later.
+/// Errors of variables, labels and table variables. References to tables are bound later.
 pub fn compile_statements(
     session: &SessionState,
     statements: Vec<tsql::ast::Statement>,
@@ -170,7 +171,7 @@ pub fn compile_statements(
     compile(statements, source, parameters, &mut binder, &make_table)
 }
 
-/// Compiles the body of a procedure that is being created, to find its mistakes now.
+/// Compiles the body of a procedure that is being created, to report its errors at CREATE.
 pub fn check_body(
     session: &SessionState,
     create: &tsql::ast::CreateProcedure,
@@ -216,7 +217,7 @@ pub fn take_program_of(
     Ok(program)
 }
 
-/// Puts a procedure's program back after its call.
+/// Returns a procedure's program to the session's cache after its call.
 pub fn keep_program_of(
     session: &mut SessionState,
     procedure: Arc<ProcedureDef>,
@@ -246,7 +247,7 @@ fn compile_procedure(session: &SessionState, procedure: &ProcedureDef) -> Result
 /// Returns the parameters of a procedure as variables and table variables of its program.
 ///
 /// # Errors
-/// As for CREATE TABLE, of table types.
+/// As for CREATE TABLE, for parameters of table types.
 pub fn program_parameters(
     session: &SessionState,
     defined: &[::catalog::ParameterDef],
@@ -281,7 +282,7 @@ pub fn program_parameters(
     Ok(parameters)
 }
 
-/// Returns the error of what is not supported.
+/// Returns the error of a feature that is not supported.
 ///
 /// # Errors
 /// 40517, always.

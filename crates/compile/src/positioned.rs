@@ -1,8 +1,8 @@
-//! WHERE CURRENT OF: UPDATE and DELETE of the row that a cursor is on.
+//! WHERE CURRENT OF: UPDATE and DELETE of the row that a cursor is positioned on.
 //!
-//! A cursor that can be changed through carries, behind the columns of its query, the keys of the tables
-//! of its FROM clause: those of a unique index, or the whole row where a table has none. The positioned
-//! statement is then one with a condition on that key.
+//! An updatable cursor's query returns, after its own columns, a key for each table of its FROM
+//! clause: the columns of a unique index, or the whole row where a table has none. The positioned
+//! statement is rewritten to one with a condition on that key.
 
 use tsql::ast::{
     self, ColumnRef, CompareOp, Condition, ConditionKind, Ident, ObjectName, QueryBody, Quoting,
@@ -20,7 +20,8 @@ use ::plan::expr::{Expr, ExprKind};
 use ::plan::program::{Leaf, LeafAst};
 use ::session::cursor::{Cursor, KeyTable};
 
-/// Adds the keys of the tables to a cursor's query; `None` for a query whose rows are no rows of tables.
+/// Adds the keys of the tables to a cursor's query; `None` if the query's rows are not rows of
+/// tables (GROUP BY, UNION and the like).
 pub fn with_keys(query: &Statement, binder: &mut Binder<'_>) -> Option<(Statement, Vec<KeyTable>)> {
     let mut query = query.clone();
     let StatementKind::Select(select) = &mut query.kind else { return None };
@@ -59,7 +60,7 @@ fn add_tables(
     tables: &mut Vec<(ObjectName, KeyTable)>,
 ) {
     match &source.kind {
-        // Rows of the past are nobody's to change.
+        // Rows of FOR SYSTEM_TIME can't be updated.
         TableRefKind::Table(table) if table.system_time.is_some() => {}
         TableRefKind::Table(table) => {
             let Ok(Resolved::Table(definition)) = resolve_table(binder, &table.name) else {
@@ -113,7 +114,7 @@ fn is_comparable(data_type: &DataType) -> bool {
     !matches!(data_type, DataType::Text | DataType::NText | DataType::Image | DataType::Xml)
 }
 
-/// A statement on the row of a cursor, as one on its key: with the values of the key by name.
+/// A positioned statement rewritten to a condition on the key, with the values of the key by name.
 pub type Positioned = (Statement, Vec<(String, Expr)>);
 
 /// Returns the cursor that a statement's WHERE CURRENT OF names.
@@ -129,15 +130,16 @@ pub fn cursor_of(statement: &Statement) -> Option<&ast::CursorRef> {
     }
 }
 
-/// Tells whether a leaf is a positioned statement.
+/// Returns true if a leaf is a positioned UPDATE or DELETE.
 pub fn is_positioned(leaf: &Leaf) -> bool {
     matches!(&leaf.ast, LeafAst::Statement(statement) if cursor_of(statement).is_some())
 }
 
-/// Makes of a positioned statement one on the key of the cursor's row.
+/// Rewrites a positioned statement to a condition on the key of the cursor's row.
 ///
 /// # Errors
-/// 16916, 16917, 16929, 16931 for the cursor, 16933 for the table, 16932 for a column of SET.
+/// 16916, 16917, 16929 and 16931 about the cursor, 16933 about the table, 16932 about a column of
+/// SET.
 pub fn on_key(statement: &Statement, cursor: &Cursor, table: i32) -> Result<Positioned> {
     let (row, tables, updatable) = cursor.current()?;
     let key = tables.iter().find(|key| key.id == table).ok_or(Msg::CursorTableNotIncluded)?;
@@ -186,7 +188,7 @@ fn test(target: &ObjectName, column: &str, ty: &ColumnType, variable: &str) -> C
     Condition { kind, span }
 }
 
-/// Only columns of the FOR UPDATE list can be changed, where there is one.
+/// Checks the columns of SET against the cursor's FOR UPDATE list, if it has one.
 fn check_columns(set: &[ast::SetItem], updatable: &[String]) -> Result<()> {
     let allowed = |name: &Ident| {
         updatable.is_empty() || updatable.iter().any(|column| Name::same(column, name))
@@ -207,7 +209,7 @@ fn check_columns(set: &[ast::SetItem], updatable: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Finds the table that a positioned statement names, perhaps by an alias of its FROM.
+/// Finds the table that a positioned statement names, possibly by an alias in its FROM clause.
 pub fn table_of(statement: &Statement, binder: &mut Binder<'_>) -> Result<i32> {
     let (target, from): (&Target, &[TableRef]) = match &statement.kind {
         StatementKind::Update(update) => (&update.target, &update.from),

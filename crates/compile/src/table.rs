@@ -1,4 +1,5 @@
-//! The definitions of tables: of CREATE TABLE, of table variables and types, of `inserted` and `deleted`.
+//! Makes the definitions of tables: those of CREATE TABLE, table variables, table types, and the
+//! tables `inserted` and `deleted` of triggers.
 
 use std::sync::Arc;
 
@@ -13,25 +14,25 @@ use ::catalog::{ColumnDef, Database, ExternalPlace, ModuleDef, TableDef, UserTyp
 use ::session::SessionState;
 use metadata::objects::view_columns;
 
-/// `database_id` of tempdb.
+/// `database_id` of tempdb, always 2.
 const TEMPDB: i16 = 2;
-/// dbo: the schema that temporary tables and table variables count as in.
+/// Id and name of the schema that temporary tables and table variables belong to.
 const DBO: (i32, &str) = (1, "dbo");
 
-/// What a table is made of.
+/// The source of a table's columns.
 pub enum Content<'a> {
     /// The text of CREATE TABLE.
     Elements(&'a ast::CreateTable),
-    /// The columns of a query.
+    /// The columns of a query's result: SELECT .. INTO.
     Columns(Vec<ColumnDef>),
-    /// Those of an external table, and where its rows are.
+    /// The columns of an external table, and the place of its files.
     External(Vec<ColumnDef>, Arc<ExternalPlace>),
 }
 
-/// Makes the definition of a table and its empty rows in the store.
+/// Makes the definition of a table and allocates its empty row store.
 ///
 /// # Errors
-/// Those of its elements; 701 if there is no memory.
+/// The errors of its elements; 701 if there is not enough memory.
 pub fn shape(
     session: &SessionState,
     database: &str,
@@ -57,7 +58,7 @@ pub fn shape(
     }
 }
 
-/// The place of a temporary table or table variable: tempdb, schema dbo, a new id.
+/// Returns the place of a temporary table or table variable: tempdb, schema dbo, a new id.
 pub fn temporary_place<'a>(session: &SessionState, name: &'a str, source: &'a str) -> Place<'a> {
     Place {
         id: session.instance.catalog.next_temporary_id(),
@@ -90,10 +91,11 @@ pub fn variable(
     Ok(Arc::new(table))
 }
 
-/// Makes the definition of `inserted` or `deleted` of a table: its columns, as plain ones.
+/// Makes the definition of a trigger's `inserted` or `deleted`: the table's columns, without keys,
+/// defaults or identity.
 ///
 /// # Errors
-/// 701 if there is no memory.
+/// 701 if there is not enough memory.
 pub fn image_of(session: &SessionState, name: &str, table: &TableDef) -> Result<Arc<TableDef>> {
     let plain = |column: &ColumnDef| ColumnDef {
         ty: ColumnType { nullable: true, ..column.ty },
@@ -108,10 +110,11 @@ pub fn image_of(session: &SessionState, name: &str, table: &TableDef) -> Result<
     shape(session, &session.database, place, Content::Columns(columns)).map(Arc::new)
 }
 
-/// Makes a table of the columns of a view, for its triggers: it never has rows.
+/// Makes a table definition from the columns of a view, for its INSTEAD OF triggers. It never has
+/// rows.
 ///
 /// # Errors
-/// 701 if there is no memory.
+/// 701 if there is not enough memory.
 pub fn shape_of_view(
     session: &SessionState,
     database: &Database,
@@ -176,7 +179,7 @@ pub fn table_of_type(
     variable(session, binder, name, &definition.elements)
 }
 
-/// The present time as `datetime`, for `create_date`.
+/// Returns the current time as `datetime`, for `create_date`.
 pub fn created() -> Value {
     ::catalog::clock::clock().to_value(&types::DataType::DateTime).unwrap_or(Value::Null)
 }

@@ -1,14 +1,15 @@
-//! Simple parameterization: texts that differ in constants only run one program.
+//! Simple parameterization: texts that differ in constants only share one program.
 //!
-//! The first text of a kind runs as it is; when a second one comes, and the statement is safe
-//! (`binder::simple`), a program with parameters is made of it, which serves all others.
+//! The first text of a shape runs as it is. At the second one, if the statement is safe to
+//! parameterize (`binder::simple`), a program with parameters is made, which then serves all texts
+//! of that shape.
 //!
 //! ```text
 //!   text ─► of this session? ─► of the instance? ─► tokens ─► template? ─► its program, with the text's values
 //!                                                      └────── none ────► compile
 //! ```
 //!
-//! As in the cache of a session, a program is moved out while it runs.
+//! As in the session's cache of procedures, a program is moved out of the cache while it runs.
 
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ use ::session::stop::Stop;
 use ::session::template::{Back, Call, Chosen, Kept, Kind, Known, put, take};
 use ::session::{ProgramKey, SessionState};
 
-/// Finds what a text runs that the session has no program for, or compiles it.
+/// Chooses the program for a text that the session's cache lacks: another text's, the instance's,
+/// or a newly compiled one.
 pub fn choose(session: &mut SessionState, key: ProgramKey, text: &str) -> Result<Chosen, Stop> {
     let version = session.catalog.version;
     if let Some(call) = crate::template::known_text(session, key, text) {
@@ -35,12 +37,12 @@ pub fn choose(session: &mut SessionState, key: ProgramKey, text: &str) -> Result
     if let Some(program) = session.instance.programs.get(key, version, text.as_bytes()) {
         return Ok(Chosen::Own(program));
     }
-    // The parser says what is wrong with a longer one.
+    // The parser reports the error of a longer text.
     if u32::try_from(text.len()).is_err() {
         return crate::compile_shared(session, key, text, &text.as_bytes().into()).map(Chosen::Own);
     }
     let mut tokens = Tokens::of(text);
-    // Under ANSI_NULLS OFF a parameter is compared as a constant is not.
+    // Under ANSI_NULLS OFF a comparison with a parameter differs from one with a constant.
     let shown = session.options.explain != Explain::default()
         || session.options.meaning() != Meaning::default();
     let shape = if shown { None } else { tokens.shape(text) };
@@ -90,7 +92,7 @@ pub fn choose(session: &mut SessionState, key: ProgramKey, text: &str) -> Result
     }
 }
 
-/// A text that was sent twice running.
+/// Returns the program of a text that the session sent twice in succession, with its values.
 fn known_text(session: &mut SessionState, key: ProgramKey, text: &str) -> Option<Call> {
     let Known { text: mine, program, values } = take(&mut session.programs.templates.texts, key)?;
     let current = program.catalog_version == session.catalog.version && program.is_cached();
@@ -103,7 +105,7 @@ fn known_text(session: &mut SessionState, key: ProgramKey, text: &str) -> Option
     Some(Call { program, values: buffer, back: Back::Text(key, mine, values) })
 }
 
-/// A text of a kind that has a program.
+/// Returns the program for the shape of a text, if there is one, with the text's values.
 fn of_kind(
     session: &mut SessionState,
     (kind, text_key): (ProgramKey, ProgramKey),
@@ -130,14 +132,14 @@ fn of_kind(
         let back = Back::Kind(kind, template, text_key);
         return Some(Call { program, values, back });
     }
-    // The same text again: it is looked up as a whole from now on.
+    // The same text in succession: from now on it is found as a whole, without its tokens.
     let known = values.clone().into_boxed_slice();
     let kept = Kind { template, program: Arc::clone(&program) };
     put(&mut session.programs.templates.kinds, kind, Kept { kind: kept, last: text_key });
     Some(Call { program, values, back: Back::Text(text_key, text.into(), known) })
 }
 
-/// Makes the values of a program's parameters in the buffer that the session keeps.
+/// Converts literals to the values of a program's parameters, in the session's reusable buffer.
 fn parameter_values(
     session: &mut SessionState,
     literals: Vec<Literal>,
@@ -147,7 +149,7 @@ fn parameter_values(
     simple::values(literals, program, session.collation(), buffer)
 }
 
-/// Puts a program back that has run.
+/// Returns a program to the session's cache after it has run.
 pub fn put_back(session: &mut SessionState, program: Arc<Program>, back: Back) {
     match back {
         Back::Text(key, text, values) => {

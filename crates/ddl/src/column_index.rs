@@ -1,5 +1,5 @@
-//! CREATE NONCLUSTERED COLUMNSTORE INDEX, and in CREATE TABLE; ALTER INDEX and DROP INDEX of one: the rows stay
-//! where they are.
+//! CREATE NONCLUSTERED COLUMNSTORE INDEX (also within CREATE TABLE), and ALTER INDEX and DROP INDEX
+//! of one. The table's rows stay where they are.
 
 use storage::columnstore::Trim;
 use tsql::ast::{self, AlterIndexAction};
@@ -12,7 +12,7 @@ use ::compile::shape::column_index::{check, define, several};
 use ::compile::shape::duplicate_index;
 use ::executor::{Cx, fault, tuple_mover};
 
-/// Runs CREATE NONCLUSTERED COLUMNSTORE INDEX on a table that exists.
+/// Runs CREATE NONCLUSTERED COLUMNSTORE INDEX on an existing table.
 pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     let before = table::find_alone(&create.table, cx)?;
     let name = create.index.name.as_str();
@@ -37,7 +37,7 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     table::replace(after, cx)
 }
 
-/// Makes groups of all rows that are in none, as long as there are so many.
+/// Builds row groups from rows that are in none, while at least `rows_min` such rows are left.
 fn fill(table: &TableDef, rows_min: usize, trim: Trim, cx: &mut Cx<'_>) -> Result<()> {
     let session = &cx.session;
     let filled =
@@ -45,18 +45,19 @@ fn fill(table: &TableDef, rows_min: usize, trim: Trim, cx: &mut Cx<'_>) -> Resul
     filled.map_err(|e| fault::raise(cx, e))
 }
 
-/// Runs DROP INDEX.
+/// Runs DROP INDEX of a nonclustered columnstore index.
 pub(crate) fn drop(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
     let before = table::find_alone(name, cx)?;
     let after = TableDef { column_index: None, ..TableDef::clone(&before) };
     table::replace(after, cx)?;
-    // Should this be undone, the tuple mover makes it again.
+    // If the statement is rolled back, the tuple mover builds the index again.
     before.rows.data.drop_column_index();
     Ok(())
 }
 
-/// Runs ALTER INDEX .. REBUILD and REORGANIZE, while others read and write. REORGANIZE makes groups where there are rows
-/// enough, and with COMPRESS_ALL_ROW_GROUPS of all rows.
+/// Runs ALTER INDEX .. REBUILD and REORGANIZE, concurrently with readers and writers. REORGANIZE
+/// builds groups while there are enough rows for a full one; with COMPRESS_ALL_ROW_GROUPS, from all
+/// rows.
 pub(crate) fn change(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
     let all = ::compile::shape::columnstore::compresses_all(alter)?;
     let found = table::find(&alter.table, cx)?;

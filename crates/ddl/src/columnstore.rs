@@ -1,4 +1,5 @@
-//! CREATE CLUSTERED COLUMNSTORE INDEX, ALTER INDEX and DROP INDEX of one: the table is made anew.
+//! CREATE CLUSTERED COLUMNSTORE INDEX, and ALTER INDEX and DROP INDEX of one: the table's rows are
+//! rewritten.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use ::compile::refuse;
 use ::compile::shape::columnstore::{check, compresses_all, define};
 use ::executor::{Cx, fault, tuple_mover};
 
-/// Runs CREATE CLUSTERED COLUMNSTORE INDEX on a table that exists.
+/// Runs CREATE CLUSTERED COLUMNSTORE INDEX on an existing table.
 pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     let before = table::find_alone(&create.table, cx)?;
     let defined = define(&create.index)?;
@@ -39,7 +40,7 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         Some(_) | None => {}
     }
     let mut after = TableDef { columnstore: Some(defined), ..TableDef::clone(&before) };
-    // The mark of a foreign key stays when that is gone.
+    // `referenced` is still set after the last foreign key that refers to the table was dropped.
     let database = cx.session.catalog.database_by_id(before.database_id);
     after.referenced &= database.is_none_or(|d| d.is_referenced_by_others(before.id));
     ::compile::shape::column_index::check(&mut after)?;
@@ -47,15 +48,16 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     remake(&before, after, "CREATE INDEX", cx)
 }
 
-/// Runs DROP INDEX: the table is a heap again.
+/// Runs DROP INDEX: rewrites the table as a heap.
 pub(crate) fn drop(table: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
     let before = table::find_alone(table, cx)?;
     let after = TableDef { columnstore: None, ..TableDef::clone(&before) };
     remake(&before, after, "DROP INDEX", cx)
 }
 
-/// Runs ALTER INDEX .. REBUILD and REORGANIZE. REORGANIZE compresses closed delta stores, which are full ones,
-/// while others read and write; with COMPRESS_ALL_ROW_GROUPS the table is made anew, as by REBUILD.
+/// Runs ALTER INDEX .. REBUILD and REORGANIZE. REORGANIZE compresses closed (full) delta stores,
+/// concurrently with readers and writers; with COMPRESS_ALL_ROW_GROUPS it rewrites the table, as
+/// REBUILD does.
 pub(crate) fn change(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
     let all = compresses_all(alter)? || alter.action == AlterIndexAction::Rebuild;
     let found = table::find(&alter.table, cx)?;

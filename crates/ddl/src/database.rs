@@ -1,7 +1,7 @@
 //! CREATE DATABASE and ALTER DATABASE.
 //!
-//! A database costs nothing but its entry in the catalog. Files and filegroups are kept as declared,
-//! for `sys.database_files`; nothing is stored in them.
+//! A database is only an entry in the catalog. Files and filegroups are kept as declared, for
+//! `sys.database_files`; nothing is stored in them.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(crate) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
     {
         return refuse("contained databases");
     }
-    // Who makes a database owns it.
+    // The login that creates a database owns it.
     let owner = cx.session.login.clone();
     cx.session.change_catalog(|catalog| {
         if catalog.database(&create.name).is_some() {
@@ -87,8 +87,9 @@ fn add_files(
     Ok(())
 }
 
-/// Another default filegroup than PRIMARY would be where tables lie that name none, which the catalog would have to show. Of
-/// memory-optimized data there is one, which is the default of its kind anyhow.
+/// Refuses DEFAULT of a filegroup: tables that name no filegroup would belong to it, and the
+/// catalog does not record that. A memory-optimized filegroup is accepted: there is at most one,
+/// which is the default of its kind.
 fn check_default(group: &ast::FileGroup) -> Result<()> {
     match group.default && !is_memory_optimized(group) {
         true => refuse("DEFAULT of a filegroup"),
@@ -135,10 +136,10 @@ fn file_of(
     Ok(file)
 }
 
-/// Reads a size, in MB unless a unit is said, as pages of 8 KB.
+/// Parses a size, in MB unless it has a unit, and converts it to pages of 8 KB.
 ///
 /// # Errors
-/// 102 for what is no size.
+/// 102 if it is not a size.
 fn pages(option: &ast::NamedOption) -> Result<i32> {
     let (count, unit_kb) = match &option.value {
         OptionValue::Literal(ast::Literal::Int(count)) => (u64::try_from(*count).ok(), 1 << 10),
@@ -210,7 +211,7 @@ pub(crate) fn alter(alter: &ast::AlterDatabase, cx: &mut Cx<'_>) -> Result<()> {
 
 fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
     match action {
-        // WITH is about the sessions that a restriction of access waits for, which it has done.
+        // WITH is about sessions that a restricted access waits for; `user_access` has done that.
         AlterDatabaseAction::Set { options, .. } => {
             options.iter().try_for_each(|option| set(&mut database.options, option))
         }
@@ -221,7 +222,7 @@ fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
         }
         AlterDatabaseAction::AddFileGroup(group) => {
             check_default(group)?;
-            // It shows once it has a file; until then it is an entry without a path.
+            // A filegroup without files is an entry without a path, which the views do not show.
             database.files.push(DatabaseFile {
                 filegroup: group.name.as_deref().unwrap_or_default().to_owned(),
                 name: String::new(),
@@ -282,8 +283,8 @@ fn rename(old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
-/// ALTER DATABASE SCOPED CONFIGURATION SET. There are no secondaries, which FOR SECONDARY is about: what they would do
-/// is kept for the catalog.
+/// Runs ALTER DATABASE SCOPED CONFIGURATION SET. FOR SECONDARY is only stored, for the catalog
+/// views: there are no secondary replicas.
 fn set_scoped(
     options: &mut DatabaseOptions,
     option: &ast::NamedOption,
@@ -319,7 +320,7 @@ fn set_scoped(
     Ok(())
 }
 
-/// ALTER DATABASE SCOPED CONFIGURATION CLEAR PROCEDURE_CACHE.
+/// Runs ALTER DATABASE SCOPED CONFIGURATION CLEAR PROCEDURE_CACHE.
 fn clear_scoped(option: &ast::NamedOption, cx: &mut Cx<'_>) -> Result<()> {
     if *option.name != *"PROCEDURE_CACHE" {
         return Err(Msg::SyntaxNear(&option.name).into());

@@ -1,5 +1,6 @@
-//! The options of ALTER DATABASE .. SET: which of them there are, which do something here, and which may
-//! be said because they are about files, logs and services in the background that are not there.
+//! The options of ALTER DATABASE .. SET: those that have an effect here, those that are accepted
+//! without effect because they are about files, logs and background services, and those that are
+//! refused.
 
 use tsql::ast::{NamedOption, OptionValue};
 use types::{Error, Msg, Result};
@@ -8,9 +9,9 @@ use super::database::word;
 use ::catalog::{DatabaseOptions, UserAccess};
 use ::compile::refuse;
 
-/// Options that change nothing that a statement could see: how files grow, are checked and shrink, when
-/// statistics are made, how a log is written. Database defaults of SET options are among them, because
-/// a session has its own from login.
+/// Options without an effect that a statement could observe: how files grow, are checked and
+/// shrink, when statistics are made, how a log is written. Database defaults of SET options are
+/// among them, because a session gets its own at login.
 pub const HARMLESS: [&str; 20] = [
     "ACCELERATED_DATABASE_RECOVERY",
     "ANSI_NULLS",
@@ -34,7 +35,7 @@ pub const HARMLESS: [&str; 20] = [
     "VARDECIMAL_STORAGE_FORMAT",
 ];
 
-/// Harmless ones with the words that they may have.
+/// Options of [`HARMLESS`] that have a word as value, with their words.
 pub const WORDS: [(&str, &[&str]); 5] = [
     ("DELAYED_DURABILITY", &["DISABLED", "ALLOWED", "FORCED"]),
     ("ONLINE", &[""]),
@@ -43,7 +44,7 @@ pub const WORDS: [(&str, &[&str]); 5] = [
     ("READ_WRITE", &[""]),
 ];
 
-/// Options that may be switched off, as they are: what they would switch on is not there.
+/// Options that may be set to OFF only, which they are: the feature does not exist here.
 pub const OFF_ONLY: [&str; 13] = [
     "CHANGE_TRACKING",
     "CURSOR_CLOSE_ON_COMMIT",
@@ -60,7 +61,7 @@ pub const OFF_ONLY: [&str; 13] = [
     "TRUSTWORTHY",
 ];
 
-/// Options that there are in SQL Server and not here.
+/// Options that SQL Server has and this server refuses.
 pub const REFUSED: [&str; 19] = [
     "AUTOMATIC_TUNING",
     "DEFAULT_FULLTEXT_LANGUAGE",
@@ -83,14 +84,15 @@ pub const REFUSED: [&str; 19] = [
     "XTP_ENGINE",
 ];
 
-/// Levels that COMPATIBILITY_LEVEL may have.
+/// Values that COMPATIBILITY_LEVEL accepts.
 const LEVELS: [u8; 8] = [100, 110, 120, 130, 140, 150, 160, 170];
 
-/// Sets an option. Those that change how statements behave here are kept as such; harmless ones as they
-/// were said, for `sys.databases`.
+/// Sets an option. One that has an effect sets its own field; one without is stored as written, for
+/// `sys.databases`.
 ///
 /// # Errors
-/// 40517 for what is not supported, 102 for what is no option, 15048 for a level that there is not.
+/// 40517 for an unsupported option, 102 for an unknown one, 15048 for an invalid compatibility
+/// level.
 pub fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result<()> {
     let on = matches!(option.value, OptionValue::On | OptionValue::OnList(_));
     let said = word(&option.value);
@@ -111,9 +113,9 @@ pub fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result<()> {
         "CURSOR_DEFAULT" if is("GLOBAL") => {}
         "CONTAINMENT" if is("NONE") => {}
         "DISABLE_BROKER" => {}
-        // What this takes is done by `user_access` before the options are set.
+        // Done by `user_access`, before the options are set.
         _ if UserAccess::by_name(name).is_some() => {}
-        // FILESTREAM (NON_TRANSACTED_ACCESS = OFF), as scripts of whole databases say.
+        // `FILESTREAM (NON_TRANSACTED_ACCESS = OFF)`: scripts of whole databases contain it.
         "FILESTREAM" if is_off(&option.value) => {}
         "TARGET_RECOVERY_TIME" => {
             options.others.insert(name.to_owned(), seconds(option)?.to_string());
@@ -151,7 +153,7 @@ fn is_off(value: &OptionValue) -> bool {
     matches!(options.as_slice(), [one] if *one.name == *"NON_TRANSACTED_ACCESS" && one.value == OptionValue::Off)
 }
 
-/// Reads TARGET_RECOVERY_TIME = 5 MINUTES.
+/// Parses `TARGET_RECOVERY_TIME = 5 MINUTES` to seconds.
 fn seconds(option: &NamedOption) -> Result<u64> {
     let wrong = || unknown(&option.name);
     match &option.value {

@@ -14,10 +14,10 @@ use ::compile::refuse;
 use ::compile::table::created;
 use ::executor::Cx;
 
-/// Triggers by name, as the catalog has them.
+/// DDL triggers by name, as the catalog stores them.
 type Triggers = std::collections::BTreeMap<Name, Arc<ModuleDef>>;
 
-/// The database whose names the body of a trigger of the server means.
+/// The database in which the body of a server trigger resolves names.
 const MASTER: &str = "master";
 
 pub(crate) fn create(
@@ -84,7 +84,7 @@ fn present(triggers: &Triggers, name: &str, mode: CreateMode) -> Result<Present>
     }
 }
 
-/// Events are known, and such as happen where the trigger is.
+/// Checks that the events exist, and that they occur in the trigger's scope.
 fn check_events(create: &ast::CreateTrigger) -> Result<()> {
     let on_server = create.target == TriggerTarget::AllServer;
     for name in &create.events {
@@ -101,7 +101,8 @@ fn check_events(create: &ast::CreateTrigger) -> Result<()> {
     Ok(())
 }
 
-/// Triggers of the server need CONTROL SERVER; those of a database are definitions as others are.
+/// Checks the permission: CONTROL SERVER for a trigger of the server; as for other definitions for
+/// one of a database.
 fn check_rights(target: &TriggerTarget, cx: &Cx<'_>) -> Result<()> {
     if *target == TriggerTarget::AllServer && !cx.session.rights.is_all() {
         return Err(Msg::NoPermissionForAction.into());
@@ -109,7 +110,7 @@ fn check_rights(target: &TriggerTarget, cx: &Cx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Changes the triggers of the database that the session is in, or of the server.
+/// Changes the DDL triggers of the session's database, or of the server.
 fn change<T>(
     target: &TriggerTarget,
     cx: &mut Cx<'_>,
@@ -126,7 +127,7 @@ fn change<T>(
     }
 }
 
-/// Drops a trigger; tells whether it was there.
+/// Drops a trigger; returns false if it does not exist.
 pub(crate) fn drop(
     target: &TriggerTarget,
     name: &ast::ObjectName,
@@ -137,7 +138,7 @@ pub(crate) fn drop(
     change(target, cx, |triggers| Ok(triggers.remove(&key).is_some()))
 }
 
-/// `ENABLE | DISABLE TRIGGER names ON DATABASE | ALL SERVER`
+/// `ENABLE | DISABLE TRIGGER names ON DATABASE | ALL SERVER`.
 pub(crate) fn enable(statement: &ast::EnableTrigger, cx: &mut Cx<'_>) -> Result<()> {
     check_rights(&statement.target, cx)?;
     change(&statement.target, cx, |triggers| {

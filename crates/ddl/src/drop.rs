@@ -1,4 +1,5 @@
-//! DROP of tables, procedures, views, types, databases and the rest.
+//! DROP statements for all kinds of objects: tables, procedures, views, types, databases and
+//! others.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub(crate) fn run(drop: &ast::Drop, cx: &mut Cx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The word that messages have for what a DROP drops.
+/// Returns the word by which messages call a kind of object.
 pub(crate) fn word(kind: DropKind) -> &'static str {
     match kind {
         DropKind::Database => "database",
@@ -51,7 +52,7 @@ pub(crate) fn word(kind: DropKind) -> &'static str {
     }
 }
 
-/// The error for what is not there, or not for this login to drop.
+/// Returns the error for an object that does not exist, or that this login may not drop.
 pub fn missing(kind: DropKind, name: &ast::ObjectName) -> Error {
     let word = word(kind);
     match kind {
@@ -67,10 +68,10 @@ pub fn missing(kind: DropKind, name: &ast::ObjectName) -> Error {
     }
 }
 
-/// Refuses to drop what a module WITH SCHEMABINDING refers to.
+/// Refuses to drop an object that a module WITH SCHEMABINDING refers to.
 ///
 /// # Errors
-/// 3729.
+/// 3729 if there is such a module.
 fn check_not_bound(kind: DropKind, name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
     let verb = match kind {
         DropKind::Table => "DROP TABLE",
@@ -92,7 +93,7 @@ fn check_not_bound(kind: DropKind, name: &ast::ObjectName, cx: &Cx<'_>) -> Resul
     }
 }
 
-/// Drops one thing; tells whether it was there.
+/// Drops one object; returns false if it does not exist.
 fn one(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     check_not_bound(kind, name, cx)?;
     match kind {

@@ -1,4 +1,4 @@
-//! Error 1505: the key that two rows share where an index is to be unique, as its values.
+//! Error 1505: finds the values of a duplicate key when a unique index is created.
 
 use std::ops::Bound;
 
@@ -10,7 +10,8 @@ use ::executor::dml::display;
 use ::executor::statement::in_transaction;
 use ::executor::{Cx, fault};
 
-/// Words that rows share a key. Storage knows the key as bytes: a row that has it is looked for.
+/// Returns error 1505 with the key's values. Storage reports the key as bytes, so the table is
+/// searched for a row with that key.
 ///
 /// # Errors
 /// Those of reading the table.
@@ -40,13 +41,13 @@ pub(crate) fn duplicate_key(
         }
         Ok(())
     })?;
-    // The row may be gone by now.
+    // The row may have been deleted since.
     let shown = shown.unwrap_or_else(|| "?".to_owned());
     let shown = format!("({shown})");
     Ok(Msg::CreateUniqueDuplicate(&table.qualified_name(), &index.name, &shown).into())
 }
 
-/// Shows the values of a row that are an index's key.
+/// Formats the values of a row's key columns.
 fn show(table: &TableDef, index: &IndexDef, image: RowImage<'_>) -> String {
     let view = table.layout.view(image.bytes, image.blobs);
     let values = index.keys.iter().map(|(ordinal, _)| {

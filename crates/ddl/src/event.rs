@@ -1,7 +1,8 @@
-//! What a definition is to a DDL trigger: which event, of which object.
+//! Maps a definition to the event that DDL triggers fire for: its name and object.
 //!
-//! Found before the definition runs, when it is still known what is there: an ALTER of CREATE OR ALTER
-//! is one, and DROP .. IF EXISTS of nothing is none. Temporary objects make no events.
+//! Computed before the definition runs, while the catalog still shows whether the object exists:
+//! CREATE OR ALTER of an existing object is an ALTER event, and DROP .. IF EXISTS of a missing one
+//! is no event. Temporary objects raise no events.
 
 use tsql::ast::{
     self, CreateMode, DropKind, ObjectName, PermissionAction, PrincipalAction, PrincipalKind,
@@ -12,26 +13,26 @@ use ::catalog::name::Name;
 use ::catalog::{Database, DdlEvent};
 use ::session::SessionState;
 
-/// An event.
+/// An event that DDL triggers may fire for.
 #[derive(Clone, Debug)]
 pub struct Occurrence {
-    /// Which.
+    /// Its name and id, from the list of DDL events.
     pub event: &'static DdlEvent,
-    /// The database that it is in; none for one of the server.
+    /// The database of the event; `None` for an event of the server.
     pub database: Option<String>,
     /// The object's schema, if it is in one.
     pub schema: Option<String>,
-    /// The object.
+    /// Name of the created, altered or dropped object.
     pub object: String,
     /// Its type, as EVENTDATA() names it.
     pub kind: &'static str,
-    /// What the object is on, and its type.
+    /// Name and type of the object that it belongs to, such as an index's table.
     pub target: Option<(String, &'static str)>,
-    /// The new name, and what sp_rename was given.
+    /// For RENAME: the new name, and the arguments of sp_rename.
     pub renamed: Option<(String, Vec<String>)>,
 }
 
-/// Finds the events that a definition is about to be.
+/// Returns the events that a definition will raise; several for a DROP of several objects.
 pub fn occurrences(kind: &StatementKind, session: &SessionState) -> Vec<Occurrence> {
     let finder = Finder { session };
     match kind {
@@ -44,8 +45,8 @@ pub fn occurrences(kind: &StatementKind, session: &SessionState) -> Vec<Occurren
     }
 }
 
-/// The event that sp_rename is: what is renamed, of which kind it is, what it is on, its new name, and what the
-/// procedure was given.
+/// Returns the event RENAME of sp_rename: the renamed object and its type, what it belongs to, its
+/// new name, and the procedure's arguments.
 pub fn renaming(
     (schema, object, kind): (&str, &str, &'static str),
     target: Option<(String, &'static str)>,
@@ -130,7 +131,7 @@ impl Finder<'_> {
         self.session.catalog.database(&self.database(name)).map(AsRef::as_ref)
     }
 
-    /// An object of a schema.
+    /// Returns the event of an object that belongs to a schema.
     fn of_object(&self, event: &str, name: &ObjectName, kind: &'static str) -> Option<Occurrence> {
         if name.is_temporary() {
             return None;
@@ -147,7 +148,7 @@ impl Finder<'_> {
         })
     }
 
-    /// One that CREATE OR ALTER may find there.
+    /// Returns the event of a module: CREATE or ALTER, for CREATE OR ALTER by whether it exists.
     fn of_module(
         &self,
         [create, alter]: [&str; 2],
@@ -193,7 +194,7 @@ impl Finder<'_> {
         self.on_table(event, (index, "INDEX"), table)
     }
 
-    /// What is a table's: it is in the table's schema.
+    /// Returns the event of an object that belongs to a table, and so to the table's schema.
     fn on_table(
         &self,
         event: &str,
@@ -205,7 +206,7 @@ impl Finder<'_> {
         Some(Occurrence { object: name.to_owned(), target, ..found })
     }
 
-    /// What is in the session's database and in no schema.
+    /// Returns the event of an object that belongs to the database and to no schema.
     fn here(&self, event: &str, name: &str, kind: &'static str) -> Option<Occurrence> {
         let database = Some(self.session.database.to_string());
         let event = DdlEvent::find(event)?;
@@ -337,7 +338,7 @@ impl Finder<'_> {
                 self.session.catalog.database(&name.object)?;
                 self.of_server(event, &name.object, "DATABASE")
             }
-            // SQL Server has no event for these, but for what has a trigger of its own.
+            // SQL Server has no DDL events for these kinds here.
             DropKind::Default
             | DropKind::ExternalDataSource
             | DropKind::ExternalFileFormat

@@ -1,8 +1,9 @@
-//! External data sources, file formats and tables, but for the rows of CREATE EXTERNAL TABLE .. AS SELECT, which
-//! `exec/export.rs` writes.
+//! CREATE and DROP of external data sources, file formats and tables. The crate `interpreter`
+//! writes the rows of CREATE EXTERNAL TABLE .. AS SELECT (`export.rs`).
 //!
-//! A data source is a folder of the server, so that whoever makes one must be allowed to read and write its files
-//! (ADMINISTER BULK OPERATIONS); who uses it stays in that folder.
+//! A data source is a folder on the server. A login that creates one must be allowed to read and
+//! write the server's files (ADMINISTER BULK OPERATIONS); a login that uses it can't leave that
+//! folder.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use ::catalog::{Database, ExternalDataSource, ExternalFileFormat, ExternalPlace,
 use ::compile::refuse;
 use ::executor::Cx;
 
-/// CREATE EXTERNAL DATA SOURCE and CREATE EXTERNAL FILE FORMAT.
+/// Runs CREATE EXTERNAL DATA SOURCE and CREATE EXTERNAL FILE FORMAT.
 pub fn create(create: &ast::CreateExternal, cx: &mut Cx<'_>) -> Result<()> {
     let database = Arc::clone(&cx.session.database);
     match create.kind {
@@ -54,10 +55,10 @@ fn check_free(taken: bool, name: &str) -> Result<()> {
     if taken { Err(Msg::ExternalNameTaken(name).into()) } else { Ok(()) }
 }
 
-/// Checks that the login may make or drop one of these.
+/// Checks that the login may create or drop one of these.
 ///
 /// # Errors
-/// 15247; 4834 for a data source without the right to the server's files.
+/// 15247; 4834 for a data source without ADMINISTER BULK OPERATIONS.
 pub fn check_permission(
     kind: DropKind,
     rights: &Rights,
@@ -76,10 +77,10 @@ pub fn check_permission(
     Ok(())
 }
 
-/// How LOCATION names a file of the server.
+/// The prefix of a LOCATION that names a folder on the server.
 const FILE_PREFIX: &str = "file://";
 
-/// Reads the options of a data source: LOCATION, and the folder that it means.
+/// Reads the options of a data source: LOCATION as written, and the folder that it names.
 fn source_location(options: &[NamedOption]) -> Result<(String, String)> {
     let mut found = None;
     for option in options {
@@ -98,7 +99,7 @@ fn source_location(options: &[NamedOption]) -> Result<(String, String)> {
     Ok((location.to_owned(), path.trim_end_matches('/').to_owned()))
 }
 
-/// Values of DATA_COMPRESSION: the classes of Hadoop that SQL Server names, and two more of them.
+/// Values of DATA_COMPRESSION: the Hadoop classes that SQL Server documents, and two others.
 const CODECS: [(&str, Compression); 4] = [
     ("org.apache.hadoop.io.compress.SnappyCodec", Compression::Snappy),
     ("org.apache.hadoop.io.compress.GzipCodec", Compression::Gzip),
@@ -106,7 +107,7 @@ const CODECS: [(&str, Compression); 4] = [
     ("org.apache.hadoop.io.compress.Lz4Codec", Compression::Lz4),
 ];
 
-/// Reads the options of a file format: DATA_COMPRESSION.
+/// Reads the options of a file format: DATA_COMPRESSION as written, and the codec.
 fn format_options(options: &[NamedOption]) -> Result<(Option<String>, Compression)> {
     let mut is_parquet = false;
     let mut compression = (None, Compression::None);
@@ -132,7 +133,7 @@ fn format_options(options: &[NamedOption]) -> Result<(Option<String>, Compressio
     Err(Msg::ExternalOptionMissing("FORMAT_TYPE").into())
 }
 
-/// CREATE EXTERNAL TABLE without AS.
+/// Runs CREATE EXTERNAL TABLE without AS SELECT.
 pub fn create_table(create: &ast::CreateExternalTable, cx: &mut Cx<'_>) -> Result<()> {
     let name = create.name.database.as_deref().filter(|d| !d.is_empty());
     let name = name.unwrap_or(&cx.session.database);
@@ -155,14 +156,14 @@ fn defined(binder: &Binder<'_>, column: &ast::ExternalColumn) -> Result<(String,
         return Err(Msg::ExternalOptions("CREATE EXTERNAL TABLE").into());
     };
     let ty = column_type(binder, data_type, column.collation.as_ref())?;
-    // Files may have NULLs whatever the definition says.
+    // Files may contain NULLs even if the definition says NOT NULL.
     Ok((column.name.to_string(), ColumnType { nullable: column.nullable.unwrap_or(true), ..ty }))
 }
 
-/// Puts an external table in the catalog.
+/// Adds an external table to the catalog.
 ///
 /// # Errors
-/// 2714 if the name is taken, 2705 for a column twice, 46518 for a type that files do not have.
+/// 2714 if the name is taken, 2705 for a duplicate column, 46518 for a type that files can't store.
 pub fn publish(
     name: &ast::ObjectName,
     columns: &[(String, ColumnType)],
@@ -177,7 +178,8 @@ pub fn publish(
     table::create_external(name, columns, Arc::new(place), cx)
 }
 
-/// DROP EXTERNAL TABLE, DATA SOURCE and FILE FORMAT; tells whether it was there. Files stay.
+/// Runs DROP EXTERNAL TABLE, DATA SOURCE and FILE FORMAT; returns false if the object does not
+/// exist. Files are not deleted.
 pub fn drop(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     if kind == DropKind::ExternalTable {
         return drop_table(name, cx);
@@ -231,7 +233,7 @@ fn drop_table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Says that a definition is none for an external table.
+/// Returns the error of a definition that external tables do not allow.
 pub fn refused(name: &str) -> Error {
     Msg::ExternalNotSupported("change of table", name).into()
 }

@@ -1,4 +1,4 @@
-//! CREATE and ALTER FUNCTION: scalar, inline and multi-statement.
+//! CREATE and ALTER FUNCTION: scalar, inline table-valued and multi-statement functions.
 
 use std::sync::Arc;
 
@@ -63,19 +63,20 @@ pub(crate) fn create(
     })
 }
 
-/// ALTER FUNCTION can't make a scalar function one that returns a table.
+/// Returns false if ALTER FUNCTION would turn a scalar function into a table-valued one, or the
+/// reverse.
 fn same_kind(before: &str, after: &str) -> bool {
     (before == "FN") == (after == "FN")
 }
 
-/// Tells whether NULL for any argument gives NULL without a call.
+/// Checks the options; returns true for RETURNS NULL ON NULL INPUT.
 fn check_options(create: &ast::CreateFunction) -> Result<bool> {
     let mut null_on_null = false;
     for option in &create.options {
         match option {
             RoutineOption::ReturnsNullOnNullInput => null_on_null = true,
-            // What is referred to is looked up at each use; whether a body is unfolded into its caller
-            // shows in nothing but time.
+            // SCHEMABINDING: names are resolved at each use anyway. INLINE: whether a body is
+            // inlined into its caller changes the time only.
             RoutineOption::CalledOnNullInput
             | RoutineOption::SchemaBinding
             | RoutineOption::Inline(_)
@@ -122,7 +123,7 @@ fn routine(
     Ok(Routine { parameters, returns, table, null_on_null })
 }
 
-/// Finds mistakes of the body now; names are looked up where the function is used.
+/// Checks the body for errors at CREATE; names are resolved where the function is used.
 fn check_body(
     create: &ast::CreateFunction,
     routine: &Routine,
@@ -163,7 +164,7 @@ fn ends_with_return(statement: &ast::Statement) -> bool {
     }
 }
 
-/// Refuses what would change anything outside of the function.
+/// Refuses statements that would change anything outside the function.
 fn check_statement(statement: &ast::Statement) -> Result<()> {
     let side_effect = |what: &str| Err(Msg::SideEffectInFunction(what).into());
     let own = |target: &ast::Target| matches!(target.kind, TargetKind::Variable(_));

@@ -1,4 +1,4 @@
-//! CREATE INDEX, ALTER INDEX, DROP INDEX: on live tables.
+//! CREATE INDEX, ALTER INDEX and DROP INDEX, while other sessions use the table.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     if index.clustered && has_clustered {
         return Err(Msg::MultipleClustered(&table.name).into());
     }
-    // Storage knows an index by its id, so an id is not given out again while the table lives.
+    // Storage identifies an index by its id, so ids are not reused while the table exists.
     let ids = table.indexes.iter().map(|i| i.id).chain(table.column_index.iter().map(|i| i.id));
     let highest = ids.max().unwrap_or(1);
     index.id = if index.clustered { 1 } else { highest.max(1) + 1 };
@@ -86,11 +86,11 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     }
 }
 
-/// Finds the index whose place a new one takes: DROP_EXISTING = ON.
+/// Finds the index that DROP_EXISTING = ON replaces.
 ///
 /// # Errors
-/// 1913 for a name that is taken without it, 7999 for one that is not there with it, 40517 for one that the place of
-/// can't be taken.
+/// 1913 if the name is taken without DROP_EXISTING, 7999 if there is no such index with it, 40517
+/// for an index that can't be replaced.
 fn replaced(table: &TableDef, index: &ast::InlineIndex) -> Result<Option<usize>> {
     let name = index.name.as_str();
     let drops = index.options.iter().any(|option| {
@@ -114,7 +114,7 @@ fn replaced(table: &TableDef, index: &ast::InlineIndex) -> Result<Option<usize>>
     }
 }
 
-/// An index on a view is refused: by the rule that the view breaks, or by name.
+/// Refuses an index on a view: with the error of the rule that the view breaks, or with 40517.
 fn refuse_view(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
     let database = name.database.as_deref().unwrap_or(&cx.session.database);
     let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
@@ -154,7 +154,7 @@ pub(crate) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
         AlterIndexAction::Rebuild | AlterIndexAction::Reorganize if is_columnstore => {
             super::columnstore::change(alter, cx)
         }
-        // Other indexes in memory do not fragment: there is nothing to rebuild. SET has been done.
+        // Rowstore indexes in memory do not fragment, so there is nothing to rebuild. SET is done.
         AlterIndexAction::Rebuild | AlterIndexAction::Reorganize => Ok(()),
         AlterIndexAction::Set if is_column_index || is_columnstore => {
             refuse("ALTER INDEX .. SET of a columnstore index")
@@ -167,7 +167,7 @@ pub(crate) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
     }
 }
 
-/// Keeps the options of ALTER INDEX of an index on rows, or of all of a table.
+/// Stores the options of ALTER INDEX for one rowstore index, or for all of the table.
 fn show_options(alter: &ast::AlterIndex, table: &Arc<TableDef>, cx: &mut Cx<'_>) -> Result<()> {
     let name = alter.index.as_ref().map_or("ALL", |index| index.as_str());
     index_option::check_partition(alter.partition.as_ref(), "index", name)?;
@@ -175,10 +175,10 @@ fn show_options(alter: &ast::AlterIndex, table: &Arc<TableDef>, cx: &mut Cx<'_>)
         AlterIndexAction::Rebuild => index_option::rebuild,
         AlterIndexAction::Set => index_option::change,
         AlterIndexAction::Reorganize => index_option::reorganize,
-        // These are refused as a whole.
+        // Refused elsewhere, as a whole statement.
         _ => return Ok(()),
     };
-    // A table may have no index that it could be set for.
+    // ALL on a table without indexes: an unknown option is still an error.
     let known = |name: &str| INDEX_OPTIONS.iter().any(|option| option.0 == name);
     if let Some(option) = alter.options.iter().find(|option| !known(&option.name)) {
         return refuse(&format!("the index option {}", option.name));
@@ -231,7 +231,7 @@ fn remove(table: &Arc<TableDef>, place: usize, cx: &mut Cx<'_>) -> Result<()> {
     let mut next = TableDef::clone(table);
     let removed = next.indexes.remove(place);
     table::replace(next, cx)?;
-    // Plans made before now may still be running on it; storage lets them finish.
+    // Plans that use the index may still be running; storage lets them finish.
     table.rows.data.drop_index(removed.storage_id());
     Ok(())
 }

@@ -1,14 +1,16 @@
-//! Definitions: CREATE, ALTER, DROP of everything, GRANT and its kin, TRUNCATE TABLE, and what makes tables without a
-//! statement.
+//! Definitions: CREATE, ALTER and DROP of everything, GRANT, DENY and REVOKE, TRUNCATE TABLE, and
+//! the creation of tables by other statements (SELECT .. INTO).
 //!
-//! A definition builds its object aside and then publishes it with one change of the catalog, in which
-//! it checks again that the name is free. Temporary tables go to the session's innermost scope.
+//! A definition builds its object aside and then publishes it with one change of the catalog, which
+//! checks again that the name is free. Temporary tables go to the session's innermost scope.
 //!
-//! - one file per kind of object (`table.rs`, `index.rs`, `login.rs`), `alter/` for ALTER TABLE, `drop.rs` for all DROPs;
-//! - `require/` checks what the statements ask of the login before they run;
-//! - what a table is made of is shaped in the crate `compile`.
+//! - one file per kind of object (`table.rs`, `index.rs`, `login.rs`), `alter/` for ALTER TABLE,
+//!   `drop.rs` for all DROPs;
+//! - `require/` checks the permissions that the statements need, before they run;
+//! - the crate `compile` builds table definitions from syntax.
 //!
-//! It does not know programs, procedures or results; it runs one statement at a time. Start at [`run`].
+//! Does not know programs, procedures or results; it runs one statement at a time. Start at
+//! [`run`].
 #![forbid(unsafe_code)]
 
 mod alter;
@@ -53,17 +55,17 @@ use duplicate::duplicate_key;
 pub use permission::is_of_server;
 pub use table::{check_name_free, create_from_columns, distrust};
 
-/// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
+/// Runs a definition. `cx.statement_text` is its text; its spans refer to `cx.source`.
 ///
 /// # Errors
-/// Those of names, types and rights; 40517 for what is not supported.
+/// The errors of names, types and permissions; 40517 for unsupported features.
 pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
-    // What a definition makes goes with the catalogs that have it, on their clerk.
+    // The new objects are freed with the catalog versions that contain them: same clerk.
     with_clerk(MemoryClerk::Metadata, || run_booked(statement, cx))
 }
 
 fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
-    // A definition that triggers watch is in a transaction of its own, which has no number.
+    // A definition that fires triggers runs in its own transaction, which has no descriptor.
     let transaction = &cx.session.transaction;
     let own = transaction.descriptor == 0 && cx.session.trigger_level == 0;
     if let Some(what) = of_database(&statement.kind)
@@ -110,12 +112,13 @@ fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
     }
 }
 
-/// Tells why a constraint can't be made before the error that ends the statement, 1750, which is all that a CATCH
-/// block sees. `made` is the statement if it is CREATE TABLE.
+/// Reports a constraint that can't be created in two errors: first the reason, then 1750, which
+/// ends the statement and is the only one that a CATCH block sees. `made` is the statement if it is
+/// CREATE TABLE.
 fn told_twice(error: Error, made: Option<&ast::CreateTable>, cx: &mut Cx<'_>) -> Result<()> {
     let state = match error.number {
         1753 | 1757 | 1761..=1785 => u8::from(matches!(error.number, 1769 | 1781)),
-        // Columns that a key can't have; more than one clustered index; a name that something else has.
+        // A column that can't be in a key; a second clustered index; a name that is taken.
         1902 | 1909 | 1911 | 1919 | 8111 => error.state,
         2714 if !made.is_some_and(|made| is_about(&error, &made.name)) => error.state,
         _ => return Err(error),
@@ -124,12 +127,13 @@ fn told_twice(error: Error, made: Option<&ast::CreateTable>, cx: &mut Cx<'_>) ->
     Err(Msg::ConstraintNotCreated.into())
 }
 
-/// Tells whether error 2714 is about the table itself and not about a constraint of it.
+/// Returns true if error 2714 is about the table itself and not about one of its constraints.
 fn is_about(error: &Error, table: &ast::ObjectName) -> bool {
     error.message == Error::from(Msg::ObjectExists(&table.object)).message
 }
 
-/// Names the definitions of whole databases and of event sessions, which no transaction could undo.
+/// Returns the name of a statement that defines a whole database or an event session. Such a
+/// statement can't be rolled back.
 pub fn of_database(kind: &StatementKind) -> Option<&'static str> {
     match kind {
         StatementKind::CreateDatabase(_) => Some("CREATE DATABASE"),
@@ -146,7 +150,7 @@ fn not_permitted() -> Error {
     crate::require::not_permitted()
 }
 
-/// Where a new object goes: database, schema and name.
+/// The place of a new object: database and schema, and its name.
 struct Target {
     database: String,
     schema: String,
@@ -171,10 +175,10 @@ fn target(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Target> {
     Ok(Target { database, schema, name: name.object.to_string() })
 }
 
-/// Changes a database of the catalog.
+/// Publishes a changed database in the catalog.
 ///
 /// # Errors
-/// 911 if it has gone meanwhile, and what `edit` returns.
+/// 911 if it has been dropped since, and the errors of `edit`.
 fn change_database<T>(
     session: &mut SessionState,
     name: &str,
@@ -191,7 +195,7 @@ fn change_database<T>(
     })
 }
 
-/// The error for an object that a statement names and that is not there, or not for this login.
+/// Returns the error for an object that does not exist, or that this login may not drop.
 fn cannot_drop(kind: &str, name: &str) -> Error {
     Error::custom(
         3701,

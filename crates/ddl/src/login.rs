@@ -1,6 +1,7 @@
 //! CREATE LOGIN, ALTER LOGIN and DROP LOGIN.
 //!
-//! `catalog/password_policy.rs` has the rules for passwords; `session/login.rs` asks what is set here.
+//! The catalog's `password_policy.rs` has the rules for passwords; `login.rs` of the crate
+//! `session` applies at login what is set here.
 
 use std::sync::Arc;
 
@@ -15,17 +16,17 @@ use ::compile::refuse;
 use ::compile::table::created;
 use ::executor::Cx;
 
-/// First `principal_id` of logins that users make.
+/// Lowest `principal_id` of logins that users create.
 const LOGIN_FIRST: i32 = 267;
 const SID_BYTES: usize = 16;
 
-/// A password as a statement gives it.
+/// A password as the statement specifies it.
 enum Given {
     Clear(String),
     Hash(Vec<u8>),
 }
 
-/// What the options of a statement say.
+/// The options of a statement.
 #[derive(Default)]
 struct Wanted {
     password: Option<Given>,
@@ -64,7 +65,7 @@ impl Wanted {
                 let found = found.ok_or(Msg::DatabaseNotFoundFor(name))?;
                 self.default_database = Some(found.name.clone());
             }
-            // Both names are of the language that every login has.
+            // Both names are of us_english, the language that every login has.
             "DEFAULT_LANGUAGE" if option.value.word().is_some_and(is_known_language) => {}
             "DEFAULT_LANGUAGE" => return refuse(OTHER_LANGUAGES),
             "SID" => self.sid = Some(sid(option)?),
@@ -73,13 +74,14 @@ impl Wanted {
         Ok(())
     }
 
-    /// The policy of a login that has had another; of a new one that of CREATE LOGIN: checked, but without an end.
+    /// Returns the password policy: the login's previous one with the changes of the statement. The
+    /// default of CREATE LOGIN is checked, without expiration.
     ///
     /// # Errors
-    /// 15122, 15128 and 15099 for what does not go together.
+    /// 15122, 15128 and 15099 for options that contradict each other.
     fn policy(&self, before: PasswordPolicy) -> Result<PasswordPolicy> {
         let checked = self.check_policy.unwrap_or(before.checked);
-        // Turned on, one brings the other with it; turned off, it takes it away.
+        // Turning CHECK_POLICY on turns on CHECK_EXPIRATION too; turning it off turns both off.
         let by_default = match self.check_policy {
             Some(true) => before.expires || !before.checked,
             Some(false) => false,
@@ -100,10 +102,11 @@ impl Wanted {
         Ok(PasswordPolicy { checked, expires, must_change, set: before.set })
     }
 
-    /// The hash of the password, once it is checked. A hash that is given cannot be checked.
+    /// Returns the hash of the password, after checking it against the policy. A password that is
+    /// given as HASHED can't be checked.
     ///
     /// # Errors
-    /// 15116 and 15118.
+    /// 15116 and 15118 if the password violates the policy.
     fn checked_hash(&mut self, login: &str, policy: PasswordPolicy) -> Result<Option<Vec<u8>>> {
         Ok(match self.password.take() {
             None => None,
@@ -127,7 +130,8 @@ fn is_on(option: &NamedOption) -> Result<bool> {
     }
 }
 
-/// The security id that a login is to have: one of another server, so that users of copied databases find it.
+/// Parses SID, the security id of the new login: that of a login of another server, so that users
+/// of copied databases match it.
 fn sid(option: &NamedOption) -> Result<Vec<u8>> {
     match &option.value {
         OptionValue::Literal(ast::Literal::Binary(sid)) if sid.len() == SID_BYTES => {
@@ -152,10 +156,10 @@ fn clear(password: &ast::Expr, cx: &Cx<'_>) -> Result<Given> {
     clear_text(password, cx).map(Given::Clear)
 }
 
-/// The hash that a login of another server has.
+/// Parses a HASHED password, copied from another server.
 ///
 /// # Errors
-/// 15021 for what is no hash, 40517 for one of SQL Server before 2012.
+/// 15021 if it is not a hash, 40517 for a hash made before SQL Server 2012.
 fn hash(password: &ast::Expr, cx: &Cx<'_>) -> Result<Given> {
     const BEFORE_2012: [u8; 2] = [1, 0];
     let Value::VarBinary(hash) = constant(password, cx)? else {
@@ -170,10 +174,10 @@ fn hash(password: &ast::Expr, cx: &Cx<'_>) -> Result<Given> {
     }
 }
 
-/// Makes a login.
+/// Creates a login.
 ///
 /// # Errors
-/// 15025 for a name and 15433 for a security id that there is; what [`Wanted`] finds wrong.
+/// 15025 if the name and 15433 if the SID is taken; the errors of its options.
 pub(crate) fn create(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<()> {
     check_create_options(options)?;
     let mut wanted = Wanted::read(options, cx)?;
@@ -211,7 +215,7 @@ pub(crate) fn create(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Re
     })
 }
 
-/// UNLOCK and OLD_PASSWORD are of ALTER LOGIN alone.
+/// Refuses UNLOCK and OLD_PASSWORD, which belong to ALTER LOGIN.
 fn check_create_options(options: &[LoginOption]) -> Result<()> {
     for option in options {
         let LoginOption::Password { unlock, old_password, .. } = option else { continue };
@@ -225,10 +229,10 @@ fn check_create_options(options: &[LoginOption]) -> Result<()> {
     Ok(())
 }
 
-/// Changes a login.
+/// Changes a login: password, options or name.
 ///
 /// # Errors
-/// 15151 for one that is not there or a wrong old password; what [`Wanted`] finds wrong.
+/// 15151 if it does not exist or the old password is wrong; the errors of its options.
 pub(crate) fn alter(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<()> {
     let mut wanted = Wanted::read(options, cx)?;
     if wanted.sid.is_some() {
@@ -259,10 +263,10 @@ pub(crate) fn alter(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Res
     Ok(())
 }
 
-/// Checks the old password where one is given.
+/// Checks OLD_PASSWORD, if it is given.
 ///
 /// # Errors
-/// 15151 for a wrong one, as for a login that is not there.
+/// 15151 for a wrong one, as for a login that does not exist.
 fn check_old_password(login: &Login, options: &[LoginOption], cx: &Cx<'_>) -> Result<()> {
     for option in options {
         if let LoginOption::Password { old_password: Some(old), .. } = option
@@ -274,7 +278,7 @@ fn check_old_password(login: &Login, options: &[LoginOption], cx: &Cx<'_>) -> Re
     Ok(())
 }
 
-/// Lets a login log in, or not. Sessions that it has go on.
+/// Enables or disables a login. Its open sessions continue.
 pub(crate) fn set_disabled(name: &str, disabled: bool, cx: &mut Cx<'_>) -> Result<()> {
     change(name, cx, |login| login.disabled = disabled)
 }
@@ -291,7 +295,7 @@ fn change(name: &str, cx: &mut Cx<'_>, apply: impl FnOnce(&mut Login)) -> Result
     })
 }
 
-/// Drops a login; tells whether it was there.
+/// Drops a login; returns false if it does not exist.
 pub(crate) fn drop(name: &str, cx: &mut Cx<'_>) -> Result<bool> {
     cx.session.change_catalog(|catalog| {
         if Name::same(name, "sa") {
@@ -305,7 +309,7 @@ pub(crate) fn drop(name: &str, cx: &mut Cx<'_>) -> Result<bool> {
             return Err(Msg::OwnsDatabases(name).into());
         }
         let Some(login) = catalog.logins.remove(&Name::new(name)) else { return Ok(false) };
-        // The next login may get its id, and none of its permissions.
+        // The id may be reused, so its permissions are removed.
         let id = login.principal_id;
         let is_about = |p: &Permission| p.class == Class::Principal && p.object_id == id;
         catalog.server_permissions.retain(|p| p.principal_id != id && !is_about(p));

@@ -1,4 +1,4 @@
-//! CREATE and ALTER of procedures, views, synonyms, types and schemas.
+//! CREATE and ALTER of procedures, views, synonyms, alias and table types, and schemas.
 
 use std::sync::Arc;
 
@@ -20,21 +20,21 @@ use ::compile::refuse;
 use ::compile::table::created;
 use ::executor::Cx;
 
-/// First `user_type_id` and `schema_id` of users' own.
+/// Lowest `user_type_id` of types that users create.
 const USER_TYPE_FIRST: i32 = 257;
 const SCHEMA_FIRST: i32 = 5;
-/// The user that owns what has no other owner.
+/// `principal_id` of dbo, which owns objects without another owner.
 const DBO: i32 = 1;
-/// Parameters that a procedure may have.
+/// Most parameters that a procedure may have.
 const PARAMETERS_MAX: usize = 2100;
 
-/// What CREATE or ALTER found of the name.
+/// The existing object with the name that CREATE or ALTER gives.
 pub(crate) struct Present {
     pub id: Option<i32>,
     pub created: Value,
 }
 
-/// Checks that CREATE finds the name free and ALTER finds an object of its kind.
+/// Checks that the name is free for CREATE, and names an object of the right kind for ALTER.
 pub(crate) fn present(
     database: &Database,
     to: &Target,
@@ -75,13 +75,13 @@ pub(crate) fn create_procedure(create: &ast::CreateProcedure, cx: &mut Cx<'_>) -
     define_procedure(create, &to, cx)
 }
 
-/// `#p` and `##p` are kept in tempdb; the name of a local one is made unique by the session's id, as
-/// it is nobody else's.
+/// Creates `#p` or `##p` in tempdb. A local one belongs to one session, whose id makes its name
+/// unique.
 fn create_temporary_procedure(create: &ast::CreateProcedure, cx: &mut Cx<'_>) -> Result<()> {
     let name = cx.session.temporary_module_name(&create.name.object);
     let to = Target { database: "tempdb".to_owned(), schema: "dbo".to_owned(), name };
     define_procedure(create, &to, cx)?;
-    // Both kinds end with the session that made them.
+    // Both kinds are dropped when the session that created them ends.
     cx.session.refresh_catalog();
     let made = cx.session.catalog.find_procedure("tempdb", "dbo", &to.name).map(|p| p.id);
     if let Some(id) = made {
@@ -103,7 +103,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
     let execute_as = execute_as(&create.options, to, cx)?;
     let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);
-    // The whole batch, with what stands before CREATE: lines and offsets count from there.
+    // The whole batch, with the text before CREATE: line numbers and offsets count from there.
     let text = cx.source.to_string();
     change_database(cx.session, &to.database, |database| {
         let found = present(database, to, create.mode, |object| match object {
@@ -130,10 +130,10 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
     })
 }
 
-/// Finds whom a module's EXECUTE AS clause means, if it has one that is not CALLER.
+/// Resolves the principal of a module's EXECUTE AS clause; `None` without a clause and for CALLER.
 ///
 /// # Errors
-/// 15151 for a user that does not exist or may not be impersonated, an owner too.
+/// 15151 for a user, or an owner, that does not exist or may not be impersonated.
 pub(crate) fn execute_as(
     options: &[RoutineOption],
     to: &Target,
@@ -151,7 +151,8 @@ pub(crate) fn execute_as(
             let owner = database.schema(&to.schema).map_or(DBO, |schema| schema.owner);
             let found = database.principals.values().find(|p| p.id == owner);
             let owner = found.ok_or_else(missing)?;
-            // Whoever may make modules is not therefore allowed to act as their owner.
+            // Permission to create modules in a schema does not include acting as the schema's
+            // owner.
             if !cx.session.rights.may_be_user(database, owner) {
                 return Err(Msg::PrincipalNotFound("find", "user", &owner.name).into());
             }
@@ -178,14 +179,14 @@ pub(crate) fn execute_as(
     }
 }
 
-/// Tells whether the procedure is natively compiled.
+/// Checks the options; returns true for NATIVE_COMPILATION.
 fn check_options(create: &ast::CreateProcedure) -> Result<bool> {
     let mut native = false;
     for option in &create.options {
         match option {
             RoutineOption::NativeCompilation => native = true,
-            // A plan is never kept that RECOMPILE would have to make anew; the text of a
-            // schema-bound procedure is checked when it runs.
+            // RECOMPILE: no plan is kept that could become unsuitable. SCHEMABINDING: names are
+            // checked when the procedure runs.
             RoutineOption::SchemaBinding
             | RoutineOption::Recompile
             | RoutineOption::ExecuteAs(_) => {}
@@ -198,7 +199,7 @@ fn check_options(create: &ast::CreateProcedure) -> Result<bool> {
     Ok(native)
 }
 
-/// A native procedure is schema-bound and is one atomic block.
+/// Checks that a native procedure is schema-bound and is one atomic block.
 fn check_native(create: &ast::CreateProcedure) -> Result<()> {
     let bound = create.options.iter().any(|o| matches!(o, RoutineOption::SchemaBinding));
     if !bound {
@@ -263,7 +264,7 @@ pub(crate) fn parameters(
     Ok(defined)
 }
 
-/// A default is a constant.
+/// Evaluates a parameter's default, which must be a constant.
 fn default_value(expr: &ast::Expr, ty: &ColumnType, cx: &Cx<'_>) -> Result<Value> {
     let context = metadata::binding::bare_context(cx.session, &cx.session.database);
     let mut binder = context.binder();
@@ -289,7 +290,8 @@ pub(crate) fn create_view(
     }
     for option in &create.options {
         match option.as_ref() {
-            // Bound by `references`; browse information is not sent, the catalog tells of it.
+            // SCHEMABINDING is checked by `references`. VIEW_METADATA only shows in the catalog:
+            // browse metadata is not sent.
             "SCHEMABINDING" | "VIEW_METADATA" => {}
             "ENCRYPTION" => return refuse("WITH ENCRYPTION"),
             other => return Err(Msg::SyntaxNear(other).into()),
@@ -297,10 +299,10 @@ pub(crate) fn create_view(
     }
     let to = target(&create.name, cx)?;
     let instance = Arc::clone(&cx.session.instance);
-    // The whole batch, with what stands before CREATE: lines and offsets count from there.
+    // The whole batch, with the text before CREATE: line numbers and offsets count from there.
     let options = cx.session.options.of_module();
     let text = cx.source.to_string();
-    // Bound once to find mistakes now; the plan is made where the view is used.
+    // Bound to report errors at CREATE; the plan is made by the statements that use the view.
     {
         let context = metadata::binding::bare_context(cx.session, &to.database);
         let mut binder = context.binder();
@@ -379,7 +381,7 @@ pub(crate) fn create_type(create: &ast::CreateType, cx: &mut Cx<'_>) -> Result<(
                 as_kind: None,
             };
             let context = metadata::binding::bare_context(cx.session, &to.database);
-            // Built once to find mistakes now.
+            // Built once to report errors at CREATE.
             let shape =
                 ::compile::table::variable(cx.session, &context.binder(), &to.name, elements)?;
             cx.session.instance.store.drop_table(shape.rows.data.id());

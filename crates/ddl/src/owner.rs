@@ -1,7 +1,7 @@
-//! ALTER SCHEMA .. TRANSFER: another schema for an object or a type; ALTER AUTHORIZATION: another owner
-//! for a schema, a role, an object or a database.
+//! ALTER SCHEMA .. TRANSFER moves an object or type to another schema. ALTER AUTHORIZATION gives a
+//! schema, role, object or database another owner.
 //!
-//! The text of a module stays as it was, as with sp_rename.
+//! The text of a moved module is not changed, as with sp_rename.
 
 use std::sync::Arc;
 
@@ -19,20 +19,20 @@ use ::catalog::{
 use ::compile::refuse;
 use ::executor::Cx;
 
-/// `schema_id` of the first schema that a user made.
+/// Lowest `schema_id` of schemas that users create.
 const SCHEMA_FIRST: i32 = 5;
-/// `principal_id` of the first role that a user made.
+/// Lowest `principal_id` of roles that users create.
 const ROLE_FIRST: i32 = 5;
 
 fn missing(verb: &str, kind: &str, name: &str) -> Error {
     Msg::PrincipalNotFound(verb, kind, name).into()
 }
 
-/// Moves an object or a type to another schema. A table takes its triggers and constraints with it.
+/// Moves an object or type to another schema. A table's triggers and constraints move with it.
 ///
 /// # Errors
-/// 15151 for a schema or object that is not there, 15530 for a name that the schema has, 15348 for
-/// what a schema-bound module names, 15347 for what belongs to a table.
+/// 15151 for a schema or object that does not exist, 15530 for a name that the schema has, 15348
+/// for an object that a schema-bound module refers to, 15347 for an object that belongs to a table.
 pub(crate) fn transfer(alter: &ast::AlterSchema, cx: &mut Cx<'_>) -> Result<()> {
     let name = &alter.object;
     if name.database.is_some() {
@@ -104,7 +104,7 @@ fn triggers(database: &Database, parent: i32) -> Vec<Object> {
     database.objects.values().filter(of).cloned().collect()
 }
 
-/// The object with another schema. Its permissions go, as in SQL Server.
+/// Returns the object with another schema. Its permissions are removed, as in SQL Server.
 fn moved(object: &Object, to: &Schema) -> Object {
     let (schema, schema_id) = (to.name.clone(), to.id);
     let module = |m: &Arc<ModuleDef>| {
@@ -160,10 +160,11 @@ fn user_type(to: &str, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
-/// Gives a schema, an object or a database another owner.
+/// Changes the owner of a schema, role, object or database.
 ///
 /// # Errors
-/// 15151 for names that are not there and for schemas of the system, 15110 for a database's owner-to-be that is a user there.
+/// 15151 for names that do not exist and for system schemas, 15110 if a database's new owner is
+/// already a user in it.
 pub(crate) fn authorize(alter: &ast::AlterAuthorization, cx: &mut Cx<'_>) -> Result<()> {
     let current = Arc::clone(&cx.session.database);
     let name = &alter.securable.name;
@@ -197,7 +198,7 @@ fn authorize_schema(database: &mut Database, name: &str, owner: &str) -> Result<
     }
     schema.owner = id;
     let schema_id = schema.id;
-    // What was granted on the schema goes, and on what is in it without an owner of its own.
+    // Permissions on the schema are removed, and on its objects that have no explicit owner.
     let in_schema = |key: &(Name, Name)| Name::same(key.0.as_str(), name);
     let objects = database.objects.iter().filter(|(key, _)| in_schema(key));
     let ids = objects.map(|(_, object)| object.id());
@@ -210,7 +211,7 @@ fn authorize_schema(database: &mut Database, name: &str, owner: &str) -> Result<
     Ok(())
 }
 
-/// What was granted on the role goes.
+/// Changes a role's owner. Permissions on the role are removed.
 fn authorize_role(database: &mut Database, name: &str, owner: &str) -> Result<()> {
     let owner = principal_id(database, owner)?;
     let role = database.principals.get_mut(&Name::new(name));
@@ -225,7 +226,7 @@ fn authorize_role(database: &mut Database, name: &str, owner: &str) -> Result<()
     Ok(())
 }
 
-/// A constraint or a trigger has the owner of its table.
+/// Changes an object's explicit owner. A constraint or trigger always belongs to its table's owner.
 fn authorize_object(
     database: &mut Database,
     name: &ast::ObjectName,
@@ -241,7 +242,7 @@ fn authorize_object(
     Ok(())
 }
 
-/// A database's owner is the login that `dbo` is.
+/// Changes a database's owner: the login that is `dbo` in it.
 fn authorize_database(name: &str, owner: &str, cx: &mut Cx<'_>) -> Result<()> {
     let Some(login) = cx.session.catalog.logins.get(&Name::new(owner)) else {
         return Err(missing("find", "principal", owner));

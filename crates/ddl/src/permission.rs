@@ -1,8 +1,8 @@
-//! GRANT, DENY and REVOKE.
+//! GRANT, DENY and REVOKE: changes the permissions in the catalog.
 //!
-//! A permission has the principal that granted it. Who has CONTROL of a thing grants in the name of its owner; who has a
-//! permission WITH GRANT OPTION grants in its own name, and what it granted goes when it loses the option, which takes
-//! CASCADE.
+//! Every permission records its grantor. A principal with CONTROL of a securable grants in the name
+//! of its owner. A principal with a permission WITH GRANT OPTION grants in its own name; when it
+//! loses the option, which requires CASCADE, its grants are revoked too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use ::catalog::{Class, Database, Object, Permission, PrincipalKind};
 use ::compile::refuse;
 use ::executor::Cx;
 
-/// Permissions of the server that can be granted.
+/// Permissions on the server that can be granted.
 const SERVER_PERMISSIONS: [&str; 17] = [
     "ADMINISTER BULK OPERATIONS",
     "ALTER ANY CONNECTION",
@@ -41,7 +41,7 @@ const SERVER_PERMISSIONS: [&str; 17] = [
     "VIEW SERVER STATE",
 ];
 
-/// `principal_id` of `sa`.
+/// `principal_id` of the login `sa`.
 const SA: i32 = 1;
 
 /// Runs GRANT, DENY and REVOKE.
@@ -89,10 +89,11 @@ fn rule(
     }
 }
 
-/// In whose name a statement of a database runs, and who owns what it is about.
+/// Returns the grantor of a statement about a database, and the owner of the securable.
 ///
 /// # Errors
-/// 15151 and 4613 for who may not, 15151 for a principal behind AS that is not there or that the session may not be.
+/// 15151 and 4613 without permission, 15151 if the principal after AS does not exist or the session
+/// may not act as it.
 fn grantor(
     statement: &ast::Permission,
     (class, id): (Class, i32),
@@ -102,7 +103,7 @@ fn grantor(
     let (rights, catalog) = (&cx.session.rights, &cx.session.catalog);
     let Some(database) = catalog.database(&cx.session.database) else { return Ok((DBO, DBO)) };
     let owner = owner_of(database, class, id);
-    // DENY is not granted on.
+    // The grant option permits GRANT and REVOKE, not DENY.
     let by_option = |ids: &[i32]| {
         statement.action != PermissionAction::Deny
             && named.iter().all(|(permission, column)| {
@@ -111,7 +112,7 @@ fn grantor(
     };
     let Some(name) = &statement.grantor else {
         let controls = controls(statement, rights, catalog, database);
-        // A DENY to a role that one is in takes away what one may grant on.
+        // A DENY to one of the session's roles suspends the grant option.
         let denied = || {
             let ids = rights.principals(database);
             let is_denied = |(permission, column): &(String, i32)| {
@@ -151,7 +152,7 @@ fn owner_of(database: &Database, class: Class, id: i32) -> i32 {
     }
 }
 
-/// Tells whether a statement is about permissions of the server.
+/// Returns true if a statement is about permissions on the server.
 pub fn is_of_server(statement: &ast::Permission) -> bool {
     let of_server = |p: &str| SERVER_PERMISSIONS.contains(&p);
     match &statement.securable {
@@ -160,7 +161,7 @@ pub fn is_of_server(statement: &ast::Permission) -> bool {
     }
 }
 
-/// What a permission is about: its class, and the id of the object or schema.
+/// Returns the class of the securable, and the id of the object or schema.
 fn securable(statement: &ast::Permission, cx: &Cx<'_>) -> Result<(Class, i32)> {
     let Some(securable) = &statement.securable else { return Ok((Class::Whole, 0)) };
     match securable.class.as_deref() {
@@ -183,7 +184,7 @@ fn securable(statement: &ast::Permission, cx: &Cx<'_>) -> Result<(Class, i32)> {
     }
 }
 
-/// The permissions that ALL stands for, as GRANT's documentation lists them by what they are granted on.
+/// Returns the permissions that ALL includes, which depend on the securable: page "GRANT".
 fn all_of((class, id): (Class, i32), cx: &Cx<'_>) -> &'static [&'static str] {
     const DATABASE: &[&str] = &[
         "BACKUP DATABASE",
@@ -210,10 +211,11 @@ fn all_of((class, id): (Class, i32), cx: &Cx<'_>) -> &'static [&'static str] {
     }
 }
 
-/// The permissions that a statement names, each with the id of the column that it is about.
+/// Returns the permissions that a statement names, each with the `column_id` that it is about, or
+/// 0.
 ///
 /// # Errors
-/// 1020 for columns of what has none, 1911 for a column that there is not.
+/// 1020 for columns of a securable without columns, 1911 for an unknown column.
 fn named(
     statement: &ast::Permission,
     place: (Class, i32),
@@ -252,7 +254,7 @@ fn named(
     Ok(named)
 }
 
-/// Names of the columns of a table or view; none of anything else.
+/// Returns the column names of a table or view; empty for other objects.
 fn columns_of(name: &ast::ObjectName, cx: &Cx<'_>) -> Vec<String> {
     let database = cx.session.catalog.database(&cx.session.database);
     let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
@@ -265,11 +267,11 @@ fn columns_of(name: &ast::ObjectName, cx: &Cx<'_>) -> Vec<String> {
     }
 }
 
-/// Puts the permissions of a statement in the place of those that were there: one on the whole of an object
-/// in that of those on its columns, too. `owner` is who owns what they are about.
+/// Replaces earlier permissions with those of a statement. A permission on a whole object also
+/// replaces those on its columns. `owner` owns the securable.
 ///
 /// # Errors
-/// 4611 where a grant option goes without CASCADE.
+/// 4611 where a grant option would be lost without CASCADE.
 fn change_rules(
     rules: &mut Vec<Permission>,
     (rule, owner): (&Permission, i32),
@@ -281,7 +283,7 @@ fn change_rules(
             Permission { permission: permission.clone(), column_id: *column_id, ..rule.clone() };
         let same = |p: &Permission| is_about(p, &rule) && p.principal_id == rule.principal_id;
         if statement.action == PermissionAction::Grant {
-            // A grant without the option does not take it back.
+            // GRANT without GRANT OPTION does not remove an existing option.
             let by_same = |p: &Permission| same(p) && p.granted && p.grantor == rule.grantor;
             let option = rules.iter().any(|p| by_same(p) && p.with_option);
             rules.retain(|p| (p.granted || !same(p)) && !by_same(p));
@@ -309,15 +311,16 @@ fn change_rules(
     Ok(())
 }
 
-/// Tells whether a permission is the one of a rule, on the same thing or on a column of it.
+/// Returns true if a permission is the same as a rule's, on the same securable or a column of it.
 fn is_about(permission: &Permission, rule: &Permission) -> bool {
     (permission.class, permission.object_id) == (rule.class, rule.object_id)
         && permission.permission == rule.permission
         && (rule.column_id == 0 || permission.column_id == rule.column_id)
 }
 
-/// Takes back, or denies, what a principal has granted on that has lost the option, and what those have in turn. Each grant
-/// is looked at once: they are found by who granted them, and options that are left are counted.
+/// Revokes (or denies) what a principal granted by an option that it has lost, and in turn what
+/// those grantees granted. Linear: grants are indexed by grantor, and a principal's remaining
+/// options are counted.
 fn take_back(rules: &mut Vec<Permission>, rule: &Permission, owner: i32, denies: bool) {
     let mut by_grantor: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
     let mut options: BTreeMap<i32, usize> = BTreeMap::new();
@@ -385,7 +388,7 @@ fn of_server(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
-/// As [`grantor`], of the server: `sa` for who manages logins.
+/// As [`grantor`], for the server: `sa` if the session manages logins.
 fn server_grantor(
     statement: &ast::Permission,
     place: (Class, i32),

@@ -1,6 +1,6 @@
-//! Users and roles of a database, and who is in a server role.
+//! CREATE, ALTER and DROP of users and database roles, and membership of server roles.
 //!
-//! Kept and shown in the catalog views; `security` asks them. Logins are in `login.rs`.
+//! The catalog views show them; the crate `security` checks permissions. Logins are in `login.rs`.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use ::compile::refuse;
 use ::executor::Cx;
 use metadata::function::principal::SERVER_ROLES;
 
-/// First `principal_id` of users' own in a database.
+/// Lowest `principal_id` of principals that users create in a database.
 const PRINCIPAL_FIRST: i32 = 5;
-/// The id of no principal.
+/// A value that is no principal's id.
 const NO_PRINCIPAL: i32 = -1;
-/// Fixed roles have ids from here on.
+/// Lowest `principal_id` of the fixed database roles.
 const FIXED_ROLE_FIRST: i32 = 16_384;
 
 pub(crate) fn no_principal(name: &str) -> Error {
@@ -88,7 +88,7 @@ pub(crate) fn run(statement: &ast::PrincipalStatement, cx: &mut Cx<'_>) -> Resul
     }
 }
 
-/// The only default schema is dbo: another one is refused, since names would be looked up in it.
+/// Refuses any DEFAULT_SCHEMA but dbo: names are never resolved in another one.
 fn check_user_options(options: &[ast::NamedOption]) -> Result<()> {
     for option in options {
         let is_dbo = option.value.word().is_some_and(|schema| Name::same(schema, "dbo"));
@@ -101,7 +101,7 @@ fn check_user_options(options: &[ast::NamedOption]) -> Result<()> {
     Ok(())
 }
 
-/// Makes a role: its owner is named, or is who makes it.
+/// Creates a role. AUTHORIZATION names its owner; otherwise the current user owns it.
 fn create_role(name: &str, owner: &Option<ast::Ident>, cx: &mut Cx<'_>) -> Result<()> {
     let own = metadata::function::principal::own_id(cx);
     let current = Arc::clone(&cx.session.database);
@@ -201,7 +201,7 @@ fn change_server_member(role: &str, member: &str, add: bool, cx: &mut Cx<'_>) ->
     })
 }
 
-/// Changes a user: its name, its login.
+/// Changes a user's name or login.
 fn alter_user(name: &str, options: &[ast::NamedOption], cx: &mut Cx<'_>) -> Result<()> {
     for option in options {
         let word = option.value.word();
@@ -229,7 +229,7 @@ fn alter_user(name: &str, options: &[ast::NamedOption], cx: &mut Cx<'_>) -> Resu
     })
 }
 
-/// Changes a role: its name.
+/// Runs ALTER ROLE .. WITH NAME.
 fn alter_role(name: &str, options: &[ast::NamedOption], cx: &mut Cx<'_>) -> Result<()> {
     let [option] = options else { return Err(Msg::SyntaxNear("WITH").into()) };
     let (to, "NAME") = (option.value.word(), option.name.as_ref()) else {
@@ -243,10 +243,10 @@ fn alter_role(name: &str, options: &[ast::NamedOption], cx: &mut Cx<'_>) -> Resu
     })
 }
 
-/// The id of a user or role that is not of the system.
+/// Returns the id of a user or role that is not a system principal.
 ///
 /// # Errors
-/// 15151 for one that is not there, 15150 for one of the system.
+/// 15151 if it does not exist, 15150 for a system principal.
 fn own_principal(
     database: &Database,
     (word, kind): (&str, PrincipalKind),
@@ -260,7 +260,7 @@ fn own_principal(
     Err(Error::custom(15150, 16, 1, format!("Cannot alter the {word} '{name}'.")))
 }
 
-/// Gives a principal another name. What refers to it does so by its id.
+/// Renames a principal. References to it are by id and stay valid.
 fn rename(database: &mut Database, id: i32, to: &str) -> Result<()> {
     let key = Name::new(to);
     if database.principals.get(&key).is_some_and(|other| other.id != id) {
@@ -283,10 +283,10 @@ fn set_login(database: &mut Database, id: i32, login: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a login may be that of a user.
+/// Checks that a login may be mapped to a user.
 ///
 /// # Errors
-/// 15007 for one that is not there, 15405 for `sa`, which is dbo everywhere.
+/// 15007 if it does not exist, 15405 for `sa`, which is dbo in every database.
 fn check_login(login: &str, cx: &Cx<'_>) -> Result<()> {
     match cx.session.catalog.logins.get(&Name::new(login)) {
         None => Err(Msg::InvalidLogin(login).into()),
@@ -295,10 +295,10 @@ fn check_login(login: &str, cx: &Cx<'_>) -> Result<()> {
     }
 }
 
-/// Checks that no other user of the database has the login.
+/// Checks that no other user of the database is mapped to the login.
 ///
 /// # Errors
-/// 15063.
+/// 15063 if one is.
 fn check_free(database: &Database, login: &str, id: i32) -> Result<()> {
     let has = |p: &Arc<Principal>| {
         p.id != id && p.login.as_deref().is_some_and(|other| Name::same(other, login))
@@ -313,7 +313,7 @@ fn special_principal() -> Error {
     Error::custom(15405, 11, 1, "Cannot use the special principal 'sa'.")
 }
 
-/// Drops a user or role; tells whether it was there.
+/// Drops a user or role; returns false if it does not exist.
 pub(crate) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> {
     let wanted =
         if kind == DropKind::User { PrincipalKind::SqlUser } else { PrincipalKind::DatabaseRole };
@@ -362,7 +362,7 @@ pub(crate) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> 
                 "The role has members. It must be empty before it can be dropped.",
             ));
         }
-        // The next principal may get its id: neither what it has nor what others have on it is left.
+        // The id may be reused, so its permissions and those on it are removed.
         let is_about = |p: &Permission| p.class == Class::Principal && p.object_id == id;
         database.permissions.retain(|p| p.principal_id != id && !is_about(p));
         Ok(database.principals.remove(&key).is_some())

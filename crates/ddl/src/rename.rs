@@ -1,6 +1,7 @@
-//! sp_rename: another name for an object, a column, an index or a type.
+//! sp_rename: renames an object, column, index or type.
 //!
-//! The text of a module stays as it was, as in SQL Server: it shows the name that it was made with.
+//! The text of a module is not changed, as in SQL Server: it shows the name that it was created
+//! with.
 
 use std::sync::Arc;
 
@@ -18,24 +19,24 @@ use ::catalog::{
 use ::executor::Cx;
 use metadata::objects::{bind_view, is_bound, is_bound_routine};
 
-/// What `@objtype` says.
+/// The kind of object to rename: `@objtype` of sp_rename.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Renamed {
-    /// Nothing was said, or OBJECT.
+    /// `@objtype` omitted, or 'OBJECT'.
     Object,
-    /// COLUMN
+    /// 'COLUMN': a column of a table or view.
     Column,
-    /// INDEX
+    /// 'INDEX': an index of a table.
     Index,
-    /// USERDATATYPE
+    /// 'USERDATATYPE': an alias or table type.
     Type,
 }
 
-/// Renames what `old` names.
+/// Renames the object that `old` names.
 ///
 /// # Errors
-/// 15225 if there is nothing of the name, 15335 if the new one is taken, 15248 for a name with too
-/// few parts, 15250 for one of another database, 15253 for what is no name.
+/// 15225 if it does not exist, 15335 if the new name is taken, 15248 for a name with too few parts,
+/// 15250 for another database, 15253 for an invalid name.
 pub fn run(kind: Renamed, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     let name = parse_object_name(old).map_err(|_| Msg::NameSyntax(old))?;
     check_right(kind, &name, old, cx)?;
@@ -47,10 +48,11 @@ pub fn run(kind: Renamed, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     }
 }
 
-/// Checks that the session may alter the object, or the one that has the part, or the type's schema.
+/// Checks the permission ALTER on the object, on the table of a column or index, or on a type's
+/// schema.
 ///
 /// # Errors
-/// 15225: what may not be altered is as good as not there.
+/// 15225: an object that the session may not alter is treated as missing.
 fn check_right(kind: Renamed, name: &ast::ObjectName, old: &str, cx: &Cx<'_>) -> Result<()> {
     let rights = &cx.session.rights;
     let database = cx.session.catalog.database(&cx.session.database);
@@ -79,8 +81,8 @@ fn check_right(kind: Renamed, name: &ast::ObjectName, old: &str, cx: &Cx<'_>) ->
     }
 }
 
-/// Without a word what kind it is, a name of a table's column, index or constraint is one too, as in
-/// `database.schema.table.constraint`.
+/// Without `@objtype` the name may also be that of a column, index or constraint of a table, such
+/// as `database.schema.table.constraint`.
 fn of_any_kind(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     let is_missing = |done: &Result<()>| {
         done.as_ref().is_err_and(|error| [15_225, 15_248].contains(&error.number))
@@ -96,7 +98,7 @@ fn of_any_kind(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) ->
     Err(not_found(Renamed::Object, old, cx))
 }
 
-/// The event that it is to DDL triggers; none where there is nothing of the name.
+/// Returns the event for DDL triggers; `None` if the object does not exist.
 pub fn event_of(
     kind: Renamed,
     (old, new): (&str, &str),
@@ -129,7 +131,7 @@ pub fn event_of(
     }
 }
 
-/// What a part of a table or view is to DDL triggers.
+/// Returns the type of a part of a table or view, as DDL events name it.
 fn part_type(kind: Renamed, of: &Object, part: &str) -> &'static str {
     match (kind, of) {
         (Renamed::Index, _) => "INDEX",
@@ -162,7 +164,8 @@ fn not_found(kind: Renamed, old: &str, cx: &Cx<'_>) -> Error {
     Msg::NoItemByName(old, &cx.session.database, said).into()
 }
 
-/// Splits `table.column`, `schema.table.column` and `database.schema.table.column` before the last part.
+/// Returns the table's name of `table.column`, `schema.table.column` and
+/// `database.schema.table.column`.
 fn owner_of(kind: Renamed, name: &ast::ObjectName, cx: &Cx<'_>) -> Result<ast::ObjectName> {
     let word = if kind == Renamed::Column { "COLUMN" } else { "INDEX" };
     let Some(object) = name.schema.clone() else { return Err(Msg::AmbiguousName(word).into()) };
@@ -176,7 +179,7 @@ fn owner_of(kind: Renamed, name: &ast::ObjectName, cx: &Cx<'_>) -> Result<ast::O
     })
 }
 
-/// Refuses what is in another database than the current one.
+/// Refuses a name in another database than the current one.
 fn check_database(database: Option<&str>, cx: &Cx<'_>) -> Result<()> {
     match database {
         Some(other) if !Name::same(other, &cx.session.database) => {
@@ -186,7 +189,7 @@ fn check_database(database: Option<&str>, cx: &Cx<'_>) -> Result<()> {
     }
 }
 
-/// The table of `table.column` and the like, and the last part.
+/// Finds the table of `table.column` or `table.index`, and returns it with the last part.
 fn of_table(
     kind: Renamed,
     name: &ast::ObjectName,
@@ -239,8 +242,8 @@ fn column(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resu
     versioning::replace(rename(&table), rename(&history), cx)
 }
 
-/// A view's columns have their names from its definition, whose text stays as it was: the next
-/// sp_refreshview takes the names from there again.
+/// Renames a column of a view. The names come from its definition, whose text is not changed: the
+/// next sp_refreshview restores the old names.
 fn column_of_view(
     view: &Arc<ModuleDef>,
     column: &str,
@@ -271,7 +274,7 @@ fn column_of_view(
     replace_view(next, cx)
 }
 
-/// Gives a view the columns that its text says; plans that have it in them are made anew.
+/// Resets a view's columns to those of its text, and invalidates the plans that use it.
 pub fn refresh_view(view: &ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
     let parse = |quotes| tsql::parse(&view.text, quotes);
     let batch =
@@ -304,13 +307,14 @@ fn replace_view(view: ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
     trigger::refresh_shapes(&view, cx)
 }
 
-/// Tells whether a schema-bound module names a table, and a column of it if one is given. Any word of
-/// its text counts: who names a column of another table like this one's is refused too.
+/// Returns true if a schema-bound module refers to a table, and to a column of it if one is given.
+/// Any word of the module's text counts, so a column of another table with the same name counts
+/// too.
 pub fn binds(table: &TableDef, column: Option<&str>, cx: &Cx<'_>) -> bool {
     is_named_by_bound(table.database_id, (&table.name, column), None, cx)
 }
 
-/// The same of an object by its name; the module `except` does not count.
+/// As [`binds`], for an object by name; ignores the module `except`.
 fn is_named_by_bound(
     database: i16,
     (object, column): (&str, Option<&str>),
@@ -329,8 +333,9 @@ fn is_named_by_bound(
     })
 }
 
-/// Returns the name of a schema-bound module that refers to `schema.object`, and to a column of it if one is given: any
-/// word of its text counts as the column. A module does not bind itself.
+/// Returns the name of a schema-bound module that refers to `schema.object`, and to a column of it
+/// if one is given. Any word of the module's text counts as the column. A module does not bind
+/// itself.
 pub fn bound_module(
     database: &Database,
     (schema, object): (&str, &str),
@@ -353,7 +358,7 @@ pub fn bound_module(
     })
 }
 
-/// Tells whether a definition says SCHEMABINDING.
+/// Renames an index; if the index belongs to a key constraint, the constraint too.
 fn index(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     let (table, index) = of_table(Renamed::Index, name, old, cx)?;
     let Some(place) = table.index(&index) else {
@@ -362,7 +367,7 @@ fn index(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resul
     if table.index(new).is_some_and(|taken| taken != place) {
         return Err(Msg::NewNameInUse(new, "INDEX").into());
     }
-    // The index of a key has the name of its constraint.
+    // A key constraint and its index have one name.
     if table.indexes[place].constraint.is_some() {
         return rename_constraint(&table, &index, new, cx);
     }
@@ -373,7 +378,7 @@ fn index(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resul
 
 fn object(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     let database = Arc::clone(&cx.session.database);
-    // `a.b.c` is of another database, or a part of the table `a.b`.
+    // `a.b.c` is in another database, or a part of the table `a.b`.
     if name.server.is_some() || check_database(name.database.as_deref(), cx).is_err() {
         return Err(not_found(Renamed::Object, old, cx));
     }
@@ -422,7 +427,7 @@ fn renamed(object: &Object, new: &str) -> Object {
     }
 }
 
-/// A constraint is an object too; its name is with its table.
+/// Renames a constraint, which is an object whose name is stored in its table.
 fn constraint(
     schema: &str,
     name: &ast::ObjectName,
@@ -442,7 +447,7 @@ fn constraint(
     rename_constraint(of, &name.object, new, cx)
 }
 
-/// `schema.table.constraint`
+/// Renames a constraint that is named as `schema.table.constraint`.
 fn constraint_of_table(
     name: &ast::ObjectName,
     old: &str,

@@ -1,4 +1,4 @@
-//! CREATE and ALTER SEQUENCE.
+//! CREATE SEQUENCE and ALTER SEQUENCE.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use ::binder::types::DefaultLength;
 use ::catalog::{Counter, Object, SequenceCache, SequenceDef};
 use ::executor::Cx;
 
-/// Options as written; what is not is `None`.
+/// Options of the statement; `None` for those that are omitted.
 #[derive(Default)]
 struct Options {
     data_type: Option<DataType>,
@@ -52,7 +52,7 @@ pub(crate) fn create(create: &ast::CreateSequence, cx: &mut Cx<'_>) -> Result<()
     })
 }
 
-/// The least and the greatest value of a type.
+/// Returns the least and the greatest value of a sequence's type.
 fn range(data_type: &DataType) -> Option<(i64, i64)> {
     Some(match data_type {
         DataType::TinyInt => (0, i64::from(u8::MAX)),
@@ -92,7 +92,7 @@ fn new(id: i32, schema: &str, own: &str, options: &Options, name: &str) -> Resul
     checked(sequence, name)
 }
 
-/// Without RESTART the sequence goes on where it is.
+/// Applies ALTER SEQUENCE. Without RESTART the current value is kept.
 fn altered(before: &SequenceDef, options: &Options, name: &str) -> Result<SequenceDef> {
     let (least, most) = range(&before.data_type).unwrap_or((i64::MIN, i64::MAX));
     let bound = |new: Option<Option<i64>>, old, none| match new {
@@ -166,7 +166,7 @@ fn options(create: &ast::CreateSequence, cx: &Cx<'_>) -> Result<Options> {
     Ok(options)
 }
 
-/// A constant, perhaps negative.
+/// Evaluates a constant, which may have a minus sign.
 fn number(expr: &ast::Expr, cx: &Cx<'_>) -> Result<i64> {
     let context = metadata::binding::bare_context(cx.session, &cx.session.database);
     let bound = ::binder::expr::bind_expr(&mut context.binder(), expr)?;

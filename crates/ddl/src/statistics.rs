@@ -1,7 +1,7 @@
 //! CREATE, UPDATE and DROP STATISTICS.
 //!
-//! Storage counts its rows and keys as they come and go, so that there is nothing to compute: the
-//! definition is kept with the table, where its name is taken and its columns are checked.
+//! Storage counts its rows and keys as they change, so nothing is computed here. The definition is
+//! stored with the table, after checking that its name is free and its columns exist.
 
 use tsql::ast::{self, OptionValue};
 use types::{Error, Msg, Result};
@@ -13,7 +13,8 @@ use ::compile::refuse;
 use ::compile::shape::duplicate_index;
 use ::executor::Cx;
 
-/// Options of CREATE and UPDATE STATISTICS: how much is read, when, and by whom. Nothing has to be read.
+/// Options of CREATE and UPDATE STATISTICS, which say how much of the table is read, when and by
+/// how many threads. Nothing is read here.
 const OPTIONS: [&str; 13] = [
     "ALL",
     "AUTO_DROP",
@@ -30,13 +31,13 @@ const OPTIONS: [&str; 13] = [
     "SAMPLE",
 ];
 
-/// How much is read: of these one may be said.
+/// Options that say how much is read; a statement may have one of them.
 const AMOUNTS: [&str; 3] = ["FULLSCAN", "RESAMPLE", "SAMPLE"];
 
-/// Checks the options, and tells whether NORECOMPUTE is one of them.
+/// Checks the options; returns true if NORECOMPUTE is one of them.
 ///
-/// # Errors
-/// 40517 for one that is not known and for statistics by partition, 102 for a value of another kind, 1052 for two amounts.
+/// 40517 for an unknown option and for INCREMENTAL, 102 for a value of the wrong kind, 1052 for two
+/// of FULLSCAN, SAMPLE and RESAMPLE.
 pub fn check_options(options: &[ast::IndexOption]) -> Result<bool> {
     let mut amount: Option<&str> = None;
     for option in options {
@@ -75,11 +76,11 @@ fn conflict(one: &str, other: &str) -> Error {
     Error::custom(1052, 15, 1, text)
 }
 
-/// Runs UPDATE STATISTICS. They are kept by storage as rows come and go, so that there is nothing to make by hand; what
-/// is left is whether NORECOMPUTE was said.
+/// Runs UPDATE STATISTICS. Storage maintains statistics as rows change, so only NORECOMPUTE is
+/// stored.
 ///
 /// # Errors
-/// As [`check_options`]; 2706 for a table that is not there, 2767 for statistics that are not.
+/// As [`check_options`]; 2706 for an unknown table, 2767 for unknown statistics.
 pub fn update(update: &ast::UpdateStatistics, cx: &mut Cx<'_>) -> Result<()> {
     let no_recompute = check_options(&update.options)?;
     let table = table::find(&update.table, cx).map_err(|error| match error.number {
@@ -111,10 +112,10 @@ pub fn update(update: &ast::UpdateStatistics, cx: &mut Cx<'_>) -> Result<()> {
     if is_changed { table::replace(next, cx) } else { Ok(()) }
 }
 
-/// Runs CREATE STATISTICS: the histogram is made of all rows.
+/// Runs CREATE STATISTICS: computes the histogram from all rows.
 ///
 /// # Errors
-/// 1927 for a name taken; 40517 for options that are not supported.
+/// 1927 if the name is taken; 40517 for unsupported options.
 pub fn create(create: &ast::CreateStatistics, cx: &mut Cx<'_>) -> Result<()> {
     let no_recompute = check_options(&create.options)?;
     if create.filter.is_some() {
@@ -138,7 +139,7 @@ pub fn create(create: &ast::CreateStatistics, cx: &mut Cx<'_>) -> Result<()> {
     table::replace(next, cx)
 }
 
-/// `DROP STATISTICS table.name`; tells whether it was there.
+/// Runs `DROP STATISTICS table.name`; returns false if they do not exist.
 pub fn drop(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     let Some(table_name) = &name.schema else {
         return Err(cannot_drop("statistics", &name.to_string()));

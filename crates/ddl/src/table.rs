@@ -1,4 +1,5 @@
-//! CREATE TABLE and ALTER TABLE; temporary tables, table variables.
+//! CREATE TABLE, temporary tables and table variables; finding a table for a definition and
+//! publishing its change.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use ::executor::fault;
 use ::plan::sink::Traits;
 use ::session::instance::SessionCounter;
 
-/// The state of error 2714 where CREATE TABLE finds the name taken.
+/// The state of error 2714 when CREATE TABLE finds the name taken.
 const TABLE_EXISTS: u8 = 6;
 
 pub(crate) fn create(create: &ast::CreateTable, cx: &mut Cx<'_>) -> Result<()> {
@@ -75,10 +76,10 @@ fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result
     mark_all_referenced(database_id, &referenced, cx)
 }
 
-/// Checks before a long statement that the name of the table that it makes is free.
+/// Checks, before a long statement that creates a table, that the table's name is free.
 ///
 /// # Errors
-/// 2714 if it is not; those of the names in front.
+/// 2714 if it is taken; the errors of an unknown database or schema.
 pub fn check_name_free(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
     let to = target(name, cx)?;
     let database = cx.session.catalog.database(&to.database);
@@ -88,7 +89,7 @@ pub fn check_name_free(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Puts a new table in the catalog, or drops it again.
+/// Adds a new table to the catalog; if that fails, drops its rows.
 fn publish(cx: &mut Cx<'_>, database: &str, table: TableDef) -> Result<()> {
     let storage_id = table.rows.data.id();
     cx.session.note_made(storage_id);
@@ -102,7 +103,7 @@ fn publish(cx: &mut Cx<'_>, database: &str, table: TableDef) -> Result<()> {
         if database.is_name_taken(&table.schema, &table.name) {
             return Err(Msg::ObjectExists(&table.name).into());
         }
-        // The table first: it may refer to itself.
+        // The table goes in first: its foreign keys may refer to itself.
         let referenced: Vec<i32> = table.foreign_keys.iter().map(|key| key.referenced).collect();
         database.put(Object::Table(Arc::new(table)));
         referenced.into_iter().for_each(|id| mark_referenced(database, id));
@@ -110,10 +111,10 @@ fn publish(cx: &mut Cx<'_>, database: &str, table: TableDef) -> Result<()> {
     })
 }
 
-/// Keeps others from writing to a table until the definition is kept or undone.
+/// Locks a table against writers until the definition is committed or rolled back.
 ///
 /// # Errors
-/// 1222 and 1205, as for any lock.
+/// 1222 for a lock timeout and 1205 for a deadlock.
 pub(crate) fn close(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     if table.id < 0 {
         return Ok(());
@@ -128,15 +129,15 @@ fn close_by_id(database_id: i16, id: i32, cx: &mut Cx<'_>) -> Result<()> {
     close(&table, cx)
 }
 
-/// Finds a table, closes it to others, and returns its definition as it is then.
+/// Finds a table, locks it against writers, and returns the definition that is current then.
 ///
 /// # Errors
-/// 4902 if there is none, 1222 and 1205.
+/// 4902 if it does not exist, 1222 and 1205 of the lock.
 pub(crate) fn find_alone(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<Arc<TableDef>> {
     loop {
         let table = find(name, cx)?;
         close(&table, cx)?;
-        // Who had it closed before may have made another of it.
+        // The previous owner of the lock may have changed the table.
         cx.session.refresh_catalog();
         let now = find(name, cx)?;
         if Arc::ptr_eq(&now.rows, &table.rows) {
@@ -170,7 +171,7 @@ fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result
     Ok(())
 }
 
-/// `##t` lives in tempdb, where all sessions find it, until the one that made it ends.
+/// Creates `##t` in tempdb, visible to all sessions until the session that created it ends.
 fn create_global(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
     if versioning_of(&content)?.is_some() {
         return Err(Msg::VersionedInTempdb(name).into());
@@ -186,10 +187,10 @@ fn create_global(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()
     Ok(())
 }
 
-/// Makes the table of SELECT .. INTO: columns by name and type, and what they are beside.
+/// Creates the table of SELECT .. INTO from column names, types and other properties.
 ///
 /// # Errors
-/// 2714 if the name is taken, 2705 for a name twice, 1038 for a column without one.
+/// 2714 if the name is taken, 2705 for a duplicate column, 1038 for a column without a name.
 pub fn create_from_columns(
     name: &ast::ObjectName,
     columns: &[(String, ColumnType, Traits)],
@@ -234,10 +235,10 @@ fn plain_columns<'c>(
     Ok(defined)
 }
 
-/// Makes an external table: columns by name and type, and where its rows are.
+/// Creates an external table from column names and types and the place of its files.
 ///
 /// # Errors
-/// As [`create_from_columns`]; 46518 for a temporary one.
+/// As [`create_from_columns`]; 46518 for a temporary table.
 pub(crate) fn create_external(
     name: &ast::ObjectName,
     columns: &[(String, ColumnType)],
@@ -253,10 +254,10 @@ pub(crate) fn create_external(
     Ok(())
 }
 
-/// Finds a table to define something on: temporary, or in the catalog.
+/// Finds the table of a definition: a temporary table or one of the catalog.
 ///
 /// # Errors
-/// 4902 if there is none.
+/// 4902 if it does not exist.
 pub(crate) fn find(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
     let missing = || Msg::AlterTableNotFound(&name.object);
     if name.is_temporary() && !name.object.starts_with("##") {
@@ -276,7 +277,7 @@ pub(crate) fn find(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>>
     }
 }
 
-/// Replaces the definition of a table, wherever it is kept.
+/// Replaces the definition of a table in the catalog or among the session's temporary tables.
 pub(crate) fn replace(table: TableDef, cx: &mut Cx<'_>) -> Result<()> {
     let table = Arc::new(table);
     if table.id < 0 {
@@ -298,10 +299,10 @@ pub(crate) fn replace(table: TableDef, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
-/// Notes that rows have come into a table which its constraints have not seen: no longer are they trusted.
+/// Marks a table's constraints as not trusted: rows were added without checking them.
 ///
 /// # Errors
-/// Those of a change of the catalog.
+/// The errors of changing the catalog.
 pub fn distrust(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     let is_trusted = table.checks.iter().any(|c| c.enabled && c.trusted)
         || table.foreign_keys.iter().any(|k| k.enabled && k.trusted);
@@ -316,7 +317,7 @@ pub fn distrust(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
             database.and_then(|d| d.table_by_id(table.id)).cloned()
         }
     };
-    // Dropped by the batch's own trigger.
+    // The batch's own trigger has dropped the table.
     let Some(current) = current else { return Ok(()) };
     let mut next = TableDef::clone(&current);
     next.checks.iter_mut().for_each(|check| check.trusted = false);
@@ -324,7 +325,7 @@ pub fn distrust(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     replace(next, cx)
 }
 
-/// Notes that foreign keys refer to tables.
+/// Marks tables as referenced by foreign keys.
 pub(crate) fn mark_all_referenced(database_id: i16, ids: &[i32], cx: &mut Cx<'_>) -> Result<()> {
     let Some(database) = cx.session.catalog.database_by_id(database_id) else { return Ok(()) };
     let unmarked = |id: &&i32| database.table_by_id(**id).is_some_and(|t| !t.referenced);
@@ -342,7 +343,8 @@ pub(crate) fn mark_all_referenced(database_id: i16, ids: &[i32], cx: &mut Cx<'_>
     })
 }
 
-/// Moves what other tables' foreign keys say of a table of which a column has gone.
+/// Adjusts the column ordinals in other tables' foreign keys after a column of their referenced
+/// table was dropped.
 pub(crate) fn move_references(
     database_id: i16,
     id: i32,
@@ -367,7 +369,7 @@ pub(crate) fn move_references(
     })
 }
 
-/// What is asked for with SYSTEM_VERSIONING.
+/// Returns what SYSTEM_VERSIONING of CREATE TABLE asks for.
 fn versioning_of(content: &Content<'_>) -> Result<Option<versioning::Wanted>> {
     match content {
         Content::Elements(create) => versioning::of_options(&create.options),

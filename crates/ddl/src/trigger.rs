@@ -1,4 +1,4 @@
-//! CREATE and ALTER TRIGGER, ENABLE and DISABLE TRIGGER.
+//! CREATE, ALTER, ENABLE and DISABLE TRIGGER, for DML triggers.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) fn create(
             .map_err(|_| Error::from(Msg::InvalidForOperation(&on.to_string())))?,
     };
     let mut name = create.name.clone();
-    // A trigger is in the schema of its table.
+    // A trigger is in its table's schema.
     if name.schema.is_none() {
         name.schema.clone_from(&on.schema);
     }
@@ -105,10 +105,10 @@ pub(crate) fn check_options(create: &ast::CreateTrigger) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to version a table that has INSTEAD OF triggers.
+/// Refuses system versioning of a table that has INSTEAD OF triggers.
 ///
 /// # Errors
-/// 13569.
+/// 13569 if it has one.
 pub(crate) fn check_versioned(table: &TableDef, cx: &Cx<'_>) -> Result<()> {
     let database = cx.session.catalog.database_by_id(table.database_id);
     let mut triggers = database.into_iter().flat_map(|d| d.triggers_on(table.id));
@@ -118,7 +118,7 @@ pub(crate) fn check_versioned(table: &TableDef, cx: &Cx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the columns of the view that the trigger is on, if it is on one.
+/// Returns the columns of the trigger's view, if it is on a view.
 fn view_of(
     on: &ast::ObjectName,
     timing: TriggerTiming,
@@ -135,7 +135,7 @@ fn view_of(
     ::compile::table::shape_of_view(cx.session, &database, view).map(Some)
 }
 
-/// Gives the triggers of a view its columns as they are now.
+/// Updates the columns of `inserted` and `deleted` in a view's triggers.
 pub(crate) fn refresh_shapes(view: &ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
     let Some(database) = cx.session.catalog.database_by_id(view.database_id).map(Arc::clone) else {
         return Ok(());
@@ -156,7 +156,8 @@ pub(crate) fn refresh_shapes(view: &ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
-/// New foreign keys do nothing to a table's rows that an INSTEAD OF trigger of it takes the place of.
+/// Checks that new foreign keys do not cascade to a table with an INSTEAD OF trigger for that
+/// action.
 pub(crate) fn check_new_cascades(before: &TableDef, after: &TableDef, cx: &Cx<'_>) -> Result<()> {
     let Some(database) = cx.session.catalog.database_by_id(after.database_id) else {
         return Ok(());
@@ -172,14 +173,15 @@ pub(crate) fn check_new_cascades(before: &TableDef, after: &TableDef, cx: &Cx<'_
     }
 }
 
-/// Tells whether a foreign key does to rows of its table what one of the events is, by cascading.
+/// Returns true if a foreign key cascades one of the trigger's events to the rows of its table.
 fn does(key: &ForeignKeyDef, events: &[Box<str>]) -> bool {
     let of = |event: &str| events.iter().any(|e| **e == *event);
     (key.on_delete == ReferenceAction::Cascade && of("DELETE"))
         || (key.on_update != ReferenceAction::NoAction && of("UPDATE"))
 }
 
-/// A table has one INSTEAD OF trigger for each action at most, and none for what foreign keys do to it.
+/// Checks that a table has at most one INSTEAD OF trigger per action, and none for an action that a
+/// foreign key cascades.
 fn check_instead(
     create: &ast::CreateTrigger,
     (table, kind): (&TableDef, &str),
@@ -209,7 +211,7 @@ fn check_instead(
     Ok(())
 }
 
-/// `ENABLE | DISABLE TRIGGER names ON table`
+/// `ENABLE | DISABLE TRIGGER names ON table`.
 pub(crate) fn enable(statement: &ast::EnableTrigger, cx: &mut Cx<'_>) -> Result<()> {
     let TriggerTarget::Table(on) = &statement.target else {
         return ddl_trigger::enable(statement, cx);
@@ -222,7 +224,7 @@ pub(crate) fn enable(statement: &ast::EnableTrigger, cx: &mut Cx<'_>) -> Result<
     enable_on(&table, &names, statement.enable, cx)
 }
 
-/// Enables or disables triggers of a table; all of them if none is named.
+/// Enables or disables triggers of a table; all of them if no name is given.
 pub(crate) fn enable_on(
     table: &TableDef,
     names: &[ast::Ident],

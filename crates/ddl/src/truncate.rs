@@ -1,4 +1,4 @@
-//! TRUNCATE TABLE as a statement of its own: it is bound when it runs.
+//! TRUNCATE TABLE, which is bound when it runs, as definitions are.
 
 use types::Result;
 
@@ -9,7 +9,7 @@ use ::executor::dml::run_truncate;
 /// Binds and runs TRUNCATE TABLE.
 ///
 /// # Errors
-/// 4701 for an unknown table, 4712 for one that foreign keys refer to.
+/// 4701 for an unknown table, 4712 for a table that foreign keys refer to.
 pub(crate) fn truncate(truncate: &tsql::ast::Truncate, cx: &mut Cx<'_>) -> Result<()> {
     let table = {
         let database = std::sync::Arc::clone(&cx.session.database);

@@ -1,12 +1,12 @@
-//! Who may be in a database: MULTI_USER, RESTRICTED_USER and SINGLE_USER of ALTER DATABASE, what becomes
-//! of the sessions that are in it, and the checks of those that want to enter.
+//! MULTI_USER, RESTRICTED_USER and SINGLE_USER of ALTER DATABASE: which sessions may use a
+//! database, how sessions already in it are ended, and the check when a session enters it.
 //!
-//! A restriction is published first, so that nobody comes in any more, and then the others have to go:
-//! they are waited for, or ended at once or after some time. A statement that gives up, because of
-//! NO_WAIT or because it is cancelled, puts back what was before.
+//! A restriction is published first, so that no session can enter any more. Then sessions that it
+//! excludes must leave: the statement waits for them, or ends them at once or after a delay. A
+//! statement that fails, because of NO_WAIT or cancellation, restores the previous access.
 //!
-//! What is checked is who is in a database, by USE or by login. A statement that reads it by a name of
-//! three parts is not.
+//! Checked when a session enters a database, by USE or login. A statement that reads it by a
+//! three-part name is not checked.
 
 use std::time::Duration;
 
@@ -23,22 +23,22 @@ use ::executor::Cx;
 use ::executor::fault::Interruption;
 use ::session::SessionState;
 
-/// Between two looks at who is left in the database.
+/// Interval between two checks for sessions left in the database.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// What becomes of the others.
+/// What happens to the sessions that the new access excludes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Termination {
-    /// They are waited for.
+    /// The statement waits until they have left.
     None,
-    /// NO_WAIT: the statement fails if there are any.
+    /// NO_WAIT: the statement fails if there is one.
     NoWait,
-    /// ROLLBACK: they are ended after so long.
+    /// ROLLBACK: they are ended after this delay, 0 for IMMEDIATE.
     RollBack(Duration),
 }
 
 impl Termination {
-    /// Of the words behind WITH, as the parser gives them.
+    /// Converts the words after WITH, as the parser returns them.
     fn of(words: Option<&str>) -> Self {
         let Some(words) = words else { return Self::None };
         if words == "NO_WAIT" {
@@ -49,15 +49,15 @@ impl Termination {
     }
 }
 
-/// The access that a list of options sets, if one of them does.
+/// Returns the access that a list of options sets, if one of them does.
 pub fn of_options(options: &[NamedOption]) -> Option<UserAccess> {
     options.iter().rev().find_map(|option| UserAccess::by_name(&option.name))
 }
 
-/// Whether a session may come to be in a database.
+/// Checks that a session may enter a database.
 ///
 /// # Errors
-/// 924 if it is another's alone, 923 if it is for its owners.
+/// 924 if another session has it as its single user, 923 if it is restricted to its owners.
 pub fn check_entry(session: &SessionState, database: &Database) -> Result<()> {
     match database.options.user_access {
         UserAccess::Multi => Ok(()),
@@ -70,7 +70,7 @@ pub fn check_entry(session: &SessionState, database: &Database) -> Result<()> {
     }
 }
 
-/// Whether there is another session in a database.
+/// Returns true if another session is in a database.
 pub fn is_in_use(session: &SessionState, database: &Database) -> bool {
     !others_in(session, database, UserAccess::Single).is_empty()
 }
@@ -79,7 +79,7 @@ fn is_privileged(rights: &Rights, session: &SessionState, database: &Database) -
     rights.owns(database) || rights.makes_databases(&session.catalog)
 }
 
-/// The ids of the other sessions in a database that an access keeps out.
+/// Returns the ids of the other sessions in a database that an access excludes.
 fn others_in(session: &SessionState, database: &Database, access: UserAccess) -> Vec<i16> {
     let cards = session.instance.sessions.cards();
     let kept_out = |login: &str| match access {
@@ -95,8 +95,8 @@ fn others_in(session: &SessionState, database: &Database, access: UserAccess) ->
     in_it.filter(|card| kept_out(&card.login)).map(|card| card.id).collect()
 }
 
-/// Gives a database another access, `words` being what follows WITH. The other options of the statement
-/// come after it.
+/// Changes a database's access. `words` is the text after WITH. The statement's other options are
+/// set afterwards.
 ///
 /// # Errors
 /// 5058 for a system database, 5070 and 5069 if NO_WAIT finds others.
@@ -122,7 +122,7 @@ pub fn change(
     cleared
 }
 
-/// Gets those out whom an access keeps out.
+/// Waits for, or ends, the sessions that an access excludes.
 fn clear(name: &str, access: UserAccess, termination: Termination, cx: &mut Cx<'_>) -> Result<()> {
     let started = sos::clock::monotonic_ns();
     let cancel = std::sync::Arc::clone(&cx.session.cancel);
@@ -136,14 +136,14 @@ fn clear(name: &str, access: UserAccess, termination: Termination, cx: &mut Cx<'
         match termination {
             Termination::NoWait => return Err(in_use(name, cx)?),
             Termination::RollBack(after) if waited >= after => {
-                // Again each time: one may have come in before the restriction was known to it.
+                // Repeated each time: a session may have entered before it saw the restriction.
                 for id in others {
                     cx.session.instance.sessions.kill(i32::from(id));
                 }
             }
             Termination::None | Termination::RollBack(_) => {}
         }
-        // As SQL Server, which waits for the database's exclusive lock.
+        // The wait type of SQL Server, which waits for the database's exclusive lock.
         if park::sleep(LOOK_AGAIN, WaitType::LockExclusive, Some(&cancel)) == Wake::Cancelled {
             cx.interrupted = Some(Interruption::Cancelled);
             return Err(Msg::AlterDatabaseFailed.into());
@@ -151,7 +151,7 @@ fn clear(name: &str, access: UserAccess, termination: Termination, cx: &mut Cx<'
     }
 }
 
-/// Says why, and returns the error that ends the statement.
+/// Sends the reason as a message, and returns the error that ends the statement.
 fn in_use(database: &str, cx: &mut Cx<'_>) -> Result<Error> {
     let why = Error::from(Msg::DatabaseStateInUse(database)).at_line(cx.session.line);
     cx.sink.message(&why).map_err(|_| {

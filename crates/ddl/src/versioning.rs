@@ -1,8 +1,10 @@
-//! SYSTEM_VERSIONING: joins a table with a period to the history table that keeps its earlier versions.
+//! SYSTEM_VERSIONING: links a table that has a period to the history table with its earlier row
+//! versions.
 //!
-//! Both definitions say so, and both go into the catalog in one change. A history table is made when none of
-//! its name is there; else the one that is there is taken if its columns are the same and, unless told not to
-//! look, its rows make sense. What ALTER TABLE does to the columns of the one table it does to the other's.
+//! Both definitions record the link and are published in one change of the catalog. A missing
+//! history table is created. An existing one is used if its columns match and, unless
+//! DATA_CONSISTENCY_CHECK is OFF, its rows are consistent. ALTER TABLE changes the columns of both
+//! tables.
 
 use std::sync::Arc;
 
@@ -25,13 +27,13 @@ use ::executor::{Cx, fault};
 
 /// What `SYSTEM_VERSIONING = ON (..)` asks for.
 pub(crate) struct Wanted {
-    /// HISTORY_TABLE.
+    /// HISTORY_TABLE: its name; `None` lets the server choose.
     history: Option<ast::ObjectName>,
-    /// DATA_CONSISTENCY_CHECK.
+    /// DATA_CONSISTENCY_CHECK: whether existing history rows are checked.
     check: bool,
 }
 
-/// Finds what the options of CREATE TABLE ask for; none without SYSTEM_VERSIONING = ON.
+/// Returns what the options of CREATE TABLE ask for; `None` without SYSTEM_VERSIONING = ON.
 ///
 /// # Errors
 /// As [`wanted`].
@@ -46,11 +48,11 @@ pub(crate) fn of_options(options: &[TableOption]) -> Result<Option<Wanted>> {
     Ok(None)
 }
 
-/// Reads the option SYSTEM_VERSIONING; none if it is OFF.
+/// Parses the option SYSTEM_VERSIONING; `None` if it is OFF.
 ///
 /// # Errors
-/// 102 for an option that is none or comes twice, 13539 for a history table without its schema, 13567 for a
-/// temporary one, 40517 for a period of retention.
+/// 102 for an unknown or repeated option, 13539 for a history table without its schema, 13567 for a
+/// temporary one, 40517 for HISTORY_RETENTION_PERIOD.
 fn wanted(option: &NamedOption) -> Result<Option<Wanted>> {
     let mut wanted = Wanted { history: None, check: true };
     let list = match &option.value {
@@ -88,16 +90,16 @@ fn two_parts(name: &ast::ObjectName) -> Result<ast::ObjectName> {
     }
 }
 
-/// A table and the history table that it is joined to.
+/// A table and its history table, both with the link.
 pub(crate) struct Pair {
     pub current: TableDef,
     pub history: TableDef,
 }
 
-/// Joins a table to its history table, which is made or taken.
+/// Links a table to its history table, which is created if it does not exist.
 ///
 /// # Errors
-/// 13510 without a period, 13553 without a primary key, and those of the history table.
+/// 13510 without a period, 13553 without a primary key, and the errors of the history table.
 pub(crate) fn pair(current: TableDef, wanted: &Wanted, cx: &mut Cx<'_>) -> Result<Pair> {
     let name = cx.qualified(&current);
     if current.period.is_none() {
@@ -165,7 +167,7 @@ fn take_or_make(
     }
 }
 
-/// The name of a history table that is not named: by the id of the table whose history it is.
+/// Returns a free name for the history table, made from the id of the table.
 fn free_name(database: &Database, current: &TableDef) -> String {
     let name = format!("MSSQL_TemporalHistoryFor_{}", current.id);
     if !database.is_name_taken(&current.schema, &name) {
@@ -175,7 +177,7 @@ fn free_name(database: &Database, current: &TableDef) -> String {
     suffixed.into_iter().find(|name| !database.is_name_taken(&current.schema, name)).unwrap_or(name)
 }
 
-/// A column of a table as its history table has it: its values, and nothing that would make them.
+/// Returns a column as the history table has it: without default, identity or computation.
 fn plain(column: &ColumnDef) -> ColumnDef {
     ColumnDef {
         identity: None,
@@ -189,7 +191,7 @@ fn plain(column: &ColumnDef) -> ColumnDef {
     }
 }
 
-/// Makes an empty history table, with an index by the end of the period as SQL Server makes it.
+/// Creates an empty history table, with an index on the end of the period as SQL Server does.
 fn make(
     current: &TableDef,
     (schema_id, schema): (i32, String),
@@ -252,7 +254,7 @@ fn rows_of(
     create_rows(&instance.store, &instance.catalog, &shape)
 }
 
-/// Checks that a table that is there can keep the versions of another.
+/// Checks that an existing table can be the history table of another.
 fn check_definition(current: &TableDef, history: &TableDef, cx: &Cx<'_>) -> Result<()> {
     let (of, to) = (cx.qualified(history), cx.qualified(current));
     if history.is_history() {
@@ -322,7 +324,7 @@ fn check_columns(current: &TableDef, history: &TableDef, (of, to): (&str, &str))
     Ok(())
 }
 
-/// Reads all rows of a table.
+/// Calls `visit` with all rows of a table.
 fn each_row(
     table: &TableDef,
     cx: &mut Cx<'_>,
@@ -345,8 +347,8 @@ fn each_row(
     })
 }
 
-/// Checks that no version of a history table ends before it starts or in the future, and that no two of one
-/// key hold at the same time.
+/// Checks that no version in a history table ends before it starts or in the future, and that
+/// versions with the same key do not overlap.
 fn check_history(current: &TableDef, history: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     let of = cx.qualified(history);
     let ends = current.period.ok_or(Msg::InternalError)?;
@@ -390,10 +392,10 @@ fn check_history(current: &TableDef, history: &TableDef, cx: &mut Cx<'_>) -> Res
     Ok(())
 }
 
-/// Checks the rows of a table that gets a period: all are current ones, and none begins in the future.
+/// Checks the rows of a table that gets a period: all are current, and none starts in the future.
 ///
 /// # Errors
-/// 13575, 13542.
+/// 13575 and 13542 if a row is not.
 pub(crate) fn check_open(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     let ends = table.period.ok_or(Msg::InternalError)?;
     let (start, end) = (usize::from(ends.start), usize::from(ends.end));
@@ -416,7 +418,7 @@ pub(crate) fn check_open(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
 /// Runs `ALTER TABLE .. SET (SYSTEM_VERSIONING = ..)`.
 ///
 /// # Errors
-/// 13591 where it is off already, 13595, 13596 and 13757 where it is on, and those of [`pair`].
+/// 13591 if versioning is already off; 13595, 13596 and 13757 if it is on; and those of [`pair`].
 pub(crate) fn set(table: &Arc<TableDef>, options: &[NamedOption], cx: &mut Cx<'_>) -> Result<()> {
     let [option] = options else { return refuse("several options of ALTER TABLE .. SET") };
     if option.name.as_ref() != "SYSTEM_VERSIONING" {
@@ -447,7 +449,7 @@ pub(crate) fn set(table: &Arc<TableDef>, options: &[NamedOption], cx: &mut Cx<'_
     }
 }
 
-/// Versioning that is on stays as it is if the history table is the one that is named.
+/// Checks that versioning, which is already on, uses the history table that is named.
 fn check_same(
     table: &TableDef,
     history: &TableDef,
@@ -471,13 +473,13 @@ fn check_same(
     }
 }
 
-/// Finds the history table of a system-versioned one.
+/// Returns the history table of a system-versioned table.
 pub(crate) fn history_of(table: &TableDef, cx: &Cx<'_>) -> Option<Arc<TableDef>> {
     let database = cx.session.catalog.database_by_id(table.database_id)?;
     database.table_by_id(table.history_id()?).cloned()
 }
 
-/// Puts both definitions into the catalog, or takes both from it again.
+/// Publishes both definitions, or removes both again.
 pub(crate) fn replace(current: TableDef, history: TableDef, cx: &mut Cx<'_>) -> Result<()> {
     cx.session.instance.note_periods();
     let database = cx.session.catalog.database_by_id(current.database_id);

@@ -1,4 +1,4 @@
-//! What the executor asks of the layers above it, answered by this engine.
+//! Implements the executor's `Host`: the calls from the executor to the layers above it.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use interpreter::into;
 use interpreter::trigger_body;
 use metadata::binding::bare_context;
 
-/// This engine, as the executor sees it.
+/// The engine, as the executor sees it.
 pub(crate) static HOST: &dyn Host = &Engine;
 
 struct Engine;

@@ -1,10 +1,10 @@
-//! The engine: what a client may ask of a session ([`session`]), and the crates below put together.
+//! The engine: the operations of a session ([`session`]), and the crates below combined.
 //!
-//! It knows no wire format: requests come in as values, results leave through
-//! [`sink::ResultSink`]. The life of a statement: parse (`tsql`), compile (`compile`), bind (`binder`), run
-//! (`interpreter`, `executor`, `vectorized`). `library.rs` finds functions, views and procedures by
-//! name, `host.rs` what the executor asks of the layers above it, `permissions.rs` the list of permissions behind
-//! docs/permissions.md.
+//! Does not know wire formats: requests come in as values, results go out through
+//! [`sink::ResultSink`]. The life of a statement: parse (`tsql`), compile (`compile`), bind
+//! (`binder`), run (`interpreter`, `executor`, `vectorized`). `library.rs` finds functions, views
+//! and procedures by name, `host.rs` answers the executor's calls to the layers above it,
+//! `permissions.rs` lists the permissions for docs/permissions.md.
 #![forbid(unsafe_code)]
 
 pub use ::binder as bind;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use instance::{Built, Config, Instance};
 
-/// Starts an engine with all that is built in.
+/// Starts an engine with all built-in functions, views and procedures.
 pub fn start(
     config: Config,
     machine: Arc<sos::sched::Machine>,

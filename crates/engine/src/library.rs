@@ -1,4 +1,5 @@
-//! The library: scalar functions, system views and system procedures by name, as the binder finds them.
+//! The library: finds built-in scalar functions, system views and system procedures by name, for
+//! the binder.
 
 pub(crate) use functions::Function;
 
@@ -6,7 +7,7 @@ use crate::catalog::name::Name;
 use crate::plan::view::Library;
 use metadata::SystemView;
 
-/// All scalar functions.
+/// Iterates over all scalar functions.
 fn scalars() -> impl Iterator<Item = &'static Function> {
     functions::SCALARS.iter().chain(metadata::function::OF_SESSION).flat_map(|list| list.iter())
 }
@@ -16,7 +17,7 @@ pub fn find(name: &str) -> Option<&'static Function> {
     scalars().find(|f| f.name == name)
 }
 
-/// Functions and views as the binder finds them.
+/// The built-in functions and views, as the binder finds them.
 pub(crate) const LIBRARY: &dyn Library = &Built;
 
 struct Built;
@@ -50,14 +51,14 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     scalars().map(|f| f.name).chain(aggregates).chain(tables)
 }
 
-/// Returns every scalar function: what holds for all of them is tested over it.
+/// Returns every scalar function, for tests that cover all of them.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
     scalars()
 }
 
-/// Finds a system view by schema and name. Compatibility views (`sysobjects`) need no schema, and may
-/// be asked for under `dbo` as well.
+/// Finds a system view by schema and name. Compatibility views (`sysobjects`) need no schema, and
+/// are found under `dbo` too.
 fn find_view(schema: &str, name: &str) -> Option<&'static SystemView> {
     let found = |v: &&SystemView| {
         Name::same(v.name, name)
@@ -72,12 +73,12 @@ fn registered() -> impl Iterator<Item = &'static SystemView> {
     views::VIEWS.iter().flat_map(|list| list.iter()).chain(procedures::VIEWS).copied()
 }
 
-/// Iterates over all system views with their object ids, which lie below those of temporary tables.
+/// Iterates over all system views with their object ids, which are below those of temporary tables.
 pub(crate) fn views() -> impl Iterator<Item = (i32, &'static SystemView)> {
     (SYSTEM_VIEW_ID..).zip(registered())
 }
 
-/// Object id of the first system view.
+/// Object id of the first system view; the others count up from it.
 const SYSTEM_VIEW_ID: i32 = -1_000_000_000;
 
 #[cfg(test)]

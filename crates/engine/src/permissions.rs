@@ -1,9 +1,9 @@
-//! What everything asks for, a line for each kind of statement, system procedure, DBCC command, function and view:
-//! docs/permissions.md is made from it.
+//! The permission that each kind of statement, system procedure, DBCC command, function and view
+//! requires. docs/permissions.md is generated from this list.
 //!
-//! A new kind of statement does not compile without its line. A new procedure, or a view or function that is not in
-//! its registry's rule, fails the test of the page. `tests/it/permissions.rs` runs each line as a user without rights
-//! and as one with exactly the permission.
+//! A new kind of statement does not compile without its line. A new procedure, or a view or
+//! function outside its registry's rule, fails the test of the page. `tests/it/permissions/` runs
+//! each line as a user without permissions and as one with exactly the listed permission.
 
 use tsql::ast::{DropKind, PrincipalKind, StatementKind};
 
@@ -11,39 +11,39 @@ use crate::library;
 use ::catalog::security::{State, state_of};
 use ::procedures::dbcc;
 
-/// What a line is about.
+/// The kind of thing that a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A statement.
+    /// A statement of T-SQL.
     Statement,
-    /// A system procedure.
+    /// A system procedure, by name.
     Procedure,
-    /// A DBCC command.
+    /// A DBCC command, by name.
     Dbcc,
-    /// A function of the system.
+    /// A built-in function, by name.
     Function,
-    /// A system view.
+    /// A system view, by name.
     View,
 }
 
-/// A line.
+/// A line of docs/permissions.md.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What it is about.
+    /// Whether it is about a statement, procedure, command, function or view.
     pub kind: Kind,
-    /// The name.
+    /// The name, as the page shows it.
     pub name: &'static str,
-    /// What it asks for; empty for nothing.
+    /// The permission that it requires; empty for none.
     pub asks: &'static str,
 }
 
-/// Declares the lines of an enum of the syntax tree: a match without a rest, and a list.
+/// Declares the lines of an enum of the syntax tree: an exhaustive match, and a list.
 macro_rules! lines {
     ($(#[$doc:meta])* $list:ident, $name_of:ident($of:ident) { $($variant:ident => $name:literal, $asks:literal;)* }) => {
         $(#[$doc])*
         pub static $list: &[(&str, &str)] = &[$(($name, $asks)),*];
 
-        /// Returns the name that the lines have for it.
+        /// Returns the name that the lines use for a variant.
         pub fn $name_of(kind: &$of) -> &'static str {
             match kind {
                 $($of::$variant { .. } => $name,)*
@@ -53,7 +53,7 @@ macro_rules! lines {
 }
 
 lines! {
-    /// Every kind of statement, in the order of the syntax tree.
+    /// Lines for every kind of statement, in the order of the syntax tree.
     STATEMENTS, statement_name(StatementKind) {
         Select => "SELECT", "SELECT on each table, view and table-valued function or the columns read, EXECUTE on functions, UPDATE on sequences; INTO: as CREATE TABLE; OPENROWSET(BULK ..): ADMINISTER BULK OPERATIONS";
         Insert => "INSERT", "INSERT";
@@ -129,7 +129,7 @@ lines! {
 }
 
 lines! {
-    /// Every kind of DROP.
+    /// Lines for every kind of DROP.
     DROPS, drop_name(DropKind) {
         Database => "DROP DATABASE", "CONTROL on the database, or ALTER ANY DATABASE";
         Default => "DROP DEFAULT", "";
@@ -155,7 +155,7 @@ lines! {
 }
 
 lines! {
-    /// Every kind of principal, as CREATE and ALTER have them.
+    /// Lines for every kind of principal of CREATE and ALTER.
     PRINCIPALS, principal_name(PrincipalKind) {
         Role => "CREATE ROLE, ALTER ROLE", "CREATE ROLE; ALTER: ALTER ANY ROLE, or ALTER on the role; members of fixed roles: db_owner";
         ServerRole => "ALTER SERVER ROLE", "being a member of the role";
@@ -165,8 +165,8 @@ lines! {
     }
 }
 
-/// System procedures that ask for something; the others ask for nothing, or for what the statements ask that they are
-/// given or are made of.
+/// System procedures that require a permission. The others require none, or those of the statements
+/// that they run.
 pub static PROCEDURES: &[(&str, &str)] = &[
     ("sp_addextendedproperty", ALTER_PROPERTY),
     ("sp_addlogin", "as CREATE LOGIN"),
@@ -213,7 +213,7 @@ const ALTER_PROPERTY: &str = "ALTER on what it is attached to, of a type on its 
 const SERVER_ADMIN: &str = "serveradmin";
 const GIVEN: &str = "what the statements ask for that it is given";
 
-/// System procedures that ask for nothing.
+/// System procedures that require no permission.
 pub static OPEN_PROCEDURES: &[&str] = &[
     "sp_column_privileges",
     "sp_columns",
@@ -272,23 +272,22 @@ pub static OPEN_PROCEDURES: &[&str] = &[
     "xp_msver",
 ];
 
-/// Functions that ask for something; a scalar function of the system that does not give what it would need a permission
-/// for is NULL.
+/// Functions that require a permission; without it they return NULL.
 pub static FUNCTIONS: &[(&str, &str)] =
     &[("LOGINPROPERTY", "CONTROL SERVER for PasswordHash, which is NULL without")];
 
-/// What the views ask for that show the state of the server.
+/// The permission for views about the state of the server.
 const VIEW_STATE: &str = "VIEW SERVER STATE";
-/// What those ask for that show the state of a database.
+/// The permission for views about the state of a database.
 const VIEW_DATABASE_STATE: &str = "VIEW DATABASE STATE";
-/// Of the rows that a view shows without it.
+/// For views that return no rows without it.
 const OR_NOTHING: &str = "VIEW DATABASE STATE; without it there are no rows";
 const OR_READ: &str = "VIEW DATABASE STATE, but for tables that one may SELECT";
 const OF_TABLE: &str = "SELECT on the table; without it there are no rows";
-/// Of these views, the rows that a session sees without it.
+/// For views that show only the session itself without it.
 const OWN_SESSION: &str = "VIEW SERVER STATE, but for one's own session";
 
-/// Iterates over all lines, sorted by kind.
+/// Iterates over all lines, ordered by kind.
 pub fn lines() -> impl Iterator<Item = Line> {
     let line = |kind| move |&(name, asks): &(&'static str, &'static str)| Line { kind, name, asks };
     let statements = STATEMENTS.iter().chain(DROPS).chain(PRINCIPALS).map(line(Kind::Statement));
@@ -321,7 +320,7 @@ pub fn lines() -> impl Iterator<Item = Line> {
     statements.chain(procedures).chain(commands).chain(functions).chain(views)
 }
 
-/// Iterates over the names of all system procedures but that of debug builds.
+/// Iterates over the names of all system procedures, except those of debug builds.
 pub fn procedure_names() -> impl Iterator<Item = &'static str> {
     procedures::names()
 }

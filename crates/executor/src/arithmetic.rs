@@ -1,17 +1,17 @@
-//! What arithmetic that fails gives: an error, or under SET ANSI_WARNINGS OFF and ARITHABORT OFF NULL and a
-//! message at the end of the statement.
+//! The result of failed arithmetic: an error, or, with ANSI_WARNINGS and ARITHABORT both OFF, NULL
+//! and a message at the end of the statement.
 
 use types::{Error, Msg, Result, Value};
 
 use crate::{Cx, fault};
 use session::options::ArithmeticFailure;
 
-/// Error 3623: a function has no value there.
+/// Error 3623: a function got a value outside its domain, such as SQRT(-1).
 const DOMAIN: i32 = 3623;
-/// Error 8134.
+/// Error 8134: division by zero.
 const DIVISION: i32 = 8134;
 
-/// What a statement has made NULL of.
+/// The kinds of arithmetic error that the statement has replaced with NULL so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MadeNull {
     overflow: bool,
@@ -19,20 +19,21 @@ pub struct MadeNull {
     domain: bool,
 }
 
-/// Tells whether an error is one of arithmetic: an overflow, a division by zero, a function without a value.
+/// Returns true for an arithmetic error: overflow, division by zero, or a value outside a
+/// function's domain.
 pub(crate) fn is_arithmetic(error: &Error) -> bool {
     matches!(error.number, 220 | 232 | 8115 | DIVISION | DOMAIN)
 }
 
-/// Tells whether an error of arithmetic ends the batch, and the transaction with it.
+/// Returns true if an arithmetic error ends the batch and rolls back the transaction.
 pub fn ends_batch(error: &Error, cx: &Cx<'_>) -> bool {
     is_arithmetic(error) && cx.session.options.arithmetic_failure() == ArithmeticFailure::Batch
 }
 
-/// Makes NULL of an error of arithmetic where the session wants that.
+/// Replaces an arithmetic error with NULL, if the session's options say so.
 ///
 /// # Errors
-/// The error, where it does not.
+/// The error itself, if they do not.
 #[cold]
 pub(crate) fn soften(error: Error, cx: &mut Cx<'_>) -> Result<Value> {
     if !is_arithmetic(&error) || cx.session.options.arithmetic_failure() != ArithmeticFailure::Null
@@ -47,10 +48,10 @@ pub(crate) fn soften(error: Error, cx: &mut Cx<'_>) -> Result<Value> {
     Ok(Value::Null)
 }
 
-/// Tells the client what was made NULL of, unless ARITHIGNORE is ON.
+/// Sends one message for each kind of error replaced with NULL, unless ARITHIGNORE is ON.
 ///
 /// # Errors
-/// The client is gone.
+/// The client has disconnected.
 pub fn report(cx: &mut Cx<'_>) -> Result<()> {
     let made = std::mem::take(&mut cx.made_null);
     if made == MadeNull::default() || cx.session.options.arith_ignore {

@@ -1,8 +1,10 @@
-//! Tables whose rows are compressed by column: reading their blocks, taking rows out of them, filling them.
+//! Tables with a clustered columnstore index: reads their blocks, takes rows out for changes, and
+//! loads them.
 //!
-//! A scan reads the delta store first, as it reads any table, and then the row groups, a block at a time. A row
-//! that is to be changed moves to the delta store (`storage::Transaction::take_compressed`): from there on it is
-//! a row like others. What a statement inserts is compressed at once if it is much (`ColumnLoad`).
+//! A scan reads the delta store first, as any table, and then the row groups block by block. A
+//! compressed row that is to be changed moves to the delta store
+//! (`storage::Transaction::take_compressed`) and is an ordinary row from then on. A large insert is
+//! compressed at once (`ColumnLoad`).
 
 use std::sync::Arc;
 
@@ -25,25 +27,25 @@ use plan::query::Scan;
 use plan::statement::{Purpose, table_of};
 use session::event::emit;
 
-/// Rows from which an insert is compressed at once: fewer go to the delta store.
+/// Least number of rows that an insert compresses at once; fewer go to the delta store.
 const BULK_ROWS_MIN: usize = 102_400;
-/// Rows between two looks at the limit of memory.
+/// Rows between two checks of the memory limit.
 const ROWS_PER_CHECK: usize = 256;
 
-/// Rows of a group that lie together.
+/// A block: consecutive rows of a row group.
 #[derive(Clone)]
 pub struct Block<'t> {
     group: RowGroup<'t>,
-    /// The table's columns that the group has, where it does not have all.
+    /// The ordinals of the group's columns, if it does not have all of the table's.
     columns: Option<&'t [u16]>,
     number: usize,
     rows: usize,
-    /// The rows that are not deleted.
+    /// The rows of the block that are not deleted.
     pub live: Selection,
 }
 
 impl<'t> Block<'t> {
-    /// Returns the segment of a column of the table.
+    /// Returns the segment of a column, by its ordinal in the table.
     fn segment(&self, ordinal: usize) -> Segment<'t> {
         self.group.segment(place_of(ordinal, self.columns))
     }
@@ -53,35 +55,36 @@ impl<'t> Block<'t> {
         self.rows
     }
 
-    /// Reads a column.
+    /// Decodes a column of the block into `out`.
     pub fn read(&self, ordinal: usize, out: &mut Vector) {
         self.segment(ordinal).block(self.number, out);
     }
 
-    /// Returns the number of NULLs of a column.
+    /// Returns the number of NULLs in a column of the block.
     pub fn nulls(&self, ordinal: usize) -> usize {
         self.segment(ordinal).block_nulls(self.number)
     }
 
-    /// Returns the sum of a column of whole numbers, as words.
+    /// Returns the sum of a column of whole numbers, over its encoded values.
     pub fn sum(&self, ordinal: usize) -> i128 {
         let sum = self.segment(ordinal).block_sum(self.number);
         sum.expect("a column of whole numbers has words")
     }
 
-    /// Returns the least and the largest word of a column whose words order as its values do; none if all are
-    /// NULL.
+    /// Returns the least and the greatest encoded value of a column; `None` if encoded values do
+    /// not sort as the values do, or if all are NULL.
     pub fn zone(&self, ordinal: usize) -> Option<Zone> {
         self.segment(ordinal).block_zone(self.number)
     }
 
-    /// Returns where a row is.
+    /// Returns the address of a row: its group, and its number in the group.
     pub fn place(&self, row: usize) -> Place {
         place(&self.group, self.number, row)
     }
 }
 
-/// Returns the place of a column of the table in a group that has some of them, or all.
+/// Returns the position of a table's column in a group; `columns` are the ordinals that it has,
+/// `None` for all.
 fn place_of(ordinal: usize, columns: Option<&[u16]>) -> usize {
     let place = columns.map(|has| has.iter().position(|column| usize::from(*column) == ordinal));
     place.map_or(ordinal, |place| place.expect("an index is read that has the column"))
@@ -92,8 +95,8 @@ fn place(group: &RowGroup<'_>, block: usize, row: usize) -> Place {
     Place { group: group.id(), row }
 }
 
-/// A comparison of a column with a value, of which the least and the largest number of some rows tell whether
-/// it can hold for any of them.
+/// A comparison of a column with a value. From the least and greatest encoded value of some rows it
+/// follows whether the comparison can be true for any of them.
 struct ZoneTest {
     ordinal: usize,
     op: CompareOp,
@@ -101,7 +104,7 @@ struct ZoneTest {
 }
 
 impl ZoneTest {
-    /// Finds those that all rows must pass.
+    /// Finds the comparisons in a predicate that every selected row must satisfy.
     fn find(predicate: &Expr, scan: &Scan, cx: &Cx<'_>, found: &mut Vec<Self>) {
         match &predicate.kind {
             ExprKind::And(parts) => {
@@ -131,7 +134,7 @@ impl ZoneTest {
         Some(Self { ordinal, op, word })
     }
 
-    /// Tells whether it may hold for a row between these.
+    /// Returns true if the comparison can be true for a value within the zone.
     fn admits(&self, zone: Zone) -> bool {
         match self.op {
             CompareOp::Equal => zone.least <= self.word && self.word <= zone.largest,
@@ -144,36 +147,37 @@ impl ZoneTest {
     }
 }
 
-/// The blocks of a table that a statement sees.
+/// The blocks of a table that are visible to a statement.
 pub struct Blocks<'t> {
     transaction: &'t Transaction,
     table: &'t Table,
     read: Read,
     groups: Vec<RowGroup<'t>>,
-    /// A nonclustered index in the place of the table's own groups, and its columns.
+    /// A nonclustered columnstore index that is read instead of the table's own groups, and its
+    /// columns.
     view: Option<(&'t ColumnView, &'t [u16])>,
     current: Option<RowGroup<'t>>,
     deleted: Vec<u32>,
     next: usize,
     tests: Vec<ZoneTest>,
-    /// Where its parts come from, if others read the table too.
+    /// Hands out the parts, if several workers read the table.
     share: Option<Arc<Share>>,
-    /// The block behind those of the part.
+    /// The number of the first block after the current part.
     end: usize,
-    /// The part's group, by its place among all.
+    /// Position of the current group among all groups.
     place: Option<usize>,
 }
 
-/// Blocks of a part: what a worker takes at once.
+/// Blocks per part, which a worker takes at once.
 const PART_BLOCKS: usize = if cfg!(debug_assertions) { 1 } else { 32 };
-/// Parts of a group that is full.
+/// Number of parts in a full group.
 const GROUP_PARTS: usize = (GROUP_ROWS_MAX / BLOCK_ROWS).div_ceil(PART_BLOCKS);
 
 impl<'t> Blocks<'t> {
-    /// Opens them.
+    /// Opens the blocks of a table's row groups.
     ///
     /// # Errors
-    /// As for any scan.
+    /// The errors of any scan.
     pub fn open(
         transaction: &'t Transaction,
         table: &'t Table,
@@ -183,7 +187,7 @@ impl<'t> Blocks<'t> {
         Ok(Self::of(transaction, table, read, groups))
     }
 
-    /// Opens those of a nonclustered index, which has these columns of the table.
+    /// Opens the blocks of a nonclustered index, which has these columns of the table.
     pub fn of_index(
         transaction: &'t Transaction,
         table: &'t Table,
@@ -218,12 +222,13 @@ impl<'t> Blocks<'t> {
         }
     }
 
-    /// Gives only those parts of the groups that it gets.
+    /// Restricts the reader to the parts that it takes from `share`.
     pub fn share(&mut self, share: Option<Arc<Share>>) {
         self.share = share;
     }
 
-    /// Moves to the next part: a group, or some blocks of one where others read too. `false` at the end.
+    /// Moves to the next part: a whole group, or with other workers some blocks of one. `false` at
+    /// the end.
     fn next_part(&mut self) -> storage::Result<bool> {
         let (place, blocks) = match &self.share {
             None => (self.place.map_or(0, |place| place + 1), 0..usize::MAX),
@@ -250,14 +255,14 @@ impl<'t> Blocks<'t> {
         Ok(true)
     }
 
-    /// Leaves out groups and blocks in which no row can satisfy the predicate of a scan.
+    /// Makes the reader skip groups and blocks in which no row can satisfy the scan's predicate.
     pub fn skip(&mut self, scan: &Scan, cx: &Cx<'_>) {
         if let Some(predicate) = &scan.residual {
             ZoneTest::find(predicate, scan, cx, &mut self.tests);
         }
     }
 
-    /// Moves to the next block.
+    /// Returns the next block; `None` at the end.
     pub fn next_block(&mut self) -> storage::Result<Option<Block<'t>>> {
         loop {
             let rows = self.current.map_or(0, |group| group.rows());
@@ -286,7 +291,7 @@ impl<'t> Blocks<'t> {
         place_of(test.ordinal, self.columns())
     }
 
-    /// Tells whether some row may pass all tests, by the zones that are known.
+    /// Returns true if a row may satisfy all tests, as far as its zones are known.
     fn passes(&self, zone: impl Fn(&ZoneTest) -> Option<Zone>) -> bool {
         self.tests.iter().all(|test| zone(test).is_none_or(|zone| test.admits(zone)))
     }
@@ -307,7 +312,7 @@ impl<'t> Blocks<'t> {
     }
 }
 
-/// Takes compressed rows for a change, one after the other; keeps the block that it read last.
+/// Moves compressed rows to the delta store, one at a time. Keeps the block that it decoded last.
 #[derive(Default)]
 pub struct Taker {
     block: Option<(u64, usize)>,
@@ -315,10 +320,11 @@ pub struct Taker {
 }
 
 impl Taker {
-    /// Moves a row to the delta store.
+    /// Moves a row to the delta store and returns it there.
     ///
     /// # Errors
-    /// 41302 in an explicit transaction if another one has changed it; the statement runs again in one of its own.
+    /// 41302 in an explicit transaction if another one has changed the row; in a statement's own
+    /// transaction, the statement is restarted instead.
     pub fn take<'t>(
         &mut self,
         at: Place,
@@ -345,7 +351,7 @@ impl Taker {
         table: &TableDef,
         transaction: &Transaction,
     ) -> storage::Result<()> {
-        // The group is one that this statement has read a row of.
+        // The group exists: this statement has read a row of it.
         let groups = transaction.row_groups(&table.rows.data, Read::COMMITTED)?;
         let found = groups.into_iter().find(|group| group.id() == id);
         let Some(group) = found else { return Err(storage::Error::Closed(table.rows.data.id())) };
@@ -359,20 +365,20 @@ impl Taker {
     }
 }
 
-/// Where row groups go.
+/// The destination of finished row groups.
 #[derive(Clone, Copy)]
 pub enum To<'t> {
-    /// Into the table, in a transaction.
+    /// The table itself, in a transaction.
     Table(&'t Transaction),
-    /// To whoever leads the load, who has the transaction.
+    /// The leader of a parallel load, which has the transaction.
     Shelf(&'t Shelf),
 }
 
-/// What helpers of a load have made, for who leads it.
+/// What the helpers of a parallel load have finished and the leader has yet to publish.
 pub struct Shelf {
-    /// Segments of row groups.
+    /// The segments of finished row groups.
     sealed: SpinLock<Vec<(Vec<Bytes>, Trim)>>,
-    /// Rows too few for a group.
+    /// Rows left over in helpers: too few for a group.
     rest: SpinLock<Vec<GroupBuilder>>,
 }
 
@@ -386,10 +392,10 @@ impl Default for Shelf {
 }
 
 impl Shelf {
-    /// Publishes the row groups that helpers have made so far.
+    /// Adds the row groups that helpers have finished so far to the table.
     ///
     /// # Errors
-    /// As for any row.
+    /// The errors of inserting a row.
     pub fn publish(
         &self,
         table: &TableDef,
@@ -404,22 +410,23 @@ impl Shelf {
         Ok(())
     }
 
-    /// Takes the rows that were too few for a group, as columns.
+    /// Takes the helpers' left-over rows, as columns.
     pub fn rest(&self) -> Vec<GroupBuilder> {
         std::mem::take(&mut *self.rest.lock())
     }
 }
 
-/// The rows that one statement inserts into a table with columns.
+/// Collects the rows that one statement inserts into a table with a columnstore, and compresses
+/// them.
 pub struct ColumnLoad {
     builder: GroupBuilder,
-    /// Fewer rows than this that are left at the end go to the delta store.
+    /// Least number of rows that make a group at the end; fewer go to the delta store.
     rows_min: usize,
     trim: Trim,
 }
 
 impl ColumnLoad {
-    /// Begins one, if the table is of that kind.
+    /// Starts a load; `None` if the table has no clustered columnstore index.
     pub fn begin(table: &TableDef, purpose: Purpose) -> Option<Self> {
         table.columnstore.as_ref()?;
         let types: Vec<ColumnType> = table.columns.iter().map(|column| column.ty).collect();
@@ -430,17 +437,17 @@ impl ColumnLoad {
         Some(Self { builder: GroupBuilder::new(&types), rows_min, trim })
     }
 
-    /// As [`Self::begin`], for a helper: what is too little for a group by itself is the leader's.
+    /// As [`Self::begin`], for a helper, whose left-over rows go to the leader.
     pub(crate) fn of_helper(table: &TableDef) -> Self {
         let types: Vec<ColumnType> = table.columns.iter().map(|column| column.ty).collect();
         let (rows_min, trim) = (BULK_ROWS_MIN, Trim::BulkLoad);
         Self { builder: GroupBuilder::new(&types), rows_min, trim }
     }
 
-    /// Adds a row: a value for each column.
+    /// Adds a row: one value per column of the table.
     ///
     /// # Errors
-    /// 701 if there is no memory for it.
+    /// 701 if there is not enough memory for it.
     pub fn add(
         &mut self,
         row: &[Value],
@@ -458,7 +465,7 @@ impl ColumnLoad {
         Ok(())
     }
 
-    /// Adds the selected rows of vectors, one per column.
+    /// Adds the selected rows of a batch: one vector per column of the table.
     ///
     /// # Errors
     /// As [`Self::add`].
@@ -491,10 +498,10 @@ impl ColumnLoad {
         Ok(())
     }
 
-    /// Stores the rows that are left.
+    /// Stores the rows that are left over.
     ///
     /// # Errors
-    /// 701, and what storing a row fails with.
+    /// 701, and the errors of inserting a row.
     pub fn finish(mut self, table: &TableDef, to: To<'_>, cx: &mut Cx<'_>) -> Result<()> {
         if self.builder.is_empty() {
             return Ok(());
@@ -521,8 +528,8 @@ impl ColumnLoad {
         Ok(())
     }
 
-    /// Asks for what the rows take once more: as vectors that grow, and as segments. Where that is too much, the rows that
-    /// are there become a group.
+    /// Waits for the memory that the rows will need: as much again for growing vectors and for
+    /// segments. If it is not available, the rows so far become a row group.
     fn ask_for_memory(&mut self, table: &TableDef, to: To<'_>, cx: &mut Cx<'_>) -> Result<()> {
         let asked = long::wait_for_room(2 * self.builder.memory(), cx);
         if asked.is_ok() || self.builder.len() < BULK_ROWS_MIN || cx.session.cancel.is_set() {

@@ -1,4 +1,5 @@
-//! Errors that are more than a message: storage's conflicts, cancellation, and a client that is gone.
+//! Errors that are more than a message for the client: storage's conflicts, cancellation, a lost
+//! connection.
 
 use storage::Error as StorageError;
 use types::{Error, Msg};
@@ -8,19 +9,20 @@ use plan::sink::Sent;
 use session::instance::SessionCounter;
 use session::stop::{INTERNAL, cancelled};
 
-/// Why a statement stopped without an error of its own.
+/// Why a statement stopped, where the reason is not an error for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interruption {
-    /// The client asked for it.
+    /// The client cancelled the request (attention).
     Cancelled,
-    /// The client is gone.
+    /// The client has disconnected.
     Disconnected,
-    /// An error in a trigger has been reported and has ended the batch.
+    /// An error in a trigger has been sent already and has ended the batch.
     Reported,
 }
 
-/// Turns an error of storage into one that travels through the executor. What storage cannot word
-/// ([`StorageError::Restart`] above all) is kept in [`Cx::fault`] for the statement's runner.
+/// Converts an error of storage to one that the executor returns. An error without a message for
+/// the client, above all [`StorageError::Restart`], is kept in [`Cx::fault`] for the code that runs
+/// the statement.
 pub fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
     if error == StorageError::Cancelled {
         cx.interrupted = Some(Interruption::Cancelled);
@@ -50,11 +52,12 @@ pub fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
     }
 }
 
-/// Rows between two looks at whether to go on.
+/// Rows between two checks for the quantum and for cancellation.
 const ROWS_PER_CHECK: u32 = 64;
 
-/// Counts a row that an operator reads or makes, and now and then looks whether to go on. The count goes on
-/// from one opening of an operator to the next, so that many short inner loops are stopped as well.
+/// Counts a row that an operator reads or produces; every 64 rows checks for the quantum and for
+/// cancellation. The count continues over reopenings of an operator, so even short inner loops are
+/// stopped.
 #[inline]
 pub fn row_passed(cx: &mut Cx<'_>) -> types::Result<()> {
     cx.scratch.rows_passed = cx.scratch.rows_passed.wrapping_add(1);
@@ -64,8 +67,8 @@ pub fn row_passed(cx: &mut Cx<'_>) -> types::Result<()> {
     }
 }
 
-/// Lets others have the scheduler when the quantum is over, which is also when an attention is received,
-/// and stops the statement if the client asked for it.
+/// Yields the scheduler if the quantum is over, which is also when an attention is received.
+/// Returns an error if the client has cancelled the statement.
 #[inline]
 pub fn check_cancel(cx: &mut Cx<'_>) -> types::Result<()> {
     sos::sched::yield_if_quantum_due();
@@ -76,13 +79,14 @@ pub fn check_cancel(cx: &mut Cx<'_>) -> types::Result<()> {
     Err(cancelled())
 }
 
-/// Takes why a statement stopped that failed with this error; none if the error says it all.
+/// Takes the reason why a statement failed with this error; `None` if the error itself is the
+/// reason.
 pub fn interruption(error: &Error, cx: &mut Cx<'_>) -> Option<Interruption> {
     let by_client = error.number == INTERNAL && cx.session.cancel.is_set();
     cx.interrupted.take().or_else(|| by_client.then_some(Interruption::Cancelled))
 }
 
-/// Stops the statement if what was sent found no receiver.
+/// Returns an error that stops the statement, if a result could not be sent.
 #[inline]
 pub fn sent(cx: &mut Cx<'_>, sent: Sent) -> types::Result<()> {
     sent.map_err(|_| {
@@ -91,7 +95,7 @@ pub fn sent(cx: &mut Cx<'_>, sent: Sent) -> types::Result<()> {
     })
 }
 
-/// Words a duplicate key as the statement that met it has to.
+/// Returns error 2601 or 2627 for a duplicate key.
 pub fn duplicate(table: &catalog::TableDef, index: storage::IndexId, key: &str) -> Error {
     let object = table.qualified_name();
     let Some(index) = table.indexes.iter().find(|i| i.storage_id() == index) else {
@@ -108,7 +112,7 @@ pub fn duplicate(table: &catalog::TableDef, index: storage::IndexId, key: &str) 
     }
 }
 
-/// Sends a message; a client that is gone stops the statement.
+/// Sends a message; if the client has disconnected, returns an error that stops the statement.
 pub fn sent_message(cx: &mut Cx<'_>, message: &Error) -> types::Result<()> {
     let outcome = cx.sink.message(message);
     sent(cx, outcome)

@@ -1,8 +1,9 @@
-//! `Host`: what the executor asks of the layers above it.
+//! `Host`: the interface through which the executor calls the layers above it.
 //!
-//! The executor runs bound plans. Some of them come to what is above: the bodies of functions and triggers are programs,
-//! SELECT INTO makes a table, a foreign key may need expressions that nobody has bound, and a tree that reads many rows
-//! is better run in batches. A context carries the host from the session's entry point to wherever that happens.
+//! The executor runs bound plans, but some parts of a plan need the upper layers: the bodies of
+//! functions and triggers are programs, SELECT INTO creates a table, a foreign key may need
+//! expressions to be bound, and a tree that reads many rows is run in batches. A context carries
+//! the host from the session's entry point to the place of use.
 
 use std::sync::Arc;
 
@@ -20,25 +21,25 @@ use plan::walk::Registers;
 use session::argument::Argument;
 use session::stop::Stop;
 
-/// The layers above the executor.
+/// The layers above the executor, as it sees them.
 pub trait Host: Sync {
-    /// Calls a scalar function of a user.
+    /// Calls a user-defined scalar function.
     ///
     /// # Errors
-    /// What its body fails with; 217 for too deep a nesting.
+    /// The errors of its body; 217 for too deep nesting.
     fn call_scalar(&self, call: &UserCall, cx: &mut Cx<'_>) -> Result<Value>;
 
-    /// Calls a multi-statement function and returns the rows of its table.
+    /// Calls a multi-statement function and returns the rows of its table variable.
     ///
     /// # Errors
     /// As [`Self::call_scalar`].
     fn call_table(&self, scan: &UserFunctionScan, cx: &mut Cx<'_>) -> Result<Vec<Vec<Value>>>;
 
-    /// Runs the body of a trigger, in the session's transaction. Each row has the values of the new row, if there is
-    /// one, and then those of the old one.
+    /// Runs the body of a trigger in the session's transaction. Each row has the values of the new
+    /// row, if there is one, followed by those of the old row.
     ///
     /// # Errors
-    /// What its body fails with.
+    /// The errors of its body.
     fn run_trigger(
         &self,
         trigger: &Arc<ModuleDef>,
@@ -46,23 +47,23 @@ pub trait Host: Sync {
         cx: &mut Cx<'_>,
     ) -> Result<()>;
 
-    /// Runs SELECT .. INTO or CREATE EXTERNAL TABLE .. AS SELECT: makes the table and fills it.
+    /// Runs SELECT .. INTO or CREATE EXTERNAL TABLE .. AS SELECT: creates the table and fills it.
     ///
     /// # Errors
-    /// Those of a definition and of the query.
+    /// The errors of the definition and of the query.
     fn select_into(&self, into: &SelectInto, cx: &mut Cx<'_>) -> Result<StatementResult>;
 
-    /// Binds the value of a column as DEFAULT gives it.
+    /// Binds the DEFAULT expression of a column.
     ///
     /// # Errors
-    /// Those of names that the default refers to.
+    /// The errors of names in the expression.
     fn default_value(&self, column: &ColumnDef, cx: &Cx<'_>) -> Result<Expr>;
 
-    /// Binds what completes a row of a table in these registers, for the parts that depend on a column for which
-    /// `changes` holds.
+    /// Binds what completes a row of a table: computed columns and constraints that depend on a
+    /// column for which `changes` returns true. `register` maps ordinals to registers.
     ///
     /// # Errors
-    /// Those of names that computed columns and constraints refer to.
+    /// The errors of names in computed columns and constraints.
     fn new_row(
         &self,
         table: &Arc<TableDef>,
@@ -71,13 +72,14 @@ pub trait Host: Sync {
         cx: &Cx<'_>,
     ) -> Result<NewRow>;
 
-    /// Tells whether a tree is run in batches rather than row by row.
+    /// Returns true if a tree should run in batches rather than row by row.
     fn takes_batches(&self, node: &Node, cx: &Cx<'_>) -> bool;
 
-    /// Runs a tree in batches; `receive` is called for each row with those of its registers filled that are needed.
+    /// Runs a tree in batches. Calls `receive` for each row, after filling those of its registers
+    /// that are needed.
     ///
     /// # Errors
-    /// Those of the tree's expressions, of storage and of `receive`.
+    /// The errors of the tree's expressions, of storage and of `receive`.
     fn run_in_batches<'p>(
         &self,
         tree: (&'p Node, &Registers),
@@ -86,8 +88,8 @@ pub trait Host: Sync {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow>;
 
-    /// Runs a tree in batches; `receive` is called with each batch and where it has the columns of these registers.
-    /// All that is needed of the tree comes second.
+    /// Runs a tree in batches. Calls `receive` with each batch and the positions of the columns for
+    /// the given registers; the second set has all registers that are needed.
     ///
     /// # Errors
     /// As [`Self::run_in_batches`].
@@ -100,8 +102,8 @@ pub trait Host: Sync {
         receive: ReceiveColumns<'_>,
     ) -> Result<Flow>;
 
-    /// Runs a tree in batches; `receive` is called with each batch and the registers that its columns stand for. Where
-    /// helpers have a part of it, they give theirs to the loader.
+    /// Runs a tree in batches. Calls `receive` with each batch and the registers of its columns.
+    /// Helpers of a parallel load pass their batches to the loader instead.
     ///
     /// # Errors
     /// As [`Self::run_in_batches`].

@@ -1,13 +1,15 @@
 //! The row executor: runs bound plans against storage, row by row.
 //!
-//! Start at `statement.rs`: it runs one bound statement, in a transaction or on the row itself.
+//! Start at `statement.rs`: it runs one bound statement, in a transaction or directly on the row.
 //! - `eval/` evaluates expressions;
-//! - `query/` has one file per operator: each pushes its rows, as filled registers, to the one above;
-//! - `dml/` changes rows; `trigger.rs` notes them for triggers; `transactions.rs` begins and ends transactions of a session;
-//! - `columnstore.rs` and `tuple_mover.rs` fill and read what is compressed by column; `bulk/` reads files;
+//! - `query/` has one file per operator; an operator pushes rows, as filled registers, to the one
+//!   above;
+//! - `dml/` changes rows; `trigger.rs` records them for triggers; `transactions.rs` begins and ends a
+//!   session's transactions;
+//! - `columnstore.rs` and `tuple_mover.rs` fill and read columnstores; `bulk/` reads files;
 //! - `profile.rs` counts what operators do.
 //!
-//! It knows no binder and no optimizer: what it needs of the layers above it asks of its [`Host`].
+//! Does not know binder and optimizer: it calls the layers above through its [`Host`].
 #![forbid(unsafe_code)]
 
 pub mod arithmetic;
@@ -45,62 +47,62 @@ use plan::function::EvalContext;
 use plan::sink::{Command, ResultSink};
 use session::SessionState;
 
-/// Registers that a session keeps from one request to the next, at most.
+/// Most registers that a session keeps from one request to the next.
 const REGISTERS_KEPT_MAX: usize = 64;
 
-/// What the running statement can reach.
+/// The context of the running statement: everything that the executor may use.
 pub struct Cx<'a> {
-    /// Where the executor asks for what is done above it.
+    /// The layers above the executor.
     pub host: &'static dyn Host,
-    /// The session.
+    /// The session that runs the statement.
     pub session: &'a mut SessionState,
     /// Variables and tables of the running batch or procedure.
     pub frame: &'a mut Frame,
-    /// Where results go.
+    /// Receives results and messages for the client.
     pub sink: &'a mut dyn ResultSink,
     /// The register file of the running statement.
     pub registers: Vec<Value>,
     /// Time of the statement, read once at its first use: GETDATE() is the same for all its rows.
     pub now: Option<types::date::Moment>,
-    /// The transaction that the statement reads and writes in; none outside of a statement and in a
-    /// point statement, then a subquery begins one of its own.
+    /// The transaction in which the statement reads and writes. `None` outside a statement, and in
+    /// a point statement; a subquery of a point statement begins a transaction for itself.
     pub transaction: Option<&'a storage::Transaction>,
-    /// Error of storage on its way up to where the statement is restarted or the transaction ended;
-    /// what travels as `Err` meanwhile is only its text.
+    /// An error of storage on its way up to the code that restarts the statement or ends the
+    /// transaction; the `Err` that is returned has its text only.
     pub fault: Option<storage::Error>,
-    /// Set when the statement stopped because the client cancelled it or is gone; what travels as
-    /// `Err` then is not for the client.
+    /// Set when the statement stopped because the client cancelled it or has disconnected; then the
+    /// `Err` that is returned is not for the client.
     pub interrupted: Option<fault::Interruption>,
-    /// An aggregate left NULLs out: warning 8153 at the end of the statement.
+    /// An aggregate ignored NULLs: warning 8153 at the end of the statement.
     pub null_eliminated: bool,
-    /// What it has made NULL of, where arithmetic that fails does not end it.
+    /// Arithmetic errors replaced with NULL, for messages at the end of the statement.
     pub made_null: arithmetic::MadeNull,
     /// Buffers that are reused from row to row and from statement to statement.
     pub scratch: Scratch,
-    /// Text of the running definition: what `sys.sql_modules` keeps.
+    /// Text of the running definition, for `sys.sql_modules`.
     pub statement_text: String,
     /// Source of the running program: spans of the statement refer to it.
     pub source: String,
-    /// Whether the statement fires triggers, and what it has for them.
+    /// Whether the statement fires triggers.
     pub(crate) fires: bool,
-    /// Triggers that fire when it has changed its rows.
+    /// Triggers to fire after the statement has changed its rows.
     pub(crate) pending: Vec<trigger::Pending>,
-    /// Rows that foreign keys have changed in its course, for the triggers of their tables.
+    /// Rows that its foreign keys have changed by cascading, for the triggers of their tables.
     pub(crate) cascaded: Vec<trigger::Cascaded>,
-    /// Foreign keys that can be checked only when the statement has changed all its rows.
+    /// Checks of foreign keys that are made after the statement has changed all its rows.
     pub(crate) late: Vec<dml::Late>,
-    /// What the operators of the statement do, where somebody wants to know.
+    /// Counts of the statement's operators, if the session asked for a profile.
     pub profile: Option<Box<Profile>>,
-    /// Rows of recursive CTEs' last round, by id.
+    /// Rows of the previous round of recursive CTEs, by id.
     pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
-    /// What it knows of parallelism.
+    /// Regions and shared state of the statement's parallelism.
     pub parallel: parallel::Parallel,
-    /// What subqueries gave that are run once in a statement, by number.
+    /// Results of subqueries that are run once per statement, by number.
     pub kept: Vec<Option<eval::Kept>>,
 }
 
 impl<'a> Cx<'a> {
-    /// Makes one with an empty register file.
+    /// Makes a context with an empty register file.
     #[inline]
     pub fn new(
         host: &'static dyn Host,
@@ -179,10 +181,10 @@ impl EvalContext for Cx<'_> {
     }
 }
 
-/// What a data statement did.
+/// The result of a data statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementResult {
-    /// What kind of statement it was.
+    /// The kind of statement, for DONE.
     pub command: Command,
     /// Rows returned, assigned or changed: `@@ROWCOUNT`.
     pub rows: u64,
@@ -206,8 +208,8 @@ impl Cx<'_> {
         std::mem::swap(&mut self.scratch, &mut kept.statement);
     }
 
-    /// Gives the session its buffers back. Registers become NULL and stay: no value keeps memory alive
-    /// in an idle connection, and the next request need not make them.
+    /// Returns the buffers to the session. Registers are set to NULL but kept: an idle connection's
+    /// values hold no memory, and the next request does not allocate registers again.
     #[inline]
     pub fn keep_buffers(&mut self) {
         self.registers.truncate(REGISTERS_KEPT_MAX);
@@ -216,14 +218,14 @@ impl Cx<'_> {
         self.take_buffers();
     }
 
-    /// Takes the buffers of the context around this one for the length of a call.
+    /// Takes the buffers of the calling context for the duration of a call.
     #[inline]
     pub fn lend_buffers(&mut self, registers: &mut Vec<Value>, scratch: &mut Scratch) {
         std::mem::swap(&mut self.registers, registers);
         std::mem::swap(&mut self.scratch, scratch);
     }
 
-    /// Gives them back.
+    /// Returns the buffers to the calling context.
     #[inline]
     pub fn return_buffers(&mut self, registers: &mut Vec<Value>, scratch: &mut Scratch) {
         self.lend_buffers(registers, scratch);
@@ -235,20 +237,20 @@ impl Cx<'_> {
         *self.now.get_or_insert_with(clock)
     }
 
-    /// Returns when the transaction began that the statement is in, as the columns of a period have it.
+    /// Returns the start time of the statement's transaction, as period columns store it.
     pub(crate) fn transaction_time(&mut self, data_type: &types::DataType) -> Value {
         let began = *self.session.transaction.time.get_or_insert_with(clock);
         catalog::period::of(began, data_type)
     }
 
-    /// Returns the name of a table with its database and schema, as messages have it.
+    /// Returns a table's name with database and schema, as messages show it.
     pub fn qualified(&self, table: &catalog::TableDef) -> String {
         let database = self.session.catalog.database_by_id(table.database_id);
         let database = database.map(|d| d.name.as_str()).unwrap_or("tempdb");
         format!("{database}.{}", table.qualified_name())
     }
 
-    /// Returns the session's settings that conversions go by.
+    /// Returns the session's options for conversions.
     #[inline]
     pub fn convert_options(&self) -> types::ConvertOptions {
         self.session.convert_options()

@@ -1,5 +1,5 @@
-//! Waiting for memory on behalf of a statement, which may be cancelled meanwhile. What asks without one is
-//! `plan::long`.
+//! Waits for memory on behalf of a statement, with a check for cancellation. Without a statement,
+//! `plan::long` is used.
 
 use sos::memory;
 use types::{Error, Msg, Result};
@@ -7,10 +7,10 @@ use types::{Error, Msg, Result};
 use crate::{Cx, fault};
 pub use plan::long::{Takes, ask_for_result};
 
-/// Waits until so many bytes more are within the limit, of which the collectors may have to free some.
+/// Waits until `bytes` more are within the memory limit; collectors may have to free some.
 ///
 /// # Errors
-/// 701 if that is not to be had; the client gave up.
+/// 701 if there is not enough; an error that stops the statement if the client has cancelled it.
 pub fn wait_for_room(bytes: usize, cx: &mut Cx<'_>) -> Result<()> {
     if memory::wait_for_room(bytes, Some(&cx.session.cancel)).is_ok() {
         return Ok(());

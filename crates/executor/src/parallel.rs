@@ -1,7 +1,8 @@
-//! What a context knows of parallelism: the regions of the tree that runs, and what the workers of one share.
+//! Parallelism as the executor sees it: the regions of the running tree, and the state that a
+//! region's workers share.
 //!
-//! A region is a part of a tree that several schedulers run at once. The vector executor plans and leads regions; scans
-//! take their parts from here.
+//! A region is a part of a tree that several schedulers run at once. The vectorized executor plans
+//! and leads regions; scans take their parts from here.
 
 use std::sync::Arc;
 
@@ -11,103 +12,104 @@ use storage::Parts;
 use crate::bulk::rowset::OpenFiles;
 use plan::program::RunHints;
 
-/// What a context knows of parallelism.
+/// The parallelism of a context.
 #[derive(Clone, Default)]
 pub struct Parallel {
-    /// Hints of the statement that act when it runs.
+    /// Query hints that act at run time, such as MAXDOP.
     pub hints: RunHints,
-    /// Whether what receives the rows changes variables that the statement may read.
+    /// Whether the receiver of rows assigns variables that the statement may read, which prevents
+    /// parallelism.
     pub assigns: bool,
-    /// Whether the tree that is planned next is loaded into a columnstore.
+    /// Whether the next tree to be planned is loaded into a columnstore.
     pub loads: bool,
-    /// Whether this is a helper's context: it asks for no help.
+    /// Whether the context belongs to a helper, which starts no helpers itself.
     pub is_helper: bool,
-    /// The regions of the tree that runs.
+    /// The regions of the running tree.
     pub regions: Option<Arc<Regions>>,
-    /// What the workers of the region that runs share.
+    /// State shared by the workers of the running region.
     pub share: Option<Arc<Share>>,
 }
 
 impl Parallel {
-    /// Returns what the workers share whose driving scan this is.
+    /// Returns the shared state if `scan` is the driving scan of the running region.
     pub fn share_of<S>(&self, scan: &S) -> Option<Arc<Share>> {
         let share = self.share.as_ref()?;
         (share.driver == std::ptr::from_ref(scan).addr()).then(|| Arc::clone(share))
     }
 
-    /// Returns the region that begins at an operator.
+    /// Returns the region that ends at the operator with this address.
     pub fn region(&self, at: usize, role: Role) -> Option<Region> {
         self.regions.as_ref()?.find(at, role)
     }
 }
 
-/// What a region is for.
+/// What becomes of a region's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Its rows are gathered.
+    /// The leader gathers the rows of its helpers.
     Gather,
-    /// Its aggregates are merged.
+    /// The partial aggregates of all workers are merged.
     Aggregate,
-    /// Its rows go into a columnstore.
+    /// The rows are loaded into a columnstore.
     Load,
 }
 
-/// The regions of a tree.
+/// The regions of a tree, with the most schedulers for each.
 #[derive(Debug)]
 pub struct Regions {
-    /// Schedulers that may work at one.
+    /// Most schedulers that may work on one region.
     pub degree: usize,
-    /// Where each ends.
+    /// The topmost operator of each region.
     pub roots: Vec<Root>,
 }
 
-/// Where a region ends.
+/// The topmost operator of a region.
 #[derive(Clone, Copy, Debug)]
 pub struct Root {
-    /// The address of the node that is gathered or loaded, or of the aggregate.
+    /// Address of the node that is gathered or loaded, or of the aggregate.
     pub at: usize,
-    /// What it is for.
+    /// What becomes of the region's rows.
     pub role: Role,
-    /// The address of its driving scan.
+    /// Address of the driving scan, whose rows are divided among the workers.
     pub driver: usize,
 }
 
-/// A region.
+/// A region: its driving scan and degree of parallelism.
 #[derive(Clone, Copy, Debug)]
 pub struct Region {
-    /// Schedulers that may work at it.
+    /// Most schedulers that may work on it.
     pub degree: usize,
-    /// The address of its driving scan.
+    /// Address of its driving scan.
     pub driver: usize,
 }
 
 impl Regions {
-    /// Returns the region that ends here.
+    /// Returns the region whose topmost operator has this address and role.
     pub fn find(&self, at: usize, role: Role) -> Option<Region> {
         let root = self.roots.iter().find(|root| root.at == at && root.role == role)?;
         Some(Region { degree: self.degree, driver: root.driver })
     }
 
-    /// Tells whether a region ends here.
+    /// Returns true if there is such a region.
     pub fn has(&self, at: usize, role: Role) -> bool {
         self.find(at, role).is_some()
     }
 }
 
-/// What the workers of a region share.
+/// State shared by the workers of a region.
 pub struct Share {
-    /// The address of the driving scan.
+    /// Address of the region's driving scan.
     driver: usize,
     parts: Arc<Parts>,
-    /// The next part of the row groups.
+    /// The next part of the row groups to be taken.
     groups: AtomicUsize,
-    /// The files whose row groups they are.
+    /// The open files whose row groups are read.
     files: OpenFiles,
     is_stopped: AtomicBool,
 }
 
 impl Share {
-    /// Makes what is shared by those who work at the scan with this address.
+    /// Makes the shared state for a driving scan with this address.
     pub fn new(driver: usize) -> Self {
         Self {
             driver,
@@ -123,24 +125,24 @@ impl Share {
         &self.parts
     }
 
-    /// Returns the files of the driving scan, as far as somebody reads them.
+    /// Returns the files of the driving scan that a worker has open.
     pub const fn files(&self) -> &OpenFiles {
         &self.files
     }
 
-    /// Takes the number of a part of the row groups that nobody has taken yet; none once somebody has stopped.
+    /// Takes the next part of the row groups; `None` after [`Self::stop`].
     pub(crate) fn next_part(&self) -> Option<usize> {
-        // Relaxed: only uniqueness is asked for.
+        // Relaxed: only uniqueness matters.
         (!self.is_stopped()).then(|| self.groups.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Tells whether the others need not go on.
+    /// Returns true if the workers should stop early.
     pub fn is_stopped(&self) -> bool {
-        // Relaxed: what has happened is told by other means.
+        // Relaxed: no data is read because of this flag.
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Tells the others that they need not go on.
+    /// Makes the other workers stop early.
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }

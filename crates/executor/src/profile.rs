@@ -1,8 +1,8 @@
 //! `Profile`: what the operators of one run of a statement did, for STATISTICS PROFILE, XML and IO.
 //!
-//! An operator is known by the address of its node: a plan does not move while it runs. Row operators
-//! are counted by `query/`, vector operators count the rows of their batches; both count reads by
-//! scan. A statement that nobody profiles has none of this: it costs a branch where an operator opens.
+//! An operator is identified by the address of its node: a plan does not move while it runs. Row
+//! operators are counted in `query/`; vector operators count the rows of their batches; both count
+//! reads by scan. A statement without a profile pays one branch per opening of an operator.
 
 use std::collections::HashMap;
 
@@ -11,62 +11,62 @@ use sos::clock;
 use plan::query::{BulkScan, Node, Scan};
 use plan::statement::table_of;
 
-/// Counts of the operators of a statement.
+/// The counts of a statement's operators.
 #[derive(Debug, Default)]
 pub struct Profile {
     places: HashMap<usize, Place>,
     counts: Vec<Count>,
-    /// Rows that scans were handed by storage.
+    /// Rows that storage returned, by the address of the scan.
     reads: HashMap<usize, u64>,
-    /// Tables, in the order in which they were first touched.
+    /// Tables, in the order in which they were first read.
     tables: Vec<TableReads>,
-    /// Row groups of files, by scan: read and passed over.
+    /// Row groups of files read and skipped, by the address of the scan.
     groups: HashMap<usize, GroupReads>,
-    /// On how many schedulers it ran, if on more than one.
+    /// Degree of parallelism; 0 if it ran on one scheduler only.
     degree: usize,
 }
 
-/// Where the counts of an operator are.
+/// Index of an operator's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(usize);
 
-/// What an operator did.
+/// The counts of one operator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Count {
-    /// How often it was opened.
+    /// Number of times it was opened.
     pub executions: u64,
-    /// Rows that it gave.
+    /// Rows that it returned.
     pub rows: u64,
-    /// Ticks from its opening to its end, what it gave rows to included.
+    /// Clock ticks from opening to end, including the time of the operator that received its rows.
     pub ticks: u64,
     opened: u64,
 }
 
-/// What was read of a table.
+/// Reads of one table, for STATISTICS IO.
 #[derive(Clone, Debug)]
 pub struct TableReads {
     id: i32,
-    /// Its name.
+    /// The name of the table.
     pub name: String,
-    /// Scans and seeks that were begun.
+    /// Number of scans and seeks that were started.
     pub scans: u64,
-    /// Row versions that storage handed over.
+    /// Row versions that storage returned.
     pub reads: u64,
 }
 
-/// What was read of the row groups of files.
+/// Row groups of files that a scan read.
 #[derive(Clone, Debug, Default)]
 pub struct GroupReads {
-    /// The table, or the file.
+    /// Name of the external table, or path of the file.
     pub name: String,
-    /// Row groups that were read.
+    /// Number of row groups that were read.
     pub read: usize,
-    /// Those that can have no row that the statement wants.
+    /// Number of row groups skipped because their statistics exclude the wanted rows.
     pub skipped: usize,
 }
 
 impl Profile {
-    /// Notes how many row groups a scan reads and passes over.
+    /// Counts the row groups that a scan reads and skips.
     pub(crate) fn count_row_groups(&mut self, scan: &BulkScan, read: usize, skipped: usize) {
         let groups = self.groups.entry(std::ptr::from_ref(scan).addr()).or_default();
         groups.name.clone_from(&scan.name);
@@ -74,19 +74,19 @@ impl Profile {
         groups.skipped += skipped;
     }
 
-    /// Returns what a scan read of row groups.
+    /// Returns the row groups that a scan read; `None` if it read no file.
     pub fn groups_of(&self, scan: &BulkScan) -> Option<&GroupReads> {
         self.groups.get(&std::ptr::from_ref(scan).addr())
     }
 
-    /// Returns what was read of row groups, by name.
+    /// Returns the row groups that were read, ordered by name.
     pub fn groups(&self) -> Vec<&GroupReads> {
         let mut all: Vec<&GroupReads> = self.groups.values().collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all
     }
 
-    /// Notes that an operator is opened.
+    /// Counts an opening of an operator, and starts its clock.
     pub fn open(&mut self, node: &Node) -> Place {
         let next = Place(self.counts.len());
         let place = *self.places.entry(address(node)).or_insert(next);
@@ -102,18 +102,18 @@ impl Profile {
         place
     }
 
-    /// Notes that an operator gave rows.
+    /// Counts rows that an operator returned.
     pub fn count_rows(&mut self, place: Place, rows: u64) {
         self.counts[place.0].rows += rows;
     }
 
-    /// Notes that an operator has ended.
+    /// Stops an operator's clock.
     pub fn close(&mut self, place: Place) {
         let count = &mut self.counts[place.0];
         count.ticks += clock::now_ticks().saturating_sub(count.opened);
     }
 
-    /// Notes that an operator was opened so often and gave so many rows, in no time of its own.
+    /// Adds openings and rows to an operator, without time.
     pub fn note(&mut self, node: &Node, opened: u64, rows: u64) {
         let next = Place(self.counts.len());
         let place = *self.places.entry(address(node)).or_insert(next);
@@ -127,29 +127,29 @@ impl Profile {
         }
     }
 
-    /// Notes that storage handed rows to a scan.
+    /// Counts rows that storage returned to a scan.
     pub fn count_reads(&mut self, scan: &Scan, rows: u64) {
         *self.reads.entry(std::ptr::from_ref(scan).addr()).or_default() += rows;
         self.table(scan).reads += rows;
     }
 
-    /// Notes that rows of a table were written.
+    /// Counts rows of a table that were written.
     pub fn count_writes(&mut self, id: i32, name: &str, rows: u64) {
         self.table_of(id, name).reads += rows;
     }
 
-    /// Notes on how many schedulers a part of the statement runs.
+    /// Records the number of schedulers that run a part of the statement.
     pub fn note_degree(&mut self, schedulers: usize) {
         self.degree = self.degree.max(schedulers);
     }
 
-    /// Returns on how many schedulers the statement ran.
+    /// Returns the greatest number of schedulers that ran a part of the statement.
     pub fn degree(&self) -> usize {
         self.degree.max(1)
     }
 
-    /// Adds what a helper's operators did: so often was each opened, so many rows they gave together, and it took
-    /// as long as the one that took longest.
+    /// Adds a helper's profile: openings and rows are added; the time is that of the slowest
+    /// worker.
     pub fn absorb(&mut self, other: &Self) {
         for (at, place) in &other.places {
             let next = Place(self.counts.len());
@@ -178,17 +178,17 @@ impl Profile {
         }
     }
 
-    /// Returns what an operator did; nothing if it was never opened.
+    /// Returns the counts of an operator; zeros if it was never opened.
     pub fn count(&self, node: usize) -> Count {
         self.places.get(&node).map_or_else(Count::default, |place| self.counts[place.0])
     }
 
-    /// Returns how many rows storage handed to a scan.
+    /// Returns the number of rows that storage returned to a scan.
     pub fn reads(&self, scan: usize) -> u64 {
         self.reads.get(&scan).copied().unwrap_or(0)
     }
 
-    /// Returns what was read of each table.
+    /// Returns the reads of each table.
     pub fn tables(&self) -> &[TableReads] {
         &self.tables
     }
@@ -208,7 +208,7 @@ impl Profile {
     }
 }
 
-/// The name of an operator while its plan lives.
+/// Returns the address that identifies an operator while its plan exists.
 pub fn address(node: &Node) -> usize {
     std::ptr::from_ref(node).addr()
 }

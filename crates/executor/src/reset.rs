@@ -1,4 +1,5 @@
-//! The reset of a connection: a pool hands it to its next user.
+//! Resets a session when a connection pool gives its connection to the next user
+//! (sp_reset_connection).
 
 use std::sync::Arc;
 
@@ -9,8 +10,8 @@ use plan::sink::{ResultSink, Sent};
 use session::event::emit;
 use session::{Reset, SessionState};
 
-/// Takes the session back to what it was after login, as a connection pool asks. Writes nothing
-/// that other sessions read, as long as no temporary table has to go.
+/// Restores the session's state after login. Writes no memory that other sessions read, unless
+/// there are temporary tables to drop.
 pub fn reset(state: &mut SessionState, reset: Reset, sink: &mut dyn ResultSink) -> Sent {
     let told = match reset {
         Reset::All => transactions::roll_back_all(state, sink),

@@ -1,5 +1,5 @@
-//! Runs one bound statement: in the session's transaction, or in one of its own that absorbs conflicts,
-//! or, for point statements, on the row itself.
+//! Runs one bound statement: in the session's transaction, in its own transaction, which is
+//! restarted after conflicts, or, for a point statement, directly on the row.
 
 use storage::{Error as StorageError, Scope, Transaction, TransactionOptions};
 use types::{Msg, Result, Value};
@@ -18,7 +18,8 @@ use session::instance::SessionCounter;
 /// Runs a bound data statement.
 ///
 /// # Errors
-/// What the statement fails with. [`Cx::interrupted`] tells a cancelled statement and a lost client.
+/// The errors of the statement. [`Cx::interrupted`] is set if the client cancelled it or has
+/// disconnected.
 pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
     cx.now = None;
     cx.null_eliminated = false;
@@ -55,7 +56,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
     done
 }
 
-/// A statement outside of a transaction has a time of its own: what the last one's was is forgotten.
+/// Resets the transaction time for a statement outside a transaction: it gets its own.
 pub(crate) fn begin_time(cx: &mut Cx<'_>) {
     if cx.transaction.is_none() && cx.session.transaction.count == 0 {
         cx.session.transaction.time = None;
@@ -63,11 +64,11 @@ pub(crate) fn begin_time(cx: &mut Cx<'_>) {
     }
 }
 
-/// Evaluates a bound expression: SET, IF, WHILE, arguments. It has a transaction of its own if it reads
+/// Evaluates a bound expression: SET, IF, WHILE, arguments. Begins a transaction if it reads
 /// tables.
 ///
 /// # Errors
-/// What the expression fails with.
+/// The errors of the expression.
 pub fn run_scalar(scalar: &Scalar, cx: &mut Cx<'_>) -> Result<Value> {
     cx.now = None;
     cx.kept.clear();
@@ -77,7 +78,7 @@ pub fn run_scalar(scalar: &Scalar, cx: &mut Cx<'_>) -> Result<Value> {
     value
 }
 
-/// Makes room for a statement's registers. What earlier statements left in them is not cleared: every
+/// Makes room for a statement's registers. Values of earlier statements are not cleared: every
 /// register is filled before it is read.
 #[inline]
 pub fn prepare(cx: &mut Cx<'_>, registers: u32) {
@@ -87,13 +88,12 @@ pub fn prepare(cx: &mut Cx<'_>, registers: u32) {
     }
 }
 
-/// Counts the transaction of a statement that runs on the row itself: a store to a line of the
-/// session's own.
+/// Counts the transaction of a point statement, in the session's own cache line.
 pub(crate) fn count_point(cx: &Cx<'_>) {
     cx.session.database_counters.transactions.add(1);
 }
 
-/// Counts that it wrote or failed, if it did: another one.
+/// Counts the write or the failure of a point statement.
 pub(crate) fn count_point_end(cx: &Cx<'_>, rows: Option<u64>) {
     match rows {
         Some(0) => {}
@@ -102,28 +102,29 @@ pub(crate) fn count_point_end(cx: &Cx<'_>, rows: Option<u64>) {
     }
 }
 
-/// Tells whether a point statement may run on the row itself: no transaction is open.
+/// Returns true if a point statement may run directly on the row: no transaction is open.
 fn is_alone(cx: &Cx<'_>) -> bool {
-    // Whoever wants to know what the operators do gets operators.
+    // A profile needs operators to count.
     cx.transaction.is_none() && cx.session.transaction.count == 0 && cx.profile.is_none()
 }
 
-/// Tells whether a point statement may change a row of a table in place. A memory-optimized one is read committed by any
-/// statement outside of a transaction, whatever the level of the session or of an atomic block (`read_mode`).
+/// Returns true if a point statement may change a row of the table in place. A statement outside a
+/// transaction reads a memory-optimized table READ COMMITTED, whatever the level of the session or
+/// of an atomic block (`read_mode`).
 pub(crate) fn is_free(table: &TableDef, cx: &Cx<'_>) -> bool {
     is_alone(cx) && (cx.session.isolation != IsolationLevel::Snapshot || table.memory_optimized)
 }
 
-/// Tells whether a point statement may read the newest committed row at once.
+/// Returns true if a point statement may read the newest committed row without a transaction.
 fn may_look(root: &Node, cx: &Cx<'_>) -> bool {
     let is_optimized =
         || matches!(root, Node::Scan(scan) if table_of(&scan.table).memory_optimized);
     is_alone(cx) && (cx.session.isolation == IsolationLevel::ReadCommitted || is_optimized())
 }
 
-/// Options of a transaction of storage as the session has set them.
+/// Returns the options of a storage transaction, from the session's settings.
 pub fn options(cx: &Cx<'_>) -> TransactionOptions {
-    // What triggers do is not done again after a conflict.
+    // The effects of triggers can't be repeated after a conflict.
     let explicit = cx.session.transaction.count > 0 || cx.fires;
     let scope = if explicit { Scope::Explicit } else { Scope::Statement };
     let lock_timeout_ms = u32::try_from(cx.session.options.lock_timeout_ms).ok();
@@ -131,8 +132,8 @@ pub fn options(cx: &Cx<'_>) -> TransactionOptions {
     TransactionOptions { scope, lock_timeout_ms, cancel, session: cx.session.tag() }
 }
 
-/// Runs `work` in the transaction of the session, or in one of its own that is run again after a
-/// conflict. Inside a transaction a statement that fails undoes itself.
+/// Runs `work` in the session's transaction, or in a transaction of the statement, which is
+/// repeated after a conflict. Inside the session's transaction, a failed statement is undone.
 pub fn in_transaction<T>(
     cx: &mut Cx<'_>,
     work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
@@ -144,7 +145,7 @@ pub fn in_transaction<T>(
     let mut transaction = match active {
         Some(mut transaction) => {
             transaction.next_statement();
-            // The session may have set them since the transaction began.
+            // The session may have changed them since the transaction began.
             let options = &cx.session.options;
             transaction.set_lock_timeout(u32::try_from(options.lock_timeout_ms).ok());
             transaction.set_deadlock_priority(options.deadlock_priority);
@@ -201,8 +202,8 @@ pub fn in_transaction<T>(
     }
 }
 
-/// Runs `work`, checks once all rows are changed what could not be told of one of them, and fires triggers, of which
-/// one may end the transaction.
+/// Runs `work`, then the checks that need all changed rows, then the triggers. A trigger may end
+/// the transaction.
 fn run_whole<T>(
     mut transaction: Transaction,
     cx: &mut Cx<'_>,
@@ -228,12 +229,12 @@ fn run_whole<T>(
     (left, done)
 }
 
-/// Commits a statement's own transaction.
+/// Commits the transaction of a single statement.
 fn commit(transaction: Transaction, cx: &Cx<'_>) -> storage::Result<()> {
     let wrote = transaction.has_written();
     match transaction.commit() {
         Ok(()) => cx.session.database_counters.writes.add(u64::from(wrote)),
-        // It goes on as another one, which counts.
+        // Repeated as another transaction, which is counted then.
         Err(StorageError::Restart) => return Err(StorageError::Restart),
         Err(error) => {
             cx.session.counters.count_failed_commit(&error);
@@ -243,7 +244,7 @@ fn commit(transaction: Transaction, cx: &Cx<'_>) -> storage::Result<()> {
     Ok(())
 }
 
-/// Lends a transaction to the executor for one statement.
+/// Runs `work` with a context that has the transaction.
 fn lend<T>(
     cx: &mut Cx<'_>,
     transaction: &Transaction,
@@ -338,7 +339,7 @@ fn has_subquery(query: &Query) -> bool {
     query.output.iter().any(|c| walk::has_subquery(&c.expr))
 }
 
-/// SET ROWCOUNT: rows at most.
+/// Returns the limit of SET ROWCOUNT.
 pub fn row_limit(cx: &Cx<'_>) -> u64 {
     match cx.session.options.row_count {
         0 => u64::MAX,
@@ -346,7 +347,7 @@ pub fn row_limit(cx: &Cx<'_>) -> u64 {
     }
 }
 
-/// Evaluates the output of a query and sends it.
+/// Evaluates a query's output columns and sends the row.
 fn send_row(query: &Query, cx: &mut Cx<'_>) -> Result<()> {
     let mut output = std::mem::take(&mut cx.scratch.output);
     output.clear();
@@ -358,7 +359,7 @@ fn send_row(query: &Query, cx: &mut Cx<'_>) -> Result<()> {
     sent
 }
 
-/// Sends a row of a query's output.
+/// Sends a row of a query's result.
 fn send(query: &Query, values: &mut [Value], cx: &mut Cx<'_>) -> Result<()> {
     if cx.session.options.text_size != i32::MAX {
         cut_large(query, values, cx.session.options.text_size);
@@ -367,7 +368,7 @@ fn send(query: &Query, values: &mut [Value], cx: &mut Cx<'_>) -> Result<()> {
     fault::sent(cx, sent)
 }
 
-/// SET TEXTSIZE: large values are cut to so many bytes, whole characters.
+/// SET TEXTSIZE: cuts large values to `bytes_max` bytes, in whole characters.
 fn cut_large(query: &Query, output: &mut [Value], bytes_max: i32) {
     let most = usize::try_from(bytes_max).unwrap_or(usize::MAX);
     for (column, value) in query.output.iter().zip(output) {
@@ -428,7 +429,7 @@ fn assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Reads the one row of a point statement into the registers; `false` if there is none.
+/// Reads the row of a point statement into the registers; `false` if it does not exist.
 fn read_point(root: &Node, cx: &mut Cx<'_>) -> Result<bool> {
     let Node::Scan(scan) = root else { return Ok(false) };
     let mut key = std::mem::take(&mut cx.scratch.key);

@@ -1,5 +1,5 @@
-//! BEGIN, COMMIT, ROLLBACK and SAVE TRANSACTION, implicit transactions, and the end that an error
-//! gives a transaction.
+//! BEGIN, COMMIT, ROLLBACK and SAVE TRANSACTION, implicit transactions, and rollback because of an
+//! error.
 
 use storage::{Scope, TransactionOptions};
 use types::{Error, Msg};
@@ -10,10 +10,10 @@ use session::SessionState;
 use session::instance::SessionCounter;
 use session::stop::Stop;
 
-/// Names of transactions and savepoints are cut to this many characters.
+/// Most characters of a transaction's or savepoint's name; longer names are cut.
 const NAME_LENGTH_MAX: usize = 32;
 
-/// Begins a transaction, or goes one level deeper in the open one.
+/// Begins a transaction, or increments the nesting level of the open one.
 pub fn begin(
     session: &mut SessionState,
     sink: &mut dyn ResultSink,
@@ -44,16 +44,17 @@ fn start(session: &mut SessionState, name: &str) {
     transaction.doomed = false;
     transaction.name = cut(name).to_owned();
     transaction.savepoints.clear();
-    // The clock is read where there are tables that ask for it, and in no other instance.
+    // Only if the instance has temporal tables, which use the time.
     transaction.time = session.instance.has_periods().then(catalog::clock::clock);
-    // Unique among the transactions of all sessions: the session's id is its upper half.
+    // Unique over all sessions: the upper half is the session's id.
     let session_id = u64::from(session.id.unsigned_abs());
     transaction.descriptor = session_id << 32 | u64::from(session.next_descriptor);
     let (number, begun) = (transaction.descriptor, sos::ledger::now_at_edge());
     session.locks.owner().begin_transaction(number, &transaction.name, begun);
 }
 
-/// Under SET IMPLICIT_TRANSACTIONS ON, a data statement outside of a transaction begins one.
+/// With SET IMPLICIT_TRANSACTIONS ON, begins a transaction before a data statement, if none is
+/// open.
 pub fn begin_implicit(cx: &mut Cx<'_>) -> Result<(), Stop> {
     if !cx.session.options.implicit_transactions || cx.session.transaction.count > 0 {
         return Ok(());
@@ -61,11 +62,11 @@ pub fn begin_implicit(cx: &mut Cx<'_>) -> Result<(), Stop> {
     begin(cx.session, cx.sink, "")
 }
 
-/// Goes one level up, and commits at the outermost.
+/// Decrements the nesting level, and commits at the outermost.
 ///
 /// # Errors
-/// 3902 without a transaction, 3930 in a doomed one; 41305 and 41325 where validation fails, then
-/// everything is rolled back.
+/// 3902 without a transaction, 3930 in a doomed one; 41305 and 41325 where validation fails, which
+/// rolls back the transaction.
 pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(), Stop> {
     match session.transaction.count {
         0 => return Err(Msg::CommitWithoutBegin.into()),
@@ -89,7 +90,7 @@ pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(
     Ok(())
 }
 
-/// Lets storage commit the open transaction.
+/// Commits the open transaction in storage.
 fn end(session: &mut SessionState) -> storage::Result<()> {
     let Some(active) = session.transaction.active.take() else {
         session.keep_definitions();
@@ -109,7 +110,7 @@ fn end(session: &mut SessionState) -> storage::Result<()> {
     Ok(())
 }
 
-/// Undoes everything, or all since a savepoint.
+/// Rolls back the whole transaction, or back to a savepoint.
 ///
 /// # Errors
 /// 3903 without a transaction, 6401 for a name that is neither the transaction's nor a savepoint's.
@@ -141,7 +142,7 @@ fn rollback_to(session: &mut SessionState, name: &str) -> Result<(), Stop> {
     }
     let savepoint = transaction.savepoints[place].1;
     let mark = std::mem::take(&mut transaction.savepoints[place].2);
-    // The savepoint stays: it can be rolled back to again.
+    // The savepoint remains: it can be rolled back to again.
     transaction.savepoints.truncate(place + 1);
     if let Some(active) = &mut transaction.active {
         active.rollback_to(savepoint);
@@ -152,7 +153,7 @@ fn rollback_to(session: &mut SessionState, name: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Rolls the whole transaction back, if there is one, and tells the client.
+/// Rolls back the whole transaction, if one is open, and notifies the client.
 pub fn roll_back_all(
     session: &mut SessionState,
     sink: &mut dyn ResultSink,
@@ -166,14 +167,14 @@ pub fn roll_back_all(
     }
     let descriptor = session.transaction.descriptor;
     session.end_transaction();
-    // A trigger finds a transaction open that the client never began.
+    // A transaction that the server opened for a trigger: the client does not know it.
     if descriptor == 0 {
         return Ok(());
     }
     sink.env_change(&EnvChange::RollbackTransaction(descriptor))
 }
 
-/// Ends the transaction for an error that ends the batch.
+/// Rolls back the transaction because of an error that ends the batch.
 pub fn abort(cx: &mut Cx<'_>) -> Result<(), plan::sink::Disconnected> {
     roll_back_all(cx.session, cx.sink)
 }
@@ -206,7 +207,7 @@ fn cut(name: &str) -> &str {
     }
 }
 
-/// Begins the transaction of an atomic block: the client is not told of it.
+/// Begins the transaction of an atomic block, without notifying the client.
 pub fn begin_quiet(session: &mut SessionState) {
     start(session, "");
     session.transaction.count = 1;
@@ -215,14 +216,14 @@ pub fn begin_quiet(session: &mut SessionState) {
 /// Commits the transaction of an atomic block.
 ///
 /// # Errors
-/// 41305 and 41325 where validation fails, then everything is rolled back.
+/// 41305 and 41325 where validation fails, which rolls back the transaction.
 pub fn commit_quiet(session: &mut SessionState) -> Result<(), Stop> {
     let outcome = end(session);
     session.end_transaction();
     outcome.map_err(|error| Stop::Error(session.storage_error(&error)))
 }
 
-/// Undoes the transaction of an atomic block.
+/// Rolls back the transaction of an atomic block.
 pub fn roll_back_quiet(session: &mut SessionState) {
     if let Some(active) = session.transaction.active.take() {
         active.rollback();

@@ -1,8 +1,8 @@
-//! Fires triggers: when a statement has changed its rows and before it counts as done.
+//! Fires triggers, after a statement has changed its rows and before it completes.
 //!
-//! A trigger runs as statements of the transaction that the statement is in, with the rows before and
-//! after as its tables `deleted` and `inserted`. Where the statement has a transaction of its own, the
-//! trigger still finds one open: it may roll it back, which ends the batch.
+//! A trigger runs in the statement's transaction; the rows before and after the change are its
+//! tables `deleted` and `inserted`. An autocommit statement's transaction is open for the trigger
+//! too: ROLLBACK in the trigger ends the batch.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use catalog::row_trigger::{Event, triggers_of};
 use catalog::{Catalog, ForeignKeyDef, ReferenceAction, TableDef};
 use plan::statement::{Firing, OutputClause, OutputTarget};
 
-/// Triggers that a statement has to fire.
+/// A set of triggers to fire and the rows for them.
 pub(crate) struct Pending {
     firing: Arc<Firing>,
-    /// The new rows' values and then the old rows'.
+    /// The values of the new row followed by those of the old row.
     rows: Vec<Vec<Value>>,
-    /// Whether the rows were not changed: the trigger does it.
+    /// Whether these are INSTEAD OF triggers, for which the rows were not changed.
     instead: bool,
 }
 
-/// Finds the triggers among what a statement outputs.
+/// Returns the triggers among the output clauses of a statement.
 fn firing_of(clauses: &[OutputClause]) -> Option<&Arc<Firing>> {
     clauses.iter().find_map(|clause| match &clause.target {
         OutputTarget::Triggers(firing) => Some(firing),
@@ -31,18 +31,19 @@ fn firing_of(clauses: &[OutputClause]) -> Option<&Arc<Firing>> {
     })
 }
 
-/// Tells whether a statement fires triggers.
+/// Returns true if a statement fires triggers.
 pub(crate) fn fires(clauses: &[OutputClause]) -> bool {
     firing_of(clauses).is_some()
 }
 
-/// Tells whether an INSTEAD OF trigger takes the statement's place; its own statements act on the table.
+/// Returns true if an INSTEAD OF trigger replaces the statement. Inside that trigger, its own
+/// statements change the table.
 pub(crate) fn is_instead(clauses: &[OutputClause], cx: &Cx<'_>) -> bool {
     let instead = firing_of(clauses).and_then(|firing| firing.instead.as_ref());
     instead.is_some_and(|trigger| trigger.id != cx.frame.procedure_id)
 }
 
-/// As [`is_instead`], of what MERGE does to a row: `INSERT`, `UPDATE` or `DELETE`.
+/// As [`is_instead`], for an action of MERGE: `INSERT`, `UPDATE` or `DELETE`.
 pub(crate) fn is_instead_of(clauses: &[OutputClause], action: &str, cx: &Cx<'_>) -> bool {
     clauses.iter().any(|clause| match &clause.target {
         OutputTarget::Triggers(firing) if firing.event == action => {
@@ -55,22 +56,23 @@ pub(crate) fn is_instead_of(clauses: &[OutputClause], action: &str, cx: &Cx<'_>)
     })
 }
 
-/// Notes the rows for the triggers, which fire when the statement has done its part.
+/// Records rows for triggers, which fire after the statement has changed all rows.
 pub(crate) fn note(firing: &Arc<Firing>, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>) {
     let instead = firing.instead.as_ref().is_some_and(|t| t.id != cx.frame.procedure_id);
     cx.pending.push(Pending { firing: Arc::clone(firing), rows, instead });
 }
 
-/// Rows of a table that foreign keys have changed in the course of a statement.
+/// Rows of one table that a statement's foreign keys have changed by cascading.
 pub(crate) struct Cascaded {
     table: i32,
     event: Event,
-    /// The table's triggers for it, if it has any.
+    /// The table's triggers for this action, if it has any.
     firing: Option<Arc<Firing>>,
     rows: Vec<Vec<Value>>,
 }
 
-/// Notes a row that a foreign key has changed: as it was and, unless it is gone, as it is.
+/// Records a row that a foreign key has changed: its old values and, unless it was deleted, its new
+/// ones.
 pub(crate) fn note_cascaded(
     (table, key): (&Arc<TableDef>, &ForeignKeyDef),
     old: RowImage<'_>,
@@ -96,7 +98,7 @@ pub(crate) fn note_cascaded(
     noted.rows.push(row);
 }
 
-/// Finds the AFTER triggers of a table for what a foreign key of it does.
+/// Finds the AFTER triggers of a table for the action of its foreign key.
 fn firing_after(
     catalog: &Catalog,
     table: &Arc<TableDef>,
@@ -119,7 +121,7 @@ fn firing_after(
     })
 }
 
-/// Tells whether foreign keys that follow a change of a table come to tables that have triggers.
+/// Returns true if cascades from a table can reach a table with triggers.
 pub(crate) fn may_cascade_to(table: &TableDef, catalog: &Catalog) -> bool {
     if !table.referenced {
         return false;
@@ -150,8 +152,8 @@ pub(crate) fn may_cascade_to(table: &TableDef, catalog: &Catalog) -> bool {
     false
 }
 
-/// Puts the triggers of tables that foreign keys came to before those of the statement's own table: the
-/// table that was reached last comes first.
+/// Orders the triggers: those of tables reached by cascades first, the last table reached before
+/// the others, then those of the statement's own table.
 pub(crate) fn in_order(cascaded: Vec<Cascaded>, own: Vec<Pending>) -> Vec<Pending> {
     if cascaded.is_empty() {
         return own;
@@ -162,7 +164,8 @@ pub(crate) fn in_order(cascaded: Vec<Cascaded>, own: Vec<Pending>) -> Vec<Pendin
     pending.chain(own).collect()
 }
 
-/// Fires what is noted, in the transaction of the statement; gives it back unless a trigger ended it.
+/// Fires the recorded triggers in the statement's transaction; returns it, unless a trigger ended
+/// it.
 pub(crate) fn fire(cx: &mut Cx<'_>, transaction: Transaction) -> (Option<Transaction>, Result<()>) {
     let pending = std::mem::take(&mut cx.pending);
     let before = cx.session.transaction.count;
@@ -189,7 +192,7 @@ fn fire_all(pending: &Pending, cx: &mut Cx<'_>) -> Result<()> {
     let instead = firing.instead.iter().filter(|_| pending.instead);
     let after = firing.after.iter().filter(|_| !pending.instead);
     for trigger in instead.chain(after) {
-        // A trigger does not fire itself (RECURSIVE_TRIGGERS is OFF).
+        // A trigger does not fire itself: RECURSIVE_TRIGGERS is OFF.
         if trigger.id == cx.frame.procedure_id {
             continue;
         }

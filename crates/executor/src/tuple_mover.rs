@@ -1,9 +1,10 @@
-//! The tuple mover: delta stores that are full become row groups, behind the requests' backs.
+//! The tuple mover: a background task that compresses full delta stores into row groups.
 //!
-//! A background task looks every few seconds (`move_tuples`); ALTER INDEX .. REORGANIZE does the same
-//! at once. A move that ends half-way is settled by whoever has the right to move next. Compressing owns no row, and rows move in parts of some hundred, so that a request that wants one
-//! waits for its part at most: `storage::columnstore` says how. Trace flag 634 keeps the background task from it.
-//! Temporary tables, which only their session knows, wait for REORGANIZE.
+//! The task runs `move_tuples` every few seconds; ALTER INDEX .. REORGANIZE does the same at once.
+//! An interrupted move is finished or undone by the next move of that table. Compression locks no
+//! rows. Rows move in parts of a few hundred, so that a request that needs one waits for its part
+//! at most: see `storage::columnstore`. Trace flag 634 disables the task. Temporary tables, which
+//! only their session knows, need REORGANIZE.
 
 use std::time::Duration;
 
@@ -18,16 +19,16 @@ use catalog::{Object, TableDef};
 use session::event::emit;
 use session::instance::Instance;
 
-/// The trace flag that keeps the background task from compressing.
+/// The trace flag that disables the background task.
 const FLAG_DISABLED: i32 = 634;
-/// Rows between two looks at memory and at whether to go on.
+/// Rows between two checks of memory, quantum and cancellation.
 const ROWS_PER_CHECK: usize = 4_096;
-/// Milliseconds of a minute of COMPRESSION_DELAY.
+/// Milliseconds per minute, the unit of COMPRESSION_DELAY.
 const MINUTE_MS: u64 = 60_000;
-/// Time between two looks at whether another has done moving.
+/// Pause between two attempts while another move is in progress.
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
-/// Compresses the closed delta stores of all databases' tables; for a background task.
+/// Compresses the closed delta stores of all tables; called by a background task.
 pub fn move_tuples(instance: &Instance, stopping: &Cancel) {
     let catalog = instance.catalog.load();
     if catalog.trace_flags.contains(&FLAG_DISABLED) {
@@ -39,7 +40,7 @@ pub fn move_tuples(instance: &Instance, stopping: &Cancel) {
         if stopping.is_set() {
             return;
         }
-        // A move that fails is tried again at the next pass. No client waits for it, so no error is sent.
+        // A failed move is repeated at the next pass. No client waits for it, so no error is sent.
         if is_due(table) {
             let _ = compress_closed(&instance.store, table, Trim::Moved, stopping);
         }
@@ -49,7 +50,7 @@ pub fn move_tuples(instance: &Instance, stopping: &Cancel) {
     }
 }
 
-/// Tells whether a table's delta store is full, and has been so for as long as its index demands.
+/// Returns true if a table's delta store is full and has been so for COMPRESSION_DELAY.
 fn is_due(table: &TableDef) -> bool {
     let (Some(index), Some(store)) = (&table.columnstore, table.rows.data.columnstore()) else {
         return false;
@@ -58,8 +59,8 @@ fn is_due(table: &TableDef) -> bool {
         || table.rows.data.has_unsettled()
 }
 
-/// Tells whether rows may be enough for another group of a nonclustered columnstore index: more than those that its
-/// groups have places for, or places that are worn.
+/// Returns true if a nonclustered columnstore index has rows for another group: rows that are in no
+/// group or whose compressed copy is out of date.
 fn may_be_covered(table: &TableDef) -> bool {
     let Some(index) = &table.column_index else { return false };
     let data = &table.rows.data;
@@ -73,7 +74,7 @@ fn may_be_covered(table: &TableDef) -> bool {
     has_waited(data.note_loose(are_enough, now_ms()), index.compression_delay)
 }
 
-/// Tells whether as much time has passed as COMPRESSION_DELAY demands.
+/// Returns true if COMPRESSION_DELAY has passed.
 fn has_waited(waited_ms: Option<u64>, delay_minutes: i32) -> bool {
     let delay_ms = u64::from(delay_minutes.unsigned_abs()) * MINUTE_MS;
     waited_ms.is_some_and(|waited| waited >= delay_ms)
@@ -83,16 +84,17 @@ fn now_ms() -> u64 {
     sos::clock::monotonic_ns() / 1_000_000
 }
 
-/// Tells whether there are enough rows in a delta store for a row group.
+/// Returns true if a delta store has enough rows for a full row group.
 pub fn is_closed(table: &TableDef) -> bool {
     usize::try_from(table.rows.data.delta_rows()).is_ok_and(|rows| rows >= GROUP_ROWS_MAX)
 }
 
-/// Compresses what is closed of a delta store now, for REORGANIZE; waits for the background task if that is at it.
+/// Compresses the closed part of a delta store now, for REORGANIZE; waits for the background task
+/// if it is moving rows of this table.
 ///
 /// # Errors
-/// [`storage::Error::Cancelled`]; [`storage::Error::OutOfMemory`]; [`storage::Error::Closed`] where the table is
-/// redefined meanwhile.
+/// [`storage::Error::Cancelled`]; [`storage::Error::OutOfMemory`]; [`storage::Error::Closed`] if
+/// the table was redefined since.
 pub fn reorganize(
     store: &std::sync::Arc<Store>,
     table: &TableDef,
@@ -110,7 +112,7 @@ pub fn reorganize(
     Ok(())
 }
 
-/// Makes row groups of full parts of a delta store; `false` if another is at it.
+/// Compresses the full parts of a delta store; `false` if another move is in progress.
 fn compress_closed(
     store: &std::sync::Arc<Store>,
     table: &TableDef,
@@ -120,7 +122,7 @@ fn compress_closed(
     let data = &table.rows.data;
     let Some(columns) = data.columnstore() else { return Ok(true) };
     let Some(_mover) = columns.try_move() else { return Ok(false) };
-    // What was given up half-way, when the table was redefined or somebody cancelled, is put in order first.
+    // First finishes or undoes a move that was interrupted by a definition or cancellation.
     data.settle_moves(|| {
         sos::sched::yield_if_quantum_due();
         !cancel.is_set()
@@ -130,7 +132,7 @@ fn compress_closed(
         let reader = store.begin(TransactionOptions::STATEMENT);
         let rows = reader.delta_rows(data, GROUP_ROWS_MAX)?;
         if rows.len() < GROUP_ROWS_MAX {
-            // The others are not committed, or have been deleted since they were counted.
+            // The others are not committed, or were deleted after they were counted.
             break;
         }
         let moved = compress(&mut builder, &rows, table, trim, cancel)?;
@@ -141,7 +143,7 @@ fn compress_closed(
     Ok(true)
 }
 
-/// Makes one row group of these rows.
+/// Compresses these rows into one row group.
 fn compress(
     builder: &mut GroupBuilder,
     rows: &[RowRef<'_>],
@@ -170,10 +172,11 @@ fn compress(
     Ok(moved)
 }
 
-/// Rows from which a row group is full.
+/// Number of rows of a full row group.
 pub const CLOSED_ROWS: usize = GROUP_ROWS_MAX;
 
-/// Makes row groups of a nonclustered columnstore index, as long as so many rows are in none.
+/// Builds row groups of a nonclustered columnstore index, while at least `rows_min` rows are in
+/// none.
 ///
 /// # Errors
 /// As [`reorganize`].
@@ -202,7 +205,8 @@ pub fn cover(
         let mut values = vec![Value::Null; index.columns.len()];
         for (number, image) in loose.images().enumerate() {
             check_row(number, cancel)?;
-            // Where there is no row, the one before serves: it is as short as any, and nobody reads it.
+            // A position without a row repeats the previous row: it compresses well and is never
+            // read.
             if let Some(image) = image {
                 let view = table.layout.view(image.bytes, image.blobs);
                 let ordinals = index.columns.iter().map(|ordinal| usize::from(*ordinal));
@@ -214,7 +218,7 @@ pub fn cover(
         let segments =
             builder.finish().expect("an index's columns are of types that segments hold");
         if !data.add_column_group(&loose, segments, trim)? {
-            // Another has been faster, and goes on.
+            // Another thread has added this group, and continues.
             return Ok(());
         }
     }

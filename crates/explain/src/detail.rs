@@ -1,4 +1,4 @@
-//! What single operators show of themselves: scans, groups, sorts, limits.
+//! Details of single operators as plans show them: scans, groups, sorts, limits.
 
 use std::fmt::Write as _;
 
@@ -14,16 +14,16 @@ use ::plan::query::{
 };
 use ::plan::statement::table_of;
 
-/// The order in which an index is walked.
+/// The order in which a scan reads an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Forward,
     Backward,
-    /// Its rows come as they lie in memory.
+    /// The order of the rows in memory, which is unspecified.
     None,
 }
 
-/// Rows of a VALUES list that are written out.
+/// Most rows of a VALUES list that are written out.
 const VALUES_SHOWN: usize = 100;
 
 impl Builder<'_> {
@@ -70,7 +70,7 @@ impl Builder<'_> {
         op
     }
 
-    /// A scan that the nonclustered columnstore index has all columns for.
+    /// A scan of the nonclustered columnstore index, which has all columns that it needs.
     fn column_index(&mut self, scan: &Scan, index: Option<&ColumnIndexDef>) -> Op {
         let table = table_of(&scan.table);
         let [database, schema, name] = self.names.table(table);
@@ -164,7 +164,7 @@ impl Builder<'_> {
         }
         let mut signs = [(">", "GT", ">=", "GE"), ("<", "LT", "<=", "LE")];
         if descends {
-            // Its first rows have the largest values.
+            // The first rows have the greatest values.
             signs.reverse();
         }
         let elements = ["StartRange", "EndRange"].into_iter().zip(signs);
@@ -386,7 +386,7 @@ impl Builder<'_> {
         op
     }
 
-    /// A table that is read once, and looked up by its keys from then on.
+    /// An index spool: a table that is read once, then looked up by key.
     pub(crate) fn spool(&mut self, spool: &Spool) -> Op {
         let input = self.node(&spool.input, 1.0);
         let mut op = Op::new("Index Spool", "Eager Spool", "Spool");
@@ -405,7 +405,8 @@ impl Builder<'_> {
         op
     }
 
-    /// Rows numbered as they pass: a segment tells where a partition begins, a sequence project counts.
+    /// Numbers rows that are sorted already: Segment marks the start of a partition, Sequence
+    /// Project counts.
     fn numbers(&mut self, window: &Window, input: Op) -> Op {
         let mut segment = Op::new("Segment", "Segment", "Segment");
         segment.output = input.output.clone();
@@ -509,7 +510,7 @@ impl Builder<'_> {
         op
     }
 
-    /// Adds an expression to an operator: `WORD:(text)`, and an element around its XML.
+    /// Adds an expression to an operator: `WORD:(text)` in its argument, and an XML element.
     pub(crate) fn predicate(
         &mut self,
         op: &mut Op,
@@ -529,7 +530,7 @@ impl Builder<'_> {
         side(op, &format!("</{element}>"));
     }
 
-    /// Writes an expression, and makes the operators of its subqueries.
+    /// Writes an expression, and adds the operators of its subqueries.
     pub(crate) fn scalar(&mut self, op: &mut Op, expr: &Expr, part: Part) {
         for query in subqueries(expr) {
             let subplan = self.query(query, op.rows.max(1.0));
@@ -542,7 +543,7 @@ impl Builder<'_> {
         self.names.xml(expr, out);
     }
 
-    /// Adds computed columns.
+    /// Adds computed columns to an operator.
     pub(crate) fn define(&mut self, op: &mut Op, defined: &[(Column, &Expr)]) {
         let texts: Vec<String> = defined
             .iter()
@@ -561,7 +562,7 @@ impl Builder<'_> {
         op.before.push_str("</DefinedValues>");
     }
 
-    /// Writes keys as columns.
+    /// Writes keys as columns, in an element of this name.
     pub(crate) fn key_columns(&mut self, op: &mut Op, element: &str, keys: &[&Expr]) {
         let _ = write!(op.before, "<{element}>");
         for key in keys {
@@ -570,7 +571,7 @@ impl Builder<'_> {
         let _ = write!(op.before, "</{element}>");
     }
 
-    /// Returns the column that a key is, or one that has its text for a name.
+    /// Returns the column of a key; for an expression, a column with its text as name.
     fn key_column(&mut self, key: &Expr) -> Column {
         match key.kind {
             ExprKind::Column(register) => self.names.of(register),
@@ -578,7 +579,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the texts of expressions, with commas between them.
+    /// Returns the texts of expressions, separated by commas.
     pub(crate) fn list(&mut self, exprs: &[&Expr]) -> String {
         exprs.iter().map(|e| self.names.text(e)).collect::<Vec<_>>().join(", ")
     }
@@ -594,13 +595,13 @@ impl Builder<'_> {
     }
 }
 
-/// Rows of a table as storage counts them.
+/// Returns the number of rows in a table, as storage counts them.
 #[expect(clippy::cast_precision_loss, reason = "a count for people")]
 fn rows_of(table: &TableDef) -> f64 {
     table.rows.data.row_count() as f64
 }
 
-/// Returns the clustered index of an ordinary table, under whose name its rows are scanned.
+/// Returns the clustered index of an ordinary table; plans show a scan of the rows under its name.
 fn clustered_of(table: &TableDef) -> Option<u16> {
     let place = table.indexes.iter().position(|i| i.clustered && i.kind == IndexKind::Range)?;
     u16::try_from(place).ok().filter(|_| !table.memory_optimized)
@@ -610,8 +611,8 @@ fn storage(table: &TableDef) -> &'static str {
     if table.memory_optimized { "MemoryOptimized" } else { "RowStore" }
 }
 
-/// Returns the subqueries of an expression in the order in which its XML has them; those inside a
-/// subquery are its own matter.
+/// Returns the subqueries of an expression, in the order of its XML, without those inside a
+/// subquery.
 fn subqueries(expr: &Expr) -> Vec<&Query> {
     match &expr.kind {
         ExprKind::Constant(_)

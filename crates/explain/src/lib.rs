@@ -1,12 +1,12 @@
-//! Plans as a client may see them: SHOWPLAN_TEXT, SHOWPLAN_ALL, SHOWPLAN_XML, STATISTICS PROFILE and XML, and the plans of
-//! the cache.
+//! Plans as clients see them: SHOWPLAN_TEXT, SHOWPLAN_ALL, SHOWPLAN_XML, STATISTICS PROFILE and
+//! XML, and the plans of the cache.
 //!
-//! - `op.rs` and `detail.rs` make operators with names and texts of a bound tree, `scalar.rs` its
+//! - `op.rs` and `detail.rs` turn a bound tree into operators with names and texts, `scalar.rs` its
 //!   expressions, `statement.rs` whole statements;
 //! - `rows.rs` and `xml.rs` write them.
 //!
-//! It does not know programs that run: which plans are shown and when is the interpreter's. What operators did while a
-//! statement ran comes from `executor::profile`. Start at `statement.rs`.
+//! Does not know running programs: the interpreter decides which plans are shown and when. Counts
+//! of operators come from `executor::profile`. Start at `statement.rs`.
 #![forbid(unsafe_code)]
 
 mod detail;
@@ -30,16 +30,16 @@ use ::vectorized::Degree;
 
 use statement::{Body, Shown, World};
 
-/// Name of the column that plans come in, by which tools know one.
+/// Name of the result column that contains XML plans; tools recognize a plan by it.
 pub const XML_COLUMN: &str = "Microsoft SQL Server 2005 XML Showplan";
 
-/// Writes the document of statements.
+/// Returns the XML document of statements.
 pub fn document(statements: &[Shown]) -> String {
     xml::document(statements, PRODUCT_VERSION)
 }
 
-/// Makes the document of a cached program: all of its statements that have been bound, or those from
-/// `first` to `last` in the text.
+/// Returns the XML document of a cached program: all of its statements that have been bound, or
+/// those from `first` to `last` in the text.
 pub fn cached_document(
     program: &Arc<Program>,
     (catalog, database, schedulers): (&Catalog, &str, usize),

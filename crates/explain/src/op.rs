@@ -4,8 +4,9 @@
 //!   Node (what runs) ─► Builder ─► Op (names, texts, prepared XML) ─► rows.rs | xml.rs
 //! ```
 //!
-//! Operators have SQL Server's names for what they do here: a hash join's first input is the one that
-//! is read into the table, which is the right one of the bound tree, but for a small left one (`Course::Exchanged`).
+//! Operators have SQL Server's names. SQL Server lists first the input of a hash join that is read
+//! into the table. Here that is the right input of the bound tree, or the left one if the inputs
+//! are exchanged.
 
 use std::fmt::Write as _;
 
@@ -20,50 +21,51 @@ use ::plan::query::{BulkScan, Join, JoinKind, JoinMethod, Node, Query, SetKind, 
 use ::plan::walk;
 use ::vectorized::{Course, course};
 
-/// An operator as it is shown.
+/// An operator as plans show it.
 #[derive(Debug, Default)]
 pub struct Op {
     pub physical: &'static str,
     pub logical: &'static str,
-    /// What it does, as text: `OBJECT:(..), WHERE:(..)`.
+    /// The column `Argument`: `OBJECT:(..), WHERE:(..)`.
     pub argument: String,
-    /// What ends that text: the order of an index.
+    /// The end of that text: the order of an index.
     pub tail: &'static str,
-    /// What it makes, as text.
+    /// The column `DefinedValues`: the expressions that it computes.
     pub defined: String,
-    /// The columns that it gives.
+    /// `OutputList`: the columns that it returns.
     pub output: Vec<Column>,
     pub rows: f64,
     pub row_bytes: f64,
-    /// Its own cost.
+    /// `EstimateIO`: its I/O cost, without its inputs.
     pub io: f64,
     pub cpu: f64,
-    /// With what is below it.
+    /// `TotalSubtreeCost`: its cost with its inputs.
     pub cost: f64,
     pub executions: f64,
-    /// Rows of the table that it reads.
+    /// `TableCardinality`: rows of the table that it reads.
     pub table_rows: Option<f64>,
-    /// Name of its element in the XML, that element's attributes, and what it has before and behind
-    /// the inputs.
+    /// Name of its XML element, the element's attributes, and its content before and after the
+    /// inputs.
     pub element: &'static str,
     pub attributes: String,
     pub before: String,
     pub after: String,
     pub inputs: Vec<Op>,
-    /// Operators of subqueries in its expressions, in their order in `before` and `after`.
+    /// Operators of subqueries in its expressions, in the order of their marks in `before` and
+    /// `after`.
     pub subplans: Vec<Op>,
-    /// What it did.
+    /// Counts of the run; `None` for an estimated plan.
     pub actual: Option<Actual>,
 }
 
-/// What an operator did.
+/// What an operator did while the statement ran.
 #[derive(Clone, Copy, Debug)]
 pub struct Actual {
     pub rows: u64,
     pub executions: u64,
-    /// Rows that storage handed to it, if it is a scan.
+    /// Rows that storage returned to it, if it is a scan.
     pub reads: Option<u64>,
-    /// Row groups of a file that it read and passed over.
+    /// Row groups of a file that it read and skipped.
     pub segments: Option<(usize, usize)>,
     pub elapsed_ms: u64,
 }
@@ -73,7 +75,7 @@ impl Op {
         Self { physical, logical, element, executions: 1.0, ..Self::default() }
     }
 
-    /// Adds a part to the text of what it does.
+    /// Appends a part to `argument`.
     pub fn argue(&mut self, part: &str) {
         if !self.argument.is_empty() {
             self.argument.push_str(", ");
@@ -82,32 +84,32 @@ impl Op {
     }
 }
 
-/// Which part of an operator's XML an expression goes to.
+/// The part of an operator's XML that an expression is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Before the inputs.
+    /// Before the inputs of the operator.
     Before,
-    /// Behind them.
+    /// After the inputs of the operator.
     After,
 }
 
-/// Makes operators.
+/// Makes the operators of a tree.
 pub(crate) struct Builder<'p> {
     pub names: Names<'p>,
     pub profile: Option<&'p Profile>,
-    /// The parts that run on several schedulers.
+    /// The regions that run on several schedulers.
     pub regions: Option<Regions>,
 }
 
 impl Builder<'_> {
-    /// Makes the operators of a query, with the computation of its output on top.
+    /// Makes the operators of a query, with a Compute Scalar for its output on top.
     pub(crate) fn query(&mut self, query: &Query, executions: f64) -> Op {
         let input = self.node(&query.root, executions);
         let exprs: Vec<&Expr> = query.output.iter().map(|c| &c.expr).collect();
         self.outputs(input, &exprs)
     }
 
-    /// Puts a Compute Scalar over an operator, if what is asked of it is more than its columns.
+    /// Adds a Compute Scalar above an operator, if the output has more than its columns.
     pub(crate) fn outputs(&mut self, input: Op, exprs: &[&Expr]) -> Op {
         let columns = |names: &mut Names<'_>| -> Vec<Column> {
             exprs.iter().filter_map(|e| bare(e, names)).collect()
@@ -127,7 +129,7 @@ impl Builder<'_> {
         op
     }
 
-    /// Makes an operator with all below it, which is opened so many times.
+    /// Makes an operator with all operators below it; `executions` is how often it is opened.
     pub(crate) fn node(&mut self, node: &Node, executions: f64) -> Op {
         let mut op = self.shape(node, executions);
         let Estimate { rows, row_bytes, cpu, io } = estimate(node);
@@ -143,8 +145,8 @@ impl Builder<'_> {
         self.parallel(node, op)
     }
 
-    /// Puts what gathers rows over an operator that runs on several schedulers; an aggregate is made in parts,
-    /// and these are gathered and merged.
+    /// Adds a Gather Streams above an operator that is the top of a region. An aggregate becomes a
+    /// partial one in each worker, whose groups are gathered and merged.
     fn parallel(&self, node: &Node, mut op: Op) -> Op {
         let Some(regions) = &self.regions else { return op };
         if regions.has(address(node), Role::Gather) || regions.has(address(node), Role::Load) {
@@ -288,7 +290,7 @@ impl Builder<'_> {
 
     fn hash_join(&mut self, join: &Join, keys: &[(Expr, Expr)], left: Op, executions: f64) -> Op {
         let right = self.node(&join.right, executions);
-        // The input that is read into the table comes first.
+        // The input that is read into the hash table is listed first.
         let is_exchanged = course(join, keys) == Course::Exchanged;
         let logical = match (join.kind, is_exchanged) {
             (JoinKind::Inner, _) => "Inner Join",
@@ -320,7 +322,7 @@ impl Builder<'_> {
         op
     }
 
-    /// The columns of the left input that the right one reads.
+    /// Lists the columns of the left input that the right one reads.
     fn outer_references(&mut self, join: &Join, op: &mut Op) {
         let mut reads = walk::Registers::default();
         walk::visit_node(&join.right, &mut |e| {
@@ -353,7 +355,7 @@ impl Builder<'_> {
                 (Op::new("Concatenation", "Concatenation", "Concat"), vec![left, right])
             }
             SetKind::Union => (Op::new("Hash Match", "Union", "Hash"), vec![left, right]),
-            // The right side is read into the table.
+            // The right side is read into the hash table.
             SetKind::Except => {
                 (Op::new("Hash Match", "Right Anti Semi Join", "Hash"), vec![right, left])
             }
@@ -367,7 +369,7 @@ impl Builder<'_> {
     }
 }
 
-/// Puts a Gather Streams over an operator.
+/// Adds a Gather Streams above an operator.
 fn gather(input: Op) -> Op {
     let mut op = Op::new("Parallelism", "Gather Streams", "Parallelism");
     op.output.clone_from(&input.output);
@@ -376,7 +378,7 @@ fn gather(input: Op) -> Op {
     op
 }
 
-/// Returns the column that an expression is, if it is a bare one.
+/// Returns the column that an expression reads, if it is just a column.
 fn bare(expr: &Expr, names: &mut Names<'_>) -> Option<Column> {
     match expr.kind {
         ExprKind::Column(register) => Some(names.of(register)),
@@ -384,7 +386,7 @@ fn bare(expr: &Expr, names: &mut Names<'_>) -> Option<Column> {
     }
 }
 
-/// Gives an operator that only adds columns what its input has.
+/// Copies the estimates of the input to an operator that only adds columns.
 pub(crate) fn inherit(op: &mut Op, input: &Op) {
     (op.rows, op.row_bytes, op.executions) = (input.rows, input.row_bytes, input.executions);
     op.cost = input.cost;

@@ -8,22 +8,22 @@ use crate::scalar::Column;
 use crate::statement::{Body, Shown};
 use ::plan::sink::{ColumnInfo, Traits};
 
-/// Which columns the rows have.
+/// The columns of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// SHOWPLAN_ALL
+    /// The columns of SHOWPLAN_ALL: estimates.
     Estimates,
-    /// STATISTICS PROFILE: `Rows` and `Executes` in front.
+    /// STATISTICS PROFILE: the same, after `Rows` and `Executes`.
     Actuals,
 }
 
-/// Makes a result column.
+/// Makes a nullable result column.
 pub fn column(name: &str, data_type: DataType) -> ColumnInfo {
     let column_type = ColumnType { data_type, collation: Collation::default(), nullable: true };
     ColumnInfo { name: name.into(), column_type, traits: Traits::default(), updatable: false }
 }
 
-/// Returns the columns of the rows.
+/// Returns the columns of the result set.
 pub fn columns(detail: Detail) -> Vec<ColumnInfo> {
     let text = |length: u16| DataType::NVarChar(Length::Limited(length));
     let mut columns = match detail {
@@ -55,14 +55,14 @@ pub fn columns(detail: Detail) -> Vec<ColumnInfo> {
     columns
 }
 
-/// Makes the rows of statements, each followed by those of its operators.
+/// Makes the rows of statements, each followed by the rows of its operators.
 pub fn rows(statements: &[Shown], detail: Detail) -> Vec<Vec<Value>> {
     let mut table = Table { detail, rows: Vec::new(), node: 1 };
     statements.iter().for_each(|s| table.statement(s, 0));
     table.rows
 }
 
-/// Makes the text of a statement's operators, a line each, those of statements inside included.
+/// Returns the text of a statement's operators, one line each, including statements inside it.
 pub fn lines(shown: &Shown) -> Vec<String> {
     let mut lines = Vec::new();
     match &shown.body {
@@ -87,17 +87,17 @@ fn tree(root: &Op, lines: &mut Vec<String>) {
     walk(root, "  ", Next::Nothing, &mut |line, _| lines.push(line));
 }
 
-/// Whether an operator has others behind it on its level.
+/// Whether a sibling follows an operator on its level.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Sibling,
     Nothing,
 }
 
-/// Visits an operator and those below it, each with its line.
+/// Calls `see` with an operator and all below it, each with its line of text.
 fn walk<'o>(op: &'o Op, indent: &str, next: Next, see: &mut dyn FnMut(String, &'o Op)) {
     see(format!("{indent}|--{}", describe(op)), op);
-    // A bar leads down to what is still to come.
+    // A bar connects to siblings that follow.
     let bar = if next == Next::Sibling { '|' } else { ' ' };
     let below = format!("{indent}{bar}    ");
     let count = op.inputs.len() + op.subplans.len();
@@ -107,10 +107,10 @@ fn walk<'o>(op: &'o Op, indent: &str, next: Next, see: &mut dyn FnMut(String, &'
     }
 }
 
-/// `Hash Match(Inner Join, HASH:(..)=(..))`
+/// Formats an operator: `Hash Match(Inner Join, HASH:(..)=(..))`.
 fn describe(op: &Op) -> String {
     let mut parts = Vec::new();
-    // The others are what their names say.
+    // Other operators show no logical name: it equals the physical one.
     if matches!(op.physical, "Nested Loops" | "Hash Match" | "Parallelism") {
         parts.push(op.logical);
     }
@@ -127,7 +127,7 @@ fn describe(op: &Op) -> String {
 struct Table {
     detail: Detail,
     rows: Vec<Vec<Value>>,
-    /// Number of the next row.
+    /// `NodeId` of the next row.
     node: i32,
 }
 
@@ -180,7 +180,7 @@ impl Table {
     }
 
     fn plan(&mut self, root: &Op, statement: u32, parent: i32) {
-        // Numbers of the rows by operator, so that each knows its parent's.
+        // Row numbers by operator, to find each row's parent.
         let mut nodes = Vec::new();
         let mut found = Vec::new();
         walk(root, "  ", Next::Nothing, &mut |line, op| found.push((line, op)));

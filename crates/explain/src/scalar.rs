@@ -1,8 +1,8 @@
 //! Expressions as plans show them: as text, and as `ScalarOperator` elements.
 //!
-//! The text is what SQL Server's plans have: columns by their whole names in brackets, constants in
-//! parentheses, conversions that nobody wrote as `CONVERT_IMPLICIT`. A subquery has a mark in the XML
-//! ([`SUBPLAN`]): the operators below it are put in there when the document is made.
+//! The text has SQL Server's form: columns with their full names in brackets, constants in
+//! parentheses, implicit conversions as `CONVERT_IMPLICIT`. The XML has a mark ([`SUBPLAN`]) for a
+//! subquery; its operators are inserted there when the document is written.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -16,12 +16,13 @@ use ::catalog::{Catalog, TableDef};
 use ::plan::expr::{CompareOp, Conversion, Expr, ExprKind, Quantifier, Register, Slot};
 use ::plan::program::VariableDef;
 
-/// Stands in the XML of an expression where the operators of a subquery go.
+/// Marks the place in an expression's XML for the operators of a subquery.
 pub const SUBPLAN: char = '\u{1}';
-/// The first number of an expression without a name.
+/// The number of the first expression without a name: `Expr1001`.
 const EXPRESSION_FIRST: u32 = 1_001;
 
-/// Levels of an expression that have elements of their own; what is deeper is text. The `xml` type takes 128 in all.
+/// Nesting depth of an expression up to which levels have XML elements; deeper ones are text only.
+/// The `xml` type allows 128 levels in all.
 const XML_DEPTH_MAX: u32 = 64;
 
 /// A column as plans name it; `table` is empty for an expression.
@@ -38,7 +39,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Returns its whole name, in brackets.
+    /// Returns the full name, in brackets.
     pub fn text(&self) -> String {
         if self.table.is_empty() {
             return bracketed(&[&self.name]);
@@ -46,7 +47,7 @@ impl Column {
         bracketed(&[&self.database, &self.schema, &self.table, &self.name])
     }
 
-    /// Writes a `ColumnReference`.
+    /// Writes a `ColumnReference` element.
     pub fn xml(&self, out: &mut String) {
         out.push_str("<ColumnReference");
         for (name, value) in
@@ -61,34 +62,34 @@ impl Column {
     }
 }
 
-/// Joins the parts of a name that there are, each in brackets.
+/// Joins the parts of a name that are not empty, each in brackets.
 pub fn bracketed(parts: &[&str]) -> String {
     let parts = parts.iter().filter(|part| !part.is_empty());
     parts.map(|part| format!("[{}]", part.replace(']', "]]"))).collect::<Vec<_>>().join(".")
 }
 
-/// What registers and variables are called.
+/// Names of registers and variables in a plan.
 pub struct Names<'p> {
     catalog: &'p Catalog,
     variables: &'p [VariableDef],
     known: HashMap<Register, Column>,
     next: u32,
-    /// `ScalarOperator` elements that are open.
+    /// Number of open `ScalarOperator` elements.
     depth: u32,
 }
 
 impl<'p> Names<'p> {
-    /// Makes the names of a plan: no column is known yet.
+    /// Makes the names of a plan; no register has a name yet.
     pub fn new(catalog: &'p Catalog, variables: &'p [VariableDef]) -> Self {
         Self { catalog, variables, known: HashMap::new(), next: EXPRESSION_FIRST, depth: 0 }
     }
 
-    /// Says what a register holds.
+    /// Sets the column that a register holds.
     pub fn define(&mut self, register: Register, column: Column) {
         self.known.insert(register, column);
     }
 
-    /// Returns what a register holds: an expression with a number, if nobody has said.
+    /// Returns the column that a register holds; a numbered expression if none was set.
     pub fn of(&mut self, register: Register) -> Column {
         if let Some(column) = self.known.get(&register) {
             return column.clone();
@@ -98,14 +99,15 @@ impl<'p> Names<'p> {
         column
     }
 
-    /// Makes a name for an expression that has none.
+    /// Makes a numbered name for an expression.
     pub fn fresh(&mut self, word: &str) -> Column {
         let name = format!("{word}{}", self.next);
         self.next += 1;
         Column { name, ..Column::default() }
     }
 
-    /// Returns database, schema and name of a table; a table variable or `inserted` has a name only.
+    /// Returns database, schema and name of a table; a table variable or `inserted` has only a
+    /// name.
     pub fn table(&self, table: &TableDef) -> [String; 3] {
         let database = self.catalog.database_by_id(table.database_id);
         let database = database.map_or_else(String::new, |d| d.name.clone());
@@ -120,7 +122,7 @@ impl<'p> Names<'p> {
         bracketed(&[name])
     }
 
-    /// Returns the text of an expression.
+    /// Returns the text of an expression, in SQL Server's form.
     pub fn text(&mut self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Constant(value) => literal(value, &expr.ty),
@@ -150,7 +152,7 @@ impl<'p> Names<'p> {
             ExprKind::Case(branches, otherwise) => self.case(branches, otherwise.as_deref()),
             ExprKind::Let(register, pair) => {
                 let name = self.text(&pair.0);
-                // Shown as what it stands for.
+                // The register shows as the value that it holds.
                 self.define(*register, Column { name, ..Column::default() });
                 self.text(&pair.1)
             }
@@ -184,7 +186,7 @@ impl<'p> Names<'p> {
         }
     }
 
-    /// Returns the text of `((a + b) + c) + d`, in a time that grows with the length of the chain.
+    /// Returns the text of `((a + b) + c) + d`, in time linear in the length of the chain.
     fn chain(&mut self, expr: &Expr) -> String {
         let (mut first, mut rest) = (expr, Vec::new());
         while let ExprKind::Arithmetic(op, pair) = &first.kind {
@@ -203,7 +205,7 @@ impl<'p> Names<'p> {
         out
     }
 
-    /// As [`Names::text`], in parentheses where it would fall apart.
+    /// As [`Names::text`], in parentheses where precedence requires them.
     fn operand(&mut self, expr: &Expr) -> String {
         let text = self.text(expr);
         match &expr.kind {
@@ -232,7 +234,7 @@ impl<'p> Names<'p> {
         let mut out = String::from("CASE");
         for (condition, result) in branches {
             let (condition, result) = (self.text(condition), self.text(result));
-            // A String takes all that is written.
+            // Writing to a String can't fail.
             let _ = write!(out, " WHEN {condition} THEN {result}");
         }
         if let Some(otherwise) = otherwise {
@@ -241,13 +243,13 @@ impl<'p> Names<'p> {
         out + " END"
     }
 
-    /// Writes a `ScalarOperator`.
+    /// Writes a `ScalarOperator` element.
     pub fn xml(&mut self, expr: &Expr, out: &mut String) {
         let text = self.text(expr);
         out.push_str("<ScalarOperator");
         attribute("ScalarString", &text, out);
         out.push('>');
-        // Each level repeats the text of all below it.
+        // Each level repeats the text of all levels below it.
         if self.depth < XML_DEPTH_MAX {
             self.depth += 1;
             self.xml_body(expr, &text, out);
@@ -286,7 +288,7 @@ impl<'p> Names<'p> {
             }
             ExprKind::Convert(conversion) => self.xml_convert(conversion, &expr.ty, out),
             ExprKind::Collate(x) => self.intrinsic("collate", &[x], out),
-            // Once for the statement: the plan shows what it is.
+            // Evaluated once per statement, which the plan does not show.
             ExprKind::Once(_, x) => self.xml_body(x, text, out),
             ExprKind::InList(_, x, list) => {
                 let all: Vec<&Expr> = std::iter::once(&**x).chain(list.iter()).collect();
@@ -403,7 +405,7 @@ impl<'p> Names<'p> {
     }
 }
 
-/// Writes an element without content.
+/// Writes an empty element.
 fn element(name: &str, attributes: &[(&str, &str)], out: &mut String) {
     let _ = write!(out, "<{name}");
     attributes.iter().for_each(|(name, value)| attribute(name, value, out));
@@ -429,13 +431,13 @@ fn convert_name(mode: Mode) -> &'static str {
     }
 }
 
-/// `nvarchar` of `nvarchar(10)`.
+/// Returns the type's name without its length: `nvarchar` of `nvarchar(10)`.
 fn base_name(data_type: &DataType) -> String {
     let text = data_type.to_string();
     text.split('(').next().unwrap_or_default().to_owned()
 }
 
-/// An operator's sign, and its name in the XML.
+/// Returns an operator's sign, and its name in the XML.
 fn sign(op: BinaryOp) -> (&'static str, &'static str) {
     match op {
         BinaryOp::Add => ("+", "ADD"),
@@ -449,7 +451,7 @@ fn sign(op: BinaryOp) -> (&'static str, &'static str) {
     }
 }
 
-/// A comparison's sign, and its name in the XML.
+/// Returns a comparison's sign, and its name in the XML.
 pub fn relation(op: CompareOp) -> (&'static str, &'static str) {
     match op {
         CompareOp::Equal => ("=", "EQ"),
@@ -461,7 +463,7 @@ pub fn relation(op: CompareOp) -> (&'static str, &'static str) {
     }
 }
 
-/// A constant: numbers in parentheses, everything else in quotes.
+/// Formats a constant: numbers in parentheses, other values in quotes.
 fn literal(value: &Value, ty: &ColumnType) -> String {
     let text_type = DataType::NVarChar(Length::Max);
     let to = ColumnType { data_type: text_type, collation: Collation::default(), nullable: true };

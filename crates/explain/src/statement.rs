@@ -1,4 +1,4 @@
-//! Statements as plans show them, and the operators of those that have any.
+//! Makes statements as plans show them, with the operators of bound statements.
 
 use crate::op::{Actual, Builder, Op, inherit};
 use crate::profile::Profile;
@@ -13,53 +13,53 @@ use ::plan::statement::{Bound, InsertSource, table_of};
 use ::plan::walk;
 use ::vectorized::{Degree, Receiver, regions_of};
 
-/// Cost of writing a row.
+/// Cost of writing a row, in SQL Server's unit.
 const WRITE: f64 = 0.000_001;
 
-/// A statement as it is shown.
+/// A statement as plans show it.
 #[derive(Debug)]
 pub struct Shown {
-    /// Its number in the batch.
+    /// `StatementId`: its number in the batch.
     pub id: u32,
-    /// Its text, as the batch has it.
+    /// `StatementText`, as it is in the batch.
     pub text: String,
-    /// `StatementType`
+    /// `StatementType`, such as `SELECT` or `COND`.
     pub kind: &'static str,
-    /// Its plan, or what it consists of.
+    /// Its operators, or the statements inside it.
     pub body: Body,
-    /// The procedure that it calls.
+    /// Name of the procedure that it calls.
     pub callee: String,
-    /// `QueryHash`: equal for texts that differ in constants only; none for what has no plan.
+    /// `QueryHash`: equal for texts that differ in constants only; `None` without a plan.
     pub query_hash: Option<[u8; 8]>,
-    /// `QueryPlanHash`: equal for plans of one shape; none for what has no plan.
+    /// `QueryPlanHash`: equal for plans of the same shape; `None` without a plan.
     pub plan_hash: Option<[u8; 8]>,
-    /// What its run took.
+    /// Times of its run; `None` if it did not run.
     pub spent: Option<Spent>,
-    /// On how many schedulers it may run, or ran.
+    /// Number of schedulers that it may use, or used.
     pub degree: usize,
 }
 
-/// What a statement has inside.
+/// The content of a statement.
 #[derive(Debug)]
 pub enum Body {
-    /// No plan.
+    /// No plan and no statements.
     Nothing,
-    /// A plan.
+    /// A plan: its topmost operator.
     Plan(Box<Op>),
     /// The statements of the procedure that it calls.
     Call(Vec<Shown>),
-    /// IF and WHILE.
+    /// IF and WHILE, with the statements of their branches.
     Condition {
-        /// What the condition reads.
+        /// The plan of the condition, if it reads tables.
         plan: Option<Box<Op>>,
-        /// What is done if it holds.
+        /// The statements that run if the condition is true.
         then: Vec<Shown>,
-        /// What is done if not.
+        /// The statements of ELSE.
         otherwise: Vec<Shown>,
     },
 }
 
-/// What a statement took.
+/// CPU and elapsed time of a statement.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
     /// CPU time of its thread, in milliseconds.
@@ -69,7 +69,7 @@ pub struct Spent {
 }
 
 impl Shown {
-    /// Makes one without hashes and counts.
+    /// Makes a statement without hashes and counts.
     pub fn new(id: u32, text: &str, kind: &'static str, body: Body) -> Self {
         Self {
             id,
@@ -84,7 +84,7 @@ impl Shown {
         }
     }
 
-    /// Makes what is shown of a bound statement.
+    /// Makes a bound statement, with its operators and hashes.
     pub fn of_bound(id: u32, text: &str, bound: &Bound, world: &World<'_>) -> Self {
         let body = match world.plan(bound) {
             Some(op) => Body::Plan(Box::new(op)),
@@ -100,21 +100,21 @@ impl Shown {
     }
 }
 
-/// What names a plan's objects, and the counts of its run if there was one.
+/// What a plan needs besides the bound statement: names, and the counts of a run.
 pub struct World<'p> {
-    /// Where tables, views and functions have their names.
+    /// Resolves the names of tables, views and functions.
     pub catalog: &'p Catalog,
     /// Variables of the program, by slot.
     pub variables: &'p [VariableDef],
-    /// Counts per operator; none for an estimated plan.
+    /// Counts per operator; `None` for an estimated plan.
     pub profile: Option<&'p Profile>,
-    /// Rows that the statement changed.
+    /// Number of rows that the statement changed.
     pub changed: u64,
-    /// On how many schedulers it may run.
+    /// Number of schedulers that it may use.
     pub degree: Degree,
 }
 
-/// `StatementType` of a bound statement.
+/// Returns `StatementType` of a bound statement.
 pub fn kind_of(bound: &Bound) -> &'static str {
     if bound.outer().is_some() {
         return "INSERT";
@@ -135,7 +135,7 @@ pub fn kind_of(bound: &Bound) -> &'static str {
 }
 
 impl World<'_> {
-    /// The parts of a statement that run on several schedulers.
+    /// Returns the regions of a statement that run on several schedulers.
     fn regions(&self, bound: &Bound) -> Option<Regions> {
         let (root, receiver) = match bound {
             Bound::Select(select) => (&select.query.root, Receiver::Takes),
@@ -166,7 +166,7 @@ impl World<'_> {
         }
     }
 
-    /// Makes the operators of a bound statement; none if it has none.
+    /// Makes the operators of a bound statement; `None` if it has none.
     pub fn plan(&self, bound: &Bound) -> Option<Op> {
         let op = self.plan_of(bound);
         let Some(outer) = bound.outer() else { return op };
@@ -244,7 +244,7 @@ impl World<'_> {
         self.over(op, input)
     }
 
-    /// Puts an operator that writes over what it writes.
+    /// Puts a writing operator above its input.
     fn over(&self, mut op: Op, input: Op) -> Op {
         inherit(&mut op, &input);
         op.cpu = input.rows * WRITE;

@@ -1,7 +1,8 @@
-//! The XML of plans: the documents of SHOWPLAN_XML and STATISTICS XML.
+//! Writes plans as XML: the documents of SHOWPLAN_XML and STATISTICS XML.
 //!
-//! Elements and attributes are those of the schema that is published for
-//! `http://schemas.microsoft.com/sqlserver/2004/07/showplan`, as far as there is something to say here.
+//! Elements and attributes follow the published schema
+//! `http://schemas.microsoft.com/sqlserver/2004/07/showplan`. Those without a meaning here are
+//! omitted.
 
 use std::fmt::Write as _;
 
@@ -11,10 +12,10 @@ use crate::statement::{Body, Shown};
 
 /// Namespace of the documents.
 const NAMESPACE: &str = "http://schemas.microsoft.com/sqlserver/2004/07/showplan";
-/// Version of the schema that the elements are of: that of SQL Server 2022.
+/// Version of the schema, that of SQL Server 2022.
 const VERSION: &str = "1.564";
 
-/// Escapes text for an attribute. Characters that XML cannot hold are left out.
+/// Escapes text for an attribute. Characters that XML does not allow are removed.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -35,11 +36,11 @@ pub(crate) fn escape(text: &str) -> String {
 
 /// Writes an attribute, with the blank before it.
 pub(crate) fn attribute(name: &str, value: &str, out: &mut String) {
-    // A String takes all that is written, here and below.
+    // Writing to a String can't fail, here and below.
     let _ = write!(out, " {name}=\"{}\"", escape(value));
 }
 
-/// Writes a number as the documents have it: six digits, without zeros at the end.
+/// Formats a number as SQL Server does: six digits, without trailing zeros.
 pub(crate) fn number(value: f64) -> String {
     if value != 0.0 && value.abs() < 1e-4 {
         return format!("{value:.5e}");
@@ -48,7 +49,7 @@ pub(crate) fn number(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Makes the document of a batch's statements.
+/// Returns the document of a batch's statements.
 pub(crate) fn document(statements: &[Shown], build: &str) -> String {
     let mut out = format!("<ShowPlanXML xmlns=\"{NAMESPACE}\" Version=\"{VERSION}\"");
     attribute("Build", build, &mut out);
@@ -128,7 +129,7 @@ fn query_plan(root: &Op, shown: &Shown, out: &mut String) {
     out.push_str("</QueryPlan>");
 }
 
-/// Writes a `RelOp` with all below it; `next` is the number of the next one.
+/// Writes a `RelOp` element with all below it; `next` is the number of the next one.
 fn operator(op: &Op, is_parallel: bool, next: &mut u32, out: &mut String) {
     out.push_str("<RelOp");
     attribute("NodeId", &next.to_string(), out);
@@ -160,7 +161,7 @@ fn operator(op: &Op, is_parallel: bool, next: &mut u32, out: &mut String) {
     let _ = write!(out, "</{}></RelOp>", op.element);
 }
 
-/// Writes prepared XML, with the operators of subqueries at their marks.
+/// Writes prepared XML, and the operators of subqueries at their marks.
 fn with_subplans<'o>(
     prepared: &str,
     subplans: &mut impl Iterator<Item = &'o Op>,

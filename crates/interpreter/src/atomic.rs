@@ -1,8 +1,9 @@
-//! BEGIN ATOMIC: all or nothing. Outside of a transaction the block is one; inside, it is a savepoint.
+//! BEGIN ATOMIC: all or nothing. Outside a transaction the block is a transaction; inside, a
+//! savepoint.
 //!
-//! A write-write conflict in a block that is its own transaction is absorbed here: nobody has seen
-//! anything of it yet, so it runs again. Inside the caller's transaction it dooms that (41302), since
-//! only the caller can repeat its reads.
+//! A write-write conflict in a block that is its own transaction is handled here: none of its
+//! effects is visible yet, so the block runs again. Inside the caller's transaction the conflict
+//! dooms that transaction (41302), since only the caller can repeat its reads.
 
 use std::time::Duration;
 
@@ -15,11 +16,11 @@ use crate::{ErrorClass, Outcome, Run, Runner, Stop, transactions};
 use ::executor::Cx;
 use ::plan::program::Step;
 
-/// Runs of a block that conflicts each time, before the conflict is the client's.
+/// Most attempts of a block before the client gets the conflict.
 const ATTEMPTS_MAX: u32 = 1000;
-/// Attempts that follow each other at once; after them the block waits between attempts.
+/// Attempts without a pause; later ones wait in between.
 const ATTEMPTS_AT_ONCE: u32 = 8;
-/// The wait between attempts.
+/// Pause between two attempts.
 const RETRY_DELAY: Duration = Duration::from_micros(200);
 
 impl Runner<'_> {
@@ -43,7 +44,8 @@ impl Runner<'_> {
         outcome
     }
 
-    /// The block's one data statement is atomic by itself; an error leaves the block as any other.
+    /// Runs a block of one data statement, which is atomic by itself. An error leaves the block as
+    /// usual.
     fn one_statement(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
         let try_depth = std::mem::replace(&mut cx.session.try_depth, 1);
         let outcome = self.steps(body, cx);

@@ -1,4 +1,4 @@
-//! Binds a leaf when control first reaches it, and keeps its plan where others may use it too.
+//! Binds a leaf when control first reaches it, and keeps the plan if other executions may use it.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use ::session::class::ErrorClass;
 use ::session::instance::{MetadataCache, SessionCounter};
 
 impl Runner<'_> {
-    /// Runs something with the leaf's plan. The plan is not counted up and down: it stays in the leaf,
-    /// and the leaf in the program that the session holds.
+    /// Calls `run` with the leaf's plan. The plan is borrowed, without reference counting: it stays
+    /// in the leaf, and the leaf in the program that the session holds.
     pub fn with_plan<R>(
         &self,
         leaf: &Leaf,
@@ -31,14 +31,14 @@ impl Runner<'_> {
         if !self.is_stale(leaf, cx)
             && let Some(plan) = leaf.plan_for(self.program, &cx.session.asked_for())
         {
-            // One load; statements without a join have nothing there.
+            // A single load; statements without a join have no `watch`.
             if leaf.watch.get().is_some_and(Watch::is_stale) {
                 return self.replanned(leaf, cx, run);
             }
             return run(plan, cx);
         }
         cx.session.meter.pause();
-        // A plan is read by all sessions.
+        // All sessions read the plan, so it is charged to the plan clerk.
         let bound = with_clerk(MemoryClerk::SqlPlans, || self.bind(leaf, cx));
         cx.session.meter.unpause();
         let (bound, session_bound) = bound.map_err(|error| self.unbound(error))?;
@@ -51,15 +51,15 @@ impl Runner<'_> {
         let meaning = cx.session.options.meaning();
         let otherwise = *leaf.meaning.get_or_init(|| meaning) != meaning;
         if session_bound || !current || elsewhere || otherwise {
-            // This plan serves one execution: the next one makes it again.
+            // The plan serves this execution only; the next one binds again.
             cx.session.counters.count(SessionCounter::Recompilations);
             return run(&bound, cx);
         }
         run(leaf.keep(bound), cx)
     }
 
-    /// Runs something with a plan for tables that have far more or fewer rows than the first plan was
-    /// made for.
+    /// Calls `run` with a plan for the current table sizes, which are far from those of the first
+    /// plan.
     #[cold]
     fn replanned<R>(
         &self,
@@ -86,8 +86,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Tells whether the catalog has changed since a statement was planned, as it may during a long
-    /// request: one load of a line that only definitions write.
+    /// Returns true if the catalog has changed since the program was compiled, as it may during a
+    /// long request. Costs one load of a cache line that only definitions write.
     fn is_stale(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> bool {
         if !matches!(leaf.ast, LeafAst::Statement(_)) {
             return false;
@@ -96,7 +96,8 @@ impl Runner<'_> {
         self.program.catalog_version != cx.session.catalog.version
     }
 
-    /// Looks the running statement up as a server does that keeps metadata in shared tables.
+    /// Looks up the statement in the shared metadata cache (only if the instance has one, for
+    /// comparison).
     #[cold]
     fn look_up(&self, metadata: &MetadataCache, cx: &Cx<'_>) {
         if let Some(books) = &self.program.books {
@@ -104,7 +105,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Names and types that do not resolve are no matter of the TRY block they are in.
+    /// Converts an error of binding. Unresolved names end the scope: the TRY block around the
+    /// statement does not catch them.
     fn unbound(&self, error: types::Error) -> Stop {
         match ErrorClass::of(&error) {
             ErrorClass::Scope if error.line != 0 => {
@@ -136,7 +138,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Binds UPDATE or DELETE .. WHERE CURRENT OF for the row that the cursor is on now.
+    /// Binds UPDATE or DELETE .. WHERE CURRENT OF for the cursor's current row.
     fn bind_positioned(
         &self,
         statement: &tsql::ast::Statement,

@@ -1,8 +1,8 @@
-//! BULK INSERT: the rows of a text file.
+//! Runs BULK INSERT: loads the rows of a text file.
 //!
-//! The file is read in pieces, and its rows are stored in parts: a batch is one transaction, and in memory is a part
-//! of it. A field that does not convert is told and its row left out, up to MAXERRORS; beyond that nothing of the
-//! batch stays.
+//! The file is read in pieces, and its rows are stored in parts: a batch is one transaction, and a
+//! part is what memory holds of it. A row with a field that does not convert is reported and
+//! skipped, up to MAXERRORS rows; one more rolls back the batch.
 
 use std::sync::Arc;
 
@@ -29,8 +29,9 @@ use text::Wanted;
 /// Runs BULK INSERT.
 ///
 /// # Errors
-/// 4834 without ADMINISTER BULK OPERATIONS, 229 without INSERT, 1088 without ALTER where it switches something off, 4860 and 4861 for the file, 4865 when more rows than MAXERRORS were left out, 4832 where the file ends
-/// within a row, those of INSERT.
+/// 4834 without ADMINISTER BULK OPERATIONS, 229 without INSERT, 1088 without ALTER where it
+/// disables something, 4860 and 4861 for the file, 4865 if more than MAXERRORS rows were skipped,
+/// 4832 if the file ends within a row, and the errors of INSERT.
 pub fn run(bulk: &ast::BulkInsert, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
     if !cx.session.rights.reads_files(&cx.session.catalog) {
         return Err(Msg::BulkNoPermission.into());
@@ -71,45 +72,45 @@ fn find_table(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
     }
 }
 
-/// Rows and bytes of values that are stored at once.
+/// Most rows of a part, and most bytes of their values.
 const PART_ROWS_MAX: usize = 8_192;
 const PART_BYTES_MAX: usize = 8 << 20;
-/// The same, into a table with a columnstore index: row groups are made of parts.
+/// The same for a table with a columnstore index, which compresses each part to row groups.
 const COLUMN_PART_ROWS_MIN: usize = 102_400;
 const COLUMN_PART_ROWS_MAX: usize = 1 << 20;
 const COLUMN_PART_BYTES_MAX: usize = 64 << 20;
 
-/// A load that is under way.
+/// A load in progress.
 struct Load<'a> {
     bulk: &'a ast::BulkInsert,
     table: &'a Arc<TableDef>,
     options: &'a Options,
-    /// The table's columns that the file has fields for, by ordinal.
+    /// Ordinals of the table's columns that the file has fields for.
     columns: Vec<usize>,
-    /// Which of the columns rows fill that have come, and the statement for those.
+    /// The patterns of rows so far: which columns have a value, and the INSERT statement for them.
     patterns: Vec<(Vec<bool>, Option<Arc<Insert>>)>,
-    /// Rows that are to be stored, and the bytes that their values take.
+    /// Rows waiting to be stored, and the size of their values in bytes.
     part: Vec<Row>,
     part_bytes: usize,
-    /// Rows of the batch that is being read, and of those that are stored.
+    /// Rows of the current batch: read, and stored.
     batch_rows: usize,
     batch_count: u64,
-    /// What undoes the batch, once some of it is stored.
+    /// How to roll back the batch; set when some of it is stored.
     undo: Option<Undo>,
-    /// Rows of all batches that are done.
+    /// Rows of all completed batches.
     count: u64,
     errors: u64,
 }
 
-/// What undoes a batch.
+/// How a failed batch is rolled back.
 enum Undo {
-    /// The transaction is the batch's own.
+    /// The batch has a transaction for itself, which is rolled back.
     Transaction,
-    /// All since a place in the session's transaction, which has this descriptor.
+    /// To a savepoint in the session's transaction, which has this descriptor.
     Since(storage::Savepoint, u64),
 }
 
-/// A row: the number of its pattern, and the values of the columns that it fills.
+/// A row: the index of its pattern, and the values of the columns that it has.
 type Row = (usize, Vec<Value>);
 
 impl<'a> Load<'a> {
@@ -164,7 +165,7 @@ impl<'a> Load<'a> {
         })
     }
 
-    /// Takes a row; stores those that there are when they are a part of a batch, or a whole one.
+    /// Adds a row; stores the waiting rows if they are a full part or complete the batch.
     fn take(&mut self, row: Row, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
         let bytes = |value: &Value| value.string_bytes().map_or(0, <[u8]>::len);
         self.part_bytes += row.1.len() * size_of::<Value>();
@@ -176,7 +177,7 @@ impl<'a> Load<'a> {
         }
         let rows = self.part.len();
         let is_full = match self.table.columnstore {
-            // A trigger fires once for a batch, with all its rows.
+            // A trigger fires once per batch, with all its rows.
             _ if self.options.fire_triggers => false,
             Some(_) => {
                 rows >= COLUMN_PART_ROWS_MAX
@@ -187,7 +188,7 @@ impl<'a> Load<'a> {
         if is_full { self.store(cx) } else { Ok(()) }
     }
 
-    /// Tells of a row that is left out.
+    /// Sends the error of a skipped row.
     fn leave_out(&mut self, error: &Error, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
         self.errors += 1;
         let error = error.clone().at_line(cx.session.line);
@@ -199,7 +200,7 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// Converts the fields of a row.
+    /// Converts the fields of a row to values.
     fn row(&mut self, number: u64, fields: Vec<Field<'_>>, cx: &Cx<'_>) -> Result<Row> {
         let mut filled = Vec::with_capacity(self.columns.len());
         let mut values = Vec::with_capacity(self.columns.len());
@@ -229,7 +230,7 @@ impl<'a> Load<'a> {
         Ok((self.pattern(filled), values))
     }
 
-    /// Returns the number of a pattern.
+    /// Returns the index of a pattern, adding it if it is new.
     fn pattern(&mut self, filled: Vec<bool>) -> usize {
         let known = self.patterns.iter().position(|(pattern, _)| *pattern == filled);
         known.unwrap_or_else(|| {
@@ -238,7 +239,7 @@ impl<'a> Load<'a> {
         })
     }
 
-    /// Stores the rows that there are, in the batch's transaction.
+    /// Stores the waiting rows, in the batch's transaction.
     fn store(&mut self, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
         let rows = std::mem::take(&mut self.part);
         self.part_bytes = 0;
@@ -262,7 +263,7 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// Stores what is left of a batch, and makes it last.
+    /// Stores the rest of a batch, and commits it.
     fn end_batch(&mut self, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
         self.store(cx)?;
         if let Some(Undo::Transaction) = self.undo.take() {
@@ -273,12 +274,12 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// Takes back what is stored of a batch that has failed.
+    /// Rolls back the stored rows of a failed batch.
     fn undo(&mut self, cx: &mut Cx<'_>) {
         let transaction = &mut cx.session.transaction;
         match self.undo.take() {
             Some(Undo::Transaction) => transactions::roll_back_quiet(cx.session),
-            // A trigger may have ended the transaction; a doomed one is undone as a whole.
+            // A trigger may have ended the transaction. A doomed one is rolled back as a whole.
             Some(Undo::Since(savepoint, of)) if of == transaction.descriptor => {
                 if let Some(active) = transaction.active.as_mut().filter(|a| !a.is_doomed()) {
                     active.rollback_to(savepoint);
@@ -303,7 +304,7 @@ impl<'a> Load<'a> {
         Ok(count)
     }
 
-    /// The statement that fills these columns; the others get their defaults.
+    /// Returns the INSERT for a pattern; the other columns get their defaults.
     fn insert(&mut self, pattern: usize, cx: &mut Cx<'_>) -> Result<Arc<Insert>> {
         let filled = match &self.patterns[pattern] {
             (_, Some(insert)) => return Ok(Arc::clone(insert)),

@@ -7,10 +7,10 @@ use super::{Runner, Stop};
 use ::executor::Cx;
 
 impl Runner<'_> {
-    /// Binds what can be bound before the program runs, once.
+    /// Binds everything that can be bound before the program runs; done once per program.
     ///
     /// # Errors
-    /// [`Stop::Unbound`] with all mistakes that were found: no TRY block of the program catches them.
+    /// [`Stop::Unbound`] with all errors found; no TRY block of the program catches it.
     #[inline]
     pub fn compile(&self, cx: &mut Cx<'_>) -> Result<(), Stop> {
         if self.program.compiled.get().is_some() {
@@ -24,7 +24,8 @@ impl Runner<'_> {
         if cx.session.options.parse_only {
             return Ok(());
         }
-        // Nothing is saved from running by what is found in the only statement.
+        // A single statement is bound when it runs: there is no other one that it could keep from
+        // running.
         if self.program.is_alone() {
             let _ = self.program.compiled.set(());
             return Ok(());
@@ -38,7 +39,7 @@ impl Runner<'_> {
         match Error::all(errors.ok_or(Stop::Cancelled)?) {
             Some(error) => Err(Stop::Unbound(error.in_procedure(self.procedure))),
             None => {
-                // One that finds it set has found the same.
+                // Another session may have set it, with the same result.
                 let _ = self.program.compiled.set(());
                 Ok(())
             }

@@ -1,8 +1,8 @@
-//! Cursors: OPEN runs the query and keeps its rows, FETCH hands them out.
+//! Cursors: OPEN runs the query and stores its rows, FETCH returns them one at a time.
 //!
-//! Every cursor is static: its rows are those of the moment of OPEN. SQL Server's own rules turn a
-//! cursor static whenever its query sorts, groups or lacks a unique index, so a script has to work
-//! with that; what it may miss in a DYNAMIC or KEYSET cursor are changes of others after OPEN.
+//! Every cursor is static: its rows are those at the time of OPEN. SQL Server too makes a cursor
+//! static if its query sorts, groups or has no unique index, so scripts must work with static ones.
+//! A DYNAMIC or KEYSET cursor does not show other sessions' changes after OPEN.
 
 use tsql::ast::{self, CursorName, CursorOption, FetchDirection};
 use types::value::ColumnType;
@@ -19,12 +19,12 @@ use ::plan::statement::Bound;
 use ::session::cursor::{Cursor, KeyTable};
 use std::sync::Arc;
 
-/// `@@FETCH_STATUS` after a FETCH that found a row.
+/// `@@FETCH_STATUS` after a FETCH that returned a row.
 const FETCHED: i32 = 0;
-/// `@@FETCH_STATUS` after a FETCH beyond the result.
+/// `@@FETCH_STATUS` after a FETCH outside the result.
 const NO_ROW: i32 = -1;
 
-/// Closes what is open of the batch's and the session's cursors where a transaction has ended: SET
+/// Closes the open cursors of batch and session at the end of a transaction, with SET
 /// CURSOR_CLOSE_ON_COMMIT ON.
 pub(crate) fn close_at_end(cx: &mut Cx<'_>) {
     if !cx.session.options.cursor_close_on_commit || cx.session.transaction.count > 0 {
@@ -170,8 +170,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Binds the query with the keys of its tables behind its columns, if it can have them: rows that
-    /// are grouped, united or made distinct are no row of a table.
+    /// Binds the query with the keys of its tables as additional columns, if possible: rows of
+    /// GROUP BY, UNION or DISTINCT are not rows of a table.
     fn bind_with_keys(
         &self,
         query: &ast::Statement,
@@ -256,7 +256,7 @@ pub(crate) fn name_of(cursor: &ast::CursorRef) -> &str {
     }
 }
 
-/// Finds a cursor: a local one first, unless GLOBAL is said.
+/// Finds a cursor by name: a local one first, unless GLOBAL is specified.
 pub(crate) fn find<'c>(
     cursor: &ast::CursorRef,
     cx: &'c mut Cx<'_>,
@@ -280,13 +280,12 @@ fn deallocate(cursor: &ast::CursorRef, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Takes the rows of a statement; messages have no place to go and would be lost, so a query that
-/// sends one keeps it here.
+/// A sink that stores a statement's rows and messages instead of sending them.
 #[derive(Default)]
 pub struct Capture {
-    /// The rows.
+    /// The rows, in order of arrival.
     pub rows: Vec<Vec<Value>>,
-    /// Informational messages, for whoever runs the statement.
+    /// Informational messages, for the code that runs the statement to send.
     pub messages: Vec<Error>,
 }
 

@@ -1,8 +1,9 @@
-//! Fires DDL triggers: when a definition is done and before it is kept.
+//! Fires DDL triggers: after a definition has run and before it is committed.
 //!
-//! The definition and its triggers are one transaction. Where none is open, one is begun that the
-//! client is not told of; a trigger may roll it back, which undoes the definition and ends the batch.
-//! Definitions of whole databases, which are refused in transactions of clients, are in such a one too.
+//! The definition and its triggers are one transaction. If none is open, one is begun without
+//! notifying the client. A trigger may roll it back, which undoes the definition and ends the
+//! batch. Definitions of whole databases, which are refused inside a client's transaction, run in
+//! such a transaction too.
 
 use std::sync::Arc;
 
@@ -16,18 +17,18 @@ use ::executor::{Cx, Frame};
 use ::plan::program::RoutineKind;
 use ::session::event::emit::{self, statement::Called};
 
-/// An event and the triggers that watch it.
+/// An event and the triggers that fire for it.
 pub struct Watched {
     occurrence: Occurrence,
     triggers: Vec<Arc<ModuleDef>>,
 }
 
-/// Finds the triggers that a definition is to fire.
+/// Returns the triggers that a definition fires.
 pub fn watched(statement: &Statement, cx: &Cx<'_>) -> Vec<Watched> {
     watched_events(|cx| occurrences(&statement.kind, cx.session), cx)
 }
 
-/// Finds the triggers that watch events, which are looked for only where there is any trigger.
+/// Returns the triggers for `events`, which is called only if there is any DDL trigger.
 pub fn watched_events(
     events: impl FnOnce(&Cx<'_>) -> Vec<Occurrence>,
     cx: &Cx<'_>,
@@ -45,7 +46,7 @@ pub fn watched_events(
     found.filter(|watched| !watched.triggers.is_empty()).collect()
 }
 
-/// The enabled triggers of an event's database and of the server, in the order in which they were made.
+/// Returns the enabled triggers of an event's database and of the server, in order of creation.
 fn of(occurrence: &Occurrence, cx: &Cx<'_>) -> Vec<Arc<ModuleDef>> {
     let catalog = &cx.session.catalog;
     let database = occurrence.database.as_deref().and_then(|name| catalog.database(name));
@@ -60,37 +61,37 @@ fn of(occurrence: &Occurrence, cx: &Cx<'_>) -> Vec<Arc<ModuleDef>> {
     found
 }
 
-/// Whether the session began the transaction of a definition.
+/// Which code began the transaction of a definition.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Begun {
-    /// The definition began it, and ends it.
+    /// The definition itself, which also ends it.
     Here,
-    /// It was open before the definition.
+    /// The transaction was open before the definition.
     Before,
 }
 
-/// Begins the transaction of a definition that triggers watch.
+/// Begins the transaction of a definition that fires triggers, if none is open.
 pub fn begin(cx: &mut Cx<'_>) -> Begun {
     if cx.session.transaction.count > 0 {
         return Begun::Before;
     }
     transactions::begin_quiet(cx.session);
-    // Who looks whether a client knows of the transaction looks at its number.
+    // The descriptor 0 marks a transaction that the client does not know.
     cx.session.transaction.descriptor = 0;
     Begun::Here
 }
 
-/// Ends the transaction of a definition that has failed.
+/// Rolls back the transaction of a failed definition, if the definition began it.
 pub fn give_up(begun: Begun, cx: &mut Cx<'_>) {
     if begun == Begun::Here && cx.session.transaction.count > 0 {
         transactions::roll_back_quiet(cx.session);
     }
 }
 
-/// Fires the triggers, and commits what was begun for them.
+/// Fires the triggers, and commits the transaction if the definition began it.
 ///
 /// # Errors
-/// 3609 where a trigger has ended the transaction; what a trigger fails with, then everything is undone.
+/// 3609 if a trigger has ended the transaction. An error of a trigger rolls everything back.
 pub fn fire(watched: &[Watched], begun: Begun, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let text = cx.statement_text.clone();
     for Watched { occurrence, triggers } in watched {
@@ -136,7 +137,7 @@ fn run(trigger: &Arc<ModuleDef>, data: &str, cx: &mut Cx<'_>) -> Result<(), Stop
     outcome.map(drop)
 }
 
-/// What EVENTDATA() gives, as the schema of SQL Server's events has it.
+/// Returns the XML of EVENTDATA(), in the schema of SQL Server's events.
 fn event_data(occurrence: &Occurrence, text: &str, cx: &mut Cx<'_>) -> String {
     let now = cx.now();
     let style = 126;

@@ -1,7 +1,7 @@
-//! EXECUTE: calls of stored and system procedures, and dynamic SQL.
+//! EXECUTE: calls stored and system procedures, and runs dynamic SQL.
 //!
-//! EXEC and RPC meet here: both bring a list of [`Argument`]s; [`Invocation::bind`] matches them with
-//! the procedure's parameters, [`invoke`] runs its program in a frame of its own.
+//! EXEC and RPC share this code: both provide a list of [`Argument`]s. [`Invocation::bind`] matches
+//! them with the procedure's parameters; [`invoke`] runs the program in a new frame.
 
 use std::sync::Arc;
 
@@ -20,22 +20,24 @@ use ::session::argument::{Argument, TableArgument, text_type};
 use ::session::context::End;
 use ::session::event::emit;
 
-/// A procedure call, ready to run.
+/// A procedure call whose arguments are bound.
 pub struct Invocation {
-    /// The procedure.
+    /// The definition of the procedure.
     pub procedure: Arc<ProcedureDef>,
-    /// Its program. Moved here out of the session's cache, so that no count is shared with others.
+    /// Its program, moved out of the session's cache, so that no reference count shared with other
+    /// sessions is written.
     pub program: Arc<Program>,
-    /// Values of the parameters, then NULL for each variable.
+    /// Values of the parameters, and NULL for each other variable.
     pub frame: Frame,
 }
 
 impl Invocation {
-    /// Matches arguments with parameters; `places` receives for each argument the parameter it met.
+    /// Matches arguments with parameters. Stores in `places` the parameter of each argument.
     ///
     /// # Errors
-    /// 206 for a table of another type, 201 for a parameter without value and default, 8144, 8145, 8143 and 8146 for arguments that fit
-    /// none, 8162 for OUTPUT where the parameter has none, those of conversion to the parameter's type.
+    /// 206 for a table of another type, 201 for a parameter without value and default, 8143 to 8146
+    /// for arguments without a matching parameter, 8162 for OUTPUT of an input parameter, and the
+    /// errors of conversion to the parameter's type.
     pub fn bind(
         session: &mut SessionState,
         procedure: Arc<ProcedureDef>,
@@ -94,23 +96,23 @@ impl Invocation {
         Ok(())
     }
 
-    /// Returns the value that a parameter has now.
+    /// Returns the current value of a parameter.
     pub fn parameter(&self, place: usize) -> &Value {
         &self.frame.variables[scalar_place(&self.procedure, place)]
     }
 }
 
-/// Table-valued parameters have no scalar slot.
+/// Returns the position among scalar parameters: table-valued ones have no slot.
 fn scalar_place(procedure: &ProcedureDef, place: usize) -> usize {
     place - procedure.parameters[..place].iter().filter(|p| p.table_type.is_some()).count()
 }
 
-/// An error about arguments that do not fit: it names the procedure as the place.
+/// Returns an error about arguments, located in the procedure.
 fn misfit(msg: Msg<'_>, state: u8, procedure: &ProcedureDef) -> Stop {
     Stop::Error(Error::from(msg).with_state(state).in_procedure(&procedure.name))
 }
 
-/// Finds the parameter that an argument is for: by name, or by position where it has none.
+/// Finds the parameter of an argument: by name, or by position if it has no name.
 ///
 /// # Errors
 /// 8144 for too many arguments, 8145 for an unknown name, 8146 for a procedure without parameters.
@@ -129,7 +131,7 @@ pub fn find_parameter(
             _ => Ok(position),
         };
     }
-    // Drivers mostly send parameters in the order of the declaration.
+    // Drivers usually send parameters in the order of declaration.
     if parameters.get(position).is_some_and(|p| p.name == name || is_named(p, name)) {
         return Ok(position);
     }
@@ -142,7 +144,7 @@ pub fn find_parameter(
     }
 }
 
-/// A driver may leave the `@` out.
+/// Compares names; a driver may omit the `@`.
 fn is_named(parameter: &ParameterDef, name: &str) -> bool {
     let bare = |name: &str| name.strip_prefix('@').map(str::len);
     match (bare(&parameter.name), bare(name)) {
@@ -151,7 +153,7 @@ fn is_named(parameter: &ParameterDef, name: &str) -> bool {
     }
 }
 
-/// Puts an argument into its parameter.
+/// Assigns an argument to its parameter.
 fn set_parameter(
     frame: &mut Frame,
     procedure: &ProcedureDef,
@@ -181,14 +183,14 @@ fn set_parameter(
     Ok(())
 }
 
-/// Converts an argument to its parameter's type, or a result back to the caller's.
+/// Converts an argument to its parameter's type, or a result to the caller's type.
 pub fn convert_argument(
     value: Value,
     from: &ColumnType,
     to: &ColumnType,
     session: &SessionState,
 ) -> Result<Value, Stop> {
-    // A driver may send a char(n) or binary(n) value shorter than n: it is padded like a varying one.
+    // A driver may send a char(n) or binary(n) value shorter than n: padded as a varying one is.
     let from = &match (from.data_type, value.string_bytes().map(<[u8]>::len)) {
         (DataType::Char(n), Some(bytes)) if bytes < usize::from(n) => {
             ColumnType { data_type: DataType::VarChar(Length::Limited(n)), ..*from }
@@ -199,7 +201,7 @@ pub fn convert_argument(
         (DataType::Binary(n), Some(bytes)) if bytes < usize::from(n) => {
             ColumnType { data_type: DataType::VarBinary(Length::Limited(n)), ..*from }
         }
-        // Drivers send long text and binary as the old types, whatever the parameter's type is.
+        // Drivers send long text and binary with the old types, whatever the parameter's type.
         (DataType::NText, _) => ColumnType { data_type: DataType::NVarChar(Length::Max), ..*from },
         (DataType::Text, _) => ColumnType { data_type: DataType::VarChar(Length::Max), ..*from },
         (DataType::Image, _) => ColumnType { data_type: DataType::VarBinary(Length::Max), ..*from },
@@ -211,7 +213,7 @@ pub fn convert_argument(
     let options = session.convert_options();
     types::convert(&value, from, to, 0, Mode::Implicit, &options).map_err(|error| {
         match error.number {
-            // A parameter that does not convert is 8114, whatever a CAST of it would say.
+            // A parameter that does not convert is error 8114, also where CAST has another error.
             241 | 245 | 248 => {
                 Msg::ConversionError(from.data_type.name(), to.data_type.name()).into()
             }
@@ -220,14 +222,14 @@ pub fn convert_argument(
     })
 }
 
-/// Return status of a procedure that an error ended.
+/// Return status of a procedure that was ended by an error.
 const ENDED_BY_ERROR: i32 = -6;
 
-/// Runs a procedure's program in its frame. The return status comes back; the frame keeps the values of
-/// the OUTPUT parameters.
+/// Runs a procedure's program in its frame, and returns its return status. The frame keeps the
+/// values of the OUTPUT parameters.
 ///
 /// # Errors
-/// 217 for too deep a nesting; otherwise what ends the caller's batch too.
+/// 217 for too deep nesting; otherwise a stop that ends the caller's batch too.
 pub fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let transactions = cx.session.transaction.count;
     call.frame.procedure_id = call.procedure.id;
@@ -241,7 +243,7 @@ pub fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     emit::statement::module_end(cx.session, called, &entered);
     cx.session.leave_module(switched);
     let status = match outcome {
-        // A name that does not resolve ends the procedure, not its caller.
+        // An unresolved name ends the procedure, not its caller.
         Err(Stop::Scope) => ENDED_BY_ERROR,
         other => other?,
     };
@@ -255,7 +257,7 @@ pub fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     Ok(status)
 }
 
-/// Error 2812 with the state that it has.
+/// Returns the error of an unknown procedure: 2812 in state 62, or 40517 for a documented one.
 pub fn not_found(name: &str) -> Stop {
     if let Some(known) = ::metadata::documented_procedures::missing_procedure(name) {
         return Msg::NotSupported(&format!("the system procedure {known}")).into();
@@ -263,16 +265,16 @@ pub fn not_found(name: &str) -> Stop {
     Stop::Error(Error::from(Msg::ProcedureNotFound(name)).with_state(62))
 }
 
-/// Checks that the session may call a procedure; a module may call those of its own owner, `chain`.
+/// Checks the permission EXECUTE. A module may call procedures of the same owner (`chain`).
 ///
 /// # Errors
-/// 229.
+/// 229 without the permission.
 pub fn check_execute(
     session: &SessionState,
     procedure: &ProcedureDef,
     chain: Option<Owner>,
 ) -> Result<(), types::Error> {
-    // Temporary procedures are the session's own.
+    // Temporary procedures belong to the session.
     if session.rights.is_all() || procedure.name.starts_with('#') {
         return Ok(());
     }
@@ -289,7 +291,7 @@ pub fn check_execute(
     ::catalog::security::check_object(&session.rights, database, ids, names, "EXECUTE")
 }
 
-/// Finds a procedure by name: in the schema named, else in `dbo`, of the database named, else of the
+/// Finds a procedure by name: in the named schema, else `dbo`; in the named database, else the
 /// current one.
 pub fn resolve_procedure(
     session: &SessionState,
@@ -312,7 +314,7 @@ impl Runner<'_> {
     pub(crate) fn execute(&self, step: &ExecuteStep, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let status = self.status_of(step, cx)?;
         if cx.session.in_procedure() {
-            // Only the outermost procedure's status is the client's.
+            // The client gets the status of the outermost procedure only.
             return Ok(());
         }
         cx.sink.return_status(status)?;
@@ -327,7 +329,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Runs a call up to its end, of which the client is not told; returns the status.
+    /// Runs a call and returns its status, without sending its end to the client.
     pub fn status_of(&self, step: &ExecuteStep, cx: &mut Cx<'_>) -> Result<i32, Stop> {
         let parsed;
         let name = match &step.procedure {
@@ -390,7 +392,7 @@ impl Runner<'_> {
     fn argument(&self, step: &ArgumentStep, cx: &mut Cx<'_>) -> Result<Argument, Stop> {
         let mut argument = Argument {
             name: step.name.clone().unwrap_or_default(),
-            // Of DEFAULT and of a table: nobody looks at it.
+            // For DEFAULT and for a table, whose type is not used.
             ty: text_type(types::Collation::default()),
             value: Value::Null,
             output: step.output,
@@ -433,8 +435,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Runs text as a batch of its own: it sees no variables of the caller, and its temporary tables go
-    /// with it.
+    /// Runs text as a batch: it does not see the caller's variables, and its temporary tables are
+    /// dropped at its end.
     pub fn execute_string(&self, call: &TextCall, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let mut text = String::new();
         for part in &call.parts {
@@ -451,7 +453,7 @@ impl Runner<'_> {
     }
 }
 
-/// Runs text one level deeper.
+/// Runs text one nesting level deeper.
 pub(crate) fn run_text(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let program = match ::compile::compile_batch(cx.session, text) {
         Ok(program) => program,
@@ -462,7 +464,7 @@ pub(crate) fn run_text(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
     scope_ended(enter(&program, "", &mut frame, cx))
 }
 
-/// A batch of dynamic SQL that an error ended does not end the one that runs it.
+/// An error that ends a batch of dynamic SQL does not end its caller.
 fn scope_ended(outcome: Result<i32, Stop>) -> Result<(), Stop> {
     match outcome {
         Ok(_) | Err(Stop::Scope) => Ok(()),
@@ -470,18 +472,18 @@ fn scope_ended(outcome: Result<i32, Stop>) -> Result<(), Stop> {
     }
 }
 
-/// Brings the value of an OUTPUT parameter to the type that its caller has declared, which is what RETURNVALUE
-/// carries ([MS-TDS] 2.2.7.19). A string keeps the collation that it has.
+/// Converts the value of an OUTPUT parameter to the type declared by the caller, which is the type
+/// of RETURNVALUE ([MS-TDS] 2.2.7.19). A string keeps its collation.
 ///
 /// # Errors
-/// Those of the conversion.
+/// The errors of the conversion.
 pub fn as_declared(
     value: Value,
     from: &ColumnType,
     declared: &ColumnType,
     session: &SessionState,
 ) -> Result<(ColumnType, Value), Stop> {
-    // The database's collation is looked up by name: only for text that is made of something else.
+    // The database's collation is looked up only for a string made from another type.
     let is_made = declared.data_type.is_string() && !from.data_type.is_string();
     let collation = if is_made { session.collation() } else { from.collation };
     let to = ColumnType { collation, nullable: true, ..*declared };

@@ -1,4 +1,4 @@
-//! EXECUTE AS, REVERT, and EXECUTE ('..') AS: the statements that change who a session runs as.
+//! EXECUTE AS, REVERT and EXECUTE ('..') AS: change the principal that the session runs as.
 
 use tsql::ast::{self, ExecuteAsWho};
 use types::{Error, Msg, Value};
@@ -10,7 +10,7 @@ use ::session::context::{End, Identity};
 use metadata::format::text_of;
 
 impl Runner<'_> {
-    /// Runs EXECUTE AS.
+    /// Runs EXECUTE AS USER, LOGIN and CALLER.
     pub fn execute_as(&self, statement: &ast::ExecuteAs, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let marked = statement.no_revert || statement.cookie.is_some();
         if marked && !self.program.is_text() {
@@ -29,7 +29,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Finds whom EXECUTE AS means.
+    /// Resolves the principal of EXECUTE AS.
     pub fn who(&self, who: &ExecuteAsWho, cx: &mut Cx<'_>) -> Result<Identity, Stop> {
         cx.session.refresh_catalog();
         match who {
@@ -52,7 +52,7 @@ impl Runner<'_> {
         Ok(text_of(&value, cx.session).unwrap_or_default())
     }
 
-    /// Runs REVERT.
+    /// Runs REVERT, with its cookie if one is given.
     pub fn revert(&self, cookie: Option<&ast::Variable>, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let given = match cookie {
             None => None,

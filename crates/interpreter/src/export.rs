@@ -1,8 +1,9 @@
-//! CREATE EXTERNAL TABLE .. AS SELECT: the rows of a query become a Parquet file, and the file a table.
+//! CREATE EXTERNAL TABLE .. AS SELECT: writes the rows of a query to a Parquet file, and defines a
+//! table over it.
 //!
 //! ```text
 //! rows ─► Writer ─► ._<name>.tmp ─► rename ─► <name>_0.parquet ─► the catalog
-//!          any failure: the file goes, and the folder if it was made for it
+//!          any failure: the file is removed, and the folder if the statement created it
 //! ```
 
 use parquet_io::{Fault, Sink, Writer};
@@ -19,10 +20,10 @@ use ::executor::{Cx, StatementResult, fault};
 use ::plan::sink::Command;
 use ::plan::statement::{Export, SelectInto};
 
-/// Rows between two looks at the memory there is and at what the client wants.
+/// Rows between two checks of memory and cancellation.
 const ROWS_PER_LOOK: u64 = 256;
 
-/// Runs the statement; a failure leaves neither a file nor a table.
+/// Runs the statement; a failure leaves neither file nor table.
 pub(crate) fn run(into: &SelectInto, export: &Export, cx: &mut Cx<'_>) -> Result<StatementResult> {
     if cx.session.transaction.count > 0 {
         return Err(Msg::NotInTransaction("CREATE EXTERNAL TABLE AS SELECT").into());
@@ -41,7 +42,7 @@ pub(crate) fn run(into: &SelectInto, export: &Export, cx: &mut Cx<'_>) -> Result
     let path = format!("{}/{own}", folder.path);
     waiting(|| file.keep(&own)).map_err(|error| not_written(&path, &error))?;
     if let Err(error) = ddl::external::publish(&into.target, &columns, export.place.clone(), cx) {
-        // What can't be removed is told with what made it useless.
+        // An error of removing the file is reported with the error before it.
         return Err(match sys::remove_file(&path) {
             Ok(()) => error,
             Err(left) => not_written(&path, &left),
@@ -51,7 +52,7 @@ pub(crate) fn run(into: &SelectInto, export: &Export, cx: &mut Cx<'_>) -> Result
     Ok(StatementResult { command: Command::SELECT_INTO, rows })
 }
 
-/// Writes the rows of the query into a file that has no name yet.
+/// Writes the rows of the query to a file with a temporary name.
 fn write(
     into: &SelectInto,
     export: &Export,
@@ -62,7 +63,7 @@ fn write(
     let failed = |error: parquet_io::Error| of_writer(path, &error);
     let limit = row_limit(cx);
     in_transaction(cx, &mut |cx| {
-        // Again from the start, should the transaction have to.
+        // Starts from the beginning if the transaction is restarted.
         let file = waiting(|| NewFile::begin(path, &format!("._{name}.tmp")));
         let file = file.map_err(|error| not_written(path, &error))?;
         let writer = Writer::new(ToFile(file), columns, export.compression);
@@ -88,7 +89,7 @@ fn write(
     })
 }
 
-/// A file as the writer wants it.
+/// A file, as the Parquet writer needs it.
 struct ToFile(NewFile);
 
 impl Sink for ToFile {
@@ -97,7 +98,7 @@ impl Sink for ToFile {
     }
 }
 
-/// Runs what waits for a file; others have the scheduler meanwhile.
+/// Runs blocking file I/O, while the scheduler runs other tasks.
 fn waiting<T>(write: impl FnOnce() -> std::io::Result<T>) -> std::io::Result<T> {
     let mut done = Err(std::io::ErrorKind::Interrupted.into());
     blocking(WaitType::IoCompletion, || {
@@ -120,7 +121,8 @@ fn not_written(path: &str, error: &std::io::Error) -> Error {
     Msg::ExternalFile(&format!("it can't be written: {error}"), path).into()
 }
 
-/// The folder of an export, which has to be empty; one that was made for it goes with it.
+/// The folder of an export, which must be empty; removed after a failure if it was created for the
+/// export.
 struct Folder {
     path: String,
     made: bool,
@@ -146,7 +148,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if self.made {
-            // Nobody is left to tell: the statement has an error of its own.
+            // The statement fails with another error already.
             drop(sys::remove_folder(&self.path));
         }
     }

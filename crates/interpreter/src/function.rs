@@ -1,7 +1,7 @@
-//! Runs the bodies of user-defined functions: a program in a frame of its own, inside the statement
-//! that calls it.
+//! Runs the bodies of user-defined functions: a program in a new frame, inside the calling
+//! statement.
 //!
-//! A function changes nothing but its own variables, and an error in it is an error of its caller.
+//! A function changes its own variables only, and its errors are errors of the calling statement.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use ::session::event::emit::{self, statement::Called};
 /// Calls a scalar function.
 ///
 /// # Errors
-/// What its body fails with; 217 for too deep a nesting.
+/// The errors of its body; 217 for too deep nesting.
 pub fn call_scalar(call: &UserCall, cx: &mut Cx<'_>) -> Result<Value> {
     let arguments = evaluate(&call.arguments, cx)?;
     let strict = call.module.routine.as_ref().is_some_and(|r| r.null_on_null);
@@ -32,7 +32,7 @@ pub fn call_scalar(call: &UserCall, cx: &mut Cx<'_>) -> Result<Value> {
     run(&call.module, arguments, cx, &mut |frame, _| Ok(std::mem::take(&mut frame.result)))
 }
 
-/// Calls a multi-statement function and returns the rows of its table.
+/// Calls a multi-statement function and returns the rows of its table variable.
 ///
 /// # Errors
 /// As [`call_scalar`].
@@ -45,7 +45,7 @@ pub fn call_table(scan: &UserFunctionScan, cx: &mut Cx<'_>) -> Result<Vec<Vec<Va
         let columns: Vec<_> = (0..width)
             .filter_map(|i| Some((u16::try_from(i).ok()?, ::plan::expr::Register(0).plus(i))))
             .collect();
-        // Rows of a table variable are committed as each statement ends.
+        // Rows of a table variable are committed at the end of each statement.
         let store = Arc::clone(&cx.session.instance.store);
         let transaction = store.begin(storage::TransactionOptions::STATEMENT);
         let whole = storage::ScanSpec {
@@ -72,7 +72,7 @@ fn evaluate(arguments: &[Expr], cx: &mut Cx<'_>) -> Result<Vec<Value>> {
     arguments.iter().map(|argument| eval(argument, cx)).collect()
 }
 
-/// Runs a function's program with these values of its parameters; `read` takes the result out.
+/// Runs a function's program with these parameter values; `read` extracts the result.
 fn run<T>(
     module: &Arc<ModuleDef>,
     arguments: Vec<Value>,
@@ -91,7 +91,7 @@ fn run<T>(
     frame.procedure_id = module.id;
     let session = &mut *cx.session;
     session.nest_level += 1;
-    // An error goes to the caller and is not reported here.
+    // The caller gets the error, so it is not reported here.
     session.try_depth += 1;
     let before = (session.row_count, session.last_error, session.line);
     let switched = session.enter_module(module.database_id, module.execute_as);
@@ -123,7 +123,7 @@ fn run<T>(
     result
 }
 
-/// The error that a stop is to the statement around the call.
+/// Converts a stop to the error of the calling statement.
 fn raised(stop: Stop, cx: &mut Cx<'_>) -> Error {
     let interruption = match stop {
         Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error) => return error,
@@ -135,8 +135,8 @@ fn raised(stop: Stop, cx: &mut Cx<'_>) -> Error {
     Error::custom(0, 16, 1, "Operation cancelled by user.")
 }
 
-/// What a function would tell the client goes nowhere: its statements return no rows, and the counts of
-/// them are its own.
+/// A sink that discards everything: a function's statements return no rows, and their counts are
+/// not sent.
 pub struct Silent;
 
 impl ResultSink for Silent {

@@ -1,4 +1,4 @@
-//! INSERT .. EXEC: a procedure's or dynamic SQL's result sets, put into a table.
+//! INSERT .. EXEC: inserts the result sets of a procedure or of dynamic SQL into a table.
 
 use types::value::ColumnType;
 use types::{Error, Msg, Value};
@@ -59,15 +59,15 @@ impl Runner<'_> {
     }
 }
 
-/// A result set.
+/// A result set, or several with the same columns.
 struct CapturedSet {
     types: Vec<ColumnType>,
-    /// Columns that are NULL without a type.
+    /// For each column, whether it is a NULL without a type.
     untyped: Vec<bool>,
     rows: Vec<Vec<Value>>,
 }
 
-/// Keeps result sets and passes messages on; counts and return statuses are the INSERT's own matter.
+/// Stores result sets and passes messages on; counts and return statuses are not sent.
 struct Captured<'a> {
     inner: &'a mut dyn ResultSink,
     sets: Vec<CapturedSet>,
@@ -77,7 +77,7 @@ impl ResultSink for Captured<'_> {
     fn columns(&mut self, shape: &ResultShape) -> Sent {
         let types: Vec<ColumnType> = shape.columns.iter().map(|c| c.column_type).collect();
         let untyped: Vec<bool> = shape.columns.iter().map(|c| c.traits.untyped).collect();
-        // Sets of the same columns are one set of rows: one statement inserts them all.
+        // Consecutive sets with the same columns are inserted by one statement.
         if self.sets.last().is_none_or(|last| last.types != types || last.untyped != untyped) {
             self.sets.push(CapturedSet { types, untyped, rows: Vec::new() });
         }

@@ -1,4 +1,4 @@
-//! SELECT .. INTO: makes the table, then fills it.
+//! SELECT .. INTO: creates the table, then inserts the rows.
 
 use storage::RowImage;
 use types::{Msg, Result};
@@ -56,7 +56,7 @@ fn make_and_fill(into: &SelectInto, cx: &mut Cx<'_>) -> Result<StatementResult> 
     Ok(StatementResult { command: Command::SELECT_INTO, rows: count })
 }
 
-/// Takes the table away again.
+/// Removes the table after a failure.
 fn forget(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     if cx.session.temp.remove(table.id) {
         cx.session.counters.count(SessionCounter::TempTablesDropped);

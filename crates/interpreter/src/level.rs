@@ -1,7 +1,7 @@
-//! A level of nesting: what a procedure or dynamic SQL has of its own, and what ends with it.
+//! A nesting level: the state that a procedure or dynamic SQL has for itself, and its end.
 //!
-//! Temporary tables and table variables go with the level, SET options and the isolation level go back
-//! to what they were, and a name that did not resolve ends the level and no more.
+//! At its end, temporary tables and table variables are dropped, and SET options and the isolation
+//! level are restored. An unresolved name ends the level only.
 
 use types::{Error, Msg};
 
@@ -13,8 +13,8 @@ use ::plan::sink::{Command, EnvChange};
 /// Runs a program one level deeper, in its own frame, and returns its return status.
 ///
 /// # Errors
-/// 217 for too deep a nesting, [`Stop::Scope`] if an error that was reported ended the level, and what
-/// ends the caller too.
+/// 217 for too deep nesting; [`Stop::Scope`] if an error that was reported ended the level; stops
+/// that end the caller too.
 pub fn enter(
     program: &Program,
     procedure: &str,
@@ -29,10 +29,10 @@ pub fn enter(
     session.nest_level += 1;
     session.meter.live().set_nest_level(session.nest_level);
     session.temp.open_scope();
-    // The three options that procedures set; the others are saved where one is changed.
+    // The three options that procedures set. Others are saved when one is changed.
     let switches = (session.options.no_count, session.options.xact_abort, session.isolation);
     let saved = session.saved_options.take();
-    // A database that the text switches to is its own matter.
+    // A USE in the text is undone at the end of the level.
     let outer = program.switches_database.then(|| std::sync::Arc::clone(&session.database));
     let contexts = session.enter_contexts();
     let outcome = {
@@ -64,8 +64,8 @@ pub fn enter(
     }
 }
 
-/// Passes an error that ended a level to the TRY block around its call, or reports it; the caller goes
-/// on then.
+/// Passes an error that ended a level to the TRY block around the call, or reports it, after which
+/// the caller continues.
 pub fn report_scope(error: Error, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     if cx.session.try_depth > 0 {
         return Err(Stop::Error(error));

@@ -1,24 +1,28 @@
-//! Runs programs: control flow, errors and their scopes; and the statements that are bound when they run.
+//! Runs programs: control flow, errors and their scopes, and statements that are bound when they
+//! run.
 //!
-//! An error ends its statement; what happens then depends on where it is and what it is:
+//! An error ends its statement. What happens next depends on the error and its place:
 //!
 //! ```text
-//!  names and types (207, 208 ..)   end the batch or procedure it is in, TRY or not; a TRY around the
-//!                                  call of that catches it, else it is reported and the caller goes on
-//!  inside TRY                      go to the CATCH block
+//!  names and types (207, 208 ..)   end the batch or procedure, even inside TRY; a TRY around
+//!                                  the call catches it, otherwise it is reported and the
+//!                                  caller continues
+//!  inside TRY                      continue in the CATCH block
 //!  conversions, conflicts, THROW   report; roll back; end the whole batch
-//!  XACT_ABORT ON                   likewise
-//!  anything else                   report; go on with the next statement
+//!  XACT_ABORT ON                   the same
+//!  all others                      report; continue with the next statement
 //! ```
 //!
-//! - here is [`Runner`], which runs the steps of a program; `execute.rs` calls procedures and dynamic SQL;
-//! - `function.rs`, `trigger_body.rs` and `definition_trigger.rs` run the bodies of functions and triggers;
-//! - `insert_bulk/`, `bulk_insert.rs`, `into.rs`, `export.rs` and `table_parameter.rs` make plans for rows that come from
-//!   elsewhere;
-//! - `observe.rs` and `show_plans.rs` show plans and counts to a session that has asked for them.
+//! - this file has [`Runner`], which runs the steps of a program; `execute.rs` calls procedures and
+//!   dynamic SQL;
+//! - `function.rs`, `trigger_body.rs` and `definition_trigger.rs` run the bodies of functions and
+//!   triggers;
+//! - `insert_bulk/`, `bulk_insert.rs`, `into.rs`, `export.rs` and `table_parameter.rs` store rows
+//!   that come from other sources;
+//! - `observe.rs` and `show_plans.rs` send plans and counts to a session that asked for them.
 //!
-//! It does not know requests and connections, and reaches system procedures through `executor::Host` only. Start at
-//! [`Runner::run`].
+//! Does not know requests and connections, and calls system procedures through `executor::Host`
+//! only. Start at [`Runner::run`].
 #![forbid(unsafe_code)]
 
 pub mod atomic;
@@ -76,14 +80,13 @@ pub use execute::{
 pub use level::{enter, report_scope};
 pub use other::interrupted;
 
-/// Nesting of procedures, functions and triggers: error 217 beyond it.
+/// Deepest nesting of procedures, functions and triggers: error 217 beyond.
 pub const NEST_LEVEL_MAX: u32 = 32;
 
-/// The message that follows the error of a statement whose changes were undone.
+/// Number of the message that follows the error of an undone statement.
 const STATEMENT_TERMINATED: i32 = 3621;
 
-/// Tells whether an error names a missing permission to see the state of the server or of a database: it never comes
-/// alone.
+/// Returns true if an error names a missing VIEW STATE permission; such an error never comes alone.
 fn is_of_state(error: &Error) -> bool {
     const OF_SERVER: i32 = 300;
     const OF_DATABASE: i32 = 262;
@@ -91,9 +94,10 @@ fn is_of_state(error: &Error) -> bool {
         || (error.number == OF_DATABASE && error.message.starts_with(security::VIEW_STATE))
 }
 
-/// Reports an error that has undone a bulk load, as that of a statement which changes rows is.
+/// Reports an error that has undone a bulk load, in the same way as for a statement that changes
+/// rows.
 pub fn load_failed(error: Error, cx: &mut Cx<'_>) -> Stop {
-    /// Numbers of what is wrong with the load itself, of which nothing has begun.
+    /// Errors about the load itself, which are raised before it starts.
     const OF_LOAD: std::ops::Range<i32> = 4800..4900;
     let is_of_rows = class_of(&error, cx) == ErrorClass::Statement;
     if !is_of_rows || OF_LOAD.contains(&error.number) || cx.session.options.xact_abort {
@@ -113,9 +117,9 @@ pub fn load_failed(error: Error, cx: &mut Cx<'_>) -> Stop {
 
 /// Runs the steps of one program.
 pub struct Runner<'p> {
-    /// The program.
+    /// The program whose steps are run.
     pub program: &'p Program,
-    /// Lines of the program count from here: a procedure's from its CREATE statement.
+    /// Name of the module, for errors; line numbers count from its CREATE statement.
     pub procedure: &'p str,
 }
 
@@ -123,8 +127,8 @@ impl Runner<'_> {
     /// Runs the whole program and returns its return status.
     ///
     /// # Errors
-    /// [`Stop`], except for errors that were reported and end no more than their statement or, in a
-    /// procedure, the procedure.
+    /// A [`Stop`], except for errors that were reported and end only their statement, or only the
+    /// procedure.
     pub fn run(&self, cx: &mut Cx<'_>) -> Result<i32, Stop> {
         self.compile(cx)?;
         if cx.session.options.explain.is_any()
@@ -157,7 +161,7 @@ impl Runner<'_> {
                 Ok(Outcome::Next) => {}
                 Ok(Outcome::Goto(label)) => match find_label(steps, &label) {
                     Some(place) => {
-                        // A backward GOTO is a loop.
+                        // A backward GOTO is a loop, so the quantum is checked.
                         sos::sched::yield_if_quantum_due();
                         at = place + 1;
                     }
@@ -173,7 +177,7 @@ impl Runner<'_> {
         Ok(Outcome::Next)
     }
 
-    /// Passes an error to the TRY block around it, or reports it and says how much it ends.
+    /// Passes an error to the TRY block around it, or reports it and returns how much it ends.
     fn handle(&self, error: Error, step: &Step, thrown: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let error = self.placed(error, step);
         if is_of_state(&error) {
@@ -200,13 +204,13 @@ impl Runner<'_> {
         match (fatal, class) {
             (true, _) => Err(Stop::Batch),
             (false, ErrorClass::Scope) => Err(Stop::Scope),
-            // An atomic block is all that its procedure has.
+            // An atomic block is the whole body of its procedure.
             (false, _) if matches!(step.kind, StepKind::Atomic { .. }) => Err(Stop::Scope),
             (false, _) => Ok(()),
         }
     }
 
-    /// A permission of the server that is missing is named, and then the action is refused.
+    /// Reports a missing server permission by name, then the error that refuses the action.
     fn refuse(&self, named: &Error, step: &Step, cx: &mut Cx<'_>) -> Result<(), Stop> {
         if cx.session.try_depth == 0 {
             emit::error::reported(cx.session, named, Receiver::Client);
@@ -226,7 +230,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Says where an error happened, unless that is known already.
+    /// Adds line and procedure to an error, unless it has them.
     fn placed(&self, error: Error, step: &Step) -> Error {
         if error.line != 0 {
             return error;
@@ -234,10 +238,10 @@ impl Runner<'_> {
         error.at_line(step.line).in_procedure(self.procedure)
     }
 
-    /// Runs a step and tells those who follow statements.
+    /// Runs a step, and emits the events of its start and end.
     #[cold]
     fn step_followed(&self, step: &Step, cx: &mut Cx<'_>) -> Run {
-        // IF and WHILE are not told of: their bodies' statements are.
+        // IF and WHILE have no events; the statements of their bodies do.
         if matches!(step.kind.counted(), Counted::Not) {
             return self.step(step, cx);
         }
@@ -252,7 +256,7 @@ impl Runner<'_> {
         if cx.session.options.skips_statements() && !changes_options(&step.kind) {
             return Ok(Outcome::Next);
         }
-        // GETDATE() is the same within a statement and moves on between statements.
+        // GETDATE() is constant within a statement and advances between statements.
         cx.now = None;
         cx.session.line = step.line;
         self.start(step.place, step.kind.counted(), cx);
@@ -288,7 +292,7 @@ impl Runner<'_> {
             StepKind::RaisError(raise) => self.raise_error(raise, cx)?,
             StepKind::Throw(operands) => return Err(self.throw(operands.as_deref(), cx)),
             StepKind::WaitFor(at_time, leaf) => self.wait_for(*at_time, leaf, cx)?,
-            // What a call leaves in @@ERROR and @@ROWCOUNT is what its last statement left there.
+            // @@ERROR and @@ROWCOUNT after a call are those of its last statement.
             StepKind::Execute(execute) => {
                 match &execute.result_sets {
                     None => self.execute(execute, cx)?,
@@ -317,7 +321,7 @@ impl Runner<'_> {
         Ok(Outcome::Next)
     }
 
-    /// Notes that a statement begins.
+    /// Starts the time and counts of a statement.
     #[inline]
     fn start(&self, place: StatementPlace, counted: Counted<'_>, cx: &mut Cx<'_>) {
         let cost = || match counted {
@@ -411,7 +415,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Runs a data statement and tells the client what it did.
+    /// Runs a data statement and sends its DONE.
     fn data(&self, step: &Step, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
         if cx.session.options.format_only {
             return self.describe(leaf, cx);
@@ -426,7 +430,7 @@ impl Runner<'_> {
         self.data_done(step, result, returned, cx)
     }
 
-    /// Tells the client what a data statement did.
+    /// Sends the DONE of a data statement.
     pub fn data_done(
         &self,
         step: &Step,
@@ -446,7 +450,7 @@ impl Runner<'_> {
         Ok(cx.sink.done(Done { kind, command, rows, error: false, more: true })?)
     }
 
-    /// Runs a data statement; where a table is being redefined, waits until it is, and runs it again.
+    /// Runs a data statement. If a table is being redefined, waits for that and runs it again.
     fn data_admitted(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(StatementResult, bool), Stop> {
         loop {
             cx.fault = None;
@@ -463,7 +467,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Runs a data statement; one that makes a table fires the triggers that watch this.
+    /// Runs a data statement; if it creates a table, fires the DDL triggers for that event.
     pub fn run_watched(
         &self,
         bound: &Bound,
@@ -491,18 +495,17 @@ impl Runner<'_> {
         Ok(result)
     }
 
-    /// Waits until a table that closed a statement out has been redefined; what stopped the statement
-    /// comes back if it was anything else.
+    /// Waits until the table that stopped a statement has been redefined. Returns any other stop.
     pub fn admit(&self, stop: Stop, returns: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let Some(storage::Error::Closed(table)) = cx.fault.take() else { return Err(stop) };
-        // The client has had its columns, perhaps rows.
+        // The client has got the columns, perhaps rows: the statement can't be repeated.
         if returns {
             return Err(stop);
         }
         cx.session.wait_for_definition(table).map_err(|error| self.failed_wait(error, cx))
     }
 
-    /// The wait for a table that is being redefined has come to nothing.
+    /// Converts the error of waiting for a redefinition.
     fn failed_wait(&self, error: storage::Error, cx: &mut Cx<'_>) -> Stop {
         if error == storage::Error::Deadlock && cx.session.transaction.count > 0 {
             cx.session.transaction.doomed = true;
@@ -515,7 +518,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Under FMTONLY a query returns its columns and no rows, and nothing is changed.
+    /// With FMTONLY, a query returns its columns and no rows, and no statement changes anything.
     fn describe(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
         self.with_plan(leaf, cx, |bound, cx| {
             let Bound::Select(select) = bound else { return Ok(()) };
@@ -524,13 +527,13 @@ impl Runner<'_> {
         })
     }
 
-    /// Evaluates a leaf to a value.
+    /// Evaluates a leaf and returns its value.
     pub fn value(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<Value, Stop> {
         self.typed_value(leaf, cx).map(|(value, _)| value)
     }
 
-    /// Evaluates a leaf to a value and its type: both are those of the plan that was run, which need not stay in
-    /// the leaf.
+    /// Evaluates a leaf and returns its value and type, both from the plan that was run: the plan
+    /// need not stay in the leaf.
     fn typed_value(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(Value, ColumnType), Stop> {
         self.with_plan(leaf, cx, |bound, cx| {
             let scalar = scalar(bound)?;
@@ -555,7 +558,7 @@ impl Runner<'_> {
     }
 }
 
-/// Tells the client of an error, and of those that were found with it.
+/// Sends an error to the client, after the errors that were found with it.
 pub fn report(mut error: Error, cx: &mut Cx<'_>) -> Result<(), Stop> {
     for earlier in error.take_earlier().iter().chain([&error]) {
         emit::error::reported(cx.session, earlier, Receiver::Client);
@@ -564,7 +567,7 @@ pub fn report(mut error: Error, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Classifies an error as the session's options have it.
+/// Classifies an error, with regard to the session's options for arithmetic.
 fn class_of(error: &Error, cx: &Cx<'_>) -> ErrorClass {
     match ErrorClass::of(error) {
         ErrorClass::Statement if ::executor::arithmetic::ends_batch(error, cx) => ErrorClass::Batch,
@@ -572,7 +575,7 @@ fn class_of(error: &Error, cx: &Cx<'_>) -> ErrorClass {
     }
 }
 
-/// Tells whether a step changes rows, so that its failure undoes something.
+/// Returns true if a step changes rows, so that its failure undoes something.
 fn changes_rows(kind: &StepKind) -> bool {
     match kind {
         StepKind::Data(Leaf { ast: LeafAst::Statement(statement), .. }) => {
@@ -583,7 +586,7 @@ fn changes_rows(kind: &StepKind) -> bool {
     }
 }
 
-/// Tells the statements that run even where NOEXEC or PARSEONLY keeps the others from it.
+/// Returns true for statements that run even with NOEXEC or PARSEONLY.
 fn changes_options(kind: &StepKind) -> bool {
     match kind {
         StepKind::Other(statement) => {
@@ -593,7 +596,7 @@ fn changes_options(kind: &StepKind) -> bool {
     }
 }
 
-/// IF and WHILE are statements too: they reset @@ERROR and @@ROWCOUNT once their condition is known.
+/// Resets @@ERROR and @@ROWCOUNT, as IF and WHILE do after evaluating their condition.
 fn forget_last(cx: &mut Cx<'_>) {
     cx.session.last_error = 0;
     cx.session.row_count = 0;
@@ -621,13 +624,13 @@ pub(crate) fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult
     }
 }
 
-/// Tells whether a statement has a result set, whose end has to be told even under NOCOUNT.
+/// Returns true if a statement has a result set, which needs a DONE even with NOCOUNT.
 pub fn returns_rows(bound: &Bound) -> bool {
     matches!(bound, Bound::Select(_)) || bound.client_shape().is_some()
 }
 
-/// Tells whether a statement begins a transaction under IMPLICIT_TRANSACTIONS: one that touches no
-/// table does not.
+/// Returns true if a statement begins a transaction under IMPLICIT_TRANSACTIONS: one that accesses
+/// a table.
 fn reads_or_writes(bound: &Bound) -> bool {
     match bound {
         Bound::Select(select) => !matches!(select.query.root, Node::OneRow),
@@ -658,7 +661,7 @@ fn done_kind(cx: &Cx<'_>) -> DoneKind {
     if cx.session.in_procedure() { DoneKind::InProcedure } else { DoneKind::Done }
 }
 
-/// Tells the client that a result set, or a statement that failed, has ended. Under NOCOUNT no count is said.
+/// Sends the DONE of a result set or of a failed statement. With NOCOUNT it has no row count.
 pub fn done(
     cx: &mut Cx<'_>,
     command: Command,
@@ -670,8 +673,9 @@ pub fn done(
     cx.sink.done(Done { kind, command, rows, error, more: true })
 }
 
-/// Tells the client that a statement without result set has ended: every one but DECLARE without a value does
-/// (\[MS-TDS\] 2.2.7.6). Under NOCOUNT a procedure says nothing of it, a batch says no count.
+/// Sends the DONE of a statement without result set. Every statement but DECLARE without a value
+/// has one (\[MS-TDS\] 2.2.7.6). With NOCOUNT, procedures send none, and batches one without a row
+/// count.
 pub fn ended(cx: &mut Cx<'_>, command: Command, rows: Option<u64>) -> Result<(), Disconnected> {
     let quiet = cx.session.options.no_count;
     let kind = done_kind(cx);
@@ -682,7 +686,8 @@ pub fn ended(cx: &mut Cx<'_>, command: Command, rows: Option<u64>) -> Result<(),
     cx.sink.done(Done { kind, command, rows, error: false, more: true })
 }
 
-/// Tells the client that a variable has a value; not in a loop, which would flood it: docs/decisions/0215.
+/// Sends the DONE of an assignment, except in a loop, which would flood the client:
+/// docs/decisions/0215.
 fn assigned(cx: &mut Cx<'_>) -> Result<(), Disconnected> {
     match cx.frame.loops {
         0 => ended(cx, Command::SELECT, Some(1)),
@@ -690,8 +695,8 @@ fn assigned(cx: &mut Cx<'_>) -> Result<(), Disconnected> {
     }
 }
 
-/// A data statement whose error goes to a CATCH block has ended with no rows; so the client sees where its result
-/// set ends.
+/// Sends the DONE, with 0 rows, of a data statement whose error goes to a CATCH block, so that the
+/// client sees the end of its result set.
 fn caught(step: &Step, cx: &mut Cx<'_>) -> Result<(), Disconnected> {
     let command = step.kind.command();
     match &step.kind {

@@ -1,4 +1,4 @@
-//! PRINT, RAISERROR and THROW.
+//! PRINT, RAISERROR and THROW: make messages and errors.
 
 use types::{Error, Msg, Value};
 
@@ -16,15 +16,16 @@ use metadata::format::{format_message, text_of, user_message};
 use metadata::messages::system_message;
 use tsql::ast::{self, RaisErrorOption};
 
-/// Severity from which RAISERROR needs WITH LOG.
+/// Lowest severity for which RAISERROR needs WITH LOG.
 const SEVERITY_WITH_LOG: i32 = 19;
-/// Severity from which an error ends the connection.
+/// Lowest severity of an error that ends the connection.
 const SEVERITY_FATAL: u8 = 20;
-/// The least number of a message that RAISERROR may name.
+/// Lowest message number that RAISERROR accepts.
 const RAISED_FIRST: i32 = 13_000;
-/// Longest text of PRINT, in characters: "8,000 characters if it is non-Unicode and 4,000 characters if it is Unicode".
+/// Longest text of PRINT, in characters: "8,000 characters if it is non-Unicode and 4,000
+/// characters if it is Unicode".
 const PRINT_LENGTH_MAX: usize = 8_000;
-/// See [`PRINT_LENGTH_MAX`].
+/// Longest Unicode text: see [`PRINT_LENGTH_MAX`].
 const PRINT_UNICODE_MAX: usize = 4_000;
 
 impl Runner<'_> {
@@ -36,7 +37,7 @@ impl Runner<'_> {
             Some(_) if self.is_unicode(leaf, cx)? => text.chars().take(PRINT_UNICODE_MAX).collect(),
             Some(_) => text.chars().take(PRINT_LENGTH_MAX).collect(),
         };
-        // PRINT is message 0 of severity 0; an empty text arrives as a blank.
+        // PRINT sends message 0 of severity 0; an empty text is sent as a blank.
         let text = if text.is_empty() { " ".to_owned() } else { text };
         let message = self.place(Error::custom(0, 0, 1, text), cx);
         emit::error::reported(cx.session, &message, Receiver::Client);
@@ -45,7 +46,7 @@ impl Runner<'_> {
         Ok(ended(cx, Command::NONE, None)?)
     }
 
-    /// Tells whether what PRINT prints is Unicode text before it is made the text of a message.
+    /// Returns true if the operand of PRINT is Unicode text, before it is converted.
     fn is_unicode(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<bool, Stop> {
         if let LeafAst::Typed(ast::Expr { kind: ast::ExprKind::Literal(literal), .. }, _) =
             &leaf.ast
@@ -62,7 +63,7 @@ impl Runner<'_> {
         })
     }
 
-    /// Gives a message the line of the running statement and the procedure's name.
+    /// Adds the statement's line and the procedure's name to a message.
     fn place(&self, message: Error, cx: &Cx<'_>) -> Error {
         message.at_line(cx.session.line).in_procedure(self.procedure)
     }
@@ -89,9 +90,9 @@ impl Runner<'_> {
         let log = raise.options.contains(&RaisErrorOption::Log);
         check_log(severity, log, cx)?;
         let text = format_message(&text, &arguments, cx.session)?;
-        // A negative state is 1; one over 255 is out of range and taken as 255.
+        // A negative state becomes 1; one above 255 becomes 255.
         let state = if state < 0 { 1 } else { u8::try_from(state).unwrap_or(u8::MAX) };
-        // Severity 10 is informational and travels as 0.
+        // Severity 10 is informational and is sent as 0.
         let severity = match u8::try_from(severity.clamp(0, 25)).unwrap_or(25) {
             10 => 0,
             other => other,
@@ -114,8 +115,8 @@ impl Runner<'_> {
         Ok(ended(cx, Command::NONE, None)?)
     }
 
-    /// An error of RAISERROR goes to the CATCH block, or to the client, and ends no batch, not even
-    /// under XACT_ABORT.
+    /// Passes an error of RAISERROR to the CATCH block or to the client. It never ends the batch,
+    /// not even with XACT_ABORT.
     fn raised(&self, error: Error, cx: &mut Cx<'_>) -> Result<(), Stop> {
         if error.severity >= SEVERITY_FATAL {
             return self.terminated(error, cx);
@@ -129,7 +130,7 @@ impl Runner<'_> {
         Ok(done(cx, Command::NONE, None, true)?)
     }
 
-    /// An error of severity 20 or more ends the connection, whatever CATCH is around it.
+    /// Ends the connection, which an error of severity 20 or more does even inside TRY.
     fn terminated(&self, error: Error, cx: &mut Cx<'_>) -> Result<(), Stop> {
         transactions::abort(cx)?;
         let (session, number) = (i64::from(cx.session.id), i64::from(error.number));
@@ -182,10 +183,10 @@ impl Runner<'_> {
     }
 }
 
-/// Checks that the login may say WITH LOG, and that it is said where a severity asks for it.
+/// Checks that WITH LOG is allowed, and that it is given for a severity that requires it.
 ///
 /// # Errors
-/// 2754 for a severity of 19 and more without it, 2778 without ALTER TRACE.
+/// 2754 for a severity of 19 or more without WITH LOG, 2778 without ALTER TRACE.
 fn check_log(severity: i32, log: bool, cx: &Cx<'_>) -> Result<(), Stop> {
     let may = || cx.session.rights.has_of_server(&cx.session.catalog, "ALTER TRACE");
     let severe = severity >= SEVERITY_WITH_LOG;
@@ -204,7 +205,7 @@ fn known_message(number: i32, session: &SessionState) -> Option<UserMessage> {
         .or_else(|| (number >= RAISED_FIRST).then(|| system_message(number)).flatten())
 }
 
-/// The error for a number that is no user's message.
+/// Returns the error for a number that no user-defined message has.
 fn message_by_number(number: i32, severity: i32, state: i32) -> Stop {
     if number < RAISED_FIRST || number == 50_000 {
         return Msg::RaiseErrorNumber(i64::from(number), 13_000, 2_147_483_647).into();

@@ -1,7 +1,7 @@
-//! Statements that are run and watched: STATISTICS IO, TIME, PROFILE and XML.
+//! Runs statements with SET STATISTICS IO, TIME, PROFILE and XML, and sends what they did.
 //!
-//! What is watched is told behind the statement's own `done`, as SQL Server does. A logical read is a
-//! row version that storage hands to a scan, or that a statement writes: there are no pages.
+//! The messages follow the statement's DONE, as in SQL Server. A logical read is a row version that
+//! storage returns to a scan, or that a statement writes: there are no pages.
 
 use sos::clock;
 use types::Error;
@@ -17,13 +17,13 @@ use ::plan::statement::{Bound, table_of};
 use ::session::event::emit;
 use ::vectorized::Degree;
 
-/// Numbers of the messages.
+/// Message numbers of SQL Server.
 const EXECUTION_TIMES: i32 = 3612;
 const COMPILE_TIMES: i32 = 3613;
 const TABLE_READS: i32 = 3615;
 const SEGMENT_READS: i32 = 3653;
 
-/// A statement under observation.
+/// The counters of a statement at its start.
 struct Watch {
     cpu_ns: u64,
     ticks: u64,
@@ -41,7 +41,7 @@ impl Watch {
     }
 }
 
-/// What was seen of a statement.
+/// What a statement has used and returned.
 struct Seen {
     result: StatementResult,
     returned: bool,
@@ -50,7 +50,7 @@ struct Seen {
 }
 
 impl Runner<'_> {
-    /// Runs the program for a session that wants to know more.
+    /// Runs the program of a session that shows plans or statistics.
     #[cold]
     pub fn run_explained(&self, cx: &mut Cx<'_>) -> Option<Result<i32, Stop>> {
         let explain = cx.session.options.explain;
@@ -60,13 +60,13 @@ impl Runner<'_> {
         None
     }
 
-    /// Runs a data statement and tells what it did.
+    /// Runs a data statement and sends its statistics.
     #[cold]
     pub fn data_observed(&self, step: &Step, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
         if cx.session.options.explain.has(Explain::PLANS_AFTER) {
             check_permission(cx)?;
         }
-        // Statements inside of it (of functions, of triggers) are part of it.
+        // Statements inside it (of functions and triggers) belong to it.
         let explain = std::mem::take(&mut cx.session.options.explain);
         let told_of = emit::statement::wants_plans();
         let looked_at = if told_of { explain.with_document() } else { explain };
@@ -103,7 +103,7 @@ impl Runner<'_> {
         told
     }
 
-    /// Runs a data statement under observation; with it comes whether it returns rows.
+    /// Runs a data statement with counters; also returns whether it returns rows.
     fn run_observed(
         &self,
         step: &Step,
@@ -139,7 +139,7 @@ impl Runner<'_> {
         })
     }
 
-    /// Evaluates a leaf that reads, and tells what was read.
+    /// Evaluates a leaf that reads tables, and sends its reads.
     #[cold]
     pub fn scalar_observed<R>(
         &self,
@@ -171,7 +171,7 @@ fn tell(
     cx: &mut Cx<'_>,
 ) -> Result<(), Stop> {
     tell_reads(explain, profile, cx)?;
-    // The rows of INSERT .. EXEC are those of the call, and no plans.
+    // INSERT .. EXEC inserts the rows of the call only, not plans.
     let Some(shown) = shown.filter(|_| !cx.session.inserting_call) else { return Ok(()) };
     let shown = [shown];
     if explain.has(Explain::PROFILE) {
@@ -216,7 +216,7 @@ fn execution_times(watch: &Watch, cx: &mut Cx<'_>) -> Result<(), Stop> {
     message(EXECUTION_TIMES, text, cx)
 }
 
-/// Tells what compiling the batch took.
+/// Sends the time of compiling the batch.
 pub fn parse_time(cx: &mut Cx<'_>) -> Result<(), Stop> {
     let ms = std::mem::take(&mut cx.session.compile_ns) / 1_000_000;
     let text = format!(

@@ -1,4 +1,4 @@
-//! SET of session options.
+//! SET statements: changes the options of the session.
 
 use tsql::ast::{self, SetOption, StatisticsOption, SwitchOption, ValueOption};
 use types::convert::DateFormat;
@@ -13,7 +13,7 @@ use ::plan::sink::EnvChange;
 use ::session::IsolationLevel;
 use metadata::format::text_of;
 
-/// Longest CONTEXT_INFO, in bytes.
+/// Greatest length of CONTEXT_INFO, in bytes.
 const CONTEXT_INFO_MAX: usize = 128;
 
 impl Runner<'_> {
@@ -105,7 +105,7 @@ impl Runner<'_> {
             }
             ValueOption::TextSize => {
                 let size = whole(&value).and_then(|n| i32::try_from(n).ok()).unwrap_or(0);
-                // 0 means the default, -1 no limit.
+                // 0 is the default, -1 is no limit.
                 cx.session.options.text_size = match size {
                     0 => 4096,
                     n => n.max(-1),
@@ -121,7 +121,8 @@ impl Runner<'_> {
     }
 }
 
-/// NOCOUNT, XACT_ABORT and the isolation level are what procedures set: each call keeps them anyway.
+/// Returns true for options that procedures often set (NOCOUNT, XACT_ABORT, isolation level); each
+/// call saves them anyway.
 fn is_of_procedures(option: &SetOption) -> bool {
     match option {
         SetOption::Switch { options, .. } => options
@@ -132,8 +133,8 @@ fn is_of_procedures(option: &SetOption) -> bool {
     }
 }
 
-/// Shows others at once what the session has set. What a procedure sets goes back at its end: the session itself sees
-/// it, others see what it comes to.
+/// Publishes the options for other sessions. Options set in a procedure are restored at its end and
+/// are visible to the session only.
 fn show(option: &SetOption, cx: &Cx<'_>) {
     let is_shown = match option {
         SetOption::Isolation(_) => true,
@@ -145,7 +146,7 @@ fn show(option: &SetOption, cx: &Cx<'_>) {
     }
 }
 
-/// `SET DATEFORMAT ymd`: a word parses as a column.
+/// Returns the word of `SET DATEFORMAT ymd`, which is parsed as a column name.
 fn word(leaf: &Leaf) -> Option<&str> {
     match &leaf.ast {
         LeafAst::Value(ast::Expr { kind: ast::ExprKind::Column(column), .. })
@@ -191,11 +192,12 @@ fn date_format(text: &str) -> Result<DateFormat, Stop> {
 
 fn set_language(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
     if !is_known_language(text) {
-        // Month names and date orders of other languages are not known: better refused than wrong.
+        // Month names and date orders of other languages are unknown: an error is better than a
+        // wrong result.
         return Err(Msg::NotSupported(OTHER_LANGUAGES).into());
     }
     let old = std::mem::replace(&mut cx.session.options.language, "us_english".to_owned());
-    // DATEFORMAT goes with the language; what DATEFIRST has been set to stays.
+    // DATEFORMAT follows the language; DATEFIRST keeps its value.
     cx.session.options.date_format = DateFormat::Mdy;
     cx.sink.env_change(&EnvChange::Language { new: "us_english", old: &old })?;
     let text = "Changed language setting to us_english.";
@@ -209,7 +211,7 @@ fn set_context_info(value: &Value, cx: &mut Cx<'_>) -> Result<(), Stop> {
         Value::Null => return Err(Msg::SyntaxNear("NULL").into()),
         _ => return Err(Msg::OperandClash("value", "varbinary(128)").into()),
     };
-    // The documented form: filled up with zeros to 128 bytes.
+    // Padded with zeros to 128 bytes, as documented.
     let mut padded = [0; CONTEXT_INFO_MAX];
     let length = bytes.len().min(CONTEXT_INFO_MAX);
     padded[..length].copy_from_slice(&bytes[..length]);
@@ -241,7 +243,7 @@ fn switch(option: SwitchOption, on: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
             options.implicit_transactions = on;
         }
         SwitchOption::AnsiNulls => options.ansi_nulls = on,
-        // Of the two one is ON at most.
+        // At most one of the two is ON.
         SwitchOption::AnsiNullDfltOn => {
             options.ansi_null_default = on;
             options.ansi_null_default_off &= !on;
@@ -264,7 +266,7 @@ fn switch(option: SwitchOption, on: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
         SwitchOption::ParseOnly => options.parse_only = on,
         SwitchOption::QuotedIdentifier => options.quoted_identifier = on,
         SwitchOption::XactAbort => options.xact_abort = on,
-        // They hint at plans or at features that are not there: OFF is how it is.
+        // Options about plans, or about features that do not exist here: OFF is accepted.
         SwitchOption::DisableDefCnstChk
         | SwitchOption::ForcePlan
         | SwitchOption::NoBrowseTable

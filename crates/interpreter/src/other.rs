@@ -1,4 +1,4 @@
-//! Statements that are run from their syntax tree: transactions, USE, definitions, administration.
+//! Runs statements from their syntax tree: transactions, USE, definitions, administration.
 
 use tsql::ast::{self, StatementKind, TransactionAction, TransactionName};
 use types::{Error, Msg};
@@ -37,13 +37,13 @@ impl Runner<'_> {
                 crate::insert_bulk::announce(bulk, cx)?;
                 cx.session.pending_bulk = Some((**bulk).clone());
             }
-            // Nothing is written that a checkpoint would shorten.
+            // There is no log that a checkpoint could shorten.
             StatementKind::Checkpoint(_) => {
                 check_checkpoint(cx)?;
                 checkpoint::begin(cx.session);
                 checkpoint::end(cx.session);
             }
-            // WITH OVERRIDE leaves out a check of values that sp_configure has made already.
+            // WITH OVERRIDE skips a check that sp_configure has made already.
             StatementKind::Reconfigure { .. } => {
                 let host = cx.host;
                 host.reconfigure(cx)?;
@@ -61,7 +61,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// DDL and what else changes the catalog.
+    /// Runs a definition: DDL and other changes of the catalog.
     fn define(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
         if ::ddl::of_database(&statement.kind).is_none() {
             if cx.session.transaction.doomed {
@@ -70,7 +70,8 @@ impl Runner<'_> {
             transactions::begin_implicit(cx)?;
         }
         cx.session.refresh_catalog();
-        // No chain of ownership reaches definitions: a module that makes them asks its caller.
+        // Ownership chains do not cover definitions: the permissions are those of the module's
+        // caller.
         ::ddl::require::check(statement, cx)?;
         cx.statement_text = statement.span.text(&self.program.source).to_owned();
         cx.source = self.program.source.to_string();
@@ -110,7 +111,7 @@ impl Runner<'_> {
                 Err(Msg::NotSupported("BEGIN TRANSACTION WITH MARK").into())
             }
             TransactionAction::Begin { .. } => transactions::begin(cx.session, cx.sink, &name),
-            // Nothing is written to disk that could be delayed.
+            // DELAYED_DURABILITY: nothing is written to disk that could be delayed.
             TransactionAction::Commit { .. } => {
                 transactions::commit(cx.session, cx.sink)?;
                 close_at_end(cx);
@@ -135,7 +136,7 @@ impl Runner<'_> {
             return Err(Msg::NotSupported("KILL of a unit of work").into());
         };
         if kill.status_only {
-            // What is rolled back is at once.
+            // KILL WITH STATUSONLY: rollback is immediate, so none is ever in progress.
             let cards = cx.session.instance.sessions.cards();
             let is_there = cards.iter().any(|card| i32::from(card.id) == id);
             return Err(match is_there {
@@ -153,7 +154,7 @@ impl Runner<'_> {
     }
 }
 
-/// CHECKPOINT asks for the permission of its name.
+/// Checks the permission CHECKPOINT.
 fn check_checkpoint(cx: &Cx<'_>) -> Result<(), Stop> {
     match cx.session.catalog.database(&cx.session.database) {
         Some(database) => Ok(cx.session.rights.check_database(database, "CHECKPOINT")?),
@@ -171,7 +172,7 @@ fn run_definition(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Sto
     Ok(())
 }
 
-/// What a failed definition or check stops: itself, or the request.
+/// Converts the error of a definition or check: to an error, or to the end of the request.
 pub fn interrupted(error: Error, cx: &mut Cx<'_>) -> Stop {
     match cx.interrupted.take() {
         Some(Interruption::Cancelled) => Stop::Cancelled,
@@ -191,7 +192,7 @@ fn use_database(name: &ast::Ident, cx: &mut Cx<'_>) -> Result<(), Stop> {
     check_entry(cx.session, database)?;
     let new: std::sync::Arc<str> = database.name.as_str().into();
     let old = cx.session.enter_database(std::sync::Arc::clone(&new));
-    // At once, not at the end of the request: others must see who is in a database.
+    // Published at once, not at the end of the request: other sessions must see it in the database.
     cx.session.instance.sessions.publish(cx.session);
     cx.sink.env_change(&EnvChange::Database { new: &new, old: &old })?;
     let text = format!("Changed database context to '{new}'.");

@@ -1,4 +1,4 @@
-//! READTEXT: a piece of a `text`, `ntext` or `image` value as a result.
+//! READTEXT: returns a piece of a `text`, `ntext` or `image` value.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use ::plan::program::{Leaf, LeafAst};
 use ::plan::sink::{ColumnInfo, Command, Traits};
 use ::session::pointer::POINTER_BYTES;
 
-/// Bytes that a size of 0 asks for.
+/// Number of bytes that a size of 0 returns.
 const BYTES_DEFAULT: usize = 4_096;
 
 impl Runner<'_> {
-    /// HOLDLOCK has nothing to hold: what a pointer stands for does not change.
+    /// Runs READTEXT. HOLDLOCK has no effect: the value of a pointer does not change.
     pub fn read_text(&self, read: &ast::ReadText, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let (name, ty) = self.text_column(read, cx)?;
         let value = |expr: &ast::Expr| Leaf::new(LeafAst::Value(expr.clone()));
@@ -54,7 +54,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Returns name and type of the column that is read.
+    /// Returns name and type of the column.
     fn text_column(&self, read: &ast::ReadText, cx: &Cx<'_>) -> Result<(String, ColumnType), Stop> {
         let written = &read.column.column;
         let Some(table) = &read.column.table else {
@@ -78,7 +78,8 @@ impl Runner<'_> {
     }
 }
 
-/// Cuts a piece out of a value: bytes of `text` and `image`, characters of `ntext`.
+/// Cuts a piece out of a value; offset and size are bytes for `text` and `image`, characters for
+/// `ntext`.
 fn piece(whole: &Value, offset: i32, size: i32) -> Result<Value, Stop> {
     let bytes = whole.string_bytes().unwrap_or_default();
     let unit = if matches!(whole, Value::NVarChar(_)) { 2 } else { 1 };

@@ -1,5 +1,5 @@
-//! EXECUTE .. WITH RESULT SETS: what a call returns, held to the columns that the caller wrote, and given
-//! their names and types.
+//! EXECUTE .. WITH RESULT SETS: checks the result sets of a call against the description, and
+//! converts them to its names and types.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::Stop;
 use ::executor::Cx;
 use ::plan::sink::{ColumnInfo, Disconnected, Done, EnvChange, ResultShape, ResultSink, Sent};
 
-/// Runs a call whose results have to be as `sets` say; none of them for RESULT SETS NONE.
+/// Runs a call whose results must match `sets`, which is empty for RESULT SETS NONE.
 ///
 /// # Errors
-/// 11535 and 11536 for their number, 11537, 11538 and 11553 for columns, types and NULLs, those of
-/// converting a value, and those of the call.
+/// 11535 and 11536 for the number of sets, 11537, 11538 and 11553 for columns, types and NULLs, the
+/// errors of converting a value, and those of the call.
 pub(crate) fn run(
     sets: &[Arc<ResultShape>],
     cx: &mut Cx<'_>,
@@ -43,15 +43,15 @@ fn count(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// Passes results on as they have been described. What does not fit ends the call as a client does that
-/// goes away; `failed` says why.
+/// A sink that passes results on with the described columns. A result that does not match ends the
+/// call as if the client had disconnected; `failed` has the error.
 struct Described<'a> {
     inner: &'a mut dyn ResultSink,
     sets: &'a [Arc<ResultShape>],
     options: ConvertOptions,
-    /// The types of the running result set, as sent.
+    /// The column types of the current result set, as sent.
     sent: Vec<ColumnType>,
-    /// Result sets so far.
+    /// Number of result sets so far.
     begun: usize,
     failed: Option<Error>,
 }
@@ -62,7 +62,7 @@ impl Described<'_> {
         Disconnected
     }
 
-    /// Holds the columns of a result set to their description.
+    /// Checks the columns of a result set against its description.
     fn fit(&self, shape: &ResultShape) -> Result<Arc<ResultShape>> {
         let Some(wanted) = self.sets.get(self.begun) else {
             return Err(Msg::ResultSetsMore(count(self.sets.len())).into());

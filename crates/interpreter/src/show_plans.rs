@@ -1,4 +1,5 @@
-//! Plans of a program that is not run: SHOWPLAN, and `sys.dm_exec_query_plan` for what is cached.
+//! Sends the plans of a program without running it (SHOWPLAN), and makes those of
+//! `sys.dm_exec_query_plan`.
 
 use tsql::ast::StatementKind;
 use types::{DataType, Length, Value};
@@ -16,16 +17,16 @@ use ::plan::program::{
 use ::plan::sink::{ColumnInfo, Command};
 use ::vectorized::Degree;
 
-/// Goes through the steps of programs.
+/// Visits the steps of programs and binds them.
 struct Collector<'r> {
     runner: &'r Runner<'r>,
     next: u32,
-    /// Procedures that are being gone through, to stop at one that calls itself.
+    /// Procedures being visited, to stop at recursion.
     calls: Vec<i32>,
 }
 
 impl Runner<'_> {
-    /// Shows the plans of the program instead of running it.
+    /// Sends the plans of the program instead of running it.
     pub fn show_plans(&self, cx: &mut Cx<'_>) -> Result<i32, Stop> {
         check_permission(cx)?;
         let mut collector = Collector { runner: self, next: 1, calls: Vec::new() };
@@ -49,7 +50,7 @@ impl Runner<'_> {
     }
 }
 
-/// Who is shown a plan has SHOWPLAN in the database.
+/// Checks the permission SHOWPLAN in the database.
 pub(crate) fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
     match cx.session.catalog.database(&cx.session.database) {
         Some(database) => Ok(cx.session.rights.check_database(database, "SHOWPLAN")?),
@@ -57,14 +58,14 @@ pub(crate) fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
     }
 }
 
-/// Tells whether a program is a `SET SHOWPLAN_..` alone: the one thing that is run while plans are
-/// shown.
+/// Returns true if a program is a single `SET SHOWPLAN_..`, the only statement that is executed
+/// while plans are shown.
 pub(crate) fn is_switch(program: &Program) -> bool {
     matches!(program.body.as_slice(), [Step { kind: StepKind::Other(statement), .. }]
         if sets_plans(&statement.kind))
 }
 
-/// Sends the document of statements.
+/// Sends the XML document of statements.
 pub(crate) fn send_document(statements: &[Shown], cx: &mut Cx<'_>) -> Result<(), Stop> {
     let text = document(statements);
     let columns = vec![column(XML_COLUMN, DataType::NVarChar(Length::Max))];
@@ -76,7 +77,7 @@ fn send_lines(lines: &[&str], cx: &mut Cx<'_>) -> Result<(), Stop> {
     send(vec![column("StmtText", DataType::NVarChar(Length::Max))], &rows, cx)
 }
 
-/// Sends a result set.
+/// Sends a result set of these columns and rows.
 pub(crate) fn send(
     columns: Vec<ColumnInfo>,
     rows: &[Vec<Value>],
@@ -198,7 +199,7 @@ impl Collector<'_> {
         Ok(Shown { kind: "COND", body: Body::Condition { plan, then, otherwise }, ..shown })
     }
 
-    /// A call, with the statements of what it calls.
+    /// Shows a call, with the statements of the called procedure.
     fn call(&mut self, text: &str, call: &ExecuteStep, cx: &mut Cx<'_>) -> Result<Shown, Stop> {
         let shown = Shown::new(self.id(), text, "EXECUTE PROC", Body::Nothing);
         let ExecuteTarget::Name(name) = &call.procedure else { return Ok(shown) };
@@ -220,7 +221,7 @@ impl Collector<'_> {
     }
 }
 
-/// `StatementType` of what is run from its syntax tree.
+/// Returns `StatementType` of a statement that is run from its syntax tree.
 fn kind_of(kind: &StatementKind) -> &'static str {
     match kind {
         StatementKind::SetOption(_) => "SET ON/OFF",

@@ -1,7 +1,8 @@
-//! Table-valued parameters: rows that a client sends with a call ([MS-TDS] 2.2.5.5.5).
+//! Table-valued parameters: stores the rows that a client sends with a call ([MS-TDS] 2.2.5.5.5).
 //!
-//! A client may leave out the name of the table type, as ODBC, JDBC and tedious do in a call of a procedure: the
-//! type is that of the parameter. Columns may be left to the type, as identity columns have to be.
+//! A client may omit the name of the table type, as ODBC, JDBC and tedious do when they call a
+//! procedure: then the type is the parameter's. Columns may be omitted, as identity columns must
+//! be.
 
 use std::sync::Arc;
 
@@ -18,11 +19,11 @@ use ::executor::{Cx, Frame, FrameTables, Host};
 use ::plan::sink::ResultSink;
 use ::session::{SessionState, TableParameter};
 
-/// Makes the rows of a table-valued argument that a client has sent, for a parameter of this name and type.
+/// Makes the table of an argument that a client has sent, for a parameter of this name and type.
 ///
 /// # Errors
-/// 2715 for an unknown type, 206 for another one, 500 for another number of columns; 8061 or 8062 behind the error of a
-/// value that does not fit.
+/// 2715 for an unknown type, 206 for another type, 500 for a wrong number of columns; 8061 or 8062
+/// after the error of a value that does not convert.
 pub fn make_table(
     argument: &mut Argument,
     ordinal: usize,
@@ -52,10 +53,10 @@ pub fn make_table(
     }
 }
 
-/// Number of the error about the number of columns.
+/// Error 500, a wrong number of columns.
 const COLUMN_COUNT: i32 = 500;
 
-/// Checks the type that the client has named, if it has.
+/// Checks the type name, if the client has sent one.
 fn check_type(
     sent: &TableParameter,
     ordinal: usize,
@@ -66,7 +67,7 @@ fn check_type(
     if name.is_empty() {
         return Ok(());
     }
-    // ODBC knows a type's name from its description, and no schema.
+    // ODBC takes the name from the procedure's description, without a schema.
     let is_schema = schema.is_empty() || Name::same(schema, &wanted.schema);
     if is_schema && Name::same(name, &wanted.name) {
         return Ok(());
@@ -93,7 +94,7 @@ fn rows_of(
         let context = metadata::binding::bare_context(cx.session, &database);
         let mut binder = context.binder();
         let table = ::compile::table::table_of_type(cx.session, &binder, name, wanted)?;
-        // No columns: a table without rows.
+        // No column metadata: a table without rows.
         if sent.columns.is_empty() {
             return Ok(Arc::clone(&table.rows));
         }
@@ -106,7 +107,7 @@ fn rows_of(
     };
     let tables = FrameTables::lent(vec![Arc::clone(&table.rows)]);
     let mut frame = Frame { tables, ..Frame::default() };
-    // @@IDENTITY tells nothing of the rows of a parameter.
+    // Rows of a parameter do not change @@IDENTITY.
     let identity = cx.session.last_identity.take();
     let mut inner = Cx::new(cx.host, cx.session, &mut frame, cx.sink);
     let inserted = insert_rows(&insert, &sent.rows, &mut inner);

@@ -1,5 +1,5 @@
-//! Runs the bodies of triggers: programs one level deeper than the statement that fires them, with the rows before and
-//! after as their tables `deleted` and `inserted`.
+//! Runs the bodies of triggers: a program one level deeper than the statement that fires it, with
+//! the changed rows as its tables `deleted` and `inserted`.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use ::plan::program::RoutineKind;
 use ::plan::statement::Firing;
 use ::session::event::emit::{self, statement::Called};
 
-/// Runs a trigger for rows of its table: the new rows' values and then the old rows'.
+/// Runs a trigger. Each row has the values of the new row, followed by those of the old row.
 ///
 /// # Errors
-/// What its body fails with.
+/// The errors of its body.
 pub fn run(
     trigger: &Arc<ModuleDef>,
     (firing, rows): (&Firing, &[Vec<Value>]),
@@ -56,7 +56,7 @@ pub fn run(
     outcome.map(drop).map_err(|stop| raised(stop, cx))
 }
 
-/// Fills `inserted` or `deleted`.
+/// Fills the table `inserted` or `deleted` with rows.
 fn fill<'r>(
     table: &Arc<TableRows>,
     shape: &TableDef,
@@ -74,7 +74,7 @@ fn fill<'r>(
     transaction.commit().map_err(|e| fault::raise(cx, e))
 }
 
-/// The error that a stop is to the statement that fired the trigger.
+/// Converts a stop to an error of the statement that fired the trigger.
 fn raised(stop: Stop, cx: &mut Cx<'_>) -> Error {
     let (interruption, error) = match stop {
         Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error) => return error,

@@ -1,4 +1,4 @@
-//! WAITFOR.
+//! WAITFOR DELAY and WAITFOR TIME.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl Runner<'_> {
     }
 }
 
-/// Returns the 100 ns ticks that a time string, or a `datetime`, stands for.
+/// Converts a time string or a `datetime` to ticks of 100 ns since midnight.
 fn time_of_day(value: &Value, cx: &Cx<'_>) -> Result<i64, Stop> {
     let text = metadata::format::text_of(value, cx.session).unwrap_or_default();
     if let Some(moment) = Moment::from_value(value) {

@@ -73,8 +73,8 @@ pub fn bare_context<'s>(session: &'s SessionState, database: &'s str) -> BinderC
     }
 }
 
-/// A query level with one table's columns in registers from `first` on: for the expressions of
-/// computed columns and constraints.
+/// Returns a query level whose one source is a table, with its columns in registers from `first`
+/// on. Expressions of computed columns and constraints are bound in such a level.
 pub fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level {
     let columns = (first..).zip(columns).map(|(register, column)| SourceColumn {
         name: column.name.clone().into(),
@@ -92,7 +92,8 @@ pub fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level {
     Level { sources: vec![source], ..Level::default() }
 }
 
-/// Returns the columns of a table that a condition of its own reads.
+/// Returns the ordinals of the table's columns that a condition on that table alone reads (a CHECK,
+/// a filter). Empty if the condition no longer binds.
 pub fn columns_read(
     session: &SessionState,
     table: &TableDef,

@@ -1,5 +1,5 @@
-//! Columns of a view over rows of one kind: a registry line per column, with the function that reads
-//! it.
+//! Columns of system views: a view lists its columns in a registry, one line per column, each with
+//! the function that reads it from a row of type `T`.
 
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Value};
@@ -36,69 +36,69 @@ pub fn shape<T>(columns: &[Column<T>]) -> Vec<(&'static str, ColumnType)> {
     columns.iter().map(|c| (c.name, ty(c))).collect()
 }
 
-/// Makes a row of each item.
+/// Makes one row of the view from each item.
 pub fn rows<T>(columns: &[Column<T>], items: impl IntoIterator<Item = T>) -> Rows {
     Ok(items.into_iter().map(|item| values(columns, &item)).collect())
 }
 
-/// Makes the row of an item.
+/// Makes one row of the view: the value of each column, in order.
 pub fn values<T>(columns: &[Column<T>], item: &T) -> Vec<Value> {
     columns.iter().map(|c| (c.read)(item)).collect()
 }
 
-/// `bit`
+/// The SQL type `bit`.
 pub const BIT: DataType = DataType::Bit;
-/// `tinyint`
+/// The SQL type `tinyint`: 0 to 255.
 pub const TINYINT: DataType = DataType::TinyInt;
-/// `smallint`
+/// The SQL type `smallint`: 16 bits.
 pub const SMALLINT: DataType = DataType::SmallInt;
-/// `int`
+/// The SQL type `int`: 32 bits.
 pub const INT: DataType = DataType::Int;
-/// `bigint`
+/// The SQL type `bigint`: 64 bits.
 pub const BIGINT: DataType = DataType::BigInt;
-/// `real`
+/// The SQL type `real`: 32-bit float.
 pub const REAL: DataType = DataType::Real;
-/// `float`
+/// The SQL type `float(53)`: 64-bit float.
 pub const FLOAT: DataType = DataType::Float;
-/// `datetime`
+/// The SQL type `datetime`.
 pub const DATETIME: DataType = DataType::DateTime;
-/// `uniqueidentifier`
+/// The SQL type `uniqueidentifier`.
 pub const GUID: DataType = DataType::UniqueIdentifier;
-/// `sql_variant`
+/// The SQL type `sql_variant`.
 pub const VARIANT: DataType = DataType::SqlVariant;
-/// `sysname`
+/// `sysname`, which is `nvarchar(128)`.
 pub const SYSNAME: DataType = nv(128);
-/// `nvarchar(max)`
+/// The SQL type `nvarchar(max)`.
 pub const NVMAX: DataType = DataType::NVarChar(Length::Max);
-/// `varbinary(8)`: an address.
+/// `varbinary(8)`, the type of addresses in memory.
 pub const ADDRESS: DataType = vb(8);
 
-/// `nvarchar(n)`
+/// `nvarchar(n)`, `n` in UTF-16 units.
 pub const fn nv(n: u16) -> DataType {
     DataType::NVarChar(Length::Limited(n))
 }
 
-/// `nchar(n)`
+/// `nchar(n)`, `n` in UTF-16 units.
 pub const fn nc(n: u16) -> DataType {
     DataType::NChar(n)
 }
 
-/// `varchar(n)`
+/// `varchar(n)`, `n` in bytes.
 pub const fn vc(n: u16) -> DataType {
     DataType::VarChar(Length::Limited(n))
 }
 
-/// `char(n)`
+/// `char(n)`, `n` in bytes.
 pub const fn ch(n: u16) -> DataType {
     DataType::Char(n)
 }
 
-/// `varbinary(n)`
+/// `varbinary(n)`, at most `n` bytes.
 pub const fn vb(n: u16) -> DataType {
     DataType::VarBinary(Length::Limited(n))
 }
 
-/// `binary(n)`
+/// `binary(n)`, always `n` bytes.
 pub const fn bin(n: u16) -> DataType {
     DataType::Binary(n)
 }
@@ -118,12 +118,12 @@ pub fn ascii(value: &str) -> Value {
     Value::VarChar(types::Bytes::copy_from(value.as_bytes()))
 }
 
-/// Makes a value of what there may be; NULL for nothing.
+/// Converts `Some` with `show`; NULL for `None`.
 pub fn or_null<T>(value: Option<T>, show: impl FnOnce(T) -> Value) -> Value {
     value.map_or(Value::Null, show)
 }
 
-/// Makes an `nchar(n)` value, padded.
+/// Makes an `nchar(n)` value, padded with blanks to `length`.
 pub fn padded(value: &str, length: usize) -> Value {
     Value::nvarchar(&format!("{value:<length$}"))
 }
@@ -133,27 +133,27 @@ pub const fn bit(value: bool) -> Value {
     Value::Bit(value)
 }
 
-/// Makes an `int` value, at the end of its range if the number is beyond.
+/// Makes an `int` value; a number out of range becomes the nearest end of the range.
 pub fn int(value: impl TryInto<i32>) -> Value {
     Value::Int(value.try_into().unwrap_or(i32::MAX))
 }
 
-/// Makes a `smallint` value, at the end of its range if the number is beyond.
+/// Makes a `smallint` value; a number out of range becomes the nearest end of the range.
 pub fn small(value: impl TryInto<i16>) -> Value {
     Value::SmallInt(value.try_into().unwrap_or(i16::MAX))
 }
 
-/// Makes a `bigint` value, at the end of its range if the number is beyond.
+/// Makes a `bigint` value; a number out of range becomes the nearest end of the range.
 pub fn big(value: impl TryInto<i64>) -> Value {
     Value::BigInt(value.try_into().unwrap_or(i64::MAX))
 }
 
-/// Makes an `int` value of so many milliseconds as ticks of the clock take.
+/// Makes an `int` value: clock ticks converted to milliseconds.
 pub fn ms(ticks: u64) -> Value {
     int(sos::clock::ticks_to_ns(ticks) / 1_000_000)
 }
 
-/// Makes a `bigint` value of so many microseconds as ticks of the clock take.
+/// Makes a `bigint` value: clock ticks converted to microseconds.
 pub fn us(ticks: u64) -> Value {
     big(sos::clock::ticks_to_ns(ticks) / 1_000)
 }

@@ -1,31 +1,32 @@
-//! The settings of the instance that mean something here, as `sys.configurations` and sp_configure show them.
+//! The instance's settings that have an effect here, as `sys.configurations` and sp_configure show
+//! them.
 
 use ::catalog::Catalog;
 use ::session::instance::Instance;
 
-/// A setting.
+/// One setting: a row of `sys.configurations`.
 pub struct Setting {
-    /// `configuration_id`
+    /// `configuration_id`, SQL Server's number of the setting.
     pub id: i32,
-    /// Its name.
+    /// `name`, as sp_configure takes it.
     pub name: &'static str,
-    /// What it is set to.
+    /// `value`: what sp_configure has set it to.
     pub value: i32,
-    /// What is in use.
+    /// `value_in_use`: the value in effect now.
     pub in_use: i32,
-    /// The least value.
+    /// `minimum`: the least value that sp_configure accepts.
     pub minimum: i32,
-    /// The greatest value.
+    /// `maximum`: the greatest value that sp_configure accepts.
     pub maximum: i32,
-    /// What it is.
+    /// `description`, in SQL Server's words.
     pub description: &'static str,
-    /// Whether a change holds without a restart.
+    /// `is_dynamic`: whether RECONFIGURE makes a change effective without a restart.
     pub dynamic: bool,
-    /// Whether sp_configure shows it only with the advanced ones.
+    /// `is_advanced`: whether sp_configure shows it only with 'show advanced options' on.
     pub advanced: bool,
 }
 
-/// Returns the settings by name.
+/// Returns all settings, ordered by `configuration_id`.
 pub fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
     let mut all = vec![nested_triggers(), memory(instance)];
     all.extend(pending(catalog));
@@ -130,7 +131,7 @@ pub const COST_THRESHOLD: i32 = 1_538;
 pub const DEGREE_MAX: i32 = 1_539;
 /// `configuration_id` of 'allow polybase export'.
 pub const POLYBASE_EXPORT: i32 = 16_397;
-/// `configuration_id` of the sampler's rate: beyond those of SQL Server's.
+/// `configuration_id` of 'sampling rate (Hz)', which SQL Server lacks: above all of its numbers.
 pub const SAMPLING_RATE: i32 = 100_001;
-/// `configuration_id` of the setting that says which are listed.
+/// `configuration_id` of 'show advanced options'.
 pub const SHOW_ADVANCED: i32 = 518;

@@ -1,5 +1,5 @@
-//! The readings of `sys.dm_os_performance_counters`, by object. A counter that has no truthful value
-//! here is not listed; one that counts what does not happen here is 0.
+//! The rows of `sys.dm_os_performance_counters`, object by object. A counter is listed only if it
+//! has a truthful value here; one that counts something that never happens here is 0.
 
 use sos::ledger::State;
 use sos::memory::{ClerkRow, MemoryClerk};
@@ -8,39 +8,41 @@ use sos::wait::{WaitRow, WaitType};
 use crate::view::Scope;
 use ::session::instance::{SessionCounter, SessionTotals};
 
-/// `@@SERVICENAME`: what a default instance is called.
+/// `@@SERVICENAME` of a default instance.
 const SERVICE_NAME: &str = "MSSQLSERVER";
 
-/// One row of the view.
+/// One row of `sys.dm_os_performance_counters`.
 pub struct Reading {
-    /// Object, as a default instance names it.
+    /// `object_name`, as a default instance has it.
     pub object: String,
-    /// Counter.
+    /// `counter_name`, in SQL Server's spelling.
     pub counter: &'static str,
-    /// Instance; empty for an object that has one only.
+    /// `instance_name`; empty for an object with a single instance.
     pub instance: String,
-    /// Value.
+    /// `cntr_value`, in the unit that `kind` implies.
     pub value: u64,
-    /// How readers are to understand the value.
+    /// `cntr_type`: how a reader computes from the value.
     pub kind: Kind,
 }
 
-/// `cntr_type`.
+/// The values of `cntr_type`, which are Windows' counter types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The value as it is.
+    /// The value as it is (PERF_COUNTER_LARGE_RAWCOUNT).
     Raw = 65_792,
-    /// Cumulative: readers take the difference of two readings by the time between them.
+    /// Cumulative: the rate is the difference of two readings over the time between them
+    /// (PERF_COUNTER_BULK_COUNT).
     PerSecond = 272_696_576,
-    /// A share, in units of the base that follows.
+    /// A fraction of the base, which is the next row (PERF_LARGE_RAW_FRACTION).
     Fraction = 537_003_264,
-    /// Cumulative: readers take the difference by that of the base that follows.
+    /// Cumulative: the average is the difference of two readings over the difference of the base,
+    /// which is the next row (PERF_AVERAGE_BULK).
     Average = 1_073_874_176,
-    /// The base of the counter before.
+    /// The base of the row before (PERF_LARGE_RAW_BASE).
     Base = 1_073_939_712,
 }
 
-/// Makes all readings.
+/// Returns a row for every counter of every object.
 pub fn readings(scope: &Scope<'_>) -> Vec<Reading> {
     let facts = Facts::of(scope);
     let mut list = List::default();
@@ -57,7 +59,7 @@ pub fn readings(scope: &Scope<'_>) -> Vec<Reading> {
     list.rows
 }
 
-/// What the readings are made from, gathered once.
+/// The state of the server that the rows are computed from, gathered once per query.
 struct Facts {
     totals: SessionTotals,
     waits: Vec<WaitRow>,
@@ -86,7 +88,7 @@ impl Facts {
             clerks: sos::memory::clerks(),
             connected: count(instance.sessions.count()),
             running: count(cards.iter().filter(|card| card.is_running()).count()),
-            // An idle one that has only read has nothing at the store.
+            // An open transaction that has only read is not registered in the store.
             active_transactions: count(instance.store.active_transactions().max(open)),
             failed_logins: instance.login_failures.count(),
         }
@@ -96,7 +98,7 @@ impl Facts {
         self.totals.counters.get(counter)
     }
 
-    /// Completed waits of some types, and how long they took, in ms.
+    /// Number of completed waits of the types that `is` selects, and their total time in ms.
     fn waits(&self, is: impl Fn(WaitType) -> bool) -> (u64, u64) {
         let found = self.waits.iter().filter(|row| is(row.wait_type));
         let (count, ns) = found.fold((0, 0), |(n, ns), row| (n + row.count, ns + row.wait_ns));
@@ -117,7 +119,7 @@ fn count(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
-/// The rows being made.
+/// The rows made so far, with the object and instance that the next rows get.
 #[derive(Default)]
 struct List {
     rows: Vec<Reading>,
@@ -126,7 +128,7 @@ struct List {
 }
 
 impl List {
-    /// What follows is of this object and instance.
+    /// Sets the object and instance of the rows that follow.
     fn of(&mut self, object: &'static str, instance: &str) {
         self.object = object;
         self.instance.clear();
@@ -134,7 +136,7 @@ impl List {
     }
 
     fn put(&mut self, counter: &'static str, value: u64, kind: Kind) {
-        // The objects of the memory-optimized engine are named by its version.
+        // SQL Server names the objects of its memory-optimized engine by version.
         let prefix = if self.object.starts_with("XTP") { "SQL Server 2022 " } else { "SQLServer:" };
         let object = format!("{prefix}{}", self.object);
         let instance = self.instance.clone();
@@ -156,7 +158,7 @@ fn sql_statistics(facts: &Facts, list: &mut List) {
     list.rate("SQL Compilations/sec", facts.of_sessions(SessionCounter::Compilations));
     list.rate("SQL Re-Compilations/sec", facts.of_sessions(SessionCounter::Recompilations));
     list.rate("SQL Attention rate", facts.of_sessions(SessionCounter::Attentions));
-    // No literal of a text is made a parameter, and no plan is forced.
+    // Literals are not replaced with parameters, and no plan is forced.
     for counter in [
         "Auto-Param Attempts/sec",
         "Failed Auto-Params/sec",
@@ -175,7 +177,7 @@ fn general_statistics(facts: &Facts, list: &mut List) {
     let dropped = facts.of_sessions(SessionCounter::TempTablesDropped);
     list.of("General Statistics", "");
     list.raw("User Connections", facts.connected);
-    // No connection has several sessions.
+    // A connection has exactly one session.
     list.raw("Logical Connections", facts.connected);
     list.rate("Logins/sec", facts.totals.logins);
     list.rate("Failed Logins/sec", facts.failed_logins);
@@ -206,11 +208,11 @@ fn databases(scope: &Scope<'_>, facts: &Facts, list: &mut List) {
     list.raw("XTP Memory Used (KB)", facts.clerk_kb(&[MemoryClerk::Xtp]));
 }
 
-/// Tells whether a wait type is of a group.
+/// A predicate that selects the wait types of a group.
 type IsOf = fn(WaitType) -> bool;
 
-/// Waits by the groups that the object has, with the wait types in each. The empty ones are of pages
-/// and workspaces, which nobody waits for here.
+/// Waits by the groups of the object `Wait Statistics`, with the wait types of each group. A group
+/// without types is about pages or workspaces, which no session waits for here.
 fn wait_statistics(facts: &Facts, list: &mut List) {
     let groups: [(&'static str, IsOf); 12] = [
         ("Lock waits", is_lock),
@@ -282,10 +284,10 @@ fn memory_manager(scope: &Scope<'_>, facts: &Facts, list: &mut List) {
     list.raw("Maximum Workspace Memory (KB)", grants.limit / 1_024);
     list.raw("Memory Grants Outstanding", grants.holding.into());
     list.raw("Memory Grants Pending", grants.waiting.into());
-    // There is no buffer pool: all memory is of the kind that is called stolen from it.
+    // There is no buffer pool: all memory counts as what SQL Server calls stolen memory.
     list.raw("Database Cache Memory (KB)", 0);
     list.raw("Stolen Server Memory (KB)", used_kb);
-    // Ours: what SQL Server shows as its event page_allocated.
+    // A counter that SQL Server lacks; it has the event page_allocated instead.
     list.rate("Page Allocations/sec", sos::memory::page_allocations());
 }
 
@@ -312,7 +314,7 @@ fn errors(facts: &Facts, list: &mut List) {
     }
 }
 
-/// The resource pool and the workload group that all requests are in.
+/// The one resource pool and workload group, which all requests belong to.
 fn workload(scope: &Scope<'_>, facts: &Facts, list: &mut List) {
     let times = sos::sys::cpu_times();
     let now_ms = sos::clock::monotonic_ns() / 1_000_000;
@@ -333,14 +335,14 @@ fn workload(scope: &Scope<'_>, facts: &Facts, list: &mut List) {
     list.raw("Blocked tasks", facts.waiting(is_lock));
     list.rate("Requests completed/sec", requests.saturating_sub(facts.running));
     list.rate("Query optimizations/sec", facts.of_sessions(SessionCounter::Compilations));
-    // Requests start at once, each on one worker, and no plan is made with less than it asks for.
+    // A request starts at once on one worker, and no plan gets less memory than it asks for.
     list.raw("Queued requests", 0);
     list.raw("Active parallel threads", 0);
     list.rate("Suboptimal plans/sec", 0);
     list.rate("Reduced memory grants/sec", 0);
 }
 
-/// The memory-optimized engine, in which all transactions run.
+/// The memory-optimized engine (XTP), which runs all transactions here.
 fn xtp(facts: &Facts, list: &mut List) {
     let (created, _) = facts.totals.counters.all_transactions();
     list.of("XTP Transactions", SERVICE_NAME);
@@ -351,10 +353,10 @@ fn xtp(facts: &Facts, list: &mut List) {
     list.rate("Transaction validation failure/sec", failures);
     list.rate("Save points created/sec", facts.of_sessions(SessionCounter::Savepoints));
     list.rate("Save point rollbacks/sec", facts.of_sessions(SessionCounter::SavepointRollbacks));
-    // Nobody reads what has not committed, so nobody depends on a commit.
+    // A transaction never reads uncommitted rows, so it never depends on another's commit.
     list.rate("Commit dependencies taken/sec", 0);
     list.rate("Cascading aborts/sec", 0);
-    // There is no log.
+    // The store has no log.
     list.of("XTP Transaction Log", SERVICE_NAME);
     list.rate("Log bytes written/sec", 0);
     list.rate("Log records written/sec", 0);

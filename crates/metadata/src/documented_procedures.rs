@@ -1,9 +1,9 @@
 //! The names of system procedures that SQL Server documents.
 //!
-//! One that is in this list and is not built fails with error 40517, which names it, and not with 2812,
-//! which would send the reader looking for a mistake of their own.
+//! A name in this list that is not built fails with error 40517, which says so. Error 2812 would
+//! send the reader looking for a typing error.
 
-/// Returns the name of a system procedure that SQL Server has and Clearway has not; `name` may have a schema and
+/// Returns the name of a documented procedure that is not built. `name` may have a schema and
 /// brackets.
 pub fn missing_procedure(name: &str) -> Option<&'static str> {
     let object = name.rsplit('.').next().unwrap_or(name).trim_matches(['[', ']', '"']);
@@ -12,7 +12,7 @@ pub fn missing_procedure(name: &str) -> Option<&'static str> {
 
 /// Finds a documented procedure by its name without schema.
 fn find(name: &str) -> Option<&'static str> {
-    // A client that calls a procedure of its own that is not there may do so without end.
+    // A cheap test first, for clients that call a missing procedure again and again.
     let start = name.as_bytes().first_chunk::<3>()?;
     if !STARTS.iter().any(|known| known.eq_ignore_ascii_case(start)) {
         return None;
@@ -20,10 +20,10 @@ fn find(name: &str) -> Option<&'static str> {
     PROCEDURES.split(' ').find(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// What all of their names start with.
+/// The first three characters of all documented names.
 const STARTS: [&[u8; 3]; 3] = [b"sp_", b"xp_", b"sys"];
 
-/// Those of `sys` and `msdb`, and the extended ones.
+/// Procedures of `sys` and `msdb`, and extended ones.
 const PROCEDURES: &str = "\
     sp_add_agent_parameter sp_add_agent_profile sp_add_alert sp_add_category \
     sp_add_data_file_recover_suspect_db sp_add_job sp_add_jobschedule sp_add_jobserver \

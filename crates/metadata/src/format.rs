@@ -1,4 +1,4 @@
-//! The text of FORMATMESSAGE and RAISERROR: a format whose places are filled as printf fills them.
+//! FORMATMESSAGE and RAISERROR: replaces the conversion specifications of a format, as printf does.
 
 use types::{Msg, Result, Value};
 
@@ -6,15 +6,15 @@ use crate::messages::ENGLISH;
 use ::catalog::UserMessage;
 use ::session::SessionState;
 
-/// Longest text of PRINT and RAISERROR, in characters.
+/// Longest text that PRINT and RAISERROR send, in characters.
 const MESSAGE_LENGTH_MAX: usize = 2047;
 
-/// Finds a message that sp_addmessage has added.
+/// Returns a message that sp_addmessage has added, by its number.
 pub fn user_message(number: i32, session: &SessionState) -> Option<UserMessage> {
     session.catalog.messages.get(&(number, ENGLISH)).cloned()
 }
 
-/// Returns a value's text, `None` for NULL.
+/// Returns a value converted to text, as PRINT shows it; `None` for NULL.
 pub fn text_of(value: &Value, session: &SessionState) -> Option<String> {
     let collation = session.collation();
     match value {
@@ -28,7 +28,8 @@ pub fn text_of(value: &Value, session: &SessionState) -> Option<String> {
     }
 }
 
-/// Replaces `%s`, `%d`, `%i`, `%u`, `%o`, `%x`, `%X` with flags, width and precision, as printf does.
+/// Replaces `%s`, `%d`, `%i`, `%u`, `%o`, `%x` and `%X`, with flags, width and precision, as printf
+/// does.
 pub fn format_message(text: &str, arguments: &[Value], session: &SessionState) -> Result<String> {
     let mut out = String::with_capacity(text.len());
     let mut next = arguments.iter();
@@ -55,7 +56,7 @@ pub fn format_message(text: &str, arguments: &[Value], session: &SessionState) -
     Ok(out)
 }
 
-/// A conversion specification of RAISERROR.
+/// One conversion specification: `%`, flags, width, precision, conversion.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the format")]
 struct Specification {
@@ -102,7 +103,7 @@ fn specification<'t, 'v>(
     Ok((found, &rest[1..]))
 }
 
-/// Reads a number, or takes it from the arguments for `*`.
+/// Reads a width or precision: a number, or `*`, which takes the next argument.
 fn count<'v>(
     rest: &mut &str,
     arguments: &mut impl Iterator<Item = &'v Value>,

@@ -1,25 +1,24 @@
-//! Rows of the ledger's views: closed books with the share that each row has of the time in which
-//! threads were not idle.
+//! Rows of the time ledger's views: closed books, each with its share of the time in which threads
+//! were not idle.
 
 use sos::ledger::{Category, LedgerRow, Source};
 use types::{DataType, Value};
 
 use super::column::{BIGINT, Column, FLOAT, big, col, nv, opt, or_null, text};
 
-/// A row of the closed books, and what part of them it is.
+/// A row of closed books and its share of them.
 #[derive(Clone, Debug)]
 pub struct TimeRow {
     row: LedgerRow,
-    /// The part of the time in which threads were not idle: 0 for idle time. None if there was no
-    /// other.
+    /// Share of the non-idle time, 0 to 1; 0 for idle time, `None` if all time was idle.
     share: Option<f64>,
-    /// One standard error of the share, where the row was sampled.
+    /// One standard error of the share, for sampled rows.
     share_error: Option<f64>,
     source: Source,
 }
 
-/// Gives each row its share. Those of one call make up 1: nothing is counted twice, and no row is a
-/// total of others.
+/// Computes each row's share. The shares of one call add up to 1: no time is in two rows, and no
+/// row is a total of others.
 pub fn time_rows(rows: Vec<LedgerRow>, source: Source) -> Vec<TimeRow> {
     let busy = |row: &LedgerRow| row.category != Category::Idle;
     let busy_ns: u64 = rows.iter().filter(|row| busy(row)).map(|row| row.wall_ns).sum();
@@ -38,8 +37,8 @@ fn as_float(ns: u64) -> f64 {
     ns as f64
 }
 
-/// The columns that all views of the ledger have; a view with others before or behind them reads its
-/// own rows as these.
+/// The columns that all views of the ledger have. A view with more columns puts them before or
+/// after with [`between`] and [`values`].
 pub const COLUMNS: &[Column<TimeRow>] = &[
     col("category", nv(60), |r| text(r.row.category.name())),
     col("name", nv(120), |r| text(r.row.name)),
@@ -53,7 +52,7 @@ pub const COLUMNS: &[Column<TimeRow>] = &[
     col("source", nv(60), |r| text(r.source.name())),
 ];
 
-/// Names and types of [`COLUMNS`] between those of others.
+/// Returns names and types: those of `before`, of [`COLUMNS`], and of the columns behind.
 pub fn between(
     before: &[(&'static str, DataType)],
     behind: &[(&'static str, DataType)],
@@ -68,7 +67,7 @@ pub fn between(
     shape
 }
 
-/// Values of [`COLUMNS`] between those of others.
+/// Returns a row: the values of `before`, of [`COLUMNS`], and those of `behind`.
 pub fn values(before: &[Value], row: &TimeRow, behind: &[Value]) -> Vec<Value> {
     let own = super::column::values(COLUMNS, row);
     before.iter().cloned().chain(own).chain(behind.iter().cloned()).collect()

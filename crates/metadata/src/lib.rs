@@ -1,11 +1,13 @@
-//! What the server says about itself and its catalog, gathered once for all that show it: system views, metadata
-//! functions and system procedures read the same rows (`objects.rs`, `types.rs`, `sessions.rs`, `tasks.rs` and others).
+//! What the server reports about itself and its catalog. System views, metadata functions and
+//! system
+//! procedures read the same rows (`objects.rs`, `types.rs`, `sessions.rs`, `tasks.rs` and others).
 //!
-//! - `view.rs` is what a system view is, `column.rs` the columns that it is written as;
-//! - `function/` has the functions that read the session or the catalog (`OBJECT_ID`, `HAS_PERMS_BY_NAME`, `@@SPID`);
+//! - `view.rs` defines a system view, `column.rs` the list of columns that it is written as;
+//! - `function/` has the functions that read the session or the catalog (`OBJECT_ID`,
+//!   `HAS_PERMS_BY_NAME`, `@@SPID`);
 //! - `binding.rs` makes the binder's context from a session.
 //!
-//! It does not know which views there are (crate `views`), and it runs nothing. Start at `view.rs`.
+//! Does not know the views themselves (crate `views`), and runs no statements. Start at `view.rs`.
 #![forbid(unsafe_code)]
 
 pub mod binding;

@@ -1,39 +1,41 @@
-//! Messages as `sys.messages` shows them: the system's, from the registry, and those of users.
+//! Messages as `sys.messages` shows them: the system's, from the error registry, and those that
+//! users added.
 
 use types::Msg;
 
 use ::catalog::{Catalog, UserMessage};
 
-/// `language_id` of us_english.
+/// `language_id` of us_english, the only language of the system's messages.
 pub const ENGLISH: i16 = 1_033;
 
-/// A message.
+/// One message: a row of `sys.messages`.
 pub struct MessageRow {
-    /// `message_id`
+    /// `message_id`: the error number; users' messages start at 50001.
     pub number: i32,
-    /// `language_id`
+    /// `language_id`: 1033 for us_english.
     pub language: i16,
-    /// `severity`
+    /// `severity`: 1 to 25.
     pub severity: u8,
-    /// Its text with places for what it is about.
+    /// `text`, with conversion specifications (`%s`, `%d`) for its arguments.
     pub text: String,
-    /// `is_event_logged`
+    /// `is_event_logged`: whether the message goes to the event log.
     pub logged: bool,
 }
 
-/// Messages of SQL Server beyond those of the registry: what procedures of the system say, and what scripts of
-/// SQL Server name in RAISERROR. Number, severity and text, in words of our own where the text takes more than its places.
+/// SQL Server's messages that are not in the registry: those that system procedures send, and those
+/// that scripts name in RAISERROR. Number, severity and text; where the text is more than its
+/// arguments, the words are our own.
 const LISTED: &str = include_str!("messages.txt");
 
-/// Finds a message of the system by its number.
+/// Returns a message of the system, by its number.
 pub fn system_message(number: i32) -> Option<UserMessage> {
     let row = system().find(|row| row.number == number)?;
-    // Each of a statement's arguments fills a place, whatever the text that the engine fills itself makes of it.
+    // RAISERROR's arguments fill every place, also those of types that only the server fills.
     let text = row.text.replace("%.*ls", "%s").replace("%.*hs", "%s").replace("%S_MSG", "%s");
     Some(UserMessage { severity: row.severity, text, logged: row.logged })
 }
 
-/// Returns the messages of the system: of the registry, then the listed ones.
+/// Returns the system's messages: those of the registry, then the listed ones.
 fn system() -> impl Iterator<Item = MessageRow> {
     let registry = Msg::TEXTS.iter().map(|(number, severity, text, places)| MessageRow {
         number: *number,
@@ -45,7 +47,7 @@ fn system() -> impl Iterator<Item = MessageRow> {
     registry.chain(LISTED.lines().filter_map(listed))
 }
 
-/// Reads a line of the list: number, severity, `L` if the message is always logged, text.
+/// Parses a line of the list: number, severity, `L` if always logged, text.
 fn listed(line: &str) -> Option<MessageRow> {
     let (number, rest) = line.split_once(' ')?;
     let (severity, text) = rest.split_once(' ')?;
@@ -57,10 +59,10 @@ fn listed(line: &str) -> Option<MessageRow> {
     Some(MessageRow { number, language: ENGLISH, severity, text: text.to_owned(), logged })
 }
 
-/// Returns the messages by number.
+/// Returns all messages, ordered by number.
 pub fn messages(catalog: &Catalog) -> Vec<MessageRow> {
     let mut rows: Vec<MessageRow> = system().collect();
-    // The registry has some numbers twice, for texts of one message that differ in a place.
+    // The registry has a number twice where two texts of one message differ in a place.
     rows.sort_by_key(|row| row.number);
     rows.dedup_by_key(|row| row.number);
     rows.extend(catalog.messages.iter().map(|((number, language), message)| MessageRow {
@@ -73,7 +75,8 @@ pub fn messages(catalog: &Catalog) -> Vec<MessageRow> {
     rows
 }
 
-/// Writes a text of the registry as `sys.messages` has it: with `%.*ls` and `%d` for its places.
+/// Converts a text of the registry to the form of `sys.messages`, with `%.*ls` and `%d` for its
+/// places.
 fn as_format(text: &str, places: &[(&str, &str)]) -> String {
     let mut format = text.replace('%', "%%");
     for (name, ty) in places {

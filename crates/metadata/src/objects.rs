@@ -1,5 +1,5 @@
-//! What several views and functions show of the catalog: objects with the constraints that are
-//! objects too, columns of tables and views, parameters.
+//! Rows that several views and functions show of the catalog: objects (constraints are objects
+//! too), columns of tables and views, parameters, modules.
 
 use std::sync::Arc;
 
@@ -16,28 +16,29 @@ use ::catalog::{
 use ::plan::view::SystemView;
 use ::session::SessionState;
 
-/// An object, as `sys.objects` shows it.
+/// An object: a row of `sys.objects`.
 #[derive(Clone, Debug)]
 pub struct ObjectRow {
-    /// Its name.
+    /// `name`, without the schema.
     pub name: String,
-    /// `object_id`
+    /// `object_id`: unique in the database.
     pub id: i32,
-    /// Schema's name.
+    /// Name of the object's schema.
     pub schema: String,
-    /// `schema_id`
+    /// `schema_id` of the object's schema.
     pub schema_id: i32,
-    /// `principal_id`: the owner of its own that ALTER AUTHORIZATION gave it.
+    /// `principal_id`: the owner set with ALTER AUTHORIZATION; `None` where the schema's owner owns
+    /// it.
     pub owner: Option<i32>,
-    /// The table of a constraint or trigger; 0 for the others.
+    /// `parent_object_id`: the table of a constraint or trigger; 0 for other objects.
     pub parent_id: i32,
-    /// `type`
+    /// `type`: one or two letters, such as `U` for a table.
     pub code: &'static str,
-    /// Creation time.
+    /// `create_date`: a `datetime` in local time.
     pub created: Value,
-    /// Last change.
+    /// `modify_date`: a `datetime` in local time.
     pub modified: Value,
-    /// Whether it is a part of the server.
+    /// `is_ms_shipped`: whether the object is part of the server.
     pub system: bool,
     /// Whether it is a view WITH CHECK OPTION.
     pub check_option: bool,
@@ -45,7 +46,7 @@ pub struct ObjectRow {
     pub view_metadata: bool,
 }
 
-/// Returns `type_desc` of an object type.
+/// Returns `type_desc` of a `type`, such as `USER_TABLE`.
 pub fn type_description(code: &str) -> &'static str {
     match code {
         "C" => "CHECK_CONSTRAINT",
@@ -67,7 +68,7 @@ pub fn type_description(code: &str) -> &'static str {
     }
 }
 
-/// Returns the tables of a database by `object_id`; in tempdb also the session's own temporary ones.
+/// Returns the tables of a database by `object_id`; in tempdb also the session's temporary tables.
 pub fn tables(session: &SessionState, database: &Database) -> Vec<Arc<TableDef>> {
     let mut tables: Vec<_> = database.tables().map(Arc::clone).collect();
     if Name::same(&database.name, "tempdb") {
@@ -124,7 +125,7 @@ fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
     rows.extend(defaults.map(|d| row(&d.name, d.id, table.id, "D")));
 }
 
-/// Tells whether an object is a view WITH CHECK OPTION.
+/// Returns true if an object is a view WITH CHECK OPTION.
 pub fn checks_option(object: &Object) -> bool {
     let Object::View(view) = object else { return false };
     matches!(&view.ast.kind, StatementKind::CreateView(view) if view.check_option)
@@ -144,7 +145,7 @@ fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
         Object::View(m) | Object::Function(m) | Object::Trigger(m) => {
             (m.schema_id, m.parent_id, m.type_code, m.created.clone(), m.created.clone())
         }
-        // Neither keeps its own time: they are as old as can be said, the database.
+        // The catalog keeps no time for these: the time of the database is the earliest possible.
         Object::Synonym(_) => {
             (schema_id(), 0, "SN", database.created.clone(), database.created.clone())
         }
@@ -168,7 +169,7 @@ fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
     })
 }
 
-/// Returns the system views as objects: created when the instance started.
+/// Returns the system views as objects; their creation time is the start of the instance.
 pub fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
     let started = &session.instance.started;
     let row = |(id, view): (i32, &dyn SystemView)| {
@@ -191,30 +192,30 @@ pub fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
     session.instance.library.views().map(row).collect()
 }
 
-/// A column of a table or view.
+/// A column of a table or view: a row of `sys.columns`.
 #[derive(Clone, Debug)]
 pub struct ColumnRow {
-    /// Object that it is of.
+    /// `object_id` of the table or view.
     pub object_id: i32,
-    /// Schema's name.
+    /// Name of the object's schema.
     pub schema: String,
-    /// Table's name.
+    /// Name of the table or view.
     pub table: String,
-    /// `column_id`
+    /// `column_id`, from 1; numbers of dropped columns are not reused.
     pub id: i32,
-    /// Its name.
+    /// `name` of the column.
     pub name: String,
-    /// Its type.
+    /// Type, collation and nullability.
     pub ty: ColumnType,
-    /// `user_type_id`
+    /// `user_type_id`: the alias type's where the column has one.
     pub user_type_id: i32,
-    /// Alias type: schema and name.
+    /// Schema and name of the column's alias type, if it has one.
     pub alias: Option<(String, String)>,
-    /// The definition, if it is a table's.
+    /// The column's definition; `None` for a view's column.
     pub definition: Option<ColumnDef>,
 }
 
-/// Returns the columns of a database's tables and views by `object_id` and `column_id`.
+/// Returns the columns of the database's tables and views, ordered by `object_id` and `column_id`.
 pub fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
     let mut rows = Vec::new();
     for table in tables(scope.session, scope.database) {
@@ -225,12 +226,12 @@ pub fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
             push_view_columns(scope.session, scope.database, view, &mut rows);
         }
     }
-    // Columns of one object are in order already.
+    // A stable sort: the columns of one object are in order already.
     rows.sort_by_key(|row| row.object_id);
     rows
 }
 
-/// Returns the columns of one table or view, of the system's views too; none if the id is of something else.
+/// Returns the columns of one table, view or system view, by `object_id`; empty for other ids.
 pub fn columns_of(session: &SessionState, database: &Database, id: i32) -> Vec<ColumnRow> {
     let mut rows = Vec::new();
     let own = session.temp.iter().find(|table| table.id == id);
@@ -315,7 +316,7 @@ fn push_system_columns((object_id, view): (i32, &dyn SystemView), rows: &mut Vec
     }));
 }
 
-/// Returns the id of a column's type: the alias type's if it has one.
+/// Returns a column's `user_type_id`: the alias type's if it has one.
 fn type_id(database: &Database, data_type: &DataType, alias: Option<&(String, String)>) -> i32 {
     match alias {
         None => data_type.user_type_id(),
@@ -326,13 +327,13 @@ fn type_id(database: &Database, data_type: &DataType, alias: Option<&(String, St
     }
 }
 
-/// `user_type_id` of `numeric`, and its `system_type_id`.
+/// Both `user_type_id` and `system_type_id` of `numeric`.
 const NUMERIC_ID: i32 = 108;
 
-/// `user_type_id` of `sysname`.
+/// `user_type_id` of the type `sysname`.
 pub const SYSNAME_ID: i32 = 256;
 
-/// Returns names and types of a view's columns by binding it; none if it no longer binds.
+/// Returns names and types of a view's columns by binding its query; empty if it no longer binds.
 pub fn view_columns(
     session: &SessionState,
     database: &Database,
@@ -342,10 +343,10 @@ pub fn view_columns(
     bind_view(session, &database.name, schema, name).unwrap_or_default()
 }
 
-/// Returns names and types of a view's columns by binding it.
+/// Returns names and types of a view's columns by binding its query.
 ///
 /// # Errors
-/// Those of its query.
+/// The errors of binding the query.
 pub fn bind_view(
     session: &SessionState,
     database: &str,
@@ -365,22 +366,23 @@ pub fn bind_view(
     Ok(query.output.into_iter().map(|c| (c.name.to_string(), c.expr.ty)).collect())
 }
 
-/// A parameter of a procedure or a function.
+/// A parameter: a row of `sys.parameters`.
 #[derive(Clone, Debug)]
 pub struct ParameterRow {
-    /// The routine's id.
+    /// `object_id` of the procedure or function.
     pub object_id: i32,
-    /// The routine's schema.
+    /// Schema of the procedure or function.
     pub schema: String,
-    /// The routine's name.
+    /// Name of the procedure or function.
     pub procedure: String,
-    /// `parameter_id`; 0 is what a scalar function returns.
+    /// `parameter_id`, from 1; 0 for the value that a scalar function returns.
     pub id: i32,
-    /// The parameter; without a name what a function returns.
+    /// Name, type and default; the name is empty for a return value.
     pub definition: ParameterDef,
 }
 
-/// Returns the parameters of a database's procedures and functions, and what scalar functions return.
+/// Returns the parameters of the database's procedures and functions, and the return values of
+/// scalar functions.
 pub fn parameters(database: &Database) -> Vec<ParameterRow> {
     let mut rows = Vec::new();
     for object in database.objects.values() {
@@ -413,7 +415,8 @@ pub fn parameters(database: &Database) -> Vec<ParameterRow> {
     rows
 }
 
-/// Length in characters as INFORMATION_SCHEMA has it: -1 for `max`.
+/// CHARACTER_MAXIMUM_LENGTH of INFORMATION_SCHEMA: in characters; -1 for `max`, `None` for a type
+/// without length.
 pub fn character_length(data_type: &DataType) -> Option<i32> {
     Some(match data_type {
         DataType::Text | DataType::Image => i32::MAX,
@@ -427,7 +430,7 @@ pub fn character_length(data_type: &DataType) -> Option<i32> {
     })
 }
 
-/// Length in bytes as INFORMATION_SCHEMA has it.
+/// CHARACTER_OCTET_LENGTH of INFORMATION_SCHEMA: in bytes; `None` for a type without length.
 pub fn octet_length(data_type: &DataType) -> Option<i32> {
     let characters = character_length(data_type)?;
     Some(match data_type {
@@ -437,7 +440,8 @@ pub fn octet_length(data_type: &DataType) -> Option<i32> {
     })
 }
 
-/// Precision, radix and scale of a numeric type as INFORMATION_SCHEMA has them.
+/// NUMERIC_PRECISION, NUMERIC_PRECISION_RADIX and NUMERIC_SCALE of INFORMATION_SCHEMA; `None` for a
+/// type that is not numeric.
 pub fn numeric_facts(data_type: &DataType) -> Option<(u8, i16, Option<i32>)> {
     match data_type {
         DataType::Real | DataType::Float => Some((data_type.precision(), 2, None)),
@@ -449,7 +453,7 @@ pub fn numeric_facts(data_type: &DataType) -> Option<(u8, i16, Option<i32>)> {
     }
 }
 
-/// Decimals of the seconds of a date or time type.
+/// DATETIME_PRECISION of INFORMATION_SCHEMA: fractional digits of the seconds.
 pub fn datetime_precision(data_type: &DataType) -> Option<i16> {
     match data_type {
         DataType::Date | DataType::SmallDateTime => Some(0),
@@ -461,7 +465,7 @@ pub fn datetime_precision(data_type: &DataType) -> Option<i16> {
     }
 }
 
-/// Finds an object of a database by schema and name: tables, modules, constraints, system views.
+/// Finds an object by schema and name: a table, module, constraint or system view.
 pub fn find_object(
     session: &SessionState,
     database: &Database,
@@ -472,7 +476,7 @@ pub fn find_object(
         Name::same(&row.name, name) && schema.is_none_or(|s| Name::same(&row.schema, s))
     };
     let mut own = objects(session, database).into_iter().filter(in_schema);
-    // Without a schema dbo's comes first.
+    // Without a schema, an object of dbo is found first.
     let found = match schema {
         Some(_) => own.next(),
         None => own.find(|row| Name::same(&row.schema, "dbo")),
@@ -489,27 +493,27 @@ pub fn find_object(
     })
 }
 
-/// Finds an object of a database by id.
+/// Finds an object of a database by `object_id`.
 pub fn object_by_id(session: &SessionState, database: &Database, id: i32) -> Option<ObjectRow> {
     let found = objects(session, database).into_iter().find(|row| row.id == id);
     found.or_else(|| system_objects(session).into_iter().find(|row| row.id == id))
 }
 
-/// Returns the objects of some types.
+/// Returns the objects whose `type` is one of `codes`.
 pub fn of_kind(session: &SessionState, database: &Database, codes: &[&str]) -> Vec<ObjectRow> {
     let mut rows = objects(session, database);
     rows.retain(|row| codes.contains(&row.code));
     rows
 }
 
-/// Returns the objects of a database and of the system.
+/// Returns the objects of the database and the system's.
 pub fn all_objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
     let mut rows = objects(session, database);
     rows.extend(system_objects(session));
     rows
 }
 
-/// Returns a table as an object.
+/// Returns a table as a row of `sys.objects`.
 pub fn table_row(table: &TableDef) -> ObjectRow {
     ObjectRow {
         name: table.name.clone(),
@@ -528,12 +532,12 @@ pub fn table_row(table: &TableDef) -> ObjectRow {
 }
 
 impl ColumnRow {
-    /// Tells something of the definition; false for a view's column.
+    /// Returns what `test` says of the column's definition; false for a view's column.
     pub fn is(&self, test: impl FnOnce(&ColumnDef) -> bool) -> bool {
         self.definition.as_ref().is_some_and(test)
     }
 
-    /// `system_type_id`
+    /// `system_type_id`: 108 if declared as `numeric`, otherwise the type's own number.
     pub fn system_type_id(&self) -> u8 {
         match self.is(|d| d.numeric) {
             true => u8::try_from(NUMERIC_ID).unwrap_or(u8::MAX),
@@ -541,7 +545,7 @@ impl ColumnRow {
         }
     }
 
-    /// Returns the type's name as the column was declared.
+    /// Returns the type's name as declared: `numeric` or `decimal`.
     pub fn type_name(&self) -> &'static str {
         match self.is(|d| d.numeric) {
             true => "numeric",
@@ -549,7 +553,7 @@ impl ColumnRow {
         }
     }
 
-    /// Returns the object id of the DEFAULT constraint; 0 without one.
+    /// Returns `default_object_id`: that of the DEFAULT constraint; 0 without one.
     pub fn default_id(&self) -> i32 {
         self.definition.as_ref().and_then(|d| d.default.as_ref()).map_or(0, |d| d.id)
     }
@@ -564,7 +568,7 @@ impl ParameterRow {
         }
     }
 
-    /// `user_type_id`
+    /// `user_type_id`: the table type's for a table-valued parameter.
     pub fn user_type_id(&self) -> i32 {
         match &self.definition.table_type {
             Some(table) => table.id,
@@ -573,25 +577,25 @@ impl ParameterRow {
     }
 }
 
-/// Text of a procedure, view, function or trigger.
+/// A module: a row of `sys.sql_modules`, for a procedure, view, function or trigger.
 pub struct ModuleRow {
-    /// `object_id`
+    /// `object_id` of the module.
     pub id: i32,
-    /// The text, unless it is withheld.
+    /// `definition`; `None` (NULL) for a module WITH ENCRYPTION.
     pub text: Option<String>,
-    /// ANSI_NULLS at CREATE.
+    /// `uses_ansi_nulls`: SET ANSI_NULLS when it was created.
     pub ansi_nulls: bool,
-    /// QUOTED_IDENTIFIER at CREATE.
+    /// `uses_quoted_identifier`: SET QUOTED_IDENTIFIER when it was created.
     pub quoted_identifier: bool,
-    /// NATIVE_COMPILATION, which needs SCHEMABINDING.
+    /// `uses_native_compilation`: NATIVE_COMPILATION, which requires SCHEMABINDING.
     pub native: bool,
-    /// SCHEMABINDING
+    /// `is_schema_bound`: created WITH SCHEMABINDING.
     pub schema_bound: bool,
-    /// WITH RECOMPILE
+    /// `is_recompiled`: created WITH RECOMPILE.
     pub recompiled: bool,
-    /// RETURNS NULL ON NULL INPUT
+    /// `null_on_null_input`: RETURNS NULL ON NULL INPUT.
     pub null_on_null: bool,
-    /// WITH EXECUTE AS, unless CALLER.
+    /// `execute_as_principal_id`: WITH EXECUTE AS; `None` for CALLER.
     pub execute_as: Option<::catalog::ExecuteAs>,
 }
 
@@ -639,30 +643,31 @@ pub fn modules(database: &Database) -> Vec<ModuleRow> {
     all.map(shown).collect()
 }
 
-/// Returns the modules of the server: its triggers.
+/// Returns the server's modules, which are its triggers.
 pub fn server_modules(catalog: &Catalog) -> Vec<ModuleRow> {
     catalog.triggers.values().map(|trigger| of_module(trigger)).collect()
 }
 
-/// The `stats_id`s of a table: those of its indexes, and one above them all for each of its own.
+/// Returns the `stats_id`s of a table: the ids of its indexes, then numbers above them for the
+/// statistics that CREATE STATISTICS made.
 pub fn statistics_ids(table: &TableDef) -> impl Iterator<Item = i32> {
     let highest = table.indexes.iter().map(|index| index.id).max().unwrap_or(0).max(1);
     let own = (highest + 1..).zip(&table.statistics).map(|(number, _)| number);
     table.indexes.iter().map(|index| index.id).chain(own)
 }
 
-/// Returns the text of a module.
+/// Returns the definition of a module; `None` if there is no such module or its text is withheld.
 pub fn definition(database: &Database, id: i32) -> Option<String> {
     modules(database).into_iter().find(|m| m.id == id)?.text
 }
 
-/// Returns the collation's name of a string type, else NULL.
+/// Returns the collation's name of a string type; NULL for other types.
 pub fn collation_name(ty: &ColumnType) -> Value {
     let string = ty.data_type.is_string() && ty.data_type != DataType::Xml;
     if string { Value::nvarchar(&ty.collation.name()) } else { Value::Null }
 }
 
-/// Returns the name of a collation's code page as INFORMATION_SCHEMA has it.
+/// Returns the name of a collation's code page, as CHARACTER_SET_NAME of INFORMATION_SCHEMA has it.
 pub fn character_set_name(collation: types::Collation) -> &'static str {
     match collation.code_page().number() {
         1252 => "iso_1",
@@ -679,7 +684,7 @@ pub fn character_set_name(collation: types::Collation) -> &'static str {
     }
 }
 
-/// Returns the character set of a string type, else NULL.
+/// Returns CHARACTER_SET_NAME of a string type; NULL for other types.
 pub fn character_set(ty: &ColumnType) -> Value {
     match ty.data_type {
         DataType::Char(_) | DataType::VarChar(_) | DataType::Text => {
@@ -690,7 +695,7 @@ pub fn character_set(ty: &ColumnType) -> Value {
     }
 }
 
-/// Finds the key of a table that a foreign key refers to: the unique index over those columns.
+/// Finds the unique index of the referenced table that a foreign key refers to.
 pub fn referenced_key<'t>(table: &'t TableDef, foreign: &ForeignKeyDef) -> Option<&'t IndexDef> {
     let covers = |index: &&IndexDef| {
         index.is_key()
@@ -700,7 +705,7 @@ pub fn referenced_key<'t>(table: &'t TableDef, foreign: &ForeignKeyDef) -> Optio
     table.indexes.iter().find(covers)
 }
 
-/// Returns the last identity value that a table gave; none before the first.
+/// Returns the last identity value that the table generated; `None` before the first.
 pub fn last_identity(table: &TableDef) -> Option<i64> {
     let (seed, increment) = table.columns.iter().find_map(|c| c.identity)?;
     // Relaxed: a statistic.
@@ -708,7 +713,7 @@ pub fn last_identity(table: &TableDef) -> Option<i64> {
     (next != seed).then(|| next - increment)
 }
 
-/// Number and description of what a column is generated as.
+/// `generated_always_type` and its description.
 pub fn generated_always(generated: Option<Generated>) -> (u8, &'static str) {
     match generated {
         None => (0, "NOT_APPLICABLE"),
@@ -717,7 +722,7 @@ pub fn generated_always(generated: Option<Generated>) -> (u8, &'static str) {
     }
 }
 
-/// Number and description of a table's part in system-versioning.
+/// `temporal_type` of a table and its description.
 pub fn temporal_type(table: &TableDef) -> (u8, &'static str) {
     match table.versioning {
         Versioning::Off => (0, "NON_TEMPORAL_TABLE"),
@@ -726,7 +731,7 @@ pub fn temporal_type(table: &TableDef) -> (u8, &'static str) {
     }
 }
 
-/// Tells whether a view or function is WITH SCHEMABINDING.
+/// Returns true if a view or function was created WITH SCHEMABINDING.
 pub fn is_bound(kind: &ast::StatementKind) -> bool {
     match kind {
         ast::StatementKind::CreateView(view) => {
@@ -737,12 +742,13 @@ pub fn is_bound(kind: &ast::StatementKind) -> bool {
     }
 }
 
-/// Tells whether options of a routine have SCHEMABINDING.
+/// Returns true if a routine's options contain SCHEMABINDING.
 pub fn is_bound_routine(options: &[ast::RoutineOption]) -> bool {
     options.contains(&ast::RoutineOption::SchemaBinding)
 }
 
-/// Returns the names of the columns of a table or view; none of what has no columns, or of a view that no longer binds.
+/// Returns the column names of a table or view; empty for an object without columns and for a view
+/// that no longer binds.
 pub fn columns_of_object(
     session: &SessionState,
     database: &Database,

@@ -1,8 +1,8 @@
-//! Permissions by the codes that the catalog views have for them.
+//! The codes that the catalog views use for permissions and their states.
 
 use ::catalog::Permission;
 
-/// Returns the `type` of a permission; none for one that SQL Server has not.
+/// Returns the `type` of a permission; `None` for a permission that SQL Server does not have.
 pub fn permission_type(permission: &str) -> Option<&'static str> {
     let found = TYPES.iter().find(|(name, _)| name.eq_ignore_ascii_case(permission));
     found.map(|(_, code)| *code)

@@ -1,17 +1,17 @@
-//! What extended properties can be attached to, found by the levels that their procedures and
-//! `fn_listextendedproperty` take: a schema, an object in it, a part of the object.
+//! Finds what extended properties are attached to, from the levels that `sp_addextendedproperty`
+//! and `fn_listextendedproperty` take: a schema, an object in it, a part of the object.
 
 use crate::objects::{ObjectRow, columns, objects, parameters};
 use crate::view::Scope;
 use ::catalog::name::Name;
 use ::catalog::{PrincipalKind, PropertyClass, Securable};
 
-/// One level: its type and, unless all of that type are meant, a name.
+/// One level: its type and a name, or no name for all of that type.
 #[derive(Clone, Debug)]
 pub struct Level {
-    /// Such as `SCHEMA`, `TABLE`, `COLUMN`.
+    /// `level0type`, `level1type` or `level2type`, such as `SCHEMA`, `TABLE`, `COLUMN`.
     pub kind: String,
-    /// The name; `None` for all.
+    /// The name at this level; `None` for all.
     pub name: Option<String>,
 }
 
@@ -25,24 +25,25 @@ impl Level {
     }
 }
 
-/// Something that has properties, with the type and name of its own level; the database has neither.
+/// A securable that can have properties, with the type and name of its innermost level. Both are
+/// `None` for the database.
 pub struct Found {
-    /// What it is.
+    /// Class and ids, as `sys.extended_properties` has them.
     securable: Securable,
     /// Type of the last level, in upper case.
     pub kind: Option<String>,
-    /// Its name.
+    /// Name at the last level.
     pub name: Option<String>,
 }
 
 impl Found {
-    /// Returns what it is.
+    /// Returns class and ids of the securable.
     pub fn securable(&self) -> Securable {
         self.securable
     }
 }
 
-/// Finds what the levels mean, outermost first. Levels that mean nothing find nothing.
+/// Finds the securables that the levels name, outermost first; empty if they name none.
 pub fn find(scope: &Scope<'_>, levels: &[Level]) -> Vec<Found> {
     match levels {
         [] => {
@@ -90,7 +91,7 @@ fn outermost(scope: &Scope<'_>, level: &Level) -> Vec<Found> {
     principals.map(|p| found(class, (p.id, 0), level, &p.name)).collect()
 }
 
-/// `sys.objects.type` of the objects that a type of level 1 stands for.
+/// The `sys.objects.type` codes of a level-1 type such as `TABLE`.
 fn codes(kind: &str) -> &'static [&'static str] {
     match kind.to_ascii_uppercase().as_str() {
         "TABLE" => &["U"],
@@ -103,7 +104,8 @@ fn codes(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// What is in the schemas that `outer` means; old scripts call the schema by its owner, `USER`.
+/// Finds the objects of the schemas that `outer` names. Old scripts name the schema by its owner,
+/// with level type `USER`.
 fn in_schema(scope: &Scope<'_>, outer: &Level, level: &Level) -> Vec<Found> {
     if !outer.is("SCHEMA") && !outer.is("USER") {
         return Vec::new();
@@ -120,7 +122,7 @@ fn in_schema(scope: &Scope<'_>, outer: &Level, level: &Level) -> Vec<Found> {
     rows.map(|o| found(PropertyClass::ObjectOrColumn, (o.id, 0), level, &o.name)).collect()
 }
 
-/// The columns, constraints, triggers, indexes or parameters of an object.
+/// Finds the columns, constraints, triggers, indexes or parameters of an object.
 fn parts(scope: &Scope<'_>, object: i32, level: &Level) -> Vec<Found> {
     let children = |codes: &[&str]| {
         let rows = objects(scope.session, scope.database).into_iter();

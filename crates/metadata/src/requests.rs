@@ -1,5 +1,5 @@
-//! Running requests as `sys.dm_exec_requests` shows them: the session's card, the thread that runs the
-//! request, and the statement that it is at.
+//! Running requests as `sys.dm_exec_requests` shows them: the session's card, the thread that runs
+//! the request, and the statement that it executes.
 
 use std::sync::Arc;
 
@@ -12,58 +12,59 @@ use crate::view::Scope;
 use ::plan::stats::{ProgramBooks, Spend, StatementRow, statement_of};
 use ::session::session_number;
 
-/// A running request.
+/// A running request: a row of `sys.dm_exec_requests`.
 pub struct RequestRow {
-    /// Its session.
+    /// The session that sent the request.
     pub session: SessionRow,
-    /// What its thread does; none where no scheduler runs it.
+    /// State of the thread that runs it; `None` where no scheduler runs it.
     pub activity: Option<Arc<Activity>>,
-    /// The program that it is in.
+    /// Counters of the program (batch or module) that it executes.
     pub books: Option<Arc<ProgramBooks>>,
-    /// The statement that it is at.
+    /// The statement that it executes.
     pub statement: Option<StatementRow>,
-    /// CPU time so far, in ns.
+    /// CPU time of the request so far, in ns.
     pub cpu_ns: Option<u64>,
-    /// Threads that help it.
+    /// Number of helper threads of a parallel statement.
     pub helpers: usize,
-    /// The session in the way of its wait.
+    /// `blocking_session_id`: the session that its wait is for, if known.
     pub blocking: Option<i16>,
-    /// The lock or row that it waits for.
+    /// `wait_resource`: the lock or row that it waits for.
     pub resource: Option<String>,
 }
 
 /// A wait in progress.
 pub struct Wait {
-    /// `wait_type`
+    /// `wait_type`: SQL Server's name of the wait type.
     pub name: &'static str,
-    /// So far, in ms.
+    /// `wait_time`: duration so far, in ms.
     pub ms: u64,
 }
 
 impl RequestRow {
-    /// Returns `status`.
+    /// Returns `status`: `running`, `runnable` or `suspended`.
     pub fn status(&self) -> &'static str {
         match self.activity.as_ref().map(|activity| activity.standing()) {
-            // A thread outside the schedulers runs, as far as anybody knows.
+            // A thread outside the schedulers is taken to be running: nothing else is known.
             None | Some(Standing::Running | Standing::Idle) => "running",
             Some(Standing::Runnable) => "runnable",
             Some(Standing::Waiting) => "suspended",
         }
     }
 
-    /// Returns its wait in progress.
+    /// Returns the wait in progress; `None` if the request does not wait.
     pub fn wait(&self) -> Option<Wait> {
         let waiting = self.activity.as_ref()?.waiting()?;
         let ticks = clock::now_ticks().saturating_sub(waiting.since);
         Some(Wait { name: waiting.wait_type.name(), ms: clock::ticks_to_ns(ticks) / 1_000_000 })
     }
 
-    /// Returns the type of the wait that it is in, or of its thread's last one.
+    /// Returns `last_wait_type`: the type of the current wait, or of the thread's last one.
     pub fn last_wait(&self) -> Option<&'static str> {
         Some(self.activity.as_ref()?.last_wait()?.name())
     }
 
-    /// Returns `blocking_session_id`: 0 if it does not wait, NULL if it is not known for whom.
+    /// Returns `blocking_session_id`: 0 if the request does not wait, NULL if the blocker is
+    /// unknown.
     pub fn blocking(&self) -> Value {
         match (self.blocking, self.wait()) {
             (Some(session), _) => Value::SmallInt(session),
@@ -72,7 +73,7 @@ impl RequestRow {
         }
     }
 
-    /// Returns the scheduler that runs it.
+    /// Returns `scheduler_id`, the scheduler that runs the request.
     pub fn scheduler(&self) -> Option<u32> {
         match self.activity.as_ref()?.role() {
             Role::Worker(scheduler) => Some(scheduler),
@@ -88,7 +89,7 @@ impl RequestRow {
     }
 }
 
-/// Returns the requests that run now, by session.
+/// Returns the requests that run now, ordered by session.
 pub fn request_rows(scope: &Scope<'_>) -> Vec<RequestRow> {
     let instance = &scope.session.instance;
     let activities = instance.machine.activities();
@@ -109,7 +110,8 @@ pub fn request_rows(scope: &Scope<'_>) -> Vec<RequestRow> {
         };
         let helped_ticks: u64 = helpers.iter().map(helped).sum();
         let helpers = helpers.len();
-        // What helpers that have ended spent is taken off what the worker had spent before.
+        // Time of helpers that have ended is part of the worker's earlier total, so the difference
+        // wraps.
         let own = |ticks: u64| ticks.wrapping_sub(live.worker_ticks());
         let shown = |ticks: u64| if ticks.cast_signed() < 0 { 0 } else { ticks };
         let cpu_ns = spent.map(|ticks| clock::ticks_to_ns(shown(own(ticks)) + helped_ticks));

@@ -1,4 +1,4 @@
-//! Row groups of columnstore indexes, as their views read them: what is committed.
+//! Row groups of columnstore indexes, as the columnstore views show them: committed rows only.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use crate::types::{IndexRow, index_rows};
 use crate::view::Scope;
 use ::catalog::TableDef;
 
-/// What a row group is in.
+/// `state` of a row group, with SQL Server's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupState {
-    /// A delta store that takes rows.
+    /// OPEN: a delta store that takes rows.
     Open = 1,
-    /// A delta store that is full.
+    /// CLOSED: a full delta store.
     Closed = 2,
-    /// Segments.
+    /// COMPRESSED: encoded as column segments.
     Compressed = 3,
 }
 
 impl GroupState {
-    /// Returns its name, as SQL Server has it.
+    /// Returns `state_desc`, such as `COMPRESSED`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Open => "OPEN",
@@ -31,28 +31,28 @@ impl GroupState {
     }
 }
 
-/// A row group.
+/// A row group: a row of `sys.column_store_row_groups`.
 pub struct GroupRow {
-    /// Its index.
+    /// The index that the group belongs to.
     pub index: IndexRow,
-    /// Its number.
+    /// `row_group_id`, unique in its index.
     pub id: u64,
-    /// What it is in.
+    /// OPEN, CLOSED or COMPRESSED.
     pub state: GroupState,
-    /// Rows, deleted ones included.
+    /// `total_rows`, deleted ones included.
     pub rows: u64,
-    /// Rows that are deleted.
+    /// `deleted_rows`: rows marked as deleted.
     pub deleted: u64,
-    /// Bytes of its segments.
+    /// `size_in_bytes` of its segments; 0 for a delta store.
     pub bytes: u64,
-    /// Why it was closed, if it is compressed.
+    /// `trim_reason`: why a compressed group has fewer rows than the maximum.
     pub trim: Option<Trim>,
 }
 
 /// Returns the row groups of a database's tables.
 ///
 /// # Errors
-/// As reading the tables.
+/// The errors of reading the tables.
 pub fn group_rows(scope: &Scope<'_>) -> types::Result<Vec<GroupRow>> {
     let mut rows = Vec::new();
     for index in index_rows(scope.session, scope.database) {
@@ -91,12 +91,13 @@ fn add_table(
         });
         next = group.id() + 1;
     }
-    // One delta store takes all rows.
+    // A clustered index has one delta store.
     add_delta(index, data.delta_rows(), next, rows);
     Ok(())
 }
 
-/// Adds the groups of a nonclustered index, and the rows that are in none: those are read where they are.
+/// Adds the groups of a nonclustered columnstore index, and its delta store: the table's rows that
+/// are in no group yet.
 fn add_index(index: &IndexRow, rows: &mut Vec<GroupRow>) {
     let data = &index.table.rows.data;
     let is_current = index.column_index().is_some_and(|i| data.has_column_index(i.storage_id));
@@ -118,7 +119,7 @@ fn add_index(index: &IndexRow, rows: &mut Vec<GroupRow>) {
     add_delta(index, loose, next, rows);
 }
 
-/// Adds rows that are not compressed: as many groups as they would be compressed to.
+/// Adds uncompressed rows as delta stores, split as they would be compressed.
 fn add_delta(index: &IndexRow, mut left: u64, mut next: u64, rows: &mut Vec<GroupRow>) {
     while left > 0 {
         let own = left.min(count(GROUP_ROWS_MAX));

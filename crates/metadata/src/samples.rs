@@ -1,5 +1,5 @@
-//! What the sampler's views share: the statement that a sample was taken in, and arguments that are
-//! numbers of stacks.
+//! Shared by the sampler's views: the columns that identify a sample's statement, and arguments
+//! that are stack numbers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::column::{INT, bin, binary, int, nv, or_null, vb};
 use crate::view::Scope;
 use ::plan::stats::{ProgramBooks, StatementRow, statements_of};
 
-/// Names and types of what is shown of a statement.
+/// Names and types of the columns that identify a statement.
 pub const STATEMENT: [(&str, DataType); 4] = [
     ("sql_handle", vb(64)),
     ("statement_start_offset", INT),
@@ -19,8 +19,7 @@ pub const STATEMENT: [(&str, DataType); 4] = [
     ("query_hash", bin(8)),
 ];
 
-/// Names and types of columns, of which those of a statement may be NULL, and those that the caller
-/// names.
+/// Returns the columns: the sample's, the statement's, which may be NULL, and those of the caller.
 pub fn shape(
     columns: &[(&'static str, DataType)],
     nullable: &[&str],
@@ -34,7 +33,7 @@ pub fn shape(
     columns.iter().map(column).collect()
 }
 
-/// Finds the statements of samples by their numbers: see [`::plan::stats::statement_number`].
+/// Finds the statements of samples by number: see [`::plan::stats::statement_number`].
 pub struct Statements<'a> {
     scope: &'a Scope<'a>,
     programs: HashMap<u64, Program>,
@@ -55,7 +54,7 @@ impl<'a> Statements<'a> {
         Self { scope, programs: programs.collect() }
     }
 
-    /// The values of [`STATEMENT`]; NULL for none, and for one that is not cached any more.
+    /// Returns the values of [`STATEMENT`]; NULLs for no statement, and for one no longer cached.
     pub fn values(&mut self, number: u64) -> [Value; 4] {
         let (serial, id) = ::plan::stats::program_and_id(number);
         let Some(program) = self.programs.get_mut(&serial) else {
@@ -75,7 +74,7 @@ impl<'a> Statements<'a> {
     }
 }
 
-/// The argument of a function of stacks; none for NULL, and for what no stack has as its number.
+/// Returns a stack function's argument; `None` for NULL and for a number that no stack has.
 pub fn stack_of(scope: &Scope<'_>) -> Result<Option<sos::stack::StackId>> {
     let value = scope.arguments.first().unwrap_or(&Value::Null);
     let plain =
@@ -89,5 +88,5 @@ pub fn stack_of(scope: &Scope<'_>) -> Result<Option<sos::stack::StackId>> {
     })
 }
 
-/// `nvarchar(60)`: names of labels, states and wait types.
+/// `nvarchar(60)`, the type of names of labels, states and wait types.
 pub const NAME: DataType = nv(60);

@@ -1,4 +1,4 @@
-//! Segments of columnstore indexes, as their views read them: what is committed.
+//! Segments of columnstore indexes, as `sys.column_store_segments` shows them: committed rows only.
 
 use std::sync::Arc;
 
@@ -8,30 +8,30 @@ use storage::{Read, TransactionOptions};
 use crate::types::{IndexRow, index_rows};
 use crate::view::Scope;
 
-/// A column of a row group.
+/// A segment, one column of a row group: a row of `sys.column_store_segments`.
 pub struct SegmentRow {
-    /// Its index.
+    /// The index that the segment belongs to.
     pub index: IndexRow,
-    /// Number of the column, from 1.
+    /// `column_id` of the segment, from 1.
     pub column: usize,
-    /// Number of the row group.
+    /// `segment_id`: number of the row group.
     pub group: u64,
-    /// How it is encoded.
+    /// How the segment's values are encoded.
     pub encoding: Encoding,
-    /// Rows, deleted ones included.
+    /// `row_count`, deleted rows included.
     pub rows: usize,
-    /// Rows that are NULL.
+    /// Number of rows that are NULL.
     pub nulls: usize,
-    /// Entries of its dictionary; 0 if it has none.
+    /// Number of entries of its dictionary; 0 without one.
     pub entries: usize,
-    /// The least and the largest word, if they order as the values do.
+    /// The least and the greatest encoded value, where encoded values sort as the values do.
     pub zone: Option<Zone>,
-    /// Bytes that it takes.
+    /// `on_disk_size`: size in memory, in bytes.
     pub bytes: usize,
 }
 
 impl SegmentRow {
-    /// Returns `encoding_type`: what SQL Server calls it.
+    /// Returns `encoding_type`, SQL Server's number of the encoding.
     pub const fn encoding_type(&self) -> i32 {
         match self.encoding {
             Encoding::Constant | Encoding::RunLength | Encoding::Packed => 1,
@@ -45,7 +45,7 @@ impl SegmentRow {
 /// Returns the segments of a database's tables.
 ///
 /// # Errors
-/// 701 if there is no memory to read them.
+/// 701 if there is not enough memory to read them.
 pub fn segment_rows(scope: &Scope<'_>) -> types::Result<Vec<SegmentRow>> {
     let mut rows = Vec::new();
     for index in index_rows(scope.session, scope.database) {

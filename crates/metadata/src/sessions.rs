@@ -1,4 +1,4 @@
-//! Sessions as `sys.dm_exec_sessions` and its kin show them.
+//! Sessions as `sys.dm_exec_sessions` and related views show them.
 
 use std::sync::Arc;
 
@@ -11,41 +11,41 @@ use ::session::event::emit::lock::describe_key;
 use ::session::instance::{Facts, SessionCard};
 use ::session::{session_id, session_number};
 
-/// A session with what it told of itself.
+/// A session, with what its client sent at login.
 pub struct SessionRow {
-    /// Its card.
+    /// The session's published state, which other sessions may read.
     pub card: Arc<SessionCard>,
-    /// What changes rarely, read once.
+    /// Options, current database and other rarely changed state, copied once.
     pub facts: Facts,
-    /// Security id of its login.
+    /// `security_id`: SID of its login; empty if the login was dropped.
     pub sid: Vec<u8>,
-    /// Id of its current database; 0 if that is gone.
+    /// `database_id` of its current database; 0 if that was dropped.
     pub database_id: i16,
-    /// What its requests have spent, up to the last one that has ended.
+    /// Resources that its completed requests have used.
     pub spent: Spend,
 }
 
-/// ON/OFF options that the views show.
+/// SET options that the views show as ON or OFF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// QUOTED_IDENTIFIER
+    /// SET QUOTED_IDENTIFIER, column `quoted_identifier`.
     QuotedIdentifier,
-    /// ARITHABORT
+    /// SET ARITHABORT, column `arithabort`.
     ArithAbort,
-    /// ANSI_NULL_DFLT_ON
+    /// SET ANSI_NULL_DFLT_ON, column `ansi_null_dflt_on`.
     AnsiNullDefault,
-    /// ANSI_WARNINGS
+    /// SET ANSI_WARNINGS, column `ansi_warnings`.
     AnsiWarnings,
-    /// ANSI_PADDING
+    /// SET ANSI_PADDING, column `ansi_padding`.
     AnsiPadding,
-    /// ANSI_NULLS
+    /// SET ANSI_NULLS, column `ansi_nulls`.
     AnsiNulls,
-    /// CONCAT_NULL_YIELDS_NULL
+    /// SET CONCAT_NULL_YIELDS_NULL, column `concat_null_yields_null`.
     ConcatNullYieldsNull,
 }
 
 impl SessionRow {
-    /// Tells whether an option is ON.
+    /// Returns true if the option is ON.
     pub fn is(&self, switch: Switch) -> bool {
         let options = &self.facts.options;
         match switch {
@@ -59,14 +59,14 @@ impl SessionRow {
         }
     }
 
-    /// Returns DATEFORMAT in lower case.
+    /// Returns `date_format`: DATEFORMAT in lower case, such as `mdy`.
     pub fn date_format(&self) -> &'static str {
         self.facts.options.date_format.name()
     }
 }
 
-/// Returns the session that is in the way of a thread's wait: that of the transaction or lock that it
-/// waits for, or that of the thread. `None` where the thread does not wait, or nobody knows.
+/// Returns the session that blocks a thread: the one that owns the transaction, lock or thread that
+/// it waits for. `None` where the thread does not wait or the blocker is unknown.
 pub fn blocking_session(waiting: Option<&Activity>, activities: &[Arc<Activity>]) -> Option<i16> {
     let tag = match waiting?.waiting()?.blocker? {
         Blocker::Work(tag) => tag,
@@ -75,17 +75,15 @@ pub fn blocking_session(waiting: Option<&Activity>, activities: &[Arc<Activity>]
     session_id(tag)
 }
 
-/// The session that is in the way of another one's wait, and what that waits for, as `wait_resource`
-/// of `sys.dm_exec_requests` shows it.
+/// Who blocks a session, and on what, as `wait_resource` of `sys.dm_exec_requests` describes it.
 pub struct Blocked {
-    /// Who is in the way, if anybody knows.
+    /// The blocking session, if known.
     pub by: Option<i16>,
-    /// The lock, or the transaction that has the row.
+    /// The lock, or the transaction that has written the row.
     pub resource: String,
 }
 
-/// Finds out who is in the way of a session that waits for a lock or a row; none if it waits for
-/// neither.
+/// Finds what blocks a session that waits for a lock or a row; `None` if it waits for neither.
 pub fn blocked(scope: &Scope<'_>, session: i16) -> Option<Blocked> {
     let locks = scope.session.instance.store.locks();
     let number = session_number(session);
@@ -98,13 +96,14 @@ pub fn blocked(scope: &Scope<'_>, session: i16) -> Option<Blocked> {
     Some(Blocked { by: Some(by), resource: format!("XACT: session {by}") })
 }
 
-/// Returns the sessions of the instance, by id.
+/// Returns the sessions of the instance, ordered by id.
 pub fn session_rows(scope: &Scope<'_>) -> Vec<SessionRow> {
     let catalog = &scope.session.catalog;
     let row = |card: Arc<SessionCard>| {
         let mut facts = card.facts();
         if card.id == scope.session.id {
-            // Others see what a request has set when it has ended, the session itself at once.
+            // Options are published at the end of a request; the session itself sees its own at
+            // once.
             facts.options.clone_from(&scope.session.options);
             facts.database = Arc::clone(&scope.session.database);
         }
@@ -118,7 +117,7 @@ pub fn session_rows(scope: &Scope<'_>) -> Vec<SessionRow> {
         }
     };
     let session = scope.session;
-    // Without VIEW SERVER STATE everybody sees their own.
+    // A login without VIEW SERVER STATE sees its own session only.
     let seen =
         |card: &Arc<SessionCard>| card.id == session.id || session.rights.views_server_state();
     session.instance.sessions.cards().into_iter().filter(seen).map(row).collect()

@@ -1,21 +1,21 @@
-//! Statistics as the catalog views show them: one for each index, and those that were asked for by name.
+//! Statistics as `sys.stats` shows them: one row per index, and one per CREATE STATISTICS.
 
 use crate::objects::tables;
 use crate::view::Scope;
 
-/// One set of statistics.
+/// One set of statistics: a row of `sys.stats`.
 pub struct StatisticsRow {
-    /// Table.
+    /// `object_id` of the table.
     pub object_id: i32,
-    /// `stats_id`: the index's, else one above them all.
+    /// `stats_id`: the index's id, or a number above those of all indexes.
     pub id: i32,
-    /// Its name.
+    /// `name`: the index's, or the one that CREATE STATISTICS gave.
     pub name: String,
-    /// Whether it is of no index.
+    /// `user_created`: whether CREATE STATISTICS made it.
     pub user_created: bool,
-    /// STATISTICS_NORECOMPUTE of the index, or NORECOMPUTE.
+    /// `no_recompute`: STATISTICS_NORECOMPUTE of the index, or NORECOMPUTE.
     pub no_recompute: bool,
-    /// Columns by `column_id`.
+    /// `column_id`s of its columns, in order.
     pub columns: Vec<i32>,
 }
 

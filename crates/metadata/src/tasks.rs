@@ -1,7 +1,8 @@
-//! Threads, tasks and waits as `sys.dm_os_workers`, `sys.dm_os_waiting_tasks` and their kin show them.
+//! Threads, tasks and waits as `sys.dm_os_workers`, `sys.dm_os_waiting_tasks` and related views
+//! show them.
 //!
-//! A task is a request that a thread works on, or a thread of the machine's own. A wait has a row for
-//! each session that is in its way.
+//! A task is a request that a thread works on, or one of the server's background threads. A wait
+//! has one row for each session that blocks it.
 
 use std::sync::Arc;
 
@@ -16,18 +17,18 @@ use crate::view::Scope;
 use ::session::instance::SessionCard;
 use ::session::session_id;
 
-/// A thread, and the session that it works for.
+/// A thread, with the session that it works for.
 pub struct TaskRow {
-    /// What the task does now, as its scheduler publishes it.
+    /// The thread's current state, as its scheduler publishes it.
     pub activity: Arc<Activity>,
-    /// The session that it runs for; none for a task of the system.
+    /// The session that it runs for; `None` for a system task.
     pub card: Option<Arc<SessionCard>>,
-    /// Where its scheduler is in memory.
+    /// Address of its scheduler, if it has one.
     pub scheduler: Option<usize>,
 }
 
 impl TaskRow {
-    /// The scheduler that it belongs to.
+    /// `scheduler_id` of the thread's scheduler.
     pub fn scheduler_id(&self) -> Option<u32> {
         match self.activity.role() {
             Role::Worker(scheduler) => Some(scheduler),
@@ -35,7 +36,7 @@ impl TaskRow {
         }
     }
 
-    /// `session_id`; none for a task of the system.
+    /// `session_id`; NULL for a system task.
     pub fn session_id(&self) -> Option<i16> {
         self.card.as_ref().map(|card| card.id)
     }
@@ -44,7 +45,7 @@ impl TaskRow {
         self.session_id() == Some(session)
     }
 
-    /// The address of the task that the thread runs; a thread of the machine's own is its own task.
+    /// `task_address`: the task that the thread runs. A background thread is its own task.
     pub fn task_address(&self) -> Option<usize> {
         match (&self.card, self.activity.role()) {
             (Some(_), _) if self.activity.part() > 0 => Some(self.worker_address()),
@@ -54,22 +55,22 @@ impl TaskRow {
         }
     }
 
-    /// Its place among the threads of the request: 0 is the one that leads.
+    /// `exec_context_id`: the thread's number in a parallel statement; 0 for the first.
     pub fn exec_context_id(&self) -> u32 {
         if self.card.is_some() { self.activity.part() } else { 0 }
     }
 
-    /// The address of the task that it helps.
+    /// `parent_task_address`: the task that a helper thread works for.
     pub fn parent_task_address(&self) -> Option<usize> {
         self.card.as_ref().filter(|_| self.activity.part() > 0).map(task_address)
     }
 
-    /// `worker_address`: a number that is the worker's alone.
+    /// `worker_address`: unique per worker.
     pub fn worker_address(&self) -> usize {
         Arc::as_ptr(&self.activity).addr()
     }
 
-    /// The word for where the thread stands.
+    /// `state`: `RUNNING`, `RUNNABLE` or `SUSPENDED`.
     pub fn state(&self) -> &'static str {
         match self.activity.standing() {
             Standing::Running => "RUNNING",
@@ -78,35 +79,35 @@ impl TaskRow {
         }
     }
 
-    /// Whether it runs where no scheduler decides.
+    /// `is_preemptive`: whether it runs outside the control of a scheduler.
     pub fn is_preemptive(&self) -> bool {
         let calls_out = |waiting: Waiting| waiting.wait_type.is_preemptive();
         self.scheduler_id().is_none() || self.activity.waiting().is_some_and(calls_out)
     }
 }
 
-/// The address that stands for the task of a session's request.
+/// Returns the address that identifies the task of a session's request: that of its card.
 pub fn task_address(card: &Arc<SessionCard>) -> usize {
     Arc::as_ptr(card).addr()
 }
 
-/// Makes an address.
+/// Makes a `varbinary(8)` value, big-endian.
 pub fn address(address: usize) -> Value {
     binary(&(address as u64).to_be_bytes())
 }
 
-/// Makes an address; NULL if there is none.
+/// Makes a `varbinary(8)` value; NULL for `None`.
 pub fn address_or_null(at: Option<usize>) -> Value {
     at.map_or(Value::Null, address)
 }
 
-/// The reading of `ms_ticks` at a time given in ticks.
+/// Converts clock ticks to `ms_ticks`: milliseconds since the machine started.
 pub fn ms_ticks(ticks: u64) -> u64 {
     let ago_ns = clock::ticks_to_ns(clock::now_ticks().saturating_sub(ticks));
     clock::monotonic_ns().saturating_sub(ago_ns) / 1_000_000
 }
 
-/// Returns the threads of the machine, workers first.
+/// Returns the server's threads, workers first.
 pub fn thread_rows(scope: &Scope<'_>) -> Vec<TaskRow> {
     let instance = &scope.session.instance;
     let cards = instance.sessions.cards();
@@ -130,29 +131,29 @@ pub fn task_rows(scope: &Scope<'_>) -> Vec<TaskRow> {
     thread_rows(scope).into_iter().filter(|row| row.task_address().is_some()).collect()
 }
 
-/// A wait and one who is in its way.
+/// A wait in progress and one session that blocks it: a row of `sys.dm_os_waiting_tasks`.
 pub struct WaitingRow {
-    /// `waiting_task_address`
+    /// `waiting_task_address`; NULL for a task that has no worker yet.
     pub task_address: Option<usize>,
-    /// `session_id`; none for a task of the system.
+    /// `session_id`; NULL for a system task.
     pub session_id: Option<i16>,
     /// `exec_context_id`: 0 for the first thread of a statement.
     pub exec_context_id: u32,
-    /// `wait_type`
+    /// `wait_type`: SQL Server's name of the wait type.
     pub wait_type: &'static str,
-    /// `wait_duration_ms`
+    /// `wait_duration_ms`: milliseconds since the wait began.
     pub ms: u64,
-    /// The address that it waits on.
+    /// `resource_address`: the address that the thread waits on; NULL if none.
     pub resource: Option<usize>,
-    /// `resource_description`
+    /// `resource_description`: the lock or row; NULL for other waits.
     pub description: Option<String>,
-    /// `blocking_session_id`
+    /// `blocking_session_id`; NULL if the blocker is unknown.
     pub blocking_session: Option<i16>,
-    /// `blocking_task_address`
+    /// `blocking_task_address`; NULL if the blocking session runs no task.
     pub blocking_task: Option<usize>,
 }
 
-/// Returns the waits in progress.
+/// Returns the waits in progress, one row for each blocking session.
 pub fn waiting_rows(scope: &Scope<'_>) -> Vec<WaitingRow> {
     let tasks = task_rows(scope);
     let locks = scope.session.instance.store.locks().rows();
@@ -167,7 +168,7 @@ pub fn waiting_rows(scope: &Scope<'_>) -> Vec<WaitingRow> {
     rows
 }
 
-/// A task that no worker has taken up yet: nobody knows whose it is until it is read.
+/// Makes the row of a queued task. Its session is unknown until a worker reads its request.
 fn queued_row(since: &u64) -> WaitingRow {
     let ticks = clock::now_ticks().saturating_sub(*since);
     WaitingRow {
@@ -217,7 +218,7 @@ fn rows_of(
     blockers.into_iter().map(row).collect()
 }
 
-/// The session in the way, as far as was known when the wait began.
+/// Returns the blocking session, as far as it was known when the wait began.
 fn blocker(waiting: &Waiting, tasks: &[TaskRow]) -> Option<i16> {
     match waiting.blocker? {
         Blocker::Work(number) => session_id(number),
@@ -227,7 +228,7 @@ fn blocker(waiting: &Waiting, tasks: &[TaskRow]) -> Option<i16> {
     }
 }
 
-/// Describes a lock as `resource_description` of a wait does.
+/// Formats a lock as `resource_description` shows it.
 fn describe(lock: &LockRow) -> String {
     let mode = lock.key.mode_name(lock.mode);
     if lock.key.table().is_some() {
@@ -243,7 +244,7 @@ fn describe(lock: &LockRow) -> String {
     )
 }
 
-/// Describes a row: what is waited for is the transaction that has it.
+/// Describes a row lock: the wait is for the transaction that has written the row.
 fn describe_row(waiting: &Waiting) -> Option<String> {
     let Some(Blocker::Work(number)) = waiting.blocker else { return None };
     let session = session_id(number)?;

@@ -1,4 +1,4 @@
-//! Triggers as the catalog views show them.
+//! Triggers and their events, as `sys.triggers` and `sys.trigger_events` show them.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use tsql::ast::{CreateTrigger, StatementKind, TriggerTiming};
 
 use ::catalog::{Catalog, DDL_EVENTS, Database, DdlEvent, ModuleDef, Object};
 
-/// A trigger.
+/// A trigger: a row of `sys.triggers`.
 pub struct TriggerRow {
-    /// Its definition.
+    /// The definition, as the catalog has it.
     pub module: Arc<ModuleDef>,
-    /// Whether it takes the statement's place.
+    /// `is_instead_of_trigger`: whether it replaces the statement.
     pub instead: bool,
-    /// Whether it is a DDL trigger.
+    /// Whether it is a DDL trigger (`parent_class` DATABASE or SERVER).
     pub of_definitions: bool,
-    /// NOT FOR REPLICATION.
+    /// `is_not_for_replication`: NOT FOR REPLICATION was specified.
     pub not_for_replication: bool,
-    /// What it fires for, in upper case.
+    /// Events and event groups that it fires for, in upper case.
     events: Vec<String>,
 }
 
-/// An event that a trigger fires for.
+/// An event that a trigger fires for: a row of `sys.trigger_events`.
 pub struct EventRow {
     /// `object_id` of the trigger.
     pub id: i32,
@@ -47,7 +47,7 @@ fn row_of(module: &Arc<ModuleDef>) -> Option<TriggerRow> {
     }
 }
 
-/// Returns the triggers of a database: those on its tables and views, and those on itself.
+/// Returns a database's triggers: those on its tables and views, and its DDL triggers.
 pub fn triggers(database: &Database) -> Vec<TriggerRow> {
     let of_object = |object: &Object| match object {
         Object::Trigger(module) => row_of(module),
@@ -62,7 +62,7 @@ pub fn server_triggers(catalog: &Catalog) -> Vec<TriggerRow> {
     catalog.triggers.values().filter_map(row_of).collect()
 }
 
-/// Returns the events that triggers fire for: of a group, all that are in it.
+/// Returns the events that triggers fire for; an event group gives a row for each of its events.
 pub fn events(triggers: Vec<TriggerRow>) -> Vec<EventRow> {
     let mut rows = Vec::new();
     for trigger in triggers {
@@ -85,7 +85,7 @@ pub fn events(triggers: Vec<TriggerRow>) -> Vec<EventRow> {
     rows
 }
 
-/// The number of an event of a table.
+/// Returns `type` of a DML event.
 fn number(event: &str) -> i32 {
     match event {
         "INSERT" => 1,

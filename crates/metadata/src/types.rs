@@ -1,4 +1,5 @@
-//! Types and indexes as the catalog views show them: every table has an index 0 or 1.
+//! Types and indexes as `sys.types` and `sys.indexes` show them. Every table has an index 0 (heap)
+//! or 1 (clustered).
 
 use std::sync::Arc;
 
@@ -13,26 +14,26 @@ use ::catalog::{
 };
 use ::session::SessionState;
 
-/// A type, as `sys.types` shows it.
+/// A type: a row of `sys.types`.
 #[derive(Clone, Debug)]
 pub struct TypeRow {
-    /// Its name.
+    /// `name` of the type.
     pub name: String,
-    /// `system_type_id`
+    /// `system_type_id`: that of the base type for an alias type.
     pub system_type_id: u8,
-    /// `user_type_id`
+    /// `user_type_id`: unique in the database.
     pub user_type_id: i32,
-    /// `schema_id`
+    /// `schema_id`: 4 (`sys`) for system types.
     pub schema_id: i32,
-    /// Bytes at most; -1 for `max`.
+    /// `max_length` in bytes; -1 for `max`.
     pub max_length: i16,
-    /// Digits at most.
+    /// `precision`: decimal digits of a numeric type, otherwise 0.
     pub precision: u8,
-    /// Digits behind the point at most.
+    /// `scale`: digits after the point of a numeric type, otherwise 0.
     pub scale: u8,
-    /// Collation of a string type.
+    /// `collation_name` of a string type.
     pub collation: String,
-    /// Whether columns of it may be NULL.
+    /// `is_nullable`: whether a column of this type allows NULL by default.
     pub nullable: bool,
     /// Whether a user made it.
     pub user_defined: bool,
@@ -45,7 +46,7 @@ pub struct TypeRow {
 /// `system_type_id` of table types.
 const TABLE_TYPE_ID: u8 = 243;
 
-/// The system's types in their widest form.
+/// The system's types, each with its greatest length, precision and scale.
 const SYSTEM_TYPES: [DataType; 29] = [
     DataType::Image,
     DataType::Text,
@@ -78,7 +79,8 @@ const SYSTEM_TYPES: [DataType; 29] = [
     DataType::Xml,
 ];
 
-/// Returns the types of a database by `user_type_id`: the system's, `sysname`, alias and table types.
+/// Returns the types of a database, ordered by `user_type_id`: the system's, `sysname`, alias and
+/// table types.
 pub fn type_rows(database: &Database) -> Vec<TypeRow> {
     let collation = database.collation.name();
     let system = |data_type: &DataType| TypeRow {
@@ -96,7 +98,7 @@ pub fn type_rows(database: &Database) -> Vec<TypeRow> {
         memory_optimized: false,
     };
     let mut rows: Vec<TypeRow> = SYSTEM_TYPES.iter().map(system).collect();
-    // `numeric` is `decimal` by another name, with a number of its own.
+    // `numeric` is a synonym of `decimal` with its own type id.
     let decimal = system(&DataType::Decimal { precision: 38, scale: 38 });
     rows.push(TypeRow {
         name: "numeric".to_owned(),
@@ -142,36 +144,36 @@ fn is_memory_optimized(table: &tsql::ast::CreateTable) -> bool {
     table.options.iter().any(|o| matches!(o, tsql::ast::TableOption::MemoryOptimized(on) if *on))
 }
 
-/// An index of a table, or its heap.
+/// An index of a table, or its heap: a row of `sys.indexes`.
 #[derive(Clone, Debug)]
 pub struct IndexRow {
-    /// The table.
+    /// The table that it belongs to.
     pub table: Arc<TableDef>,
-    /// Place in its list; none for the heap.
+    /// Position in the table's list of indexes; `None` for the heap.
     pub place: Option<usize>,
     /// Whether it is the nonclustered columnstore index.
     pub is_column_index: bool,
 }
 
 impl IndexRow {
-    /// Returns the index; none for the heap.
+    /// Returns the index's definition; `None` for a heap or columnstore index.
     pub fn index(&self) -> Option<&IndexDef> {
         self.place.and_then(|place| self.table.indexes.get(place))
     }
 
-    /// Returns the options that are only shown; a heap has compression alone.
+    /// Returns the options that are stored only to be shown; a heap has DATA_COMPRESSION alone.
     pub fn shown(&self) -> ShownOptions {
         let of_heap =
             || ShownOptions { compression: self.table.compression, ..ShownOptions::default() };
         self.index().map_or_else(of_heap, |index| index.shown)
     }
 
-    /// Returns the nonclustered columnstore index, if it is that.
+    /// Returns the nonclustered columnstore index, if this is one.
     pub fn column_index(&self) -> Option<&ColumnIndexDef> {
         self.table.column_index.as_ref().filter(|_| self.is_column_index)
     }
 
-    /// Returns COMPRESSION_DELAY, if it is a columnstore index.
+    /// Returns COMPRESSION_DELAY in minutes, for a columnstore index.
     pub fn compression_delay(&self) -> Option<i32> {
         let clustered = self.table.columnstore.as_ref().filter(|_| self.place.is_none());
         let delay = self.column_index().map(|index| index.compression_delay);
@@ -186,7 +188,7 @@ impl IndexRow {
         self.index().map_or(i32::from(self.table.columnstore.is_some()), |index| index.id)
     }
 
-    /// Returns its name; none for the heap.
+    /// Returns `name`; `None` (NULL) for the heap.
     pub fn name(&self) -> Option<&str> {
         if let Some(index) = self.column_index() {
             return Some(&index.name);
@@ -195,12 +197,12 @@ impl IndexRow {
         self.index().map(|index| index.name.as_str()).or(columnstore)
     }
 
-    /// Returns the constraint that the index enforces.
+    /// Returns the PRIMARY KEY or UNIQUE constraint that the index enforces.
     pub fn constraint(&self) -> Option<IndexConstraint> {
         self.index().and_then(|i| i.constraint)
     }
 
-    /// Returns its memory, in pages of 8 KB: rows are with the heap or the clustered index.
+    /// Returns the index's memory in pages of 8 KB; rows count for the heap or the clustered index.
     pub fn pages(&self) -> Pages {
         let data = &self.table.rows.data;
         if self.is_column_index {
@@ -223,7 +225,8 @@ impl IndexRow {
         }
     }
 
-    /// Returns its memory; that of the heap or the clustered index with that of the other indexes.
+    /// Returns the index's memory in pages of 8 KB; for the heap or clustered index, including all
+    /// other indexes.
     pub fn pages_with_others(&self) -> Pages {
         let own = self.pages();
         if self.is_column_index || self.index().is_some_and(|i| !i.clustered) {
@@ -237,7 +240,7 @@ impl IndexRow {
         }
     }
 
-    /// Returns `type` and `type_desc`.
+    /// Returns `type` and `type_desc`, such as 2 and `NONCLUSTERED`.
     pub fn kind(&self) -> (u8, &'static str) {
         match self.index() {
             None if self.is_column_index => (6, "NONCLUSTERED COLUMNSTORE"),
@@ -255,26 +258,28 @@ impl IndexRow {
 /// Memory in pages of 8 KB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pages {
-    /// Of rows, for the heap or the clustered index; of the index, for another one.
+    /// Pages of rows for a heap or clustered index, of index entries otherwise.
     pub data: u64,
-    /// In use.
+    /// Pages in use by rows or index entries.
     pub used: u64,
-    /// Allocated.
+    /// Pages allocated, in use or not.
     pub reserved: u64,
 }
 
-/// Bytes of a page.
+/// SQL Server's page size in bytes.
 const PAGE_BYTES: u64 = 8_192;
 
 fn pages(bytes: u64) -> u64 {
     bytes.div_ceil(PAGE_BYTES)
 }
 
-/// Returns the indexes that the first three arguments of a table function name, with their databases:
-/// database, object and index by their ids; NULL and 0 are all of them, and so is -1 for the index.
+/// Returns the indexes selected by the first three arguments of a table function, with their
+/// `database_id`s. The arguments are the ids of database, object and index. NULL selects all; so
+/// does 0 for database and object, and a negative number for the index.
 ///
 /// # Errors
-/// 262 for a database whose state the login may not see, 300 for all of them.
+/// 262 if the login may not see the state of the database, 300 if it asks for all databases without
+/// VIEW SERVER STATE.
 pub fn asked_indexes(scope: &Scope<'_>) -> Result<Vec<(i16, IndexRow)>> {
     let argument = |place: usize| match scope.arguments.get(place) {
         Some(Value::SmallInt(id)) => Some(i32::from(*id)),

@@ -14,21 +14,21 @@ use ::session::SessionState;
 pub struct SystemView {
     /// Schema: `sys` or `INFORMATION_SCHEMA`; empty for compatibility views that need none.
     pub schema: &'static str,
-    /// Name.
+    /// Name without the schema.
     pub name: &'static str,
     /// Names and types of the columns, in the documented order.
     pub columns: fn() -> Vec<(&'static str, ColumnType)>,
-    /// Makes the rows.
+    /// Returns the rows, in any order.
     pub rows: fn(&Scope<'_>) -> Rows,
-    /// Number of arguments; 0 for a view.
+    /// Number of arguments of a table function; 0 for a view.
     pub arity: u8,
 }
 
-/// What the rows of a view are made from.
+/// What a view computes its rows from: session, database and arguments.
 pub struct Scope<'a> {
-    /// The session that asks.
+    /// The session that runs the query.
     pub session: &'a SessionState,
-    /// The database whose view it is: `other.sys.tables` shows the tables of `other`.
+    /// The database that the view belongs to: `other.sys.tables` shows the tables of `other`.
     pub database: &'a Database,
     /// Arguments of a table function.
     pub arguments: &'a [Value],
@@ -58,17 +58,17 @@ impl plan::view::SystemView for SystemView {
 }
 
 impl SystemView {
-    /// Makes the rows as a database shows them; none if the database is gone.
+    /// Returns the rows as a database shows them; empty if the database was dropped.
     ///
     /// # Errors
-    /// Those of definitions that must be bound to be shown (columns of views).
+    /// The errors of definitions that are bound to be shown (columns of views).
     pub fn read(&self, session: &SessionState, database: &str, arguments: &[Value]) -> Rows {
-        // What the server tells of itself is paid for by whoever asks, under a name of its own.
+        // Views of the server's own state are charged to the reading session, as observation.
         let of_itself = self.name.starts_with("dm_") || self.name.starts_with("fn_");
         let _observing = of_itself.then(Observing::begin);
         let _label = sos::ledger::labelled(sos::ledger::Label::View);
         match session.catalog.database(database) {
-            // The state of the server or of a database has been asked for as a whole.
+            // These require a permission on the whole server or database, so rows are not filtered.
             Some(database) if self.name.starts_with("dm_") => {
                 (self.rows)(&Scope { session, database, arguments })
             }
@@ -81,7 +81,7 @@ impl SystemView {
     }
 }
 
-/// While this lives, the thread's time is booked as observation.
+/// A guard: while it lives, the thread's time is charged to the state `Observing`.
 struct Observing(State);
 
 impl Observing {

@@ -1,9 +1,9 @@
 //! A compiled batch or procedure body: control flow over leaves that are bound when first run.
 //!
 //! Compiling a text fixes its variables and its control flow. Before a program first runs, each
-//! [`Leaf`] whose tables exist is bound (`exec/run/compile.rs`) and keeps its plan, unless the plan
-//! depends on the session (temporary tables); the others are bound when control reaches them, since
-//! a batch may create the table that its next line fills.
+//! [`Leaf`] whose tables exist is bound (`check.rs` of the crate `compile`) and keeps its plan,
+//! unless the plan depends on the session (temporary tables); the others are bound when control
+//! reaches them, since a batch may create the table that its next line fills.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,8 +1,8 @@
-//! sp_getapplock and sp_releaseapplock: locks that applications name.
+//! sp_getapplock and sp_releaseapplock: locks on names that applications choose.
 //!
-//! What becomes of a request is a return value and never an error, a deadlock included: 0 and 1 for a
-//! lock, -1 for a timeout, -3 for the victim of a deadlock, -999 for arguments that mean nothing. A
-//! client that cancels the call sees that, and no value.
+//! The outcome is a return value and never an error, not even for a deadlock: 0 and 1 if the lock
+//! was granted, -1 for a timeout, -3 for a deadlock victim, -999 for invalid arguments. If the
+//! client cancels the call, there is no return value.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +22,10 @@ pub(crate) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_releaseapplock", id: 0, run: release },
 ];
 
-/// The call means nothing.
+/// The return value for invalid arguments.
 const INVALID: i32 = -999;
 
-/// What messages call both procedures.
+/// The name that messages use for both procedures.
 const INSIDE: &str = "xp_userlock";
 
 /// An argument: not given, NULL, or a value.
@@ -71,7 +71,8 @@ fn given_text(
     Ok(given.map(|value| value.as_text(cx.session.collation()).unwrap_or_default()))
 }
 
-/// Who owns the lock; none if the argument means nothing, or there is no transaction to own it.
+/// Returns the owner of the lock; `None` for an invalid argument, or for Transaction without an
+/// open one.
 fn scope(arguments: &[Argument], position: usize, cx: &Cx<'_>) -> Result<Option<LockScope>, Stop> {
     let scope = match given_text(arguments, (position, "@LockOwner"), cx)? {
         Given::Missing => Some(LockScope::Transaction),
@@ -82,7 +83,7 @@ fn scope(arguments: &[Argument], position: usize, cx: &Cx<'_>) -> Result<Option<
     Ok(scope.filter(|scope| *scope == LockScope::Session || in_transaction))
 }
 
-/// The lock that is meant, and its principal; none if no name is given.
+/// Returns the key of the lock and its principal; `None` without a name.
 fn target(
     arguments: &[Argument],
     principal_at: usize,
@@ -108,7 +109,8 @@ fn invalid(message: Msg<'_>) -> Error {
     Error::from(message).in_procedure(INSIDE)
 }
 
-/// How long to wait: the argument, else as SET LOCK_TIMEOUT says; below zero for ever.
+/// Returns how long to wait: the argument, or SET LOCK_TIMEOUT; `None` if negative, which waits
+/// forever.
 fn timeout(arguments: &[Argument], cx: &Cx<'_>) -> Result<Option<Duration>, Stop> {
     let ms = match converted(arguments, (3, "@LockTimeout"), DataType::Int, cx)? {
         Given::Value(Value::Int(ms)) => ms,
@@ -120,7 +122,7 @@ fn timeout(arguments: &[Argument], cx: &Cx<'_>) -> Result<Option<Duration>, Stop
     Ok(u64::try_from(ms).ok().map(Duration::from_millis))
 }
 
-/// `sp_getapplock @Resource, @LockMode [, @LockOwner] [, @LockTimeout] [, @DbPrincipal]`
+/// `sp_getapplock @Resource, @LockMode [, @LockOwner] [, @LockTimeout] [, @DbPrincipal]`.
 fn get(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let mode = match given_text(arguments, (1, "@LockMode"), cx)? {
         Given::Missing => {
@@ -147,7 +149,7 @@ fn get(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     }
 }
 
-/// `sp_releaseapplock @Resource [, @LockOwner] [, @DbPrincipal]`
+/// `sp_releaseapplock @Resource [, @LockOwner] [, @DbPrincipal]`.
 fn release(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let Some(scope) = scope(arguments, 1, cx)? else { return Ok(INVALID) };
     let Some((key, principal)) = target(arguments, 2, cx)? else { return Ok(INVALID) };

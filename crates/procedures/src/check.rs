@@ -1,8 +1,8 @@
-//! `DBCC CHECKDB`, `CHECKTABLE`, `CHECKALLOC` and `CHECKCATALOG`: every row against the entries of every
-//! index, and every entry back against its row.
+//! `DBCC CHECKDB`, `CHECKTABLE`, `CHECKALLOC` and `CHECKCATALOG`: compares every row with the
+//! entries of every index, and every entry with its row.
 //!
-//! A range index is walked from end to end; a hash index is asked for each row's key, and its entries
-//! are reached by that alone. All is read as of one moment, as a snapshot.
+//! A range index is walked from end to end. A hash index is searched for each row's key, which is
+//! the only way to reach its entries. Everything is read from one snapshot.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use ::executor::{Cx, fault};
 use interpreter::{Stop, interrupted};
 use metadata::objects::tables;
 
-/// Options that change nothing about what is checked or told here: everything is checked, all errors
-/// are told, and nothing has to be locked for it.
+/// Options without effect here: everything is checked, all errors are reported, and nothing is
+/// locked.
 pub(crate) const OPTIONS: &[&str] = &[
     "ALL_ERRORMSGS",
     "DATA_PURITY",
@@ -35,16 +35,16 @@ pub(crate) const OPTIONS: &[&str] = &[
     "TABLOCK",
 ];
 
-/// What is wrong with a table.
+/// The errors of a table.
 #[derive(Default)]
 struct Findings {
     rows: u64,
-    /// Messages 8951 and 8952, as many as are told of one table.
+    /// Messages 8951 and 8952, as many as are reported per table.
     errors: Vec<Error>,
     count: u64,
 }
 
-/// Errors that are told of one table; the others are counted.
+/// Most errors that are reported per table; the others are only counted.
 const ERRORS_TOLD_MAX: usize = 200;
 
 impl Findings {
@@ -56,10 +56,10 @@ impl Findings {
     }
 }
 
-/// Runs CHECKDB or CHECKALLOC of a database.
+/// Runs CHECKDB or CHECKALLOC for a database.
 ///
 /// # Errors
-/// 911 for a database that there is not, 40517 for a repair.
+/// 911 for an unknown database, 40517 for a repair.
 pub(crate) fn database(dbcc: &ast::Dbcc, command: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
     check_second(dbcc)?;
     let database = find_database(dbcc, cx)?;
@@ -69,7 +69,7 @@ pub(crate) fn database(dbcc: &ast::Dbcc, command: &str, cx: &mut Cx<'_>) -> Resu
         say(2_536, &format!("DBCC results for '{}'.", database.name), cx)?;
     }
     let mut errors = 0;
-    // Rows are in memory and no file has pages that could be lost: there is no allocation to check.
+    // Rows are in memory, so there is no page allocation to check.
     if command == "CHECKDB" {
         for table in tables(cx.session, &database) {
             errors += report(&table, quiet, cx)?;
@@ -85,10 +85,10 @@ pub(crate) fn database(dbcc: &ast::Dbcc, command: &str, cx: &mut Cx<'_>) -> Resu
     Ok(())
 }
 
-/// Runs CHECKTABLE.
+/// Runs CHECKTABLE for one table.
 ///
 /// # Errors
-/// 2501 for a table that there is not, 40517 for a repair.
+/// 2501 for an unknown table, 40517 for a repair.
 pub(crate) fn table(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     check_second(dbcc)?;
     let name = dbcc.arguments.first().and_then(word).ok_or(Msg::DbccParameter(1))?;
@@ -107,10 +107,10 @@ pub(crate) fn table(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Runs CHECKCATALOG: what objects refer to must be there.
+/// Runs CHECKCATALOG: checks that the objects that others refer to exist.
 ///
 /// # Errors
-/// 3853 for an object whose schema, table or type is not there.
+/// 3853 for an object whose schema, table or type does not exist.
 pub(crate) fn catalog(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     check_second(dbcc)?;
     let database = find_database(dbcc, cx)?;
@@ -154,7 +154,7 @@ pub(crate) fn catalog(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Checks a table and tells what has been found; returns the number of errors.
+/// Checks a table and sends the errors found; returns their number.
 fn report(table: &Arc<TableDef>, quiet: bool, cx: &mut Cx<'_>) -> Result<u64, Stop> {
     let mut check = |cx: &mut Cx<'_>| {
         let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
@@ -218,7 +218,7 @@ fn check_table(
     if table.columnstore.is_some() {
         check_blocks(table, transaction, &mut found, cx)?;
     }
-    // What is left has entries and is no row.
+    // The remaining row ids have entries but no row.
     for (index, entries) in table.indexes.iter().zip(&walked) {
         for _ in entries.iter().flatten() {
             found.add(entry_without_row(table, index));
@@ -227,7 +227,7 @@ fn check_table(
     Ok(found)
 }
 
-/// Reads every column of the compressed rows.
+/// Decodes every column of the compressed rows.
 fn check_blocks(
     table: &TableDef,
     transaction: &Transaction,
@@ -249,10 +249,11 @@ fn check_blocks(
     Ok(())
 }
 
-/// All as of one moment.
+/// Everything is read from one snapshot.
 const READ: Read = Read::SNAPSHOT;
 
-/// Returns the rows that the entries of a range index lead to; one that comes twice is an error.
+/// Returns the rows that the entries of a range index point to; a row that occurs twice is an
+/// error.
 fn walk(
     table: &TableDef,
     index: &IndexDef,
@@ -273,7 +274,7 @@ fn walk(
     Ok(entries)
 }
 
-/// Tells whether a key leads to a row.
+/// Returns true if the index finds a row under its key.
 fn has_entry(
     table: &TableDef,
     index: &IndexDef,
@@ -322,18 +323,18 @@ fn check_second(dbcc: &ast::Dbcc) -> Result<(), Stop> {
             let what = format!("DBCC {} with {}", dbcc.command, other.to_ascii_uppercase());
             Err(Msg::NotSupported(&what).into())
         }
-        // NOINDEX leaves out what costs time; a smaller check would find less, so all is checked.
+        // NOINDEX makes the check faster and less complete; here everything is checked.
         Some(Some(other)) if other.eq_ignore_ascii_case("NOINDEX") => Ok(()),
         Some(_) => Err(Msg::DbccParameter(2).into()),
     }
 }
 
-/// Tells whether only errors are to be told.
+/// Returns true if only errors are to be sent (NO_INFOMSGS).
 pub(crate) fn is_quiet(dbcc: &ast::Dbcc) -> bool {
     dbcc.options.iter().any(|(name, _)| name.as_ref() == "NO_INFOMSGS")
 }
 
-/// The database that is named, by its id too; none or 0 is the current one.
+/// Returns the database given by name or id; the current one if none is given, or 0.
 pub(crate) fn find_database(dbcc: &ast::Dbcc, cx: &Cx<'_>) -> Result<Arc<Database>, Stop> {
     let catalog = &cx.session.catalog;
     let found = match dbcc.arguments.first() {
@@ -358,7 +359,7 @@ pub(crate) fn find_database(dbcc: &ast::Dbcc, cx: &Cx<'_>) -> Result<Arc<Databas
 /// Finds the table that a DBCC command names.
 ///
 /// # Errors
-/// 2501.
+/// 2501 if it does not exist.
 pub(crate) fn find_table(name: &str, cx: &Cx<'_>) -> Result<Arc<TableDef>, Stop> {
     let missing = || {
         let text = format!(

@@ -1,9 +1,9 @@
 //! sp_configure and RECONFIGURE: the settings of the instance.
 //!
-//! `sys.configurations` has those that mean something here. Some can be changed: whether sp_configure shows the
-//! advanced ones, how many schedulers a statement may run on and from what cost, whether statements may write files, how
-//! often call stacks are sampled.
-//! A change of another is refused by name, so that no script believes that it has had an effect.
+//! `sys.configurations` lists the settings that have an effect here. Some can be changed: 'show
+//! advanced options', the degree of parallelism and its cost threshold, the permission to write
+//! files, and the sampling rate. Changing another one is refused by name, so that no script assumes
+//! an effect.
 
 use types::{Error, Msg, Value};
 
@@ -19,7 +19,7 @@ use metadata::configurations::{
 pub(crate) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_configure", id: 0, run: configure }];
 
-/// Settings that SQL Server documents and that mean nothing here.
+/// Settings that SQL Server documents and that have no effect here.
 const OTHERS: &[&str] = &[
     "access check cache bucket count",
     "access check cache quota",
@@ -99,7 +99,7 @@ const OTHERS: &[&str] = &[
     "xp_cmdshell",
 ];
 
-/// `sp_configure [@configname [, @configvalue]]`
+/// `sp_configure [@configname [, @configvalue]]`.
 fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let Some(name) = text(arguments, 0, "@configname", cx) else {
         return run(&LIST, &mut [], cx);
@@ -159,11 +159,11 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     Ok(0)
 }
 
-/// Finds a setting by its name or by what it alone begins with.
+/// Finds a setting by its name or by an unambiguous beginning of it.
 ///
 /// # Errors
-/// 15123 for a name that means nothing, 15124 for one that means several; 40517 for a setting of SQL
-/// Server's that there is not.
+/// 15123 for an unknown name, 15124 for an ambiguous one; 40517 for a setting of SQL Server that
+/// does not exist here.
 fn find(name: &str, cx: &Cx<'_>) -> Result<Setting, Stop> {
     let begins =
         |known: &str| known.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
@@ -212,10 +212,10 @@ fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
     Err(Msg::NoPermissionForAction.into())
 }
 
-/// RECONFIGURE: what has been set comes into use.
+/// RECONFIGURE: makes the changed settings effective.
 ///
 /// # Errors
-/// 5812 without ALTER SETTINGS.
+/// 5812 without the permission ALTER SETTINGS.
 pub fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
     if !cx.session.rights.has_of_server(&cx.session.catalog, "ALTER SETTINGS") {
         let text = "You do not have permission to run the RECONFIGURE statement.";

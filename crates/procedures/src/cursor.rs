@@ -1,9 +1,9 @@
-//! Cursors of an API: sp_cursoropen, sp_cursorfetch and their kin, which JDBC, ODBC and OLE DB call where
-//! a client wants to move about in a result.
+//! API server cursors: sp_cursoropen, sp_cursorfetch and related procedures, which JDBC, ODBC and
+//! OLE DB use for scrollable results.
 //!
-//! Every cursor is static and read-only: its rows are those of the moment it was opened, and the
-//! procedure that opens it says so in `@scrollopt` and `@ccopt`, as SQL Server does where a query allows
-//! no other. The rows of a fetch have one column more than the query: ROWSTAT.
+//! Every cursor is static and read-only: its rows are those at the time of opening. The procedure
+//! returns this in `@scrollopt` and `@ccopt`, as SQL Server does for queries that allow no other
+//! cursor. A fetch returns one column more than the query: ROWSTAT.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(crate) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_cursorclose", id: 9, run: close },
 ];
 
-/// Bits of `@scrollopt`.
+/// Bits of `@scrollopt`, as documented for sp_cursoropen.
 mod scroll {
     pub(super) const FORWARD_ONLY: i64 = 0x04;
     pub(super) const STATIC: i64 = 0x08;
@@ -41,26 +41,26 @@ mod scroll {
     pub(super) const AUTO_FETCH: i64 = 0x2000;
 }
 
-/// Bits of `@ccopt`: READ_ONLY, and ALLOW_DIRECT, which has a statement that no cursor can be opened on executed
-/// without one.
+/// Bits of `@ccopt`: READ_ONLY, and ALLOW_DIRECT, which executes a statement that no cursor can be
+/// opened on without a cursor.
 const READ_ONLY: i32 = 1;
 const ALLOW_DIRECT: i64 = 0x2000;
 
-/// ROWSTAT of a row that is there.
+/// ROWSTAT of a row that exists.
 const FETCH_SUCCEEDED: i32 = 1;
 
-/// Cursors that one session may have open.
+/// Most open cursors per session.
 const CURSORS_MAX: usize = 10_000;
 
-/// First handle: SQL Server's look like this.
+/// First handle; SQL Server's have similar values.
 const HANDLE_FIRST: i32 = 180_150_003;
 
 fn invalid(procedure: &str, parameter: &str) -> Stop {
     Msg::CursorParameterInvalid(procedure, parameter).into()
 }
 
-/// `sp_cursoropen @cursor OUTPUT, @stmt, @scrollopt OUTPUT, @ccopt OUTPUT, @rowcount OUTPUT
-/// [, @paramdef, @p1, ..]`
+/// `sp_cursoropen @cursor OUTPUT, @stmt, @scrollopt OUTPUT, @ccopt OUTPUT, @rowcount OUTPUT [,
+/// @paramdef, @p1, ..]`.
 fn open(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let statement = text_argument(arguments.get(1), "sp_cursoropen", "@stmt")?;
     let declared = match arguments.get(5).map(|a| &a.value) {
@@ -73,7 +73,8 @@ fn open(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     run_query(&prepared, head, &places, values, cx)
 }
 
-/// `sp_cursorprepare @handle OUTPUT, @params, @stmt, @options [, @scrollopt OUTPUT, @ccopt OUTPUT]`
+/// `sp_cursorprepare @handle OUTPUT, @params, @stmt, @options [, @scrollopt OUTPUT, @ccopt
+/// OUTPUT]`.
 fn prepare_cursor(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     prepared::sp_prepare(arguments, cx)?;
     set(arguments, 4, i32::try_from(scroll::STATIC).unwrap_or(0));
@@ -81,8 +82,8 @@ fn prepare_cursor(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
     Ok(0)
 }
 
-/// `sp_cursorexecute @handle, @cursor OUTPUT, @scrollopt OUTPUT, @ccopt OUTPUT, @rowcount OUTPUT
-/// [, @p1, ..]`
+/// `sp_cursorexecute @handle, @cursor OUTPUT, @scrollopt OUTPUT, @ccopt OUTPUT, @rowcount OUTPUT [,
+/// @p1, ..]`.
 fn execute(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handle = whole(arguments, 0, "@handle").unwrap_or(0);
     let statement = prepared::find(handle, cx)?;
@@ -91,8 +92,8 @@ fn execute(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     run_query(&statement, head, &places, values, cx)
 }
 
-/// `sp_cursorprepexec @handle OUTPUT, @cursor OUTPUT, @params, @stmt, @scrollopt OUTPUT, @ccopt OUTPUT,
-/// @rowcount OUTPUT [, @p1, ..]`
+/// `sp_cursorprepexec @handle OUTPUT, @cursor OUTPUT, @params, @stmt, @scrollopt OUTPUT, @ccopt
+/// OUTPUT, @rowcount OUTPUT [, @p1, ..]`.
 fn prepare_and_execute(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let declared = match arguments.get(2).map(|a| &a.value) {
         None | Some(Value::Null) => Value::Null,
@@ -108,7 +109,7 @@ fn prepare_and_execute(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i3
     Ok(status)
 }
 
-/// Where the arguments are that say how the cursor is, and hear it.
+/// Positions of the arguments that set the cursor's options and receive its values.
 struct Places {
     cursor: usize,
     scroll: usize,
@@ -128,7 +129,7 @@ fn number(arguments: &[Argument], place: usize) -> Option<i64> {
         .or_else(|| arguments.get(place).and_then(|a| whole(std::slice::from_ref(a), 0, &a.name)))
 }
 
-/// Runs the query and keeps its rows.
+/// Runs the query and stores its rows in a cursor.
 fn run_query(
     prepared: &Prepared,
     head: &mut [Argument],
@@ -142,7 +143,7 @@ fn run_query(
     let may_be_direct = number(head, places.concurrency).unwrap_or(0) & ALLOW_DIRECT != 0;
     if !is_query(&entry.1.program, cx.session) {
         if may_be_direct {
-            // No cursor, and no rows that it has.
+            // No cursor was opened: handle and row count are 0.
             [places.cursor, places.rows].into_iter().for_each(|place| set(head, place, 0));
             cx.sink.message(&Error::from(Msg::CursorDirect).at_line(1))?;
             return run_prepared(entry, values, cx);
@@ -157,7 +158,7 @@ fn run_query(
     };
     let Kept { columns, rows, sets, .. } = kept;
     let (Some(mut columns), 1) = (columns, sets) else {
-        // What went wrong has been told.
+        // The error has been sent already.
         return if status == 0 { Err(Msg::CursorNotPossible.into()) } else { Ok(status) };
     };
     columns.push(row_status());
@@ -181,8 +182,9 @@ fn run_query(
     Ok(0)
 }
 
-/// One query, or the call of a procedure that is nothing but one: what else a procedure does has its results sent as
-/// they come, OUTPUT parameters and messages among them (16937 without ALLOW_DIRECT).
+/// Returns true for a single query, or the call of a procedure that is a single query. Results of
+/// other procedures are sent directly, with OUTPUT parameters and messages (16937 without
+/// ALLOW_DIRECT).
 fn is_query(program: &Program, session: &SessionState) -> bool {
     let [step] = program.body.as_slice() else { return false };
     match &step.kind {
@@ -204,7 +206,7 @@ fn is_query(program: &Program, session: &SessionState) -> bool {
     }
 }
 
-/// One SELECT that gives rows, perhaps in BEGIN .. END.
+/// Returns true for one SELECT that returns rows, perhaps within BEGIN .. END.
 fn is_select(mut body: &[Statement]) -> bool {
     loop {
         match body {
@@ -234,9 +236,9 @@ fn find<'c>(handle: i64, procedure: &str, cx: &'c mut Cx<'_>) -> Result<&'c mut 
     found.ok_or_else(|| invalid(procedure, "cursor"))
 }
 
-/// `sp_cursorfetch @cursor [, @fetchtype [, @rownum [, @nrows]]]`
+/// `sp_cursorfetch @cursor [, @fetchtype [, @rownum [, @nrows]]]`.
 fn fetch(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    /// Bits that do not say where to.
+    /// Bits of the fetch type; others are flags.
     const KINDS: i64 = 0x3BF;
     const INFO: i64 = 0x100;
     let handle = number(arguments, 0).unwrap_or(0);
@@ -255,7 +257,7 @@ fn fetch(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     Ok(0)
 }
 
-/// Moves a cursor and sends the rows that it has then.
+/// Moves a cursor and sends the rows at its new position.
 fn send(
     handle: impl Into<i64>,
     (kind, row, wanted): (i64, i64, i64),
@@ -281,7 +283,7 @@ fn send(
     Ok(done(cx, Command::SELECT, count, false)?)
 }
 
-/// `sp_cursoroption @cursor, @code, @value`: names for debuggers, which nothing here shows.
+/// `sp_cursoroption @cursor, @code, @value`: sets names for debuggers, which are not shown here.
 fn option(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     const NAME: i64 = 2;
     find(number(arguments, 0).unwrap_or(0), "sp_cursoroption", cx)?;
@@ -291,7 +293,7 @@ fn option(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     }
 }
 
-/// `sp_cursorclose @cursor`: -1 closes all.
+/// `sp_cursorclose @cursor`: closes a cursor, or all cursors for -1.
 fn close(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handle = number(arguments, 0).unwrap_or(0);
     if handle == -1 {
@@ -303,7 +305,7 @@ fn close(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     Ok(0)
 }
 
-/// Keeps the rows of a query and passes on what else it says.
+/// A sink that stores the rows of a query and passes everything else on.
 struct Kept<'a> {
     inner: &'a mut dyn ResultSink,
     columns: Option<Vec<ColumnInfo>>,

@@ -1,4 +1,4 @@
-//! DBCC commands: what they are called, what they ask for, and those that fit here.
+//! DBCC commands: their names, the permissions that they need, and those that are short.
 
 use tsql::ast;
 use types::{Error, Msg, Value};
@@ -10,21 +10,21 @@ use ::plan::sink::{self, ColumnInfo, Traits};
 use ::session::{IsolationLevel, SessionState};
 use interpreter::{Stop, done};
 
-/// What a command asks for before it runs.
+/// The permission that a command needs before it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
-    /// Nothing, or what the command itself checks: that is about the table or database that it names.
+    /// None, or one that the command checks itself, on the table or database that it names.
     Itself(&'static str),
-    /// ALTER SERVER STATE.
+    /// The permission ALTER SERVER STATE.
     AlterState,
-    /// VIEW SERVER STATE.
+    /// The permission VIEW SERVER STATE.
     ViewState,
     /// Membership in sysadmin, or CONTROL SERVER.
     Sysadmin,
 }
 
 impl Asks {
-    /// Says what is asked for, as docs/permissions.md has it.
+    /// Returns the permission as docs/permissions.md shows it.
     pub fn text(self) -> &'static str {
         match self {
             Self::Itself(text) => text,
@@ -35,11 +35,11 @@ impl Asks {
     }
 }
 
-/// A DBCC command.
+/// A DBCC command: its name, permission and code.
 pub struct Command {
-    /// Its name.
+    /// The command's name, in upper case.
     pub name: &'static str,
-    /// What it asks for, as its documentation has it.
+    /// The permission that it needs, as documented.
     pub asks: Asks,
     run: fn(&ast::Dbcc, &mut Cx<'_>) -> Result<(), Stop>,
 }
@@ -48,7 +48,7 @@ const DATABASE: Asks = Asks::Itself("db_owner");
 const TABLE: Asks = Asks::Itself("owner of the table or its schema, db_ddladmin or db_owner");
 const NOTHING: Asks = Asks::Itself("");
 
-/// The commands, by name.
+/// All commands, ordered by name.
 pub static COMMANDS: &[Command] = &[
     Command {
         name: "CHECKALLOC",
@@ -64,10 +64,10 @@ pub static COMMANDS: &[Command] = &[
     Command { name: "CHECKIDENT", asks: TABLE, run: super::identity::run },
     Command { name: "CHECKTABLE", asks: TABLE, run: super::check::table },
     Command { name: "DBREINDEX", asks: TABLE, run: reindex },
-    // Rows are read where they are: there are no buffers to drop.
+    // Rows are in memory: there are no buffers to drop.
     Command { name: "DROPCLEANBUFFERS", asks: Asks::AlterState, run: |_, _| Ok(()) },
     Command { name: "FREEPROCCACHE", asks: Asks::AlterState, run: free_plan_cache },
-    // Of linked servers' sessions, which there are not.
+    // Linked servers, whose sessions are cached, do not exist here.
     Command { name: "FREESESSIONCACHE", asks: Asks::Sysadmin, run: |_, _| Ok(()) },
     Command { name: "FREESYSTEMCACHE", asks: Asks::AlterState, run: free_system_cache },
     Command {
@@ -106,22 +106,22 @@ pub static COMMANDS: &[Command] = &[
     Command { name: "USEROPTIONS", asks: NOTHING, run: |_, cx| user_options(cx) },
 ];
 
-/// What WITH may say of a command beside NO_INFOMSGS, which all take; of those of checks, everything is checked, all errors
-/// are told, and nothing has to be locked for it.
+/// Options that WITH accepts for a command, besides NO_INFOMSGS, which all accept. The checks
+/// ignore theirs: everything is checked, all errors are reported, and nothing is locked.
 pub const WITH: &[(&str, &[&str])] = &[
     ("CHECKALLOC", super::check::OPTIONS),
     ("CHECKCATALOG", super::check::OPTIONS),
     ("CHECKDB", super::check::OPTIONS),
     ("CHECKTABLE", super::check::OPTIONS),
     ("SHOW_STATISTICS", &["DENSITY_VECTOR", "HISTOGRAM", "STAT_HEADER"]),
-    // Rows are counted as they come and go.
+    // Row counts are always exact.
     ("UPDATEUSAGE", &["COUNT_ROWS"]),
 ];
 
-/// Refuses what WITH says and the command does not do.
+/// Refuses options of WITH that the command does not have.
 ///
 /// # Errors
-/// 40517.
+/// 40517 for such an option.
 fn check_with(command: &str, dbcc: &ast::Dbcc) -> Result<(), Stop> {
     let known = WITH.iter().find(|with| with.0 == command).map_or(&[][..], |with| with.1);
     for (option, _) in &dbcc.options {
@@ -135,7 +135,7 @@ fn check_with(command: &str, dbcc: &ast::Dbcc) -> Result<(), Stop> {
 /// Runs a command.
 ///
 /// # Errors
-/// 40517 for one that there is not, 2571 for one that asks for more than the session may, and those of the command.
+/// 40517 for an unsupported command, 2571 without its permission, and the errors of the command.
 pub fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let named = |command: &&Command| command.name.eq_ignore_ascii_case(&dbcc.command);
     let Some(command) = COMMANDS.iter().find(named) else {
@@ -152,10 +152,10 @@ pub fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Checks what a command asks of the server.
+/// Checks the server permission that a command needs.
 ///
 /// # Errors
-/// 2571.
+/// 2571 without the permission.
 pub fn require(asks: Asks, command: &str, cx: &Cx<'_>) -> Result<(), Stop> {
     let (rights, catalog) = (&cx.session.rights, &cx.session.catalog);
     let may = match asks {
@@ -170,10 +170,10 @@ pub fn require(asks: Asks, command: &str, cx: &Cx<'_>) -> Result<(), Stop> {
     }
 }
 
-/// Checks that the session may check a database as a whole.
+/// Checks that the session may check a whole database.
 ///
 /// # Errors
-/// 7983.
+/// 7983 without the permission.
 pub fn require_database(command: &str, database: &Database, cx: &Cx<'_>) -> Result<(), Stop> {
     match cx.session.rights.owns(database) {
         true => Ok(()),
@@ -181,10 +181,10 @@ pub fn require_database(command: &str, database: &Database, cx: &Cx<'_>) -> Resu
     }
 }
 
-/// Checks that the session may check and repair a table. Temporary ones are the session's own.
+/// Checks that the session may check and repair a table. Temporary tables belong to the session.
 ///
 /// # Errors
-/// 2557.
+/// 2557 without the permission.
 pub fn require_table(command: &str, table: &TableDef, cx: &Cx<'_>) -> Result<(), Stop> {
     let database = cx.session.catalog.database_by_id(table.database_id);
     let keeps = |database| cx.session.rights.keeps(database, table);
@@ -199,7 +199,8 @@ fn free_plan_cache(_: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// `DBCC FREESYSTEMCACHE ('ALL' | 'SQL Plans' | 'Object Plans' ..)`: plans are the one cache that there is.
+/// `DBCC FREESYSTEMCACHE ('ALL' | 'SQL Plans' | 'Object Plans' ..)`: the plan cache is the only
+/// one.
 fn free_system_cache(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let name =
         dbcc.arguments.first().and_then(super::sqlperf::word).ok_or(Msg::DbccParameter(1))?;
@@ -211,8 +212,8 @@ fn free_system_cache(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// `DBCC DBREINDEX (table [, index [, fill factor]])`: indexes have no pages that could be filled or in
-/// disorder, so that they are what a rebuild would make of them.
+/// `DBCC DBREINDEX (table [, index [, fill factor]])`: indexes have no pages to fill or reorder, so
+/// a rebuild would change nothing.
 fn reindex(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let word = super::sqlperf::word;
     let name = dbcc.arguments.first().and_then(word).ok_or(Msg::DbccParameter(1))?;
@@ -226,7 +227,7 @@ fn reindex(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     }
 }
 
-/// `DBCC UPDATEUSAGE (database [, table [, index]])`: rows are counted as they come and go, so that there is
+/// `DBCC UPDATEUSAGE (database [, table [, index]])`: row counts are always exact, so there is
 /// nothing to correct.
 fn update_usage(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let word = super::sqlperf::word;
@@ -240,7 +241,7 @@ fn update_usage(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// `DBCC USEROPTIONS`: the options that are set, as scripts read them.
+/// `DBCC USEROPTIONS`: returns the SET options in effect.
 fn user_options(cx: &mut Cx<'_>) -> Result<(), Stop> {
     let columns = ["Set Option", "Value"].map(|name| text_column(name, cx));
     let shape = shape_of(columns.into());

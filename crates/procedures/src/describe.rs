@@ -1,5 +1,5 @@
-//! sp_describe_first_result_set: the columns that a batch would return, found by binding its statements
-//! without running them.
+//! sp_describe_first_result_set: returns the columns of a batch's first result set, by binding its
+//! statements without running them.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use interpreter::{Argument, Stop, done};
 pub(crate) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_describe_first_result_set", id: 0, run: describe_first }];
 
-/// `sp_describe_first_result_set @tsql [, @params [, @browse_information_mode]]`
+/// `sp_describe_first_result_set @tsql [, @params [, @browse_information_mode]]`.
 fn describe_first(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let statement =
         text_argument(argument(arguments, 0, "@tsql"), "sp_describe_first_result_set", "@tsql")?;
@@ -40,10 +40,10 @@ fn describe_first(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
     Ok(0)
 }
 
-/// Compiles a text and finds its first result.
+/// Compiles a text and finds its first result set.
 ///
 /// # Errors
-/// As `first_result`, and those of its syntax.
+/// As `first_result`, and syntax errors.
 pub fn first_result_of(
     statement: &str,
     declared: &str,
@@ -58,10 +58,11 @@ fn plain(name: &str, column_type: ColumnType) -> ColumnInfo {
     ColumnInfo { name: name.into(), column_type, traits: Traits::default(), updatable: false }
 }
 
-/// Finds the first statement that returns rows; none if no statement does.
+/// Finds the first statement that returns rows; `None` if there is none.
 ///
 /// # Errors
-/// Those of names and types; 11509 and its kin where only running it would tell.
+/// The errors of names and types; 11509 and others if only running the batch would tell the
+/// columns.
 fn first_result(
     program: &Program,
     session: &SessionState,
@@ -100,7 +101,7 @@ fn first_of(
     Ok(None)
 }
 
-/// The rows that a statement returns to the client.
+/// Returns the columns that a statement returns to the client.
 fn shape_returned(bound: &Bound) -> Option<Arc<ResultShape>> {
     match bound {
         Bound::Select(select) => Some(Arc::clone(&select.shape)),
@@ -108,7 +109,7 @@ fn shape_returned(bound: &Bound) -> Option<Arc<ResultShape>> {
     }
 }
 
-/// The columns of the description, as documented.
+/// Returns the columns of the description, as documented.
 pub fn columns() -> Vec<(&'static str, ColumnType)> {
     let sysname = DataType::NVarChar(Length::Limited(128));
     let name = |n: u16| DataType::NVarChar(Length::Limited(n));
@@ -158,10 +159,10 @@ pub fn columns() -> Vec<(&'static str, ColumnType)> {
     columns.into_iter().map(|(name, data_type)| (name, ty(data_type))).collect()
 }
 
-/// `numeric` in `sys.types`, and on the wire.
+/// `system_type_id` of `numeric`, also in TDS.
 const NUMERIC: i32 = 108;
 
-/// What is said of a column; what is not known without browse information is NULL.
+/// Returns the row that describes a column. Values that need browse information are NULL.
 pub fn row(ordinal: i32, column: &ColumnInfo) -> Vec<Value> {
     let ty = &column.column_type;
     let data_type = &ty.data_type;
@@ -205,7 +206,7 @@ pub fn row(ordinal: i32, column: &ColumnInfo) -> Vec<Value> {
     row
 }
 
-/// The type's number on the wire. `[MS-TDS] 2.2.5.4`
+/// Returns the type's number in TDS. `[MS-TDS] 2.2.5.4`
 pub fn wire_type(data_type: &DataType) -> u8 {
     match data_type {
         DataType::Bit => 104,
@@ -233,7 +234,7 @@ pub fn wire_type(data_type: &DataType) -> u8 {
     }
 }
 
-/// The length that goes with it: 65,535 for `max`.
+/// Returns the length that TDS sends with the type: 65,535 for `max`.
 pub fn wire_length(data_type: &DataType) -> i32 {
     match data_type.max_length() {
         -1 => 65_535,

@@ -1,5 +1,5 @@
-//! `sys.dm_exec_describe_first_result_set`: the columns that a batch would return; a batch that fails is a
-//! row that says why.
+//! `sys.dm_exec_describe_first_result_set`: the columns of a batch's first result set. If the batch
+//! has an error, a single row contains the error.
 
 use types::value::ColumnType;
 use types::{DataType, Length, Value};
@@ -8,10 +8,9 @@ use crate::describe;
 use interpreter::Stop;
 use metadata::{Rows, Scope, SystemView};
 
-/// Columns that it has in common with sp_describe_first_result_set; that has the types of TDS, too.
+/// Number of columns shared with sp_describe_first_result_set, which also has the TDS types.
 const DESCRIBED: usize = 35;
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_describe_first_result_set",
@@ -23,7 +22,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 fn columns() -> Vec<(&'static str, ColumnType)> {
     let mut columns = describe::columns();
     columns.truncate(DESCRIBED);
-    // The view has the length of ORDER BY before the direction, the procedure behind it.
+    // The view has the length of ORDER BY before the direction, the procedure after it.
     columns.swap(DESCRIBED - 2, DESCRIBED - 1);
     columns.extend(
         [
@@ -71,7 +70,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     }
 }
 
-/// `error_type` and `error_type_desc`.
+/// Returns `error_type` and `error_type_desc` of an error number.
 fn kind_of(number: i32) -> (i32, &'static str) {
     match number {
         102 | 105 | 156 | 319 => (2, "SYNTAX"),

@@ -19,15 +19,15 @@ pub(crate) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_dropextendedproperty", id: 0, run: drop },
 ];
 
-/// Bytes that a property's value may have.
+/// Greatest size of a property's value, in bytes.
 const VALUE_BYTES_MAX: usize = 7_500;
 
-/// What a call is about.
+/// The securable that a call is about.
 struct Target {
     database: String,
     securable: Securable,
     property: Name,
-    /// The thing's name, as messages have it.
+    /// The securable's name for messages.
     shown: String,
 }
 
@@ -78,7 +78,7 @@ fn change(
     Ok(0)
 }
 
-/// Tells whether the session has ALTER on what a property is attached to, of a type on its schema.
+/// Returns true if the session has ALTER on the securable, or for a type on its schema.
 fn may_alter(of: Securable, cx: &Cx<'_>) -> bool {
     let rights = &cx.session.rights;
     let database = cx.session.catalog.database(&cx.session.database);
@@ -100,7 +100,7 @@ fn may_alter(of: Securable, cx: &Cx<'_>) -> bool {
         }
         PropertyClass::ObjectOrColumn | PropertyClass::Parameter | PropertyClass::Index => {
             let object = database.object_by_id(of.major_id).or_else(|| {
-                // A constraint is its table's.
+                // A constraint belongs to its table.
                 let table =
                     database.tables().find(|t| t.constraint_ids().any(|id| id == of.major_id));
                 table.and_then(|table| database.object_by_id(table.id))
@@ -114,7 +114,8 @@ fn may_alter(of: Securable, cx: &Cx<'_>) -> bool {
     }
 }
 
-/// Finds what the levels name; `first` is the place of the first of them among the arguments.
+/// Finds the securable that the levels name; `first` is the position of the first level's
+/// arguments.
 fn target(
     procedure: &str,
     first: usize,
@@ -150,7 +151,7 @@ fn target(
     Ok(Target { database, securable, property: Name::new(&property), shown })
 }
 
-/// The value as a `sql_variant`; NULL if there is none.
+/// Returns the value as a `sql_variant`; NULL if there is none.
 fn value(arguments: &[Argument], cx: &Cx<'_>) -> Result<Value, Stop> {
     let Some(given) = argument(arguments, 1, "@value").filter(|a| !a.default && !a.value.is_null())
     else {

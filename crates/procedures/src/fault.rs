@@ -1,4 +1,5 @@
-//! `sp_clearway_fault @fault, @milliseconds`: spends time where the ledger must find it out by itself.
+//! `sp_clearway_fault @fault, @milliseconds`: wastes time in a way that the time ledger must
+//! detect.
 //!
 //! For tests: only builds with debug assertions have it.
 
@@ -13,7 +14,7 @@ use interpreter::{Argument, Stop};
 pub(crate) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_clearway_fault", id: 0, run: fault }];
 
-/// The longest fault, so that a slip does not stop a server.
+/// Longest fault in milliseconds, so that a typing error does not stop a server.
 const MILLISECONDS_MAX: i64 = 10_000;
 
 fn fault(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {

@@ -1,4 +1,4 @@
-//! `DBCC CHECKIDENT`: what the identity of a table is, and what it shall be.
+//! `DBCC CHECKIDENT`: reports and changes the current identity value of a table.
 
 use sos::sync::Ordering;
 use tsql::ast;
@@ -16,7 +16,7 @@ use metadata::objects::last_identity;
 /// Runs `CHECKIDENT ('table' [, NORESEED | RESEED [, value]])`.
 ///
 /// # Errors
-/// 2501 for an unknown table, 7997 for one without an identity, 2560 for arguments that mean nothing.
+/// 2501 for an unknown table, 7997 for one without an identity column, 2560 for invalid arguments.
 pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let name = dbcc.arguments.first().and_then(word).ok_or(Msg::DbccParameter(1))?;
     let reseeds = match dbcc.arguments.get(1).map(word) {
@@ -39,12 +39,12 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let mut text = format!("Checking identity information: current identity value '{shown}'");
     let set = |next: i64, cx: &mut Cx<'_>| {
         cx.session.note_identity(&table.rows);
-        // Relaxed: the counter orders nothing else.
+        // Relaxed: the counter orders no other memory.
         table.rows.identity_next.store(next, Ordering::Relaxed);
     };
     if let Some(value) = dbcc.arguments.get(2) {
         let value = number(value).ok_or(Msg::DbccParameter(3))?;
-        // A table that has had no row begins with the value itself.
+        // A table that has had no rows starts with the value itself.
         let next = if current.is_none() { value } else { value.saturating_add(increment) };
         set(next, cx);
     } else {
@@ -76,7 +76,7 @@ fn number(value: &ast::Expr) -> Option<i64> {
     }
 }
 
-/// The value of the column that is furthest along.
+/// Returns the greatest identity value in the table; the least for a negative increment.
 fn extreme(
     table: &TableDef,
     column: &str,

@@ -1,4 +1,5 @@
-//! `DBCC INPUTBUFFER` and `DBCC OPENTRAN`: what a session has sent, and which transaction is the oldest.
+//! `DBCC INPUTBUFFER` and `DBCC OPENTRAN`: a session's last request, and the oldest open
+//! transaction.
 
 use storage::lock::TransactionRow;
 use tsql::ast;
@@ -23,7 +24,7 @@ FROM sys.dm_exec_input_buffer(@session, NULL) AS b",
 /// Runs `INPUTBUFFER (session [, request])`.
 ///
 /// # Errors
-/// 7955 for a session that there is not; 2571 for another's without VIEW SERVER STATE.
+/// 7955 for an unknown session; 2571 for another's without VIEW SERVER STATE.
 pub(crate) fn input_buffer(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let id = dbcc.arguments.first().and_then(number).ok_or(Msg::DbccParameter(1))?;
     if dbcc.arguments.len() > 2 {
@@ -48,17 +49,17 @@ pub(crate) fn input_buffer(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop
     Ok(())
 }
 
-/// A transaction and its session.
+/// An open transaction and its session.
 struct Open {
     session: i16,
     transaction: TransactionRow,
     sid: Vec<u8>,
 }
 
-/// Runs `OPENTRAN [(database)]`. There is no log, so there is no LSN to tell.
+/// Runs `OPENTRAN [(database)]`. There is no log, so there is no LSN to show.
 ///
 /// # Errors
-/// 911 for a database that there is not.
+/// 911 for an unknown database.
 pub(crate) fn open_transaction(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let database = super::check::find_database(dbcc, cx)?;
     super::dbcc::require_database("OPENTRAN", &database, cx)?;
@@ -71,7 +72,7 @@ pub(crate) fn open_transaction(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), 
     say(7_970, &text, cx)
 }
 
-/// The oldest transaction of the sessions that are in a database.
+/// Returns the oldest open transaction of the sessions in a database.
 fn oldest(database: &str, cx: &Cx<'_>) -> Option<Open> {
     let instance = &cx.session.instance;
     let cards = instance.sessions.cards();

@@ -1,10 +1,11 @@
-//! System procedures: what `EXEC sp_..` and RPCs by name or ProcID run, and DBCC.
+//! System procedures, which `EXEC sp_..` and RPCs by name or ProcID run, and DBCC commands.
 //!
-//! One registry line per procedure. They take their arguments as `Argument`s like any other
-//! procedure, so that EXEC and RPC are one path. `sql.rs` has sp_executesql, `prepared/` the prepared statements of
-//! drivers, `cursor.rs` their cursors, `catalog/` the procedures that are queries over the catalog (sp_help, sp_who).
+//! Each procedure has one registry line. Arguments come as `Argument`s, as for user procedures, so
+//! that EXEC and RPC share one path. `sql.rs` has sp_executesql, `prepared/` the prepared
+//! statements of drivers, `cursor.rs` their cursors, `catalog/` the procedures that are queries
+//! over the catalog (sp_help, sp_who).
 //!
-//! It does not know who calls: the interpreter reaches it through `executor::Host`. Start at [`find`].
+//! Does not know its callers: the interpreter calls it through `executor::Host`. Start at [`find`].
 #![forbid(unsafe_code)]
 
 mod app_lock;
@@ -42,23 +43,24 @@ use ::executor::Cx;
 use ::session::SessionState;
 use interpreter::{Argument, Stop, not_found};
 
-/// A system procedure.
+/// A system procedure: name, ProcID and code.
 pub struct SystemProcedure {
-    /// Its name, in lower case.
+    /// The procedure's name, in lower case.
     pub name: &'static str,
     /// Its ProcID in RPC requests; 0 if it has none. `[MS-TDS] 2.2.6.6`
     pub id: u16,
-    /// Runs it; returns its status.
+    /// Runs the procedure; returns its return status.
     pub run: fn(&mut [Argument], &mut Cx<'_>) -> Result<i32, Stop>,
 }
 
 static PROCEDURES: &[&[&[SystemProcedure]]] = &[OF_DRIVERS, OF_SESSIONS, catalog::PROCEDURES];
 
-/// What drivers call with each request, and looked up each time: few. All that have a ProcID are here.
+/// Procedures that drivers call with each request: a short list, which is searched each time. All
+/// procedures with a ProcID are in it.
 static OF_DRIVERS: &[&[SystemProcedure]] =
     &[sql::PROCEDURES, prepared::PROCEDURES, cursor::PROCEDURES];
 
-/// The others that are not queries over the catalog.
+/// Other procedures that are not queries over the catalog.
 static OF_SESSIONS: &[&[SystemProcedure]] = &[
     app_lock::PROCEDURES,
     configure::PROCEDURES,
@@ -71,7 +73,7 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     xml_document::PROCEDURES,
 ];
 
-/// Iterates over all of them.
+/// Iterates over all system procedures.
 fn all() -> impl Iterator<Item = &'static SystemProcedure> {
     let lists = PROCEDURES.iter().flat_map(|lists| lists.iter());
     #[cfg(debug_assertions)]
@@ -79,7 +81,7 @@ fn all() -> impl Iterator<Item = &'static SystemProcedure> {
     lists.flat_map(|list| list.iter())
 }
 
-/// Iterates over the names of all of them but that of debug builds.
+/// Iterates over the names of all system procedures, except those of debug builds.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PROCEDURES.iter().flat_map(|lists| lists.iter()).flat_map(|list| list.iter()).map(|p| p.name)
 }
@@ -91,7 +93,7 @@ pub fn find(name: &tsql::ast::ObjectName) -> Option<&'static SystemProcedure> {
     of_system.then(|| find_by_name(&name.object)).flatten()
 }
 
-/// Finds one of those that drivers call by its plain name, which nothing has parsed.
+/// Finds a procedure that drivers call, by its plain name as sent.
 pub fn find_of_drivers(name: &str) -> Option<&'static SystemProcedure> {
     if !name.starts_with("sp_") {
         return None;
@@ -106,7 +108,7 @@ fn find_by_name(name: &str) -> Option<&'static SystemProcedure> {
 /// Finds a system procedure by ProcID.
 ///
 /// # Errors
-/// 40517 for sp_cursor, 2812 for an id that means nothing.
+/// 40517 for sp_cursor, 2812 for an unknown id.
 pub fn find_by_id(id: u16) -> Result<&'static SystemProcedure, Stop> {
     let found = OF_DRIVERS.iter().flat_map(|list| list.iter()).find(|p| p.id == id && id != 0);
     if let Some(found) = found {
@@ -118,12 +120,12 @@ pub fn find_by_id(id: u16) -> Result<&'static SystemProcedure, Stop> {
     }
 }
 
-/// The error for a procedure that was not found: some are known to be missing.
+/// Returns the error of a procedure that was not found: 2812, or 40517 for a documented one.
 pub fn missing(name: &tsql::ast::ObjectName) -> Stop {
     not_found(&name.to_string())
 }
 
-/// Runs a system procedure.
+/// Runs a system procedure with these arguments; returns its status.
 pub fn run(
     procedure: &SystemProcedure,
     arguments: &mut [Argument],
@@ -132,11 +134,11 @@ pub fn run(
     (procedure.run)(arguments, cx)
 }
 
-/// Enters the database that a system procedure's name says: `db..sp_executesql` is how a text is run
-/// elsewhere. Returns the one that the session was in, to enter again, if that is another.
+/// Enters the database in a system procedure's name: `db..sp_executesql` runs a text in another
+/// database. Returns the session's previous database, to be restored, if it was a different one.
 ///
 /// # Errors
-/// 911 for a database that there is not, 916 for one that the login may not enter.
+/// 911 for an unknown database, 916 for one that the login may not enter.
 pub fn enter_named(
     name: &tsql::ast::ObjectName,
     session: &mut SessionState,
@@ -156,10 +158,10 @@ pub fn enter_named(
     Ok(Some(session.enter_database(inner)))
 }
 
-/// Runs a system procedure where its name says.
+/// Runs a system procedure in the database that its name contains.
 ///
 /// # Errors
-/// As [`enter_named`], and its own.
+/// As [`enter_named`], and the errors of the procedure.
 pub fn run_named(
     name: &tsql::ast::ObjectName,
     procedure: &SystemProcedure,
@@ -174,7 +176,7 @@ pub fn run_named(
     ran
 }
 
-/// Finds an argument by name (with `@`), else by its position among the unnamed ones.
+/// Finds an argument by name (with `@`), otherwise by its position among the unnamed arguments.
 fn argument<'a>(arguments: &'a [Argument], position: usize, name: &str) -> Option<&'a Argument> {
     let named = |a: &&Argument| {
         Name::same(&a.name, name) || Name::same(&a.name, name.trim_start_matches('@'))
@@ -187,7 +189,7 @@ fn text(arguments: &[Argument], position: usize, name: &str, cx: &Cx<'_>) -> Opt
     argument(arguments, position, name).and_then(|a| a.value.as_text(cx.session.collation()))
 }
 
-/// Returns an argument's whole number; `None` if it is missing, NULL or something else.
+/// Returns an argument's whole number; `None` if it is missing, NULL or not a number.
 fn whole(arguments: &[Argument], position: usize, name: &str) -> Option<i64> {
     match argument(arguments, position, name).map(|a| &a.value)? {
         Value::Bit(b) => Some(i64::from(*b)),
@@ -199,7 +201,7 @@ fn whole(arguments: &[Argument], position: usize, name: &str) -> Option<i64> {
     }
 }
 
-/// `int`, nullable.
+/// The type `int`, nullable.
 fn int_type() -> ColumnType {
     ColumnType {
         data_type: types::DataType::Int,
@@ -208,5 +210,5 @@ fn int_type() -> ColumnType {
     }
 }
 
-/// The system views that are made here, since they show what a procedure gives.
+/// System views that are defined in this crate, because they show the result of a procedure.
 pub static VIEWS: &[&metadata::SystemView] = &[&dm_exec_describe_first_result_set::VIEW];

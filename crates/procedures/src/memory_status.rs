@@ -1,5 +1,5 @@
-//! `DBCC MEMORYSTATUS`: memory as a list of short tables, for people to read. The lines that mean something
-//! here, under the names that the documentation gives them.
+//! `DBCC MEMORYSTATUS`: memory use as a list of short tables for humans. Has the documented lines
+//! that apply here.
 
 use types::value::ColumnType;
 use types::{DataType, Value};
@@ -9,10 +9,10 @@ use ::executor::Cx;
 use ::plan::sink::{ColumnInfo, Command, Traits};
 use interpreter::{Stop, done};
 
-/// Bytes of what SQL Server calls a buffer.
+/// Size of a buffer, in bytes: the unit of some documented lines.
 const BUFFER_BYTES: u64 = 8_192;
 
-/// A line: what, and how much of it.
+/// A line: its name and its value.
 type Line = (&'static str, u64);
 
 pub(crate) fn run(cx: &mut Cx<'_>) -> Result<(), Stop> {
@@ -65,7 +65,7 @@ fn manager(cx: &Cx<'_>) -> Vec<Line> {
     lines
 }
 
-/// Sends one table.
+/// Sends one table of the list.
 fn table(cx: &mut Cx<'_>, name: &str, unit: &str, lines: &[Line]) -> Result<(), Stop> {
     let column = |name: &str, column_type| {
         let name = name.into();

@@ -1,4 +1,4 @@
-//! sp_addmessage, sp_altermessage and sp_dropmessage: messages of users.
+//! sp_addmessage, sp_altermessage and sp_dropmessage: user-defined messages in sys.messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ pub(crate) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_dropmessage", id: 0, run: drop },
 ];
 
-/// Numbers up to this one are the system's.
+/// Greatest number of the system's messages.
 const SYSTEM_NUMBER_MAX: i32 = 50_000;
-/// Characters of a text at most.
+/// Greatest length of a message's text, in characters.
 const TEXT_LENGTH_MAX: usize = 255;
 
-/// `sp_addmessage @msgnum, @severity, @msgtext [, @lang] [, @with_log] [, @replace]`
+/// `sp_addmessage @msgnum, @severity, @msgtext [, @lang] [, @with_log] [, @replace]`.
 fn add(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     check_permission(cx)?;
     let number = number(arguments, "@msgnum", "sp_addmessage")?;
@@ -56,7 +56,7 @@ fn add(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     })
 }
 
-/// `sp_altermessage @message_id, 'WITH_LOG', @parameter_value`
+/// `sp_altermessage @message_id, 'WITH_LOG', @parameter_value`.
 fn alter(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     check_permission(cx)?;
     let number = number(arguments, "@message_id", "sp_altermessage")?;
@@ -77,7 +77,7 @@ fn alter(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     })
 }
 
-/// `sp_dropmessage @msgnum [, @lang | 'all']`
+/// `sp_dropmessage @msgnum [, @lang | 'all']`.
 fn drop(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     check_permission(cx)?;
     let number = number(arguments, "@msgnum", "sp_dropmessage")?;
@@ -112,10 +112,10 @@ fn number(arguments: &[Argument], name: &str, procedure: &str) -> Result<i32, St
     number.ok_or_else(|| Stop::from(missing(0)))
 }
 
-/// Returns what `@with_log` says; nothing is FALSE.
+/// Parses `@with_log`; `None` is FALSE.
 ///
 /// # Errors
-/// 15042.
+/// 15042 for another word.
 fn with_log(word: Option<&str>) -> Result<bool, Stop> {
     match word {
         None => Ok(false),
@@ -125,7 +125,7 @@ fn with_log(word: Option<&str>) -> Result<bool, Stop> {
     }
 }
 
-/// The one language that a session can have is us_english.
+/// Refuses any language but us_english, the only one that a session can have.
 fn check_language(language: Option<&str>) -> Result<(), Stop> {
     let ours = |name: &str| {
         name.is_empty()

@@ -1,4 +1,4 @@
-//! sp_sequence_get_range: many numbers of a sequence at once.
+//! sp_sequence_get_range: reserves a range of sequence values.
 
 use types::value::ColumnType;
 use types::{DataType, Msg, Value};
@@ -15,13 +15,13 @@ use interpreter::{Argument, Stop};
 pub(crate) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_sequence_get_range", id: 0, run: get_range }];
 
-/// `sp_sequence_get_range @sequence_name, @range_size, @range_first_value OUTPUT [, @range_last_value OUTPUT
-/// [, @range_cycle_count OUTPUT [, @sequence_increment OUTPUT [, @sequence_min_value OUTPUT
-/// [, @sequence_max_value OUTPUT]]]]]`
+/// `sp_sequence_get_range @sequence_name, @range_size, @range_first_value OUTPUT [,
+/// @range_last_value OUTPUT [, @range_cycle_count OUTPUT [, @sequence_increment OUTPUT [,
+/// @sequence_min_value OUTPUT [, @sequence_max_value OUTPUT]]]]]`.
 ///
 /// # Errors
-/// 201 without a name or a size, 15021 for a size below 1, 208 for a sequence that there
-/// is not, 229 without UPDATE on it, 11732 for more numbers than it has.
+/// 201 without a name or a size, 15021 for a size below 1, 208 for an unknown sequence, 229 without
+/// UPDATE on it, 11732 for more values than are left.
 fn get_range(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     const NAME: &str = "sp_sequence_get_range";
     let missing = |parameter| Msg::ParameterNotSupplied(NAME, parameter);
@@ -60,7 +60,7 @@ fn get_range(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     Ok(0)
 }
 
-/// Puts a value into an OUTPUT argument, if the caller has given that one.
+/// Sets an OUTPUT argument, if the caller has passed it.
 fn give(arguments: &mut [Argument], position: usize, name: &str, value: Value) {
     let named = arguments.iter().position(|a| Name::same(&a.name, name));
     let unnamed = || arguments.get(position).is_some_and(|a| a.name.is_empty()).then_some(position);

@@ -1,8 +1,8 @@
-//! `DBCC SHOW_STATISTICS (table, name) [WITH STAT_HEADER, DENSITY_VECTOR, HISTOGRAM, NO_INFOMSGS]`: how the
-//! values of an index or of statistics are distributed.
+//! `DBCC SHOW_STATISTICS (table, name) [WITH STAT_HEADER, DENSITY_VECTOR, HISTOGRAM, NO_INFOMSGS]`:
+//! shows the distribution of values in an index or in statistics.
 //!
-//! Nothing is kept that could be shown: what is shown is counted when it is asked for, over all rows. Plans
-//! are made from smaller samples (`opt/statistics.rs`).
+//! No histogram is stored: the values of all rows are counted when the command runs. Plans use
+//! smaller samples (crate `optimizer`).
 
 use std::fmt::Write as _;
 
@@ -17,10 +17,10 @@ use ::catalog::security::has_on_column;
 use ::executor::Cx;
 use interpreter::Stop;
 
-/// Steps of a histogram behind its first, which is the lowest value alone.
+/// Most steps of a histogram after the first, which is the least value alone.
 const STEPS_MAX: u32 = 199;
 
-/// What statistics are about.
+/// The columns whose values are shown.
 struct Subject {
     name: String,
     table: String,
@@ -28,7 +28,7 @@ struct Subject {
     filter: Option<String>,
 }
 
-/// Which results are asked for.
+/// The result sets that WITH asks for; all of them without WITH.
 struct Wanted {
     header: bool,
     densities: bool,
@@ -38,7 +38,7 @@ struct Wanted {
 /// Shows the statistics.
 ///
 /// # Errors
-/// 2501 for a table that there is not, 2767 for statistics that there are not; 40517 for STATS_STREAM.
+/// 2501 for an unknown table, 2767 for unknown statistics; 40517 for STATS_STREAM.
 pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let [table, name] = dbcc.arguments.as_slice() else {
         return Err(Msg::DbccParameterCount.into());
@@ -54,7 +54,7 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Values are shown to who may read them.
+/// Checks that the session may read the columns, because their values are shown.
 fn check_reads(table: &TableDef, subject: &Subject, cx: &Cx<'_>) -> Result<(), Stop> {
     let database = cx.session.catalog.database_by_id(table.database_id);
     let Some(database) = database.filter(|_| !table.name.starts_with('#')) else { return Ok(()) };
@@ -80,7 +80,7 @@ fn wanted(dbcc: &ast::Dbcc) -> Result<Wanted, Stop> {
             "STAT_HEADER" => wanted.header = true,
             "DENSITY_VECTOR" => wanted.densities = true,
             "HISTOGRAM" => wanted.histogram = true,
-            // NO_INFOMSGS
+            // NO_INFOMSGS has no effect on result sets.
             _ => {}
         }
     }
@@ -94,8 +94,8 @@ fn quoted(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
-/// Finds what has the name: an index, statistics, or a column that statistics begin with. An index that is
-/// neither unique nor clustered has the columns of the clustered one behind its own.
+/// Finds an index, statistics, or statistics whose first column has the name. An index that is
+/// neither unique nor clustered has the clustered index's columns after its own.
 fn subject(table: &TableDef, name: &str, cx: &Cx<'_>) -> Option<Subject> {
     let by_column = || {
         let ordinal = u16::try_from(table.column(name)?).ok()?;
@@ -136,7 +136,7 @@ fn subject(table: &TableDef, name: &str, cx: &Cx<'_>) -> Option<Subject> {
     Some(Subject { name, table: of, columns: columns.collect(), filter })
 }
 
-/// The statements that count and show.
+/// Returns the statements that count and return the values.
 fn text(subject: &Subject, wanted: &Wanted) -> String {
     let Subject { name, table, columns, filter } = subject;
     let key = quoted(columns.first().map_or("", String::as_str));
@@ -178,7 +178,7 @@ SELECT v.k, v.n AS equal_rows, g.n - v.n AS range_rows, g.d AS distinct_rows, v.
     out
 }
 
-/// The bytes of columns together.
+/// Returns the expression for the total bytes of columns.
 fn lengths(columns: &[String]) -> String {
     let of = |column: &String| format!("ISNULL(DATALENGTH({}), 0)", quoted(column));
     columns.iter().map(of).collect::<Vec<_>>().join(" + ")

@@ -1,4 +1,4 @@
-//! sp_executesql, sp_reset_connection, and what drivers ask about statements without running them.
+//! sp_executesql and sp_reset_connection, and shared code for parameterised statements.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ pub(crate) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_reset_connection", id: 0, run: reset_connection },
 ];
 
-/// `sp_executesql @statement, @params, @p1, ..`: drivers name the first two in several ways or not at
-/// all, so they are taken by position.
+/// `sp_executesql @statement, @params, @p1, ..`. Drivers use different names for the first two, or
+/// none, so they are taken by position.
 fn execute_sql(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let (fixed, values) = split(arguments);
-    // What a script has put together from nothing is nothing to run.
+    // A NULL text, which a script has concatenated from NULLs, runs nothing.
     if fixed.first().is_some_and(|a| a.value.is_null() && a.ty.data_type.is_unicode()) {
         return Ok(0);
     }
@@ -44,16 +44,16 @@ fn execute_sql(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
     }
 }
 
-/// The statement and its declarations, and the values behind them.
+/// Splits the arguments into statement and declarations, and the values after them.
 fn split(arguments: &mut [Argument]) -> (&mut [Argument], &mut [Argument]) {
     let at = arguments.len().min(2);
     arguments.split_at_mut(at)
 }
 
-/// Returns a text argument as it came.
+/// Returns a text argument as it was sent.
 ///
 /// # Errors
-/// 214 if it is missing or no Unicode text.
+/// 214 if it is missing or not Unicode text.
 pub(crate) fn text_argument(
     argument: Option<&Argument>,
     procedure: &str,
@@ -75,7 +75,7 @@ fn bytes(value: &Value) -> &[u8] {
     }
 }
 
-/// Finds or compiles a parameterised statement. The key is what was sent, undecoded.
+/// Finds or compiles a parameterised statement. The cache key is the text as sent, undecoded.
 pub(crate) fn prepare(
     statement: &Value,
     declared: &Value,
@@ -106,7 +106,7 @@ pub(crate) fn prepare(
     Ok((key, Entry { procedure: None, text: sent, program }))
 }
 
-/// Parses `@a int, @b nvarchar(10) OUTPUT`.
+/// Parses a declaration list: `@a int, @b nvarchar(10) OUTPUT`.
 pub(crate) fn parse_parameters(declared: &str, session: &SessionState) -> Result<Parameters, Stop> {
     let mut parameters = Parameters::default();
     if declared.trim().is_empty() {
@@ -139,7 +139,7 @@ pub(crate) fn parse_parameters(declared: &str, session: &SessionState) -> Result
     Ok(parameters)
 }
 
-/// Runs a parameterised statement with its values and puts the program back.
+/// Runs a parameterised statement with its values, and returns the program to the cache.
 pub(crate) fn run_prepared(
     (key, entry): (::session::ProgramKey, Entry),
     values: &mut [Argument],
@@ -166,7 +166,8 @@ pub(crate) fn run_prepared(
     returned.map(|()| status)
 }
 
-/// Gives the values of OUTPUT parameters to the arguments, of the types that those were declared with.
+/// Copies the values of OUTPUT parameters to the arguments, converted to the arguments' declared
+/// types.
 pub(crate) fn return_values(
     program: &Program,
     (values, places): (&mut [Argument], &[usize]),
@@ -181,7 +182,7 @@ pub(crate) fn return_values(
     Ok(())
 }
 
-/// Makes the rows of table-valued arguments that a client has sent.
+/// Stores the rows of table-valued arguments that a client has sent.
 pub(crate) fn make_tables(
     program: &Program,
     values: &mut [Argument],
@@ -205,7 +206,7 @@ pub(crate) fn make_tables(
     Ok(())
 }
 
-/// Gives the arguments' values to the parameters; returns where each argument went.
+/// Assigns the arguments' values to the parameters; returns the parameter of each argument.
 pub(crate) fn bind_values(
     program: &Program,
     frame: &mut Frame,
@@ -223,7 +224,7 @@ pub(crate) fn bind_values(
             continue;
         }
         if argument.default && table_place(program, position, &argument.name).is_ok() {
-            // A table without rows.
+            // A table-valued parameter without rows.
             places.push(0);
             continue;
         }
@@ -243,7 +244,7 @@ pub(crate) fn bind_values(
     }
 }
 
-/// `(@a int)select ..`, as error 8178 shows a query.
+/// Formats a query with its declarations, `(@a int)select ..`, as error 8178 shows it.
 fn declaration(program: &Program) -> String {
     let parameters = &program.variables[..program.parameters];
     let list: Vec<String> =
@@ -257,7 +258,7 @@ fn value_place(program: &Program, position: usize, name: &str) -> Result<usize, 
     let bare = name.trim_start_matches('@');
     let is_it = |v: &VariableDef| v.name.len() > 1 && v.name[1..].eq_ignore_ascii_case(bare);
     let found = if name.is_empty() {
-        // Tables among the parameters have places of their own.
+        // Table-valued parameters are numbered separately.
         let is_before = |t: &&TableVariableDef| t.user_type.is_some() && t.ordinal < position;
         let position = position - program.table_variables.iter().filter(is_before).count();
         (position < parameters.len()).then_some(position)
@@ -286,7 +287,7 @@ fn table_place(program: &Program, position: usize, name: &str) -> Result<usize, 
     program.table_variables.iter().position(is_it).ok_or_else(|| Msg::MustDeclareTable(name).into())
 }
 
-/// `sp_reset_connection`: what a pool's RPC asks for by name.
+/// `sp_reset_connection`: resets the session, as a pool's RPC asks by name.
 fn reset_connection(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     if argument(arguments, 0, "").is_some() {
         return Err(Msg::NoParameters("sp_reset_connection").into());

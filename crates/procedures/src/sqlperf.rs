@@ -1,4 +1,4 @@
-//! `DBCC SQLPERF`: clears statistics, or says how full the logs are.
+//! `DBCC SQLPERF`: clears statistics, or shows how full the logs are.
 
 use sos::ledger::Statistics;
 use tsql::ast;
@@ -11,10 +11,10 @@ use ::executor::Cx;
 use ::plan::sink::{ColumnInfo, Command, Traits};
 use interpreter::{Stop, done};
 
-/// Runs the command.
+/// Runs SQLPERF with its arguments.
 ///
 /// # Errors
-/// 2583 and 2560 for arguments that are not documented, 2571 for who may not.
+/// 2583 and 2560 for undocumented arguments, 2571 without the permission.
 pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let words: Vec<Option<&str>> = dbcc.arguments.iter().map(word).collect();
     match words.as_slice() {
@@ -40,7 +40,7 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     }
 }
 
-/// An argument as text: a string, or a name that stands alone.
+/// Returns an argument as text: a string, or an unquoted name.
 pub(crate) fn word(argument: &ast::Expr) -> Option<&str> {
     match &argument.kind {
         ast::ExprKind::Literal(ast::Literal::String(text) | ast::Literal::NString(text)) => {
@@ -51,7 +51,7 @@ pub(crate) fn word(argument: &ast::Expr) -> Option<&str> {
     }
 }
 
-/// The statistics that a view shows.
+/// Returns the statistics that a view shows, by its name.
 fn statistics_of(view: &str) -> Option<Statistics> {
     let name = view.to_ascii_lowercase();
     match name.strip_prefix("sys.").unwrap_or(&name) {
@@ -62,7 +62,7 @@ fn statistics_of(view: &str) -> Option<Statistics> {
     }
 }
 
-/// `DBCC SQLPERF(LOGSPACE)`: a row for each database. Nothing is logged, so each log is empty.
+/// `DBCC SQLPERF(LOGSPACE)`: one row per database. There is no log, so each is empty.
 fn log_space(cx: &mut Cx<'_>) -> Result<(), Stop> {
     let column = |name: &str, column_type: ColumnType| ColumnInfo {
         name: name.into(),

@@ -1,4 +1,5 @@
-//! Procedures that switch the collection of statistics: what scripts for memory-optimized tables call.
+//! Procedures that turn collection of statistics on and off, called by scripts for memory-optimized
+//! tables.
 
 use types::{Error, Msg, Value};
 
@@ -12,7 +13,7 @@ pub(crate) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_xtp_control_query_exec_stats", id: 0, run: control_queries },
 ];
 
-/// Names of the arguments in the order of their positions.
+/// Names of the arguments, by position.
 type Names = &'static [&'static str];
 
 const PROCEDURE_ARGUMENTS: Names = &["@new_collection_value", "@old_collection_value"];
@@ -27,8 +28,8 @@ fn control_queries(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, S
     control("sp_xtp_control_query_exec_stats", QUERY_ARGUMENTS, arguments, cx)
 }
 
-/// Statistics of native modules are always collected, since that costs next to nothing here: to switch
-/// them on changes nothing, and who switches them off is told so.
+/// Runs a control procedure. Statistics of native modules are always collected, at almost no cost:
+/// turning them on changes nothing, and turning them off is an error.
 fn control(
     procedure: &str,
     names: Names,

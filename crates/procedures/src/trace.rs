@@ -1,7 +1,7 @@
-//! `DBCC TRACEON`, `TRACEOFF` and `TRACESTATUS`: trace flags, kept and shown.
+//! `DBCC TRACEON`, `TRACEOFF` and `TRACESTATUS`: sets and shows trace flags.
 //!
-//! Flags change how SQL Server works inside; there is nothing here that one of them would change, and a
-//! flag that means nothing is accepted, as SQL Server does.
+//! Most flags change SQL Server's internals and have no effect here. An unknown flag is accepted,
+//! as in SQL Server.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use ::executor::Cx;
 use ::plan::sink::{ColumnInfo, Command, Traits};
 use interpreter::{Stop, done};
 
-/// Says that a command is about all sessions.
+/// The argument that makes a command apply to all sessions.
 const GLOBAL: i32 = -1;
 
 /// Runs TRACEON or TRACEOFF.
 ///
 /// # Errors
-/// 2560 for an argument that is no number.
+/// 2560 for an argument that is not a number.
 pub(crate) fn switch(dbcc: &ast::Dbcc, on: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let (flags, global) = flags(dbcc)?;
     if flags.is_empty() {
@@ -49,10 +49,10 @@ fn change(all: &mut Vec<i32>, flags: &[i32], on: bool) {
     }
 }
 
-/// Runs TRACESTATUS: the flags that are named, or those that are on.
+/// Runs TRACESTATUS: shows the flags that are named, otherwise those that are on.
 ///
 /// # Errors
-/// 2560 for an argument that is no number.
+/// 2560 for an argument that is not a number.
 pub(crate) fn status(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let (named, global) = flags(dbcc)?;
     let of_all = Arc::clone(&cx.session.catalog.trace_flags);
@@ -90,7 +90,7 @@ pub(crate) fn status(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(done(cx, Command::SELECT, rows, false)?)
 }
 
-/// The flags that are named, and whether -1 is among them.
+/// Returns the flags that are named, and whether -1 is among them.
 fn flags(dbcc: &ast::Dbcc) -> Result<(Vec<i32>, bool), Stop> {
     let mut named = Vec::new();
     let mut global = false;
@@ -104,7 +104,7 @@ fn flags(dbcc: &ast::Dbcc) -> Result<(Vec<i32>, bool), Stop> {
     Ok((named, global))
 }
 
-/// Returns a whole number that is written out.
+/// Returns the value of a whole-number literal.
 pub(crate) fn number(value: &ast::Expr) -> Option<i32> {
     match &value.kind {
         ast::ExprKind::Literal(ast::Literal::Int(n)) => Some(*n),

@@ -1,9 +1,10 @@
-//! sp_describe_undeclared_parameters: the types that a batch's undeclared parameters should have, as drivers
-//! ask before they send values.
+//! sp_describe_undeclared_parameters: suggests types for the undeclared parameters of a batch,
+//! which drivers ask for before they send values.
 //!
-//! The batch is bound with each of them declared as a text; what the binder converts it to, or compares it
-//! with, is its type. Where a text cannot stand, the batch is bound once more with each of them a NULL that
-//! has no type yet: twice at most, however many there are.
+//! The batch is bound with each parameter declared as a string: the type that the binder converts
+//! it to, or compares it with, is the suggested one. Where a string is not allowed, the batch is
+//! bound again with each parameter as a NULL without a type. It is bound twice at most, whatever
+//! the number of parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,16 +35,16 @@ const NAME: &str = "sp_describe_undeclared_parameters";
 pub(crate) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: NAME, id: 0, run: describe }];
 
-/// What undeclared parameters are until their types are known.
+/// The temporary types of undeclared parameters, until their own are known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StandIn {
-    /// `varchar(8000)`
+    /// Strings of type `varchar(8000)`.
     Text,
-    /// NULLs that take the type of what they stand beside.
+    /// NULLs that take the type of the other operand.
     Null,
 }
 
-/// `sp_describe_undeclared_parameters @tsql [, @params]`
+/// `sp_describe_undeclared_parameters @tsql [, @params]`.
 fn describe(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let statement = text_argument(argument(arguments, 0, "@tsql"), NAME, "@tsql")?;
     let collation = cx.session.collation();
@@ -74,7 +75,7 @@ fn describe(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     Ok(0)
 }
 
-/// Returns the variables that a text uses, in order: those that it names but for the names of a call's arguments, as
+/// Returns the variables that a text uses, in order, without the parameter names of a call, such as
 /// `@a` in `EXEC p @a = @x`.
 fn used(text: &str) -> Vec<String> {
     let names = variables(text);
@@ -83,15 +84,15 @@ fn used(text: &str) -> Vec<String> {
         return names.into_iter().map(|(name, _)| name).collect();
     }
     let start = text.len() - text.trim_start().len() + word.len();
-    // EXEC @status = p
+    // The variable of `EXEC @status = p` is used too.
     let is_status = |end: usize, name: &str| text[start..end].trim_start().len() == name.len();
     let is_named = |end: usize| text[end..].trim_start().starts_with('=');
     let names = names.into_iter().filter(|(name, end)| !is_named(*end) || is_status(*end, name));
     names.map(|(name, _)| name).collect()
 }
 
-/// Returns the variables that a text names, and where each name ends, in order: not what is in strings, comments or brackets, and
-/// not functions such as @@ROWCOUNT.
+/// Returns the variables in a text and the end of each name, in order. Skips strings, comments and
+/// bracketed names, and functions such as @@ROWCOUNT.
 fn variables(text: &str) -> Vec<(String, usize)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -119,7 +120,7 @@ fn variables(text: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// How far a piece goes that ends with `end`.
+/// Returns where a piece that ends with `end` is over.
 fn after(rest: &str, start: usize, end: &str) -> usize {
     rest[start..].find(end).map_or(rest.len(), |place| start + place + end.len())
 }
@@ -133,7 +134,7 @@ fn deduce(
     let attempt = |stand_in| attempt(statement, declared, (wanted, stand_in), session);
     let found = match attempt(StandIn::Text) {
         Ok(found) => found,
-        // What is wrong with texts is what the client is told.
+        // The error with strings is the one that the client gets.
         Err(failed) if wanted.is_empty() => return Err(failed),
         Err(failed) => attempt(StandIn::Null).map_err(|_| failed)?,
     };
@@ -167,7 +168,7 @@ fn attempt(
     Ok(found.types)
 }
 
-/// A parameter without a type: one that has got its type is nullable.
+/// Makes a parameter without a type. After it gets its type it is nullable.
 fn untyped(place: u32) -> Expr {
     let ty = ColumnType { nullable: false, ..ColumnType::nullable(DataType::Int) };
     Expr::new(ExprKind::Variable(Slot::undeclared(place)), ty)
@@ -176,17 +177,17 @@ fn untyped(place: u32) -> Expr {
 /// The types found so far, by name in lower case.
 struct Found<'p> {
     program: &'p Program,
-    /// What parameters without a type are bound to.
+    /// The expressions that parameters without a type are bound to.
     nulls: Vec<(String, Expr)>,
     types: BTreeMap<String, Suggested>,
 }
 
-/// What a parameter should be.
+/// The suggested type of a parameter.
 #[derive(Clone)]
 struct Suggested {
-    /// Its type; of a table-valued one, that of nothing.
+    /// Its type; unused for a table-valued parameter.
     ty: ColumnType,
-    /// The parameter of the procedure that it is an argument of.
+    /// The parameter of the called procedure, if it is an argument of a call.
     formal: Option<ParameterDef>,
     /// Whether it is passed as OUTPUT.
     output: bool,
@@ -218,7 +219,7 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// Arguments of a procedure have the types of its parameters.
+    /// Takes the types of arguments from the parameters of the called procedure.
     fn call(&mut self, call: &ExecuteStep, session: &SessionState) -> Result<(), Stop> {
         let ExecuteTarget::Name(name) = &call.procedure else {
             return Err(Msg::NotSupported("describing a call by a variable").into());
@@ -303,7 +304,7 @@ impl Found<'_> {
         }
     }
 
-    /// Several rows of VALUES: each value goes to the column that its register goes to.
+    /// Takes types from several rows of VALUES: each value goes to the column of its register.
     fn rows(&mut self, root: &Node, insert: &Insert) {
         let Node::Values(scan) = root else { return };
         for (value, column) in insert.columns.iter().zip(&table_of(&insert.target).columns) {
@@ -342,7 +343,7 @@ impl Found<'_> {
         }
     }
 
-    /// What goes to a column has the column's type.
+    /// Takes the type of a value from the column that it is assigned to.
     fn assigned(&mut self, value: &Expr, ty: &ColumnType) {
         if let ExprKind::Variable(slot) = value.kind {
             self.note(slot, ty);
@@ -350,7 +351,7 @@ impl Found<'_> {
         walk::visit(value, &mut |e| self.expr(e));
     }
 
-    /// Sees what stands around a variable.
+    /// Searches an expression for parameters, and takes types from their neighbours.
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Convert(conversion) => {
@@ -376,11 +377,11 @@ impl Found<'_> {
         }
     }
 
-    /// A variable beside another operand has its type.
+    /// Takes the type of a variable from the other operand.
     fn beside(&mut self, variable: &Expr, other: &Expr) {
         let ExprKind::Variable(slot) = variable.kind else { return };
         let other = match &other.kind {
-            // The other one was brought to the type that stands in.
+            // The binder has converted the other operand to the stand-in's type.
             ExprKind::Convert(conversion) => &conversion.operand,
             _ => other,
         };
@@ -389,7 +390,7 @@ impl Found<'_> {
         }
     }
 
-    /// A pattern is as long as one can be, of the kind of the text.
+    /// Takes the type of a LIKE pattern from the text: the same kind, with the greatest length.
     fn like(&mut self, pattern: &Expr, text: &Expr) {
         let pattern = match &pattern.kind {
             ExprKind::Convert(conversion) => &conversion.operand,
@@ -406,7 +407,7 @@ impl Found<'_> {
     }
 }
 
-/// The columns of the description, as documented.
+/// Returns the columns of the description, as documented.
 fn columns() -> Vec<ColumnInfo> {
     let sysname = DataType::NVarChar(Length::Limited(128));
     let columns = [
@@ -444,7 +445,7 @@ fn columns() -> Vec<ColumnInfo> {
     columns.into_iter().map(column).collect()
 }
 
-/// `system_type_id` of a table type, and its token in TDS ([MS-TDS] 2.2.5.4.3).
+/// `system_type_id` of a table type, which is its token in TDS ([MS-TDS] 2.2.5.4.3).
 const TABLE_TYPE: i32 = 0xF3;
 
 fn row(ordinal: i32, name: &str, suggested: &Suggested, session: &SessionState) -> Vec<Value> {

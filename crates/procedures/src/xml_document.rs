@@ -1,4 +1,4 @@
-//! sp_xml_preparedocument and sp_xml_removedocument: documents that OPENXML reads, kept by the session.
+//! sp_xml_preparedocument and sp_xml_removedocument: documents for OPENXML, kept in the session.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ pub(crate) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_xml_removedocument", id: 0, run: remove },
 ];
 
-/// Documents that one session may keep.
+/// Most documents that a session may keep.
 const DOCUMENTS_MAX: usize = 10_000;
 
-/// `sp_xml_preparedocument @hdoc OUTPUT [, @xmltext [, @xpath_namespaces]]`
+/// `sp_xml_preparedocument @hdoc OUTPUT [, @xmltext [, @xpath_namespaces]]`.
 fn prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let document = match text(arguments, 1, "@xmltext", cx) {
         Some(text) => read(&text)?,
@@ -32,7 +32,7 @@ fn prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     if documents.len() >= DOCUMENTS_MAX {
         return Err(Error::from(Msg::OutOfMemory).into());
     }
-    // As SQL Server counts: 1, 3, 5, ..
+    // Handles are 1, 3, 5 and so on, as in SQL Server.
     let handle = documents.last().map_or(1, |(last, _)| last + 2);
     documents.push((handle, Arc::new(Prepared { document: Arc::new(document), namespaces })));
     let named = arguments.iter().position(|a| a.name.trim_start_matches('@') == "hdoc");
@@ -51,7 +51,7 @@ fn read(text: &str) -> Result<Document, Stop> {
     })
 }
 
-/// Prefixes and URIs that the root element declares.
+/// Returns the prefixes and URIs that the root element declares.
 fn declared(document: &Document) -> Vec<(String, String)> {
     let Some(root) = document.children(ROOT).next() else { return Vec::new() };
     let own =
@@ -60,7 +60,7 @@ fn declared(document: &Document) -> Vec<(String, String)> {
     pairs.filter(|(prefix, _)| !prefix.is_empty()).collect()
 }
 
-/// `sp_xml_removedocument @hdoc`
+/// `sp_xml_removedocument @hdoc`: frees a document.
 fn remove(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handle = whole(arguments, 0, "@hdoc").unwrap_or(0);
     let documents = &mut cx.session.documents;

@@ -16,7 +16,7 @@ use plan::program::Program;
 /// A batch's or procedure's variables.
 #[derive(Default)]
 pub struct Frame {
-    /// Scalars by slot.
+    /// Values of the scalar variables, by slot.
     pub variables: Vec<Value>,
     /// Table variables by slot; their definitions are in the program.
     pub tables: FrameTables,
@@ -28,7 +28,7 @@ pub struct Frame {
     pub updated: Option<Vec<u8>>,
     /// What RETURN gave, in a function.
     pub result: Value,
-    /// LOCAL cursors.
+    /// LOCAL cursors declared in this frame.
     pub cursors: Vec<Cursor>,
     /// How many WHILE loops the running statement is in.
     pub loops: u32,

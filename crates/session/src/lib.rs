@@ -2,8 +2,7 @@
 //!
 //! - `state.rs` holds the state of a session; each part of it has a file beside it (temporary
 //!   tables, cursors, transaction, contexts, caches);
-//! - `instance/` is the engine that sessions share; `event/` fires events to event sessions;
-//! - `binding.rs` builds the binder's context.
+//! - `instance/` is the engine that sessions share; `event/` fires events to event sessions.
 //!
 //! Nothing here runs a statement: the executor does that.
 #![forbid(unsafe_code)]

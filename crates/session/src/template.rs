@@ -1,5 +1,5 @@
 //! The session's cache of templates: texts that differ only in constants run one program. The
-//! engine's `compile/template.rs` finds and creates templates.
+//! crate `compile` finds and creates templates (`template.rs`).
 
 use std::sync::Arc;
 

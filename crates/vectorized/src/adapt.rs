@@ -1,4 +1,5 @@
-//! Row mode below vector mode: rows of an operator without one here, gathered into batches.
+//! Adapter from row mode to vector mode: runs a node that has no vector operator in row mode and
+//! gathers its rows into batches.
 
 use types::Result;
 use types::batch::{BATCH_ROWS, Batch, Vector};
@@ -9,7 +10,7 @@ use plan::expr::Register;
 use plan::query::Node;
 use plan::walk;
 
-/// A node that runs in row mode.
+/// A node that runs in row mode below vector operators.
 pub(super) struct RowSource<'p> {
     node: &'p Node,
     layout: Vec<Register>,
@@ -41,7 +42,7 @@ impl<'p> Operator<'p> for RowSource<'p> {
             fault::check_cancel(cx)?;
             gathered.give(cx, rows, receive)
         });
-        // The rows before an error arrive, as in row mode.
+        // The rows before an error are passed on first, as in row mode.
         let given = match &flow {
             Ok(Flow::Enough) => return flow,
             Ok(Flow::More) => gathered.give(cx, rows, receive),
@@ -52,7 +53,7 @@ impl<'p> Operator<'p> for RowSource<'p> {
     }
 }
 
-/// Rows of registers on their way into a batch.
+/// Rows being copied from registers into a batch.
 pub(super) struct Gathered {
     layout: Vec<Register>,
     batch: Batch,
@@ -61,7 +62,7 @@ pub(super) struct Gathered {
 
 impl Gathered {
     pub(super) fn new(layout: &[Register]) -> Self {
-        // Registers have no types: the first value of a column shows its form.
+        // Registers have no types: the first value of a column decides its form.
         let columns = layout.iter().map(|_| Vector::of_type(&types::DataType::Int)).collect();
         Self { layout: layout.to_vec(), batch: Batch::new(columns), len: 0 }
     }
@@ -82,7 +83,8 @@ impl Gathered {
         self.len += 1;
     }
 
-    /// Passes the rows on. The registers are then as they were: row mode goes on with them.
+    /// Passes the batch on. Restores the registers afterwards, because row mode continues with
+    /// them.
     pub(super) fn give<'p>(
         &mut self,
         cx: &mut Cx<'_>,
@@ -101,7 +103,7 @@ impl Gathered {
     }
 }
 
-/// Values of registers that expressions above may overwrite.
+/// Saved values of registers that expressions above may overwrite.
 pub(super) struct Kept(Vec<types::Value>);
 
 impl Kept {

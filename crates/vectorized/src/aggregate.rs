@@ -1,7 +1,8 @@
-//! GROUP BY and aggregates: for each grouping set a table of keys, and accumulators by group number.
+//! GROUP BY and aggregates: for each grouping set a hash table of keys, and accumulators by group
+//! number.
 //!
-//! Aggregates with loops of their own are those of `total.rs`; any other is the row executor's, one
-//! for each group, fed row by row.
+//! The aggregates of `total.rs` have typed loops; any other uses the row executor's accumulator,
+//! one per group, fed row by row.
 
 use sos::ledger::{self, Label};
 use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
@@ -25,7 +26,7 @@ use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Aggregate, AggregateCall};
 use plan::walk::{self, Registers};
 
-/// A hash aggregate.
+/// A hash aggregate: its input, and the stage that collects batches.
 pub(super) struct Grouping<'p> {
     aggregate: &'p Aggregate,
     input: Input<'p>,
@@ -33,53 +34,54 @@ pub(super) struct Grouping<'p> {
     stage: Collect<'p>,
 }
 
-/// What is done with each batch.
+/// Adds each batch of the input to the groups.
 struct Collect<'p> {
     keys: Vec<Kernel<'p>>,
     calls: Vec<Call<'p>>,
     sets: Vec<Set>,
-    /// An error of an accumulator: the batch is half in, so it must not come again.
+    /// An error of an accumulator. The batch is partly added, so it must not be repeated row by
+    /// row.
     broken: Option<types::Error>,
-    /// What the groups take of the query's memory: typed ones, and those fed row by row.
+    /// The groups' share of the query's memory grant: typed accumulators, and those fed row by row.
     charges: Option<(Charge, Charge)>,
 }
 
-/// An aggregate call: what is evaluated for it.
+/// An aggregate call and the kernels of its arguments.
 struct Call<'p> {
     call: &'p AggregateCall,
     filter: Option<Kernel<'p>>,
     arguments: Vec<Kernel<'p>>,
     types: Vec<ColumnType>,
-    /// For one fed row by row: the registers that it reads, and their columns.
+    /// For a call fed row by row: the columns and registers that it reads.
     loads: Option<Vec<(usize, Register)>>,
 }
 
-/// A grouping set.
+/// A grouping set and its groups.
 struct Set {
-    /// The keys it groups by.
+    /// Positions of its keys among all keys.
     on: Vec<usize>,
     keys: Keys,
     table: KeyTable,
-    /// The values of its keys, by group.
+    /// The values of its keys, one row per group.
     values: Vec<Vector>,
     groups: usize,
     states: Vec<State>,
     key_rows: KeyRows,
     found: Vec<u32>,
-    /// By row of the batch.
+    /// The group number of each row of the batch.
     numbers: Vec<u32>,
 }
 
-/// The accumulators of one call, all groups.
+/// The accumulators of one call, for all groups.
 enum State {
     Typed(Totals, Option<Box<FirstOfGroup>>),
     Rows(Vec<RowState>),
 }
 
-/// What a typed accumulator takes at most.
+/// Greatest size of a typed accumulator, in bytes.
 const TOTAL_BYTES: usize = 32;
 
-/// DISTINCT: arguments seen in each group.
+/// DISTINCT: the arguments seen so far in each group.
 struct FirstOfGroup {
     keys: Keys,
     table: KeyTable,
@@ -117,7 +119,7 @@ impl<'p> Grouping<'p> {
 impl<'p> Call<'p> {
     fn new(call: &'p AggregateCall, layout: &[Register]) -> Self {
         let arguments: Vec<&Expr> = match call.function.name {
-            // A sum is as wide as can be by itself.
+            // The typed sum is as wide as possible anyway.
             "SUM" | "AVG" => call.arguments.iter().map(without_widening).collect(),
             _ => call.arguments.iter().collect(),
         };
@@ -135,7 +137,8 @@ impl<'p> Call<'p> {
         Self { call, filter: None, arguments: Vec::new(), types, loads: Some(loads) }
     }
 
-    /// Tells whether nobody misses a group of it: it can't fail, and never warns of NULLs.
+    /// Returns true if a group may be dropped unnoticed: the call can't fail and never warns of
+    /// NULLs.
     fn cannot_fail(&self) -> bool {
         let is_bounded = match (self.call.function.name, self.types.first()) {
             ("COUNT" | "COUNT_BIG" | "MIN" | "MAX", _) => true,
@@ -161,21 +164,21 @@ impl<'p> Call<'p> {
     }
 }
 
-/// What a worker has found out of its part of the input.
+/// The groups of one worker, from its part of the input.
 pub(super) struct Partial {
     sets: Vec<PartialSet>,
-    /// What it takes of the query's memory.
+    /// Their share of the query's memory grant.
     _charges: Option<(Charge, Charge)>,
 }
 
-/// A grouping set of it: keys and totals by group.
+/// The groups of one grouping set: keys and totals by group number.
 struct PartialSet {
     values: Vec<Vector>,
     groups: usize,
     totals: Vec<Totals>,
 }
 
-/// What a helper does.
+/// The work of a helper: collects its part of the input into separate groups.
 struct Collecting<'p>(&'p Aggregate);
 
 impl<'p> Help<'p> for Collecting<'p> {
@@ -203,7 +206,7 @@ impl<'p> Help<'p> for Collecting<'p> {
 }
 
 impl<'p> Grouping<'p> {
-    /// Reads the input.
+    /// Reads the input and collects its groups.
     fn collect(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>) -> Result<()> {
         let Self { aggregate, input, stage, .. } = self;
         let pushdown = Pushdown::of(aggregate);
@@ -219,7 +222,7 @@ impl<'p> Grouping<'p> {
         Ok(())
     }
 
-    /// Reads it with others, and adds what they have found out.
+    /// Reads the input with helpers, and merges their groups.
     fn collect_in_parallel(
         &mut self,
         region: Region,
@@ -249,7 +252,7 @@ impl<'p> Grouping<'p> {
     }
 }
 
-/// Takes off a conversion of a decimal that only gives it more digits.
+/// Removes a conversion of a decimal that only raises its precision.
 fn without_widening(expr: &Expr) -> &Expr {
     if let ExprKind::Convert(conversion) = &expr.kind
         && let DataType::Decimal { scale, precision } = expr.ty.data_type
@@ -263,15 +266,15 @@ fn without_widening(expr: &Expr) -> &Expr {
     expr
 }
 
-/// What a call's expressions gave for a batch.
+/// The evaluated expressions of a call, for one batch.
 struct Evaluated<'a> {
-    /// The rows that count, if they are not all.
+    /// The rows that pass FILTER; `None` for all.
     filtered: Option<Selection>,
     arguments: Vec<&'a Vector>,
 }
 
 impl Collect<'_> {
-    /// Adds what the scan below has found out without making rows of it.
+    /// Adds the totals that the scan has computed from segments without producing rows.
     fn add_summaries(&mut self, pushdown: &Pushdown) {
         let set = &mut self.sets[0];
         set.groups = 1;
@@ -438,20 +441,20 @@ impl Set {
         }
     }
 
-    /// Returns the bytes of memory that the groups take.
+    /// Returns the memory of the groups, in bytes.
     fn memory(&self) -> usize {
         let values: usize = self.values.iter().map(Vector::memory).sum();
         let states: usize = self.states.iter().map(|state| state.memory(self.groups)).sum();
         self.keys.memory() + self.table.memory() + values + states
     }
 
-    /// Finds the group of each selected row; makes those that are new.
+    /// Finds the group of each selected row; adds groups for new keys.
     fn number(&mut self, keys: &[&Vector], batch: &Batch) {
         let vectors: Vec<&Vector> = self.on.iter().map(|key| keys[*key]).collect();
         self.number_on(&vectors, batch);
     }
 
-    /// As [`Self::number`], by the columns that it groups by.
+    /// As [`Self::number`], with the vectors of this set's keys only.
     fn number_on(&mut self, vectors: &[&Vector], batch: &Batch) {
         self.numbers.clear();
         self.numbers.resize(batch.rows(), 0);
@@ -477,7 +480,7 @@ impl Set {
         }
     }
 
-    /// Adds the groups of another worker.
+    /// Merges the groups of another worker.
     fn merge(&mut self, partial: PartialSet) -> Result<()> {
         let PartialSet { values, groups, totals } = partial;
         let mut numbers: Vec<u32> = Vec::with_capacity(groups);
@@ -503,7 +506,7 @@ impl Set {
         Ok(())
     }
 
-    /// Makes the one group of no rows.
+    /// Adds the single group of an empty input.
     fn add_empty(&mut self) {
         self.groups = 1;
         self.values.iter_mut().for_each(Vector::push_null);
@@ -542,7 +545,7 @@ impl<'p> Operator<'p> for Grouping<'p> {
         let is_whole = aggregate.sets.len() <= 1 && !aggregate.scalar;
         let is_safe = aggregate.keys.iter().all(|key| cannot_fail(&key.0))
             && self.stage.calls.iter().all(Call::cannot_fail);
-        // A group is there as a whole or not at all.
+        // The key restriction drops whole groups, never a part of one.
         if is_whole && is_safe {
             self.input.restrict(&Restriction { register, keys: restriction.keys.clone() });
         }
@@ -584,7 +587,7 @@ impl<'p> Operator<'p> for Grouping<'p> {
     }
 }
 
-/// Puts groups into a batch: on an error those before the one that fails.
+/// Fills a batch with groups; on error, with those before the group that fails.
 fn fill(
     aggregate: &Aggregate,
     set: &mut Set,

@@ -1,4 +1,4 @@
-//! Scans of Parquet files: the reader fills the vectors of a batch.
+//! Scans Parquet files: the reader fills the vectors of a batch.
 
 use sos::ledger::{self, Label};
 use types::{Msg, Result};
@@ -10,16 +10,16 @@ use plan::expr::Register;
 use plan::query::{BulkFormat, BulkScan};
 use plan::walk::Registers;
 
-/// A scan of Parquet files.
+/// A scan of the row groups of Parquet files.
 pub(super) struct FileScan<'p> {
     scan: &'p BulkScan,
-    /// By column of the batches, its ordinal in the format.
+    /// For each column of the batches, its ordinal in the format.
     ordinals: Vec<u16>,
     layout: Vec<Register>,
 }
 
 impl<'p> FileScan<'p> {
-    /// Makes one; `None` for a file that is no Parquet file.
+    /// Makes a scan; `None` if the files are not Parquet files.
     pub(super) fn new(scan: &'p BulkScan, needed: &Registers) -> Option<Self> {
         if !matches!(scan.format, BulkFormat::Parquet(_)) {
             return None;

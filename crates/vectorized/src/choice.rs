@@ -1,8 +1,8 @@
-//! Which trees run in vector mode: those that read many rows and only look at them.
+//! Chooses the trees that run in vector mode: those that read many rows and lock none.
 //!
-//! Asked once when a tree is opened. A tree whose scans are all seeks of a few rows is answered after a
-//! look at its nodes; counts of rows come from storage, not from the plan, so that a plan made for an
-//! empty table is right for a full one.
+//! Decided once, when a tree is opened. For a tree that only seeks a few rows, a look at its nodes
+//! is enough. Row counts come from storage, not from the plan, so that a plan made for an empty
+//! table is right for a full one.
 
 use types::Value;
 
@@ -14,13 +14,13 @@ use plan::query::{Access, JoinMethod, Node, Scan, TableSource};
 use plan::walk;
 use session::instance::ExecutionMode;
 
-/// Rows that the scans of a tree read from which it pays to make batches.
+/// Least number of rows read by a tree's scans for which vector mode is faster.
 const ROWS_MIN: u64 = 500;
 
-/// Rows that could be read in the time that a look-up takes in row mode.
+/// Number of rows that a scan reads in the time of one look-up in row mode.
 const LOOK_UP_ROWS: u64 = 4;
 
-/// Tells whether a tree runs in vector mode.
+/// Returns true if a tree should run in vector mode.
 pub fn is_chosen(node: &Node, cx: &Cx<'_>) -> bool {
     if !cx.session.options.computes_as_usual() || cx.parallel.hints.row_mode {
         return false;
@@ -33,7 +33,7 @@ pub fn is_chosen(node: &Node, cx: &Cx<'_>) -> bool {
     enough && is_possible(node, cx) && !has_volatile(node)
 }
 
-/// Returns the rows that the scans of a tree read at most, without those of its seeks.
+/// Returns the most rows that the scans of a tree read, without seeks.
 pub(super) fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
     match node {
         Node::Scan(scan) => scan_reads(scan, cx),
@@ -47,7 +47,7 @@ pub(super) fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
         Node::Limit(limit) => reads(&limit.input, cx),
         Node::Join(join) => match join.method {
             JoinMethod::Hash(_) => reads(&join.left, cx).saturating_add(reads(&join.right, cx)),
-            // A look-up costs as much as reading some rows, and less in a batch.
+            // A look-up costs as much as scanning several rows, and is cheaper in a batch.
             JoinMethod::Loop if index_join::is_possible(join) => {
                 reads(&join.left, cx).saturating_mul(LOOK_UP_ROWS)
             }
@@ -65,7 +65,7 @@ pub(super) fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
         | Node::UserFunction(_)
         | Node::Recursive(_)
         | Node::Document(_)
-        // It makes its own choice when it reads its input.
+        // A spool chooses its mode when it reads its input.
         | Node::Spool(_)
         | Node::WorkTable(..) => 0,
     }
@@ -79,7 +79,7 @@ fn scan_reads(scan: &Scan, cx: &Cx<'_>) -> u64 {
     match &scan.access {
         Access::Full => all(),
         Access::Seek { .. } => 0,
-        // Between two bounds there are mostly few rows, behind one there may be many.
+        // A range with two bounds usually has few rows, one with a single bound may have many.
         Access::Range { prefix, lower, upper, .. } => match (prefix.is_empty(), lower, upper) {
             (true, Some((lower, _)), Some((upper, _))) => width(lower, upper, cx).min(all()),
             (false, ..) => 0,
@@ -88,8 +88,8 @@ fn scan_reads(scan: &Scan, cx: &Cx<'_>) -> u64 {
     }
 }
 
-/// Returns how many whole numbers lie between two bounds that are known without computing; 0 for others,
-/// which mostly have few rows between them.
+/// Returns the number of integers between two bounds whose values are known; 0 for other bounds,
+/// which usually have few rows between them.
 fn width(lower: &Expr, upper: &Expr, cx: &Cx<'_>) -> u64 {
     let number = |e: &Expr| match in_place(e, cx)? {
         Value::Int(n) => Some(i64::from(*n)),
@@ -100,8 +100,9 @@ fn width(lower: &Expr, upper: &Expr, cx: &Cx<'_>) -> u64 {
     u64::try_from(upper.saturating_sub(lower).saturating_add(1)).unwrap_or(0)
 }
 
-/// Tells whether no scan of a tree takes rows or notes what it has read: a batch would take more of
-/// them than row mode. What may not be read at all (41368) fails in row mode, where it is opened.
+/// Returns true if no scan of a tree locks rows or records its reads: a batch would lock more rows
+/// than row mode. A table that may not be read (41368) is left to row mode, which reports the
+/// error.
 fn is_possible(node: &Node, cx: &Cx<'_>) -> bool {
     match node {
         Node::Scan(scan) => query::only_looks(scan, cx).is_ok_and(|only_looks| only_looks),
@@ -132,7 +133,7 @@ fn is_possible(node: &Node, cx: &Cx<'_>) -> bool {
     }
 }
 
-/// Tells whether it shows in which order, or how often, the expressions of a tree are evaluated.
+/// Returns true if the order or number of evaluations of the tree's expressions is visible.
 fn has_volatile(node: &Node) -> bool {
     let mut found = false;
     walk::visit_node(node, &mut |expr| found |= matches!(expr.kind, ExprKind::NextValue(_)));

@@ -1,4 +1,4 @@
-//! DISTINCT: the rows whose keys are met for the first time.
+//! DISTINCT: passes on the rows whose keys are new.
 
 use sos::ledger::{self, Label};
 use types::Result;
@@ -16,7 +16,7 @@ use plan::expr::{Expr, Register};
 use plan::query::Node;
 use plan::walk::Registers;
 
-/// DISTINCT over keys.
+/// DISTINCT over the keys of its input.
 pub(super) struct Distinct<'p> {
     input: Input<'p>,
     stage: FirstOfEach<'p>,
@@ -76,13 +76,13 @@ impl<'p> Stage<'p> for FirstOfEach<'p> {
     }
 }
 
-/// Keys that have been seen.
+/// The set of keys seen so far.
 pub(super) struct Seen {
     keys: Keys,
     table: KeyTable,
     rows: KeyRows,
     numbers: Vec<u32>,
-    /// What it takes of the query's memory.
+    /// Its share of the query's memory grant.
     charge: Option<Charge>,
 }
 
@@ -93,10 +93,10 @@ impl Seen {
         Self { keys, table, rows: KeyRows::default(), numbers: Vec::new(), charge: None }
     }
 
-    /// Adds the keys of the selected rows; returns those whose keys are new.
+    /// Adds the keys of the selected rows; returns the rows whose keys are new.
     ///
     /// # Errors
-    /// 701 where the query has no memory left.
+    /// 701 if the query gets no more memory.
     pub(super) fn new_rows(
         &mut self,
         vectors: &[&Vector],
@@ -119,7 +119,7 @@ impl Seen {
         Ok(kept)
     }
 
-    /// Returns the rows whose keys have been seen (or have not been).
+    /// Returns the rows whose keys have been seen, or those whose keys have not.
     pub(super) fn rows_seen(
         &mut self,
         vectors: &[&Vector],

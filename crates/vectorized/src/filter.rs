@@ -1,4 +1,5 @@
-//! Filter and Compute: a batch stays where it is; its selection narrows, or columns are added.
+//! Filter and Compute. A batch is passed on in place: Filter narrows its selection, Compute adds
+//! columns.
 
 use types::Result;
 use types::batch::{Batch, Selection, Vector};
@@ -10,10 +11,10 @@ use super::{Flow, Input, Operator, Receive, Rows, Stage, stream};
 use executor::Cx;
 use plan::expr::{Expr, Register};
 
-/// Rows for which a predicate is true.
+/// Passes on the rows for which a predicate is true.
 pub(super) struct Filter<'p> {
     input: Input<'p>,
-    /// Whether the predicate has a value for every row.
+    /// Whether the predicate can be evaluated for every row without error.
     is_safe: bool,
     stage: Narrow<'p>,
 }
@@ -85,10 +86,10 @@ impl<'p> Operator<'p> for Filter<'p> {
     }
 }
 
-/// Evaluates expressions into columns of their own; each may read those before it.
+/// Adds a column for each expression, which may read those before it.
 pub(super) struct Compute<'p> {
     input: Input<'p>,
-    /// Whether the expressions have values for every row.
+    /// Whether the expressions can be evaluated for every row without error.
     is_safe: bool,
     layout: Vec<Register>,
     stage: Append<'p>,
@@ -96,7 +97,7 @@ pub(super) struct Compute<'p> {
 
 struct Append<'p> {
     kernels: Vec<Kernel<'p>>,
-    /// The columns while they are not in a batch.
+    /// The columns, while they are not part of a batch.
     columns: Vec<Vector>,
 }
 
@@ -116,7 +117,7 @@ impl<'p> Compute<'p> {
 }
 
 impl Append<'_> {
-    /// Takes the columns back off the batch, the last one first.
+    /// Removes the added columns from the batch, the last one first.
     fn take_off(&mut self, batch: &mut Batch, count: usize) {
         let first = batch.columns.len() - count;
         for (place, column) in batch.columns.drain(first..).enumerate() {

@@ -1,15 +1,16 @@
-//! Hash joins: the right input is kept in columns behind a table of its keys; each batch of the left
-//! one is looked up as a whole.
+//! Hash joins: the right input is stored by column, with a hash table of its keys; each left batch
+//! is looked up as a whole.
 //!
 //! ```text
 //! key ── KeyTable ──► number ── heads ──► last row with it ── next ──► the row before ──► ..
 //! ```
-//! Where every key has one row, the left batch stays where it is, its selection narrows, and the right
-//! columns are laid beside it. Else pairs are made, and both sides copied. With ON, or for unmatched
-//! left rows, a pair without right row stands behind the pairs of each left row: it lives if none
-//! of them did, so that rows come in the order of row mode.
+//! If every key has one row, the left batch is passed on in place: its selection narrows, and the
+//! right columns are added beside it. Otherwise pairs are made, and both sides are copied. With ON,
+//! or for unmatched left rows, a pair without right row follows the pairs of each left row; it is
+//! kept if none of them is, so that rows come in the order of row mode.
 //!
-//! That is the course of most joins; `exchanged.rs` and `left_first.rs` have those of a small left input.
+//! This is the usual strategy. `exchanged.rs` and `left_first.rs` have those for a small left
+//! input.
 
 mod built;
 mod exchanged;
@@ -38,18 +39,19 @@ use plan::expr::{Expr, Register};
 use plan::query::{Join, JoinKind};
 use plan::walk::Registers;
 
-/// Which input is read first, and which is kept in the table.
+/// The strategy of a hash join: which input is read first, and which one is in the hash table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
-    /// The right one is read into the table, the left one looked up.
+    /// The right input is read into the hash table, then the left rows are looked up.
     RightFirst,
-    /// The left one is kept aside and narrows the right one, which is read into the table.
+    /// The left input is buffered first and restricts the right one, which is read into the hash
+    /// table.
     LeftAside,
-    /// The left one is read into the table, the right one looked up.
+    /// The left input is read into the hash table, then the right rows are looked up.
     Exchanged,
 }
 
-/// Returns the course of a hash join.
+/// Returns the strategy of a hash join, chosen by estimates and kind.
 pub fn course(join: &Join, keys: &[(Expr, Expr)]) -> Course {
     if exchanged::is_exchanged(join, keys) {
         return Course::Exchanged;
@@ -57,29 +59,29 @@ pub fn course(join: &Join, keys: &[(Expr, Expr)]) -> Course {
     if left_first::is_left_first(join, keys) { Course::LeftAside } else { Course::RightFirst }
 }
 
-/// A hash join.
+/// A hash join: its inputs, its keys and the probe.
 pub(super) struct HashJoin<'p> {
     join: &'p Join,
     left: Input<'p>,
     right: Input<'p>,
     layout: Vec<Register>,
     keys: &'p [(Expr, Expr)],
-    /// Whether keys and ON have values for every row.
+    /// Whether keys and ON can be evaluated for every row without error.
     is_safe: bool,
     right_keys: Vec<Kernel<'p>>,
     probe: Probe<'p>,
-    /// The table that the leader has built, for a helper.
+    /// For a helper: the hash table that the leader has built.
     published: Option<Arc<Published>>,
-    /// Whether the right input has been read.
+    /// Whether the right input has been read into the hash table.
     is_built: bool,
     course: Course,
 }
 
-/// A table that is built, for other workers.
+/// A finished hash table, shared with other workers.
 pub(super) struct Published {
     keys: Keys,
     built: Arc<Built>,
-    /// What it says of the left input.
+    /// The restrictions of the left input that follow from the keys.
     restrictions: Vec<Restriction>,
 }
 
@@ -125,7 +127,7 @@ impl<'p> HashJoin<'p> {
         }
     }
 
-    /// Finds out which left rows have a match, where only those matter.
+    /// Returns the restrictions of the left input, if only left rows with a match are needed.
     fn restrictions(&self) -> Vec<Restriction> {
         let is_possible = matches!(self.probe.kind, JoinKind::Inner | JoinKind::Semi)
             && self.keys.iter().all(|(left, _)| cannot_fail(left));
@@ -135,7 +137,8 @@ impl<'p> HashJoin<'p> {
         self.probe.table.restrictions(&self.probe.keys, self.keys.iter().map(|(left, _)| left))
     }
 
-    /// Takes over a table that another worker has built, or builds one; tells the left input about it.
+    /// Takes over another worker's hash table or builds one, and passes its restrictions to the
+    /// left input.
     fn prepare(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>) -> Result<Vec<Restriction>> {
         let restrictions = match self.published.take() {
             Some(published) => {
@@ -162,13 +165,13 @@ impl<'p> HashJoin<'p> {
     }
 }
 
-/// Tells whether the keys and ON have values for every row.
+/// Returns true if the keys and ON can be evaluated for every row without error.
 fn is_safe(join: &Join, keys: &[(Expr, Expr)]) -> bool {
     keys.iter().all(|(left, right)| cannot_fail(left) && cannot_fail(right))
         && join.on.as_ref().is_none_or(cannot_fail)
 }
 
-/// Reads the right input into the table.
+/// Reads the right input into the hash table.
 fn build<'p>(
     (right, right_keys): (&mut Input<'p>, &mut [Kernel<'p>]),
     probe: &mut Probe<'p>,

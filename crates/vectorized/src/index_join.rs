@@ -1,12 +1,12 @@
-//! Index joins: the rows of a left batch are looked up in an index of the right table all at once, by a
-//! whole unique key, or by the first columns of the key of a range index, under which there may be many rows.
+//! Index joins: looks up all rows of a left batch in an index of the right table at once. The key
+//! is a complete unique key, or the first columns of a range index, which may match many rows.
 //!
-//! The loop join of row mode opens the right side for each left row: it encodes a key, looks at
-//! isolation, snapshot and index, descends, decodes a row into registers. Here each of these is done once
-//! for a batch, and the right columns are decoded as those of a scan are.
+//! The loop join of row mode opens the right side for each left row: it encodes a key, determines
+//! isolation, snapshot and index, descends, and decodes a row into registers. Here each step is
+//! done once per batch, and the right columns are decoded as those of a scan are.
 //!
-//! A semi or anti join looks at a few rows under each key first, and at the others only of those keys where
-//! that has told nothing.
+//! A semi or anti join first reads a few rows per key, and further rows only for keys without a
+//! match so far.
 
 use sos::ledger::{self, Label};
 use storage::{KeyList, KeyWalk, RowImage};
@@ -28,11 +28,11 @@ use plan::query::{Access, Join, JoinKind, Node, Scan, TableSource};
 use plan::statement::table_of;
 use plan::walk::{self, Registers};
 
-/// Rows under one key that a semi or anti join looks at before those under the next: about what a leaf has.
+/// Rows per key that a semi or anti join reads in the first pass: about one leaf.
 const TRIAL_ROWS: usize = if cfg!(debug_assertions) { 2 } else { 16 };
 
-/// Tells whether the right side of a loop join is a look-up that can be done for many rows at once, and
-/// nothing that a row is checked for fails where row mode would not have looked.
+/// Returns true if the right side of a loop join is a look-up that can be done for a batch, and no
+/// check can fail on a row that row mode would not have checked.
 pub(super) fn is_possible(join: &Join) -> bool {
     let Some(look_up) = look_up(join) else { return false };
     let scan = look_up.scan;
@@ -49,7 +49,7 @@ pub(super) fn is_possible(join: &Join) -> bool {
         && scan.residual.iter().all(cannot_fail)
 }
 
-/// What a right side looks up.
+/// The look-up that a right side does.
 struct Sought<'p> {
     scan: &'p Scan,
     index: usize,
@@ -57,16 +57,16 @@ struct Sought<'p> {
     finds: Finds,
 }
 
-/// How many rows a key finds.
+/// The number of rows that a key may find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Finds {
-    /// One at most.
+    /// At most one: a complete unique key.
     One,
-    /// Any number.
+    /// Any number: the first columns of a key, or a key that is not unique.
     Many,
 }
 
-/// Returns what the right side looks up; `None` if it does something else.
+/// Returns the look-up that the right side does; `None` if it does something else.
 fn look_up(join: &Join) -> Option<Sought<'_>> {
     let Node::Scan(scan) = &join.right else { return None };
     let TableSource::Table(table) = &scan.table else { return None };
@@ -87,7 +87,8 @@ fn look_up(join: &Join) -> Option<Sought<'_>> {
     (finds == Finds::One || is_walked).then_some(Sought { scan, index, key, finds })
 }
 
-/// What the rows of a right side are checked for: what reads them alone, and what else there is.
+/// Splits the checks of a right side into those that read its columns only and can't fail, and the
+/// others.
 fn parts<'p>(
     predicates: impl Iterator<Item = &'p Expr>,
     own: &Registers,
@@ -99,7 +100,7 @@ fn parts<'p>(
     conjuncts.partition(|e| walk::reads(e).is_subset(own) && cannot_fail(e))
 }
 
-/// Drops rows found that no left row is needed to judge, before anything of them is copied.
+/// Drops found rows by checks that need no left row, before anything is copied.
 struct Sieve<'p> {
     layout: Vec<Register>,
     has_checks: bool,
@@ -120,7 +121,7 @@ impl<'p> Sieve<'p> {
         }
     }
 
-    /// Drops rows, and the numbers of their left rows with them.
+    /// Drops rows, with the numbers of their left rows.
     fn sift(
         &mut self,
         left_rows: &mut Vec<u32>,
@@ -137,14 +138,14 @@ impl<'p> Sieve<'p> {
     }
 }
 
-/// A join by look-ups.
+/// A join by index look-ups: its left input, and the stage that looks up.
 pub(super) struct IndexJoin<'p> {
     left: Input<'p>,
     layout: Vec<Register>,
     stage: LookUp<'p>,
 }
 
-/// Looks the rows of a batch up.
+/// Looks up the rows of a batch.
 struct LookUp<'p> {
     kind: JoinKind,
     right: &'p Node,
@@ -152,25 +153,25 @@ struct LookUp<'p> {
     definition: &'p TableDef,
     index: usize,
     finds: Finds,
-    /// Whether nothing that is evaluated here can fail.
+    /// Whether everything evaluated here can be evaluated without error.
     is_safe: bool,
     keys: Vec<Kernel<'p>>,
-    /// How each column of a key is encoded.
+    /// How each key column is encoded.
     parts: Vec<KeyPart>,
-    /// By column of the left side, whether somebody above or a check reads it.
+    /// For each left column, whether an operator above or a check reads it.
     wanted: Vec<bool>,
-    /// Columns of the right side: by ordinal.
+    /// Ordinals of the right columns.
     columns: Vec<usize>,
     sieve: Sieve<'p>,
     checks: Vec<Narrow<'p>>,
     encoded: KeyList,
-    /// The row of each key in the batch.
+    /// For each key, the number of its row in the batch.
     key_rows: Vec<u32>,
     out: Batch,
 }
 
 impl<'p> IndexJoin<'p> {
-    /// Makes one, if it is possible.
+    /// Makes an index join; `None` if the join can't be one.
     pub(super) fn new(join: &'p Join, needed: &Registers) -> Option<Self> {
         let sought = look_up(join).filter(|_| is_possible(join));
         let Sought { scan, index, key, finds } = sought?;
@@ -241,7 +242,8 @@ impl<'p> Operator<'p> for IndexJoin<'p> {
     }
 
     fn restrict(&mut self, restriction: &Restriction) {
-        // A row that no join above has a match for need not be looked up, or looked at; none of that can fail.
+        // Rows that a join above has no match for may be skipped, if nothing evaluated for them can
+        // fail.
         if !self.stage.is_safe {
             return;
         }
@@ -254,7 +256,7 @@ impl<'p> Operator<'p> for IndexJoin<'p> {
 }
 
 impl<'p> LookUp<'p> {
-    /// Looks the keys up and returns the rows found, with their rows in the left batch.
+    /// Looks up the keys; returns the rows found and the numbers of their left rows.
     fn find(&mut self, cx: &mut Cx<'_>, rows: &Rows<'p>) -> Result<(Vec<u32>, ImageRows<'p>)> {
         let label = ledger::labelled(Label::Index);
         let mut found: Vec<(u32, RowImage<'p>)> = Vec::with_capacity(self.encoded.len());
@@ -265,7 +267,7 @@ impl<'p> LookUp<'p> {
         self.sifted(&found, cx)
     }
 
-    /// As [`Self::find`], the next rows of a walk.
+    /// As [`Self::find`], for the next rows of a walk over the keys.
     fn find_next(
         &mut self,
         walk: &mut KeyWalk,
@@ -287,7 +289,7 @@ impl<'p> LookUp<'p> {
         (&self.definition.rows.data, self.definition.indexes[self.index].storage_id())
     }
 
-    /// Returns the rows found that are worth a look, with their left rows.
+    /// Returns the found rows that pass the sieve, with the numbers of their left rows.
     fn sifted(
         &mut self,
         found: &[(u32, RowImage<'p>)],
@@ -303,7 +305,7 @@ impl<'p> LookUp<'p> {
         Ok((left_rows, images))
     }
 
-    /// Makes the joined batch.
+    /// Makes the batch of joined rows.
     fn join(&mut self, batch: &Batch, left_rows: &[u32], images: &ImageRows<'_>) {
         let _label = ledger::labelled(Label::Join);
         if self.out.columns.is_empty() {
@@ -343,7 +345,7 @@ impl<'p> LookUp<'p> {
         })
     }
 
-    /// Passes on all joined rows.
+    /// Looks up all keys and passes on the joined rows.
     fn give_all(
         &mut self,
         batch: &Batch,
@@ -367,7 +369,7 @@ impl<'p> LookUp<'p> {
         Ok(Flow::More)
     }
 
-    /// Semi and anti joins: the left rows that have a match, or those that have none.
+    /// Semi and anti joins: passes on the left rows with a match, or those without.
     fn give_half(
         &mut self,
         batch: &mut Batch,
@@ -392,8 +394,8 @@ impl<'p> LookUp<'p> {
         flow
     }
 
-    /// Notes which left rows have a match: by a few rows under each key, then by those that are left under
-    /// the keys that have none yet.
+    /// Marks the left rows that have a match: first by a few rows per key, then by the remaining
+    /// rows of keys without a match.
     fn match_walked(
         &mut self,
         batch: &Batch,
@@ -401,7 +403,7 @@ impl<'p> LookUp<'p> {
         cx: &mut Cx<'_>,
         rows: &mut Rows<'p>,
     ) -> Result<()> {
-        // Without a check the first row is a match.
+        // Without a check, the first row found is a match.
         let is_checked = !self.checks.is_empty() || self.sieve.has_checks;
         let trial = if is_checked { TRIAL_ROWS } else { 1 };
         let mut walk = KeyWalk::new(&self.encoded, trial);
@@ -419,7 +421,7 @@ impl<'p> LookUp<'p> {
         Ok(())
     }
 
-    /// Notes the left rows of the rows found that meet the checks.
+    /// Marks the left rows of found rows that satisfy the checks.
     fn match_found(
         &mut self,
         batch: &Batch,
@@ -439,14 +441,14 @@ impl<'p> LookUp<'p> {
     }
 }
 
-/// Tells the profile, where there is one, how often the right side was opened and what it gave.
+/// Adds openings and rows of the right side to the profile, if there is one.
 fn note(right: &Node, (opened, given): (usize, usize), cx: &mut Cx<'_>) {
     if let Some(profile) = &mut cx.profile {
         profile.note(right, opened as u64, given as u64);
     }
 }
 
-/// Takes a batch through the checks that are left.
+/// Passes a batch through the remaining checks.
 fn check<'p>(
     checks: &mut [Narrow<'p>],
     batch: &mut Batch,
@@ -470,7 +472,7 @@ impl<'p> Stage<'p> for LookUp<'p> {
         self.encoded.clear();
         self.key_rows.clear();
         for row in batch.selection.iter() {
-            // NULL equals nothing.
+            // NULL equals nothing, so it is not looked up.
             if vectors.iter().any(|vector| vector.is_null(row)) {
                 continue;
             }

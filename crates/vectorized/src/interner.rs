@@ -1,7 +1,8 @@
-//! `Interner`: numbers for key values that are no words, so that equal values have equal numbers.
+//! `Interner`: assigns numbers to key values that do not fit a word, so that equal values have
+//! equal numbers.
 //!
-//! A value is brought into its canonical form (a string's sort key) only when its bytes are seen for
-//! the first time: columns repeat their strings, and the form costs far more than a look-up.
+//! A value's canonical form (a string's sort key) is computed only when its bytes are new: columns
+//! repeat their strings, and computing the form costs far more than a look-up.
 
 use std::hash::BuildHasher;
 
@@ -10,26 +11,26 @@ use types::batch::ByteKind;
 use types::compare::group_key;
 use types::{Bytes, Collation, Value};
 
-/// What becomes of a value that has no number yet.
+/// What happens to a value without a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unknown {
-    /// It gets one.
+    /// The value is added and gets a number.
     Add,
-    /// It stays without.
+    /// The value stays without a number.
     Skip,
 }
 
-/// Numbers values.
+/// Assigns numbers to values.
 #[derive(Clone)]
 pub(super) struct Interner {
     collation: Collation,
-    /// The number of each string of one byte that was met: flags and codes are such.
+    /// The numbers of one-byte strings, which flags and codes often are.
     bytes: Box<[Option<u32>; 256]>,
-    /// Bytes as they come to the number of their canonical form.
+    /// Byte strings as they come, numbered in `numbers`.
     raw: Runs,
-    /// By entry of `raw`.
+    /// For each entry of `raw`, the number of its canonical form.
     numbers: Vec<Option<u32>>,
-    /// Canonical forms; the place is the number.
+    /// The canonical forms; the position is the number.
     forms: Runs,
     form: Vec<u8>,
 }
@@ -46,7 +47,7 @@ impl Interner {
         }
     }
 
-    /// Returns the bytes of memory that it takes.
+    /// Returns its memory, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.raw.memory() + self.forms.memory()
     }
@@ -77,7 +78,7 @@ impl Interner {
         Some(number)
     }
 
-    /// Returns the number of any value.
+    /// Returns the number of a value of any other type.
     pub(super) fn value(&mut self, value: &Value, unknown: Unknown) -> Option<u32> {
         self.form.clear();
         group_key(value, self.collation, &mut self.form);
@@ -88,7 +89,7 @@ impl Interner {
     }
 }
 
-/// Different runs of bytes, numbered as they come.
+/// A set of byte strings, numbered in the order in which they are added.
 #[derive(Clone, Default)]
 struct Runs {
     places: HashTable<u32>,
@@ -107,7 +108,7 @@ impl Runs {
         self.places.find(hash, |number| run(&self.ends, &self.arena, *number) == bytes).copied()
     }
 
-    /// Returns the number of a run, and whether it is new.
+    /// Returns the number of a byte string, and whether it is new.
     fn add(&mut self, bytes: &[u8]) -> (u32, bool) {
         if let Some(number) = self.find(bytes) {
             return (number, false);

@@ -1,7 +1,8 @@
-//! `Keys`: the keys of joins, groups and DISTINCT as words, so that equal keys are equal words.
+//! `Keys`: encodes the keys of joins, groups and DISTINCT as 64-bit words, so that equal keys are
+//! equal words.
 //!
-//! A number or a date is its own word, a decimal two at the scale of its type, and a string the number
-//! that an [`Interner`] gives to its sort key. Both sides of a join share one `Keys`.
+//! A number or a date is one word, a decimal two words at the scale of its type, and a string the
+//! number that an [`Interner`] assigns to its sort key. Both sides of a join use the same `Keys`.
 
 use types::batch::{Data, Selection, Vector};
 use types::value::ColumnType;
@@ -9,24 +10,25 @@ use types::{DataType, Decimal, Value};
 
 use super::interner::{Interner, Unknown};
 
-/// The word of a NULL where the values leave room for it.
+/// The word of a NULL, in columns whose values never have it.
 const NULL_WORD: u64 = u64::MAX;
 
-/// What NULLs in keys do.
+/// How NULLs in keys compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NullKeys {
-    /// They are equal to each other: groups and DISTINCT.
+    /// NULLs are equal to each other: groups and DISTINCT.
     Equal,
-    /// They match nothing: joins.
+    /// A key with a NULL matches nothing: joins.
     Nothing,
 }
 
-/// Makes words of values.
+/// Encodes the values of key columns as words.
 #[derive(Clone)]
 pub(super) struct Keys {
     columns: Vec<KeyColumn>,
     width: usize,
-    /// Where the bits of NULL columns are, if some column's words leave no room for NULL.
+    /// Position of the word with the NULL bits, if the words of some column leave no value for
+    /// NULL.
     null_word: Option<usize>,
     nulls: NullKeys,
 }
@@ -34,35 +36,35 @@ pub(super) struct Keys {
 #[derive(Clone)]
 struct KeyColumn {
     form: Form,
-    /// Its first word.
+    /// Position of its first word.
     at: usize,
 }
 
 #[derive(Clone)]
 enum Form {
-    /// Fewer than 64 bits.
+    /// Values of fewer than 64 bits: [`NULL_WORD`] is free.
     Small,
-    /// All 64 bits.
+    /// Values of 64 bits.
     Word,
-    /// A decimal, brought to this scale: 128 bits.
+    /// A decimal converted to this scale: 128 bits.
     Decimal(u8, Interner),
-    /// The number of an interner.
+    /// A value numbered by an interner.
     Number(Interner),
 }
 
-/// Keys of rows, one behind the other.
+/// The encoded keys of rows, stored consecutively.
 #[derive(Default)]
 pub(super) struct KeyRows {
-    /// So many words per row as the keys are wide.
+    /// `width` words per row.
     pub(super) words: Vec<u64>,
-    /// Rows whose key matches nothing, ascending: by number among the rows encoded.
+    /// Positions of the rows whose key matches nothing, ascending, among the encoded rows.
     pub(super) without: Vec<usize>,
-    /// How many rows.
+    /// Number of encoded rows.
     pub(super) rows: usize,
 }
 
 impl Keys {
-    /// Makes one for keys of these types.
+    /// Makes an encoder for keys of these types.
     pub(super) fn new(types: &[ColumnType], nulls: NullKeys) -> Self {
         let (mut width, mut is_full) = (0, false);
         let mut columns = Vec::with_capacity(types.len());
@@ -77,17 +79,17 @@ impl Keys {
         Self { columns, width: width + usize::from(null_word.is_some()), null_word, nulls }
     }
 
-    /// Returns the words of a key.
+    /// Returns the number of words per key.
     pub(super) const fn width(&self) -> usize {
         self.width
     }
 
-    /// Returns the place of a column's word in a key.
+    /// Returns the position of a column's first word in a key.
     pub(super) fn place(&self, column: usize) -> usize {
         self.columns[column].at
     }
 
-    /// Returns the bytes of memory that interned values take.
+    /// Returns the memory of interned values, in bytes.
     pub(super) fn memory(&self) -> usize {
         let of = |column: &KeyColumn| match &column.form {
             Form::Small | Form::Word => 0,
@@ -96,8 +98,8 @@ impl Keys {
         self.columns.iter().map(of).sum()
     }
 
-    /// Writes the keys of the selected rows over `out`. With [`Unknown::Skip`] a key that no row can
-    /// have had before counts as one that matches nothing.
+    /// Encodes the keys of the selected rows into `out`. With [`Unknown::Skip`], a key with a value
+    /// never seen before counts as one that matches nothing.
     pub(super) fn encode(
         &mut self,
         vectors: &[&Vector],
@@ -126,7 +128,7 @@ impl Keys {
     }
 }
 
-/// Where a column's words go.
+/// The destination of a column's words.
 struct Target<'a> {
     out: &'a mut KeyRows,
     width: usize,
@@ -249,7 +251,7 @@ fn form_of(ty: &ColumnType) -> Form {
     }
 }
 
-/// Encodes values that are words; those of a NULL row are overwritten later.
+/// Encodes values that fit a word; the words of NULL rows are overwritten later.
 fn encode_word(data: &Data, vector: &Vector, selection: &Selection, target: &mut Target<'_>) {
     match data {
         Data::Bit(rows) => target.put(selection, |row| u64::from(rows[row])),
@@ -280,12 +282,12 @@ fn encode_word(data: &Data, vector: &Vector, selection: &Selection, target: &mut
     }
 }
 
-/// -0.0 and 0.0 are equal.
+/// Encodes a float; -0.0 and 0.0 are equal.
 fn float_word(value: f64) -> u64 {
     if value == 0.0 { 0 } else { value.to_bits() }
 }
 
-/// As [`encode_word`], for one value.
+/// As [`encode_word`], for a single value.
 fn word_of(value: &Value) -> u64 {
     match value {
         Value::Bit(v) => u64::from(*v),
@@ -309,8 +311,8 @@ fn word_of(value: &Value) -> u64 {
     }
 }
 
-/// The high word of a decimal that its type's scale cannot hold; the low one is a number then. No
-/// decimal of 38 digits has it.
+/// The high word of a decimal that does not fit its type's scale; the low word is then an interned
+/// number. No decimal of 38 digits has this high word.
 const ODD: u64 = 1 << 63 | 1;
 
 fn encode_decimals(
@@ -354,7 +356,7 @@ fn encode_decimals(
     }
 }
 
-/// Returns the digits of a decimal at another scale, if it has them there and they fit.
+/// Converts a decimal to another scale; `None` if it loses digits or overflows.
 fn at_scale(value: &Decimal, scale: u8) -> Option<i128> {
     let value = value.without_trailing_zeros();
     let power = 10_i128.checked_pow(u32::from(scale.checked_sub(value.scale)?))?;
@@ -375,7 +377,7 @@ mod tests {
 
     use super::*;
 
-    /// Two values have one key exactly where `group_key` says that they are equal.
+    /// Two values have equal keys exactly if `group_key` makes them equal.
     #[test]
     fn keys_are_equal_where_group_keys_are() {
         let text = DataType::VarChar(types::Length::Limited(10));

@@ -1,20 +1,21 @@
-//! The vector executor: the same bound trees as `executor::query`, a batch of rows at a time.
+//! The vectorized executor: runs the same bound trees as `executor::query`, a batch of rows at a
+//! time.
 //!
-//! A tree is first compiled (`compile`): each node becomes an `Operator` whose batches have a fixed
-//! layout, a register per column, and whose expressions are kernels over that layout. Then it runs as
-//! row mode does: an operator pushes its batches to the one above, which says whether it wants more.
+//! A tree is first compiled (`compile`): each node becomes an `Operator` with a fixed batch layout,
+//! one register per column, and its expressions become kernels over that layout. It runs as in row
+//! mode: an operator pushes its batches to the one above, which returns whether it wants more.
 //!
 //! ```text
 //! Scan ──batch──► Filter ──batch──► HashJoin ──batch──► Aggregate ──batch──► rows of registers
 //! ```
-//! - a batch travels by `&mut`: the receiver may narrow its selection and add columns, which it takes
-//!   off again; what is below reads nothing of it afterwards;
-//! - what an operator evaluates, it evaluates for a whole batch before it passes anything on. If that
-//!   fails, it does so row by row instead (`stream`): so the rows before the failing one arrive,
-//!   and whoever above has seen enough spares the error, as in row mode;
-//! - what has no operator here runs in row mode below an adaptor (`adapt.rs`).
+//! - a batch is passed as `&mut`: the receiver may narrow its selection and add columns, which it
+//!   removes again; the operator below reads none of it afterwards;
+//! - an operator evaluates its expressions for a whole batch before it passes anything on. If that
+//!   fails, it evaluates row by row (`stream`): rows before the failing one are passed on, and a
+//!   receiver that wants no more of them prevents the error, as in row mode;
+//! - a node without an operator here runs in row mode below an adapter (`adapt.rs`).
 //!
-//! `choice.rs` says which trees run here.
+//! `choice.rs` decides which trees run here.
 #![forbid(unsafe_code)]
 
 mod adapt;
@@ -66,12 +67,12 @@ pub use hash_join::{Course, course};
 /// The operator above: called for each batch.
 type Receive<'s, 'p> = &'s mut dyn FnMut(&mut Cx<'_>, &mut Rows<'p>, &mut Batch) -> Result<Flow>;
 
-/// A compiled node. It runs once.
+/// A compiled node. It is run once.
 trait Operator<'p> {
-    /// Returns the registers that the columns of its batches stand for.
+    /// Returns the registers of its batches' columns.
     fn layout(&self) -> &[Register];
 
-    /// Runs it; `receive` is called with each batch.
+    /// Runs the operator; calls `receive` with each batch.
     fn run(
         &mut self,
         cx: &mut Cx<'_>,
@@ -79,25 +80,26 @@ trait Operator<'p> {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow>;
 
-    /// Prepares what several workers share, before it runs as one of them: the hash tables of a pipeline.
+    /// Prepares what several workers share, the hash tables of a pipeline. The leader calls it
+    /// before `run`.
     fn open(&mut self, _: &mut Cx<'_>, _: &mut Rows<'p>, _: &mut Tables) -> Result<()> {
         Ok(())
     }
 
-    /// Takes over, before a helper runs it, what the leader has prepared by `open`.
+    /// Takes over what the leader has prepared with `open`. A helper calls it before `run`.
     fn adopt(&mut self, _: &Tables) {}
 
-    /// Is told, before it runs, of rows that it may leave out. Who does not know better keeps them.
+    /// Called before `run` with rows that the operator may skip. The default keeps them.
     fn restrict(&mut self, _: &Restriction) {}
 
-    /// Is told, before it runs, that whoever asks for its rows is content with summaries of them. Who does not
-    /// know better gives the rows.
+    /// Called before `run` if the operator above accepts totals instead of rows. The default
+    /// returns the rows.
     fn summarize(&mut self, _: &SharedPushdown) {}
 }
 
 type Input<'p> = Box<dyn Operator<'p> + 'p>;
 
-/// Runs a tree; `receive` is called for each row with those of its registers filled that are in
+/// Runs a tree. Calls `receive` for each row, after filling those of its registers that are in
 /// `needed`.
 pub fn run<'p>(
     node: &'p Node,
@@ -132,7 +134,7 @@ fn run_planned<'p>(
     })
 }
 
-/// Runs a tree; `receive` is called with each batch and where it has `columns`.
+/// Runs a tree. Calls `receive` with each batch and the positions of `columns` in it.
 pub fn run_columns<'p>(
     (node, columns): (&'p Node, &[Register]),
     needed: &Registers,
@@ -148,8 +150,8 @@ pub fn run_columns<'p>(
     })
 }
 
-/// Runs a tree; `receive` is called with each batch and the registers that its columns stand for. Where helpers have
-/// a part of it, they give theirs to the loader.
+/// Runs a tree. Calls `receive` with each batch and the registers of its columns. Helpers pass
+/// their batches to the loader.
 pub fn load_batches<'p>(
     (node, loader): (&'p Node, &Loader<'_>),
     needed: &Registers,
@@ -174,7 +176,7 @@ pub fn load_batches<'p>(
     })
 }
 
-/// Makes the operator of a node whose output is asked for these registers.
+/// Compiles a node to an operator that provides the `needed` registers.
 fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
     let inner: Input<'p> = match node {
         Node::Scan(scan) => Box::new(scan::TableScan::new(scan, needed)),
@@ -220,14 +222,14 @@ fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
     Box::new(Profiled { node, inner, restrictions: Vec::new(), gathers: false })
 }
 
-/// Counts what an operator does, for a statement that is profiled (row mode counts its own), and gathers its rows
-/// where it ends a region.
+/// Wraps an operator: counts what it does if the statement has a profile (row mode counts its own
+/// nodes), and gathers the rows of helpers where the operator is the top of a region.
 struct Profiled<'p> {
     node: &'p Node,
     inner: Input<'p>,
-    /// What it has been told of rows that may be left out, for helpers.
+    /// The restrictions it was given, for its helpers.
     restrictions: Vec<Restriction>,
-    /// Whether the leader of the region runs it.
+    /// Whether it already runs as the leader of its region.
     gathers: bool,
 }
 
@@ -283,13 +285,13 @@ impl<'p> Operator<'p> for Profiled<'p> {
     }
 }
 
-/// What an operator does to each batch on its way up.
+/// The work of an operator on each batch that passes through.
 trait Stage<'p> {
-    /// Evaluates what it has to evaluate for the selected rows of a batch, and leaves the batch alone
-    /// if that fails.
+    /// Evaluates the operator's expressions for the selected rows of a batch. Leaves the batch
+    /// unchanged if that fails.
     fn prepare(&mut self, batch: &mut Batch, cx: &mut Cx<'_>) -> Result<()>;
 
-    /// Passes on what it has prepared.
+    /// Passes on what [`Self::prepare`] has evaluated.
     fn give(
         &mut self,
         batch: &mut Batch,
@@ -299,7 +301,7 @@ trait Stage<'p> {
     ) -> Result<Flow>;
 }
 
-/// Takes a batch through a stage: as a whole, or row by row if that fails.
+/// Passes a batch through a stage: as a whole, or row by row if that fails.
 fn stream<'p>(
     stage: &mut (impl Stage<'p> + ?Sized),
     batch: &mut Batch,
@@ -325,7 +327,7 @@ fn stream<'p>(
     Ok(Flow::More)
 }
 
-/// The selection of one row.
+/// Returns the selection of a single row.
 fn only(row: usize) -> Selection {
     let mut selection = Selection::all(0);
     selection.clear();

@@ -1,4 +1,4 @@
-//! TOP, OFFSET and FETCH, with PERCENT and WITH TIES.
+//! TOP, OFFSET and FETCH, including PERCENT and WITH TIES.
 
 use types::batch::{Batch, Selection, Vector};
 use types::compare::group_key;
@@ -14,7 +14,7 @@ use plan::expr::Register;
 use plan::query::{Limit, SortKey};
 use plan::walk::Registers;
 
-/// Makes the operator of a limit.
+/// Compiles a limit to its operator.
 pub(super) fn compile<'p>(limit: &'p Limit, needed: &Registers) -> Input<'p> {
     let ties = limit.ties.as_deref().unwrap_or_default();
     let input = super::compile(&limit.input, &with(needed, ties.iter().map(|key| &key.expr)));
@@ -26,7 +26,7 @@ pub(super) fn compile<'p>(limit: &'p Limit, needed: &Registers) -> Input<'p> {
     Box::new(Top { limit, input, ties })
 }
 
-/// The keys by which rows tie.
+/// The sort keys that decide which rows tie.
 struct Ties<'p> {
     keys: &'p [SortKey],
     kernels: Vec<Kernel<'p>>,
@@ -38,7 +38,7 @@ impl<'p> Ties<'p> {
         Self { keys, kernels }
     }
 
-    /// Calls `see` with the keys of rows, until it says that it has seen enough.
+    /// Calls `see` with the keys of rows until it returns `Enough`.
     fn each(
         &mut self,
         batch: &Batch,
@@ -64,7 +64,7 @@ impl<'p> Ties<'p> {
     }
 }
 
-/// TOP n, OFFSET .. FETCH.
+/// TOP n, OFFSET n and FETCH n.
 struct Top<'p> {
     limit: &'p Limit,
     input: Input<'p>,
@@ -108,16 +108,16 @@ impl<'p> Operator<'p> for Top<'p> {
     }
 }
 
-/// What is left to do of a limit.
+/// What is left of a limit: rows to skip and to return.
 struct Left {
     skip: u64,
     count: u64,
-    /// The key of the last row within the count, once it is reached.
+    /// The key of the last row within the count, after it was reached.
     last: Option<Vec<u8>>,
 }
 
 impl Left {
-    /// Returns the rows of a batch that are within, and whether no other can be.
+    /// Returns the rows of a batch that are within the limit, and whether the limit is exhausted.
     fn take(
         &mut self,
         batch: &Batch,
@@ -162,7 +162,7 @@ impl Left {
     }
 }
 
-/// TOP n PERCENT has to know all rows first.
+/// TOP n PERCENT, which needs the number of all rows first.
 struct Percent<'p> {
     limit: &'p Limit,
     input: Input<'p>,

@@ -1,5 +1,5 @@
-//! Loop joins: the right input runs in row mode, anew for each row of a left batch. That is an index
-//! seek mostly, and APPLY.
+//! Loop joins: runs the right input in row mode for each row of a left batch. Used for APPLY and
+//! for seeks that `index_join.rs` can't do.
 
 use types::Result;
 use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
@@ -13,7 +13,7 @@ use plan::expr::{ExprKind, Register};
 use plan::query::{Join, JoinKind};
 use plan::walk::{self, Registers};
 
-/// A loop join.
+/// A loop join: its left input, and the pairs being made.
 pub(super) struct LoopJoin<'p> {
     join: &'p Join,
     left: Input<'p>,
@@ -21,15 +21,15 @@ pub(super) struct LoopJoin<'p> {
     pairs: Pairs,
 }
 
-/// Joined rows on their way into a batch.
+/// Joined rows being copied into a batch.
 struct Pairs {
-    /// Columns of the left side that the right one or ON reads: place, register.
+    /// Left columns that the right side or ON reads: position and register.
     outer: Vec<(usize, Register)>,
-    /// By column of the left side, whether somebody above reads it.
+    /// For each left column, whether an operator above reads it.
     wanted: Vec<bool>,
-    /// Registers of the right side that are kept.
+    /// Registers of the right side that are copied.
     right: Vec<Register>,
-    /// Rows of the left batch.
+    /// For each pair, the row of the left batch.
     left_rows: Vec<u32>,
     out: Batch,
 }
@@ -79,7 +79,7 @@ impl<'p> Operator<'p> for LoopJoin<'p> {
             }
             pairs.start(batch);
             let joined = pairs.join(join, layout, batch, cx, rows, receive);
-            // The rows before an error arrive, as in row mode.
+            // The rows before an error are passed on first, as in row mode.
             let is_broken = cx.fault.is_some() || cx.interrupted.is_some();
             if matches!(joined, Ok(Flow::Enough)) || is_broken {
                 return joined;
@@ -139,7 +139,7 @@ impl Pairs {
         Ok(Flow::More)
     }
 
-    /// Adds a pair: with the registers of the right side, or with NULLs.
+    /// Adds a pair, with the registers of the right side or with NULLs.
     fn push(&mut self, row: usize, right: Option<&Cx<'_>>) {
         // A batch has at most 2^16 rows.
         self.left_rows.push(u32::try_from(row).unwrap_or(u32::MAX));
@@ -167,7 +167,8 @@ impl Pairs {
         self.flush(layout, batch, cx, rows, receive)
     }
 
-    /// Passes the pairs on. The registers are then as they were: the right side goes on with them.
+    /// Passes the pairs on. Restores the registers afterwards, because the right side continues
+    /// with them.
     fn flush<'p>(
         &mut self,
         layout: &[Register],
@@ -198,7 +199,7 @@ impl Pairs {
     }
 }
 
-/// Semi and anti joins: a left row is passed on or not.
+/// Semi and anti joins: passes a left row on, or not.
 fn half<'p>(
     join: &'p Join,
     outer: &[(usize, Register)],

@@ -1,5 +1,5 @@
-//! ROW_NUMBER, RANK and DENSE_RANK over batches that come in their order: a column of numbers is added
-//! to each as it passes.
+//! ROW_NUMBER, RANK and DENSE_RANK over input that is sorted already: adds a column of numbers to
+//! each batch.
 
 use types::batch::{Batch, Selection, Vector};
 use types::compare::group_key;
@@ -14,7 +14,7 @@ use plan::expr::Register;
 use plan::query::{Window, WindowCall};
 use plan::walk::Registers;
 
-/// Window functions that number rows.
+/// Ranking functions over sorted input.
 pub(super) struct WindowStream<'p> {
     input: Input<'p>,
     layout: Vec<Register>,
@@ -25,7 +25,7 @@ struct Number<'p> {
     calls: Vec<Call<'p>>,
 }
 
-/// A call, the keys of the rows of this batch, and its column while it is not in one.
+/// A call, the keys of the current batch's rows, and its column while that is not part of a batch.
 struct Call<'p> {
     call: &'p WindowCall,
     partition: Vec<Kernel<'p>>,
@@ -64,7 +64,7 @@ impl<'p> Call<'p> {
         }
     }
 
-    /// Makes the keys of the selected rows.
+    /// Encodes the keys of the selected rows.
     fn encode(&mut self, batch: &Batch, cx: &mut Cx<'_>) -> Result<()> {
         self.partitions.clear();
         self.orders.clear();
@@ -89,7 +89,7 @@ impl<'p> Call<'p> {
         Ok(())
     }
 
-    /// Numbers the selected rows of a batch of so many.
+    /// Numbers the selected rows of a batch of `rows` rows.
     fn number(&mut self, selection: &Selection, rows: usize) {
         self.column.clear();
         for (place, row) in selection.iter().enumerate() {
@@ -106,7 +106,7 @@ impl<'p> Call<'p> {
     }
 }
 
-/// Returns the key of a row; nothing where none are made, since there is nothing to order by.
+/// Returns the key of a row; empty if there are no key columns.
 fn key_at(keys: &SortKeys, place: usize) -> &[u8] {
     if keys.is_empty() { &[] } else { keys.get(place) }
 }

@@ -1,9 +1,9 @@
-//! Aggregate pushdown: what COUNT, SUM, AVG, MIN and MAX without groups need of a block of compressed rows is
-//! taken from its segments, and no row is made.
+//! Aggregate pushdown: computes COUNT, SUM, AVG, MIN and MAX without groups from the segments of
+//! compressed blocks, without producing rows.
 //!
 //! ```text
 //!  Grouping ──Pushdown──► TableScan ──whole block──► Segment: block_sum, block_nulls, block_zone
-//!     ▲   summaries at the end                └─ deleted rows, delta store ─► batches, as ever
+//!     ▲   totals at the end                   └─ deleted rows, delta store ─► batches
 //! ```
 
 use std::cell::RefCell;
@@ -16,32 +16,32 @@ use executor::columnstore::Block;
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Aggregate, AggregateCall, Node, Scan};
 
-/// What one aggregate call asks of a block.
+/// What one aggregate call needs from a block.
 #[derive(Clone, Copy)]
 enum Wanted {
-    /// `COUNT(*)`.
+    /// `COUNT(*)`: the number of rows.
     Rows,
-    /// `COUNT`: the rows that are not NULL.
+    /// `COUNT(column)`: the number of values that are not NULL.
     Values,
     Sum,
     Extent,
 }
 
-/// A call, the column that it reads, and what has come of it.
+/// A call, the column that it reads, and its total so far.
 struct Part {
     wanted: Wanted,
     ordinal: usize,
     summary: Summary,
 }
 
-/// The calls of an aggregate over a columnstore.
+/// The calls of an aggregate over a columnstore, with their totals.
 pub(super) struct Pushdown(Vec<Part>);
 
-/// Shared by the aggregate that reads it and the scan that fills it.
+/// Shared by the aggregate, which reads it, and the scan, which fills it.
 pub(super) type SharedPushdown = Rc<RefCell<Pushdown>>;
 
 impl Pushdown {
-    /// Makes one, if segments can answer all calls of the aggregate.
+    /// Makes a pushdown; `None` if segments can't answer all calls of the aggregate.
     pub(super) fn of(aggregate: &Aggregate) -> Option<SharedPushdown> {
         let Node::Scan(scan) = &aggregate.input else { return None };
         if !aggregate.keys.is_empty() || aggregate.sets.len() > 1 || scan.residual.is_some() {
@@ -51,7 +51,7 @@ impl Pushdown {
         Some(Rc::new(RefCell::new(Self(parts.collect::<Option<Vec<Part>>>()?))))
     }
 
-    /// Takes a block into the summaries; `false`, and nothing is done, if its rows must be read.
+    /// Adds a block to the totals; `false`, and nothing is done, if its rows must be read.
     pub(super) fn take(&mut self, block: &Block<'_>) -> bool {
         if block.live.len() != block.rows() {
             return false;
@@ -60,7 +60,7 @@ impl Pushdown {
         true
     }
 
-    /// Returns what is known for each call.
+    /// Returns the total of each call.
     pub(super) fn summaries(&self) -> impl Iterator<Item = &Summary> {
         self.0.iter().map(|part| &part.summary)
     }
@@ -106,7 +106,7 @@ impl Part {
     }
 }
 
-/// Returns the ordinal of the column that an expression is.
+/// Returns the ordinal of the column that an expression reads, if it is just a column.
 fn column(expr: &Expr, scan: &Scan) -> Option<usize> {
     let ExprKind::Column(register) = expr.kind else { return None };
     ordinal(register, scan)
@@ -116,9 +116,10 @@ fn ordinal(wanted: Register, scan: &Scan) -> Option<usize> {
     scan.columns.iter().find(|column| column.1 == wanted).map(|column| usize::from(column.0))
 }
 
-/// Tells whether a sum of these is one of whole numbers, which a segment holds as words.
+/// Returns true if the argument's sum is that of its encoded values: whole numbers and short
+/// decimals.
 fn is_whole(expr: &Expr) -> bool {
-    // Narrower ones are converted before they are added.
+    // Narrower types are converted before they are added.
     if matches!(expr.ty.data_type, DataType::TinyInt | DataType::SmallInt) {
         return false;
     }
@@ -133,10 +134,10 @@ fn is_whole(expr: &Expr) -> bool {
     }
 }
 
-/// Digits of a decimal that is a word.
+/// Most digits of a decimal that is encoded as a word.
 const SHORT_DIGITS_MAX: u8 = 18;
 
-/// Takes off a conversion that leaves the word of every value as it is.
+/// Removes a conversion that leaves the encoded value of every row unchanged.
 fn same_words(expr: &Expr) -> &Expr {
     let ExprKind::Convert(conversion) = &expr.kind else { return expr };
     let operand = &conversion.operand;

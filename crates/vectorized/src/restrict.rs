@@ -1,13 +1,13 @@
-//! Restrictions: what the built side of a hash join knows about the rows that can match, told to the
-//! scans of the other side before they run.
+//! Restrictions: a hash join passes the set of its built side's keys to the scans of the other side
+//! before they run.
 //!
-//! A scan that knows the keys drops most rows after a look at one column, and decodes the others only
-//! for rows that have a match: a join with a few parts reads a few rows of the lines. The join tests the
-//! rows that are left again, so a restriction may let rows pass that it could drop; it never drops one
-//! that could match.
+//! A scan that has the keys drops most rows after reading one column, and decodes the others only
+//! for rows with a match: a join with a few parts reads a few rows of the order lines. The join
+//! tests the remaining rows again, so a restriction may let rows pass that it could drop; it never
+//! drops a row that could match.
 //!
-//! An operator hands a restriction down only where nobody can tell: a row that is dropped early may not
-//! take an error or a warning with it.
+//! An operator passes a restriction down only where this has no visible effect: a row that is
+//! dropped early must not suppress an error or a warning.
 
 use std::sync::Arc;
 
@@ -17,28 +17,28 @@ use types::batch::{Data, Selection, Vector};
 use super::table::hash;
 use plan::expr::Register;
 
-/// A column, and the values of it that matter: rows with another one, or NULL, may be left out.
+/// A column and the values that can match: rows with another value, or NULL, may be skipped.
 #[derive(Clone)]
 pub(super) struct Restriction {
     pub(super) register: Register,
     pub(super) keys: Arc<KeyFilter>,
 }
 
-/// A set of keys, each one word: exactly those, or a few more.
+/// A set of keys of one word each. May contain a few keys too many, never too few.
 pub(super) struct KeyFilter {
-    /// The smallest key, for bits by key; bits by hash else.
+    /// The least key, if bits are indexed by key; `None` if they are indexed by hash.
     first: Option<u64>,
     bits: Vec<u64>,
 }
 
-/// Bits for each key where they are by hash: one row in twelve passes for nothing.
+/// Bits per key when indexed by hash: one row in twelve passes wrongly.
 const BITS_PER_KEY: usize = 12;
-/// Bits for each key up to which they are by key.
+/// Most bits per key when indexed by key.
 const SPREAD_MAX: u64 = 64;
-/// More keys than that are no restriction.
+/// Most keys of a restriction.
 const KEYS_MAX: usize = 1 << 22;
 
-/// Tells whether columns of a type can be restricted: their keys are one word each, see `keys.rs`.
+/// Returns true if columns of a type can be restricted: its keys are one word each, see `keys.rs`.
 pub(super) const fn is_restrictable(of: &DataType) -> bool {
     matches!(
         of,
@@ -47,7 +47,7 @@ pub(super) const fn is_restrictable(of: &DataType) -> bool {
 }
 
 impl KeyFilter {
-    /// Makes one of keys; `None` if they are too many to be a restriction.
+    /// Makes a filter of keys; `None` if there are more than [`KEYS_MAX`].
     pub(super) fn new(keys: impl ExactSizeIterator<Item = u64> + Clone) -> Option<Self> {
         let len = keys.len();
         if len > KEYS_MAX {
@@ -69,7 +69,7 @@ impl KeyFilter {
         Some(filter)
     }
 
-    /// Returns the bytes of memory that it takes.
+    /// Returns its memory, in bytes.
     pub(super) const fn memory(&self) -> usize {
         size_of::<u64>() * self.bits.len()
     }
@@ -88,7 +88,8 @@ impl KeyFilter {
         self.bits.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 != 0)
     }
 
-    /// Selects the rows whose value may be one of the keys; all of them if the vector has no words.
+    /// Selects the rows whose value may be one of the keys; all rows if the vector's values are not
+    /// words.
     pub(super) fn select(&self, vector: &Vector, rows: &Selection, out: &mut Selection) {
         match vector.data() {
             Data::TinyInt(of) => out.filter(rows, |row| self.may_hold(u64::from(of[row]))),
@@ -104,8 +105,8 @@ impl KeyFilter {
     }
 }
 
-/// Appends the keys of the selected rows, and any for a NULL; `false`, and nothing is done, if the vector has no
-/// words.
+/// Appends the keys of the selected rows, and an arbitrary one for NULL; `false`, and nothing is
+/// done, if the vector's values are not words.
 pub(super) fn push_words(vector: &Vector, rows: &Selection, to: &mut Vec<u64>) -> bool {
     match vector.data() {
         Data::TinyInt(of) => rows.for_each(|row| to.push(u64::from(of[row]))),
@@ -130,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// The rows of `values` that a filter of `keys` lets pass.
+    /// Returns the positions of `values` that a filter of `keys` lets pass.
     fn passing(keys: &[i32], values: &[i32]) -> Vec<usize> {
         let words: Vec<u64> = keys.iter().map(|key| u64::from(key.cast_unsigned())).collect();
         let filter = KeyFilter::new(words.iter().copied()).expect("a few keys");

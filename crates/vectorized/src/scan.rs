@@ -1,10 +1,10 @@
-//! Table scans: row images from storage's cursor, their columns decoded into vectors.
+//! Table scans: reads row images from storage's cursor and decodes their columns into vectors.
 //!
-//! A column is decoded when something first reads it, and only for the rows that are left by then: the
-//! predicate is taken apart, and what it says of numbers and dates is looked at before what it says of
-//! strings, where no part of it can fail. A join above may know which rows can match (`restrict.rs`):
-//! these are tested between the two. The first batches are small, so that whoever wants only a few rows
-//! (TOP, EXISTS) does not pay for a thousand.
+//! A column is decoded when it is first read, and only for rows that are left by then. If no part
+//! of the predicate can fail, its conditions on numbers and dates are evaluated before those on
+//! strings. A join above may have passed the keys that can match (`restrict.rs`); they are tested
+//! between the two. The first batches are small, so that TOP and EXISTS do not pay for a thousand
+//! rows.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ use plan::query::Scan;
 use plan::statement::table_of;
 use plan::walk::{self, Registers};
 
-/// Rows of the first batch.
+/// Number of rows of the first batch.
 const FIRST_ROWS: usize = if cfg!(debug_assertions) { 3 } else { 64 };
 
-/// A scan of a table.
+/// A scan of a table: its delta store or rows, then its compressed blocks.
 pub(super) struct TableScan<'p> {
     scan: &'p Scan,
     layout: Vec<Register>,
@@ -75,7 +75,7 @@ impl<'p> Operator<'p> for TableScan<'p> {
         let label = ledger::labelled(Label::Scan);
         let Some(mut cursor) = query::open(self.scan, cx, rows)? else { return Ok(Flow::More) };
         let share = cx.parallel.share_of(self.scan);
-        // The leader has decided for all which rows are read from columns.
+        // The leader has decided for all workers which rows are read from the columnstore index.
         let view = query::column_view(self.scan, cx, rows)?;
         if let Some(share) = &share {
             cursor.share(share.parts());
@@ -92,7 +92,7 @@ impl<'p> Operator<'p> for TableScan<'p> {
                 self.decode.images.0.clear();
                 cursor.next_images(&mut self.decode.images.0, rows_max)
             };
-            // The rows before the one that failed arrive.
+            // Rows before the failing one are passed on.
             let count = self.decode.images.0.len();
             if let Some(profile) = &mut cx.profile {
                 profile.count_reads(self.scan, count as u64);
@@ -121,7 +121,7 @@ impl<'p> Operator<'p> for TableScan<'p> {
 }
 
 impl<'p> TableScan<'p> {
-    /// Gives the compressed rows, behind those of the delta store.
+    /// Reads the compressed rows, after those of the delta store.
     fn run_blocks(
         &mut self,
         mut blocks: Blocks<'p>,
@@ -151,26 +151,26 @@ impl<'p> TableScan<'p> {
     }
 }
 
-/// Makes batches of row images.
+/// Decodes row images into batches.
 pub(super) struct Decode<'p> {
     definition: &'p TableDef,
     images: ImageRows<'p>,
-    /// The compressed rows in their place, once there are no more images.
+    /// The block whose rows are read, once there are no more images.
     block: Option<Block<'p>>,
     columns: Vec<Column>,
-    /// What is left of the predicate, in the order in which it is looked at.
+    /// The conditions of the predicate, in the order of evaluation.
     checks: Vec<Check<'p>>,
-    /// What joins above know of the rows that can match.
+    /// The restrictions passed by joins above.
     tests: Vec<Test>,
     kept: Selection,
-    /// The batch of rows that are only sifted.
+    /// The batch used by [`Self::sift`].
     sifted: Batch,
 }
 
-/// A part of a predicate.
+/// A condition of a predicate.
 pub(super) struct Check<'p> {
     condition: Kernel<'p>,
-    /// Places of the columns that it reads.
+    /// Positions of the columns that it reads.
     places: Vec<usize>,
     work: Work,
 }
@@ -184,28 +184,28 @@ impl<'p> Check<'p> {
     }
 }
 
-/// How much work a condition is for one row.
+/// The cost of a condition per row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Work {
-    /// Numbers and moments are compared.
+    /// Compares numbers, dates or times.
     Little,
-    /// Strings are, or there are several ways to be true.
+    /// Compares strings, or contains OR.
     Some,
-    /// A pattern is looked for.
+    /// Searches a pattern (LIKE).
     Much,
 }
 
-/// Takes a predicate apart, the least work first; if part of it can fail, it stays as a whole.
+/// Splits a predicate into conditions, the cheapest first; one that can fail is not split.
 fn checks_of<'p>(predicate: &'p Expr, layout: &[Register]) -> Vec<Check<'p>> {
     match &predicate.kind {
-        // Nothing is tested before it.
+        // Nothing may be tested before a condition that can fail.
         _ if !cannot_fail(predicate) => vec![Check::new(predicate, layout, Work::Little)],
         ExprKind::And(list) => by_work(list.iter(), layout),
         _ => by_work(std::iter::once(predicate), layout),
     }
 }
 
-/// Makes checks of conditions that cannot fail, the least work first.
+/// Makes checks of conditions that can't fail, the cheapest first.
 pub(super) fn by_work<'p>(
     conditions: impl Iterator<Item = &'p Expr>,
     layout: &[Register],
@@ -230,16 +230,16 @@ fn work_of(condition: &Expr) -> Work {
     work
 }
 
-/// A restriction, and what has come of it.
+/// A restriction, with the number of rows that it has seen and kept.
 struct Test {
     keys: Arc<KeyFilter>,
-    /// The column's place in the batch.
+    /// Position of the column in the batch.
     place: usize,
     seen: usize,
     kept: usize,
 }
 
-/// Rows after which a test is dropped that keeps most of them.
+/// Rows after which a test that keeps most rows is dropped.
 const TRIAL_ROWS: usize = 4 * BATCH_ROWS;
 
 impl Test {
@@ -248,20 +248,20 @@ impl Test {
     }
 }
 
-/// A column of the table.
+/// A column of the table that the scan reads.
 struct Column {
     ordinal: usize,
-    /// Its rows while they are not shown; what is in their place in the batch while they are.
+    /// Its values while they are hidden; the batch's placeholder while they are shown.
     vector: Vector,
-    /// Whether the batch has the column's rows: else it has NULLs in their place, which nobody reads.
+    /// Whether the batch has the column's values. Otherwise it has NULLs, which no operator reads.
     is_shown: bool,
 }
 
-/// What rows are read from: images, or a block in their place.
+/// The source of rows: images, or a block instead.
 type Source<'a> = (&'a TableDef, &'a ImageRows<'a>, Option<&'a Block<'a>>);
 
 impl Column {
-    /// Reads the column of the selected rows into a batch, if that has not been done.
+    /// Decodes the column of the selected rows into a batch, if that has not been done.
     fn show(&mut self, (definition, images, block): Source<'_>, batch: &mut Batch, place: usize) {
         if std::mem::replace(&mut self.is_shown, true) {
             return;
@@ -276,7 +276,7 @@ impl Column {
         std::mem::swap(&mut self.vector, &mut batch.columns[place]);
     }
 
-    /// Takes the column out of a batch, so that its memory serves the next one.
+    /// Takes the column out of a batch, to reuse its memory for the next one.
     fn hide(&mut self, shown: &mut Vector) {
         if std::mem::take(&mut self.is_shown) {
             std::mem::swap(&mut self.vector, shown);
@@ -285,7 +285,7 @@ impl Column {
 }
 
 impl<'p> Decode<'p> {
-    /// Makes one that reads these columns and leaves the rows that pass the checks.
+    /// Makes a decoder of these columns that keeps the rows that satisfy the checks.
     pub(super) fn new(definition: &'p TableDef, ordinals: &[u16], checks: Vec<Check<'p>>) -> Self {
         let column = |ordinal: &u16| {
             let ordinal = usize::from(*ordinal);
@@ -304,15 +304,15 @@ impl<'p> Decode<'p> {
         }
     }
 
-    /// Adds what a join above knows of the column at a place.
+    /// Adds a restriction of the column at a position.
     pub(super) fn add_test(&mut self, restriction: &Restriction, place: usize) {
         self.tests.push(Test { keys: restriction.keys.clone(), place, seen: 0, kept: 0 });
     }
 
-    /// Returns which of some rows are left by the predicate and the tests; `None` if all are.
+    /// Returns which of some rows satisfy the predicate and the restrictions; `None` if all do.
     ///
     /// # Errors
-    /// Those of the predicate.
+    /// The errors of the predicate.
     pub(super) fn sift(
         &mut self,
         images: &mut ImageRows<'p>,
@@ -332,7 +332,7 @@ impl<'p> Decode<'p> {
         Ok((left.len() < images.count()).then_some(left))
     }
 
-    /// Makes a batch without columns of its own.
+    /// Prepares a batch whose columns are all hidden.
     fn start(&mut self, batch: &mut Batch) {
         let count = self.block.as_ref().map_or(self.images.count(), Block::rows);
         batch.columns.resize_with(self.columns.len(), Vector::empty);
@@ -344,13 +344,13 @@ impl<'p> Decode<'p> {
         }
     }
 
-    /// Takes the columns out of a batch.
+    /// Takes the decoded columns out of a batch.
     fn hide(&mut self, batch: &mut Batch) {
         let columns = self.columns.iter_mut().zip(&mut batch.columns);
         columns.for_each(|(column, shown)| column.hide(shown));
     }
 
-    /// Drops the rows for which the checks of some amounts of work are not all true.
+    /// Drops the rows that do not satisfy the checks of the selected costs.
     fn check(
         &mut self,
         batch: &mut Batch,
@@ -393,9 +393,11 @@ impl<'p> Decode<'p> {
 
 impl<'p> Stage<'p> for Decode<'p> {
     fn prepare(&mut self, batch: &mut Batch, cx: &mut Cx<'_>) -> Result<()> {
-        // After a failure it is asked row by row: what was read for one is not there for the next.
+        // After an error the stage is called row by row: columns decoded for one row are not valid
+        // for the next.
         self.hide(batch);
-        // What can fail is all there is, and comes first: if it does, nothing is dropped yet.
+        // A predicate that can fail is the only check and comes first, so no row is dropped before
+        // it fails.
         self.check(batch, cx, |work| work == Work::Little)?;
         self.test(batch);
         self.check(batch, cx, |work| work > Work::Little)
@@ -421,11 +423,11 @@ impl<'p> Stage<'p> for Decode<'p> {
     }
 }
 
-/// Rows as storage holds them.
+/// Row images, as storage returned them.
 pub(super) struct ImageRows<'t>(pub(super) Vec<RowImage<'t>>);
 
 impl ImageRows<'_> {
-    /// Keeps the rows of a selection.
+    /// Keeps only the rows of a selection.
     pub(super) fn retain(&mut self, rows: &Selection) {
         for (to, from) in rows.iter().enumerate() {
             self.0[to] = self.0[from];

@@ -12,7 +12,7 @@ use plan::expr::Register;
 use plan::query::{Query, SetKind, SetOperation};
 use plan::walk::Registers;
 
-/// A set operation.
+/// A set operation and its two sides.
 pub(super) struct SetOperator<'p> {
     kind: SetKind,
     layout: &'p [Register],
@@ -33,14 +33,14 @@ struct Output<'p> {
     rule: Rule,
 }
 
-/// Which rows go on.
+/// Which rows of a side are passed on.
 enum Rule {
     All,
-    /// Those that are new.
+    /// Rows that are new.
     New(Box<Seen>),
-    /// None: they are only noted.
+    /// None: the rows are only recorded.
     Note(Box<Seen>),
-    /// Those that are new and among the others, or not among them.
+    /// Rows that are new and in the other side (`wanted`), or new and not in it.
     Among {
         seen: Box<Seen>,
         others: Box<Seen>,

@@ -1,5 +1,5 @@
-//! Sort: the input is kept in columns, its keys as bytes that compare as the rows do. With a limit it
-//! keeps no more than about twice as many rows, and none that cannot be among them.
+//! Sort: stores the input by column, with keys whose bytes compare as the rows do. With a limit, it
+//! stores at most about twice as many rows, and only rows that can still be among the first.
 
 use sos::ledger::{self, Label};
 use types::Result;
@@ -15,23 +15,23 @@ use plan::expr::Register;
 use plan::query::{Sort, SortKey};
 use plan::walk::Registers;
 
-/// Rows kept beyond twice the limit before the surplus is dropped.
+/// Rows stored beyond twice the limit before the surplus is discarded.
 const SURPLUS: usize = if cfg!(debug_assertions) { 4 } else { 1024 };
 
-/// A sort.
+/// A sort, perhaps with a limit.
 pub(super) struct Sorting<'p> {
     sort: &'p Sort,
     input: Input<'p>,
     kept: Kept<'p>,
 }
 
-/// Rows and their keys.
+/// The stored rows and their keys.
 struct Kept<'p> {
     encoder: SortEncoder<'p>,
     keys: SortKeys,
     store: Store,
     limit: Option<usize>,
-    /// The key of the last row within the limit so far: what is not below it is not wanted.
+    /// The key of the last row within the limit so far; rows that are not less are not needed.
     last: Option<Vec<u8>>,
 }
 
@@ -96,14 +96,14 @@ impl Kept<'_> {
             store.retain(&order);
             let places: Vec<usize> = order.iter().map(|row| *row as usize).collect();
             keys.retain(&places);
-            // Rows with the key of the last one came later, and are behind it.
+            // Rows with the same key as the last one came later, and sort after it.
             *last = keys.len().checked_sub(1).map(|place| keys.get(place).to_vec());
         }
         Ok(())
     }
 }
 
-/// Makes the bytes of sort keys.
+/// Encodes sort keys as bytes.
 pub(super) struct SortEncoder<'p> {
     kernels: Vec<Kernel<'p>>,
     parts: Vec<KeyPart>,
@@ -145,7 +145,7 @@ impl<'p> SortEncoder<'p> {
     }
 }
 
-/// Appends the key of a row of a vector: what `encode_value` makes of its value.
+/// Appends the key of a row of a vector, as `encode_value` encodes its value.
 pub(super) fn encode_row(vector: &Vector, row: usize, part: KeyPart, out: &mut Vec<u8>) {
     let start = out.len();
     match vector.data() {
@@ -164,10 +164,10 @@ pub(super) fn encode_row(vector: &Vector, row: usize, part: KeyPart, out: &mut V
     }
 }
 
-/// Returns the numbers of the keys in their order; equal ones stay as they came.
+/// Returns the numbers of the keys in sort order; equal keys stay in input order.
 pub(super) fn order_of(keys: &SortKeys) -> Vec<u32> {
     let _label = ledger::labelled(Label::Sort);
-    // The first bytes of a key beside its number: most comparisons look no further.
+    // The first bytes of a key beside its number: most comparisons need no more.
     let head = |place: usize| {
         let key = keys.get(place);
         let mut head = [0; 8];

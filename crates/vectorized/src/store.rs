@@ -1,4 +1,4 @@
-//! `Store`: rows kept aside in columns, by an operator that has to see many before it gives one.
+//! `Store`: rows stored by column, for operators that need many rows before they return one.
 
 use types::Result;
 use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
@@ -8,38 +8,38 @@ use executor::{Cx, fault};
 use plan::expr::Register;
 use plan::walk::Registers;
 
-/// Columns of all the rows kept.
+/// The columns of all stored rows.
 pub(super) struct Store {
-    /// The registers that the columns stand for.
+    /// The registers of the columns.
     pub(super) layout: Vec<Register>,
-    /// Their places in the batches that come.
+    /// Positions of the columns in the input batches.
     places: Vec<usize>,
-    /// The columns; none until the first batch shows their form.
+    /// The columns; empty until the first batch decides their form.
     pub(super) columns: Vec<Vector>,
     pub(super) len: usize,
-    /// Bytes that long values among the rows hold.
+    /// Bytes of long values in the rows, which are outside the vectors.
     outside: usize,
 }
 
 impl Store {
-    /// Makes an empty one that keeps, of batches with this layout, the columns that are needed.
+    /// Makes an empty store for the needed columns of batches with this layout.
     pub(super) fn new(layout: &[Register], needed: &Registers) -> Self {
         let kept = layout.iter().enumerate().filter(|(_, register)| needed.contains(**register));
         let (places, layout): (Vec<usize>, Vec<Register>) = kept.map(|(p, r)| (p, *r)).unzip();
         Self { layout, places, columns: Vec::new(), len: 0, outside: 0 }
     }
 
-    /// Returns the places of the columns in the batches that come.
+    /// Returns the positions of the columns in the input batches.
     pub(super) fn places(&self) -> &[usize] {
         &self.places
     }
 
-    /// Returns the bytes of memory that the rows take.
+    /// Returns the memory of the rows, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.outside + self.columns.iter().map(Vector::memory).sum::<usize>()
     }
 
-    /// Keeps the selected rows of a batch.
+    /// Stores the selected rows of a batch.
     pub(super) fn push(&mut self, batch: &Batch, selection: &Selection) {
         if self.columns.is_empty() {
             let form = |place: &usize| Vector::of_type(batch.columns[*place].data_type());

@@ -1,18 +1,19 @@
-//! `KeyTable`: numbers the different keys of a set of rows, densely, in the order they are first met.
+//! `KeyTable`: a hash table that assigns dense numbers to keys, in the order in which they are
+//! first added.
 //!
 //! ```text
 //! slots: hash's low 32 bits | key number + 1      open addressing, at most half full
 //! words: the keys themselves, `width` words each, by number
 //! ```
-//! Keys are words, never bytes: `keys.rs` turns values into them. So a look-up compares a tag and a
-//! few words, whatever the types of the key are.
+//! Keys are words, never bytes: `keys.rs` encodes values as words. So a look-up compares a tag and
+//! a few words, whatever the types of the key.
 
-/// No key: what a look-up gives for one that is not there.
+/// The result of a look-up for a key that is not in the table.
 pub(super) const NONE: u32 = u32::MAX;
 
 const SLOTS_MIN: usize = if cfg!(test) { 4 } else { 1024 };
 
-/// Numbers keys of `width` words.
+/// Assigns numbers to keys of `width` words.
 pub(super) struct KeyTable {
     width: usize,
     words: Vec<u64>,
@@ -21,7 +22,7 @@ pub(super) struct KeyTable {
 }
 
 impl KeyTable {
-    /// Makes an empty one.
+    /// Makes an empty table.
     pub(super) fn new(width: usize) -> Self {
         Self { width, words: Vec::new(), slots: vec![0; SLOTS_MIN], len: 0 }
     }
@@ -31,17 +32,17 @@ impl KeyTable {
         self.len
     }
 
-    /// Returns the keys, one behind the other by number.
+    /// Returns the keys, `width` words each, in order of their numbers.
     pub(super) fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// Returns the bytes of memory that it takes.
+    /// Returns its memory, in bytes.
     pub(super) const fn memory(&self) -> usize {
         (self.words.capacity() + self.slots.capacity()) * size_of::<u64>()
     }
 
-    /// Appends the number of each key in `keys` to `numbers`; a key that is new gets the next one.
+    /// Appends the number of each of `rows` keys to `numbers`; adds new keys.
     pub(super) fn insert_all(&mut self, keys: &[u64], rows: usize, numbers: &mut Vec<u32>) {
         self.reserve(rows);
         match self.width {
@@ -51,7 +52,7 @@ impl KeyTable {
         }
     }
 
-    /// Appends the number of each key to `numbers`, [`NONE`] for one that is not there.
+    /// Appends the number of each key to `numbers`, [`NONE`] for a key that is not in the table.
     pub(super) fn find_all(&self, keys: &[u64], rows: usize, numbers: &mut Vec<u32>) {
         match self.width {
             1 => in_runs(keys.iter(), numbers, |key| self.find(&[*key])),
@@ -60,7 +61,7 @@ impl KeyTable {
         }
     }
 
-    /// Makes room for so many new keys.
+    /// Makes room for `more` new keys.
     fn reserve(&mut self, more: usize) {
         let wanted = ((self.len + more) * 2).next_power_of_two();
         if wanted <= self.slots.len() {
@@ -113,7 +114,7 @@ impl KeyTable {
         }
     }
 
-    /// Tells whether the key with this number is `key`.
+    /// Returns true if the key with this number is `key`.
     #[inline]
     fn is(&self, number: u32, key: &[u64]) -> bool {
         self.words[number as usize * key.len()..][..key.len()] == *key
@@ -121,13 +122,13 @@ impl KeyTable {
 
     #[inline]
     fn place(&self, hash: u64) -> usize {
-        // The tag is of the low half, so the place comes from the high one.
+        // The tag is the low half of the hash, so the position comes from the high half.
         usize::try_from(hash >> 32).unwrap_or(0) & (self.slots.len() - 1)
     }
 }
 
-/// Appends the number of each key; of equal neighbours, which are common since rows lie in the order of some
-/// key, only the first is looked for.
+/// Appends the number of each key. Equal neighbours are common, since rows are often in key order;
+/// only the first of them is looked up.
 #[inline]
 fn in_runs<K: Copy + PartialEq>(
     keys: impl Iterator<Item = K>,
@@ -160,7 +161,7 @@ const fn number_of(slot: u64) -> u32 {
     (slot as u32).wrapping_sub(1)
 }
 
-/// Mixes words: both halves of a 128-bit product with an odd constant.
+/// Hashes words: both halves of a 128-bit product with an odd constant.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "takes the two halves of the product")]
 pub(super) fn hash(words: &[u64]) -> u64 {

@@ -1,7 +1,7 @@
-//! Accumulators of aggregates over many groups at once: typed loops for COUNT, SUM, AVG, MIN and MAX.
+//! Accumulators of COUNT, SUM, AVG, MIN and MAX for many groups at once, with typed loops.
 //!
-//! A loop gets the number of the group of each row. Results are those of the row accumulators: sums
-//! are made in the same width and finished by the same function, floats added in the same order.
+//! A loop gets the group number of each row. Results are those of the row accumulators: sums have
+//! the same width and the same final function, and floats are added in the same order.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use types::{Collation, DataType, Decimal, Error, Msg, Result, Value};
 
 use functions::{Total, finish_total};
 
-/// An aggregate over all groups.
+/// The accumulators of one aggregate, for all groups.
 pub(super) enum Totals {
     Count {
         rows: Vec<i64>,
@@ -37,7 +37,7 @@ pub(super) enum Totals {
         collation: Collation,
         nulls: bool,
     },
-    /// An extreme of values that order as their words do.
+    /// MIN or MAX of values that sort as their words do.
     Word {
         best: Vec<Option<i64>>,
         wants_less: bool,
@@ -46,38 +46,38 @@ pub(super) enum Totals {
     },
 }
 
-/// A sum of whole numbers, and how many they are.
+/// A sum of whole numbers and the number of values.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sum {
     total: i128,
     rows: i64,
 }
 
-/// What is known of many rows' argument together.
+/// Totals of an argument over many rows.
 #[derive(Default)]
 pub(super) struct Summary {
-    /// The rows that are not NULL.
+    /// Number of values that are not NULL.
     pub(super) rows: i64,
-    /// Whether there are others.
+    /// Whether there are NULLs.
     pub(super) nulls: bool,
-    /// The sum of their words.
+    /// The sum of the encoded values.
     pub(super) sum: i128,
-    /// Their least and largest word.
+    /// The least and the greatest encoded value.
     pub(super) extent: Option<(i64, i64)>,
 }
 
-/// The group of each row of a batch, and the rows that count.
+/// The group number of each row of a batch, and the selected rows.
 #[derive(Clone, Copy)]
 pub(super) struct Groups<'a> {
-    /// By row of the batch.
+    /// Group numbers, by row of the batch.
     pub(super) numbers: &'a [u32],
     pub(super) selection: &'a Selection,
-    /// How many groups there are by now.
+    /// Number of groups so far.
     pub(super) len: usize,
 }
 
 impl Totals {
-    /// Makes the accumulators of a function by its name; `None` if it has none here.
+    /// Makes the accumulators of a function by its name; `None` if it has no typed loop.
     pub(super) fn new(name: &str, argument: Option<&ColumnType>, ty: &ColumnType) -> Option<Self> {
         let (is_sum, nulls) = (name == "SUM", false);
         Some(match (name, argument) {
@@ -110,10 +110,10 @@ impl Totals {
         })
     }
 
-    /// Adds the groups of another worker: those of `other` are of these numbers here.
+    /// Merges the groups of another worker; `numbers` are the numbers of its groups here.
     ///
     /// # Errors
-    /// 8115 where a decimal sum has more than 38 digits.
+    /// 8115 if a decimal sum has more than 38 digits.
     pub(super) fn merge(&mut self, other: Self, numbers: &[u32], groups: usize) -> Result<()> {
         self.grow(groups);
         self.note_nulls(other.saw_null());
@@ -168,7 +168,7 @@ impl Totals {
     /// Adds the argument of each selected row to its group; no argument is `COUNT(*)`.
     ///
     /// # Errors
-    /// 8115 where a decimal sum has more than 38 digits.
+    /// 8115 if a decimal sum has more than 38 digits.
     pub(super) fn add(&mut self, groups: Groups<'_>, argument: Option<&Vector>) -> Result<()> {
         self.grow(groups.len);
         let Some(vector) = argument else {
@@ -208,8 +208,7 @@ impl Totals {
         Ok(())
     }
 
-    /// Adds rows to the only group of which no more is known than this. `rows` counts NULLs too where there is
-    /// no argument.
+    /// Adds the totals of many rows to the only group. For `COUNT(*)`, `rows` includes NULLs.
     pub(super) fn add_summary(&mut self, summary: &Summary) {
         self.grow(1);
         self.note_nulls(summary.nulls);
@@ -240,7 +239,7 @@ impl Totals {
         *nulls |= some;
     }
 
-    /// Tells whether a NULL was left out (warning 8153).
+    /// Returns true if a NULL was ignored (warning 8153).
     pub(super) const fn saw_null(&self) -> bool {
         let (Self::Count { nulls, .. }
         | Self::Sum { nulls, .. }
@@ -253,7 +252,7 @@ impl Totals {
     /// Returns the result of a group.
     ///
     /// # Errors
-    /// 8115 where it does not fit its type.
+    /// 8115 if it does not fit its type.
     pub(super) fn finish(&mut self, group: usize) -> Result<Value> {
         match self {
             Self::Count { rows, is_big: true, .. } => Ok(Value::BigInt(rows[group])),
@@ -325,7 +324,7 @@ fn count(rows: &mut [i64], groups: Groups<'_>) {
     groups.selection.for_each(|row| rows[groups.numbers[row] as usize] += 1);
 }
 
-/// 10^38: one more than the largest decimal.
+/// 10^38: one more than the greatest decimal.
 const DECIMAL_END: u128 = 10_u128.pow(38);
 
 fn add_whole(sums: &mut [Sum], to: u8, groups: Groups<'_>, vector: &Vector) -> Result<()> {
@@ -333,7 +332,7 @@ fn add_whole(sums: &mut [Sum], to: u8, groups: Groups<'_>, vector: &Vector) -> R
         ($rows:expr) => {
             groups.selection.for_each(|row| {
                 let sum = &mut sums[groups.numbers[row] as usize];
-                // 2^63 values of 64 bits fit.
+                // The sum of 2^63 values of 64 bits fits.
                 sum.total += i128::from($rows[row]);
                 sum.rows += 1;
             })
@@ -371,7 +370,7 @@ fn add_whole(sums: &mut [Sum], to: u8, groups: Groups<'_>, vector: &Vector) -> R
 
 #[inline]
 fn add_decimal(sum: &mut Sum, digits: i128) -> Result<()> {
-    // Both are below 10^38, and twice that fits.
+    // Both are less than 10^38, so their sum fits.
     sum.total += digits;
     sum.rows += 1;
     if sum.total.unsigned_abs() >= DECIMAL_END {
@@ -388,7 +387,7 @@ fn extremes(
 ) {
     let keep = if wants_less { Ordering::Less } else { Ordering::Greater };
     if let Data::Bytes(rows) = vector.data() {
-        // A value is made of the rows that win, not of each.
+        // Only rows that replace the extreme are converted to a value.
         return groups.selection.for_each(|row| {
             let best = &mut best[groups.numbers[row] as usize];
             let bytes = rows.get(row);
@@ -412,7 +411,7 @@ fn extremes(
     });
 }
 
-/// Tells whether the values of a form order as words.
+/// Returns `Some` if the values of a form sort as their words do.
 const fn words(form: &Data) -> Option<()> {
     match form {
         Data::TinyInt(_)
@@ -440,7 +439,7 @@ fn same_scale(form: &Data, wanted: u8) -> bool {
     matches!(form, Data::ShortDecimal { scale, .. } if *scale == wanted)
 }
 
-/// Returns the word of a value of a form.
+/// Returns the word of a value, for a form of vector.
 fn word_of(form: &Data, value: &Value) -> Option<i64> {
     Some(match value {
         Value::TinyInt(v) => i64::from(*v),
@@ -459,7 +458,7 @@ fn word_of(form: &Data, value: &Value) -> Option<i64> {
     })
 }
 
-/// Returns the value of a word of a form.
+/// Returns the value of a word, for a form of vector.
 fn value_of(form: &Data, word: i64) -> Value {
     let small = || u32::try_from(word).unwrap_or(0);
     match form {

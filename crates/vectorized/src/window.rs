@@ -1,5 +1,5 @@
-//! Window functions: the input is kept in columns; for each call the rows are sorted by partition and
-//! order, and the results are computed as row mode does.
+//! Window functions: stores the input by column, sorts the rows for each call by partition and
+//! order, and computes the results with the row executor's code.
 
 use types::batch::{BATCH_ROWS, Batch, Vector};
 use types::compare::group_key;
@@ -23,7 +23,7 @@ pub(super) struct WindowSort<'p> {
     calls: Vec<Call<'p>>,
 }
 
-/// A call, and what it needs of each row.
+/// A call and the values that it needs of each row.
 struct Call<'p> {
     call: &'p WindowCall,
     partition: Vec<Kernel<'p>>,
@@ -32,7 +32,7 @@ struct Call<'p> {
     partitions: SortKeys,
     sorts: SortKeys,
     values: Vec<Vec<Value>>,
-    /// Bytes of the values.
+    /// Memory of the values, in bytes.
     value_bytes: usize,
 }
 

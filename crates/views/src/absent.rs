@@ -1,5 +1,5 @@
-//! Views of what there cannot be here, and tools ask for all the same: they have their documented
-//! columns and no rows.
+//! Views of features that do not exist here (assemblies, full-text search and others) but that
+//! tools query. They have their documented columns and no rows.
 
 use types::{DataType, Value};
 
@@ -9,7 +9,7 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// The views.
+/// The views of this file.
 pub(crate) static VIEWS: &[&SystemView] = &[
     &ASSEMBLIES,
     &ASSEMBLY_MODULES,
@@ -38,7 +38,7 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &XML_SCHEMA_COLLECTIONS,
 ];
 
-/// Makes a view without rows.
+/// Returns a view without rows.
 pub(crate) const fn absent(
     name: &'static str,
     columns: fn() -> Vec<(&'static str, types::value::ColumnType)>,
@@ -46,12 +46,12 @@ pub(crate) const fn absent(
     SystemView { schema: "sys", name, columns, rows: nothing, arity: 0 }
 }
 
-/// Makes no rows.
+/// Returns no rows; for views that are always empty.
 pub(crate) fn nothing(_: &Scope<'_>) -> Rows {
     Ok(Vec::new())
 }
 
-/// Makes a column that would never be NULL.
+/// Returns a column of an empty view, declared NOT NULL.
 pub(crate) const fn none(name: &'static str, data_type: DataType) -> Column<()> {
     col(name, data_type, |()| Value::Null)
 }

@@ -1,5 +1,5 @@
-//! Views of what a server of SQL Server may have and this one has not: replicas, clusters, traces, dumps,
-//! files, backups. They have their documented columns and no rows.
+//! Views of server features that do not exist here: replicas, clusters, traces, dumps, files,
+//! backups. They have their documented columns and no rows.
 
 use types::DataType;
 use types::value::ColumnType;
@@ -12,7 +12,7 @@ use metadata::column::{
     TINYINT, VARIANT, ch, nv, shape, unknown, vb, vc,
 };
 
-/// The views.
+/// The views of this file.
 pub(crate) static VIEWS: &[&SystemView] = &[
     &DM_DB_MISSING_INDEX_DETAILS,
     &DM_DB_MISSING_INDEX_GROUPS,
@@ -48,10 +48,10 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &SYSFULLTEXTCATALOGS,
 ];
 
-/// A log sequence number.
+/// The type of log sequence numbers, `numeric(25,0)`.
 const LSN: DataType = DataType::Decimal { precision: 25, scale: 0 };
 
-/// The columns of a view that has those of another one and some behind them.
+/// Returns another view's columns followed by a view's own.
 fn behind(
     mut columns: Vec<(&'static str, ColumnType)>,
     own: &[Column<()>],

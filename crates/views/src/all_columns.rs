@@ -1,11 +1,10 @@
-//! `sys.all_columns`: columns of tables and views, those of the system included.
+//! `sys.all_columns`: columns of the database's tables and views, and of the system views.
 
 use super::columns::COLUMNS;
 use metadata::column::{rows, shape};
 use metadata::objects::{columns, system_columns};
 use metadata::{Rows, Scope, SystemView};
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "all_columns",

@@ -1,4 +1,4 @@
-//! `sys.all_objects`: the objects of a database and of the system.
+//! `sys.all_objects`: the objects of a database, and the system's.
 
 use metadata::column::{
     BIT, Column, DATETIME, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, or_null, rows, shape,
@@ -22,7 +22,6 @@ const COLUMNS: &[Column<ObjectRow>] = &[
     col("is_schema_published", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "all_objects",

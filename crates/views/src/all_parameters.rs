@@ -5,7 +5,6 @@ use metadata::column::{rows, shape};
 use metadata::objects::parameters;
 use metadata::{Rows, Scope, SystemView};
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "all_parameters",

@@ -1,15 +1,15 @@
-//! `sys.all_sql_modules`, `sys.system_sql_modules` and `sys.server_sql_modules`: the text of modules. The system's
-//! own have none; those of the server are its triggers.
+//! `sys.all_sql_modules`, `sys.system_sql_modules` and `sys.server_sql_modules`: the text of
+//! modules. System modules have no text here; the server's modules are its triggers.
 
 use super::sql_modules::COLUMNS;
 use metadata::column::{rows, shape};
 use metadata::objects::{modules, server_modules};
 use metadata::{Rows, Scope, SystemView};
 
-/// Columns that the view of the server's modules has of those.
+/// The first columns of [`COLUMNS`] that `sys.server_sql_modules` has.
 const OF_SERVER: usize = 9;
 
-/// The view of all.
+/// `sys.all_sql_modules`: modules of the database and the system.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "all_sql_modules",
@@ -18,7 +18,7 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// The view of the system's.
+/// `sys.system_sql_modules`: always empty, for system modules have no text here.
 pub(crate) static SYSTEM: SystemView = SystemView {
     schema: "sys",
     name: "system_sql_modules",
@@ -27,7 +27,7 @@ pub(crate) static SYSTEM: SystemView = SystemView {
     arity: 0,
 };
 
-/// The view of the server's.
+/// `sys.server_sql_modules`: the triggers of the server.
 pub(crate) static SERVER: SystemView = SystemView {
     schema: "sys",
     name: "server_sql_modules",

@@ -1,11 +1,10 @@
-//! `sys.all_views`: views of users and of the system.
+//! `sys.all_views`: users' views and system views.
 
 use super::views::COLUMNS;
 use metadata::column::{rows, shape};
 use metadata::objects::all_objects;
 use metadata::{Rows, Scope, SystemView};
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "all_views",

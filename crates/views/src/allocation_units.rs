@@ -1,4 +1,4 @@
-//! `sys.allocation_units`: where the rows of each index are: one unit, in memory, counted in pages of 8 KB.
+//! `sys.allocation_units`: the memory of each index as one allocation unit, in pages of 8 KB.
 
 use types::Value;
 
@@ -18,7 +18,6 @@ const COLUMNS: &[Column<IndexRow>] = &[
     col("data_pages", BIGINT, |r| big(r.pages().data)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "allocation_units",

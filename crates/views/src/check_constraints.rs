@@ -1,4 +1,4 @@
-//! `sys.check_constraints`: CHECK constraints.
+//! `sys.check_constraints`: CHECK constraints and their definitions.
 
 use types::Value;
 
@@ -32,7 +32,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("is_system_named", BIT, |r| bit(r.check.system_named)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "check_constraints",

@@ -1,4 +1,4 @@
-//! `sys.column_store_dictionaries`: the dictionaries of compressed columns. Each segment has its own.
+//! `sys.column_store_dictionaries`: the dictionaries of column segments. Each segment has its own.
 
 use super::partitions::partition_id;
 use metadata::column::{BIGINT, Column, INT, big, col, int, rows, shape};
@@ -15,11 +15,11 @@ const COLUMNS: &[Column<SegmentRow>] = &[
     col("type", INT, |r| int(kind(r))),
     col("last_id", INT, |r| int(r.entries.saturating_sub(1))),
     col("entry_count", BIGINT, |r| big(r.entries)),
-    // It is part of its segment.
+    // The dictionary is stored in its segment, which counts its size.
     col("on_disk_size", BIGINT, |_| big(0)),
 ];
 
-/// Returns what the entries are: 1 numbers, 3 strings.
+/// Returns `type`: 1 for numbers, 3 for strings.
 fn kind(row: &SegmentRow) -> i32 {
     match row.encoding {
         Encoding::StringDictionary | Encoding::Strings => 3,
@@ -30,7 +30,6 @@ fn kind(row: &SegmentRow) -> i32 {
     }
 }
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "column_store_dictionaries",

@@ -1,4 +1,4 @@
-//! `sys.column_store_row_groups`: the row groups of columnstore indexes, as the catalog has them.
+//! `sys.column_store_row_groups`: the row groups of columnstore indexes.
 
 use types::Value;
 
@@ -23,7 +23,6 @@ const COLUMNS: &[Column<GroupRow>] = &[
     col("size_in_bytes", BIGINT, |r| big(r.bytes)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "column_store_row_groups",

@@ -1,4 +1,4 @@
-//! `sys.column_store_segments`: the columns of compressed row groups.
+//! `sys.column_store_segments`: the column segments of compressed row groups.
 
 use types::{DataType, Length, Value};
 
@@ -18,7 +18,7 @@ const COLUMNS: &[Column<SegmentRow>] = &[
     col("encoding_type", INT, |r| int(r.encoding_type())),
     col("row_count", INT, |r| int(r.rows)),
     col("has_nulls", INT, |r| int(i32::from(r.nulls > 0))),
-    // Numbers are packed as they are above the least: base and magnitude of a value's code.
+    // Numbers are stored as their distance from the least one, which is the base.
     col("base_id", BIGINT, least),
     col("magnitude", FLOAT, |r| Value::Float(if r.entries == 0 { 1.0 } else { -1.0 })),
     col("primary_dictionary_id", INT, |r| match r.entries {
@@ -28,7 +28,7 @@ const COLUMNS: &[Column<SegmentRow>] = &[
     col("secondary_dictionary_id", INT, |_| int(-1)),
     col("min_data_id", BIGINT, least),
     col("max_data_id", BIGINT, |r| big(r.zone.map_or(-1, |zone| zone.largest))),
-    // NULL is a bit beside the values.
+    // NULL is a bitmap beside the values, not an encoded value.
     col("null_value", BIGINT, |_| big(-1)),
     col("on_disk_size", BIGINT, |r| big(r.bytes)),
     opt("collation_id", INT, |_| Value::Null),
@@ -40,7 +40,6 @@ fn least(row: &SegmentRow) -> Value {
     big(row.zone.map_or(-1, |zone| zone.least))
 }
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "column_store_segments",

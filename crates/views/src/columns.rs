@@ -10,7 +10,7 @@ use metadata::objects::generated_always;
 use metadata::objects::{ColumnRow, collation_name, columns};
 use metadata::{Rows, Scope, SystemView};
 
-/// The columns, which the views with more or other rows share.
+/// The columns, shared by other views of columns.
 pub(crate) const COLUMNS: &[Column<ColumnRow>] = &[
     col("object_id", INT, |r| int(r.object_id)),
     opt("name", SYSNAME, |r| text(&r.name)),
@@ -60,7 +60,6 @@ pub(crate) const COLUMNS: &[Column<ColumnRow>] = &[
     opt("graph_type_desc", nv(60), |_| Value::Null),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "columns", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

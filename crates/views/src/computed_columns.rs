@@ -8,11 +8,10 @@ use metadata::{Rows, Scope, SystemView};
 const MORE: &[Column<ColumnRow>] = &[
     opt("definition", NVMAX, |r| text(&expression(r).unwrap_or_default())),
     col("uses_database_collation", BIT, |_| bit(true)),
-    // As declared: whether the value is kept with the row shows nowhere else.
+    // As declared. The catalog does not say otherwise whether a value is stored with its row.
     col("is_persisted", BIT, |r| bit(r.is(|d| d.persisted))),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "computed_columns",

@@ -1,4 +1,4 @@
-//! `sys.configurations`: the settings of the instance that mean something here.
+//! `sys.configurations`: the settings of the instance that have an effect here.
 
 use types::value::ColumnType;
 use types::{DataType, Value};
@@ -19,7 +19,6 @@ const COLUMNS: &[Column<Setting>] = &[
     col("is_advanced", BIT, |r| bit(r.advanced)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "configurations",

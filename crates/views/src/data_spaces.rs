@@ -1,4 +1,4 @@
-//! `sys.data_spaces`: filegroups, the only data spaces there are.
+//! `sys.data_spaces`: filegroups, the only kind of data space here.
 
 use ::catalog::name::Name;
 use metadata::column::{
@@ -17,7 +17,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("is_system", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "data_spaces",

@@ -1,4 +1,4 @@
-//! `sys.database_files`: files and their sizes as declared. Rows live in memory: nothing is in a file.
+//! `sys.database_files`: files and their sizes as declared. Rows are in memory; no file is written.
 
 use types::{DataType, Value};
 
@@ -41,7 +41,6 @@ const COLUMNS: &[Column<(i32, DatabaseFile)>] = &[
     opt("backup_lsn", DataType::Decimal { precision: 25, scale: 0 }, |_| Value::Null),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "database_files",
@@ -54,7 +53,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, (1..).zip(scope.database.files.iter().cloned()))
 }
 
-/// ROWS, LOG or FILESTREAM, which memory-optimized data shows as.
+/// Returns `type` and `type_desc`: ROWS, LOG, or FILESTREAM for memory-optimized data.
 fn kind(file: &DatabaseFile) -> (u8, &'static str) {
     match (file.log, file.memory_optimized) {
         (true, _) => (1, "LOG"),

@@ -29,7 +29,6 @@ const COLUMNS: &[Column<i16>] = &[
     unknown("mirroring_replication_lsn", LSN),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "database_mirroring",
@@ -38,7 +37,7 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// A log sequence number.
+/// The type of log sequence numbers, `numeric(25,0)`.
 const LSN: DataType = DataType::Decimal { precision: 25, scale: 0 };
 
 fn read(scope: &Scope<'_>) -> Rows {

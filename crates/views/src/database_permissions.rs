@@ -22,7 +22,6 @@ const COLUMNS: &[Column<Permission>] = &[
     opt("state_desc", nv(60), |r| text(state(r).1)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "database_permissions",

@@ -30,7 +30,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("allow_encrypted_value_modifications", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "database_principals",
@@ -43,7 +42,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, items(scope))
 }
 
-/// The last user that every database has.
+/// Highest `principal_id` of the users that every database has.
 const SYSTEM_LAST: i32 = 4;
 
 struct Row {
@@ -65,7 +64,7 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
     let logins = &scope.session.catalog.logins;
     let sid = |p: &Principal| match &p.login {
         Some(login) => logins.get(&Name::new(login)).map(|l| l.sid.clone()),
-        // guest, sys and INFORMATION_SCHEMA have none.
+        // guest, sys and INFORMATION_SCHEMA have no SID.
         None if p.id > SYSTEM_LAST => Some(p.own_sid(scope.database.id)),
         None => None,
     };

@@ -1,4 +1,4 @@
-//! `sys.database_query_store_options`: the Query Store, which is off.
+//! `sys.database_query_store_options`: the options of the Query Store, which is always off.
 
 use metadata::column::{
     BIGINT, Column, INT, NVMAX, SMALLINT, big, col, int, nv, opt, rows, shape, small, text, unknown,
@@ -30,7 +30,6 @@ const COLUMNS: &[Column<()>] = &[
     unknown("actual_state_additional_info", NVMAX),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "database_query_store_options",

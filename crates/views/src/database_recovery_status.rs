@@ -1,4 +1,4 @@
-//! `sys.database_recovery_status`: a row for each database, none of which has a log to recover from.
+//! `sys.database_recovery_status`: one row per database, none of which has a log to recover from.
 
 use types::DataType;
 
@@ -15,7 +15,6 @@ const COLUMNS: &[Column<i16>] = &[
     unknown("fork_point_lsn", LSN),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "database_recovery_status",
@@ -24,7 +23,7 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// A log sequence number.
+/// The type of log sequence numbers, `numeric(25,0)`.
 const LSN: DataType = DataType::Decimal { precision: 25, scale: 0 };
 
 fn read(scope: &Scope<'_>) -> Rows {

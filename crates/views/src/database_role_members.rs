@@ -1,4 +1,4 @@
-//! `sys.database_role_members`: who is in which role.
+//! `sys.database_role_members`: the members of each role of a database.
 
 use ::catalog::Database;
 use metadata::column::{Column, INT, col, int, rows, shape};
@@ -7,7 +7,6 @@ use metadata::{Rows, Scope, SystemView};
 const COLUMNS: &[Column<(i32, i32)>] =
     &[col("role_principal_id", INT, |r| int(r.0)), col("member_principal_id", INT, |r| int(r.1))];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "database_role_members",
@@ -20,7 +19,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, role_members(scope.database))
 }
 
-/// Returns role and member by their ids.
+/// Returns (`role_principal_id`, `member_principal_id`) of all memberships.
 pub(crate) fn role_members(database: &Database) -> Vec<(i32, i32)> {
     let members = database.principals.values();
     members.flat_map(|p| p.member_of.iter().map(|role| (*role, p.id))).collect()

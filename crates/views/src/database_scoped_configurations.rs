@@ -1,4 +1,4 @@
-//! `sys.database_scoped_configurations`: a row for each configuration of the current database.
+//! `sys.database_scoped_configurations`: one row per database-scoped configuration.
 
 use types::value::ColumnType;
 use types::{Collation, DataType, Value};
@@ -17,14 +17,13 @@ const COLUMNS: &[Column<Row>] = &[
     col("configuration_id", INT, |r| int(r.configuration.id)),
     col("name", nv(60), |r| text(r.configuration.name)),
     opt("value", VARIANT, |r| variant(r.configuration, r.value)),
-    // There is no secondary: this is what was said of one.
+    // There is no secondary replica: the value that FOR SECONDARY set.
     opt("value_for_secondary", VARIANT, |r| {
         r.for_secondary.map_or(Value::Null, |value| variant(r.configuration, value))
     }),
     col("is_value_default", BIT, |r| bit(r.value == r.configuration.default)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "database_scoped_configurations",

@@ -121,7 +121,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("is_change_feed_enabled", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "databases",
@@ -136,7 +135,7 @@ fn read(scope: &Scope<'_>) -> Rows {
 
 struct Row {
     database: Arc<Database>,
-    /// Of the login that `dbo` is.
+    /// SID of the login that owns the database.
     owner_sid: Vec<u8>,
 }
 

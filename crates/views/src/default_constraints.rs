@@ -1,4 +1,4 @@
-//! `sys.default_constraints`: DEFAULT constraints.
+//! `sys.default_constraints`: DEFAULT constraints and their definitions.
 
 use types::Value;
 
@@ -28,7 +28,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("is_system_named", BIT, |r| bit(r.default.system_named)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "default_constraints",

@@ -1,4 +1,5 @@
-//! `sys.dm_db_column_store_row_group_physical_stats`: the row groups of columnstore indexes.
+//! `sys.dm_db_column_store_row_group_physical_stats`: the row groups of columnstore indexes, with
+//! size and trim reason.
 
 use storage::columnstore::Trim;
 use types::{DataType, Value};
@@ -32,14 +33,14 @@ const COLUMNS: &[Column<GroupRow>] = &[
     opt("transition_to_compressed_state_desc", nv(60), |r| {
         transition(r).map_or(Value::Null, |t| text(t.1))
     }),
-    // Rows stay in the order in which they came.
+    // Rows are not reordered for compression.
     opt("has_vertipaq_optimization", BIT, |_| bit(false)),
     opt("generation", BIGINT, |r| big(r.id)),
     unknown("created_time", DataType::DateTime2(7)),
     unknown("closed_time", DataType::DateTime2(7)),
 ];
 
-/// Returns `trim_reason` and its name.
+/// Returns `trim_reason` and `trim_reason_desc`.
 fn trim(row: &GroupRow) -> Option<(u8, &'static str)> {
     Some(match row.trim? {
         Trim::None | Trim::Moved | Trim::Reorganize => (1, "NO_TRIM"),
@@ -49,7 +50,8 @@ fn trim(row: &GroupRow) -> Option<(u8, &'static str)> {
     })
 }
 
-/// Returns how the rows came to be compressed; it is not noted of groups that a load has filled.
+/// Returns `transition_to_compressed_state` and its name: what compressed the rows. `None` where
+/// that is not recorded.
 fn transition(row: &GroupRow) -> Option<(u8, &'static str)> {
     match row.trim? {
         Trim::None | Trim::Memory => None,
@@ -60,7 +62,6 @@ fn transition(row: &GroupRow) -> Option<(u8, &'static str)> {
     }
 }
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_column_store_row_group_physical_stats",

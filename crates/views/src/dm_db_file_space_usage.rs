@@ -1,4 +1,4 @@
-//! `sys.dm_db_file_space_usage`: pages in the files of a database: none.
+//! `sys.dm_db_file_space_usage`: pages in the files of a database; all 0, for no file is written.
 
 use metadata::column::{BIGINT, Column, SMALLINT, big, col, rows, shape, small};
 use metadata::{Rows, Scope, SystemView};
@@ -17,7 +17,6 @@ const COLUMNS: &[Column<(i16, i32)>] = &[
     col("modified_extent_page_count", BIGINT, |_| big(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_file_space_usage",

@@ -1,4 +1,5 @@
-//! `sys.dm_db_index_operational_stats`: a row for each index: what there is nothing of is 0, what is not counted by index is NULL.
+//! `sys.dm_db_index_operational_stats`: one row per index. A count of events that never happen here
+//! is 0; a count that is not kept per index is NULL.
 
 use super::partitions::partition_id;
 use metadata::column::{BIGINT, Column, INT, SMALLINT, big, col, int, rows, shape, small, unknown};
@@ -53,7 +54,6 @@ const COLUMNS: &[Column<(i16, IndexRow)>] = &[
     col("page_compression_success_count", BIGINT, |_| big(0)),
 ];
 
-/// The function.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_index_operational_stats",

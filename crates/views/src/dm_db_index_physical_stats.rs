@@ -1,6 +1,7 @@
-//! `sys.dm_db_index_physical_stats`: the size of indexes, in pages of 8 KB; an order of pages that could be broken there is not.
+//! `sys.dm_db_index_physical_stats`: the size of indexes in pages of 8 KB. Fragmentation is 0:
+//! indexes in memory have no page order.
 //!
-//! As in SQL Server, memory-optimized tables are not in it.
+//! Memory-optimized tables are not listed, as in SQL Server.
 
 use types::Value;
 
@@ -49,7 +50,6 @@ const COLUMNS: &[Column<Row>] = &[
     unknown("offrow_long_term_version_record_count", BIGINT),
 ];
 
-/// The function.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_index_physical_stats",

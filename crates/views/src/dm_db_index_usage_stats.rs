@@ -1,6 +1,7 @@
-//! `sys.dm_db_index_usage_stats`: a row for each index, whose uses are not counted: all NULL.
+//! `sys.dm_db_index_usage_stats`: one row per index. Uses are not counted, so all counts are NULL.
 //!
-//! 0 would tell a script that looks for idle indexes to drop them; a comparison with NULL does not.
+//! A count of 0 would make scripts that look for unused indexes drop them; a comparison with NULL
+//! does not.
 
 use std::sync::Arc;
 
@@ -33,7 +34,6 @@ const COLUMNS: &[Column<(i16, IndexRow)>] = &[
     unknown("last_system_update", DATETIME),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_index_usage_stats",

@@ -1,4 +1,4 @@
-//! `sys.dm_db_log_space_usage`: the size of the database's log: none is written.
+//! `sys.dm_db_log_space_usage`: the size of the database's log; all 0, for no log is written.
 
 use types::Value;
 
@@ -13,7 +13,6 @@ const COLUMNS: &[Column<i16>] = &[
     col("log_space_in_bytes_since_last_backup", BIGINT, |_| big(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_log_space_usage",

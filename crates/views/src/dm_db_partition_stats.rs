@@ -1,6 +1,7 @@
 //! `sys.dm_db_partition_stats`: rows and memory of each index, in pages of 8 KB.
 //!
-//! Rows are with the heap or the clustered index. What SQL Server keeps out of a row is in it here.
+//! Rows count for the heap or the clustered index. Values that SQL Server stores off row are in the
+//! row here.
 
 use super::partitions::partition_id;
 use metadata::column::{BIGINT, Column, INT, big, col, int, rows, shape};
@@ -24,7 +25,6 @@ const COLUMNS: &[Column<IndexRow>] = &[
     col("row_count", BIGINT, |r| big(r.table.rows.data.row_count())),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_partition_stats",

@@ -1,4 +1,5 @@
-//! `sys.dm_db_session_space_usage`: pages of tempdb that sessions use: temporary tables are in memory and their pages are not counted.
+//! `sys.dm_db_session_space_usage`: pages of tempdb per session; all 0. Temporary tables are in
+//! memory, and their memory is not counted in pages.
 
 use metadata::column::{BIGINT, Column, SMALLINT, big, col, rows, shape, small, unknown};
 use metadata::sessions::session_rows;
@@ -14,7 +15,6 @@ const COLUMNS: &[Column<i16>] = &[
     unknown("user_objects_deferred_dealloc_page_count", BIGINT),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_session_space_usage",

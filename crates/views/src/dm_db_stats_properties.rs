@@ -1,5 +1,6 @@
-//! `sys.dm_db_stats_properties(object_id, stats_id)`: when the values of a table were sampled, and how many rows
-//! that were. Plans take their samples when they need them; NULL where none has.
+//! `sys.dm_db_stats_properties(object_id, stats_id)`: when the values of a table were sampled last,
+//! and how many rows it had. The optimizer samples when a plan needs it; NULL before the first
+//! sample.
 
 use types::date::Moment;
 use types::{DataType, Value};
@@ -24,7 +25,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("persisted_sample_percent", FLOAT, |_| Value::Float(0.0)),
 ];
 
-/// The function.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_stats_properties",

@@ -1,4 +1,5 @@
-//! `sys.dm_db_task_space_usage`: pages of tempdb that requests use: temporary tables are in memory and their pages are not counted.
+//! `sys.dm_db_task_space_usage`: pages of tempdb per request; all 0. Temporary tables are in
+//! memory, and their memory is not counted in pages.
 
 use metadata::column::{
     ADDRESS, BIGINT, BIT, Column, INT, SMALLINT, big, bit, col, int, opt, rows, shape, small,
@@ -20,7 +21,6 @@ const COLUMNS: &[Column<i16>] = &[
     col("internal_objects_dealloc_page_count", BIGINT, |_| big(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_task_space_usage",

@@ -1,5 +1,5 @@
-//! `sys.dm_db_xtp_hash_index_stats`: how the hash indexes of memory-optimized tables are filled. Reading it
-//! walks them.
+//! `sys.dm_db_xtp_hash_index_stats`: buckets and chain lengths of hash indexes. Reading the view
+//! walks all chains.
 
 use storage::IndexStatistics;
 
@@ -13,7 +13,7 @@ struct Row {
 }
 
 impl Row {
-    /// Entries of a bucket that has any, on average.
+    /// Returns the average number of entries in a non-empty bucket.
     fn chain_average(&self) -> u64 {
         let filled = self.found.buckets.saturating_sub(self.found.buckets_empty);
         self.found.entries.checked_div(filled).unwrap_or(0)
@@ -22,7 +22,7 @@ impl Row {
 
 const COLUMNS: &[Column<Row>] = &[
     col("object_id", INT, |r| int(r.index.table.id)),
-    // The number of the table in storage: another one after each rebuild.
+    // The table's number in storage, which every rebuild changes.
     col("xtp_object_id", BIGINT, |r| big(r.index.table.rows.data.id().0)),
     col("index_id", INT, |r| int(r.index.index().map_or(0, |i| i.id))),
     col("total_bucket_count", BIGINT, |r| big(r.found.buckets)),
@@ -31,7 +31,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("max_chain_length", BIGINT, |r| big(r.found.chain_max)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_xtp_hash_index_stats",

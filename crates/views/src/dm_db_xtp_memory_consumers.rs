@@ -1,5 +1,5 @@
-//! `sys.dm_db_xtp_memory_consumers`: what the memory of each memory-optimized table is for: its rows are a
-//! heap of blocks, its indexes another.
+//! `sys.dm_db_xtp_memory_consumers`: the memory of each memory-optimized table, as two heaps: one
+//! of its rows, one of its indexes.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ struct Row {
     what: &'static str,
     allocated: u64,
     used: u64,
-    /// Its number among all.
+    /// `memory_consumer_id`, numbered over all rows of the view.
     number: usize,
 }
 
 const COLUMNS: &[Column<Row>] = &[
     col("memory_consumer_id", BIGINT, |r| big(r.number)),
-    // Memory of blocks of varying size.
+    // 2, VARHEAP: blocks of varying size.
     col("memory_consumer_type", INT, |_| int(2)),
     col("memory_consumer_type_desc", nv(64), |_| text("VARHEAP")),
     col("memory_consumer_desc", nv(64), |r| text(r.what)),
     opt("object_id", BIGINT, |r| big(r.table.id)),
     opt("xtp_object_id", BIGINT, |r| big(r.table.rows.data.id().0)),
-    // The indexes of a table share a consumer.
+    // All indexes of a table share one consumer.
     opt("index_id", INT, |_| Value::Null),
     col("allocated_bytes", BIGINT, |r| big(r.allocated)),
     col("used_bytes", BIGINT, |r| big(r.used)),
@@ -41,7 +41,6 @@ const COLUMNS: &[Column<Row>] = &[
     unknown("memory_consumer_address", ADDRESS),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_xtp_memory_consumers",
@@ -51,7 +50,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    // SQL Server shows no rows rather than an error.
+    // SQL Server returns no rows here, not an error.
     if !scope.session.rights.views_database_state(scope.database) {
         return Ok(Vec::new());
     }

@@ -1,6 +1,5 @@
-//! `sys.dm_db_xtp_table_memory_stats`: memory of the memory-optimized tables of a database, their rows and
-//! their indexes. Tables that are not declared so live in memory as well; SQL Server's view would not list
-//! them, and neither does this.
+//! `sys.dm_db_xtp_table_memory_stats`: memory of the rows and indexes of memory-optimized tables.
+//! Other tables are in memory too, but as in SQL Server they are not listed.
 
 use std::sync::Arc;
 
@@ -29,7 +28,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("memory_used_by_indexes_kb", BIGINT, |r| kb(r.memory.used_indexes_bytes)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_db_xtp_table_memory_stats",

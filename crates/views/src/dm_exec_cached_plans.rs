@@ -1,4 +1,4 @@
-//! `sys.dm_exec_cached_plans`: the programs that are compiled and kept.
+//! `sys.dm_exec_cached_plans`: the compiled programs in the plan cache.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// A cached program.
+/// A cached program: a row of the view.
 struct PlanRow {
     books: Arc<ProgramBooks>,
-    /// Caches that hold it.
+    /// `refcounts`: the number of caches that refer to it.
     references: usize,
     executions: u64,
 }
@@ -27,7 +27,7 @@ impl PlanRow {
 }
 
 const COLUMNS: &[Column<PlanRow>] = &[
-    // There are no buckets that one could name.
+    // The cache has no numbered buckets.
     unknown("bucketid", INT),
     col("refcounts", INT, |r| int(r.references)),
     col("usecounts", INT, |r| int(r.executions)),
@@ -36,11 +36,10 @@ const COLUMNS: &[Column<PlanRow>] = &[
     col("cacheobjtype", nv(34), |_| text("Compiled Plan")),
     col("objtype", nv(16), |r| text(r.object_type())),
     col("plan_handle", vb(64), |r| binary(r.books.plan_handle().bytes())),
-    // The default pool.
+    // 2 is the pool `default`.
     col("pool_id", INT, |_| int(2)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_cached_plans",
@@ -52,7 +51,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 fn read(scope: &Scope<'_>) -> Rows {
     let statistics = &scope.session.instance.statistics;
     let row = |books: Arc<ProgramBooks>| {
-        // Without the one just taken.
+        // Minus the reference that this function has just taken.
         let references = Arc::strong_count(&books.program()?) - 1;
         let executions = statistics.fold(books.id()).executions;
         Some(PlanRow { books, references, executions })

@@ -12,10 +12,10 @@ use metadata::column::{
 use metadata::sessions::{SessionRow, session_rows};
 use metadata::{Rows, Scope, SystemView};
 
-/// A connection.
+/// A session's connection: a row of the view.
 struct ConnectionRow {
     session: SessionRow,
-    /// What it has run last, if that is cached.
+    /// The program that it ran last, if still cached.
     recent: Option<Arc<ProgramBooks>>,
 }
 
@@ -48,7 +48,6 @@ const COLUMNS: &[Column<ConnectionRow>] = &[
     }),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_connections",

@@ -1,4 +1,4 @@
-//! `sys.dm_exec_input_buffer`: what the client of a session has sent last.
+//! `sys.dm_exec_input_buffer`: the last request that a session's client sent.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use metadata::{Rows, Scope, SystemView};
 
 /// A session's last request.
 struct InputRow {
-    /// What it ran, if that is cached.
+    /// The program that it ran, if still cached.
     books: Option<Arc<ProgramBooks>>,
-    /// Name of the procedure that it called.
+    /// Name of the procedure that it called (RPC).
     procedure: Option<String>,
 }
 
@@ -40,7 +40,6 @@ const COLUMNS: &[Column<InputRow>] = &[
     opt("event_info", NVMAX, InputRow::event_info),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_input_buffer",
@@ -56,7 +55,7 @@ fn read(scope: &Scope<'_>) -> Rows {
         Some(Value::Int(id)) => *id,
         _ => return Ok(Vec::new()),
     };
-    // A session has one request, number 0.
+    // A session has only one request, number 0.
     if !matches!(scope.arguments.get(1), None | Some(Value::Null | Value::Int(0))) {
         return Ok(Vec::new());
     }
@@ -72,7 +71,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     )
 }
 
-/// `database.schema.procedure;1`, as SQL Server says what an RPC has called.
+/// Returns `database.schema.procedure;1`, the form in which SQL Server shows an RPC.
 fn procedure_name(scope: &Scope<'_>, module: Module) -> Option<String> {
     let database = scope.session.catalog.database_by_id(module.database_id)?;
     let found = database.objects.values().find(|object| object.id() == module.object_id)?;

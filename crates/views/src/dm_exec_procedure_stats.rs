@@ -1,4 +1,5 @@
-//! `sys.dm_exec_procedure_stats`: what the calls of cached procedures have cost, all that they called included.
+//! `sys.dm_exec_procedure_stats`: resources used by cached procedures, including everything that
+//! they called.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// A cached procedure.
+/// A cached procedure: a row of the view.
 struct ProcedureRow {
     books: Arc<ProgramBooks>,
     module: Module,
@@ -31,7 +32,7 @@ const COLUMNS: &[Column<ProcedureRow>] = &[
     col("last_worker_time", BIGINT, |r| us(r.totals.worker.last)),
     col("min_worker_time", BIGINT, |r| us(r.totals.worker.least)),
     col("max_worker_time", BIGINT, |r| us(r.totals.worker.most)),
-    // Rows lie in memory: nothing is read from files or pages, as SQL Server says of such tables.
+    // 0, as SQL Server shows for tables in memory: no pages or files are read.
     col("total_physical_reads", BIGINT, |_| big(0)),
     col("last_physical_reads", BIGINT, |_| big(0)),
     col("min_physical_reads", BIGINT, |_| big(0)),
@@ -58,7 +59,6 @@ const COLUMNS: &[Column<ProcedureRow>] = &[
     col("max_page_server_reads", BIGINT, |_| big(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_procedure_stats",

@@ -1,5 +1,6 @@
-//! `sys.dm_exec_query_ledger`: where the time of cached statements went, by category; keyed as
-//! `sys.dm_exec_query_stats`, with the statements that are no queries and what belongs to no statement.
+//! `sys.dm_exec_query_ledger`: the time of cached statements by category. The keys are those of
+//! `sys.dm_exec_query_stats`; statements that are not queries, and time outside any statement, have
+//! rows too.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// One category of a statement.
+/// One category of a statement's time.
 struct LedgerRow {
     of: Option<Arc<StatementRow>>,
     name: &'static str,
@@ -39,7 +40,6 @@ const COLUMNS: &[Column<LedgerRow>] = &[
     col("last_ns", BIGINT, |r| big(ticks_to_ns(r.last))),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_query_ledger",
@@ -60,7 +60,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, found)
 }
 
-/// Adds a row for each category that has time.
+/// Adds a row for each category whose time is not 0.
 fn push(
     of: Option<&Arc<StatementRow>>,
     name: &'static str,

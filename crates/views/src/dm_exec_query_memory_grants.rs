@@ -1,5 +1,5 @@
-//! `sys.dm_exec_query_memory_grants`: the queries that hold memory for rows that they keep, and those that
-//! wait for it.
+//! `sys.dm_exec_query_memory_grants`: the queries that have working memory (sorts, hash tables),
+//! and those that wait for it.
 
 use types::DataType;
 
@@ -12,16 +12,17 @@ use metadata::column::{
 use metadata::requests::{RequestRow, request_rows};
 use metadata::{Rows, Scope, SystemView};
 
-/// A request that holds memory.
+/// A request that holds or waits for working memory.
 struct GrantRow {
     request: RequestRow,
     grant: GrantNow,
-    /// Its place in the queue; none when it does not wait.
+    /// Position in the queue, from 0; `None` if it does not wait.
     place: Option<i32>,
 }
 
 impl GrantRow {
-    /// What was asked for: what is expected, where that is known, else what was taken; at least a step.
+    /// Returns the requested memory in bytes: the estimate if there is one, otherwise the maximum
+    /// used so far; at least one step.
     fn requested(&self) -> u64 {
         self.grant.ideal.max(self.grant.used_max).max(STEP_BYTES)
     }
@@ -46,7 +47,7 @@ const COLUMNS: &[Column<GrantRow>] = &[
     unknown("query_cost", FLOAT),
     col("timeout_sec", INT, |_| int(WAIT_MAX.as_secs())),
     col("resource_semaphore_id", SMALLINT, |_| small(0)),
-    // NULL, as the documentation has it for a grant that was given.
+    // NULL if the memory was granted, as documented.
     opt("queue_id", SMALLINT, |r| or_null(r.place, |_| small(0))),
     opt("wait_order", INT, |r| or_null(r.place, int)),
     opt("is_next_candidate", BIT, |r| or_null(r.place, |place| bit(place == 0))),
@@ -57,7 +58,7 @@ const COLUMNS: &[Column<GrantRow>] = &[
     opt("sql_handle", vb(64), |r| {
         or_null(r.request.books.as_ref(), |b| binary(b.sql_handle().bytes()))
     }),
-    // The default group and pool.
+    // 2 is the group `default` and the pool `default`.
     col("group_id", INT, |_| int(2)),
     col("pool_id", INT, |_| int(POOL.1)),
     col("is_small", DataType::TinyInt, |r| types::Value::TinyInt(u8::from(r.is_small()))),
@@ -69,7 +70,7 @@ const COLUMNS: &[Column<GrantRow>] = &[
 ];
 
 impl GrantRow {
-    /// A value that is there only when the query waits no longer.
+    /// Returns the value for a granted query; NULL while it waits.
     fn if_granted(&self, value: types::Value) -> types::Value {
         if self.place.is_none() { value } else { types::Value::Null }
     }
@@ -79,19 +80,18 @@ impl GrantRow {
         sos::clock::ticks_to_ns(ticks) / 1_000_000
     }
 
-    /// The workers of a parallel plan; none of a serial one.
+    /// Returns the workers of a parallel plan; 0 for a serial plan.
     fn workers(&self) -> u32 {
         let degree = self.request.session.card.live.degree();
         if degree > 1 { degree } else { 0 }
     }
 
-    /// Whether it is what SQL Server's small-query semaphore is for: less than 5 MB.
+    /// Returns true for less than 5 MB, the limit of SQL Server's small-query semaphore.
     fn is_small(&self) -> bool {
         self.requested() < 5 << 20
     }
 }
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_query_memory_grants",

@@ -27,7 +27,6 @@ const COLUMNS: &[Column<PlanRow>] = &[
     opt("query_plan", DataType::Xml, |r| or_null(r.document.as_deref(), text)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_query_plan",

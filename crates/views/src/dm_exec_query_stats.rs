@@ -1,4 +1,4 @@
-//! `sys.dm_exec_query_stats`: what the statements of cached plans that read or change rows have cost.
+//! `sys.dm_exec_query_stats`: resources used by cached statements that read or change rows.
 
 use ::plan::stats::{StatementRow, statements};
 use ::session::instance::datetime_of;
@@ -21,7 +21,7 @@ const COLUMNS: &[Column<StatementRow>] = &[
     col("last_worker_time", BIGINT, |r| us(r.totals.worker.last)),
     col("min_worker_time", BIGINT, |r| us(r.totals.worker.least)),
     col("max_worker_time", BIGINT, |r| us(r.totals.worker.most)),
-    // Rows lie in memory: nothing is read from files or pages, as SQL Server says of such tables.
+    // 0, as SQL Server shows for tables in memory: no pages or files are read.
     col("total_physical_reads", BIGINT, |_| big(0)),
     col("last_physical_reads", BIGINT, |_| big(0)),
     col("min_physical_reads", BIGINT, |_| big(0)),
@@ -48,15 +48,15 @@ const COLUMNS: &[Column<StatementRow>] = &[
     col("last_rows", BIGINT, |r| big(r.totals.rows.last)),
     col("min_rows", BIGINT, |r| big(r.totals.rows.least)),
     col("max_rows", BIGINT, |r| big(r.totals.rows.most)),
-    // Only where the Query Store keeps the statement: there is none.
+    // Set only for statements in the Query Store, which does not exist here.
     unknown("statement_sql_handle", vb(64)),
     unknown("statement_context_id", BIGINT),
     col("total_dop", BIGINT, |r| big(r.totals.degree().total)),
     col("last_dop", BIGINT, |r| big(r.totals.degree().last)),
     col("min_dop", BIGINT, |r| big(r.totals.degree().least)),
     col("max_dop", BIGINT, |r| big(r.totals.degree().most)),
-    // Nothing of these is counted by statement: grants, spills, segments read. Threads beside the first one are
-    // those of the degree.
+    // Grants, spills and segments are not counted per statement. The degree of parallelism gives
+    // the number of additional threads.
     col("total_grant_kb", BIGINT, |_| big(0)),
     col("last_grant_kb", BIGINT, |_| big(0)),
     col("min_grant_kb", BIGINT, |_| big(0)),
@@ -95,7 +95,6 @@ const COLUMNS: &[Column<StatementRow>] = &[
     col("max_page_server_reads", BIGINT, |_| big(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_query_stats",
@@ -106,6 +105,6 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let found = statements(&scope.session.instance.statistics);
-    // As long as nothing was timed, the first execution is still running.
+    // Nothing was timed yet: the first execution is still running.
     rows(COLUMNS, found.into_iter().filter(|r| r.is_query && r.totals.timed > 0))
 }

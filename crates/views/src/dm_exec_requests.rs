@@ -1,4 +1,4 @@
-//! `sys.dm_exec_requests`: the requests that run now.
+//! `sys.dm_exec_requests`: the requests that are running.
 
 use types::Value;
 
@@ -38,7 +38,7 @@ const COLUMNS: &[Column<RequestRow>] = &[
     col("total_elapsed_time", INT, |r| int(r.session.card.elapsed_ms())),
     opt("scheduler_id", INT, |r| or_null(r.scheduler(), int)),
     unknown("task_address", ADDRESS),
-    // Rows lie in memory: nothing is read from files or pages.
+    // Rows are in memory: no pages or files are read.
     col("reads", BIGINT, |_| big(0)),
     col("writes", BIGINT, |_| big(0)),
     col("logical_reads", BIGINT, |_| big(0)),
@@ -60,7 +60,7 @@ const COLUMNS: &[Column<RequestRow>] = &[
     col("row_count", BIGINT, |r| big(r.session.card.rows())),
     col("prev_error", INT, |r| int(r.session.card.error())),
     col("nest_level", INT, |r| int(r.session.card.live.nest_level())),
-    // In pages of 8 KB.
+    // In pages of 8 KB, as documented.
     col("granted_query_memory", INT, |r| {
         int(r.session.card.grant.now().map_or(0, |grant| grant.used_max / 8192))
     }),
@@ -80,7 +80,6 @@ const COLUMNS: &[Column<RequestRow>] = &[
     col("page_server_reads", BIGINT, |_| big(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_requests",

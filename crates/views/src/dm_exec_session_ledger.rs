@@ -1,5 +1,5 @@
-//! `sys.dm_exec_session_ledger`: where the time of each session's requests went, up to the last
-//! one that has ended; waits by type, split into resource and signal.
+//! `sys.dm_exec_session_ledger`: the time of each session's completed requests by category; waits
+//! by type, split into resource and signal wait.
 
 use sos::clock::ticks_to_ns;
 use types::Value;
@@ -9,7 +9,7 @@ use ::session::instance::SessionCard;
 use metadata::column::{BIGINT, Column, SMALLINT, big, col, nv, opt, or_null, rows, shape, text};
 use metadata::{Rows, Scope, SystemView};
 
-/// One category of a session.
+/// One category of a session's time.
 struct LedgerRow {
     session: i16,
     part: Part,
@@ -23,11 +23,10 @@ const COLUMNS: &[Column<LedgerRow>] = &[
     col("category", nv(60), |r| text(r.part.name())),
     col("name", nv(120), |r| text(r.name)),
     col("wall_ns", BIGINT, |r| big(r.wall_ns)),
-    // Counted for waits only: the other categories have no beginnings that are counted by session.
+    // Counted for waits only: entries into the other categories are not counted per session.
     opt("occurrences", BIGINT, |r| or_null(r.occurrences, big)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_session_ledger",
@@ -56,7 +55,7 @@ fn push(card: &SessionCard, found: &mut Vec<LedgerRow>) {
     let shown = Part::ALL.map(|part| (part, spent.shown(part)));
     for (part, ticks) in shown.into_iter().filter(|(_, ticks)| *ticks > 0) {
         match part {
-            // By type, below.
+            // Shown by wait type, below.
             Part::ResourceWait | Part::SignalWait => {}
             Part::User
             | Part::Kernel

@@ -1,5 +1,5 @@
-//! `sys.dm_exec_session_wait_stats`: completed waits of each session by type, since its login or the last
-//! reset of its pooled connection.
+//! `sys.dm_exec_session_wait_stats`: completed waits of each session by type, since its login or
+//! the last reset of its pooled connection.
 
 use sos::wait::WaitRow;
 use types::Value;
@@ -16,7 +16,6 @@ const COLUMNS: &[Column<(i16, WaitRow)>] = &[
     col("signal_wait_time_ms", BIGINT, |r| big(r.1.signal_ns / 1_000_000)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_session_wait_stats",

@@ -1,4 +1,4 @@
-//! `sys.dm_exec_sessions`: who is connected.
+//! `sys.dm_exec_sessions`: the connected sessions.
 
 use types::Value;
 
@@ -30,7 +30,7 @@ const COLUMNS: &[Column<SessionRow>] = &[
     col("endpoint_id", INT, |_| int(4)),
     col("last_request_start_time", DATETIME, |r| r.card.last_start()),
     opt("last_request_end_time", DATETIME, |r| r.card.last_end()),
-    // Rows lie in memory: nothing is read from files or pages.
+    // Rows are in memory: no pages or files are read.
     col("reads", BIGINT, |_| big(0)),
     col("writes", BIGINT, |_| big(0)),
     col("logical_reads", BIGINT, |_| big(0)),
@@ -64,7 +64,6 @@ const COLUMNS: &[Column<SessionRow>] = &[
     col("page_server_reads", BIGINT, |_| big(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_sessions",

@@ -1,4 +1,4 @@
-//! `sys.dm_exec_sql_text`: the text that a `sql_handle` or a `plan_handle` stands for, while it is cached.
+//! `sys.dm_exec_sql_text`: the text of a cached program, by its `sql_handle` or `plan_handle`.
 
 use std::sync::Arc;
 
@@ -18,7 +18,6 @@ const COLUMNS: &[Column<Arc<ProgramBooks>>] = &[
     opt("text", NVMAX, |r| text(&r.text())),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_sql_text",

@@ -19,7 +19,6 @@ const COLUMNS: &[Column<PlanRow>] = &[
     opt("query_plan", NVMAX, |r| or_null(r.document.as_deref(), text)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_exec_text_query_plan",
@@ -36,7 +35,7 @@ fn read_range(scope: &Scope<'_>) -> Rows {
     let (start, end) = (offset(1, 0), offset(2, u32::MAX));
     let Some(Value::VarBinary(handle)) = scope.arguments.first() else { return Ok(Vec::new()) };
     let Some(books) = scope.session.instance.statistics.find(handle) else { return Ok(Vec::new()) };
-    // Where a byte of the text that was compiled stands in the whole text in UTF-16.
+    // Converts a byte offset in the compiled text to one in the whole text in UTF-16.
     let prefix = u32::try_from(books.prefix().encode_utf16().count() * 2).unwrap_or(0);
     let source = &books.source;
     let place = |at: usize| {

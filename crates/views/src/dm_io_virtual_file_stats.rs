@@ -1,4 +1,4 @@
-//! `sys.dm_io_virtual_file_stats`: what has been read from files of databases and written to them: nothing.
+//! `sys.dm_io_virtual_file_stats`: reads and writes of database files; all 0, for no file is used.
 
 use types::Value;
 
@@ -22,7 +22,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("io_stall_queued_write_ms", BIGINT, |_| big(0)),
 ];
 
-/// The function.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_io_virtual_file_stats",
@@ -40,7 +39,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     let wanted = |place: usize, id: i32| match scope.arguments.get(place) {
         Some(Value::SmallInt(asked)) => i32::from(*asked) == id,
         Some(Value::Int(asked)) => *asked == id,
-        // NULL, which DEFAULT is too: all of them.
+        // NULL, and DEFAULT, select all files.
         _ => true,
     };
     let databases = scope.session.catalog.databases.values();

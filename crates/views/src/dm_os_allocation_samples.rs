@@ -1,5 +1,5 @@
-//! `sys.dm_os_allocation_samples`: from where the server's threads took memory, by call stack: one
-//! sample per 512 KiB on average, with the bytes that it stands for.
+//! `sys.dm_os_allocation_samples`: memory that the server's threads allocated, by call stack. One
+//! sample per 512 KiB on average, with the number of bytes that it represents.
 
 use types::DataType;
 
@@ -19,7 +19,6 @@ const COLUMNS: &[(&str, DataType)] = &[
     ("allocated_bytes", BIGINT),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_allocation_samples",

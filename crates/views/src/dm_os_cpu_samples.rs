@@ -1,4 +1,4 @@
-//! `sys.dm_os_cpu_samples`: where the server's threads were when their timers rang, by call stack.
+//! `sys.dm_os_cpu_samples`: CPU time of the server's threads by call stack, from timer samples.
 
 use std::collections::HashMap;
 
@@ -21,11 +21,10 @@ const COLUMNS: &[(&str, DataType)] = &[
     ("sample_count", BIGINT),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_cpu_samples",
-    // Threads that have ended are added up without their names.
+    // Samples of ended threads are added up without their names.
     columns: || shape(COLUMNS, &["os_thread_id", "thread_name"]),
     rows: read,
     arity: 0,

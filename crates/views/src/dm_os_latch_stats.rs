@@ -12,7 +12,6 @@ const COLUMNS: &[Column<LatchRow>] = &[
     col("max_wait_time_ms", BIGINT, |r| big(r.max_wait_ns / 1_000_000)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_latch_stats",

@@ -1,4 +1,4 @@
-//! `sys.dm_os_memory_clerks`: memory by the clerk it was allocated for.
+//! `sys.dm_os_memory_clerks`: memory by clerk, the component that it is charged to.
 
 use sos::memory::ClerkRow;
 
@@ -25,12 +25,11 @@ const COLUMNS: &[Column<ClerkRow>] = &[
     unknown("host_address", ADDRESS),
 ];
 
-/// Where a clerk's sums are: the same in all views that join by it.
+/// Returns `memory_clerk_address`; views join on it.
 pub(crate) fn address(row: &ClerkRow) -> types::Value {
     binary(&(row.address as u64).to_be_bytes())
 }
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_memory_clerks",

@@ -1,4 +1,4 @@
-//! `sys.dm_os_memory_objects`: the heap of each clerk, from which all its allocations come.
+//! `sys.dm_os_memory_objects`: the heap of each memory clerk, as one object per clerk.
 
 use sos::memory::ClerkRow;
 use types::Value;
@@ -14,7 +14,7 @@ const PAGE_BYTES: u64 = 8_192;
 
 const COLUMNS: &[Column<ClerkRow>] = &[
     col("memory_object_address", ADDRESS, address),
-    // None is part of another.
+    // No object is part of another.
     opt("parent_address", ADDRESS, |_| Value::Null),
     col("pages_allocated_count", INT, |r| int(r.bytes.div_ceil(PAGE_BYTES))),
     col("pages_in_bytes", BIGINT, |r| big(r.bytes)),
@@ -30,21 +30,20 @@ const COLUMNS: &[Column<ClerkRow>] = &[
     col("page_allocator_address", ADDRESS, address),
     unknown("creation_stack_address", ADDRESS),
     opt("sequence_num", INT, |_| int(0)),
-    // Each thread has a part of its own.
+    // 3: partitioned by CPU. Each thread allocates from its own part.
     col("partition_type", INT, |_| int(3)),
-    // Nobody waits for another one's allocation.
+    // An allocation never waits for another thread's.
     col("contention_factor", REAL, |_| Value::Real(0.0)),
     col("waiting_tasks_count", BIGINT, |_| big(0)),
     col("exclusive_access_count", BIGINT, |_| big(0)),
 ];
 
-/// The clerk's name, as that of an object: MEMOBJ_XTP is MEMORYCLERK_XTP's.
+/// Returns `type`: MEMOBJ_XTP for the clerk MEMORYCLERK_XTP.
 fn type_of(row: &ClerkRow) -> String {
     let name = row.clerk.name();
     format!("MEMOBJ_{}", name.split_once('_').map_or(name, |(_, rest)| rest))
 }
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_memory_objects",

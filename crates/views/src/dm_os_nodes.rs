@@ -1,4 +1,4 @@
-//! `sys.dm_os_nodes`: the node that all schedulers belong to: memory is not bound to any.
+//! `sys.dm_os_nodes`: one node, to which all schedulers belong. Memory is not bound to NUMA nodes.
 
 use sos::sched::SchedulerRow;
 
@@ -28,7 +28,6 @@ const COLUMNS: &[Column<Node>] = &[
     opt("cpu_count", INT, |r| int(r.cpus.len())),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_nodes",
@@ -51,7 +50,7 @@ impl Node {
         self.schedulers.iter().map(|s| s.workers.saturating_sub(s.idle_workers)).sum()
     }
 
-    /// Connections of a scheduler, on average.
+    /// Returns the average number of connections per scheduler.
     fn average_load(&self) -> u64 {
         let count = u64::try_from(self.schedulers.len()).unwrap_or(1).max(1);
         self.schedulers.iter().map(|s| s.connections).sum::<u64>() / count
@@ -67,7 +66,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, [Node { cpus: sos::sys::allowed_cpus(), schedulers }])
 }
 
-/// A bit for each of the first 63; what is beyond has no place in a bigint.
+/// Returns a bit mask of the numbers below 63; higher ones do not fit into a positive bigint.
 fn mask(numbers: &[usize]) -> i64 {
     numbers.iter().filter(|n| **n < 63).fold(0, |mask, n| mask | 1 << n)
 }

@@ -1,4 +1,4 @@
-//! `sys.dm_os_performance_counters`: those counters of SQL Server that are counted here.
+//! `sys.dm_os_performance_counters`: the performance counters that are counted here.
 
 use types::Value;
 
@@ -14,7 +14,6 @@ const COLUMNS: &[Column<Reading>] = &[
     col("cntr_type", INT, |r| Value::Int(r.kind as i32)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_performance_counters",

@@ -1,4 +1,4 @@
-//! `sys.dm_os_process_memory`: memory of the process.
+//! `sys.dm_os_process_memory`: memory of the server's process.
 
 use sos::sys::ProcessMemory;
 
@@ -26,7 +26,6 @@ const COLUMNS: &[Column<Facts>] = &[
     unknown("process_virtual_memory_low", BIT),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_process_memory",
@@ -43,9 +42,9 @@ struct Facts {
     memory: ProcessMemory,
     address_space_kb: Option<u64>,
     faults: u64,
-    /// What the limit on memory leaves.
+    /// KB left below the memory limit.
     rest_kb: u64,
-    /// Whether requests are refused memory.
+    /// Whether allocations are refused because of the limit.
     at_limit: bool,
 }
 
@@ -62,7 +61,7 @@ impl Facts {
         }
     }
 
-    /// What is backed by memory or swap: the rest is address space that nothing has touched.
+    /// Returns KB backed by memory or swap. The rest of the address space has not been touched.
     fn committed_kb(&self) -> u64 {
         self.memory.resident_kb + self.memory.swapped_kb
     }

@@ -1,4 +1,5 @@
-//! `sys.dm_os_ring_buffers`: of SQL Server's buffers the one that monitoring reads, CPU by the minute.
+//! `sys.dm_os_ring_buffers`: only the buffer that monitoring tools read, CPU use per minute
+//! (RING_BUFFER_SCHEDULER_MONITOR).
 
 use types::Value;
 
@@ -13,7 +14,6 @@ const COLUMNS: &[Column<Record>] = &[
     col("record", NVMAX, Record::xml),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_ring_buffers",
@@ -29,7 +29,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, pairs.filter_map(|(id, pair)| Record::between(id, pair, cpus)))
 }
 
-/// One minute.
+/// The record of one minute.
 struct Record {
     id: u64,
     ms: u64,
@@ -38,7 +38,8 @@ struct Record {
 }
 
 impl Record {
-    /// Compares the ends of a minute; none where the kernel does not tell the machine's time.
+    /// Computes a minute from the readings at its ends; `None` where the kernel does not report the
+    /// machine's CPU time.
     fn between(id: u64, pair: &[Reading], cpus: usize) -> Option<Self> {
         let [before, after] = pair else { return None };
         let (start, end) = (before.machine_cpu?, after.machine_cpu?);
@@ -51,7 +52,7 @@ impl Record {
         Some(Self { id, ms: after.ms, process_percent, idle_percent })
     }
 
-    /// The record as readers take it apart.
+    /// Returns the record as XML, in the form that tools parse.
     fn xml(&self) -> Value {
         let Self { id, ms, process_percent, idle_percent } = self;
         text(&format!(
@@ -85,7 +86,7 @@ mod tests {
     fn shares_are_of_all_cpus() {
         let pair = [moment(1_000, 5, 100, 50), moment(61_000, 30_000_000_005, 12_100, 9_050)];
         let record = Record::between(7, &pair, 2).expect("the kernel tells");
-        // 30 s of 2 CPUs times 60 s; 9,000 of 12,000 ticks.
+        // 30 s of 2 CPUs times 60 s is 25 %; 9,000 of 12,000 ticks is 75 %.
         assert_eq!((record.process_percent, record.idle_percent, record.ms), (25, 75, 61_000));
         let text = record.xml().as_text(types::Collation::default()).expect("text");
         assert!(text.contains("<ProcessUtilization>25</ProcessUtilization><SystemIdle>75<"));

@@ -1,5 +1,5 @@
-//! `sys.dm_os_sampler`: how well the sampler works: what was asked for, what was delivered, what was
-//! lost and where.
+//! `sys.dm_os_sampler`: health of the sampler: the rate asked for and delivered, and samples lost
+//! by cause.
 
 use sos::sampler::{MEAN_BYTES, SamplerHealth};
 use types::Value;
@@ -31,7 +31,6 @@ const COLUMNS: &[Column<SamplerHealth>] = &[
     col("stack_table_full_count", BIGINT, |r| big(r.stacks.refused)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_sampler",

@@ -1,4 +1,4 @@
-//! `sys.dm_os_schedulers`: the schedulers of the instance.
+//! `sys.dm_os_schedulers`: the schedulers of the instance and their load.
 
 use sos::sched::{QUANTUM, SchedulerRow};
 use types::Value;
@@ -14,7 +14,7 @@ const COLUMNS: &[Column<Row>] = &[
     col("scheduler_address", ADDRESS, |r| address(r.address)),
     col("parent_node_id", INT, |_| int(0)),
     col("scheduler_id", INT, |r| int(r.id)),
-    // Workers that are tied to no CPU run wherever the kernel puts them.
+    // NULL if workers have no CPU affinity: the kernel places them.
     opt("cpu_id", SMALLINT, |r| r.cpu.map_or(Value::Null, small)),
     col("status", nv(60), |_| text("VISIBLE ONLINE")),
     col("is_online", BIT, |_| bit(true)),
@@ -27,7 +27,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("current_workers_count", INT, |r| int(r.workers)),
     opt("active_workers_count", INT, |r| int(r.tasks)),
     opt("work_queue_count", BIGINT, |r| big(r.queued)),
-    // There is no asynchronous I/O.
+    // There is no asynchronous I/O to count.
     opt("pending_disk_io_count", INT, |_| int(0)),
     opt("load_factor", INT, |r| int(r.connections)),
     opt("yield_count", INT, |r| int(r.counts.progress)),
@@ -38,13 +38,12 @@ const COLUMNS: &[Column<Row>] = &[
     unknown("task_memory_object_address", ADDRESS),
     opt("quantum_length_us", BIGINT, |_| big(QUANTUM.as_micros())),
     opt("total_cpu_usage_ms", BIGINT, |r| ms(r.cpu_ns)),
-    // Of Azure's service tiers only.
+    // Azure service tiers only.
     opt("total_cpu_idle_capped_ms", BIGINT, |_| big(0)),
     opt("total_scheduler_delay_ms", BIGINT, |r| ms(r.delay_ns)),
     opt("ideal_workers_limit", INT, |r| int(r.workers_ideal)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_schedulers",
@@ -53,10 +52,10 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// A scheduler, its tasks and the worker that holds it.
+/// A scheduler, the number of its tasks and the worker that runs on it.
 struct Row {
     scheduler: SchedulerRow,
-    /// Requests that a worker runs or that wait in the middle.
+    /// Requests that have a worker, running or waiting.
     tasks: u64,
     holder: Option<usize>,
 }

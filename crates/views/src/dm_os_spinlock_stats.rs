@@ -1,5 +1,5 @@
-//! `sys.dm_os_spinlock_stats`: collisions and spins by class of spinlock; one column more than SQL
-//! Server's, the time.
+//! `sys.dm_os_spinlock_stats`: collisions and spins by spinlock class, and a column that SQL Server
+//! lacks: the time spent.
 
 use sos::ledger::SpinRow;
 use types::Value;
@@ -14,11 +14,10 @@ const COLUMNS: &[Column<SpinRow>] = &[
     opt("spins_per_collision", REAL, spins_per_collision),
     opt("sleep_time", BIGINT, |r| big(r.sleep_ns / 1_000_000)),
     opt("backoffs", INT, |r| int(r.backoffs)),
-    // Ours: rounds of spinning say little about time, because the pauses between them grow.
+    // Not in SQL Server. The number of spins says little about time: pauses between them grow.
     opt("spin_ns", BIGINT, |r| big(r.spin_ns)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_spinlock_stats",

@@ -1,4 +1,5 @@
-//! `sys.dm_os_stalls`: what the monitor thread found standing still: the machine, or a scheduler.
+//! `sys.dm_os_stalls`: stalls that the monitor thread found: of the whole machine, or of one
+//! scheduler.
 
 use sos::sched::Stall;
 use types::{DataType, Value};
@@ -21,7 +22,6 @@ const COLUMNS: &[Column<Stall>] = &[
     col("look_count", BIGINT, |r| big(r.looks)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_stalls",

@@ -1,4 +1,4 @@
-//! `sys.dm_os_sys_info`: the machine and the process, in one row.
+//! `sys.dm_os_sys_info`: the machine and the server's process, in one row.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const COLUMNS: &[Column<Facts>] = &[
     col("cpu_ticks", BIGINT, |r| big(r.ticks)),
     col("ms_ticks", BIGINT, |r| big(r.monotonic_ms)),
     col("cpu_count", INT, |r| int(r.topology.cpus)),
-    // Logical CPUs per package, as documented; NULL on machines whose packages differ.
+    // Logical CPUs per package, as documented; NULL if packages differ.
     opt("hyperthread_ratio", INT, |r| or_null(r.per_socket(r.topology.cpus), int)),
     col("physical_memory_kb", BIGINT, |r| big(r.memory_kb)),
     opt("virtual_memory_kb", BIGINT, |r| or_null(r.address_space_kb, big)),
@@ -26,7 +26,7 @@ const COLUMNS: &[Column<Facts>] = &[
     col("visible_target_kb", INT, |r| int(r.limit_kb)),
     col("stack_size_in_bytes", INT, |_| int(sos::thread::STACK_BYTES)),
     col("os_quantum", BIGINT, |_| big(QUANTUM.as_millis())),
-    // Of Windows.
+    // Exists on Windows only.
     unknown("os_error_mode", INT),
     unknown("os_priority_class", INT),
     col("max_workers_count", INT, |r| int(r.workers_max)),
@@ -35,12 +35,12 @@ const COLUMNS: &[Column<Facts>] = &[
     unknown("deadlock_monitor_serial_number", INT),
     col("sqlserver_start_time_ms_ticks", BIGINT, |r| big(r.started_ms)),
     col("sqlserver_start_time", DATETIME, |r| r.started.clone()),
-    // No statement ties the schedulers to CPUs of the user's choice.
+    // 2, AUTO: no statement sets an affinity.
     col("affinity_type", INT, |_| int(2)),
     col("affinity_type_desc", vc(60), |_| ascii("AUTO")),
     col("process_kernel_time_ms", BIGINT, |r| big(r.cpu.kernel_ns / 1_000_000)),
     col("process_user_time_ms", BIGINT, |r| big(r.cpu.user_ns / 1_000_000)),
-    // Either of the two that are documented is a call of Windows.
+    // The documented values are two Windows calls.
     unknown("time_source", INT),
     unknown("time_source_desc", nv(60)),
     opt("virtual_machine_type", INT, |r| or_null(r.is_virtual, |is| int(u8::from(is)))),
@@ -61,7 +61,7 @@ const COLUMNS: &[Column<Facts>] = &[
     unknown("container_type_desc", nv(60)),
 ];
 
-/// Number and name of the memory model.
+/// Returns `sql_memory_model` and its description.
 fn memory_model() -> (i32, &'static str) {
     match sos::memory::model() {
         MemoryModel::Conventional => (1, "CONVENTIONAL"),
@@ -70,7 +70,6 @@ fn memory_model() -> (i32, &'static str) {
     }
 }
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_sys_info",
@@ -121,14 +120,14 @@ impl Facts {
         }
     }
 
-    /// A number of CPUs or cores by package; none where the packages differ.
+    /// Divides a number of CPUs or cores by the number of packages; `None` if packages differ.
     fn per_socket(&self, count: usize) -> Option<usize> {
         let sockets = self.topology.sockets?;
         (sockets > 0 && count.is_multiple_of(sockets)).then_some(count / sockets)
     }
 }
 
-/// Writes CPUs as groups of 64 with a mask each: `{{0,3}}`.
+/// Formats CPUs as groups of 64 with a mask each: `{{0,3}}`.
 fn affinity(cpus: &[usize]) -> String {
     let mut masks: BTreeMap<usize, u64> = BTreeMap::new();
     for cpu in cpus {

@@ -1,4 +1,4 @@
-//! `sys.dm_os_tasks`: requests that a thread works on, and threads of the machine's own.
+//! `sys.dm_os_tasks`: requests that a thread works on, and the server's background threads.
 
 use types::Value;
 
@@ -24,7 +24,6 @@ const COLUMNS: &[Column<TaskRow>] = &[
     opt("parent_task_address", ADDRESS, |r| address_or_null(r.parent_task_address())),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_tasks",

@@ -1,5 +1,5 @@
-//! `sys.dm_os_thread_ledger`: where the time of each living thread went; shares are of the thread's own
-//! time.
+//! `sys.dm_os_thread_ledger`: the time of each living thread by category, with shares of that
+//! thread's time.
 
 use types::{DataType, Value};
 
@@ -9,7 +9,6 @@ use metadata::{Rows, Scope, SystemView};
 
 const BEFORE: &[(&str, DataType)] = &[("os_thread_id", INT), ("thread_name", SYSNAME)];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_thread_ledger",

@@ -1,4 +1,4 @@
-//! `sys.dm_os_threads`: the threads that the machine has started.
+//! `sys.dm_os_threads`: the operating system threads of the server.
 
 use sos::sys::{StackBounds, ThreadTimes, thread_times};
 use types::Value;
@@ -40,7 +40,6 @@ const COLUMNS: &[Column<ThreadRow>] = &[
     opt("processor_group", SMALLINT, |_| small(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_threads",
@@ -49,7 +48,7 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// A thread, and what the kernel says of it.
+/// A thread, and what the kernel reports about it.
 struct ThreadRow {
     task: TaskRow,
     times: Option<ThreadTimes>,

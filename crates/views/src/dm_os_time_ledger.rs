@@ -1,10 +1,9 @@
-//! `sys.dm_os_time_ledger`: where all time of all threads went since the server started.
+//! `sys.dm_os_time_ledger`: the time of all threads since the server started, by category.
 
 use metadata::column::{rows, shape};
 use metadata::ledger::{COLUMNS, time_rows};
 use metadata::{Rows, Scope, SystemView};
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_time_ledger",

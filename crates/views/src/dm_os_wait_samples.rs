@@ -1,5 +1,6 @@
-//! `sys.dm_os_wait_samples`: from where the server's threads waited, by call stack. Each wait of 1 ms
-//! and more is there; shorter ones are drawn in proportion, and those drawn stand for the others.
+//! `sys.dm_os_wait_samples`: waits of the server's threads by call stack. Every wait of 1 ms or
+//! more is recorded; shorter ones are sampled in proportion to their length, and the samples
+//! represent the others.
 
 use types::DataType;
 
@@ -19,7 +20,6 @@ const COLUMNS: &[(&str, DataType)] = &[
     ("wait_ns", BIGINT),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_wait_samples",

@@ -1,5 +1,5 @@
-//! `sys.dm_os_wait_stats`: waits by type, of all threads. As in SQL Server, a wait counts from its
-//! start and its time from its end.
+//! `sys.dm_os_wait_stats`: waits by type, of all threads. As in SQL Server, a wait is counted when
+//! it starts and its time when it ends.
 
 use sos::ledger::State;
 use sos::wait::WaitRow;
@@ -15,7 +15,6 @@ const COLUMNS: &[Column<WaitRow>] = &[
     col("signal_wait_time_ms", BIGINT, |r| big(r.signal_ns / 1_000_000)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_wait_stats",

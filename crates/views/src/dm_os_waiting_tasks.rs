@@ -1,4 +1,4 @@
-//! `sys.dm_os_waiting_tasks`: who waits, for what, and behind whom.
+//! `sys.dm_os_waiting_tasks`: the tasks that wait, the resource, and the task that blocks them.
 
 use types::Value;
 
@@ -23,7 +23,6 @@ const COLUMNS: &[Column<WaitingRow>] = &[
     opt("resource_description", nv(3072), |r| r.description.as_deref().map_or(Value::Null, text)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_waiting_tasks",

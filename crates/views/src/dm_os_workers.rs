@@ -1,4 +1,4 @@
-//! `sys.dm_os_workers`: the threads that run tasks, idle ones included.
+//! `sys.dm_os_workers`: the threads that run tasks, including idle ones.
 
 use types::Value;
 
@@ -49,7 +49,6 @@ const COLUMNS: &[Column<TaskRow>] = &[
     col("processor_group", SMALLINT, |_| small(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_os_workers",
@@ -62,7 +61,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, thread_rows(scope))
 }
 
-/// 0 if the thread has not waited yet, as documented.
+/// Returns `ms_ticks`; 0 if the thread has not waited yet, as documented.
 fn ticks_or_zero(ticks: u64) -> Value {
     if ticks == 0 { big(0) } else { big(ms_ticks(ticks)) }
 }

@@ -1,5 +1,5 @@
-//! `sys.dm_resource_governor_resource_pools`: the pool that all queries are in. There is no internal pool:
-//! what SQL Server has in it is in the clerks. Reads and writes of volumes are not governed.
+//! `sys.dm_resource_governor_resource_pools`: the pool `default`, which all queries belong to.
+//! There is no pool `internal`; the memory clerks show such memory. I/O is not governed.
 
 use sos::memory::MemoryClerk;
 use types::Value;
@@ -52,7 +52,6 @@ const COLUMNS: &[Column<Pool>] = &[
     unknown("io_issue_delay_total_ms", BIGINT),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_resource_governor_resource_pools",

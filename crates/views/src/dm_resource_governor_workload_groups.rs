@@ -1,5 +1,6 @@
-//! `sys.dm_resource_governor_workload_groups`: the group that all requests are in. None is ever queued for
-//! a limit of its own; those that wait for memory are counted by the pool.
+//! `sys.dm_resource_governor_workload_groups`: the group `default`, which all requests belong to.
+//! It has no limits that could queue a request; requests that wait for memory are counted by the
+//! pool.
 
 use sos::ledger::State;
 use sos::wait::WaitType;
@@ -12,7 +13,7 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// Name and id.
+/// Name and `group_id` of the group.
 const GROUP: (&str, i32) = ("default", 2);
 
 const COLUMNS: &[Column<Group>] = &[
@@ -47,7 +48,6 @@ const COLUMNS: &[Column<Group>] = &[
     col("request_max_memory_grant_percent_numeric", FLOAT, |r| Value::Float(r.grant_percent_exact)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_resource_governor_workload_groups",

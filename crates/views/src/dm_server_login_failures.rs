@@ -1,5 +1,5 @@
-//! `sys.dm_server_login_failures`: logins that failed, by login and by client, and what the next answer waits. SQL
-//! Server has no such view.
+//! `sys.dm_server_login_failures`: failed logins by login and by client address, and the delay of
+//! the next answer. SQL Server has no such view.
 
 use types::Value;
 
@@ -25,7 +25,6 @@ const COLUMNS: &[Column<FailureRow>] = &[
     col("last_state", INT, |r| Value::Int(i32::from(r.state))),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_server_login_failures",

@@ -21,7 +21,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("instant_file_initialization_enabled", nv(1), |_| text("N")),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_server_services",

@@ -1,5 +1,5 @@
-//! `sys.dm_tran_active_transactions`: the transactions that sessions have begun. An autocommit
-//! statement has none that lasts.
+//! `sys.dm_tran_active_transactions`: the open transactions of sessions. An autocommit statement
+//! has no lasting transaction.
 
 use storage::lock::TransactionRow;
 
@@ -24,7 +24,6 @@ const COLUMNS: &[Column<TransactionRow>] = &[
     unknown("filestream_transaction_id", vb(128)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_tran_active_transactions",

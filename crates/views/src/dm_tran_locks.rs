@@ -1,6 +1,6 @@
-//! `sys.dm_tran_locks`: application locks, those of tables that are being redefined, and what transactions hold of
-//! ordinary tables (`storage/row_lock`), held and asked for. A row that is written belongs to its transaction by its newest
-//! version: no list has those, and none is shown.
+//! `sys.dm_tran_locks`: application locks, locks of tables whose definition changes, and locks that
+//! transactions hold on ordinary tables (`storage/row_lock`), granted or requested. A row lock of a
+//! writer is the row's newest version, which no list contains, so row locks are not shown.
 
 use storage::lock::{LockRow, LockScope, LockStatus};
 use storage::{HeldThing, Hold, HoldRow};
@@ -38,7 +38,6 @@ const COLUMNS: &[Column<Request>] = &[
     col("lock_owner_address", ADDRESS, |r| address(r.address)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_tran_locks",
@@ -47,7 +46,7 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// A lock with the transaction that owns it.
+/// A lock and its owner: a row of the view.
 struct Request {
     resource: &'static str,
     database: i32,
@@ -58,7 +57,7 @@ struct Request {
     count: u32,
     session: u32,
     scope: LockScope,
-    /// The transaction's number; 0 for a session.
+    /// `request_owner_id`: the transaction's id; 0 for a session.
     owner_id: Option<u64>,
     address: usize,
 }
@@ -66,7 +65,7 @@ struct Request {
 impl Request {
     fn of_lock(row: &LockRow, scope: &Scope<'_>) -> Self {
         let table = row.key.table();
-        // 0 where the table has no name yet or any more.
+        // 0 if the table has no name yet, or was dropped.
         let found = table.and_then(|id| find_table(scope, id));
         let place = found.map_or((0, 0), |table| (i32::from(table.database_id), table.id));
         Self {
@@ -138,7 +137,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, requests)
 }
 
-/// Finds whose rows a table of storage has.
+/// Returns the table whose rows are in a store table.
 fn find_table<'s>(scope: &'s Scope<'_>, id: storage::TableId) -> Option<&'s TableDef> {
     let databases = scope.session.catalog.databases.values();
     let mut tables = databases.flat_map(|database| database.tables());

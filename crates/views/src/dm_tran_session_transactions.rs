@@ -1,4 +1,4 @@
-//! `sys.dm_tran_session_transactions`: which session has begun which transaction.
+//! `sys.dm_tran_session_transactions`: the open transactions and their sessions.
 
 use storage::lock::{LockOwner, TransactionRow};
 
@@ -17,7 +17,6 @@ const COLUMNS: &[Column<Open>] = &[
     col("is_bound", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_tran_session_transactions",
@@ -29,7 +28,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 struct Open {
     session: i16,
     transaction: TransactionRow,
-    /// Whether a request of the session runs, which works in its transaction.
+    /// Whether the session runs a request, which works in its transaction.
     is_running: bool,
 }
 

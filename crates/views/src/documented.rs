@@ -1,12 +1,12 @@
 //! The names of system views and table functions that SQL Server documents.
 //!
-//! One that is in this list and is not built fails with error 40517, which names it, and not with 208,
-//! which would send the reader looking for a mistake of their own.
+//! A name in this list that is not built fails with error 40517, which says so. Error 208 would
+//! send the reader looking for a typing error.
 
-/// A documented name that is not built, as the error should say it.
+/// Returns the documented name of a view or function that is not built, for the error message.
 ///
-/// Views and functions are those of schema `sys`; compatibility views are found without a schema too;
-/// those of `msdb` are tables of its schema `dbo`.
+/// Views and functions belong to the schema `sys`; compatibility views are found without a schema
+/// too; those of `msdb` are tables of its schema `dbo`.
 pub fn known_but_missing(database: &str, schema: &str, name: &str) -> Option<String> {
     let is = |list: &'static str| list.split(' ').find(|known| known.eq_ignore_ascii_case(name));
     let of_sys = schema.eq_ignore_ascii_case("sys");
@@ -36,7 +36,7 @@ pub fn known_but_missing(database: &str, schema: &str, name: &str) -> Option<Str
     None
 }
 
-/// Catalog views.
+/// Catalog views of the schema `sys`.
 const CATALOG_VIEWS: &str = "\
     all_columns all_objects all_parameters all_sql_modules all_views allocation_units assemblies \
     assembly_files assembly_modules assembly_references assembly_types asymmetric_keys \
@@ -111,7 +111,7 @@ const CATALOG_VIEWS: &str = "\
     xml_schema_elements xml_schema_facets xml_schema_model_groups xml_schema_namespaces \
     xml_schema_types xml_schema_wildcard_namespaces xml_schema_wildcards";
 
-/// Compatibility views.
+/// Compatibility views of SQL Server 2000's system tables.
 const COMPATIBILITY_VIEWS: &str = "\
     sysaltfiles syscacheobjects syscharsets syscolumns syscomments sysconfigures sysconstraints \
     syscurconfigs syscursorcolumns syscursorrefs syscursors syscursortables sysdatabases \
@@ -225,7 +225,7 @@ const MANAGEMENT_VIEWS: &str = "\
     dm_xtp_gc_stats dm_xtp_system_memory_consumers dm_xtp_threads dm_xtp_transaction_recent_rows \
     dm_xtp_transaction_stats";
 
-/// System table functions.
+/// System table functions of the schema `sys`.
 const FUNCTIONS: &str = "\
     fn_builtin_permissions fn_cColvEntries_80 fn_cdc_check_parameters fn_cdc_decrement_lsn \
     fn_cdc_get_column_ordinal fn_cdc_get_max_lsn fn_cdc_get_min_lsn fn_cdc_has_column_changed \
@@ -244,7 +244,7 @@ const FUNCTIONS: &str = "\
     fn_virtualfilestats fn_virtualservernodes fn_xe_file_target_read_file \
     fn_yukonsecuritymodelrequired fulltext_index_keywords";
 
-/// Information schema views.
+/// Views of the schema `INFORMATION_SCHEMA`.
 const INFORMATION_SCHEMA: &str = "\
     CHECK_CONSTRAINTS COLUMN_DOMAIN_USAGE COLUMN_PRIVILEGES COLUMNS CONSTRAINT_COLUMN_USAGE \
     CONSTRAINT_TABLE_USAGE DOMAIN_CONSTRAINTS DOMAINS KEY_COLUMN_USAGE PARAMETERS \

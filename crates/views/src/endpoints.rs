@@ -1,4 +1,4 @@
-//! `sys.endpoints`: the endpoint that clients connect to.
+//! `sys.endpoints`: the one endpoint that clients connect to.
 
 use types::Value;
 
@@ -20,7 +20,6 @@ const COLUMNS: &[Column<()>] = &[
     col("is_admin_endpoint", BIT, |()| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "endpoints",

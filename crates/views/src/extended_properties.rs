@@ -1,4 +1,4 @@
-//! `sys.extended_properties`: what sp_addextendedproperty has attached.
+//! `sys.extended_properties`: the properties that sp_addextendedproperty added.
 
 use std::sync::Arc;
 
@@ -19,7 +19,6 @@ const COLUMNS: &[Column<(Securable, Arc<ExtendedProperty>)>] = &[
     opt("value", VARIANT, |r| r.1.value.clone()),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "extended_properties",

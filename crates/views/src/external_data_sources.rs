@@ -1,4 +1,4 @@
-//! `sys.external_data_sources`: the folders that external tables are in.
+//! `sys.external_data_sources`: the folders that contain the files of external tables.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// `type` of a source that is none of Hadoop, databases and blob storage.
+/// `type` of a source that is neither Hadoop, a database nor blob storage.
 const NONE: (u8, &str) = (6, "NONE");
 
 const COLUMNS: &[Column<Arc<ExternalDataSource>>] = &[
@@ -25,7 +25,6 @@ const COLUMNS: &[Column<Arc<ExternalDataSource>>] = &[
     unknown("shard_map_name", SYSNAME),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "external_data_sources",

@@ -1,4 +1,4 @@
-//! `sys.external_file_formats`: how the files of external tables are written.
+//! `sys.external_file_formats`: format and compression of external tables' files.
 
 use std::sync::Arc;
 
@@ -22,7 +22,6 @@ const COLUMNS: &[Column<Arc<ExternalFileFormat>>] = &[
     opt("data_compression", nv(255), |r| r.data_compression.as_deref().map_or(Value::Null, text)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "external_file_formats",

@@ -1,4 +1,4 @@
-//! `sys.external_tables`: the tables whose rows are in files.
+//! `sys.external_tables`: tables whose rows are in files.
 
 use std::sync::Arc;
 
@@ -40,7 +40,6 @@ const COLUMNS: &[Column<Row>] = &[
     unknown("remote_object_name", SYSNAME),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "external_tables",

@@ -23,7 +23,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("is_autogrow_all_files", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "filegroups",

@@ -1,4 +1,5 @@
-//! `sys.fn_listextendedproperty`: the extended properties of what three levels of type and name mean.
+//! `sys.fn_listextendedproperty`: the extended properties of the objects selected by up to three
+//! levels of type and name.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ const COLUMNS: &[Column<(Arc<Found>, Arc<ExtendedProperty>)>] = &[
     opt("value", VARIANT, |r| r.1.value.clone()),
 ];
 
-/// The function; its arguments are the property's name, then type and name of each level.
+/// The function. Arguments: the property's name, then type and name of each level.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "fn_listextendedproperty",

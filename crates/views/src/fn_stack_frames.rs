@@ -1,4 +1,5 @@
-//! `sys.fn_stack_frames(@stack_id)`: the functions on a stack, innermost first, inlined ones included.
+//! `sys.fn_stack_frames(@stack_id)`: the functions on a call stack, innermost first, including
+//! inlined ones.
 
 use sos::symbols::{self, Frame};
 
@@ -20,7 +21,6 @@ const COLUMNS: &[Column<(usize, Frame)>] = &[
     col("is_inlined", BIT, |(_, frame)| bit(frame.function.is_inlined)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "fn_stack_frames",

@@ -1,4 +1,4 @@
-//! `sys.fn_stack_text(@stack_id)`: a stack as text, a line `module!function+0xoffset` for each
+//! `sys.fn_stack_text(@stack_id)`: a call stack as text, one line `module!function+0xoffset` per
 //! function, innermost first.
 
 use sos::stack::StackId;
@@ -10,7 +10,6 @@ use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<String>] = &[col("stack_text", NVMAX, |r| text(r))];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "fn_stack_text",

@@ -1,7 +1,7 @@
-//! `sys.fn_time_ledger(@from, @to)`: where the time went between two moments.
+//! `sys.fn_time_ledger(@from, @to)`: the time of all threads between two moments, by category.
 //!
-//! The moments are the nearest at which the books were closed: `from_time` and `to_time` say which.
-//! NULL stands for the start of the server and for now.
+//! The moments are rounded to the nearest ones at which the books were closed: `from_time` and
+//! `to_time`. NULL is the start of the server for `@from`, and now for `@to`.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,6 @@ use metadata::{Rows, Scope, SystemView};
 const TIME: DataType = DataType::DateTime2(7);
 const BEHIND: &[(&str, DataType)] = &[("from_time", TIME), ("to_time", TIME)];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "fn_time_ledger",
@@ -36,7 +35,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     let to = match to.map(|time| nearest(scope, time, started)) {
         None => now(),
         Some(Some(kept)) => kept,
-        // Nothing had been spent at the start.
+        // Nearest to the start of the server, when nothing had been spent.
         Some(None) => return Ok(Vec::new()),
     };
     let rows = match &from {
@@ -60,7 +59,8 @@ fn argument(scope: &Scope<'_>, at: usize) -> Result<Option<Moment>> {
     Ok(Moment::from_value(&value))
 }
 
-/// Returns the closed books nearest to a time; none if the start, with empty books, is nearer.
+/// Returns the closed books nearest to a time; `None` if the server's start, with empty books, is
+/// nearer.
 fn nearest(scope: &Scope<'_>, time: Moment, started: Moment) -> Option<Remembered> {
     let kept = scope.session.instance.history.nearest(time)?;
     let distance = |moment: Moment| ticks(moment).abs_diff(ticks(time));
@@ -71,7 +71,7 @@ fn ticks(moment: Moment) -> i64 {
     i64::from(moment.days) * types::date::TICKS_PER_DAY + moment.ticks
 }
 
-/// Takes earlier books from later ones; rows without a difference are left out.
+/// Subtracts earlier books from later ones; rows without a difference are omitted.
 fn difference(earlier: &[LedgerRow], later: &[LedgerRow]) -> Vec<LedgerRow> {
     let key = |row: &LedgerRow| (row.category, row.name);
     let before: HashMap<(Category, &str), &LedgerRow> =
@@ -82,7 +82,7 @@ fn difference(earlier: &[LedgerRow], later: &[LedgerRow]) -> Vec<LedgerRow> {
         let runnable_ns = row.runnable_ns.saturating_sub(before.runnable_ns);
         let blocked_ns = row.blocked_ns.saturating_sub(before.blocked_ns);
         LedgerRow {
-            // The sum of the parts, so that they go on adding up where one was corrected downwards.
+            // The sum of the parts, so that it still adds up where a part was corrected downwards.
             wall_ns: on_cpu_ns + runnable_ns + blocked_ns,
             on_cpu_ns,
             runnable_ns,
@@ -95,8 +95,8 @@ fn difference(earlier: &[LedgerRow], later: &[LedgerRow]) -> Vec<LedgerRow> {
     later.iter().map(since).filter(|row| row.wall_ns > 0 || row.count > 0).collect()
 }
 
-/// What is sampled after a moment is independent of what was sampled before it, so the squares of the
-/// errors subtract.
+/// Samples after a moment are independent of those before it, so the squares of the errors
+/// subtract.
 fn error_of_difference(earlier: Option<u64>, later: Option<u64>) -> Option<u64> {
     let square = |ns: u64| u128::from(ns) * u128::from(ns);
     let rest = square(later?).saturating_sub(square(earlier.unwrap_or(0)));

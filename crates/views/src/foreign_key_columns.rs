@@ -12,7 +12,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("referenced_column_id", INT, |r| int(r.referenced_column)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "foreign_key_columns",

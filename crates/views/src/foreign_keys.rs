@@ -35,7 +35,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("is_system_named", BIT, |r| bit(r.foreign.system_named)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "foreign_keys",

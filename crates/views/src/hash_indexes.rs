@@ -1,4 +1,4 @@
-//! `sys.hash_indexes`: hash indexes with their bucket counts.
+//! `sys.hash_indexes`: hash indexes and their bucket counts.
 
 use types::Value;
 
@@ -36,7 +36,6 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("optimize_for_sequential_key", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "hash_indexes",

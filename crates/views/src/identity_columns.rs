@@ -1,4 +1,4 @@
-//! `sys.identity_columns`: identity columns with their seeds and last values.
+//! `sys.identity_columns`: identity columns, their seeds, increments and last values.
 
 use types::Family;
 use types::value::ColumnType;
@@ -59,7 +59,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("is_not_for_replication", BIT, |r| bit(r.column.is(|d| d.not_for_replication))),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "identity_columns",
@@ -79,7 +78,7 @@ struct Row {
     last: Option<i64>,
 }
 
-/// A number as `sql_variant` of the column's type.
+/// Converts a number to `sql_variant`, with the column's type inside.
 fn variant(number: i64, column: &ColumnRow) -> Value {
     let from = ColumnType::nullable(DataType::BigInt);
     let options = types::ConvertOptions::default();

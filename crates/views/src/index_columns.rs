@@ -18,7 +18,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("column_store_order_ordinal", TINYINT, |_| Value::TinyInt(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "index_columns",
@@ -55,7 +54,7 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
             }));
         }
         if table.columnstore.is_some() {
-            // All columns, in the order of the table.
+            // A clustered columnstore index has all columns, in the table's order.
             let columns = (1..).zip(1..).take(table.columns.len());
             found.extend(columns.map(|(id, column)| Row {
                 table: table.id,

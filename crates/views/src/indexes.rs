@@ -1,4 +1,4 @@
-//! `sys.indexes`: indexes, and the heap of a table without a clustered one.
+//! `sys.indexes`: indexes, and a heap for each table without a clustered index.
 
 use types::Value;
 
@@ -37,7 +37,6 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("optimize_for_sequential_key", BIT, |r| bit(r.shown().is_sequential)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "indexes", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

@@ -26,7 +26,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("is_enforced", BIT, |_| bit(true)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "key_constraints",

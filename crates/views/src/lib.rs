@@ -1,12 +1,13 @@
-//! System views: `sys.*` and `INFORMATION_SCHEMA.*`, one file per view, each a list of columns and a
-//! function that makes the rows.
+//! System views, `sys.*` and `INFORMATION_SCHEMA.*`. Each file has one view: a list of columns and
+//! a function that returns the rows.
 //!
-//! A view's file is named by the view (`dm_exec_sessions.rs`); those of `INFORMATION_SCHEMA`, the compatibility views
-//! (`sysobjects`) and those of Extended Events are in folders. What several views show is gathered in the crate
-//! `metadata`. A column that has no truthful value here is NULL, never invented.
+//! A file has the name of its view (`dm_exec_sessions.rs`). The views of `INFORMATION_SCHEMA`, the
+//! compatibility views (`sysobjects`) and those of Extended Events are in folders. Rows that
+//! several views show come from the crate `metadata`. A column without a truthful value here is
+//! NULL, never invented.
 //!
-//! It does not know who asks for a view: the binder finds views by name through the engine's library. Start at any
-//! view; a new one is added to `registry.rs` as well.
+//! Does not know its callers: the binder finds views by name through the engine's library. Start at
+//! any view; a new one is added to `registry.rs` as well.
 #![forbid(unsafe_code)]
 
 mod absent;
@@ -156,5 +157,5 @@ pub use documented::known_but_missing;
 
 use metadata::{Rows, Scope, SystemView, column};
 
-/// All views of this crate, in lists. Object ids go by the place in them.
+/// All views of this crate, in lists. An object id is computed from the position in them.
 pub static VIEWS: &[&[&SystemView]] = &[registry::VIEWS, absent::VIEWS, absent_server::VIEWS];

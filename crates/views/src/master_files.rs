@@ -29,7 +29,6 @@ const COLUMNS: &[Column<(i16, i32, DatabaseFile)>] = &[
     col("is_name_reserved", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "master_files",

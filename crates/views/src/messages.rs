@@ -1,7 +1,7 @@
-//! `sys.messages`: messages of the system and of users.
+//! `sys.messages`: the system's messages and those that users added.
 //!
-//! The system's are those that this server can send: texts of SQL Server with places for what they are
-//! about.
+//! The system's are those that this server can send: SQL Server's texts with format specifiers for
+//! the arguments.
 
 use types::Value;
 
@@ -19,7 +19,6 @@ const COLUMNS: &[Column<MessageRow>] = &[
     col("text", nv(2048), |r| text(&r.text)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "messages",

@@ -1,4 +1,4 @@
-//! `sys.objects`: the objects of a database that users made.
+//! `sys.objects`: the objects that users created in a database.
 
 use metadata::column::{
     BIT, Column, DATETIME, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, or_null, rows, shape,
@@ -22,7 +22,6 @@ const COLUMNS: &[Column<ObjectRow>] = &[
     col("is_schema_published", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "objects", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

@@ -9,7 +9,7 @@ use metadata::column::{
 use metadata::objects::{ParameterRow, parameters};
 use metadata::{Rows, Scope, SystemView};
 
-/// The columns, which another view shares.
+/// The columns, shared with `sys.all_parameters`.
 pub(crate) const COLUMNS: &[Column<ParameterRow>] = &[
     col("object_id", INT, |r| int(r.object_id)),
     opt("name", SYSNAME, |r| text(&r.definition.name)),
@@ -40,7 +40,6 @@ pub(crate) const COLUMNS: &[Column<ParameterRow>] = &[
     opt("column_encryption_key_database_name", SYSNAME, |_| Value::Null),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "parameters",

@@ -1,4 +1,4 @@
-//! `sys.partitions`: each table and index has one, with its rows.
+//! `sys.partitions`: one partition per heap and index, with its number of rows.
 
 use types::Value;
 
@@ -25,7 +25,6 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("xml_compression_desc", vc(3), |_| ascii("OFF")),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "partitions",
@@ -34,7 +33,7 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// The table of storage and the index, in one number.
+/// Returns `partition_id`: the number of the table in storage and the index, combined.
 pub(crate) fn partition_id(row: &IndexRow) -> i64 {
     let index = i64::from(row.id());
     i64::from(row.table.rows.data.id().0) << 16 | index

@@ -1,4 +1,4 @@
-//! `sys.periods`: the periods of a database's tables.
+//! `sys.periods`: the SYSTEM_TIME periods of a database's tables.
 
 use ::catalog::Period;
 use metadata::column::{Column, INT, SYSNAME, TINYINT, col, int, nv, opt, rows, shape, text};
@@ -15,7 +15,6 @@ const COLUMNS: &[Column<(i32, Period)>] = &[
     col("end_column_id", INT, |r| int(i32::from(r.1.end) + 1)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "periods", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

@@ -26,7 +26,6 @@ const COLUMNS: &[Column<ObjectRow>] = &[
     opt("skips_repl_constraints", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "procedures",

@@ -1,8 +1,8 @@
-//! The list of all system views.
+//! The list of the system views of this crate, which a new view is added to.
 
 use super::SystemView;
 
-/// All system views. Object ids go by the place in this list.
+/// The system views. An object id is computed from the position in this list.
 pub(crate) static VIEWS: &[&SystemView] = &[
     &super::information_schema::columns::VIEW,
     &super::information_schema::key_column_usage::VIEW,

@@ -10,7 +10,6 @@ const COLUMNS: &[Column<Schema>] = &[
     opt("principal_id", INT, |r| int(r.owner)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "schemas", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

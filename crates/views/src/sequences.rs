@@ -1,4 +1,4 @@
-//! `sys.sequences`: sequences and where they are.
+//! `sys.sequences`: sequences, their options and current values.
 
 use std::sync::Arc;
 
@@ -48,7 +48,6 @@ const COLUMNS: &[Column<Row>] = &[
     }),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "sequences",

@@ -1,4 +1,4 @@
-//! `sys.servers`: this server, and no other.
+//! `sys.servers`: this server only; linked servers do not exist here.
 
 use types::Value;
 
@@ -7,7 +7,7 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// Its name and when it started.
+/// The columns, read from the server's name and start time.
 const COLUMNS: &[Column<(String, Value)>] = &[
     col("server_id", INT, |_| int(0)),
     col("name", SYSNAME, |r| text(&r.0)),
@@ -37,7 +37,6 @@ const COLUMNS: &[Column<(String, Value)>] = &[
     opt("is_rda_server", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "servers", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

@@ -1,4 +1,4 @@
-//! `sys.server_permissions`: permissions of the server granted and denied.
+//! `sys.server_permissions`: permissions on the server, granted and denied.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,6 @@ const COLUMNS: &[Column<Permission>] = &[
     opt("state_desc", nv(60), |r| text(state(r).1)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "server_permissions",

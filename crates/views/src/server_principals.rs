@@ -30,7 +30,6 @@ const COLUMNS: &[Column<Row>] =
         col("is_fixed_role", BIT, |r| bit(r.role && r.principal_id > 2)),
     ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "server_principals",
@@ -54,7 +53,7 @@ struct Row {
     default_database: String,
 }
 
-/// Server roles with their principal ids.
+/// Fixed server roles with their `principal_id`s.
 pub(crate) const ROLES: [(i32, &str); 10] = [
     (2, "public"),
     (3, "sysadmin"),

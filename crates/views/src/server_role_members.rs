@@ -7,7 +7,6 @@ use metadata::{Rows, Scope, SystemView};
 const COLUMNS: &[Column<(i32, i32)>] =
     &[col("role_principal_id", INT, |r| int(r.0)), col("member_principal_id", INT, |r| int(r.1))];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "server_role_members",

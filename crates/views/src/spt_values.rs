@@ -1,8 +1,8 @@
-//! `master..spt_values`: the table of numbers and words that scripts read.
+//! `master..spt_values`: a table of numbers and words that scripts read.
 //!
-//! Here are the numbers of type `P`, 0 to 2047, and the words of types with a known meaning. Scripts
-//! cross-join the table with itself for its size, some 2,500 rows in SQL Server; so the names of the collations are
-//! in it too, under a type of their own (`CLN`) that no script asks for.
+//! Contains the numbers 0 to 2047 (type `P`) and the words of types with a known meaning. Scripts
+//! cross-join the table with itself for its size, about 2,500 rows in SQL Server. To reach that
+//! size, it contains the names of the collations too, under a type (`CLN`) that no script asks for.
 
 use types::{Collation, Value};
 
@@ -19,7 +19,6 @@ const COLUMNS: &[Column<Entry>] = &[
     opt("status", INT, |_| int(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "", name: "spt_values", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
@@ -35,10 +34,10 @@ struct Entry {
     high: Option<i32>,
 }
 
-/// Numbers of type `P` go up to here.
+/// Greatest number of type `P`.
 const NUMBER_MAX: i32 = 2_047;
 
-/// A number says which byte it is in (`low`, 1-based) and its bit there (`high`).
+/// Makes the row of a number: `low` is the byte that it is in (from 1), `high` its bit there.
 fn number(number: i32) -> Entry {
     let (low, high) = (Some(number / 8 + 1), Some(1 << (number % 8)));
     Entry { name: None, number, kind: "P", low, high }

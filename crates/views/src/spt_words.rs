@@ -1,10 +1,10 @@
-//! Words of `master..spt_values` by type, with their numbers.
+//! The words of `master..spt_values` by type, with their numbers.
 
-/// Words of one type.
+/// A type and its words with their numbers.
 pub(crate) type Words = (&'static str, &'static [(&'static str, i32)]);
 
-/// Lock modes, lock resources, lock states and lock owners as `sp_lock` and `syslockinfo` number them,
-/// and the status bits of databases that `sp_helpdb` spells out.
+/// Lock modes, resources, states and owners, as `sp_lock` and `syslockinfo` number them, and the
+/// status bits of databases that `sp_helpdb` shows as words.
 pub(crate) static WORDS: &[Words] = &[
     (
         "L",

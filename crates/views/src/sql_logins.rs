@@ -1,4 +1,4 @@
-//! `sys.sql_logins`: SQL logins.
+//! `sys.sql_logins`: logins with SQL Server authentication.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// A login, and whether its hash is shown: to who has CONTROL SERVER.
+/// A login, and whether its password hash is shown (CONTROL SERVER).
 struct Row(Arc<Login>, bool);
 
 const COLUMNS: &[Column<Row>] = &[
@@ -31,7 +31,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("password_hash", vb(256), |r| if r.1 { binary(&r.0.password_hash) } else { Value::Null }),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "sql_logins",

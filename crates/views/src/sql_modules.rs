@@ -6,7 +6,7 @@ use metadata::column::{BIT, Column, INT, NVMAX, bit, col, int, opt, rows, shape,
 use metadata::objects::{ModuleRow, modules};
 use metadata::{Rows, Scope, SystemView};
 
-/// The columns, which another view shares.
+/// The columns, shared with `sys.all_sql_modules`.
 pub(crate) const COLUMNS: &[Column<ModuleRow>] = &[
     col("object_id", INT, |r| int(r.id)),
     opt("definition", NVMAX, |r| r.text.as_deref().map_or(Value::Null, text)),
@@ -24,7 +24,6 @@ pub(crate) const COLUMNS: &[Column<ModuleRow>] = &[
     opt("is_inlineable", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "sql_modules",

@@ -1,4 +1,4 @@
-//! `sys.stats`: statistics of tables.
+//! `sys.stats`: statistics of tables, one row per index and per CREATE STATISTICS.
 
 use metadata::column::{
     BIT, Column, INT, NVMAX, SYSNAME, bit, col, int, opt, rows, shape, text, unknown, vc,
@@ -23,7 +23,6 @@ const COLUMNS: &[Column<StatisticsRow>] = &[
     opt("auto_drop", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "stats", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

@@ -1,10 +1,10 @@
-//! `sys.stats_columns`: columns of statistics.
+//! `sys.stats_columns`: the columns of statistics.
 
 use metadata::column::{Column, INT, col, int, opt, rows, shape};
 use metadata::statistics::statistics;
 use metadata::{Rows, Scope, SystemView};
 
-/// Table, statistics, place and column.
+/// The columns, read from (`object_id`, `stats_id`, `stats_column_id`, `column_id`).
 const COLUMNS: &[Column<[i32; 4]>] = &[
     col("object_id", INT, |r| int(r[0])),
     col("stats_id", INT, |r| int(r[1])),
@@ -12,7 +12,6 @@ const COLUMNS: &[Column<[i32; 4]>] = &[
     opt("column_id", INT, |r| int(r[3])),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "stats_columns",

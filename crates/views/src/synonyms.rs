@@ -1,4 +1,4 @@
-//! `sys.synonyms`: synonyms.
+//! `sys.synonyms`: synonyms and the names that they stand for.
 
 use types::Value;
 
@@ -25,7 +25,6 @@ const COLUMNS: &[Column<(ObjectRow, String)>] = &[
     opt("base_object_name", nv(1035), |r| text(&r.1)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "synonyms",

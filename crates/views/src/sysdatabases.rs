@@ -1,4 +1,4 @@
-//! `sysdatabases`: the compatibility view of databases.
+//! `sysdatabases`: the compatibility view of `sys.databases`.
 
 use std::sync::Arc;
 
@@ -26,7 +26,6 @@ const COLUMNS: &[Column<Arc<Database>>] = &[
     opt("version", SMALLINT, |_| Value::Null),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "sysdatabases",

@@ -1,4 +1,4 @@
-//! `sysobjects`: the compatibility view of objects.
+//! `sysobjects`: the compatibility view of `sys.objects`.
 
 use metadata::column::{
     Column, DATETIME, INT, SMALLINT, SYSNAME, ascii, ch, col, int, opt, rows, shape, small, text,
@@ -34,7 +34,6 @@ const COLUMNS: &[Column<ObjectRow>] = &[
     col("cache", SMALLINT, |_| small(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "", name: "sysobjects", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
@@ -42,7 +41,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, all_objects(scope.session, scope.database))
 }
 
-/// The type as before SQL Server 2005: all keys are `K`.
+/// Returns `type`, the code from before SQL Server 2005: `K` for all keys.
 fn old_type(code: &'static str) -> &'static str {
     match code {
         "PK" | "UQ" => "K",

@@ -1,11 +1,10 @@
-//! `sys.system_columns`: columns of the views of the system.
+//! `sys.system_columns`: columns of the system views.
 
 use super::columns::COLUMNS;
 use metadata::column::{rows, shape};
 use metadata::objects::system_columns;
 use metadata::{Rows, Scope, SystemView};
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "system_columns",

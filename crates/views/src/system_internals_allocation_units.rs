@@ -1,4 +1,5 @@
-//! `sys.system_internals_allocation_units`: as `sys.allocation_units`, with the pages that there are not.
+//! `sys.system_internals_allocation_units`: as `sys.allocation_units`, with page addresses, which
+//! are NULL here.
 
 use types::Value;
 
@@ -23,7 +24,6 @@ const COLUMNS: &[Column<IndexRow>] = &[
     unknown("first_iam_page", bin(6)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "system_internals_allocation_units",

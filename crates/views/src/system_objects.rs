@@ -1,4 +1,4 @@
-//! `sys.system_objects`: the views of the system.
+//! `sys.system_objects`: the system's objects, which are its views and table functions.
 
 use types::Value;
 
@@ -23,7 +23,6 @@ const COLUMNS: &[Column<ObjectRow>] = &[
     col("is_schema_published", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "system_objects",

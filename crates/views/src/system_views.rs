@@ -1,11 +1,10 @@
-//! `sys.system_views`: the views of the system.
+//! `sys.system_views`: the system views as objects.
 
 use super::views::COLUMNS;
 use metadata::column::{rows, shape};
 use metadata::objects::system_objects;
 use metadata::{Rows, Scope, SystemView};
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "system_views",

@@ -1,4 +1,4 @@
-//! `sys.table_types`: table types.
+//! `sys.table_types`: user-defined table types.
 
 use types::Value;
 
@@ -28,7 +28,6 @@ const COLUMNS: &[Column<TypeRow>] = &[
     opt("is_memory_optimized", BIT, |r| bit(r.memory_optimized)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "table_types",

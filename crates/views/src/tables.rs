@@ -1,4 +1,4 @@
-//! `sys.tables`: the tables of a database.
+//! `sys.tables`: the tables of a database and their options.
 
 use std::sync::Arc;
 
@@ -70,7 +70,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("is_dropped_ledger_table", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "tables", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

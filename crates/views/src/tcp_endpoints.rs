@@ -1,4 +1,5 @@
-//! `sys.tcp_endpoints`: the endpoint that clients connect to; its port is the server's, not the endpoint's.
+//! `sys.tcp_endpoints`: the endpoint that clients connect to. Its port is 0: the port belongs to
+//! the server, not to the endpoint.
 
 use types::Value;
 
@@ -23,7 +24,6 @@ const COLUMNS: &[Column<()>] = &[
     unknown("ip_address", nv(45)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "tcp_endpoints",

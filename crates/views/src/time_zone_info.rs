@@ -1,4 +1,4 @@
-//! `sys.time_zone_info`: the time zones that AT TIME ZONE knows.
+//! `sys.time_zone_info`: the time zones that AT TIME ZONE accepts.
 
 use metadata::column::{BIT, Column, SYSNAME, bit, col, nv, rows, shape, text};
 use metadata::{Rows, Scope, SystemView};
@@ -13,7 +13,6 @@ const COLUMNS: &[Column<(&'static str, i16, bool)>] = &[
     col("is_currently_dst", BIT, |r| bit(r.2)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "time_zone_info",

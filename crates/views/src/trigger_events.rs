@@ -1,5 +1,5 @@
-//! `sys.trigger_events`, `sys.server_trigger_events` and `sys.trigger_event_types`: what each trigger fires
-//! for, and what there is.
+//! `sys.trigger_events`, `sys.server_trigger_events` and `sys.trigger_event_types`: the events that
+//! each trigger fires for, and the events that exist.
 
 use types::Value;
 
@@ -25,7 +25,7 @@ const TYPE_COLUMNS: &[Column<&'static DdlEvent>] = &[
     opt("parent_type", INT, |r| DdlEvent::find(r.group).map_or(Value::Null, |g| int(g.number))),
 ];
 
-/// The view of a database's triggers.
+/// `sys.trigger_events`: the events of a database's triggers.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "trigger_events",
@@ -34,7 +34,7 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// The view of the server's triggers.
+/// `sys.server_trigger_events`: the events of the server's triggers.
 pub(crate) static SERVER: SystemView = SystemView {
     schema: "sys",
     name: "server_trigger_events",
@@ -43,7 +43,7 @@ pub(crate) static SERVER: SystemView = SystemView {
     arity: 0,
 };
 
-/// The view of the events.
+/// `sys.trigger_event_types`: all events that triggers can fire for.
 pub(crate) static TYPES: SystemView = SystemView {
     schema: "sys",
     name: "trigger_event_types",

@@ -1,4 +1,5 @@
-//! `sys.triggers` and `sys.server_triggers`: triggers on tables and views, on a database, on the server.
+//! `sys.triggers` and `sys.server_triggers`: DML triggers, and DDL triggers of a database or the
+//! server.
 
 use metadata::column::{
     BIT, Column, DATETIME, INT, SYSNAME, TINYINT, ascii, bit, ch, col, int, nv, opt, rows, shape,
@@ -40,7 +41,7 @@ const SERVER_COLUMNS: &[Column<TriggerRow>] = &[
     col("is_disabled", BIT, |r| bit(r.module.disabled)),
 ];
 
-/// The view of a database's.
+/// `sys.triggers`: the triggers of a database.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "triggers",
@@ -49,7 +50,7 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// The view of the server's.
+/// `sys.server_triggers`: the triggers of the server.
 pub(crate) static SERVER: SystemView = SystemView {
     schema: "sys",
     name: "server_triggers",

@@ -27,7 +27,6 @@ const COLUMNS: &[Column<TypeRow>] = &[
     col("is_table_type", BIT, |r| bit(r.table_type)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "types", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

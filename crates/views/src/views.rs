@@ -1,4 +1,4 @@
-//! `sys.views`: the views that users made.
+//! `sys.views`: the views that users created.
 
 use types::Value;
 
@@ -9,7 +9,7 @@ use metadata::column::{
 use metadata::objects::{ObjectRow, of_kind, type_description};
 use metadata::{Rows, Scope, SystemView};
 
-/// The columns, which the views with more or other rows share.
+/// The columns, shared by other views of views.
 pub(crate) const COLUMNS: &[Column<ObjectRow>] = &[
     col("name", SYSNAME, |r| text(&r.name)),
     col("object_id", INT, |r| int(r.id)),
@@ -36,7 +36,6 @@ pub(crate) const COLUMNS: &[Column<ObjectRow>] = &[
     opt("is_dropped_ledger_view", BIT, |_| bit(false)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "sys", name: "views", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

@@ -1,11 +1,11 @@
-//! What a column's type and options allow.
+//! Which column options the other options and the type of a column permit.
 
 use types::value::ColumnType;
 use types::{DataType, Length};
 
 use ::catalog::ColumnDef;
 
-/// Tells whether a column has nothing that SPARSE can't be together with.
+/// Returns true if the column has no type or option that excludes SPARSE.
 pub(super) fn may_be_sparse(column: &ColumnDef) -> bool {
     let no_type = matches!(
         column.ty.data_type,
@@ -15,8 +15,8 @@ pub(super) fn may_be_sparse(column: &ColumnDef) -> bool {
     is_plain && !no_type && column.user_type.is_none()
 }
 
-/// Tells whether ANSI_PADDING OFF cuts blanks or zeros off what a column of this type gets. One of a fixed length
-/// that may not be NULL is filled up all the same.
+/// Returns true if ANSI_PADDING OFF trims trailing blanks or zeros of values stored in a column of
+/// this type. A fixed-length column that is NOT NULL is padded even then.
 pub(super) fn may_be_trimmed(ty: &ColumnType) -> bool {
     match ty.data_type {
         DataType::Char(_) | DataType::Binary(_) => ty.nullable,

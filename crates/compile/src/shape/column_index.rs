@@ -1,4 +1,4 @@
-//! Nonclustered columnstore indexes as statements define them.
+//! Definitions of nonclustered columnstore indexes, from CREATE INDEX and from table elements.
 
 use storage::columnstore::ColumnIndexId;
 use tsql::ast::{self, IndexStructure};
@@ -9,12 +9,12 @@ use crate::refuse;
 use ::catalog::name::Name;
 use ::catalog::{CatalogCell, ColumnDef, ColumnIndexDef, TableDef};
 
-/// Tells whether an index is a nonclustered columnstore.
+/// Returns true if an index is a nonclustered columnstore.
 pub fn is_column_index(index: &ast::InlineIndex) -> bool {
     index.structure == Some(IndexStructure::NonclusteredColumnstore)
 }
 
-/// The error of a second columnstore index.
+/// Returns the error of a second columnstore index, 35339.
 pub fn several() -> Error {
     Error::custom(35339, 16, 1, "Multiple columnstore indexes are not supported.")
 }
@@ -24,10 +24,10 @@ fn failed(number: i32, why: &str) -> Error {
 }
 
 impl Shaper<'_, '_> {
-    /// Takes a columnstore index of a table that is made.
+    /// Adds a columnstore index to a table that is being created.
     ///
     /// # Errors
-    /// 1902 and 35339 for a second one; else those of its definition.
+    /// 1902 and 35339 for a second one; otherwise the errors of its definition.
     pub fn add_columnstore(&mut self, index: &ast::InlineIndex) -> Result<()> {
         self.check_storage(&index.storage)?;
         if is_column_index(index) {
@@ -45,7 +45,7 @@ impl Shaper<'_, '_> {
     }
 }
 
-/// Makes the definition of an index; its id is that of a table without others.
+/// Makes the definition of an index, with the id for a table that has no other indexes.
 pub fn define(
     index: &ast::InlineIndex,
     columns: &[ColumnDef],
@@ -110,7 +110,7 @@ fn check_column(column: &ColumnDef, table: &str) -> Result<()> {
     columnstore::check_type(column)
 }
 
-/// Checks what such a table can't have, and gives the index its number.
+/// Checks that the table can have such an index, and gives the index its id.
 ///
 /// # Errors
 /// 35339 beside a clustered columnstore index; 40517 for what is not supported.

@@ -1,4 +1,5 @@
-//! Clustered columnstore indexes as statements define them: their options, and the tables and columns that can have one.
+//! Definitions of clustered columnstore indexes: their options, and the tables and columns that can
+//! have one.
 
 use tsql::ast::{self, IndexStructure};
 use types::{DataType, Error, Msg, Result};
@@ -26,7 +27,7 @@ pub fn define(index: &ast::InlineIndex) -> Result<ColumnstoreDef> {
     Ok(ColumnstoreDef { name: index.name.to_string(), compression_delay })
 }
 
-/// COMPRESSION_DELAY = 10 [MINUTES]: 0 to 10,080.
+/// Parses `COMPRESSION_DELAY = 10 [MINUTES]`: 0 to 10,080.
 fn minutes(value: &ast::OptionValue) -> Result<i32> {
     let count = match value {
         ast::OptionValue::Literal(ast::Literal::Int(count)) => i64::from(*count),
@@ -37,7 +38,7 @@ fn minutes(value: &ast::OptionValue) -> Result<i32> {
     known.ok_or_else(|| Msg::NotSupported("this COMPRESSION_DELAY").into())
 }
 
-/// Checks what such a table can't have.
+/// Checks that the table can have a clustered columnstore index.
 ///
 /// # Errors
 /// 35343 for a column of a type that can't be compressed; 40517 for what is not supported.
@@ -64,10 +65,10 @@ fn check_column(column: &ColumnDef) -> Result<()> {
     check_type(column)
 }
 
-/// Checks that a column is of a type that segments hold.
+/// Checks that a columnstore index can store a column of this type.
 ///
 /// # Errors
-/// 35343.
+/// 35343 if it can't.
 pub fn check_type(column: &ColumnDef) -> Result<()> {
     match column.ty.data_type {
         DataType::SqlVariant
@@ -80,7 +81,7 @@ pub fn check_type(column: &ColumnDef) -> Result<()> {
     }
 }
 
-/// The error of a column of a type that no columnstore index has.
+/// The error of a column whose type no columnstore index can store: 35343.
 pub fn cannot_participate(column: &ColumnDef) -> Error {
     Error::custom(
         35343,
@@ -93,7 +94,7 @@ pub fn cannot_participate(column: &ColumnDef) -> Error {
     )
 }
 
-/// Tells whether COMPRESS_ALL_ROW_GROUPS is on.
+/// Returns true if COMPRESS_ALL_ROW_GROUPS is ON.
 ///
 /// # Errors
 /// 40517 for other options.
@@ -110,12 +111,12 @@ pub fn compresses_all(alter: &ast::AlterIndex) -> Result<bool> {
     Ok(all)
 }
 
-/// Tells whether an index is a columnstore.
+/// Returns true if an index is a columnstore, clustered or not.
 pub fn is_any(index: &ast::InlineIndex) -> bool {
     is_columnstore(index) || super::column_index::is_column_index(index)
 }
 
-/// Tells whether an index is a clustered columnstore.
+/// Returns true if an index is a clustered columnstore.
 pub fn is_columnstore(index: &ast::InlineIndex) -> bool {
     index.structure == Some(IndexStructure::ClusteredColumnstore)
 }

@@ -1,5 +1,5 @@
-//! The WHERE clause of CREATE INDEX: bound like a CHECK constraint, then taken apart into the tests of
-//! single columns that a filtered index can have.
+//! The WHERE clause of CREATE INDEX. It is bound like a CHECK constraint, then split into the
+//! single-column tests that a filtered index can have.
 
 use tsql::ast;
 use types::{ConvertOptions, Family, Mode, Msg, Result, Value};
@@ -10,20 +10,20 @@ use ::catalog::{ColumnDef, ColumnTest, Test};
 use ::plan::expr::{Expr, ExprKind};
 use metadata::binding::level_of;
 
-/// The index whose clause it is, for messages.
+/// The index whose filter is bound, for messages.
 pub(super) struct Filtered<'a> {
     pub index: &'a str,
     pub table: &'a str,
     pub columns: &'a [ColumnDef],
-    /// How constants are converted: the session's SET DATEFORMAT.
+    /// Options for converting constants: SET DATEFORMAT of the session.
     pub options: ConvertOptions,
 }
 
 /// Binds the clause.
 ///
 /// # Errors
-/// 10735 for what is no comparison of a column with constants, 10611 where the column would have to be
-/// converted, 10609 for a computed column.
+/// 10735 for anything but a comparison of a column with constants, 10611 where the column would
+/// have to be converted, 10609 for a computed column.
 pub(super) fn bind(
     binder: &Binder<'_>,
     of: &Filtered<'_>,
@@ -76,8 +76,8 @@ impl Filtered<'_> {
         }
     }
 
-    /// A column and the constant of its type. Both sides of a comparison of numbers were brought to one
-    /// type: the constant is brought back, if it fits.
+    /// Returns the column and the constant in the column's type. The binder converts both sides of
+    /// a numeric comparison to a common type; the constant is converted back, if it fits.
     fn sides(&self, left: &Expr, right: &Expr) -> Result<(u16, Value)> {
         let constant = self.constant(right)?;
         let ExprKind::Convert(conversion) = &left.kind else {
@@ -121,7 +121,7 @@ impl Filtered<'_> {
     fn constant(&self, expr: &Expr) -> Result<Value> {
         match &expr.kind {
             ExprKind::Constant(value) if !value.is_null() => Ok(value.clone()),
-            // '20240101' beside a date: the constant is converted once, here.
+            // '20240101' compared with a date: the constant is converted once, here.
             ExprKind::Convert(conversion) if conversion.style.is_none() => {
                 let ExprKind::Constant(value) = &conversion.operand.kind else {
                     return self.incorrect();

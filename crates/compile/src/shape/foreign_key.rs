@@ -1,4 +1,5 @@
-//! FOREIGN KEY: what it refers to, and whether it may.
+//! FOREIGN KEY constraints: resolves the referenced table and columns, and checks that the
+//! reference is allowed.
 
 use std::sync::Arc;
 
@@ -11,19 +12,19 @@ use ::catalog::name::Name;
 use ::catalog::security;
 use ::catalog::{ColumnDef, ForeignKeyDef, IndexConstraint, IndexDef, ReferenceAction, TableDef};
 
-/// A foreign key as far as it is known.
+/// A foreign key being defined, as far as it is known.
 struct New<'k> {
     name: &'k str,
     columns: Vec<u16>,
-    /// Table that is referred to; `None` for the table itself.
+    /// Referenced table; `None` for the table being defined.
     target: Option<Arc<TableDef>>,
     referenced: Vec<u16>,
     on_delete: ReferenceAction,
     on_update: ReferenceAction,
 }
 
-/// The names of the foreign keys among the elements of a temporary table, which has none: the table's where
-/// they have no name.
+/// Returns the names of the foreign keys among the elements of a temporary table, which ignores
+/// them; the table's name for a key without one.
 pub fn skipped<'a>(
     elements: &'a [ast::TableElement],
     table: &'a str,
@@ -47,10 +48,11 @@ pub fn skipped<'a>(
 }
 
 impl Shaper<'_, '_> {
-    /// Adds a foreign key; `own` is the column that it stands behind.
+    /// Adds a foreign key. `own` is the column whose definition contains it, if any.
     ///
     /// # Errors
-    /// 1753 to 1785 and 8139 for mistakes, 229 and 230 without REFERENCES.
+    /// 1753 to 1785 and 8139 for an invalid definition; 229 and 230 without the permission
+    /// REFERENCES.
     pub fn foreign_key(
         &mut self,
         constraint: &ast::Constraint,
@@ -67,7 +69,7 @@ impl Shaper<'_, '_> {
         else {
             return Ok(());
         };
-        // `skipped` has its name, for the message.
+        // Ignored; `skipped` returns its name for the message.
         if self.place.name.starts_with('#') {
             return Ok(());
         }
@@ -114,7 +116,7 @@ impl Shaper<'_, '_> {
         self.ordinal(column).map_err(|_| invalid().into())
     }
 
-    /// Finds the table that a foreign key refers to; `None` for the table itself.
+    /// Finds the referenced table; `None` for the table being defined.
     fn referenced_table(&self, name: &ast::ObjectName, key: &str) -> Result<Option<Arc<TableDef>>> {
         let schema = name.schema.as_deref().unwrap_or("dbo");
         if Name::same(&name.object, self.place.name) && Name::same(schema, &self.place.schema.1) {
@@ -128,7 +130,7 @@ impl Shaper<'_, '_> {
         found.cloned().map(Some).ok_or_else(invalid)
     }
 
-    /// The columns that are referred to: those of a key, the primary one if none are named.
+    /// Returns the referenced columns: those named, or the primary key's.
     fn referenced_columns(
         &self,
         target: Option<&TableDef>,
@@ -160,14 +162,14 @@ impl Shaper<'_, '_> {
                 && index.keys.len() == wanted.len()
                 && index.keys.iter().all(|(o, _)| wanted.contains(o))
         };
-        // A key of the table itself may stand behind the foreign key in its text.
+        // In the table being defined, the referenced key may come later in the text.
         if target.is_none() || indexes.iter().any(is_key) {
             return Ok(wanted);
         }
         Err(Msg::ForeignKeyNoCandidate(&table, key).into())
     }
 
-    /// Who refers to a table needs REFERENCES on it, or on the columns.
+    /// Checks the permission REFERENCES on the referenced table or its columns.
     fn check_rights(&self, new: &New<'_>) -> Result<()> {
         let (Some(rights), Some(table)) = (self.rights, &new.target) else { return Ok(()) };
         match self.binder.catalog.database_by_id(table.database_id) {
@@ -176,7 +178,7 @@ impl Shaper<'_, '_> {
         }
     }
 
-    /// Columns that refer to each other are of one type, length and collation.
+    /// Checks that referencing and referenced columns have the same type, length and collation.
     fn check_types(&self, new: &New<'_>) -> Result<()> {
         let (columns, table) = match &new.target {
             Some(target) => (&target.columns, target.name.as_str()),
@@ -200,7 +202,7 @@ impl Shaper<'_, '_> {
         Ok(())
     }
 
-    /// What an action puts into the columns of a foreign key must be allowed there.
+    /// Checks that the columns accept what the action stores: NULL or the default.
     fn check_actions(&self, new: &New<'_>) -> Result<()> {
         let actions = [new.on_delete, new.on_update];
         let mut columns = new.columns.iter().map(|column| &self.columns[usize::from(*column)]);
@@ -216,8 +218,8 @@ impl Shaper<'_, '_> {
         Ok(())
     }
 
-    /// What one DELETE or UPDATE cascades to is a tree: it comes to no table twice. Tables are counted, not
-    /// columns or rows, as SQL Server does.
+    /// Checks that a cascading DELETE or UPDATE reaches every table by one path only. As in SQL
+    /// Server, tables count, not columns or rows.
     fn check_paths(&self, new: &New<'_>) -> Result<()> {
         let target = new.target.as_ref().map_or(self.place.id, |target| target.id);
         let on_delete: fn(&ForeignKeyDef) -> ReferenceAction = |key| key.on_delete;
@@ -235,7 +237,7 @@ impl Shaper<'_, '_> {
         Ok(())
     }
 
-    /// The ways that a change takes from table to table, but for that of the new key.
+    /// Returns the cascading foreign keys of the database, without the new one.
     fn paths(&self, action: fn(&ForeignKeyDef) -> ReferenceAction) -> Vec<Path> {
         let path = |to: i32, key: &ForeignKeyDef| {
             let path = Path { from: key.referenced, to, action: action(key) };
@@ -252,19 +254,20 @@ impl Shaper<'_, '_> {
     }
 }
 
-/// What a foreign key does to rows of `to` when rows of `from` are deleted, or when they are changed.
+/// A cascading foreign key: what it does to rows of `to` when rows of `from` are deleted (or
+/// updated).
 struct Path {
     from: i32,
     to: i32,
     action: ReferenceAction,
 }
 
-/// Only what does to the child what was done to the parent goes on from there.
+/// Only CASCADE changes the child as the parent was changed, and so continues to its children.
 fn goes_on(path: &Path) -> bool {
     path.action == ReferenceAction::Cascade
 }
 
-/// The tables from which a change comes to a table, itself first.
+/// Returns the tables from which a change can cascade to a table, itself first.
 fn starts_of(table: i32, paths: &[Path]) -> Vec<i32> {
     let mut starts = vec![table];
     let mut next = 0;
@@ -279,7 +282,7 @@ fn starts_of(table: i32, paths: &[Path]) -> Vec<i32> {
     starts
 }
 
-/// Tells whether a change of a table comes to no table twice.
+/// Returns true if a change of a table reaches no table by two paths.
 fn is_tree(start: i32, paths: &[Path]) -> bool {
     let mut seen = vec![start];
     let mut open = vec![start];
@@ -297,7 +300,7 @@ fn is_tree(start: i32, paths: &[Path]) -> bool {
     true
 }
 
-/// In what two columns differ that can't refer to each other.
+/// How a referencing column differs from the referenced one.
 enum Difference {
     Type,
     Length,

@@ -1,4 +1,4 @@
-//! The options of indexes on rows: every one, what it does here, and the values that it may have.
+//! The options of rowstore indexes: what each one does here, and which values it accepts.
 
 use tsql::ast::{Expr, IndexOption, Literal, OptionValue};
 use types::{Error, Msg, Result};
@@ -7,8 +7,10 @@ use super::refuse;
 use ::binder::hint::Effect;
 use ::catalog::{IndexDef, ShownOptions};
 
-/// Options by name, as the page "CREATE INDEX" lists them. What is advice is about how an index is built, which nothing
-/// waits for here; what is only shown is about pages and locks of pages.
+/// Options by name, as the page "CREATE INDEX" lists them. Those with `Advice` are about how an
+/// index is built, which no statement waits for here. Those about pages and page locks are stored
+/// and shown in the catalog only.
+/// the catalog.
 pub const INDEX_OPTIONS: &[(&str, Effect)] = &[
     ("ALLOW_PAGE_LOCKS", Effect::Acts),
     ("ALLOW_ROW_LOCKS", Effect::Acts),
@@ -31,10 +33,10 @@ pub const INDEX_OPTIONS: &[(&str, Effect)] = &[
     ("XML_COMPRESSION", Effect::Refused),
 ];
 
-/// Sets an option of an index that is created.
+/// Sets an option of CREATE INDEX.
 ///
 /// # Errors
-/// As [`check`].
+/// As [`show`].
 pub fn set(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
     match option.name.as_ref() {
         "BUCKET_COUNT" => {
@@ -60,7 +62,7 @@ const CHANGEABLE: [&str; 5] = [
 /// Sets an option of ALTER INDEX .. REBUILD.
 ///
 /// # Errors
-/// As [`set`], and 1979 for IGNORE_DUP_KEY of the index of a constraint.
+/// As [`set`], and 1979 for IGNORE_DUP_KEY if the index enforces a constraint.
 pub fn rebuild(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
     match option.name.as_ref() {
         "DROP_EXISTING" | "BUCKET_COUNT" => return wrong(option),
@@ -79,7 +81,7 @@ pub fn rebuild(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
 /// Sets an option of ALTER INDEX .. SET.
 ///
 /// # Errors
-/// As [`rebuild`], and 102 for an option that takes a rebuild.
+/// As [`rebuild`], and 102 for an option that requires a rebuild.
 pub fn change(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
     match CHANGEABLE.contains(&option.name.as_ref()) || *option.name == *"COMPRESSION_DELAY" {
         true => rebuild(index, option),
@@ -87,10 +89,11 @@ pub fn change(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
     }
 }
 
-/// Checks an option of ALTER INDEX .. REORGANIZE. Large values lie with their rows, so that they are compact.
+/// Checks an option of ALTER INDEX .. REORGANIZE. Large values are stored with their rows, so
+/// LOB_COMPACTION has nothing to do.
 ///
 /// # Errors
-/// 102 for an option that is none of REORGANIZE.
+/// 102 for an option that REORGANIZE does not have.
 pub fn reorganize(_: &mut IndexDef, option: &IndexOption) -> Result<()> {
     match option.name.as_ref() {
         "LOB_COMPACTION" => is_on(option).map(drop),
@@ -98,10 +101,11 @@ pub fn reorganize(_: &mut IndexDef, option: &IndexOption) -> Result<()> {
     }
 }
 
-/// Keeps what the catalog shows of an option.
+/// Stores what the catalog views show of an option.
 ///
 /// # Errors
-/// 40517 for an option that is not there, 129 for a FILLFACTOR out of range, 102 for a value of another kind.
+/// 40517 for an unsupported option, 129 for a FILLFACTOR out of range, 102 for a value of the wrong
+/// kind.
 pub fn show(shown: &mut ShownOptions, option: &IndexOption) -> Result<()> {
     match option.name.as_ref() {
         "FILLFACTOR" => shown.fill_factor = fill_factor(option)?,
@@ -111,14 +115,14 @@ pub fn show(shown: &mut ShownOptions, option: &IndexOption) -> Result<()> {
         "OPTIMIZE_FOR_SEQUENTIAL_KEY" => shown.is_sequential = is_on(option)?,
         "STATISTICS_NORECOMPUTE" => shown.no_recompute = is_on(option)?,
         "DATA_COMPRESSION" => shown.compression = compression(&option.name, &option.value)?,
-        // Switches that are off by themselves: what they would switch on is not there.
+        // Off is the default and accepted; the feature that ON selects does not exist here.
         "STATISTICS_INCREMENTAL" | "XML_COMPRESSION" if !is_on(option)? => {}
-        // Without a delay nothing waits.
+        // A delay of 0 is accepted: nothing is delayed here.
         "COMPRESSION_DELAY" if is_zero(&option.value) => {}
         "DROP_EXISTING" | "SORT_IN_TEMPDB" | "RESUMABLE" => {
             is_on(option)?;
         }
-        // ONLINE = ON may have a list, the others are numbers with units.
+        // ONLINE = ON may have a list of options; the others are numbers with units.
         "ONLINE" | "MAXDOP" | "MAX_DURATION" => {}
         other => return refuse(&format!("the index option {other}")),
     }
@@ -129,7 +133,7 @@ fn is_zero(value: &OptionValue) -> bool {
     matches!(value, OptionValue::Literal(Literal::Int(0)) | OptionValue::Quantity(0, _))
 }
 
-/// Reads DATA_COMPRESSION: 0 NONE, 1 ROW, 2 PAGE.
+/// Parses DATA_COMPRESSION: 0 NONE, 1 ROW, 2 PAGE.
 ///
 /// # Errors
 /// 102 for another value.
@@ -143,10 +147,10 @@ pub fn compression(name: &str, value: &OptionValue) -> Result<u8> {
     }
 }
 
-/// Checks PARTITION = n of REBUILD and REORGANIZE: nothing has partitions.
+/// Checks PARTITION = n of REBUILD and REORGANIZE. No index has partitions.
 ///
 /// # Errors
-/// 7729 for a number.
+/// 7729 for a partition number.
 pub fn check_partition(partition: Option<&Expr>, kind: &str, name: &str) -> Result<()> {
     if partition.is_none() {
         return Ok(());
@@ -157,10 +161,10 @@ pub fn check_partition(partition: Option<&Expr>, kind: &str, name: &str) -> Resu
     Err(Error::custom(7729, 16, 1, text))
 }
 
-/// Checks the options of DROP INDEX, which are about how long it locks and with how many threads.
+/// Checks the options of DROP INDEX, which are about locking and parallelism.
 ///
 /// # Errors
-/// 40517 for MOVE TO and FILESTREAM_ON, 102 for what is none.
+/// 40517 for MOVE TO and FILESTREAM_ON, 102 for an unknown option.
 pub fn check_drop(options: &[IndexOption]) -> Result<()> {
     for option in options {
         match (option.name.as_ref(), &option.value) {
@@ -176,7 +180,7 @@ pub fn check_drop(options: &[IndexOption]) -> Result<()> {
     Ok(())
 }
 
-/// Old scripts say PAD_INDEX alone for PAD_INDEX = ON.
+/// Returns an option's ON or OFF. Old scripts write PAD_INDEX alone for PAD_INDEX = ON.
 fn is_on(option: &IndexOption) -> Result<bool> {
     match option.value {
         OptionValue::On | OptionValue::None => Ok(true),

@@ -1,4 +1,4 @@
-//! From the elements of CREATE TABLE to the definition of a table: columns, keys, indexes, constraints.
+//! Turns the elements of CREATE TABLE into a table definition: columns, keys, indexes, constraints.
 
 mod column;
 pub mod column_index;
@@ -31,32 +31,32 @@ use ::catalog::{
 };
 use filter::Filtered;
 
-/// Columns that a table may have.
+/// Most columns that a table may have: SQL Server's limit for tables without a column set.
 const COLUMNS_MAX: usize = 1024;
 
-/// What a table is made for.
+/// Identity of the table that a definition is made for.
 pub struct Place<'a> {
-    /// `object_id`
+    /// `object_id` of the new table.
     pub id: i32,
-    /// Database.
+    /// `database_id` of its database.
     pub database_id: i16,
-    /// Schema: id and name.
+    /// Id and name of its schema.
     pub schema: (i32, String),
-    /// Name.
+    /// Its name, without the schema.
     pub name: &'a str,
-    /// Text that spans refer to.
+    /// The text that spans of the syntax tree refer to.
     pub source: &'a str,
-    /// Creation time.
+    /// `create_date` of the table: a `datetime`.
     pub created: Value,
 }
 
-/// Builds definitions.
+/// Builds a table definition element by element.
 pub struct Shaper<'a, 'b> {
-    /// Binds expressions of defaults, checks and computed columns.
+    /// Binds the expressions of defaults, checks and computed columns.
     pub binder: &'a Binder<'b>,
-    /// Gives out object ids and storage ids.
+    /// Allocates object ids and storage ids.
     pub cell: &'a CatalogCell,
-    /// Where the rows will be.
+    /// The store that allocates the table's row storage.
     pub store: &'a Arc<::storage::Store>,
     /// Id, schema and name of the table.
     pub place: Place<'a>,
@@ -68,23 +68,23 @@ pub struct Shaper<'a, 'b> {
     ansi_nulls: bool,
     memory_optimized: bool,
     schema_only: bool,
-    /// DATA_COMPRESSION of the table.
+    /// DATA_COMPRESSION of the table: 0 NONE, 1 ROW, 2 PAGE.
     compression: Option<u8>,
     /// The clustered columnstore index, if there is one.
     pub columnstore: Option<ColumnstoreDef>,
     /// The nonclustered columnstore index, if there is one.
     pub column_index: Option<ColumnIndexDef>,
     period: Option<Period>,
-    /// Columns that were there before the statement.
+    /// Number of columns that existed before the statement.
     adopted: usize,
-    /// Columns of which the statement says NULL.
+    /// Ordinals of columns that the statement declares NULL.
     said_null: Vec<u16>,
-    /// Who may be forbidden to refer to tables.
+    /// Permissions to check for REFERENCES; `None` checks nothing.
     rights: Option<&'a Rights>,
 }
 
 impl<'a, 'b> Shaper<'a, 'b> {
-    /// Makes one for a table that has no columns yet.
+    /// Returns a shaper for a table without columns.
     pub fn new(
         binder: &'a Binder<'b>,
         cell: &'a CatalogCell,
@@ -113,12 +113,12 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
     }
 
-    /// Asks for REFERENCES where a foreign key is made.
+    /// Makes foreign keys check the permission REFERENCES.
     pub fn asking(self, rights: &'a Rights) -> Self {
         Self { rights: (!rights.is_all()).then_some(rights), ..self }
     }
 
-    /// Fails with 1702 as soon as there is a column too many.
+    /// Returns error 1702 if the table has more columns than allowed.
     pub fn check_width(&self) -> Result<()> {
         match self.columns.get(COLUMNS_MAX) {
             None => Ok(()),
@@ -129,10 +129,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
     }
 
-    /// Makes the table, empty.
+    /// Makes the definition of an empty table.
     ///
     /// # Errors
-    /// 2705, 2715, 8110, 8111, 1750 .. for mistakes; 40517 for options that are not supported.
+    /// 2705, 2715, 8110, 8111, 1750 and others for invalid elements; 40517 for unsupported options.
     pub fn build(mut self, elements: &[TableElement], options: &[TableOption]) -> Result<TableDef> {
         self.options(options)?;
         for element in elements {
@@ -149,10 +149,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
         self.finish()
     }
 
-    /// Makes a table of columns that are defined already, without keys.
+    /// Makes a table from columns that are defined already, without keys.
     ///
     /// # Errors
-    /// 701 if there is no memory.
+    /// 701 if there is not enough memory.
     pub fn build_of(mut self, columns: Vec<ColumnDef>) -> Result<TableDef> {
         self.columns = columns;
         self.finish()
@@ -165,12 +165,13 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 TableOption::Durability(durability) => {
                     self.schema_only = *durability == ast::Durability::SchemaOnly;
                 }
-                // Rows are not compressed, for there are no pages on disk: the option is shown.
+                // Rows are never compressed, for there are no pages on disk: the option is only
+                // shown.
                 TableOption::Other(option) if option.name.as_ref() == "DATA_COMPRESSION" => {
                     self.compression =
                         Some(index_option::compression(&option.name, &option.value)?);
                 }
-                // It takes two tables: see `versioning.rs`.
+                // Needs two tables: see `versioning.rs` of the crate `ddl`.
                 TableOption::Other(option) if option.name.as_ref() == "SYSTEM_VERSIONING" => {}
                 TableOption::Other(option) => {
                     let what = format!("the table option {}", option.name);
@@ -184,7 +185,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     /// Adds a column with its options.
     ///
     /// # Errors
-    /// 2705 for a name twice; else those of its type, default and constraints.
+    /// 2705 for a duplicate name; otherwise the errors of its type, default and constraints.
     pub fn column(&mut self, column: &ast::ColumnDefinition) -> Result<()> {
         let name = column.name.as_str();
         if self.columns.iter().any(|c| Name::same(&c.name, name)) {
@@ -229,7 +230,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         Ok(())
     }
 
-    /// A computed column's type is that of its expression over the columns before it.
+    /// Returns the type of a computed column: that of its expression over the columns before it.
     fn computed_type(&self, expr: &ast::Expr) -> Result<ColumnType> {
         let mut binder = self.binder.child();
         binder.levels.push(metadata::binding::level_of(self.place.name, &self.columns, 0));
@@ -281,10 +282,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
         column.ty.nullable = match (null, not_null) {
             (_, true) => false,
             (true, false) => true,
-            // Without a word: an alias type's own, a rowversion never, else as the session or the database
-            // has it.
+            // Neither NULL nor NOT NULL: an alias type has its own rule, rowversion is NOT NULL,
+            // and other types follow the options of the session and the database.
             (false, false) if column.user_type.is_some() => column.ty.nullable,
-            // That of the expression: `ISNULL(a, 0)`, a constant and GETDATE() are never NULL.
+            // Nullable if the expression is: `ISNULL(a, 0)`, a constant and GETDATE() are not.
             (false, false) if column.computed.is_some() => column.ty.nullable,
             (false, false) => {
                 column.ty.data_type != DataType::RowVersion && self.is_null_the_default()
@@ -294,8 +295,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
         Ok(())
     }
 
-    /// Whether a column may be NULL of which nothing is said: ANSI_NULL_DFLT_ON and _OFF, else the database's
-    /// ANSI_NULL_DEFAULT.
+    /// Returns whether a column declared neither NULL nor NOT NULL allows NULL: ANSI_NULL_DFLT_ON
+    /// or _OFF of the session, otherwise ANSI_NULL_DEFAULT of the database.
     fn is_null_the_default(&self) -> bool {
         let options = self.binder.options;
         let database = self.binder.catalog.database(self.binder.database);
@@ -325,7 +326,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
     }
 
-    /// Gives a column that exists a default: `ADD DEFAULT value FOR column`.
+    /// Gives an existing column a default: `ADD DEFAULT value FOR column`.
     fn default_for(
         &mut self,
         constraint: &ast::Constraint,
@@ -340,7 +341,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         Ok(())
     }
 
-    /// A constraint's own name, or one such as `PK__table__30CEB18A`.
+    /// Returns the constraint's declared name, or a generated one such as `PK__table__30CEB18A`.
     fn constraint_name(
         &self,
         constraint: &ast::Constraint,
@@ -362,7 +363,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     /// Adds a column, a constraint, an index or a period.
     ///
     /// # Errors
-    /// Those of the element.
+    /// The errors of the element.
     pub fn element(&mut self, element: &TableElement) -> Result<()> {
         match element {
             TableElement::Column(column) => {
@@ -382,7 +383,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
     }
 
-    /// Adds a constraint; `own` is the column that it stands behind.
+    /// Adds a constraint. `own` is the column whose definition contains it, if any.
     pub fn constraint(
         &mut self,
         constraint: &ast::Constraint,
@@ -459,13 +460,13 @@ impl<'a, 'b> Shaper<'a, 'b> {
             Some(if primary { IndexConstraint::PrimaryKey } else { IndexConstraint::Unique });
         index.constraint_id = id;
         index.system_named = system_named;
-        // A primary key is clustered unless something is said or something else is.
+        // A primary key is clustered by default, unless the table has another clustered index.
         index.clustered |= primary && structure.is_none() && !self.memory_optimized;
         self.indexes.push(index);
         Ok(())
     }
 
-    /// Adds an index; `own` is the column that it stands behind.
+    /// Adds an index. `own` is the column whose definition contains it, if any.
     pub fn index(&mut self, index: &ast::InlineIndex, own: Option<&[ast::Ident; 1]>) -> Result<()> {
         if columnstore::is_any(index) {
             return self.add_columnstore(index);
@@ -502,7 +503,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
         Ok(())
     }
 
-    /// Checks the SET options for an index that goes by an expression: the session's, and the table's.
+    /// Checks the SET options that an index on an expression requires: the session's and the
+    /// table's.
     fn check_index_settings(&self) -> Result<()> {
         ::binder::dml::check_options(self.binder, "CREATE INDEX")?;
         if self.ansi_nulls {
@@ -541,7 +543,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         Ok(IndexFilter { text, tests })
     }
 
-    /// Checks ON filegroup and TEXTIMAGE_ON.
+    /// Checks that the filegroups of ON and TEXTIMAGE_ON exist.
     ///
     /// # Errors
     /// 1921 for an unknown filegroup.
@@ -622,7 +624,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         ordinal.ok_or_else(|| Msg::IndexColumnNotFound(column).into())
     }
 
-    /// Goes on from a table that exists.
+    /// Starts from the columns of an existing table.
     pub fn adopt_columns(&mut self, table: &TableDef) {
         self.columns.clone_from(&table.columns);
         self.ansi_nulls = table.ansi_nulls;
@@ -631,7 +633,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         self.adopted = table.columns.len();
     }
 
-    /// Goes on from the whole definition of a table that exists.
+    /// Starts from the whole definition of an existing table.
     pub fn adopt(&mut self, table: &TableDef) {
         self.adopt_columns(table);
         self.indexes.clone_from(&table.indexes);
@@ -639,10 +641,11 @@ impl<'a, 'b> Shaper<'a, 'b> {
         self.foreign_keys.clone_from(&table.foreign_keys);
     }
 
-    /// Returns the adopted definition with what was added; its layout and rows are the old ones.
+    /// Returns the adopted definition with the additions. Its layout and rows are those of the
+    /// table.
     ///
     /// # Errors
-    /// 13509 for a generated column without a period.
+    /// 13509 for a generated column of a table without a period.
     pub fn changed(self, table: &TableDef) -> Result<TableDef> {
         self.check_generated()?;
         Ok(TableDef {
@@ -655,7 +658,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         })
     }
 
-    /// Makes the definition of one column alone.
+    /// Makes the definition of a single column.
     pub fn one_column(mut self, column: &ast::ColumnDefinition) -> Result<ColumnDef> {
         self.column(column)?;
         self.columns.pop().ok_or_else(|| Msg::InternalError.into())
@@ -666,7 +669,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         self.indexes.pop()
     }
 
-    /// The clustered index is number 1 and stands first; the others count from 2.
+    /// Numbers the indexes: the clustered one is 1 and comes first; the others count from 2.
     fn number_indexes(&mut self) {
         let mut clustered = false;
         for index in &mut self.indexes {
@@ -697,7 +700,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             },
         )?;
         let mut indexes = self.indexes;
-        // The option of a table is its clustered index's, if that has none of its own.
+        // DATA_COMPRESSION of the table applies to its clustered index, unless that has its own.
         let clustered = indexes.iter_mut().find(|index| index.clustered);
         if let (Some(index), Some(compression)) = (clustered, self.compression) {
             index.shown.compression = index.shown.compression.max(compression);
@@ -740,7 +743,7 @@ fn refuse<T>(what: &str) -> Result<T> {
     Err(Msg::NotSupported(what).into())
 }
 
-/// The error of an index whose name another index or statistics of the table has: 1913.
+/// The error of an index name that an index or statistics of the table already has: 1913.
 pub fn duplicate_index(index: &str, table: &str) -> Error {
     Error::custom(
         1913,
@@ -784,10 +787,10 @@ fn identity(column: &ColumnDef, bounds: Option<&(Literal, Literal)>) -> Result<(
 }
 
 impl Shaper<'_, '_> {
-    /// Makes the definition of an index on a table that exists.
+    /// Makes the definition of an index on an existing table.
     ///
     /// # Errors
-    /// 1911 for an unknown column, 1919 for one of a type that has no order.
+    /// 1911 for an unknown column, 1919 for a column whose type has no order.
     pub fn index_on(mut self, table: &TableDef, index: &ast::InlineIndex) -> Result<IndexDef> {
         self.adopt_columns(table);
         self.index(index, None)?;

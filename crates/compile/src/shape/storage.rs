@@ -1,5 +1,5 @@
-//! ON, TEXTIMAGE_ON and FILESTREAM_ON: where a table or an index lies. Nothing lies in a filegroup, but
-//! one that does not exist is an error, as is a partition scheme, of which there are none.
+//! ON, TEXTIMAGE_ON and FILESTREAM_ON of tables and indexes. Nothing is stored in filegroups, but
+//! naming one that does not exist is an error, as is any partition scheme: there are none.
 
 use tsql::ast;
 use types::{Msg, Result};
@@ -7,7 +7,7 @@ use types::{Msg, Result};
 use super::refuse;
 use ::catalog::{Catalog, ColumnDef};
 
-/// Checks where a table or an index is said to lie.
+/// Checks the filegroups and partition schemes that a table or an index names.
 ///
 /// # Errors
 /// 1921 for a filegroup or a partition scheme that does not exist; 40517 for FILESTREAM.
@@ -28,10 +28,10 @@ pub fn check(catalog: &Catalog, database: i16, storage: &ast::Storage) -> Result
     }
 }
 
-/// Checks TEXTIMAGE_ON, which is about columns of large values.
+/// Checks TEXTIMAGE_ON, which requires a column of a large-value type.
 ///
 /// # Errors
-/// 1709 if there is none.
+/// 1709 if the table has no such column.
 pub fn check_large(columns: &[ColumnDef], storage: &ast::Storage) -> Result<()> {
     let is_large = |column: &ColumnDef| {
         let ty = column.ty.data_type;

@@ -1,8 +1,8 @@
-//! ALTER TABLE.
+//! ALTER TABLE: columns, constraints, options and rebuilds.
 //!
-//! What changes the columns makes the table anew: a new table of storage, filled from the old one by an
-//! INSERT that is bound for it, takes its place in the catalog. Constraints and defaults change the
-//! definition alone, once the rows that are there are found to satisfy them.
+//! A change of columns rewrites the table: an INSERT, bound for this purpose, fills a new row store
+//! from the old one, and the new definition takes the old one's place in the catalog. Constraints
+//! and defaults change the definition only, after the existing rows were checked.
 
 mod versioned;
 
@@ -28,7 +28,7 @@ use ::compile::shape::{Place, Shaper, skipped};
 use ::compile::table::created;
 use ::executor::{Cx, dml, fault};
 
-/// `object_id`s of constraints stand in several places; a name finds one of them.
+/// Where a constraint found by name is stored: its position in one of the table's lists.
 enum Named {
     Index(usize),
     Check(usize),
@@ -70,8 +70,8 @@ pub(crate) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
     }
 }
 
-/// ALTER TABLE .. REBUILD. Rows in memory have neither pages nor fragments: what is left is what the catalog shows, of the
-/// heap or of the clustered index.
+/// Runs ALTER TABLE .. REBUILD. Rows in memory have neither pages nor fragments, so only the
+/// options that the catalog shows change: those of the heap or the clustered index.
 fn rebuild(table: &Arc<TableDef>, options: &[ast::IndexOption], cx: &mut Cx<'_>) -> Result<()> {
     let mut next = TableDef::clone(table);
     let mut of_heap = ShownOptions { compression: table.compression, ..ShownOptions::default() };
@@ -89,10 +89,10 @@ fn rebuild(table: &Arc<TableDef>, options: &[ast::IndexOption], cx: &mut Cx<'_>)
     table::replace(next, cx)
 }
 
-/// `ALTER COLUMN c ADD NOT FOR REPLICATION`, which is about an identity column.
+/// Runs `ALTER COLUMN c ADD | DROP NOT FOR REPLICATION`, for an identity column.
 ///
 /// # Errors
-/// 4924 for a column that is not there; 40517 for one that is no identity.
+/// 4924 for an unknown column; 40517 for a column without IDENTITY.
 fn spare_replication(
     table: &Arc<TableDef>,
     column: &ast::Ident,
@@ -120,7 +120,7 @@ fn place<'a>(table: &'a TableDef, source: &'a str) -> Place<'a> {
     }
 }
 
-/// The name of the table's database, for the binder.
+/// Returns the name of the table's database, for the binder.
 fn database_of(table: &TableDef, cx: &Cx<'_>) -> String {
     let found = cx.session.catalog.database_by_id(table.database_id).filter(|_| table.id > 0);
     found.map_or_else(|| cx.session.database.to_string(), |d| d.name.clone())
@@ -180,7 +180,7 @@ fn add(
     rewrite(table, next, sources, validate, "ALTER TABLE", cx)
 }
 
-/// The column of an element whose default goes into the rows that are there: WITH VALUES.
+/// Returns the column of an element whose default fills existing rows: WITH VALUES.
 fn filled_column(element: &TableElement) -> Option<&ast::Ident> {
     let TableElement::Column(column) = element else { return None };
     let fills = |option: &ColumnOption| match option {
@@ -192,7 +192,7 @@ fn filled_column(element: &TableElement) -> Option<&ast::Ident> {
     column.options.iter().any(fills).then_some(&column.name)
 }
 
-/// A key can't be made over columns that may be NULL.
+/// Checks that the columns of a new primary key are NOT NULL.
 fn check_new_keys(before: &TableDef, after: &TableDef) -> Result<()> {
     for index in &after.indexes[before.indexes.len()..] {
         let primary = index.constraint == Some(IndexConstraint::PrimaryKey);
@@ -206,7 +206,8 @@ fn check_new_keys(before: &TableDef, after: &TableDef) -> Result<()> {
     Ok(())
 }
 
-/// Storage knows an index by its id, so that ids go on from those there are; 1 is the clustered one.
+/// Numbers new indexes. Storage identifies an index by its id, so ids continue after the existing
+/// ones; the clustered index is 1.
 fn number_new_indexes(before: &TableDef, after: &mut TableDef) -> Result<()> {
     let mut clustered = before.indexes.iter().any(|i| i.clustered);
     let mut highest = before.indexes.iter().map(|i| i.id).max().unwrap_or(1).max(1);
@@ -224,7 +225,7 @@ fn number_new_indexes(before: &TableDef, after: &mut TableDef) -> Result<()> {
     Ok(())
 }
 
-/// Rows that are there must get a value where NULL is not allowed.
+/// Checks that a new NOT NULL column has a value for existing rows.
 fn check_fillable(before: &TableDef, after: &TableDef) -> Result<()> {
     for column in &after.columns[before.columns.len()..] {
         let made = column.default.is_some()
@@ -238,7 +239,7 @@ fn check_fillable(before: &TableDef, after: &TableDef) -> Result<()> {
     Ok(())
 }
 
-/// Adds keys, checks, foreign keys and defaults: the columns stay.
+/// Adds keys, checks, foreign keys and defaults; the columns do not change.
 fn add_constraints(
     before: &Arc<TableDef>,
     after: TableDef,
@@ -268,7 +269,7 @@ fn build_index(table: &TableDef, index: &IndexDef, cx: &mut Cx<'_>) -> Result<()
     not_created(duplicate, index, cx)
 }
 
-/// Ends a statement whose new index met duplicates: a constraint's failure is told in two messages.
+/// Ends a statement whose new index found duplicates. A constraint's failure takes two messages.
 fn not_created(duplicate: Error, index: &IndexDef, cx: &mut Cx<'_>) -> Result<()> {
     if index.constraint.is_none() {
         return Err(duplicate);
@@ -277,7 +278,7 @@ fn not_created(duplicate: Error, index: &IndexDef, cx: &mut Cx<'_>) -> Result<()
     Err(Msg::ConstraintNotCreated.into())
 }
 
-/// Finds the new index that rows could not be copied into, and the message that it has then.
+/// Finds the new index whose uniqueness the copied rows violate, and returns its error 1505.
 fn new_duplicate<'t>(
     before: &TableDef,
     after: &'t TableDef,
@@ -294,7 +295,7 @@ fn new_duplicate<'t>(
     Some((Msg::CreateUniqueDuplicate(&after.qualified_name(), &index.name, key).into(), index))
 }
 
-/// Checks rows that are there against constraints by name.
+/// Checks existing rows against the named constraints.
 fn check_rows(table: &Arc<TableDef>, names: &[&str], cx: &mut Cx<'_>) -> Result<()> {
     if names.is_empty() {
         return Ok(());
@@ -307,7 +308,7 @@ fn check_rows(table: &Arc<TableDef>, names: &[&str], cx: &mut Cx<'_>) -> Result<
     dml::validate(&bound, cx).map_err(|error| in_words_of("ALTER TABLE", error))
 }
 
-/// Error 547 of an INSERT is one of ALTER TABLE here.
+/// Replaces the statement's name in error 547: the check ran as an INSERT.
 fn in_words_of(statement: &str, error: Error) -> Error {
     let body = error.clone().into_body();
     let words =
@@ -318,7 +319,7 @@ fn in_words_of(statement: &str, error: Error) -> Error {
     Error::custom(body.number, body.severity, body.state, words)
 }
 
-/// Makes the table anew: with other columns, or with its rows in another form.
+/// Rewrites the table's rows: with other columns, or in another storage format.
 pub(crate) fn rewrite(
     before: &Arc<TableDef>,
     after: TableDef,
@@ -349,7 +350,8 @@ pub(crate) fn rewrite(
     Ok(())
 }
 
-/// Makes the rows of a table anew; none where a new key met duplicates, which has been told.
+/// Fills a new row store with the table's rows. `None` if a new key found duplicates, which have
+/// been reported inside TRY.
 fn refill(
     before: &Arc<TableDef>,
     mut after: TableDef,
@@ -378,7 +380,7 @@ fn refill(
     Ok(Some(after))
 }
 
-/// Copies the rows: in the transaction that is open, if there is one.
+/// Copies the rows, in the session's open transaction if there is one.
 fn fill(
     before: &Arc<TableDef>,
     after: &Arc<TableDef>,
@@ -404,14 +406,14 @@ fn fill(
     session.identity_insert = identity_insert;
     filled?;
     if keeps_identity {
-        // Relaxed: the counter orders nothing else.
+        // Relaxed: the counter orders no other memory.
         let next = before.rows.identity_next.load(Ordering::Relaxed);
         after.rows.identity_next.store(next, Ordering::Relaxed);
     }
     Ok(())
 }
 
-/// Puts the changed definition in place of the old one.
+/// Replaces the old definition with the changed one.
 fn publish(after: TableDef, cx: &mut Cx<'_>) -> Result<()> {
     let referenced: Vec<i32> = after.foreign_keys.iter().map(|key| key.referenced).collect();
     let (id, database_id) = (after.id, after.database_id);
@@ -479,7 +481,7 @@ fn drop_constraint(
             }
             let removed = next.indexes.remove(place);
             publish(next, cx)?;
-            // Plans made before now may still be running on it; storage lets them finish.
+            // Plans that use the index may still be running; storage lets them finish.
             table.rows.data.drop_index(removed.storage_id());
             return Ok(());
         }
@@ -494,7 +496,8 @@ fn drop_at<T>(list: &mut Vec<T>, place: usize) {
     list.remove(place);
 }
 
-/// Sends the message that comes before the one that ends the statement; inside TRY only the last counts.
+/// Sends the message that precedes the one that ends the statement; inside TRY only the last
+/// counts.
 pub(crate) fn say_first(error: Error, cx: &mut Cx<'_>) -> Result<()> {
     if cx.session.try_depth > 0 {
         return Ok(());
@@ -503,7 +506,7 @@ pub(crate) fn say_first(error: Error, cx: &mut Cx<'_>) -> Result<()> {
     fault::sent_message(cx, &error)
 }
 
-/// Finds a foreign key of another table, or of this one, that needs the key.
+/// Finds a foreign key, of any table, that references the key.
 fn referring_key(table: &TableDef, place: usize, cx: &Cx<'_>) -> Option<(String, String)> {
     let database = cx.session.catalog.database_by_id(table.database_id)?;
     let columns: Vec<u16> = table.indexes[place].keys.iter().map(|(c, _)| *c).collect();
@@ -517,7 +520,7 @@ fn referring_key(table: &TableDef, place: usize, cx: &Cx<'_>) -> Option<(String,
     })
 }
 
-/// What depends on a column: its kind and name.
+/// Finds an object that depends on a column: its kind and name.
 fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static str, String)> {
     let statistics = table.statistics.iter().find(|s| s.columns.contains(&ordinal));
     if let Some(statistics) = statistics {
@@ -591,7 +594,7 @@ pub(crate) fn reader(
     computed.map(|c| ("column", c.name.clone()))
 }
 
-/// Refuses a change of a column that something depends on.
+/// Refuses to change a column that another object depends on.
 fn check_free(table: &TableDef, ordinal: u16, statement: &str, cx: &mut Cx<'_>) -> Result<()> {
     let name = table.columns[usize::from(ordinal)].name.clone();
     let own = table.columns[usize::from(ordinal)].default.as_ref();
@@ -658,7 +661,7 @@ fn drop_column(table: &Arc<TableDef>, element: &ast::DropElement, cx: &mut Cx<'_
     Ok(())
 }
 
-/// Whether a type only becomes longer: every value and key stays as it is.
+/// Returns true if a type only becomes longer, so that all values and keys stay the same.
 fn only_longer(before: &DataType, after: &DataType) -> bool {
     let longer = |a: &Length, b: &Length| match (a, b) {
         (_, Length::Max) => true,
@@ -697,7 +700,7 @@ fn alter_column(
         let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
         shaper.one_column(column)?
     };
-    // Unlike a new column's, without a word it may be NULL, and it is never trimmed.
+    // Neither NULL nor NOT NULL: unlike a new column, it becomes nullable, and is never trimmed.
     let says_null =
         |o: &ast::ColumnOption| matches!(o, ast::ColumnOption::Null | ast::ColumnOption::NotNull);
     if defined.user_type.is_none() && !column.options.iter().any(says_null) {
@@ -736,7 +739,7 @@ fn enable_constraints(
     validate: bool,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    // What is switched on again without a look at the rows is not known to hold.
+    // Constraints that are enabled without a check of the rows are not trusted.
     let trusted = enable && validate;
     let mut next = TableDef::clone(table);
     let mut changed: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! ALTER TABLE of tables with a period, and what follows for the other table of a system-versioned one.
+//! ALTER TABLE of tables with a period, and the matching change of the history table.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use ::binder::dml::Rewrite;
 use ::catalog::{ColumnDef, TableDef, Versioning};
 use ::executor::Cx;
 
-/// Refuses what may not be done to a history table, or to a table while it is system-versioned.
+/// Refuses changes of a history table, and of a table while it is system-versioned.
 ///
 /// # Errors
-/// 13548, 13550, 13551, 13558 and 13564 of a history table; 13599 of a column of a period; 13597 for a second
-/// period; 13704 and 13724 of a system-versioned table.
+/// 13548, 13550, 13551, 13558 and 13564 for a history table; 13599 for a column of a period; 13597
+/// for a second period; 13704 and 13724 for a system-versioned table.
 pub(super) fn check(table: &TableDef, action: &AlterTableAction, cx: &mut Cx<'_>) -> Result<()> {
     if table.is_history() {
         return check_history(table, action, cx);
@@ -110,7 +110,7 @@ fn check_history_element(name: &str, element: &TableElement, cx: &mut Cx<'_>) ->
     Err(Msg::ConstraintNotCreated.into())
 }
 
-/// Checks the rows of a table that gets a period by the statement.
+/// Checks the rows of a table to which the statement adds a period.
 pub(super) fn check_period(before: &TableDef, after: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     if before.period.is_some() || after.period.is_none() {
         return Ok(());
@@ -119,11 +119,11 @@ pub(super) fn check_period(before: &TableDef, after: &TableDef, cx: &mut Cx<'_>)
     versioning::check_open(after, cx)
 }
 
-/// Returns the definition that a history table gets with that of its table. Both have their columns at the same
-/// ordinals before and after, so that `sources` are those of both.
+/// Returns the history table's definition after a change of its table. Both tables have the same
+/// columns at the same ordinals before and after, so `sources` applies to both.
 ///
 /// # Errors
-/// 40517 where an index of the history table needs a column that goes.
+/// 40517 where an index of the history table needs a dropped column.
 pub(super) fn follow(
     history: &TableDef,
     after: &TableDef,
@@ -156,7 +156,7 @@ pub(super) fn follow(
     Ok(next)
 }
 
-/// A column of the table as its history table gets it: with the default, until the rows there have it.
+/// Returns a column as the history table gets it: with its default, until existing rows are filled.
 fn of_history(column: &ColumnDef) -> ColumnDef {
     ColumnDef {
         identity: None,
@@ -169,7 +169,7 @@ fn of_history(column: &ColumnDef) -> ColumnDef {
     }
 }
 
-/// Puts both definitions in place of the old ones.
+/// Replaces the definitions of both tables.
 pub(super) fn publish(current: TableDef, mut history: TableDef, cx: &mut Cx<'_>) -> Result<()> {
     history.columns.iter_mut().for_each(|column| column.default = None);
     let versioning = Versioning::Current { history: history.id, rows: Arc::clone(&history.rows) };
@@ -204,7 +204,7 @@ pub(super) fn set_hidden(
 /// Runs `DROP PERIOD FOR SYSTEM_TIME`: its columns become ordinary ones.
 ///
 /// # Errors
-/// 40517 while the table is system-versioned, 4924 without a period.
+/// 40517 while the table is system-versioned, 4924 if it has no period.
 pub(super) fn drop_period(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     if table.is_versioned() {
         return refuse("DROP PERIOD FOR SYSTEM_TIME while SYSTEM_VERSIONING is ON");

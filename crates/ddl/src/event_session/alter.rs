@@ -1,4 +1,4 @@
-//! ALTER EVENT SESSION: what a session collects, its options, and whether it runs.
+//! ALTER EVENT SESSION: changes what a session collects and its options, starts and stops it.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use ::catalog::name::Name;
 use ::executor::Cx;
 use ::session::event::Changing;
 
-/// ALTER EVENT SESSION.
+/// Runs ALTER EVENT SESSION .. ON SERVER.
 pub fn alter(alter: &AlterEventSession, cx: &mut Cx<'_>) -> Result<()> {
     of_server(alter.scope)?;
     let instance = Arc::clone(&cx.session.instance);
     let mut changing = instance.events.change();
-    // As it is now that nobody else changes it.
+    // Read under the lock, so that no other session can change it.
     cx.session.refresh_catalog();
     let name = alter.name.as_str();
     let Some(before) = cx.session.catalog.event_sessions.get(&Name::new(name)).cloned() else {
@@ -40,7 +40,8 @@ pub fn alter(alter: &AlterEventSession, cx: &mut Cx<'_>) -> Result<()> {
     change_state(alter, &after, running, &mut changing, cx)
 }
 
-/// The definition with what is added, dropped and set; none if none of that is asked for.
+/// Returns the definition with additions, removals and options applied; `None` if the statement
+/// only changes the state.
 fn changed(
     before: &EventSessionDef,
     alter: &AlterEventSession,
@@ -89,7 +90,7 @@ fn changed(
     Ok(is_changed.then_some(session))
 }
 
-/// STATE = START and STATE = STOP.
+/// Runs STATE = START and STATE = STOP.
 fn change_state(
     alter: &AlterEventSession,
     session: &EventSessionDef,

@@ -1,4 +1,4 @@
-//! ADD EVENT: names, settings, actions.
+//! ADD EVENT: resolves the event's name, its settings and its actions.
 
 use sos::xe::{Event, EventSpec};
 use tsql::ast::{EventDefinition, EventName, Ident, Literal};
@@ -8,20 +8,20 @@ use super::{full, package_and_name, predicate, written};
 use ::catalog::EventDef;
 use ::session::event::registry;
 
-/// Finds an event.
+/// Finds an event by package and name.
 ///
 /// # Errors
-/// 25623.
+/// 25623 if there is none.
 pub(super) fn find(name: &EventName) -> Result<&'static Event> {
     let (package, event) = package_and_name("event", name)?;
     let found = registry::event(package, event);
     found.ok_or_else(|| Msg::EventNameInvalid("event", &written(name)).into())
 }
 
-/// Makes the definition of an event; its id is the session's to give.
+/// Makes the definition of an event; its id is assigned by the session's definition.
 ///
 /// # Errors
-/// Those of names, settings and predicates.
+/// The errors of names, settings and predicates.
 pub(super) fn resolve(definition: &EventDefinition) -> Result<EventDef> {
     let event = find(&definition.name)?;
     let mut spec = EventSpec::all(event);
@@ -52,7 +52,7 @@ pub(super) fn resolve(definition: &EventDefinition) -> Result<EventDef> {
     Ok(EventDef { id: 0, spec, predicate: text })
 }
 
-/// A customizable column and its value.
+/// Resolves a SET option: the event's customizable column and its value.
 fn setting(event: &Event, name: &Ident, value: &Literal) -> Result<(usize, bool)> {
     let full = full(event.package.name, event.name);
     let Some(place) = event.setting(name) else {

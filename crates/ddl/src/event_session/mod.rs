@@ -1,9 +1,9 @@
 //! CREATE, ALTER and DROP EVENT SESSION.
 //!
-//! A definition is checked as a whole before anything changes: names against what the server can tell
-//! (`event/registry.rs`), predicates against the types of what they compare, parameters against their
-//! targets. What runs is changed after the catalog, under the lock of [`Events`](::session::event::Events), so
-//! that the two agree.
+//! A definition is checked as a whole before anything changes: names against the registry of
+//! events, predicates against the types of their operands, parameters against their targets.
+//! Running sessions are changed after the catalog, under the lock of
+//! [`Events`](::session::event::Events), so that the two agree.
 
 mod alter;
 mod event;
@@ -25,10 +25,10 @@ use ::session::event::registry::is_module;
 
 pub use alter::alter;
 
-/// What messages call a session.
+/// The word by which messages call an event session.
 const SESSION: &str = "event session";
 
-/// CREATE EVENT SESSION.
+/// Runs CREATE EVENT SESSION .. ON SERVER.
 pub fn create(create: &CreateEventSession, cx: &mut Cx<'_>) -> Result<()> {
     let mut session = define(create)?;
     let name = create.name.as_str();
@@ -43,10 +43,10 @@ pub fn create(create: &CreateEventSession, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
-/// Makes the definition of a session; its id is the catalog's to give.
+/// Makes the definition of an event session; the catalog assigns its id.
 ///
 /// # Errors
-/// Those of names, options, predicates and parameters.
+/// The errors of names, options, predicates and parameters.
 pub fn define(create: &CreateEventSession) -> Result<EventSessionDef> {
     of_server(create.scope)?;
     let name = create.name.as_str();
@@ -71,7 +71,7 @@ pub fn define(create: &CreateEventSession) -> Result<EventSessionDef> {
     Ok(session)
 }
 
-/// DROP EVENT SESSION.
+/// Runs DROP EVENT SESSION .. ON SERVER.
 pub fn drop(drop: &DropEventSession, cx: &mut Cx<'_>) -> Result<()> {
     of_server(drop.scope)?;
     let name = drop.name.as_str();
@@ -91,7 +91,7 @@ pub fn drop(drop: &DropEventSession, cx: &mut Cx<'_>) -> Result<()> {
     }
 }
 
-/// The error for a session that is not there.
+/// Returns the error for a session that does not exist.
 fn missing(verb: &str, name: &str) -> Error {
     let text = format!(
         "Cannot {verb} the {SESSION} '{name}', because it does not exist or you do not have permission."
@@ -99,7 +99,7 @@ fn missing(verb: &str, name: &str) -> Error {
     Error::custom(15151, 16, 19, text)
 }
 
-/// Sessions of a database are those of Azure.
+/// Refuses ON DATABASE, which only Azure SQL Database has.
 fn of_server(scope: EventScope) -> Result<()> {
     match scope {
         EventScope::Server => Ok(()),
@@ -107,7 +107,7 @@ fn of_server(scope: EventScope) -> Result<()> {
     }
 }
 
-/// Adds an event that is not there yet.
+/// Adds an event that the session does not have yet.
 fn add_event(session: &mut EventSessionDef, mut added: EventDef) -> Result<()> {
     if session.events.iter().any(|other| other.spec.event == added.spec.event) {
         let event = added.spec.event;
@@ -120,7 +120,7 @@ fn add_event(session: &mut EventSessionDef, mut added: EventDef) -> Result<()> {
     Ok(())
 }
 
-/// Adds a target that is not there yet, under whatever name.
+/// Adds a target that the session does not have yet, compared without its package.
 fn add_target(session: &mut EventSessionDef, mut added: EventTargetDef) -> Result<()> {
     let target = added.spec.target;
     if session.targets.iter().any(|other| other.spec.target == target) {
@@ -133,7 +133,7 @@ fn add_target(session: &mut EventSessionDef, mut added: EventTargetDef) -> Resul
     Ok(())
 }
 
-/// Checks what only the whole shows.
+/// Checks the definition as a whole.
 fn check(session: &EventSessionDef) -> Result<()> {
     let asynchronous = session.targets.iter().any(|t| !t.spec.target.is_synchronous());
     if session.options.max_memory_kb == 0 && asynchronous {
@@ -142,21 +142,21 @@ fn check(session: &EventSessionDef) -> Result<()> {
     sos::xe::Hub::check(&session.spec()).map_err(|error| ::session::event::error::of(&error))
 }
 
-/// `package.name`, as messages have it.
+/// Returns `package.name`, as messages show it.
 fn full(package: &str, name: &str) -> String {
     format!("{package}.{name}")
 }
 
-/// A name as it was written, for the message that says that nothing is called so.
+/// Returns a name as it was written, for the message that it does not exist.
 fn written(name: &EventName) -> String {
     let parts = [name.module.as_ref(), name.package.as_ref(), Some(&name.name)];
     parts.into_iter().flatten().map(Ident::as_str).collect::<Vec<_>>().join(".")
 }
 
-/// The package and the name of what a statement names.
+/// Splits a name into package and name.
 ///
 /// # Errors
-/// 25623 for a module that is none, and where the package is left out.
+/// 25623 for a module that does not exist, and where the package is omitted.
 fn package_and_name<'n>(kind: &str, name: &'n EventName) -> Result<(&'n str, &'n str)> {
     let module_known = name.module.as_deref().is_none_or(is_module);
     match name.package.as_deref() {
@@ -165,7 +165,7 @@ fn package_and_name<'n>(kind: &str, name: &'n EventName) -> Result<(&'n str, &'n
     }
 }
 
-/// The text of a literal, without quotes.
+/// Returns the text of a literal, without quotes.
 fn text_of(literal: &Literal) -> String {
     match literal {
         Literal::Null => String::new(),

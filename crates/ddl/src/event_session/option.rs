@@ -1,19 +1,19 @@
-//! WITH of an event session.
+//! WITH of CREATE and ALTER EVENT SESSION: the session's options.
 
 use tsql::ast::{Literal, NamedOption, OptionValue};
 use types::{Error, Msg, Result};
 
 use ::catalog::{Choice, EventSessionOptions, PARTITIONS, RETENTIONS};
 
-/// The most KB that MAX_MEMORY can say.
+/// Greatest MAX_MEMORY, in KB.
 const MEMORY_MAX_KB: u64 = 2_097_151 << 10;
-/// The longest MAX_DISPATCH_LATENCY in seconds.
+/// Greatest MAX_DISPATCH_LATENCY, in seconds.
 const LATENCY_MAX_S: u64 = 2_147_483;
 
-/// Applies options to those there are.
+/// Applies options to the session's current ones.
 ///
 /// # Errors
-/// 25702 for one that is set twice, 25703 for a value that it cannot have.
+/// 25702 for an option that is set twice, 25703 for an invalid value.
 pub(super) fn apply(
     mut options: EventSessionOptions,
     given: &[NamedOption],
@@ -59,7 +59,7 @@ fn switch(value: &OptionValue) -> Option<bool> {
     }
 }
 
-/// A size in KB; a number without a unit is of KB too.
+/// Parses a size to KB; a number without a unit is in KB.
 fn kilobytes(value: &OptionValue) -> Option<u32> {
     let kb = match value {
         OptionValue::Literal(Literal::Int(number)) => u64::try_from(*number).ok()?,
@@ -73,7 +73,7 @@ fn kilobytes(value: &OptionValue) -> Option<u32> {
     u32::try_from(kb).ok().filter(|kb| u64::from(*kb) <= MEMORY_MAX_KB)
 }
 
-/// A time in ms; 0 is INFINITE.
+/// Parses a time to ms; 0 is INFINITE.
 fn latency_ms(value: &OptionValue) -> Option<u32> {
     let seconds = match value {
         OptionValue::Quantity(number, unit) if unit.as_ref() == "SECONDS" => *number,

@@ -1,4 +1,5 @@
-//! WHERE of an event: what it compares, whether that can be compared so, and its text in the views.
+//! WHERE of an event: resolves the operands of its comparisons, checks their types, and formats the
+//! predicate for the views.
 
 use sos::xe::{
     Comparator, Comparison, Event, FieldType, Operand, Operation, OwnedValue, Predicate,
@@ -10,17 +11,17 @@ use types::{Error, Msg, Result};
 use super::{full, package_and_name, text_of, written};
 use ::session::event::registry;
 
-/// Characters of a predicate's text at most.
+/// Most characters of a predicate's text.
 const TEXT_MAX: usize = 3000;
 
-/// What messages call the left side of a comparison.
+/// The phrase by which messages call the left side of a comparison.
 const SOURCE: &str = "event attribute or predicate source";
 
 /// Resolves a predicate on an event.
 ///
 /// # Errors
-/// 25706 and 25623 for what it names, 25715 and 25630 for comparisons that the types do not have, 25713
-/// for values that are not of the type.
+/// 25706 and 25623 for unknown names, 25715 and 25630 for comparisons that the types do not have,
+/// 25713 for values of another type.
 pub(super) fn resolve(event: &'static Event, predicate: &EventPredicate) -> Result<Predicate> {
     match predicate {
         EventPredicate::And(parts) => join(event, parts, Predicate::And),
@@ -48,7 +49,7 @@ fn join(
     resolved.try_fold(first, |left, right| Ok(join(Box::new(left), Box::new(right?))))
 }
 
-/// The left side of a comparison: what it is, its type and its name.
+/// The left side of a comparison, resolved: its source, type and name.
 struct Left {
     input: PredicateInput,
     field_type: FieldType,
@@ -114,7 +115,7 @@ fn leaf(
     Ok(Predicate::Compare(Comparison { input: left.input, comparator, value }))
 }
 
-/// The value of a literal as an operand; none if it is not of the type.
+/// Converts a literal to the operand's type; `None` if it does not convert.
 fn value_of(literal: &Literal, operand: Operand, field_type: FieldType) -> Option<OwnedValue> {
     let text = match literal {
         Literal::String(text) | Literal::NString(text) => Some(text.as_ref()),
@@ -149,7 +150,7 @@ fn value_of(literal: &Literal, operand: Operand, field_type: FieldType) -> Optio
     }
 }
 
-/// A whole number.
+/// Parses a literal as a whole number.
 fn integer(literal: &Literal) -> Option<i128> {
     match literal {
         Literal::Int(number) => Some(i128::from(*number)),
@@ -180,7 +181,7 @@ fn symbol(op: CompareOp) -> &'static str {
     }
 }
 
-/// The text of a predicate as the views show it: `([type]=(61) AND [sqlserver].[session_id]>(50))`.
+/// Formats a predicate as the views show it: `([type]=(61) AND [sqlserver].[session_id]>(50))`.
 ///
 /// # Errors
 /// 25716 if it is too long.

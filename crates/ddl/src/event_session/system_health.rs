@@ -1,5 +1,5 @@
-//! `system_health`: the event session that every server has from the start. It keeps what explains trouble
-//! after it has happened, and costs next to nothing before.
+//! `system_health`: the event session that every server has from its first start. It records rare
+//! events that explain trouble afterwards, so it costs almost nothing in normal operation.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use tsql::ast::StatementKind;
 
 use ::catalog::EventSessionDef;
 
-/// `event_session_id` of the session.
+/// `event_session_id` of `system_health`, as in SQL Server.
 const ID: i32 = 65_536;
 
-/// As a statement: what SQL Server's own keeps, as far as it happens here.
+/// Its definition as a statement: the events of SQL Server's own that occur here.
 const TEXT: &str = "
 CREATE EVENT SESSION [system_health] ON SERVER
 ADD EVENT sqlserver.error_reported (
@@ -33,7 +33,7 @@ WITH (MAX_MEMORY = 1024 KB, EVENT_RETENTION_MODE = ALLOW_SINGLE_EVENT_LOSS,
     TRACK_CAUSALITY = OFF, STARTUP_STATE = ON)
 ";
 
-/// Returns its definition.
+/// Returns the definition of `system_health`.
 pub fn definition() -> Arc<EventSessionDef> {
     let mut batch = tsql::parse(TEXT, tsql::QuotedIdentifier::On).expect("it is a statement");
     let Some(StatementKind::CreateEventSession(create)) = batch.statements.pop().map(|s| s.kind)

@@ -1,4 +1,4 @@
-//! ADD TARGET: names and parameters.
+//! ADD TARGET: resolves the target's name and its parameters.
 
 use sos::xe::{Parameter, ParameterType, Target, TargetSpec};
 use tsql::ast::{EventName, Literal, TargetDefinition};
@@ -8,20 +8,20 @@ use super::{full, package_and_name, text_of, written};
 use ::catalog::EventTargetDef;
 use ::session::event::registry;
 
-/// Finds a target.
+/// Finds a target by package and name.
 ///
 /// # Errors
-/// 25623.
+/// 25623 if there is none.
 pub(super) fn find(name: &EventName) -> Result<&'static Target> {
     let (package, target) = package_and_name("target", name)?;
     let found = registry::target(package, target);
     found.ok_or_else(|| Msg::EventNameInvalid("target", &written(name)).into())
 }
 
-/// Makes the definition of a target; its id is the session's to give.
+/// Makes the definition of a target; its id is assigned by the session's definition.
 ///
 /// # Errors
-/// 25623, and 25629, 25650, 25651 and 25642 for its parameters.
+/// 25623 for an unknown name, and 25629, 25650, 25651 and 25642 for its parameters.
 pub(super) fn resolve(definition: &TargetDefinition) -> Result<EventTargetDef> {
     let target = find(&definition.name)?;
     let full = full(target.package.name, target.name);

@@ -1,5 +1,5 @@
-//! What GRANT, DENY and REVOKE ask for: CONTROL of what the permission is about, ALTER ANY LOGIN for those of the
-//! server.
+//! Permissions that GRANT, DENY and REVOKE require: CONTROL of the securable, or ALTER ANY LOGIN
+//! for permissions on the server.
 
 use std::sync::Arc;
 
@@ -12,10 +12,11 @@ use ::catalog::name::Name;
 use ::catalog::security::{DB_SECURITY_ADMIN, Rights};
 use ::catalog::{Catalog, Class, Database, Permission};
 
-/// Checks that somebody may grant, deny and revoke by what it controls, and not by a grant option.
+/// Checks that the session may grant, deny and revoke because it controls the securable, without
+/// regard to grant options.
 ///
 /// # Errors
-/// 15151 and 4613.
+/// 15151 and 4613 if it does not.
 pub fn controls(
     statement: &ast::Permission,
     rights: &Rights,
@@ -28,8 +29,8 @@ pub fn controls(
     }
 }
 
-/// Tells whether one of some principals holds a permission WITH GRANT OPTION, on the whole of a thing or the column
-/// asked for.
+/// Returns true if one of the principals holds a permission WITH GRANT OPTION, on the whole
+/// securable or on the given column.
 pub fn holds_option(
     rules: &[Permission],
     ids: &[i32],
@@ -45,8 +46,8 @@ pub fn holds_option(
     })
 }
 
-/// Tells whether one of some principals is denied a permission: on the thing, on a column of it that is asked for, on its
-/// schema or in the database.
+/// Returns true if one of the principals is denied a permission: on the securable, on the given
+/// column, on its schema or in the database.
 pub fn is_denied(
     database: &Database,
     ids: &[i32],
@@ -70,8 +71,8 @@ pub fn is_denied(
 }
 
 impl Asker<'_> {
-    /// Who holds a permission WITH GRANT OPTION, and who speaks for another, is for the statement itself to look at
-    /// closely (`exec/ddl/permission.rs`).
+    /// Checks the permission to grant. Grant options and AS need a closer look, which
+    /// `permission.rs` takes when the statement runs.
     pub(super) fn grants(&self, statement: &ast::Permission) -> Result<()> {
         let rules = match is_of_server(statement) {
             true => &self.catalog.server_permissions,
@@ -86,7 +87,7 @@ impl Asker<'_> {
     fn controls_granted(&self, statement: &ast::Permission) -> Result<()> {
         let (rights, database) = (self.rights, self.database);
         if is_of_server(statement) {
-            // CONTROL SERVER is given by a login that has it, and that one is not asked.
+            // Only a login with CONTROL SERVER can grant it, and such a login is not checked here.
             let of_all = statement.permissions.iter().any(|(name, _)| &**name == "CONTROL SERVER");
             let may = !of_all && rights.has_of_server(self.catalog, "ALTER ANY LOGIN");
             return if may { Ok(()) } else { Err(Msg::NoGrantPermission.into()) };

@@ -1,5 +1,5 @@
-//! What a bulk load asks for beside INSERT: ALTER on the table where it switches something off, as BULK INSERT and bcp of
-//! SQL Server do.
+//! Permissions that a bulk load requires besides INSERT: ALTER on the table where the load disables
+//! something, as for BULK INSERT and bcp of SQL Server.
 
 use types::{Msg, Result};
 
@@ -7,19 +7,19 @@ use ::catalog::row_trigger::{Event, triggers_of};
 use ::catalog::security::{Rights, Securable};
 use ::catalog::{Catalog, TableDef};
 
-/// What a load does to its table beside rows.
+/// Options of a load that decide whether it needs ALTER.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// CHECK_CONSTRAINTS is said.
+    /// CHECK_CONSTRAINTS: the load checks constraints.
     pub checks: bool,
-    /// FIRE_TRIGGERS is said.
+    /// FIRE_TRIGGERS: the load fires INSERT triggers.
     pub fires: bool,
-    /// Values of an identity column come with the rows.
+    /// KEEPIDENTITY: identity values come with the rows.
     pub keeps_identity: bool,
 }
 
 impl Load {
-    /// Tells whether the load switches something off that the table has.
+    /// Returns true if the load disables something that the table has.
     fn alters(self, catalog: &Catalog, table: &TableDef) -> bool {
         let has_constraints =
             table.checks.iter().any(|c| c.enabled) || table.foreign_keys.iter().any(|k| k.enabled);
@@ -33,7 +33,7 @@ impl Load {
 /// Checks that the login may load rows into a table.
 ///
 /// # Errors
-/// 229 without INSERT, 1088 without ALTER where the load takes it.
+/// 229 without INSERT, 1088 without ALTER where the load requires it.
 pub fn check_load(rights: &Rights, catalog: &Catalog, table: &TableDef, load: Load) -> Result<()> {
     let is_temporary = table.name.starts_with('#');
     let Some(database) = catalog.database_by_id(table.database_id) else { return Ok(()) };

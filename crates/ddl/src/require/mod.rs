@@ -1,8 +1,10 @@
-//! What definitions ask for: CREATE, ALTER, DROP of everything, GRANT, and what else changes the catalog.
+//! Permissions that definitions require: CREATE, ALTER and DROP of everything, GRANT, and other
+//! changes of the catalog.
 //!
-//! A definition asks the session, no matter who owns the module that it stands in: chains of ownership end at data.
-//! What is not there is for the definition itself to say; where it is there, the error is the one that SQL Server has
-//! for this lack of permission, which often says as much of a thing that is not there.
+//! The session needs the permission even inside a module of another owner: ownership chains cover
+//! data only. A missing object is left to the definition itself to report. If the object exists,
+//! the error is the one that SQL Server has for the missing permission; it is often the same as for
+//! a missing object.
 
 use std::sync::Arc;
 
@@ -19,11 +21,11 @@ pub mod grant;
 pub mod load;
 mod principal;
 
-/// Permissions that statements on triggers of a database and on scoped configurations ask for.
+/// Permissions that statements on DDL triggers and on scoped configurations require.
 const DDL_TRIGGERS: &str = "ALTER ANY DATABASE DDL TRIGGER";
 const CONFIGURATIONS: &str = "ALTER ANY DATABASE SCOPED CONFIGURATION";
 
-/// Checks that the session may run a definition. Temporary objects ask for nothing.
+/// Checks that the session may run a definition. Temporary objects require no permission.
 ///
 /// # Errors
 /// As docs/permissions.md lists them.
@@ -37,12 +39,12 @@ pub fn check(statement: &ast::Statement, cx: &Cx<'_>) -> Result<()> {
     Asker { rights, catalog, database }.statement(&statement.kind, cx)
 }
 
-/// The error of who may not do something that has no name in it.
+/// Returns the permission error whose message has no object name.
 pub fn not_permitted() -> Error {
     Msg::NoPermissionForAction.into()
 }
 
-/// Tells whether a definition is of temporary tables or procedures only.
+/// Returns true if a definition is about temporary tables or procedures only.
 fn is_temporary(kind: &StatementKind) -> bool {
     match kind {
         StatementKind::CreateTable(create) => create.name.is_temporary(),
@@ -61,7 +63,7 @@ fn is_temporary(kind: &StatementKind) -> bool {
     }
 }
 
-/// Who asks, and where.
+/// The session's permissions, and the catalog and database that a statement refers to.
 struct Asker<'a> {
     rights: &'a Rights,
     catalog: &'a Arc<Catalog>,
@@ -126,12 +128,12 @@ impl<'a> Asker<'a> {
             | StatementKind::DropEventSession(_) => {
                 self.of_server("ALTER ANY EVENT SESSION", not_permitted)
             }
-            // No definitions: the engine refuses what gets here (`exec/ddl/mod.rs`).
+            // Not definitions: [`crate::run`] refuses them.
             _ => Ok(()),
         }
     }
 
-    /// The database and schema that a name means, as far as they are there.
+    /// Returns the database and schema of a name, if they exist.
     fn place(&self, name: &ObjectName) -> Option<(&'a Arc<Database>, &'a Schema)> {
         let named = name.database.as_deref().filter(|part| !part.is_empty());
         let database = match named {
@@ -147,7 +149,7 @@ impl<'a> Asker<'a> {
         Some((database, database.object(&schema.name, &name.object)?))
     }
 
-    /// Something new asks for its permission of the database and for ALTER on the schema.
+    /// Checks CREATE: the permission in the database, and ALTER on the schema.
     fn creates(&self, name: &ObjectName, permission: &str) -> Result<()> {
         let Some((database, _)) = self.place(name) else {
             return self.rights.check_database(self.database, permission);
@@ -165,7 +167,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// A module that is there asks for ALTER on it.
+    /// Checks ALTER on a module that exists.
     fn module(
         &self,
         mode: CreateMode,
@@ -182,7 +184,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// CREATE SEQUENCE can be granted on a schema, too.
+    /// Checks CREATE SEQUENCE, which can be granted on a schema too.
     fn sequence(&self, create: &ast::CreateSequence) -> Result<()> {
         let name = &create.name;
         if create.mode != CreateMode::Create {
@@ -199,7 +201,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// Triggers of a table ask for ALTER on it.
+    /// Checks ALTER on the table of a trigger.
     fn trigger(&self, target: &TriggerTarget, refused: impl FnOnce(&str) -> Error) -> Result<()> {
         match target {
             TriggerTarget::Table(table) => match self.find(table) {
@@ -209,7 +211,7 @@ impl<'a> Asker<'a> {
                 _ => Ok(()),
             },
             TriggerTarget::Database => self.of_database(DDL_TRIGGERS),
-            // CONTROL SERVER, and who has that is not asked.
+            // Requires CONTROL SERVER; a login that has it does not get here.
             TriggerTarget::AllServer => Err(not_permitted()),
         }
     }
@@ -228,7 +230,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// A change of a table asks for ALTER on it; `state` is that of the error.
+    /// Checks ALTER on a table; `state` is that of the error.
     fn alters(&self, name: &ObjectName, state: u8) -> Result<()> {
         match self.find(name) {
             Some((database, object)) if !self.rights.alters(database, object) => {
@@ -306,7 +308,7 @@ impl<'a> Asker<'a> {
                 login.is_none_or(|login| rights.alters_login(self.catalog, login))
                     && (login.is_some() || rights.has_of_server(self.catalog, "ALTER ANY LOGIN"))
             }
-            // There are none of these: the definition refuses them.
+            // These kinds do not exist here: the definition refuses them.
             DropKind::Default | DropKind::Rule | DropKind::ServerRole => true,
         })
     }
@@ -319,7 +321,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// What is given to a principal asks for IMPERSONATE on it, or to be a member of it.
+    /// Checks that the session may make a principal an owner: IMPERSONATE on it, or membership.
     fn gives_to(&self, owner: &str) -> Result<()> {
         match self.database.principals.get(&Name::new(owner)) {
             Some(found) if !self.rights.may_give_to(self.database, found) => {
@@ -329,7 +331,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// ALTER SCHEMA .. TRANSFER asks for ALTER on the schema and CONTROL on what is moved.
+    /// Checks ALTER SCHEMA .. TRANSFER: ALTER on the schema and CONTROL on the object.
     fn transfers(&self, alter: &ast::AlterSchema) -> Result<()> {
         let (rights, database) = (self.rights, self.database);
         if let Some(schema) = database.schema(&alter.schema)
@@ -357,7 +359,7 @@ impl<'a> Asker<'a> {
         })
     }
 
-    /// ALTER AUTHORIZATION asks for TAKE OWNERSHIP, and to be able to act as the owner-to-be.
+    /// Checks ALTER AUTHORIZATION: TAKE OWNERSHIP, and the right to act as the new owner.
     fn authorizes(&self, alter: &ast::AlterAuthorization) -> Result<()> {
         const TAKE: &str = "TAKE OWNERSHIP";
         let (rights, database) = (self.rights, self.database);
@@ -423,7 +425,7 @@ impl<'a> Asker<'a> {
     }
 }
 
-/// The table of `schema.table.statistics`.
+/// Returns the table's name of `schema.table.statistics`.
 fn statistics_table(name: &ObjectName) -> ObjectName {
     let mut table = name.clone();
     if let Some(object) = table.schema.take() {

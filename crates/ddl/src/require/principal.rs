@@ -1,4 +1,4 @@
-//! What statements about logins, users and roles ask for.
+//! Permissions that statements about logins, users and roles require.
 
 use tsql::ast::{self, LoginOption, PrincipalAction, PrincipalKind};
 use types::{Msg, Result};
@@ -18,7 +18,7 @@ impl Asker<'_> {
             }
             (PrincipalKind::Login, _) => self.alters_login(name, &[]),
             (PrincipalKind::ServerRole, _) => {
-                // Who is in a fixed role may add others to it.
+                // A member of a fixed server role may add others to it.
                 let role = metadata::function::principal::SERVER_ROLES;
                 let role = role.iter().find(|role| Name::same(role, name));
                 let is_in = |role: &&str| self.rights.is_in_server_role(self.catalog, role);
@@ -42,7 +42,8 @@ impl Asker<'_> {
         }
     }
 
-    /// A login may give itself a password if it knows the old one, and another database and language.
+    /// Checks ALTER LOGIN. A login may change its own password if it gives the old one, and its own
+    /// default database and language.
     fn alters_login(&self, name: &str, options: &[LoginOption]) -> Result<()> {
         let found = self.catalog.logins.get(&Name::new(name));
         let may = match found {

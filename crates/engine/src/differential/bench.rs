@@ -1,5 +1,5 @@
-//! Nanoseconds of CPU time per value of the main kernels, beside a bare loop: run by hand, in release, with
-//! `cargo test --release -p engine --lib exec::differential::bench -- --ignored --nocapture`.
+//! Measures the CPU time per value of the main kernels, in ns, beside a bare loop. Run by hand, in
+//! release: `cargo test --release -p engine --lib differential::bench -- --ignored --nocapture`.
 
 use std::hint::black_box;
 
@@ -8,10 +8,10 @@ use types::batch::{BATCH_ROWS, Batch, Data, Selection};
 use super::data::Table;
 use super::{Kernel, Lab};
 
-/// Batches of one measurement.
+/// Number of batches per measurement.
 const ROUNDS: u64 = 2_000;
 
-/// Expressions and what they are about.
+/// The measured expressions, with their labels.
 const TEXTS: [(&str, &str); 22] = [
     ("int + int", "p_int + q_int"),
     ("int * constant", "p_int * 3"),
@@ -70,7 +70,7 @@ fn nanoseconds_per_value() {
     }
 }
 
-/// Returns nanoseconds of CPU time per row.
+/// Returns the CPU time per row, in ns.
 fn measure(mut run: impl FnMut()) -> f64 {
     run();
     let start = sos::sys::cpu_times().user_ns;
@@ -83,7 +83,7 @@ fn per_row(ns: u64, rounds: u64) -> f64 {
     ns as f64 / (rounds as f64 * BATCH_ROWS as f64)
 }
 
-/// The same by the row executor, with what it takes to put the columns into registers.
+/// As [`measure`], for the row executor, including the time to fill the registers.
 fn measure_rows(expr: &crate::plan::expr::Expr, table: &Table, cx: &mut ::executor::Cx<'_>) -> f64 {
     const ROW_ROUNDS: u64 = 100;
     let reads = crate::plan::walk::reads(expr);
@@ -97,7 +97,7 @@ fn measure_rows(expr: &crate::plan::expr::Expr, table: &Table, cx: &mut ::execut
     per_row(sos::sys::cpu_times().user_ns - start, ROW_ROUNDS)
 }
 
-/// What the machine takes for a sum and a comparison of 32-bit numbers.
+/// The baseline: adds and compares 32-bit numbers in a plain loop.
 fn bare(batch: &Batch) {
     let columns = batch.columns.iter().filter_map(|column| match column.data() {
         Data::Int(rows) => Some(rows),

@@ -1,4 +1,5 @@
-//! Rows of every type: NULLs, extremes, duplicates; and the batches and selections over them.
+//! Test data: rows of every type with NULLs, extremes and duplicates, and batches and selections of
+//! them.
 
 use types::batch::{Batch, Selection, Vector};
 use types::value::ColumnType;
@@ -8,7 +9,7 @@ use crate::plan::expr::Register;
 use crate::plan::walk::Registers;
 use ::executor::Cx;
 
-/// Numbers that look random and are the same in every run.
+/// A pseudo-random generator with the same sequence in every run.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -24,13 +25,13 @@ impl Random {
         usize::try_from(self.0 >> 20).unwrap() % limit
     }
 
-    /// Picks one of some.
+    /// Returns one of the elements.
     pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 }
 
-/// A column with its rows.
+/// A column: its name, type and values.
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) ty: ColumnType,
@@ -60,7 +61,7 @@ impl Table {
         Self { columns, rows }
     }
 
-    /// Makes columns of the commonest types, two of each, without NULLs: what is measured.
+    /// Makes columns of the most common types, two of each, without NULLs, for measurements.
     pub(super) fn plain(rows: usize) -> Self {
         let mut random = Random::new();
         let mut columns = Vec::new();
@@ -79,7 +80,7 @@ impl Table {
         (0..).take(self.columns.len()).map(Register).collect()
     }
 
-    /// Puts a row into the registers, of the columns that are read.
+    /// Loads the read columns of a row into the registers.
     pub(super) fn load(&self, row: usize, reads: &Registers, cx: &mut Cx<'_>) {
         for (register, column) in (0..).map(Register).zip(&self.columns) {
             if reads.contains(register) {
@@ -91,7 +92,7 @@ impl Table {
     /// Makes a batch: most columns in the plain form of their type, some as plain `Value`s.
     pub(super) fn batch(&self, random: &mut Random) -> Batch {
         self.batch_in(|column| match random.below(5) {
-            // A form that holds none of the values.
+            // A form that can hold none of the values.
             0 => Vector::of_type(&DataType::UniqueIdentifier),
             _ => Vector::with_capacity_for(&column.ty),
         })
@@ -128,7 +129,7 @@ pub(super) fn selection(rows: usize, random: &mut Random) -> Selection {
     selection
 }
 
-/// A name for it, a type, and the value that a number below 1,000 stands for.
+/// A name, a type, and a function from a number below 1,000 to a value.
 type PlainType = (&'static str, DataType, fn(i32) -> Value);
 
 fn plain_types() -> [PlainType; 6] {
@@ -145,7 +146,7 @@ fn plain_types() -> [PlainType; 6] {
     ]
 }
 
-/// A name for it, a type, and values of it.
+/// A name, a type, and values of it.
 type TypeOf = (&'static str, ColumnType, Vec<Value>);
 
 fn of(data_type: DataType, name: &str) -> ColumnType {
@@ -153,7 +154,7 @@ fn of(data_type: DataType, name: &str) -> ColumnType {
     ColumnType { data_type, collation, nullable: true }
 }
 
-/// Every type with its extremes and some values between.
+/// Returns every type with its extremes and some values between them.
 fn types() -> Vec<TypeOf> {
     let mut types = numbers();
     types.extend(moments());

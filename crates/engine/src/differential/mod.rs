@@ -1,11 +1,11 @@
-//! Holds the kernels against the row executor: the same expression over the same rows has the same values,
-//! or the same error, both ways.
+//! Compares the vector kernels with the row executor: the same expression over the same rows must
+//! give the same values, or the same error.
 //!
-//! Expressions are written as T-SQL over a table with columns of every type and go through the binder,
-//! so that they are those that queries have. `texts.rs` writes them: every function of the registry, every
-//! operator over every pair of types, every conversion, and random nests of all of it. `data.rs` makes
-//! the rows: NULLs, extremes, duplicates. A text that does not bind is left out; each function must
-//! bind at least once.
+//! Expressions are written as T-SQL over a table with columns of every type and go through the
+//! binder, so that they are bound as in queries. `texts.rs` generates them: every function of the
+//! registry, every operator over every pair of types, every conversion, and random combinations.
+//! `data.rs` makes the rows: NULLs, extremes, duplicates. A text that does not bind is skipped;
+//! each function must bind at least once.
 
 mod bench;
 mod data;
@@ -35,14 +35,14 @@ use ::vectorized::kernel::Kernel;
 use data::{Random, Table};
 use interpreter::function::Silent;
 
-/// What evaluating an expression over the selected rows came to: their values, or the first error.
+/// The result of evaluating an expression over the selected rows: their values, or the first error.
 type Outcome = Result<Vec<Value>, Error>;
 
-/// An engine with a session, in which expressions are bound and run.
+/// An engine with a session in which expressions are bound and run.
 struct Lab {
     session: Session,
     table: Table,
-    /// The table as batches, in several mixtures of forms.
+    /// The table as batches, in several combinations of vector forms.
     batches: Arc<[Batch]>,
 }
 
@@ -73,8 +73,8 @@ impl Lab {
         Self { session, table, batches }
     }
 
-    /// Binds an expression over the table's columns; `None` if it does not bind. Also returns the number
-    /// of registers that it needs.
+    /// Binds an expression over the table's columns; `None` if it does not bind. Also returns the
+    /// number of registers that it needs.
     fn bind(&self, text: &str) -> Option<(Expr, u32)> {
         let state = self.session.state();
         let batch = tsql::parse(&format!("SELECT {text}"), QuotedIdentifier::On).ok()?;
@@ -102,18 +102,18 @@ impl Lab {
         Some((bound, binder.registers))
     }
 
-    /// Runs something in a context with registers.
+    /// Calls `run` with a context that has these registers.
     fn with_cx<R>(&mut self, registers: u32, run: impl FnOnce(&mut Cx<'_>, &Table) -> R) -> R {
         let mut frame = Frame::default();
         let mut sink = Silent;
         let mut cx = Cx::new(crate::host::HOST, self.session.state_mut(), &mut frame, &mut sink);
         cx.reserve(registers);
-        // The clock is read once a statement; here, all evaluations are of one.
+        // One statement reads the clock once; all evaluations here belong to one statement.
         cx.now = Some(Moment { days: 738_944, ticks: 432_001_234_567, offset: 0 });
         run(&mut cx, &self.table)
     }
 
-    /// Evaluates row by row, as the row executor does.
+    /// Evaluates row by row, with the row executor.
     fn by_row(&mut self, (expr, registers): (&Expr, u32), rows: &Selection) -> Outcome {
         self.with_cx(registers, |cx, table| {
             let reads = walk::reads(expr);
@@ -126,7 +126,7 @@ impl Lab {
         })
     }
 
-    /// Evaluates by kernels.
+    /// Evaluates with kernels, a batch at a time.
     fn by_batch(
         &mut self,
         (expr, registers): (&Expr, u32),
@@ -137,7 +137,7 @@ impl Lab {
             let layout = table.layout();
             let mut kernel = Kernel::new(expr, &layout);
             let mut outcome = Ok(Vec::new());
-            // Twice, since the second evaluation meets what the first has left in the vectors.
+            // Twice, because the second evaluation finds the values of the first in the vectors.
             for _ in 0..2 {
                 outcome = kernel
                     .evaluate(batch, rows, cx)
@@ -147,7 +147,7 @@ impl Lab {
         })
     }
 
-    /// Selects by row, as WHERE does.
+    /// Selects rows with the row executor, as WHERE does.
     fn select_by_row(&mut self, (expr, registers): (&Expr, u32), rows: &Selection) -> Outcome {
         self.with_cx(registers, |cx, table| {
             let (mut kept, reads) = (Vec::new(), walk::reads(expr));
@@ -161,7 +161,7 @@ impl Lab {
         })
     }
 
-    /// Selects by kernels.
+    /// Selects rows with kernels.
     fn select_by_batch(
         &mut self,
         (expr, registers): (&Expr, u32),
@@ -177,7 +177,7 @@ impl Lab {
         })
     }
 
-    /// Checks one expression both ways over some selections and forms of the columns.
+    /// Compares both evaluations of an expression, over some selections and forms of the columns.
     fn check(&mut self, text: &str, random: &mut Random) -> Checked {
         let Some((expr, registers)) = self.bind(text) else { return Checked::DoesNotBind };
         let bound = (&expr, registers);
@@ -205,7 +205,7 @@ impl Lab {
     }
 }
 
-/// What came of a check.
+/// The result of a comparison.
 #[derive(Debug, PartialEq, Eq)]
 enum Checked {
     Same,
@@ -215,7 +215,7 @@ enum Checked {
     Differs(String),
 }
 
-/// Returns the conditions of a CASE.
+/// Returns the WHEN conditions of a CASE.
 fn conditions(expr: &Expr) -> Vec<&Expr> {
     match &expr.kind {
         ExprKind::Case(branches, _) => branches.iter().map(|(condition, _)| condition).collect(),
@@ -223,12 +223,12 @@ fn conditions(expr: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// Tells whether two outcomes are the same to the last bit; what a `Debug` shows tells -0.0 from 0.0.
+/// Returns true if two outcomes are bit for bit the same; `Debug` distinguishes -0.0 from 0.0.
 fn is_same(wanted: &Outcome, found: &Outcome) -> bool {
     wanted == found && format!("{wanted:?}") == format!("{found:?}")
 }
 
-/// Says what differs.
+/// Describes the first difference between two outcomes.
 fn difference(wanted: &Outcome, found: &Outcome, rows: &Selection) -> Option<String> {
     if is_same(wanted, found) {
         return None;
@@ -243,7 +243,7 @@ fn difference(wanted: &Outcome, found: &Outcome, rows: &Selection) -> Option<Str
     Some(format!("{wanted:?}, by kernel {found:?}"))
 }
 
-/// Checks texts; all must be the same both ways. Returns how many bound.
+/// Compares all texts; panics if one differs. Returns how many were bound.
 fn check_all(lab: &mut Lab, texts: impl IntoIterator<Item = String>) -> usize {
     let mut random = Random::new();
     let mut count = 0;
@@ -289,12 +289,12 @@ fn nests_are_the_same_both_ways() {
     assert!(count > 1_500, "{count}");
 }
 
-/// Functions that give another value at each call, or none at all but in a place of their own.
+/// Returns true for functions whose value differs at each call.
 fn is_restless(name: &str) -> bool {
     crate::plan::function::is_volatile(name) || matches!(name, "TEXTPTR" | "@@CPU_BUSY" | "@@IDLE")
 }
 
-/// Functions that no expression over a table binds.
+/// Functions that can't be bound in an expression over a table.
 const ELSEWHERE: [&str; 5] =
     ["NEWSEQUENTIALID", "COLUMNS_UPDATED", "UPDATE COLUMN", "XML.MODIFY()", "ANSI TRIM"];
 
@@ -306,7 +306,7 @@ fn every_function_of_the_registry_is_the_same_both_ways() {
     for function in crate::library::all() {
         let mut bound = 0;
         for text in texts::calls(function, &mut random) {
-            // A panic would hide what the other functions do.
+            // A panic would hide the results of the other functions.
             let check = || lab.check(&text, &mut random);
             let Ok(checked) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check)) else {
                 bad.push(format!("{text}: panics"));
@@ -315,7 +315,7 @@ fn every_function_of_the_registry_is_the_same_both_ways() {
             match checked {
                 Checked::Same => bound += 1,
                 Checked::DoesNotBind => {}
-                // Of one random byte a row, two evaluations are now and then the same.
+                // With one random byte per row, two evaluations are sometimes equal.
                 Checked::Restless | Checked::Differs(_) if is_restless(function.name) => bound += 1,
                 Checked::Restless => bad.push(format!("{text}: two evaluations differ")),
                 Checked::Differs(difference) => bad.push(difference),

@@ -1,4 +1,4 @@
-//! Kernels that are wrong on purpose: the checks of this folder must notice each of them.
+//! Wrong kernels: the comparisons of this folder must detect each of them.
 
 use types::batch::{Selection, Vector};
 use types::type_rules::BinaryOp;
@@ -8,7 +8,7 @@ use super::data::{Random, Table, selection};
 use super::{Lab, Outcome, difference, texts};
 use crate::plan::expr::{CompareOp, Expr, ExprKind};
 
-/// A wrong kernel: another expression than was asked for, or another outcome.
+/// A wrong kernel: evaluates another expression, or changes the outcome.
 struct Mutant {
     name: &'static str,
     expr: fn(&mut Expr),

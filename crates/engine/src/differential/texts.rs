@@ -1,10 +1,10 @@
-//! Expressions as T-SQL.
+//! Generates the compared expressions as T-SQL text.
 
 use super::data::{Random, Table};
 use crate::library::Function;
 use functions::takes_date_part;
 
-/// Constants of many types.
+/// Literals of many types.
 const LITERALS: [&str; 22] = [
     "0",
     "1",
@@ -34,12 +34,12 @@ fn columns() -> Vec<String> {
     Table::new(0).columns.into_iter().map(|column| column.name).collect()
 }
 
-/// One column of each type.
+/// Returns one column of each type.
 fn firsts() -> Vec<String> {
     columns().into_iter().filter(|name| name.starts_with("a_")).collect()
 }
 
-/// Calls `write` for each pair of operands: columns of each pair of types, columns and literals.
+/// Calls `write` for pairs of operands: columns of each pair of types, columns and literals.
 fn pairs(mut write: impl FnMut(&str, &str)) {
     for left in firsts() {
         for right in columns().iter().filter(|name| name.starts_with("b_")) {
@@ -52,7 +52,7 @@ fn pairs(mut write: impl FnMut(&str, &str)) {
     }
 }
 
-/// Every arithmetic operator over every pair of types.
+/// Returns every arithmetic operator over every pair of types.
 pub(super) fn operators() -> Vec<String> {
     let mut texts = Vec::new();
     pairs(|left, right| {
@@ -68,7 +68,7 @@ pub(super) fn operators() -> Vec<String> {
     texts
 }
 
-/// Every condition over every pair of types, and the connectives.
+/// Returns every kind of condition over every pair of types, and the connectives.
 pub(super) fn conditions() -> Vec<String> {
     let mut texts = Vec::new();
     let mut add = |condition: String| texts.push(format!("CASE WHEN {condition} THEN 1 END"));
@@ -134,7 +134,7 @@ pub(super) fn conditions() -> Vec<String> {
     texts
 }
 
-/// Every conversion between two types, and those of constants.
+/// Returns every conversion between two types, and conversions of literals.
 pub(super) fn conversions() -> Vec<String> {
     let targets = [
         "bit",
@@ -185,18 +185,18 @@ pub(super) fn conversions() -> Vec<String> {
     texts
 }
 
-/// Calls of a function with arguments of all types.
+/// Returns calls of a function with arguments of all types.
 pub(super) fn calls(function: &Function, random: &mut Random) -> Vec<String> {
     let name = function.name;
     if name.starts_with("@@") {
         return vec![name.to_owned()];
     }
     if name.contains(['.', ' ']) {
-        // A method or a clause, which has a syntax of its own.
+        // A method or clause, whose syntax is special.
         return (0..20).flat_map(|_| special_calls(name, random)).collect();
     }
     if function.arity == (0, 0) {
-        // Some are words of the grammar, without parentheses.
+        // Some functions are keywords without parentheses.
         return vec![format!("{name}()"), name.to_owned()];
     }
     let (fewest, most) = (usize::from(function.arity.0), usize::from(function.arity.1).min(12));
@@ -211,13 +211,13 @@ pub(super) fn calls(function: &Function, random: &mut Random) -> Vec<String> {
                 (0, _) if takes_date_part(name) => random.pick(&PARTS).to_string(),
                 (1, _) if name == "ISJSON" => "VALUE".to_owned(),
                 (0, 0) if name == "HASHBYTES" => "'SHA2_256'".to_owned(),
-                // The same type for all, so that functions of many dates or numbers bind.
+                // All arguments of one type, so that functions of several dates or numbers bind.
                 (_, 1) => format!("{}_int2", random.pick(&["a", "b"])),
                 (_, 2) if random.below(2) == 0 => random.pick(&LITERALS).to_string(),
                 _ => random.pick(&columns).clone(),
             });
         }
-        // Some are found in their schema only.
+        // Some functions are found only with their schema.
         let schema = if name.starts_with(functions::hex::PREFIX) { "sys." } else { "" };
         texts.push(format!("{schema}{name}({})", arguments.join(", ")));
         let mut special = special_calls(name, random);
@@ -244,7 +244,7 @@ const PARTS: [&str; 15] = [
     "iso_week",
 ];
 
-/// Calls of functions that most arguments do not fit.
+/// Returns calls of functions that accept few arguments.
 fn special_calls(name: &str, random: &mut Random) -> Vec<String> {
     let small = random.pick(&["a_int2", "2", "a_tiny", "-1", "NULL"]);
     let text = random.pick(&["a_v", "a_n", "a_max", "a_char", "a_n_sc", "a_v_utf8"]);
@@ -299,7 +299,7 @@ fn special_calls(name: &str, random: &mut Random) -> Vec<String> {
     }
 }
 
-/// Random nests of operators, functions and CASE.
+/// Returns random combinations of operators, functions and CASE.
 pub(super) fn nests(count: usize) -> Vec<String> {
     let mut random = Random::new();
     let columns = columns();
@@ -310,7 +310,7 @@ fn nest(columns: &[String], depth: usize, random: &mut Random) -> String {
     if depth == 0 {
         return match random.below(4) {
             0 => random.pick(&LITERALS).to_string(),
-            // Mostly types that go together, else little binds.
+            // Mostly operands that fit together; otherwise few texts bind.
             1 => random.pick(columns).clone(),
             _ => {
                 random.pick(&["a_int", "b_int", "a_int2", "a_big", "a_d15", "a_float"]).to_string()

@@ -1,4 +1,4 @@
-//! Login: name, password, database; and the options that a session begins with.
+//! Login: checks name and password, chooses the database, and sets the session's initial options.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use ::ddl::user_access;
 use ::session::event::emit;
 use ::session::instance::{Answer, Instance, SessionCounters as Counters};
 
-/// Why a login fails: the states of error 18456, as the server's log has them. The client is told
-/// state 1.
+/// Reasons for a failed login: the states of error 18456 in the server's log. The client gets state
+/// 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoginFailure {
-    /// 5: no such login.
+    /// State 5: there is no such login.
     UnknownLogin = 5,
-    /// 8: wrong password.
+    /// State 8: the password is wrong.
     WrongPassword = 8,
-    /// 38: the database named can't be opened.
+    /// State 38: the requested database can't be opened.
     UnknownDatabase = 38,
-    /// 40: the login's own database can't be opened.
+    /// State 40: the login's default database can't be opened.
     UnknownDefault = 40,
 }
 
@@ -43,20 +43,20 @@ fn no_database(name: &str, user: &str) -> Vec<Error> {
     ]
 }
 
-/// The login's own database is not there, or does not let it in.
+/// Returns the errors if the default database does not exist or does not admit the login.
 fn no_default(user: &str) -> Vec<Error> {
     vec![Error::from(Msg::CannotOpenDefault).at_line(1), LoginFailure::UnknownDefault.error(user)]
 }
 
-/// Whether name and password are right, and when the client is answered.
+/// The result of checking name and password, and the time of the answer.
 pub struct Admission {
-    /// When the answer is due.
+    /// When the answer is to be sent: failed logins are delayed.
     pub answer: Answer,
-    /// The errors of who is refused.
+    /// The errors for a refused login; `None` if it is admitted.
     pub refused: Option<Vec<Error>>,
 }
 
-/// Checks name and password, and counts those that are wrong.
+/// Checks name and password, and counts failures.
 pub(super) fn admit(instance: &Arc<Instance>, request: &LoginRequest) -> Admission {
     let catalog = instance.catalog.load();
     look_up(instance, &request.user, catalog.version);
@@ -73,7 +73,7 @@ pub(super) fn admit(instance: &Arc<Instance>, request: &LoginRequest) -> Admissi
     Admission { answer, refused }
 }
 
-/// Makes the session's state of who was admitted.
+/// Makes the state of an admitted session.
 pub(super) fn open(
     instance: &Arc<Instance>,
     request: LoginRequest,
@@ -156,7 +156,7 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
     })
 }
 
-/// Whether a session may be in the database that it has logged in to.
+/// Checks that the session may enter the database that it logged in to.
 pub(super) fn check_entry(state: &SessionState) -> Result<(), Vec<Error>> {
     let database = state.catalog.database(&state.database);
     let checked = database.map(|database| user_access::check_entry(state, database));
@@ -166,8 +166,8 @@ pub(super) fn check_entry(state: &SessionState) -> Result<(), Vec<Error>> {
     }
 }
 
-/// Checks what has been said about a login whose password is right: disabled, expired, to be changed. Who gives a new
-/// password with the old one does what is asked.
+/// Checks the account of a login whose password is right: disabled, expired, or to be changed. A
+/// client that sends a new password with the old one satisfies the last two.
 fn check_account(login: &Login, request: &LoginRequest) -> Result<(), Vec<Error>> {
     let user = &request.user;
     let changes = request.new_password.is_some();
@@ -184,7 +184,7 @@ fn check_account(login: &Login, request: &LoginRequest) -> Result<(), Vec<Error>
     Err(vec![Error::from(refused).at_line(1)])
 }
 
-/// The database that a session begins in: the one that it asks for, or its login's.
+/// Returns the first database of a session: the requested one, or the login's default.
 fn first_database<'c>(
     catalog: &'c Catalog,
     login: &Login,
@@ -200,11 +200,11 @@ fn first_database<'c>(
     })
 }
 
-/// Gives the login the password that its client asked for: LOGIN7 with fChangePassword. Without a policy the
-/// only password that is refused is none.
+/// Sets the password that the client asked for with LOGIN7 (fChangePassword). Without a policy,
+/// only an empty password is refused.
 ///
 /// # Errors
-/// 18464 and 18466, and 18456 where the old password has been changed meanwhile.
+/// 18464 and 18466, and 18456 if the old password has been changed since.
 pub(super) fn change_password(
     state: &SessionState,
     old: &str,
@@ -235,7 +235,7 @@ pub(super) fn change_password(
     changed.map_err(|error| vec![error])
 }
 
-/// Looks a login up as a server does that keeps metadata in shared tables.
+/// Looks up the login in the shared metadata cache (only if the instance has one, for comparison).
 fn look_up(instance: &Instance, user: &str, version: u64) {
     if let Some(metadata) = &instance.metadata {
         metadata.login(user, version);
@@ -249,7 +249,7 @@ fn check_language(language: &str) -> Result<(), Vec<Error>> {
     Err(vec![Error::from(Msg::NotSupported(::catalog::options::OTHER_LANGUAGES)).at_line(1)])
 }
 
-/// Takes as long for a login that there is not as for one that there is.
+/// Checks the password. Takes the same time for an unknown login as for a known one.
 fn check_password(catalog: &Catalog, request: &LoginRequest) -> Result<(), LoginFailure> {
     const NO_HASH: [u8; 68] = [0; 68];
     let login = catalog.logins.get(&Name::new(&request.user));
@@ -262,8 +262,8 @@ fn check_password(catalog: &Catalog, request: &LoginRequest) -> Result<(), Login
     }
 }
 
-/// The ANSI options: SQL Server gives them to ODBC and OLE DB logins, every other modern driver sets
-/// them itself, and an old one that wants something else says so.
+/// The ANSI options, all ON. SQL Server sets them for ODBC and OLE DB logins; other modern drivers
+/// set them themselves, and older ones send SET statements if they need other values.
 fn login_options() -> Options {
     Options {
         quoted_identifier: true,

@@ -1,4 +1,4 @@
-//! What a client asks of a session without T-SQL: to manage a transaction, to load rows.
+//! Requests without T-SQL: transaction manager requests and bulk loads.
 
 use types::{Msg, Value};
 
@@ -11,10 +11,10 @@ use ::session::event::emit::{self, request};
 use interpreter::{Stop, transactions};
 
 impl Session {
-    /// Runs a transaction manager request, its final `done` included.
+    /// Runs a transaction manager request and sends its final DONE.
     ///
     /// # Errors
-    /// [`crate::sink::Disconnected`] if the sink said so.
+    /// [`crate::sink::Disconnected`] if the sink returns it.
     pub fn transaction(
         &mut self,
         request: TransactionRequest<'_>,
@@ -65,7 +65,7 @@ impl Session {
     /// Loads the rows that a preceding INSERT BULK statement announced.
     ///
     /// # Errors
-    /// [`crate::sink::Disconnected`] if the sink said so.
+    /// [`crate::sink::Disconnected`] if the sink returns it.
     pub fn bulk_load(
         &mut self,
         columns: &[ColumnInfo],

@@ -1,8 +1,8 @@
-//! `Session`: one connection, and the verbs that a client can ask for.
+//! `Session`: one connection, and the operations that a client can request.
 //!
-//! The server feeds requests ([`Session::batch`], [`Session::rpc`], [`Session::transaction`],
-//! [`Session::bulk_load`]) and resets ([`Session::reset`]); results leave through a
-//! [`ResultSink`](crate::sink::ResultSink). What a session keeps is in the crate `session`.
+//! The server calls [`Session::batch`], [`Session::rpc`], [`Session::transaction`],
+//! [`Session::bulk_load`] and [`Session::reset`]; results go out through a
+//! [`ResultSink`](crate::sink::ResultSink). The crate `session` has the session's state.
 
 mod login;
 mod manage;

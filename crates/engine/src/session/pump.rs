@@ -1,4 +1,4 @@
-//! The verbs of a session: what the server asks for on behalf of a client.
+//! The operations of a session that the server calls for a client: login, batch, RPC, reset.
 
 use std::sync::Arc;
 
@@ -24,26 +24,26 @@ use ::session::event::emit::{self, request};
 use ::session::instance::{Instance, SessionCard, SessionCounter};
 use interpreter::{Runner, Stop, transactions};
 
-/// One connection's session.
+/// The session of one connection.
 pub struct Session {
     pub(super) state: SessionState,
-    /// What others see of the session.
+    /// The state that other sessions may see.
     card: Arc<SessionCard>,
-    /// Options that the card shows.
+    /// The options that the card shows.
     shown_options: Options,
-    /// Database that the card shows.
+    /// The database that the card shows.
     shown_database: Arc<str>,
-    /// The batch that has announced a bulk load: it ends when the rows have been loaded.
+    /// The INSERT BULK batch of an announced load; it completes when the rows are loaded.
     pub(super) announced: Option<request::Announced>,
 }
 
 impl Session {
-    /// Checks name and password, opens the database, and makes a session. The server then tells the
-    /// client the environment ([`Session::state`]).
+    /// Checks name and password, opens the database, and makes a session. The server then sends the
+    /// environment ([`Session::state`]) to the client.
     ///
     /// # Errors
-    /// 18456 for a wrong name or password; 4060 and 18456 for a database that can't be opened; 18464 for a new
-    /// password that is empty.
+    /// 18456 for a wrong name or password; 4060 and 18456 for a database that can't be opened;
+    /// 18464 for an empty new password.
     pub fn login(instance: &Arc<Instance>, request: LoginRequest) -> Result<Self, Vec<Error>> {
         match Self::admit(instance, &request).refused {
             Some(errors) => Err(errors),
@@ -51,15 +51,15 @@ impl Session {
         }
     }
 
-    /// Checks name and password, counts those that are wrong, and says when the client is to be answered.
+    /// Checks name and password, counts failures, and decides when the client gets its answer.
     pub fn admit(instance: &Arc<Instance>, request: &LoginRequest) -> Admission {
         login::admit(instance, request)
     }
 
-    /// Opens the session of who was admitted.
+    /// Opens the session of an admitted client.
     ///
     /// # Errors
-    /// 4060 and 18456 for a database that can't be opened, 40517 for a language.
+    /// 4060 and 18456 for a database that can't be opened, 40517 for an unsupported language.
     pub fn open(instance: &Arc<Instance>, request: LoginRequest) -> Result<Self, Vec<Error>> {
         let change = request.new_password.clone().map(|new| (request.password.clone(), new));
         let state = login::open(instance, request)?;
@@ -67,7 +67,8 @@ impl Session {
         instance.sessions.register(&card);
         let (shown_options, shown_database) = (state.options.clone(), Arc::clone(&state.database));
         let session = Self { state, card, shown_options, shown_database, announced: None };
-        // Once it shows where it is: of two that come at once into a database for one, none stays.
+        // Checked after the card shows the database: of two simultaneous logins to a single-user
+        // database, neither is admitted.
         login::check_entry(&session.state)?;
         if let Some((old, new)) = change {
             login::change_password(&session.state, &old, &new)?;
@@ -76,37 +77,38 @@ impl Session {
         Ok(session)
     }
 
-    /// Returns the state, for the environment tokens of the login answer and for the views.
+    /// Returns the state, for the environment tokens of the login response and for views.
     pub fn state(&self) -> &SessionState {
         &self.state
     }
 
-    /// Returns the state for a test that evaluates expressions without a request.
+    /// Returns the state mutably, for tests that evaluate expressions without a request.
     #[cfg(test)]
     pub(crate) fn state_mut(&mut self) -> &mut SessionState {
         &mut self.state
     }
 
-    /// Says how the owner of the connection is asked something from outside.
+    /// Sets the function that wakes the connection's owner when another thread needs it.
     pub fn on_nudge(&self, on_nudge: ::session::instance::OnNudge) {
         self.state.instance.sessions.set_on_nudge(self.state.id, on_nudge);
     }
 
-    /// Lets go of what the catalog has no more, between two requests.
+    /// Drops cached references to objects that the catalog no longer has. Called between requests.
     pub fn let_go(&mut self) {
         self.state.refresh_catalog();
         self.state.programs.let_go(self.state.catalog.version);
     }
 
-    /// Tells the session what was agreed after login (packet size, encryption).
+    /// Returns the client's properties, to set what was negotiated after login (packet size,
+    /// encryption).
     pub fn client_mut(&mut self) -> &mut crate::session::ClientInfo {
         &mut self.state.client
     }
 
-    /// Runs a batch: every statement's results, then a final `done` without `more`.
+    /// Runs a batch: sends every statement's results, then a final DONE without `more`.
     ///
     /// # Errors
-    /// [`crate::sink::Disconnected`] if the sink said so.
+    /// [`crate::sink::Disconnected`] if the sink returns it.
     pub fn batch(&mut self, text: &str, sink: &mut dyn ResultSink) -> Sent {
         self.served(|session| {
             session.begin_request(false);
@@ -133,7 +135,7 @@ impl Session {
             Some(entry) => entry,
             None => match ::compile::template::choose(&mut self.state, key, text)? {
                 Chosen::Own(program) => {
-                    // A batch is its program's source.
+                    // The source of the program is the text of the batch.
                     let text = Arc::clone(&program.source).into();
                     Entry { procedure: None, text, program }
                 }
@@ -147,7 +149,7 @@ impl Session {
         outcome
     }
 
-    /// Runs the program of a text's kind with the text's constants.
+    /// Runs a parameterized program with the constants of a text.
     fn run_kind(&mut self, call: Call, sink: &mut Deferred<'_>) -> Result<(), Stop> {
         let Call { program, values, back } = call;
         let mut frame = Frame { variables: values, ..Frame::default() };
@@ -165,14 +167,14 @@ impl Session {
     ) -> Result<(), Stop> {
         let mut cx = Cx::new(HOST, &mut self.state, frame, sink);
         cx.take_buffers();
-        // Batches are one scope: SCOPE_IDENTITY() in the next one still gives what this one inserted.
+        // Batches share one scope: SCOPE_IDENTITY() in the next batch returns this one's value.
         cx.frame.scope_identity = cx.session.scope_identity.take();
         let runner = Runner { program, procedure: "" };
         let told = match cx.session.options.explain.has(Explain::TIME) {
             true => interpreter::observe::parse_time(&mut cx),
             false => Ok(()),
         };
-        // A mistake of the text is no error of a statement.
+        // An error of the text is not an error of a statement.
         let compiled = told.and_then(|()| runner.compile(&mut cx).map_err(of_text));
         let outcome = compiled.and_then(|()| runner.run(&mut cx)).map_err(|stop| match stop {
             Stop::Unbound(ref error) if program.is_alone() && error.number != 208 => of_text(stop),
@@ -183,10 +185,10 @@ impl Session {
         outcome.map(drop)
     }
 
-    /// Runs one RPC of a message, its final `done` included.
+    /// Runs one RPC of a message and sends its final DONE.
     ///
     /// # Errors
-    /// [`crate::sink::Disconnected`] if the sink said so.
+    /// [`crate::sink::Disconnected`] if the sink returns it.
     pub fn rpc(&mut self, rpc: Rpc<'_>, sink: &mut dyn ResultSink) -> Sent {
         self.served(|session| session.run_rpc(rpc, sink))
     }
@@ -214,11 +216,11 @@ impl Session {
         sink.pass()
     }
 
-    /// Takes the session back to what it was after login, as a connection pool asks; tells the client if
-    /// that rolls back a transaction.
+    /// Restores the session's state after login, for a connection pool. Notifies the client if that
+    /// rolls back a transaction.
     ///
     /// # Errors
-    /// [`crate::sink::Disconnected`] if the sink said so; the session is reset all the same.
+    /// [`crate::sink::Disconnected`] if the sink returns it; the session is reset even then.
     pub fn reset(&mut self, reset: Reset, sink: &mut dyn ResultSink) -> Sent {
         emit::session::logout(&self.state, self.state.pooled.since, true);
         let told = ::executor::reset::reset(&mut self.state, reset, sink);
@@ -229,37 +231,37 @@ impl Session {
         told
     }
 
-    /// Counts an attention of the client.
+    /// Counts an attention from the client.
     pub fn count_attention(&self) {
         self.state.counters.count(SessionCounter::Attentions);
         request::attention(&self.state);
     }
 
-    /// Notes that a message of the client has been received: its requests are timed from here on.
+    /// Starts the time of a message's requests, when it has been received.
     pub fn begin_message(&mut self) {
         sos::sched::work_for(session_number(self.state.id));
         self.state.meter.begin(&self.state.instance.statistics);
     }
 
-    /// Notes that the answer to the message has been sent.
+    /// Ends the time of a message's requests, when the response has been sent.
     pub fn end_message(&mut self) {
         self.state.meter.end();
         self.state.pooled.reset = 0;
         sos::sched::work_for(0);
     }
 
-    /// What the session's requests spend and wait for, to be given to [`sos::ledger::request`].
+    /// Returns the counters of the session's requests, for [`sos::ledger::request`].
     pub fn books(&self) -> &Arc<SessionBooks> {
         &self.card.books
     }
 
-    /// Times a request that no server has: the message is the call.
+    /// Times a request made in-process: there is no message, so the call is timed.
     pub(super) fn served<R>(&mut self, serve: impl FnOnce(&mut Self) -> R) -> R {
         if self.state.meter.is_open() {
             return context::serve(|| serve(self));
         }
         let books = Arc::clone(self.books());
-        // The edges that receiving and sending are elsewhere.
+        // Receiving and sending a message mark these edges otherwise.
         let _ = ledger::spent();
         ledger::request(Some(&books), || {
             self.begin_message();
@@ -270,7 +272,7 @@ impl Session {
         })
     }
 
-    /// Brings the session's card up to date. The lock is taken only for what has changed.
+    /// Updates the session's card. Takes the lock only if options or database have changed.
     fn show(&mut self) {
         self.card.end_request(&self.state);
         let same_database = Arc::ptr_eq(&self.shown_database, &self.state.database);
@@ -282,7 +284,7 @@ impl Session {
         self.card.publish(&self.state);
     }
 
-    /// The flag that an attention raises; the server clears it when it acknowledges.
+    /// Returns the flag that an attention sets; the server clears it when it acknowledges.
     pub fn cancel(&self) -> &Arc<sos::park::Cancel> {
         &self.state.cancel
     }
@@ -301,11 +303,12 @@ impl Session {
         state.handled_errors.clear();
         state.inserting_call = false;
         state.saved_options = None;
-        // Rows that were announced come at once or not at all.
+        // Announced rows come with the next message, or not at all.
         state.pending_bulk = None;
     }
 
-    /// Reports what nobody has reported, and rolls back what can't be committed.
+    /// Sends an error that no statement has sent, and rolls back a transaction that can't be
+    /// committed.
     pub(super) fn end_request(
         &mut self,
         outcome: Result<(), Stop>,
@@ -324,7 +327,7 @@ impl Session {
             Ok(()) | Err(Stop::Scope | Stop::Batch | Stop::Cancelled) => {}
             Err(Stop::Disconnected) => return Err(crate::sink::Disconnected),
             Err(stop @ (Stop::Error(_) | Stop::Thrown(_) | Stop::Unbound(_))) => {
-                // Statements have reported theirs: what is left of a batch is its text's.
+                // Statements have sent their errors: an error left over is about the batch's text.
                 let of_text = !state.in_rpc && matches!(stop, Stop::Error(_));
                 let (Stop::Error(mut error) | Stop::Thrown(mut error) | Stop::Unbound(mut error)) =
                     stop
@@ -365,7 +368,7 @@ impl Drop for Session {
     }
 }
 
-/// An error of a batch's text, which SET XACT_ABORT does not concern.
+/// Marks an error of a batch's text, to which SET XACT_ABORT does not apply.
 fn of_text(stop: Stop) -> Stop {
     match stop {
         Stop::Unbound(error) => Stop::Error(error),
@@ -373,7 +376,7 @@ fn of_text(stop: Stop) -> Stop {
     }
 }
 
-/// The kind of `done` that ends a statement of the request.
+/// Returns the kind of DONE that ends a statement of the request.
 fn done_kind(state: &SessionState) -> DoneKind {
     if state.in_rpc { DoneKind::InProcedure } else { DoneKind::Done }
 }

@@ -1,4 +1,4 @@
-//! RPC requests: a system procedure by name or ProcID, or a stored procedure by name.
+//! RPC requests: call a system procedure by name or ProcID, or a stored procedure by name.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use interpreter::{
     not_found, resolve_procedure,
 };
 
-/// Runs an RPC: results, RETURNSTATUS, RETURNVALUEs; the final `done` is the caller's.
+/// Runs an RPC: sends results, RETURNSTATUS and RETURNVALUEs; the caller sends the final DONE.
 pub(crate) fn run(
     rpc: Rpc<'_>,
     session: &mut SessionState,
@@ -32,11 +32,11 @@ pub(crate) fn run(
         }
         RpcTarget::Name(name) => name,
     };
-    // No procedure of a user hides one of the system's.
+    // A user's procedure does not hide a system procedure.
     if let Some(system) = find_of_drivers(name) {
         return run_system(system, rpc.parameters, session, sink);
     }
-    // The hot path: a procedure that this session has called before, by the same spelling.
+    // The fast path: a procedure that this session has called before with the same spelling.
     let key = session.text_key(&[b"rpc", name.as_bytes()]);
     let version = session.catalog.version;
     let cached = session.programs.take(key, version).filter(|e| &*e.text == name.as_bytes());
@@ -56,14 +56,15 @@ pub(crate) fn run(
     let Some(procedure) = resolve_procedure(session, &parsed) else {
         return Err(::procedures::missing(&parsed));
     };
-    // Once for a version of the catalog: the key that it is kept under is of this login.
+    // Checked once per version of the catalog: the cache key includes the login.
     check_execute(session, &procedure, None)?;
     let program = ::compile::take_program_of(session, &procedure)?;
     let call = Callee { key, text: name.as_bytes().into(), procedure, program };
     run_stored(call, rpc.parameters, session, sink)
 }
 
-/// A procedure that was found, taken apart so that no count of it is written while it runs.
+/// A procedure that was found, with its program moved out of the cache, so that no shared reference
+/// count is written while it runs.
 struct Callee {
     key: ProgramKey,
     text: Arc<[u8]>,
@@ -81,7 +82,7 @@ fn run_stored(
     let mut places = std::mem::take(&mut session.scratch.places);
     let outcome = take_arguments(parameters, &mut arguments)
         .and_then(|()| call_stored(callee, (&mut arguments, &mut places), session, sink));
-    // The names' memory is the server's.
+    // Names are moved back: the server reuses their memory.
     for (parameter, argument) in parameters.iter_mut().zip(arguments.drain(..)) {
         parameter.name = argument.name;
     }
@@ -117,7 +118,7 @@ fn call_stored(
     sent
 }
 
-/// Makes the rows of table-valued arguments, which are of the parameters' types.
+/// Stores the rows of table-valued arguments, with the types of the parameters.
 fn make_tables(
     procedure: &ProcedureDef,
     arguments: &mut [Argument],
@@ -145,7 +146,7 @@ fn send_results(
     session: &SessionState,
     sink: &mut dyn ResultSink,
 ) -> Result<(), Stop> {
-    // Up to the end of the answer.
+    // Until the end of the response.
     ledger::label(Label::Encode);
     sink.return_status(status)?;
     for (ordinal, (argument, place)) in arguments.iter().zip(places).enumerate() {
@@ -207,12 +208,12 @@ fn call_system(
     Ok(())
 }
 
-/// Refuses an OUTPUT parameter of a type that has none.
+/// Refuses an OUTPUT parameter of a type that can't have it.
 ///
 /// # Errors
-/// 8018 for `text`, `ntext` and `image`.
+/// 8018 for `text`, `ntext` and `image` parameters.
 fn check_output(place: usize, parameter: &RpcParameter) -> Result<(), Stop> {
-    // The tokens of the types ([MS-TDS] 2.2.5.4.2).
+    // Type tokens of [MS-TDS] 2.2.5.4.2.
     let token = match parameter.ty.data_type {
         DataType::Image => 0x22,
         DataType::Text => 0x23,
@@ -223,7 +224,7 @@ fn check_output(place: usize, parameter: &RpcParameter) -> Result<(), Stop> {
     Err(Msg::RpcDeprecatedOutput(number, &parameter.name, token).into())
 }
 
-/// Takes the parameters over as arguments; names and values are moved, not copied.
+/// Converts parameters to arguments; names and values are moved, not copied.
 fn take_arguments(
     parameters: &mut [RpcParameter],
     arguments: &mut Vec<Argument>,

@@ -1,4 +1,4 @@
-//! Fields of text files as values of columns.
+//! Converts fields of text files to values of columns.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use crate::Cx;
 /// Converts a field for a column.
 ///
 /// # Errors
-/// 4863 for a text that is too long, 4867 for a number that is too large, 4864 for what is no value of the type, all with
-/// row and column.
+/// 4863 for text that is too long, 4867 for a number that is too large, 4864 for text that is not a
+/// value of the type; all with row and column.
 pub fn converted(
     options: &Options,
     bytes: &[u8],
@@ -43,7 +43,7 @@ fn value(options: &Options, bytes: &[u8], to: &ColumnType, cx: &Cx<'_>) -> Resul
     }
     let mut from = cx.session.text_type();
     let value = match &text {
-        // No character of it is lost in any code page.
+        // ASCII is the same in every code page.
         Cow::Borrowed(ascii) if is_text_or_number(to.data_type) => {
             let length = u16::try_from(ascii.len().max(1)).map_or(Length::Max, Length::Limited);
             from.data_type = DataType::VarChar(length);
@@ -54,12 +54,12 @@ fn value(options: &Options, bytes: &[u8], to: &ColumnType, cx: &Cx<'_>) -> Resul
     types::convert(&value, &from, to, 0, Mode::Assignment, &cx.convert_options())
 }
 
-/// Digits of a number that is surely an `int`, and one that is surely a `bigint`.
+/// Digits of a number that always fits `int`, and of one that always fits `bigint`.
 const INT_DIGITS: usize = 9;
 const BIGINT_DIGITS: usize = 18;
 
-/// Reads a field of a few digits, as most are that go into `int` and `bigint`; none for anything else, which converts as
-/// other text does.
+/// Parses a field of few digits for `int` or `bigint`, the usual case. `None` for any other field,
+/// which is converted as text.
 fn whole_number(bytes: &[u8], to: DataType) -> Option<Value> {
     let digits_max = match to {
         DataType::Int => INT_DIGITS,
@@ -78,7 +78,7 @@ fn whole_number(bytes: &[u8], to: DataType) -> Option<Value> {
     }
 }
 
-/// Tells whether `varchar` converts to a type as `nvarchar` of the same characters does.
+/// Returns true if `varchar` converts to a type exactly as `nvarchar` does.
 fn is_text_or_number(to: DataType) -> bool {
     matches!(
         to,

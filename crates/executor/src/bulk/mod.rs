@@ -1,4 +1,4 @@
-//! Rows of files: OPENROWSET(BULK ..) and external tables.
+//! Reads rows of files: OPENROWSET(BULK ..) and external tables.
 
 pub mod field;
 pub mod rowset;

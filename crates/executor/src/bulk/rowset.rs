@@ -1,7 +1,8 @@
-//! The rows of files, in batches: OPENROWSET(BULK ..) and external tables.
+//! Reads Parquet files in batches, for OPENROWSET(BULK ..) and external tables.
 //!
-//! Files are opened anew by each execution, whose plan knows the columns and row groups that they had when it was
-//! bound. Row groups are taken one by one, so that several workers of a parallel plan share them.
+//! Each execution opens the files again; the plan has the columns and row groups that they had at
+//! compile time. Row groups are taken one at a time, so that the workers of a parallel plan can
+//! share them.
 
 use std::sync::{Arc, Weak};
 
@@ -16,8 +17,8 @@ use crate::eval::truth;
 use crate::parallel::Share;
 use plan::query::{BulkFile, BulkFormat, BulkScan, GroupTest};
 
-/// Files that are read, by their numbers in a scan: whoever reads a part of one finds it open, if somebody has it
-/// open, and they all see the same file.
+/// The open files of a scan, by number. Workers share a file while one of them has it open, so that
+/// all read the same file even if its path is replaced.
 #[derive(Debug)]
 pub struct OpenFiles(SpinLock<Vec<Weak<ParquetFile<Bytewise>>>>);
 
@@ -32,7 +33,7 @@ impl OpenFiles {
         self.0.lock().get(number)?.upgrade()
     }
 
-    /// Puts a file that has been opened in its place. Who was there first stays, and is returned.
+    /// Stores an opened file. If another worker has stored the file first, returns that one.
     fn put(&self, number: usize, file: Arc<ParquetFile<Bytewise>>) -> Arc<ParquetFile<Bytewise>> {
         let mut files = self.0.lock();
         let len = files.len().max(number + 1);
@@ -45,24 +46,26 @@ impl OpenFiles {
     }
 }
 
-/// The batches of Parquet files: of their row groups, one by one, or of those that others don't take.
+/// Reads the batches of Parquet files, row group by row group; with other workers, only the groups
+/// that it takes.
 pub struct Batches<'p> {
     scan: &'p BulkScan,
-    /// By file: the number of the first row group behind it.
+    /// For each file, the number of row groups up to its end.
     ends: Vec<usize>,
-    /// By column of the batches: its ordinal in the format, and its type.
+    /// For each column of a batch: its ordinal in the format, and its type.
     columns: Vec<(u16, DataType)>,
-    /// Who shares the row groups.
+    /// Hands out the row groups, if several workers read the files.
     share: Option<Arc<Share>>,
-    /// Row groups that have been taken, where nobody does.
+    /// Number of row groups taken, without other workers.
     taken: usize,
-    /// The file of the last row group, and its number.
+    /// The number of the last row group's file, and the file.
     file: Option<(usize, Arc<ParquetFile<Bytewise>>)>,
     rows: Option<(&'p str, Rows<Bytewise>)>,
 }
 
 impl<'p> Batches<'p> {
-    /// Begins to read some of a scan's columns, by their ordinals in its format; `None` where the files are no Parquet files.
+    /// Starts reading some of a scan's columns, by their ordinals in its format; `None` if the
+    /// files are not Parquet files.
     pub fn of(
         scan: &'p BulkScan,
         ordinals: impl Iterator<Item = u16>,
@@ -84,10 +87,10 @@ impl<'p> Batches<'p> {
         Batch::new(self.columns.iter().map(|(_, ty)| Vector::of_type(ty)).collect())
     }
 
-    /// Fills a batch with the next rows; `false` where there are none.
+    /// Fills a batch with the next rows; `false` at the end.
     ///
     /// # Errors
-    /// As [`open_parquet`]; 15813 for what is wrong in a file; 701.
+    /// As [`open_parquet`]; 15813 for an invalid file; 701.
     pub fn next(&mut self, batch: &mut Batch, cx: &mut Cx<'_>) -> Result<bool> {
         loop {
             if let Some((path, rows)) = &mut self.rows {
@@ -99,7 +102,8 @@ impl<'p> Batches<'p> {
                 self.rows = None;
             }
             let Some(part) = self.next_part() else { return Ok(false) };
-            // Behind the ends of all files there is nothing; a file without row groups ends where it begins.
+            // At the end there is no file; a file without row groups has the same end as the one
+            // before.
             let number = self.ends.partition_point(|end| *end <= part);
             let Some(file) = self.scan.files.get(number) else { return Ok(false) };
             let group = part + file.groups - self.ends[number];
@@ -115,7 +119,7 @@ impl<'p> Batches<'p> {
         Some(self.taken - 1)
     }
 
-    /// Begins to read a row group, if a row of it may be wanted.
+    /// Starts a row group, unless its statistics exclude the wanted rows.
     fn begin(
         &mut self,
         number: usize,
@@ -143,7 +147,7 @@ impl<'p> Batches<'p> {
         Ok(())
     }
 
-    /// Opens a file, which has to be what it was when the statement was compiled.
+    /// Opens a file, which must be unchanged since the statement was compiled.
     fn open(&self, number: usize, file: &BulkFile) -> Result<Arc<ParquetFile<Bytewise>>> {
         let shared = self.share.as_ref().map(|share| share.files());
         if let Some(open) = shared.and_then(|files| files.get(number)) {
@@ -168,7 +172,7 @@ impl<'p> Batches<'p> {
     }
 }
 
-/// Tells whether a row of a row group may satisfy the statement's condition, as far as its footer says.
+/// Returns false if the statistics of a row group exclude the statement's condition.
 fn may_match(
     tests: &[GroupTest],
     (open, file, group): (&ParquetFile<Bytewise>, &BulkFile, usize),
@@ -179,7 +183,7 @@ fn may_match(
             let place = file.columns[usize::from(*ordinal)].1;
             let bounds = open.bounds(group, place);
             let (low, high) = match (bounds.least, bounds.greatest) {
-                // Where no row has a value, no comparison holds.
+                // All values are NULL, so no comparison is true.
                 _ if bounds.is_null => (Value::Null, Value::Null),
                 (Some(low), Some(high)) => (low, high),
                 _ => continue 'tests,
@@ -187,7 +191,7 @@ fn may_match(
             cx.registers[least.index()] = low;
             cx.registers[greatest.index()] = high;
         }
-        // An error is for the rows to make, if there are any that make it.
+        // An error is raised when a row is evaluated, if at all.
         if truth(&test.condition, cx).is_ok_and(|truth| !truth.is_true()) {
             return false;
         }
@@ -195,10 +199,10 @@ fn may_match(
     true
 }
 
-/// Reads the file of SINGLE_BLOB and its kin as one value.
+/// Reads a file as one value, for SINGLE_BLOB, SINGLE_CLOB and SINGLE_NCLOB.
 ///
 /// # Errors
-/// 4860 and 4861 for the file; 4806 and 4809 for characters of the other kind.
+/// 4860 and 4861 for the file; 4806 and 4809 if its characters do not fit the option.
 pub fn single(path: &str, as_type: DataType) -> Result<Value> {
     let bytes = read(path)?;
     let wide = bytes.strip_prefix(b"\xFF\xFE");

@@ -1,7 +1,7 @@
-//! OPENROWSET(BULK .., FORMAT = 'CSV'): the rows of a text file as those of a table.
+//! OPENROWSET(BULK .., FORMAT = 'CSV'): reads the rows of a text file.
 //!
-//! A row with a field that does not convert is told and left out, up to MAXERRORS, as BULK INSERT does; beyond that the
-//! statement fails, and with it whatever it was to fill.
+//! A row with a field that does not convert is reported and skipped, up to MAXERRORS rows, as in
+//! BULK INSERT. One more ends the statement with an error, which undoes what it inserted.
 
 use types::{Error, Msg, Result, Value};
 
@@ -12,11 +12,12 @@ use files::fields::Field;
 use files::text::{self, Wanted};
 use plan::query::{BulkScan, TextFormat};
 
-/// Gives the rows of the file: the columns that are read are in their registers when `receive` is called.
+/// Reads the file's rows. Calls `receive` for each row, after storing the columns that are read in
+/// their registers.
 ///
 /// # Errors
-/// 4860 and 4861 for the file, 4832 where it ends within a row, 4865 for more rows that do not convert than MAXERRORS allows,
-/// 4866 for a row of other fields.
+/// 4860 and 4861 for the file, 4832 if it ends within a row, 4865 if more than MAXERRORS rows do
+/// not convert, 4866 for a row with the wrong number of fields.
 pub(crate) fn run(
     scan: &BulkScan,
     format: &TextFormat,
@@ -47,7 +48,7 @@ pub(crate) fn run(
     Ok(flow)
 }
 
-/// Tells of a row that is left out.
+/// Sends a message about a skipped row.
 fn tell(
     error: &Error,
     errors: u64,
@@ -63,7 +64,7 @@ fn tell(
     Ok(())
 }
 
-/// Puts the fields of a row that are read into their registers.
+/// Stores a row's fields in their registers, as far as they are read.
 fn load(
     scan: &BulkScan,
     format: &TextFormat,

@@ -1,4 +1,4 @@
-//! DELETE and TRUNCATE TABLE.
+//! Runs DELETE and TRUNCATE TABLE.
 
 use storage::{Decision, RowImage};
 use types::row::RowBuffer;
@@ -15,7 +15,7 @@ use plan::query::{Access, Node, TableSource};
 use plan::sink::Command;
 use plan::statement::{Course, Delete, table_of};
 
-/// Runs DELETE.
+/// Runs DELETE and returns the number of deleted rows.
 pub(crate) fn run_delete(delete: &Delete, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, delete.registers);
     cx.fires = trigger::fires(&delete.output)
@@ -53,7 +53,7 @@ impl From<storage::Error> for PointFault {
     }
 }
 
-/// Deletes one row on its own.
+/// Deletes one row directly, without a transaction.
 fn run_point(delete: &Delete, cx: &mut Cx<'_>) -> Result<bool> {
     let Node::Scan(scan) = &delete.root else { return Err(Msg::InternalError.into()) };
     let Access::Seek { index, key: exprs } = &scan.access else {
@@ -124,7 +124,7 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
     Ok(count)
 }
 
-/// Runs TRUNCATE TABLE: all rows go and the identity starts again.
+/// Runs TRUNCATE TABLE: deletes all rows and resets the identity to its seed.
 pub fn run_truncate(table: &TableSource, cx: &mut Cx<'_>) -> Result<StatementResult> {
     let definition = table_of(table);
     in_transaction(cx, &mut |cx| {
@@ -133,7 +133,7 @@ pub fn run_truncate(table: &TableSource, cx: &mut Cx<'_>) -> Result<StatementRes
     })?;
     let seed = catalog::table::identity_seed(&definition.columns);
     cx.session.note_identity(&definition.rows);
-    // Relaxed: the counter orders nothing else.
+    // Relaxed: the counter orders no other memory.
     definition.rows.identity_next.store(seed, sos::sync::Ordering::Relaxed);
     Ok(StatementResult { command: Command::NONE, rows: 0 })
 }

@@ -1,4 +1,4 @@
-//! INSERT.
+//! Runs INSERT: builds the new rows, checks and stores them; loads whole batches into columnstores.
 
 use sos::sync::{AtomicU64, Ordering};
 use storage::columnstore::GroupBuilder;
@@ -27,7 +27,7 @@ use plan::statement::{Insert, InsertSource, InsertValue, NewRow, OuterInsert, ta
 /// Runs INSERT.
 ///
 /// # Errors
-/// 2627, 2601, 515, 547, 2628 and what its source fails with.
+/// 2627, 2601, 515, 547, 2628, and the errors of its source.
 pub fn run_insert(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, insert.registers);
     cx.fires = trigger::fires(&insert.output);
@@ -47,8 +47,8 @@ pub fn run_insert(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
     Ok(StatementResult { command: Command::INSERT, rows })
 }
 
-/// Inserts rows that the caller brings: the result of EXEC, a bulk load. The statement was bound for rows that have
-/// no query (`binder::dml::bind_insert_rows`).
+/// Inserts rows that the caller provides: the result of EXEC, or a bulk load. The statement was
+/// bound without a source (`binder::dml::bind_insert_rows`).
 ///
 /// # Errors
 /// As [`run_insert`].
@@ -69,15 +69,15 @@ pub fn insert_rows(
     Ok(StatementResult { command: Command::INSERT, rows: count })
 }
 
-/// Inserts rows in the transaction of the statement; keeps its registers.
+/// Inserts rows in the statement's transaction; keeps its registers.
 pub(super) fn insert_all(insert: &Insert, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>) -> Result<u64> {
     let rows = rows.into_iter().map(Vec::into_iter);
     let (count, mut collected) = insert_each(insert, None, rows, cx)?;
     collected.store(&insert.output, count, cx)
 }
 
-/// Inserts what a nested statement has output. Identity values are those of the nested statement, to
-/// whoever asks for them later.
+/// Inserts the OUTPUT of a nested statement. SCOPE_IDENTITY() and @@IDENTITY keep the values of the
+/// nested statement.
 pub(super) fn insert_outer(
     outer: &OuterInsert,
     rows: Vec<Vec<Value>>,
@@ -98,7 +98,7 @@ pub(super) fn insert_outer(
     inserted
 }
 
-/// Leaves TOP (n) PERCENT of the rows that the filter lets pass.
+/// Returns the first TOP (n) PERCENT of the rows that satisfy the filter.
 fn leading(
     outer: &OuterInsert,
     percent: &Expr,
@@ -124,7 +124,7 @@ fn leading(
     Ok(rows)
 }
 
-/// Inserts the rows that a filter lets pass, TOP (n) at most; returns how many, and what they output.
+/// Inserts the rows that satisfy a filter, at most TOP (n). Returns their number and their OUTPUT.
 fn insert_each(
     insert: &Insert,
     filter: Option<&Expr>,
@@ -203,8 +203,8 @@ fn run_source(insert: &Insert, cx: &mut Cx<'_>, collected: &mut Collected) -> Re
     Ok(count)
 }
 
-/// Loads the batches of a query as they are, where each column is one of the query's and nothing else is to be
-/// done with a row; none, and nothing is done, if that is not so.
+/// Loads the batches of a query without going through registers. `None`, and nothing is done,
+/// unless each column is a column of the query and nothing else has to be done for a row.
 fn load_batches(
     insert: &Insert,
     load: &mut ColumnLoad,
@@ -234,7 +234,7 @@ fn load_batches(
     Ok(ran.then(|| count + loader.rows.load(Ordering::Relaxed)))
 }
 
-/// Adds rows that a helper had too few of for a group.
+/// Adds a helper's left-over rows, which were too few for a group.
 fn add_rest(
     rest: &GroupBuilder,
     load: &mut ColumnLoad,
@@ -257,10 +257,10 @@ fn add_rest(
     Ok(())
 }
 
-/// How the batches of a query go into a table with columns, whoever has them.
+/// Loads batches of a query into a table with a columnstore; shared by the leader and its helpers.
 pub struct Loader<'l> {
     table: &'l TableDef,
-    /// The register of each column.
+    /// The register that each column of the table is read from.
     sources: &'l [Register],
     shelf: Shelf,
     /// Rows that helpers have added.
@@ -284,15 +284,15 @@ impl Loader<'_> {
         load.add_batch(&vectors, &batch.selection, self.table, to, cx)
     }
 
-    /// Begins the load of a helper.
+    /// Starts a helper's load.
     pub fn begin(&self) -> ColumnLoad {
         ColumnLoad::of_helper(self.table)
     }
 
-    /// Adds a batch of a helper's.
+    /// Adds a batch of a helper.
     ///
     /// # Errors
-    /// 515 for a NULL where there must be none, 701.
+    /// 515 for a NULL in a NOT NULL column, 701.
     pub fn help(
         &self,
         load: &mut ColumnLoad,
@@ -300,21 +300,22 @@ impl Loader<'_> {
         cx: &mut Cx<'_>,
     ) -> Result<()> {
         self.add(load, batch, To::Shelf(&self.shelf), cx)?;
-        // Relaxed: read when the helpers have ended.
+        // Relaxed: read after the helpers have ended.
         self.rows.fetch_add(batch.1.selection.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Ends the load of a helper.
+    /// Ends a helper's load: its left-over rows go to the leader.
     ///
     /// # Errors
-    /// 701.
+    /// 701 if there is not enough memory.
     pub fn finish(&self, load: ColumnLoad, cx: &mut Cx<'_>) -> Result<()> {
         load.finish(self.table, To::Shelf(&self.shelf), cx)
     }
 }
 
-/// Returns the registers that the columns of the new rows are, if they are nothing more.
+/// Returns the registers of the new rows' columns, if every column is just a register and nothing
+/// else has to be done for a row.
 fn plain_sources(insert: &Insert, table: &TableDef, cx: &Cx<'_>) -> Option<Vec<Register>> {
     let row = &insert.row;
     let is_plain = insert.output.is_empty()
@@ -338,7 +339,7 @@ fn plain_sources(insert: &Insert, table: &TableDef, cx: &Cx<'_>) -> Option<Vec<R
     insert.columns.iter().zip(&table.columns).map(source).collect()
 }
 
-/// Refuses the first row with a NULL where there must be none.
+/// Returns error 515 for the first row with a NULL in a NOT NULL column.
 fn check_nulls(vectors: &[&Vector], rows: &Selection, table: &TableDef, cx: &Cx<'_>) -> Result<()> {
     let must = |ordinal: &usize| !table.columns[*ordinal].ty.nullable;
     let suspect = |ordinal: &usize| must(ordinal) && vectors[*ordinal].has_nulls();
@@ -354,7 +355,7 @@ fn check_nulls(vectors: &[&Vector], rows: &Selection, table: &TableDef, cx: &Cx<
     Ok(())
 }
 
-/// Stores what a load into columns still has.
+/// Stores the rows that a columnstore load has left over.
 fn finish(
     load: Option<ColumnLoad>,
     insert: &Insert,
@@ -365,7 +366,8 @@ fn finish(
     load.finish(table_of(&insert.target), To::Table(private.or(main)), cx)
 }
 
-/// Inserts one row on its own: no transaction, no line that others write.
+/// Inserts one row directly, without a transaction: no cache line is written that other sessions
+/// write.
 fn run_point(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
     let table = table_of(&insert.target);
     let identity = build(insert, table, &table.rows, cx)?;
@@ -393,7 +395,7 @@ fn row_error(error: storage::Error, table: &TableDef, first: Register, cx: &mut 
     })
 }
 
-/// Builds and inserts one row in the transaction; `false` if IGNORE_DUP_KEY left it out.
+/// Builds and inserts one row in the transaction; `false` if IGNORE_DUP_KEY discarded it.
 fn insert_row(
     insert: &Insert,
     private: &Private,
@@ -408,7 +410,7 @@ fn insert_row(
         }
     };
     if trigger::is_instead(&insert.output, cx) {
-        // The trigger decides what becomes of the row: it has got no identity value yet.
+        // The trigger decides about the row, so it has no identity value yet.
         fill_instead(&insert.columns, insert.first, &insert.row, table, cx)?;
         return Ok(true);
     }
@@ -431,7 +433,7 @@ fn insert_row(
     Ok(stored)
 }
 
-/// Evaluates the new row for an INSTEAD OF trigger: nothing is checked, identity columns are 0.
+/// Evaluates the new row for an INSTEAD OF trigger: without checks, identity columns are 0.
 pub(super) fn fill_instead(
     columns: &[InsertValue],
     first: Register,
@@ -458,7 +460,7 @@ pub(super) fn fill_instead(
     Ok(())
 }
 
-/// Encodes and stores the row in the registers.
+/// Encodes the row in the registers and stores it.
 pub(super) fn store(
     table: &TableDef,
     rows: &TableRows,
@@ -486,7 +488,7 @@ pub(super) fn store(
     }
 }
 
-/// Evaluates the new row into its registers; returns its identity value.
+/// Evaluates the new row into its registers; returns its identity value, if generated.
 fn build(
     insert: &Insert,
     table: &TableDef,
@@ -533,7 +535,7 @@ pub(super) fn fill(
     Ok(identity)
 }
 
-/// A new row holds from the time of its transaction to the end of time.
+/// Returns a period column of a new row: the transaction's time as start, the maximum as end.
 fn period_value(end: Generated, table: &TableDef, ordinal: usize, cx: &mut Cx<'_>) -> Value {
     let data_type = &table.columns[ordinal].ty.data_type;
     match end {
@@ -547,11 +549,11 @@ fn next_identity(table: &TableDef, ordinal: usize, rows: &TableRows, cx: &Cx<'_>
         return Err(Msg::IdentityValueMissing(&table.name).into());
     }
     let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
-    // Relaxed: only uniqueness is asked for; gaps are as in SQL Server.
+    // Relaxed: only uniqueness matters; gaps are allowed, as in SQL Server.
     Ok(rows.identity_next.fetch_add(increment, Ordering::Relaxed))
 }
 
-/// An identity value that the statement gives: allowed under SET IDENTITY_INSERT.
+/// Checks an identity value that the statement provides, which requires SET IDENTITY_INSERT.
 fn explicit_identity(
     value: &Value,
     table: &TableDef,
@@ -572,7 +574,7 @@ fn explicit_identity(
     };
     let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
     let next = given.saturating_add(increment);
-    // Relaxed: the counter orders nothing else.
+    // Relaxed: the counter orders no other memory.
     if increment > 0 {
         rows.identity_next.fetch_max(next, Ordering::Relaxed);
     } else {
@@ -594,7 +596,7 @@ fn identity_value(next: i64, ty: &DataType) -> Result<Value> {
     })
 }
 
-/// Notes the identity value for SCOPE_IDENTITY() and @@IDENTITY, which are `numeric(38, 0)`.
+/// Stores the identity value for SCOPE_IDENTITY() and @@IDENTITY, which are `numeric(38, 0)`.
 pub(super) fn note_identity(identity: Option<i64>, cx: &mut Cx<'_>) {
     let Some(identity) = identity else { return };
     let value = Value::Decimal(Decimal::new(i128::from(identity), 38, 0));

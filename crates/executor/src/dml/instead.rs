@@ -1,4 +1,5 @@
-//! UPDATE and DELETE of a view with an INSTEAD OF trigger: nothing is changed here, the trigger does it.
+//! UPDATE and DELETE of a view with an INSTEAD OF trigger: collects the rows for the trigger and
+//! changes nothing.
 
 use super::output::Collected;
 use super::update::limit_of;
@@ -8,7 +9,7 @@ use crate::{Cx, StatementResult};
 use plan::statement::Instead;
 use types::Result;
 
-/// Hands the rows to the trigger.
+/// Passes the rows to the trigger.
 pub(crate) fn run_instead(instead: &Instead, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, instead.registers);
     cx.fires = true;

@@ -1,4 +1,4 @@
-//! MERGE.
+//! Runs MERGE: joins target and source, and applies the clause that matches each row.
 
 use smallvec::SmallVec;
 use storage::{RowImage, RowRef};
@@ -19,7 +19,7 @@ use plan::query::TableSource;
 use plan::sink::Command;
 use plan::statement::{Merge, MergeAction, MergeClause, MergeInsert, MergeWhen, SetRow, table_of};
 
-/// Runs MERGE.
+/// Runs MERGE on a table or view.
 pub(crate) fn run_merge(merge: &Merge, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, merge.registers);
     cx.fires = trigger::fires(&merge.output)
@@ -77,7 +77,7 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
     Ok(count)
 }
 
-/// Tells which sides of the join have a row; `None` if neither has.
+/// Returns which sides of the join have a row; `None` if neither has.
 fn when(merge: &Merge, has_row: bool, cx: &Cx<'_>) -> Option<MergeWhen> {
     let is_present = |register: Register| !cx.registers[register.index()].is_null();
     let target = merge.target_present.map_or(has_row, is_present);
@@ -89,14 +89,15 @@ fn when(merge: &Merge, has_row: bool, cx: &Cx<'_>) -> Option<MergeWhen> {
     }
 }
 
-/// What tells the target's row from others; nothing, where a view makes rows of several.
+/// Returns the identities of the target rows, to detect a row that is changed twice; empty where a
+/// row of the view comes from several tables.
 fn ids(merge: &Merge, rows: &Rows<'_>) -> SmallVec<[Option<CurrentId>; 2]> {
     let numbers = merge.view_rows.iter().copied();
     let own = merge.target_present.is_none().then_some(merge.row);
     own.into_iter().chain(numbers).map(|n| rows.get(n).map(|row| row.id())).collect()
 }
 
-/// Makes what an INSTEAD OF trigger sees of a row; nothing is changed.
+/// Computes the rows that an INSTEAD OF trigger sees; changes nothing.
 fn hand_over(merge: &Merge, clause: &MergeClause, cx: &mut Cx<'_>) -> Result<bool> {
     let table = table_of(&merge.target);
     match &clause.action {
@@ -113,7 +114,7 @@ fn hand_over(merge: &Merge, clause: &MergeClause, cx: &mut Cx<'_>) -> Result<boo
     Ok(true)
 }
 
-/// The register of a column of an updated row.
+/// Returns the register of a column of an updated row.
 fn new_register(set: &SetRow, i: usize) -> Register {
     let is_changed = set.changed.iter().any(|&c| usize::from(c) == i);
     if is_changed { set.new.plus(i) } else { set.old.plus(i) }
@@ -216,7 +217,8 @@ fn update(
     done
 }
 
-/// Fills `$action` and `inserted` for OUTPUT; those of `deleted` hold the row that was read, or NULLs.
+/// Fills `$action` and `inserted` for OUTPUT; the registers of `deleted` already have the row that
+/// was read, or NULLs.
 fn show(
     merge: &Merge,
     table: &TableDef,

@@ -1,8 +1,8 @@
-//! Runs the statements that change data.
+//! Runs the statements that change data: INSERT, UPDATE, DELETE, MERGE and TRUNCATE TABLE.
 //!
 //! - `write.rs` completes, checks, encodes and stores rows; `reference.rs` keeps foreign keys;
 //! - `version.rs` keeps the earlier versions of rows of system-versioned tables;
-//! - `output.rs` collects OUTPUT rows, which leave when the statement has succeeded.
+//! - `output.rs` collects OUTPUT rows, which are delivered when the statement has succeeded.
 
 mod delete;
 mod insert;
@@ -39,7 +39,7 @@ use write::Verb;
 /// Checks all rows of a table against constraints.
 ///
 /// # Errors
-/// 547, in the words of an INSERT.
+/// 547, with the text for INSERT.
 pub fn validate(validation: &Validation, cx: &mut Cx<'_>) -> Result<()> {
     prepare(cx, validation.registers);
     in_transaction(cx, &mut |cx| {
@@ -51,12 +51,12 @@ pub fn validate(validation: &Validation, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
-/// TABLOCK: no other transaction has anything of the table until the load has been committed.
+/// TABLOCK: locks the table exclusively until the load has been committed.
 ///
 /// # Errors
-/// Those of a wait for the table.
+/// The errors of waiting for the lock.
 pub fn hold(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
-    // Those have no locks.
+    // These tables have no locks.
     if table.memory_optimized || table.columnstore.is_some() {
         return Ok(());
     }
@@ -65,7 +65,7 @@ pub fn hold(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     held.map_err(|error| fault::raise(cx, error))
 }
 
-/// Changes to table variables do not belong to the user's transaction: a transaction of their own.
+/// The transaction for changes of a table variable, which do not belong to the user's transaction.
 struct Private(Option<Transaction>);
 
 impl Private {
@@ -78,7 +78,7 @@ impl Private {
         Self(variable.then(begin))
     }
 
-    /// The transaction to write in.
+    /// Returns the transaction to write in: its own for a table variable, otherwise `main`.
     fn or<'t>(&'t self, main: &'t Transaction) -> &'t Transaction {
         self.0.as_ref().unwrap_or(main)
     }

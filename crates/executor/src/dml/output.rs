@@ -1,5 +1,5 @@
 //! OUTPUT rows: collected while a statement runs and delivered when it has succeeded, so that a
-//! statement that is restarted or fails leaves none behind.
+//! restarted or failed statement delivers none.
 
 use types::{Result, Value};
 
@@ -8,18 +8,18 @@ use crate::eval::eval;
 use crate::{Cx, fault, trigger};
 use plan::statement::{OutputClause, OutputTarget};
 
-/// Rows collected, one list per OUTPUT clause.
+/// The collected rows, one list per OUTPUT clause.
 #[derive(Default)]
 pub(super) struct Collected {
     rows: Vec<Vec<Vec<Value>>>,
-    /// Variables as they were before a nested statement: the INSERT around it goes by those.
+    /// Variables before a nested statement ran: the INSERT around it uses those values.
     variables: Vec<Value>,
-    /// What the INSERT around a nested statement has output.
+    /// The OUTPUT of the INSERT around a nested statement.
     outer: Option<Box<Self>>,
 }
 
 impl Collected {
-    /// Forgets everything: the statement starts (again).
+    /// Discards everything: the statement starts, perhaps again.
     pub(super) fn reset(&mut self, clauses: &[OutputClause], cx: &Cx<'_>) {
         self.rows.clear();
         self.rows.resize(clauses.len(), Vec::new());
@@ -34,7 +34,8 @@ impl Collected {
         clauses.iter().zip(&mut self.rows).try_for_each(|(clause, rows)| push(clause, rows, cx))
     }
 
-    /// As [`Self::add`], of a row to which MERGE did this: triggers of other events get nothing.
+    /// As [`Self::add`], for a row changed by this action of MERGE; triggers of other events do not
+    /// get it.
     pub(super) fn add_action(
         &mut self,
         clauses: &[OutputClause],
@@ -55,8 +56,8 @@ impl Collected {
         Ok(())
     }
 
-    /// Stores the rows that go INTO a table. Returns how many rows the statement counts that has changed
-    /// `count`: the INSERT around a nested one counts its own.
+    /// Stores the rows that go INTO tables. Returns the statement's row count: `count`, or that of
+    /// the INSERT around a nested statement.
     pub(super) fn store(
         &mut self,
         clauses: &[OutputClause],
@@ -84,7 +85,7 @@ impl Collected {
         Ok(count)
     }
 
-    /// Sends the rows that go to the client.
+    /// Sends the rows of the clauses that output to the client.
     pub(super) fn send(mut self, clauses: &[OutputClause], cx: &mut Cx<'_>) -> Result<()> {
         for (clause, rows) in clauses.iter().zip(self.rows) {
             let shape = match &clause.target {

@@ -1,5 +1,5 @@
-//! Foreign keys: a new row's referenced rows must be there; a referenced row that goes, or gets another
-//! key, takes its referring rows with it as the constraint says.
+//! Foreign keys: checks that the referenced rows of a new row exist, and applies ON DELETE and ON
+//! UPDATE to the referring rows of a changed row.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use catalog::{ColumnDef, ForeignKeyDef, IndexKind, ReferenceAction, TableDef};
 use plan::expr::Register;
 use plan::statement::{Lookup, NewRow};
 
-/// Cascades at most, one within the other.
+/// Greatest depth of nested cascades.
 const DEPTH_MAX: u32 = 32;
 
-/// Looks up the rows that the new row in the registers refers to.
+/// Checks that the rows that the new row refers to exist.
 pub(super) fn check_new(
     lookups: &[Lookup],
     table: &TableDef,
@@ -47,7 +47,7 @@ pub(super) fn check_new(
         }
         if lookup.table.id == table.id {
             if !refers_to_itself(lookup, table, cx) {
-                // The statement may yet make the row: `INSERT t VALUES (2, 1), (1, NULL)`.
+                // The statement may insert that row later: `INSERT t VALUES (2, 1), (1, NULL)`.
                 let late = Late::row(lookup, table, verb, cx);
                 cx.late.push(late.ok_or_else(|| Error::from(Msg::InternalError))?);
             }
@@ -65,7 +65,7 @@ pub(super) fn check_new(
     Ok(())
 }
 
-/// Tells whether a row of a table that refers to itself is its own parent.
+/// Returns true if a row of a self-referencing table refers to itself.
 fn refers_to_itself(lookup: &Lookup, table: &TableDef, cx: &Cx<'_>) -> bool {
     let index = &lookup.table.indexes[usize::from(lookup.index)];
     let Some(key) = table.foreign_keys.iter().find(|k| k.name == lookup.constraint) else {
@@ -74,14 +74,14 @@ fn refers_to_itself(lookup: &Lookup, table: &TableDef, cx: &Cx<'_>) -> bool {
     index.keys.iter().zip(&lookup.key).all(|((column, _), register)| {
         let at = key.referenced_columns.iter().position(|c| c == column);
         let Some(own) = at.and_then(|at| key.columns.get(at)) else { return false };
-        // Registers of one row are consecutive: the parent's column is as far away as its ordinal.
+        // Registers of a row are consecutive: subtracting the ordinals gives the parent's column.
         let offset = register.index() + usize::from(*column);
         let place = offset.checked_sub(usize::from(*own));
         place.is_some_and(|p| cx.registers.get(p) == cx.registers.get(register.index()))
     })
 }
 
-/// Words error 547.
+/// Makes error 547 for a foreign key.
 fn conflict(
     verb: Verb,
     kind: &str,
@@ -97,17 +97,17 @@ fn conflict(
     Msg::ConstraintConflict(verb.name(), kind, constraint, database, &name, &column).into()
 }
 
-/// A row that others may refer to, as it was and as it is.
+/// A row that other rows may refer to, before and after its change.
 pub(super) struct Parent<'r> {
-    /// Its table.
+    /// The table that contains it.
     pub table: &'r TableDef,
-    /// Before the statement.
+    /// The row before the statement.
     pub old: RowImage<'r>,
-    /// After it; `None` if it was deleted.
+    /// The row after the statement; `None` if it was deleted.
     pub new: Option<RowImage<'r>>,
 }
 
-/// Does to the rows that refer to a changed row what their foreign keys say.
+/// Applies the foreign keys that refer to a changed row: checks, or changes the referring rows.
 pub(super) fn changed(parent: &Parent<'_>, cx: &mut Cx<'_>) -> Result<()> {
     follow(parent, 0, cx)
 }
@@ -177,7 +177,8 @@ fn follow_key(
             (ReferenceAction::NoAction, _) => {
                 if depth > 0 || child.id == parent.table.id || cascades(parent.table, &key.name, cx)
                 {
-                    // The statement may yet change the referring rows, or make another row of that key.
+                    // The statement may change the referring rows too, or insert another row with
+                    // that key.
                     let (key, database) = (key.clone(), parent.table.database_id);
                     let child = Some(child.id);
                     cx.late.push(Late { key, database, child, values: before, verb });
@@ -202,8 +203,8 @@ fn follow_key(
     Ok(())
 }
 
-/// What new values in the columns of a foreign key bring about in their row: computed columns, a
-/// rowversion, constraints that look at them.
+/// What has to be recomputed or checked when the columns of a foreign key change: computed columns,
+/// a rowversion, constraints on them.
 struct Wake {
     /// The first of the registers that hold a row of the table.
     first: usize,
@@ -220,7 +221,7 @@ impl Wake {
         let changes =
             |ordinal: usize| key.columns.iter().any(|column| usize::from(*column) == ordinal);
         let mut row = cx.host.new_row(child, &register, &changes, cx)?;
-        // Of this one the statement itself takes care: the new parent may not be there yet.
+        // Checked by the caller: the new parent may not exist yet.
         row.foreign.retain(|lookup| lookup.constraint != key.name);
         cx.reserve(at(child.columns.len()));
         let is_version = |column: &ColumnDef| column.ty.data_type == DataType::RowVersion;
@@ -228,7 +229,7 @@ impl Wake {
         Ok(Self { first, row, row_version, verb })
     }
 
-    /// Completes and checks a row with new values in these columns; returns all values that differ.
+    /// Completes and checks a row with new values in these columns; returns all values that change.
     fn complete(
         &self,
         child: &TableDef,
@@ -259,22 +260,22 @@ impl Wake {
     }
 }
 
-/// A foreign key whose rows are looked at once the statement has changed all that it changes: as SQL Server
-/// does, where one statement makes both the referring and the referenced row, or lets both go.
+/// A check of a foreign key that is made after the statement has changed all rows. As in SQL
+/// Server, one statement may insert or delete both the referring and the referenced row.
 pub(crate) struct Late {
     key: ForeignKeyDef,
-    /// The database of both tables.
+    /// `database_id` of both tables.
     database: i16,
-    /// The referring table, if rows that refer to a key that is gone are looked for; else it is the
-    /// referenced row that must be there.
+    /// The referring table, if the check looks for rows that refer to a removed key; `None` if it
+    /// looks for the referenced row.
     child: Option<i32>,
-    /// The values of the columns, in the key's order.
+    /// The values of the key's columns, in the key's order.
     values: Vec<Value>,
     verb: Verb,
 }
 
 impl Late {
-    /// Notes that the row in the registers must refer to a row of its own table.
+    /// Makes the check that the row in the registers refers to an existing row of the same table.
     fn row(lookup: &Lookup, table: &TableDef, verb: Verb, cx: &Cx<'_>) -> Option<Self> {
         let key = table.foreign_keys.iter().find(|k| k.name == lookup.constraint)?.clone();
         let index = &lookup.table.indexes[usize::from(lookup.index)];
@@ -287,7 +288,7 @@ impl Late {
     }
 }
 
-/// Tells whether a table is referred to by another foreign key that changes what refers to it.
+/// Returns true if another foreign key that refers to the table cascades.
 fn cascades(table: &TableDef, except: &str, cx: &Cx<'_>) -> bool {
     let catalog = &cx.session.catalog;
     let Some(database) = catalog.database_by_id(table.database_id) else { return false };
@@ -300,7 +301,8 @@ fn cascades(table: &TableDef, except: &str, cx: &Cx<'_>) -> bool {
     database.tables().any(|t| t.foreign_keys.iter().any(acts))
 }
 
-/// Returns the defaults of a key's columns, and notes that they must refer to a row.
+/// Returns the default values of a foreign key's columns, and records the check that they refer to
+/// a row.
 fn defaults(
     parent: &Parent<'_>,
     child: &TableDef,
@@ -320,10 +322,10 @@ fn defaults(
     Ok(values)
 }
 
-/// Checks, when a statement has changed all its rows, what could not be told of one of them.
+/// Makes the recorded checks, after a statement has changed all its rows.
 ///
 /// # Errors
-/// 547 for the first that refers to no row, or is referred to and gone.
+/// 547 for the first key that refers to no row, or whose referenced row was removed.
 pub(crate) fn check_late(late: &[Late], cx: &mut Cx<'_>) -> Result<()> {
     let catalog = Arc::clone(&cx.session.catalog);
     for Late { key, database, child, values, verb } in late {
@@ -347,7 +349,8 @@ pub(crate) fn check_late(late: &[Late], cx: &mut Cx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether a table has a row with these values in the columns that a foreign key refers to.
+/// Returns true if a table has a row with these values in the columns that a foreign key
+/// references.
 fn has_key(
     table: &TableDef,
     key: &ForeignKeyDef,
@@ -373,7 +376,7 @@ fn has_key(
     found.map(|row| row.is_some()).map_err(|e| fault::raise(cx, e))
 }
 
-/// Deletes a referring row, or gives it other values in the columns of the key.
+/// Deletes a referring row, or changes the columns of its foreign key.
 fn change_child(
     child: &Arc<TableDef>,
     key: &ForeignKeyDef,
@@ -407,7 +410,8 @@ fn change_child(
     follow(&parent, depth + 1, cx)
 }
 
-/// Finds the rows that refer to a key, by an index that begins with its columns or by reading all.
+/// Finds the rows that refer to a key, by an index on its columns if there is one, otherwise by a
+/// scan.
 fn referring<'t>(
     child: &'t TableDef,
     key: &ForeignKeyDef,

@@ -1,4 +1,4 @@
-//! UPDATE: claims each row that qualifies, applies the SET list to its newest version, replaces it.
+//! UPDATE: claims each qualifying row, applies the SET list to its newest version, and replaces it.
 
 use hashbrown::HashSet;
 use storage::{Claim, Decision, RowImage, RowRef};
@@ -23,7 +23,7 @@ use plan::query::{Access, Node, Scan, ScanHints};
 use plan::sink::Command;
 use plan::statement::{Assignment, Course, SetRow, Update, table_of};
 
-/// Runs UPDATE.
+/// Runs UPDATE of a table or view.
 pub(crate) fn run_update(update: &Update, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, update.registers);
     cx.fires = trigger::fires(&update.output)
@@ -46,7 +46,7 @@ pub(crate) fn run_update(update: &Update, cx: &mut Cx<'_>) -> Result<StatementRe
     Ok(StatementResult { command: Command::UPDATE, rows })
 }
 
-/// Why a change of a row on its own failed.
+/// Why a point update failed.
 enum PointFault {
     Storage(storage::Error),
     Statement(Error),
@@ -58,7 +58,8 @@ impl From<storage::Error> for PointFault {
     }
 }
 
-/// Changes one row on its own: the closure may run again on a newer version, from the same variables.
+/// Updates one row directly, without a transaction. The closure may run again on a newer version,
+/// with the same variables.
 fn run_point(update: &Update, cx: &mut Cx<'_>) -> Result<u64> {
     let Node::Scan(scan) = &update.root else { return Err(Msg::InternalError.into()) };
     let Access::Seek { index, key: exprs } = &scan.access else {
@@ -125,7 +126,7 @@ fn change_point(
     }
 }
 
-/// Variables as they were, for a closure that runs again.
+/// Values of the variables before the closure, which may run again.
 #[derive(Default)]
 struct Again {
     ran: bool,
@@ -208,7 +209,7 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
     Ok(count)
 }
 
-/// TOP and SET ROWCOUNT.
+/// Returns the limit of TOP and SET ROWCOUNT.
 pub(super) fn limit_of(top: Option<&Expr>, cx: &mut Cx<'_>) -> Result<u64> {
     let top = match top {
         Some(top) => count_of(top, cx, Msg::TopNegative)?,
@@ -217,10 +218,10 @@ pub(super) fn limit_of(top: Option<&Expr>, cx: &mut Cx<'_>) -> Result<u64> {
     Ok(top.min(row_limit(cx)))
 }
 
-/// The rows of the target as a statement meets them.
+/// The target's rows, in the order in which the statement reads them.
 pub(super) struct Target<'s> {
     scan: Option<&'s Scan>,
-    /// Rows changed already, where a join may give a row twice.
+    /// Rows changed already, where a join may return a row twice.
     seen: Option<HashSet<CurrentId>>,
     taker: Taker,
 }
@@ -231,7 +232,8 @@ impl<'s> Target<'s> {
         Self { scan: scan_with(root, row), seen, taker: Taker::default() }
     }
 
-    /// Takes a row for the change; `None` if it is gone, does not qualify any more or has had its turn.
+    /// Claims a row for a change; `None` if it was deleted, no longer qualifies, or was changed by
+    /// this statement already.
     pub(super) fn claim<'t>(
         &mut self,
         current: Current<'t>,
@@ -281,7 +283,7 @@ impl<'s> Target<'s> {
     }
 }
 
-/// Finds the scan with a row number.
+/// Finds the scan that has a row number.
 fn scan_with(node: &Node, row: u32) -> Option<&Scan> {
     match node {
         Node::Scan(scan) => (scan.row == row).then_some(scan),

@@ -1,4 +1,4 @@
-//! Keeps the version of a row that another takes the place of: in the history table of its own.
+//! Writes the old version of a changed row to the history table of a system-versioned table.
 
 use storage::{Error as StorageError, RowImage, Transaction};
 use types::row::RowBuffer;
@@ -8,16 +8,16 @@ use crate::{Cx, fault};
 use catalog::TableDef;
 use catalog::period;
 
-/// How often a statement begins anew with a later time before it fails with 13535.
+/// How often a statement is restarted with a later time before it fails with 13535.
 const RENEWALS_MAX: u32 = 32;
 
-/// Writes a row that is about to be changed or deleted to the history of its table, if it has one. Its period
-/// ends when the transaction began; where that is when it started, too, the version held for no time, and
-/// queries FOR SYSTEM_TIME do not show it.
+/// Writes a row that is about to be changed or deleted to the history table, if there is one. The
+/// version's period ends when the transaction began. If it also started then, the version was never
+/// current, and queries FOR SYSTEM_TIME do not return it.
 ///
 /// # Errors
-/// 13535 if the row's period started after the transaction began. A statement that is a transaction of its own
-/// begins anew instead.
+/// 13535 if the row's period starts after the transaction began. An autocommit statement is
+/// restarted instead.
 pub(super) fn keep(
     table: &TableDef,
     old: RowImage<'_>,
@@ -44,7 +44,7 @@ pub(super) fn keep(
 fn too_early(table: &TableDef, since: &Value, cx: &mut Cx<'_>) -> types::Error {
     let data_type = table.period.map(|p| table.columns[usize::from(p.start)].ty.data_type);
     let is_past = data_type.is_some_and(|ty| !period::is_before(&period::now(&ty), since));
-    // What triggers do is not done again, and a clock that was put back is not waited for.
+    // A trigger's effects are not repeated, and a clock that was set back is not waited for.
     let is_own = cx.session.transaction.count == 0 && !cx.fires;
     let renewals = &mut cx.session.transaction.renewals;
     if is_own && is_past && *renewals < RENEWALS_MAX {

@@ -1,4 +1,4 @@
-//! Completes, checks and encodes a new row, and words what is wrong with it.
+//! Completes, checks and encodes a new row, and makes the errors of invalid rows.
 
 use smallvec::SmallVec;
 use storage::RowImage;
@@ -13,7 +13,7 @@ use catalog::TableDef;
 use plan::expr::{Expr, ExprKind, Register};
 use plan::statement::{Assignment, NewRow, SetRow, ViewCheck};
 
-/// Which statement a message names.
+/// The statement that an error message names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Insert,
@@ -33,7 +33,8 @@ impl Verb {
     }
 }
 
-/// Evaluates the value of a column; one that is cut is error 2628 with the column's name.
+/// Evaluates the value of a column; a value that would be truncated is error 2628 with the column's
+/// name.
 pub(crate) fn value_of(
     expr: &Expr,
     table: &TableDef,
@@ -66,7 +67,7 @@ fn truncation(expr: &Expr, table: &TableDef, ordinal: usize, cx: &mut Cx<'_>) ->
     Msg::Truncation(&name, &column.name, &text).into()
 }
 
-/// Shows a value as messages do: as its conversion to text.
+/// Formats a value for a message: converted to text.
 pub fn display(value: &Value, ty: &ColumnType) -> String {
     let target = ColumnType {
         data_type: DataType::NVarChar(Length::Limited(4_000)),
@@ -85,7 +86,7 @@ pub fn display(value: &Value, ty: &ColumnType) -> String {
     }
 }
 
-/// Refuses NULL in a column that does not take it.
+/// Returns error 515 for NULL in a NOT NULL column.
 pub(super) fn check_null(
     value: &Value,
     table: &TableDef,
@@ -103,7 +104,7 @@ pub(super) fn check_null(
     Err(Msg::CannotInsertNull(&column.name, &name, verb.name()).into())
 }
 
-/// Computes and checks what depends on the whole new row.
+/// Computes and checks what depends on the whole new row: computed columns and constraints.
 pub(super) fn complete(row: &NewRow, table: &TableDef, verb: Verb, cx: &mut Cx<'_>) -> Result<()> {
     for (ordinal, register, expr) in &row.computed {
         let value = value_of(expr, table, usize::from(*ordinal), cx)?;
@@ -121,7 +122,7 @@ pub(super) fn complete(row: &NewRow, table: &TableDef, verb: Verb, cx: &mut Cx<'
     }
 }
 
-/// Evaluates the conditions of views WITH CHECK OPTION over the new row in the place of the old one.
+/// Evaluates the conditions of views WITH CHECK OPTION on the new row.
 fn check_views(check: &ViewCheck, cx: &mut Cx<'_>) -> Result<()> {
     let swap = |cx: &mut Cx<'_>| {
         for (seen, new) in &check.swaps {
@@ -145,14 +146,15 @@ fn check_conflict(name: &str, table: &TableDef, verb: Verb, cx: &Cx<'_>) -> Erro
     let database = cx.session.catalog.database_by_id(table.database_id);
     let database = database.map(|d| d.name.as_str()).unwrap_or("tempdb");
     let named = table.checks.iter().find(|c| c.name == name);
-    // A check of one column names it, as SQL Server does.
+    // The message names the column if the check reads only one, as in SQL Server.
     let column = named.and_then(|c| c.column).map(|c| &table.columns[usize::from(c)].name);
     let column = column.map(|c| format!(", column '{c}'")).unwrap_or_default();
     Msg::ConstraintConflict(verb.name(), "CHECK", name, database, &table.qualified_name(), &column)
         .into()
 }
 
-/// Words an error of storage that may be a duplicate key; `value` gives the new row's columns.
+/// Converts an error of storage, which may be a duplicate key; `value` returns the new row's
+/// columns.
 pub(super) fn storage_error(
     error: storage::Error,
     table: &TableDef,
@@ -170,7 +172,7 @@ pub(super) fn storage_error(
     fault::duplicate(table, index, &texts.join(", "))
 }
 
-/// Applies a SET list to the old row in the registers and encodes the new row over `buffer`.
+/// Applies a SET list to the old row in the registers, and encodes the new row into `buffer`.
 pub(super) fn set_row(
     set: &SetRow,
     table: &TableDef,
@@ -200,13 +202,13 @@ pub(super) fn set_row(
     Ok(())
 }
 
-/// Applies a SET list for an INSTEAD OF trigger: nothing is checked and no row is made.
+/// Applies a SET list for an INSTEAD OF trigger: without checks, and no row is encoded.
 pub(super) fn set_instead(set: &SetRow, table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     for assignment in &set.assignments {
         assign(assignment, set, table, |_, _, _| Ok(()), cx)?;
     }
     for ordinal in [set.row_version, set.period_start].into_iter().flatten().map(usize::from) {
-        // It is the table's to give, when the trigger changes the row.
+        // Generated when the trigger changes the row itself.
         let old = cx.registers[set.old.plus(ordinal).index()].clone();
         cx.registers[set.new.plus(ordinal).index()] = old;
     }
@@ -228,7 +230,7 @@ fn apply(
     assign(assignment, set, table, check, cx)
 }
 
-/// Gives a column or a variable its value; `check` sees what a column is to get.
+/// Assigns a column or a variable; `check` is called with the value of a column.
 #[inline]
 fn assign(
     assignment: &Assignment,
@@ -259,8 +261,8 @@ fn assign(
     Ok(())
 }
 
-/// `.WRITE (expression, @Offset, @Length)`: bytes, or UTF-16 units of `nvarchar`. A NULL offset
-/// appends; a NULL length, and a NULL expression, cut the value off at the offset.
+/// `.WRITE (expression, @Offset, @Length)`, in bytes, or UTF-16 units of `nvarchar`. A NULL offset
+/// appends. A NULL length, or a NULL expression, truncates the value at the offset.
 fn splice(
     old: Register,
     parts: &(Expr, Expr, Expr),

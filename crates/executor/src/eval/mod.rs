@@ -1,7 +1,7 @@
-//! Evaluates bound expressions: one match over the kinds, values by value.
+//! Evaluates bound expressions, row by row: one match over the kinds of expression.
 //!
-//! Operands that are constants, variables or columns are read in place; only computed ones are moved
-//! around. Conditions are evaluated to [`Truth`], not to a `bit`.
+//! Operands that are constants, variables or columns are read in place; only computed values are
+//! moved. Conditions are evaluated to [`Truth`], not to a `bit`.
 
 mod once;
 
@@ -26,7 +26,8 @@ pub use once::{Kept, keep, kept};
 /// Evaluates an expression.
 ///
 /// # Errors
-/// Those of arithmetic (8115, 8134), conversion (245, 8114 ..), functions and subqueries (512).
+/// Errors of arithmetic (8115, 8134), conversion (245, 8114 and others), functions and subqueries
+/// (512).
 pub fn eval(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
     match &expr.kind {
         ExprKind::Constant(value) => Ok(value.clone()),
@@ -126,7 +127,7 @@ pub fn truth(expr: &Expr, cx: &mut Cx<'_>) -> Result<Truth> {
     }
 }
 
-/// Returns the value of an operand that need not be computed.
+/// Returns an operand's value if it does not have to be computed.
 #[inline]
 pub fn in_place<'v>(expr: &'v Expr, cx: &'v Cx<'_>) -> Option<&'v Value> {
     match &expr.kind {
@@ -137,7 +138,8 @@ pub fn in_place<'v>(expr: &'v Expr, cx: &'v Cx<'_>) -> Option<&'v Value> {
     }
 }
 
-/// Evaluates two operands, left first, and hands them over without copying what is in place.
+/// Evaluates two operands, left first, and passes them to `combine` without copying values that are
+/// in place.
 fn with_operands<R>(
     left: &Expr,
     right: &Expr,
@@ -150,7 +152,7 @@ fn with_operands<R>(
     if let Some(r) = in_place(right, cx)
         && matches!(left.kind, ExprKind::Convert(_) | ExprKind::Call(..))
     {
-        // The left side may assign no variable and no column that the right one reads.
+        // Copied: evaluating the left side may change the registers that the right one reads.
         let r = r.clone();
         return use_them(&eval(left, cx)?, &r);
     }
@@ -195,7 +197,7 @@ fn eval_convert(conversion: &Conversion, to: &ColumnType, cx: &mut Cx<'_>) -> Re
     converted.or_else(|error| soften(error, cx))
 }
 
-/// Arguments that fit on the stack.
+/// Number of arguments that are stored on the stack.
 const ARGUMENTS_INLINE: usize = 4;
 
 fn eval_call(
@@ -244,7 +246,7 @@ fn like(collation: Collation, arguments: &LikeArguments, cx: &mut Cx<'_>) -> Res
     if text.is_null() || pattern.is_null() || escape.as_ref().is_some_and(Value::is_null) {
         return Ok(Truth::Unknown);
     }
-    // The pattern is compiled for each row: LIKE is no point access, and most patterns are short.
+    // Compiled for each row: LIKE is no point access, and most patterns are short.
     let pattern = LikePattern::new(&pattern, escape.as_ref(), collation)?;
     let matches = pattern.and_then(|p| p.matches(&text));
     Ok(matches.map_or(Truth::Unknown, Truth::from))

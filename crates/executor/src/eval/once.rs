@@ -1,6 +1,6 @@
-//! Subqueries that read nothing of the rows around them: run once in a statement, at their first use.
+//! Uncorrelated subqueries: run once per statement, at their first use.
 //!
-//! What they gave is kept in the statement's context, which a restart of the statement begins anew.
+//! The results are kept in the statement's context, and discarded when the statement is restarted.
 
 use std::sync::Arc;
 
@@ -15,29 +15,29 @@ use crate::Cx;
 use crate::query::{Flow, Spooled, run_query};
 use plan::expr::{CompareOp, Expr, QuantifiedSubquery, Quantifier};
 
-/// What was kept of a subquery.
+/// The kept result of a subquery.
 #[derive(Clone)]
 pub enum Kept {
-    /// The value of a scalar one, or whether rows exist.
+    /// The value of a scalar subquery, or of EXISTS.
     Value(Value),
     /// The values of the query of IN or NOT IN.
     Set(Arc<ValueSet>),
-    /// The values of another quantified one.
+    /// The values of another quantified comparison (ANY, ALL).
     List(Arc<Vec<Value>>),
     /// The rows of an index spool.
     Spool(Arc<Spooled>),
 }
 
-/// Values to be looked up by equality.
+/// A set of values for comparison by equality.
 #[derive(Default)]
 pub struct ValueSet {
-    /// In the form in which equal values are equal bytes.
+    /// Encoded so that equal values are equal bytes.
     keys: HashSet<Box<[u8]>>,
     has_null: bool,
 }
 
 impl ValueSet {
-    /// Tells whether a value equals any of these.
+    /// Compares a value with the set: true, false, or unknown because of NULL.
     fn contains(&self, value: &Value, collation: types::Collation, key: &mut Vec<u8>) -> Truth {
         if self.keys.is_empty() && !self.has_null {
             return Truth::False;
@@ -54,12 +54,12 @@ impl ValueSet {
     }
 }
 
-/// Returns what is kept by a number.
+/// Returns the result kept under a number.
 pub fn kept<'c>(cx: &'c Cx<'_>, number: u32) -> Option<&'c Kept> {
     cx.kept.get(number as usize).and_then(Option::as_ref)
 }
 
-/// Keeps something by a number for the statement.
+/// Keeps a result under a number until the statement ends.
 pub fn keep(cx: &mut Cx<'_>, number: u32, what: Kept) {
     let place = number as usize;
     if place >= cx.kept.len() {
@@ -68,7 +68,7 @@ pub fn keep(cx: &mut Cx<'_>, number: u32, what: Kept) {
     cx.kept[place] = Some(what);
 }
 
-/// Evaluates an expression, or gives what it was before in this statement.
+/// Evaluates an expression at its first use; returns the kept value afterwards.
 pub(super) fn once(number: u32, operand: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
     if let Some(Kept::Value(value)) = kept(cx, number) {
         return Ok(value.clone());
@@ -78,7 +78,7 @@ pub(super) fn once(number: u32, operand: &Expr, cx: &mut Cx<'_>) -> Result<Value
     Ok(value)
 }
 
-/// Evaluates a quantified comparison with a query that is run once.
+/// Evaluates a quantified comparison with an uncorrelated query.
 pub(super) fn quantified(
     number: u32,
     subquery: &QuantifiedSubquery,
@@ -107,7 +107,7 @@ pub(super) fn quantified(
     }
 }
 
-/// Compares an operand with all values, until the answer is known.
+/// Compares an operand with the values, until the result is certain.
 fn fold(subquery: &QuantifiedSubquery, operand: &Value, values: &[Value]) -> Truth {
     let (mut result, enough) = match subquery.quantifier {
         Quantifier::Any => (Truth::False, Truth::True),

@@ -16,22 +16,22 @@ use plan::function::Accumulator;
 use plan::query::{Aggregate, AggregateCall};
 use session::grant::Charge;
 
-/// What the state of one aggregate takes, its accumulator with it, as far as that does not grow.
+/// Bytes of one aggregate's state with its accumulator, without what grows with the values.
 pub const STATE_BYTES: usize = 160;
 
-/// One aggregate over one group.
+/// One aggregate of one group.
 pub struct State {
     accumulator: Box<dyn Accumulator>,
-    /// Whether it has overflowed and is NULL, by the session's options.
+    /// Whether it has overflowed and is NULL, as the session's options allow.
     made_null: bool,
-    /// Arguments seen, for DISTINCT.
+    /// Encoded arguments seen so far, for DISTINCT.
     seen: Option<HashSet<Box<[u8]>>>,
-    /// Arguments kept to be sorted first, for WITHIN GROUP.
+    /// Arguments to be sorted before aggregation, for WITHIN GROUP.
     kept: Option<(Keys, Vec<Vec<Value>>)>,
 }
 
 impl State {
-    /// Makes an empty one.
+    /// Makes the state before the first row.
     pub fn new(call: &AggregateCall) -> Self {
         let types: Vec<ColumnType> = call.arguments.iter().map(|a| a.ty).collect();
         Self {
@@ -42,7 +42,7 @@ impl State {
         }
     }
 
-    /// Adds the current row.
+    /// Adds the arguments of the current row.
     pub fn add(
         &mut self,
         call: &AggregateCall,
@@ -90,7 +90,7 @@ impl State {
         })
     }
 
-    /// Returns the result.
+    /// Returns the aggregate's value.
     pub fn finish(&mut self, cx: &mut Cx<'_>) -> Result<Value> {
         if let Some((keys, rows)) = &self.kept {
             for i in order_of(keys) {
@@ -123,7 +123,7 @@ pub(super) fn run<'p>(
     let mut values = Vec::with_capacity(aggregate.keys.len());
     let mut key = Vec::new();
     run_node(&aggregate.input, cx, rows, &mut |cx, _| {
-        // Per row, since the input is under way: two stores beside a look-up in a hash table.
+        // Set per row, because the input runs in between: two stores, beside a hash table look-up.
         let _label = ledger::labelled(Label::Aggregate);
         values.clear();
         for (expr, _) in &aggregate.keys {
@@ -176,7 +176,7 @@ fn new_group(aggregate: &Aggregate, set: &[u16], values: &[Value]) -> Group {
     Group { keys, states: aggregate.aggregates.iter().map(State::new).collect() }
 }
 
-/// Puts a group into the registers.
+/// Stores a group's key and results in the registers.
 fn give(aggregate: &Aggregate, set: &[u16], group: &mut Group, cx: &mut Cx<'_>) -> Result<()> {
     for ((_, register), value) in aggregate.keys.iter().zip(&mut group.keys) {
         cx.registers[register.index()] = std::mem::take(value);

@@ -1,4 +1,4 @@
-//! Rows kept aside: what a sort, a hash table or a window holds of its input.
+//! Buffers input rows for sorts, hash tables and window functions.
 
 use types::{Result, Value};
 
@@ -7,7 +7,7 @@ use crate::Cx;
 use plan::query::Live;
 use session::grant::Charge;
 
-/// Rows kept aside, each as the values of the live registers and the rows of its scans.
+/// Buffered rows: for each, the values of the live registers and the current rows of the scans.
 pub(super) struct Buffer<'p> {
     width: usize,
     values: Vec<Value>,
@@ -18,7 +18,8 @@ pub(super) struct Buffer<'p> {
 }
 
 impl<'p> Buffer<'p> {
-    /// Makes an empty one for rows with this much alive; what it keeps is charged to the query.
+    /// Makes an empty buffer for rows with these live registers; its memory is charged to the
+    /// query's grant.
     pub(super) fn new(live: &Live, cx: &Cx<'_>) -> Self {
         Self {
             width: live.registers.len(),
@@ -30,15 +31,15 @@ impl<'p> Buffer<'p> {
         }
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of buffered rows.
     pub(super) fn len(&self) -> usize {
         self.count
     }
 
-    /// Keeps the current row.
+    /// Adds the current row.
     ///
     /// # Errors
-    /// 701 if the query has no memory for it.
+    /// 701 if the query gets no memory for it.
     pub(super) fn push(&mut self, live: &Live, cx: &Cx<'_>, rows: &Rows<'p>) -> Result<()> {
         let values = live.registers.iter().map(|r| &cx.registers[r.index()]);
         self.charge.add_row(values.clone())?;
@@ -48,15 +49,15 @@ impl<'p> Buffer<'p> {
         Ok(())
     }
 
-    /// Notes what is kept beside a row: its key.
+    /// Charges memory that is kept beside a row, such as its key.
     ///
     /// # Errors
-    /// 701 if the query has no memory for it.
+    /// 701 if the query gets no memory for it.
     pub(super) fn keep_beside(&mut self, bytes: usize) -> Result<()> {
         self.charge.add(bytes)
     }
 
-    /// Makes a kept row the current one.
+    /// Makes a buffered row the current one.
     pub(super) fn restore(&self, i: usize, live: &Live, cx: &mut Cx<'_>, rows: &mut Rows<'p>) {
         let values = &self.values[i * self.width..][..self.width];
         for (register, value) in live.registers.iter().zip(values) {
@@ -68,10 +69,11 @@ impl<'p> Buffer<'p> {
         }
     }
 
-    /// Keeps only the rows at `places`, in that order; `beside` bytes are kept beside them.
+    /// Keeps only the rows at `places`, in that order. `beside` is the memory kept beside them, in
+    /// bytes.
     ///
     /// # Errors
-    /// 701 if the query has no memory for them.
+    /// 701 if the query gets no memory for them.
     pub(super) fn retain(&mut self, places: &[usize], beside: usize) -> Result<()> {
         let mut values = Vec::with_capacity(places.len() * self.width);
         let mut rows = Vec::with_capacity(places.len() * self.row_width);
@@ -88,7 +90,7 @@ impl<'p> Buffer<'p> {
     }
 }
 
-/// Makes the side of an outer join that has no row NULL.
+/// Sets the registers of an outer join's missing side to NULL.
 pub(super) fn clear(live: &Live, cx: &mut Cx<'_>, rows: &mut Rows<'_>) {
     for register in &live.registers {
         cx.registers[register.index()] = Value::Null;
@@ -98,7 +100,7 @@ pub(super) fn clear(live: &Live, cx: &mut Cx<'_>, rows: &mut Rows<'_>) {
     }
 }
 
-/// Encoded keys of kept rows, one behind the other.
+/// Encoded keys of buffered rows, stored consecutively.
 #[derive(Default)]
 pub struct Keys {
     bytes: Vec<u8>,
@@ -116,35 +118,35 @@ impl Keys {
         Ok(())
     }
 
-    /// Adds a key.
+    /// Adds an encoded key.
     pub fn push_bytes(&mut self, key: &[u8]) {
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
     }
 
-    /// Drops all keys; keeps the memory.
+    /// Removes all keys; keeps the allocation.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
     }
 
-    /// Returns a key.
+    /// Returns the key of row `i`.
     pub fn get(&self, i: usize) -> &[u8] {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         &self.bytes[start..self.ends[i]]
     }
 
-    /// Returns what a key of the last one's length takes.
+    /// Returns the memory of one key of the last one's length, in bytes.
     pub(super) fn last_size(&self) -> usize {
         self.ends.last().map_or(0, |_| self.get(self.len() - 1).len() + size_of::<usize>())
     }
 
-    /// Returns what all of them take.
+    /// Returns the memory of all keys, in bytes.
     pub(super) fn size(&self) -> usize {
         self.bytes.len() + self.ends.len() * size_of::<usize>()
     }
 
-    /// Returns the bytes of memory that they take.
+    /// Returns the allocated memory, in bytes.
     pub fn memory(&self) -> usize {
         self.bytes.len() + self.ends.len() * size_of::<usize>()
     }
@@ -154,7 +156,7 @@ impl Keys {
         self.ends.len()
     }
 
-    /// Tells whether there is none.
+    /// Returns true if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! OPENROWSET(BULK ..) and external tables in row mode.
+//! Scans files in row mode: OPENROWSET(BULK ..) and external tables.
 
 use types::{Msg, Result};
 
@@ -8,7 +8,7 @@ use crate::bulk::scan as text;
 use crate::{Cx, fault};
 use plan::query::{BulkFormat, BulkScan};
 
-/// Gives the rows of files.
+/// Reads the rows of the files and passes them on.
 pub(super) fn run<'p>(
     scan: &'p BulkScan,
     cx: &mut Cx<'_>,

@@ -1,5 +1,5 @@
-//! Joins: nested loops, where the right side is opened for each left row, and hash joins, where it is
-//! read once. A semi-join gives the left rows that have a match, an anti-join those that have none.
+//! Joins: nested loops, which open the right side for each left row, and hash joins, which read the
+//! right side once. A semi join returns the left rows with a match, an anti join those without.
 
 use hashbrown::HashMap;
 use sos::ledger::{self, Label};
@@ -60,10 +60,10 @@ fn holds(on: Option<&Expr>, cx: &mut Cx<'_>) -> Result<bool> {
     on.map_or(Ok(true), |on| Ok(truth(on, cx)?.is_true()))
 }
 
-/// The right side of a hash join.
+/// The right side of a hash join, in memory.
 struct Table<'p> {
     buffer: Buffer<'p>,
-    /// Key to the last row with it; `chain` leads to the others.
+    /// Maps a key to the last row with it; `chain` links the others.
     heads: HashMap<Box<[u8]>, usize>,
     chain: Vec<usize>,
     matched: Vec<bool>,
@@ -72,7 +72,7 @@ struct Table<'p> {
 const END: usize = usize::MAX;
 
 impl<'p> Table<'p> {
-    /// Tells whether a row of the chain from `next` on satisfies ON.
+    /// Returns true if a row of the chain from `next` on satisfies ON.
     fn any(
         &self,
         join: &Join,
@@ -93,7 +93,7 @@ impl<'p> Table<'p> {
         Ok(false)
     }
 
-    /// Returns the last row that has the key of the current left one; [`END`] if none has.
+    /// Returns the last row with the key of the current left row; [`END`] if there is none.
     fn find(&self, keys: &[(Expr, Expr)], cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<usize> {
         let _label = ledger::labelled(Label::Join);
         let is_whole = encode(keys.iter().map(|k| &k.0), cx, key)?;
@@ -157,7 +157,7 @@ fn build<'p>(
     rows: &mut Rows<'p>,
 ) -> Result<Table<'p>> {
     let live = &join.right_live;
-    // One row of a key is as good as all where nobody looks at them.
+    // A semi or anti join without ON needs only one row per key.
     let exists = matches!(join.kind, JoinKind::Semi | JoinKind::Anti) && join.on.is_none();
     let mut table = Table {
         buffer: Buffer::new(live, cx),
@@ -167,7 +167,7 @@ fn build<'p>(
     };
     let mut key = Vec::new();
     run_node(&join.right, cx, rows, &mut |cx, rows| {
-        // Per row, since the input is under way: two stores beside the making of a key.
+        // Set per row, because the input runs in between: two stores, beside the encoding of a key.
         let _label = ledger::labelled(Label::Join);
         let place = table.buffer.len();
         let found = encode(keys.iter().map(|k| &k.1), cx, &mut key)?;
@@ -187,7 +187,7 @@ fn build<'p>(
     Ok(table)
 }
 
-/// Writes the join key over `key`; `false` if a part of it is NULL, which matches nothing.
+/// Encodes the join key into `key`; `false` if a part of it is NULL, which matches no row.
 pub(super) fn encode<'e>(
     exprs: impl Iterator<Item = &'e Expr>,
     cx: &mut Cx<'_>,

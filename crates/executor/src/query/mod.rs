@@ -1,8 +1,8 @@
-//! Runs queries: one file per operator.
+//! Runs queries row by row: one file per operator.
 //!
-//! An operator pushes: it fills registers for a row and calls the operator above, which says whether
-//! it wants more. So the state of a query is the stack, a nested loop is a nested call, and nothing is
-//! allocated for an operator that keeps no rows.
+//! An operator pushes: it fills registers for a row and calls the operator above, which returns
+//! whether it wants more. So the state of a query is the call stack, a nested loop is a nested
+//! call, and an operator that buffers no rows allocates nothing.
 
 mod aggregate;
 mod buffer;
@@ -49,45 +49,45 @@ pub(crate) use scan::{encode_seek_key, when_owned};
 pub use spool::Spooled;
 pub use window::Input as WindowInput;
 
-/// Whether the receiver of rows wants more.
+/// Whether the receiver of rows wants more rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// It does.
+    /// The receiver wants the next row.
     More,
-    /// It has seen enough.
+    /// The receiver needs no more rows.
     Enough,
 }
 
-/// What the operators of one query share beside the registers.
+/// State that the operators of one query share, besides the registers.
 pub struct Rows<'p> {
-    /// The transaction that they read in.
+    /// The transaction that scans read in.
     pub transaction: &'p Transaction,
     /// Table variables of the frame.
     pub tables: &'p [Arc<TableRows>],
-    /// Current rows of the scans, by row number: filled for those that are changed.
+    /// Current rows of the scans, by row number; filled for tables that the statement changes.
     pub current: SmallVec<[Option<Current<'p>>; 4]>,
 }
 
-/// The row that a scan stands on.
+/// The current row of a scan.
 #[derive(Clone, Copy)]
 pub enum Current<'p> {
-    /// One of a table, or of a delta store.
+    /// A row of a table or of a delta store.
     Row(RowRef<'p>),
-    /// A compressed one.
+    /// A row of a compressed row group.
     Compressed(Place),
 }
 
-/// What tells rows of one table from each other.
+/// Identifies a row within its table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CurrentId {
-    /// One of a table, or of a delta store.
+    /// A row of a table or of a delta store.
     Row(RowId),
-    /// A compressed one.
+    /// A row of a compressed row group.
     Compressed(Place),
 }
 
 impl Current<'_> {
-    /// Returns what tells it from others.
+    /// Returns the identity of the row within its table.
     pub fn id(&self) -> CurrentId {
         match self {
             Self::Row(row) => CurrentId::Row(row.id()),
@@ -97,7 +97,7 @@ impl Current<'_> {
 }
 
 impl<'p> Rows<'p> {
-    /// Notes the current row of a scan.
+    /// Sets the current row of a scan.
     fn set(&mut self, number: u32, row: Option<Current<'p>>) {
         let place = number as usize;
         if place >= self.current.len() {
@@ -113,20 +113,20 @@ impl<'p> Rows<'p> {
     }
 }
 
-/// What an entry of a hash table takes beside the bytes of its key: a pointer and a length, a place,
-/// the table's own byte and its free room, and what the allocator rounds up.
+/// Bytes per entry of a hash table, without the key's bytes: pointer and length, position, the
+/// table's control byte and free slots, and the allocator's rounding.
 const ENTRY_BYTES: usize = 64;
 
-/// Receives a batch and the registers that its columns stand for.
+/// Receives a batch and the registers of its columns.
 pub type ReceiveBatch<'s> = &'s mut dyn FnMut(&mut Cx<'_>, &[Register], &Batch) -> Result<Flow>;
 
 /// The operator above: called for each row.
 pub type Receive<'s, 'p> = &'s mut dyn FnMut(&mut Cx<'_>, &mut Rows<'p>) -> Result<Flow>;
 
-/// Runs a query; `receive` is called with the registers filled for each row.
+/// Runs a query. Calls `receive` for each row, with the registers filled.
 ///
 /// # Errors
-/// Those of the query's expressions and of storage.
+/// The errors of the query's expressions and of storage.
 pub fn run_query(
     query: &Query,
     cx: &mut Cx<'_>,
@@ -138,20 +138,21 @@ pub fn run_query(
 /// Receives the values of a row.
 pub type ReceiveValues<'s> = &'s mut dyn FnMut(&mut Cx<'_>, &mut [Value]) -> Result<Flow>;
 
-/// Receives a batch and where it has the columns of an output; one without a place is a register of a query around it.
+/// Receives a batch and the positions of the output's columns in it; a column without position is a
+/// register of an outer query.
 pub type ReceiveColumns<'s> =
     &'s mut dyn FnMut(&mut Cx<'_>, &Batch, &[Option<usize>]) -> Result<Flow>;
 
-/// Rows of an output.
+/// Rows of a query's output: one row, or a batch.
 pub enum Output<'o> {
-    /// The values of one.
+    /// The values of one row.
     Row(&'o mut [Value]),
-    /// A batch, and the place of each column in it.
+    /// A batch, and the position of each output column in it.
     Batch(&'o Batch, &'o [usize]),
 }
 
-/// Runs a query; `receive` is called with the values of each row. Where rows come in batches and the output is
-/// their columns as they are, values go from there and by no register.
+/// Runs a query. Calls `receive` with the values of each row. If rows come in batches and the
+/// output consists of plain columns, values are taken from the batch without registers.
 ///
 /// # Errors
 /// As [`run_query`].
@@ -188,7 +189,7 @@ pub(crate) fn run_output(query: &Query, cx: &mut Cx<'_>, receive: ReceiveValues<
             for (place, register) in places.iter().zip(&columns) {
                 values.push(match place {
                     Some(place) => batch.columns[*place].get(row),
-                    // Of a query around this one.
+                    // A column of an outer query.
                     None => cx.registers[register.index()].clone(),
                 });
             }
@@ -201,7 +202,8 @@ pub(crate) fn run_output(query: &Query, cx: &mut Cx<'_>, receive: ReceiveValues<
     Ok(())
 }
 
-/// Runs a query; `receive` is called with the values of each row, or with whole batches where rows come in them.
+/// Runs a query. Calls `receive` with the values of each row, or with a whole batch where rows come
+/// in batches.
 ///
 /// # Errors
 /// As [`run_query`].
@@ -243,7 +245,7 @@ fn bare(column: &OutputColumn) -> Option<Register> {
     }
 }
 
-/// As [`run_query`], for a tree of operators.
+/// As [`run_query`], for a tree of operators without output columns.
 pub(crate) fn run_node(
     node: &Node,
     cx: &mut Cx<'_>,
@@ -252,8 +254,9 @@ pub(crate) fn run_node(
     run_tree(node, None, cx, receive)
 }
 
-/// Runs a tree in vector mode and gives its batches with the registers that their columns stand for; helpers give
-/// theirs to the loader. `false`, and nothing is done, if row mode suits it better.
+/// Runs a tree in vector mode. Calls `receive` with its batches and the registers of their columns;
+/// helpers pass theirs to the loader. `false`, and nothing is done, if the tree should run in row
+/// mode.
 pub(crate) fn load_in_batches(
     node: &Node,
     loader: &Loader<'_>,
@@ -270,8 +273,8 @@ pub(crate) fn load_in_batches(
     Ok(true)
 }
 
-/// Runs a tree in the mode that suits it. `output` is what reads its registers; all may be read where
-/// that is not known.
+/// Runs a tree in row or vector mode. `output` has the expressions that read its registers; `None`
+/// if any register may be read.
 fn run_tree(
     node: &Node,
     output: Option<&[OutputColumn]>,
@@ -299,7 +302,7 @@ fn run_tree(
     Ok(())
 }
 
-/// Runs an operator.
+/// Runs an operator of any kind.
 pub fn run<'p>(
     node: &'p Node,
     cx: &mut Cx<'_>,
@@ -312,7 +315,7 @@ pub fn run<'p>(
     run_profiled(node, cx, rows, receive)
 }
 
-/// As [`run`], and counts what the operator does.
+/// As [`run`], and counts in the profile.
 #[cold]
 fn run_profiled<'p>(
     node: &'p Node,
@@ -473,7 +476,7 @@ fn run_distinct<'p>(
     })
 }
 
-/// Writes the values of expressions in the form in which equal ones are equal bytes, over `key`.
+/// Encodes the values of expressions into `key`, so that equal values are equal bytes.
 fn encode_group(exprs: &[Expr], cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<()> {
     key.clear();
     for expr in exprs {
@@ -546,7 +549,7 @@ fn is_tie(limit: &Limit, cx: &mut Cx<'_>, last: &mut Vec<u8>) -> Result<bool> {
     Ok(key == *last)
 }
 
-/// Evaluates a number of rows; NULL is an error as a negative number is.
+/// Evaluates a number of rows; NULL is the same error as a negative number.
 pub fn count_of(expr: &Expr, cx: &mut Cx<'_>, negative: Msg<'_>) -> Result<u64> {
     match eval(expr, cx)? {
         Value::BigInt(n) => u64::try_from(n).map_err(|_| negative.into()),
@@ -555,7 +558,7 @@ pub fn count_of(expr: &Expr, cx: &mut Cx<'_>, negative: Msg<'_>) -> Result<u64> 
     }
 }
 
-/// TOP (n) PERCENT has to know all rows first.
+/// Runs TOP (n) PERCENT, which needs the number of all rows first.
 fn run_percent<'p>(
     limit: &'p Limit,
     cx: &mut Cx<'_>,
@@ -596,7 +599,7 @@ fn run_percent<'p>(
 /// Evaluates TOP (n) PERCENT.
 ///
 /// # Errors
-/// 1031 for a percentage that is none.
+/// 1031 for a value outside 0 to 100.
 pub fn percentage(expr: &Expr, cx: &mut Cx<'_>) -> Result<f64> {
     let Value::Float(percent) = eval(expr, cx)? else { return Err(Msg::TopInvalid.into()) };
     if !(0.0..=100.0).contains(&percent) {
@@ -605,7 +608,7 @@ pub fn percentage(expr: &Expr, cx: &mut Cx<'_>) -> Result<f64> {
     Ok(percent)
 }
 
-/// Rows that are `percent` of `total`, rounded up.
+/// Returns `percent` of `total` rows, rounded up.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

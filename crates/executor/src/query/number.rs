@@ -1,5 +1,5 @@
-//! ROW_NUMBER, RANK and DENSE_RANK over rows that come in their order: each row is numbered as it
-//! passes, and nothing is kept but the keys of the one before.
+//! ROW_NUMBER, RANK and DENSE_RANK over input that is sorted already: each row is numbered as it
+//! passes, and only the keys of the previous row are kept.
 
 use types::compare::group_key;
 use types::{Result, Value};
@@ -10,7 +10,7 @@ use crate::Cx;
 use crate::eval::eval;
 use plan::query::{Window, WindowFunction};
 
-/// What a call knows of the rows that have passed.
+/// State of a ranking function between two rows.
 #[derive(Default)]
 pub struct Numbering {
     partition: Vec<u8>,
@@ -21,7 +21,7 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Returns what the function is for the next row, which has these keys.
+    /// Returns the function's value for the next row, which has these keys.
     pub fn next(&mut self, function: WindowFunction, partition: &[u8], order: &[u8]) -> i64 {
         let is_first = self.row == 0 || self.partition != partition;
         if is_first {
@@ -39,7 +39,7 @@ impl Numbering {
         match function {
             WindowFunction::Rank => self.rank,
             WindowFunction::DenseRank => self.dense,
-            // The optimizer lets no other one stream.
+            // The optimizer streams no other function.
             _ => self.row,
         }
     }

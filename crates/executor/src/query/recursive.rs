@@ -1,5 +1,5 @@
-//! Recursive CTEs: the anchor's rows, then round by round what the recursive part makes of the rows of
-//! the round before, until a round gives none.
+//! Recursive CTEs: the rows of the anchor, then, round by round, the rows that the recursive part
+//! makes from the previous round, until a round has no rows.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn run_member<'p>(
     })
 }
 
-/// Gives the rows of the round before.
+/// Returns the rows of the previous round.
 pub(super) fn run_work_table<'p>(
     id: u32,
     registers: &[Register],

@@ -1,9 +1,9 @@
-//! TABLESAMPLE: the part of a table that a scan reads.
+//! TABLESAMPLE: selects the part of a table that a scan returns.
 //!
-//! SQL Server takes or leaves whole pages of 8 KB. Rows have no pages here but places, which they keep;
-//! so many places side by side are a page, and a hash of its number and of the seed tells whether it is
-//! taken. What a row's place is does not depend on how the row was found: the same rows are in the sample
-//! by whatever access path the scan has, and again by the same seed as long as the rows stay.
+//! SQL Server samples whole pages of 8 KB. Rows here have no pages, but fixed positions:
+//! [`PAGE_ROWS`] consecutive positions count as a page, and a hash of its number and the seed
+//! decides whether it is taken. A row's position does not depend on the access path, so a seed
+//! selects the same rows by any path, as long as the rows stay where they are.
 
 use storage::columnstore::Place;
 use storage::{RowId, Table};
@@ -11,19 +11,19 @@ use storage::{RowId, Table};
 use crate::Cx;
 use plan::query::{SampleSize, Scan, sample_portion};
 
-/// Places of one page.
+/// Row positions per page.
 const PAGE_ROWS: u64 = 64;
 
-/// What a scan takes.
+/// The pages that a scan takes.
 #[derive(Clone, Copy)]
 pub(super) struct Sampling {
-    /// Hashes below are taken; all if absent.
+    /// Pages whose hash is below are taken; `None` takes all.
     limit: Option<u64>,
     seed: u64,
 }
 
 impl Sampling {
-    /// Finds out what a scan takes; none if it has no TABLESAMPLE.
+    /// Returns what a scan takes; `None` without TABLESAMPLE.
     pub(super) fn of(scan: &Scan, table: &Table, cx: &mut Cx<'_>) -> Option<Self> {
         let sample = scan.hints.sample?;
         let limit = match sample.size {
@@ -31,7 +31,7 @@ impl Sampling {
             SampleSize::Rows(rows) => limit_for(rows, table.row_count()),
         };
         let seed = sample.seed.unwrap_or_else(|| {
-            // The statement's time: a scan that is opened again in it takes the same pages.
+            // The statement's time, so that a scan that is opened again takes the same pages.
             let now = cx.now();
             let ticks = (u64::from(now.days.unsigned_abs()) << 40) ^ now.ticks.unsigned_abs();
             mix(ticks ^ (u64::from(scan.row) << 56))
@@ -39,12 +39,12 @@ impl Sampling {
         Some(Self { limit, seed: mix(seed) })
     }
 
-    /// Tells whether a row is in the sample.
+    /// Returns true if a row is in the sample.
     pub(super) fn takes(&self, row: RowId) -> bool {
         self.takes_page(row.0 / PAGE_ROWS)
     }
 
-    /// Tells whether a compressed row is.
+    /// Returns true if a compressed row is in the sample.
     pub(super) fn takes_compressed(&self, place: Place) -> bool {
         self.takes_page(mix(place.group) ^ (u64::from(place.row) / PAGE_ROWS))
     }
@@ -54,13 +54,13 @@ impl Sampling {
     }
 }
 
-/// The share of pages that has about so many of a table's rows.
+/// Returns the limit that takes about `rows` of a table's rows.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn limit_for(rows: u64, all: u64) -> Option<u64> {
     (rows < all).then(|| sample_portion(rows as f64 / all as f64))
 }
 
-/// Spreads a number over all bits (the finalizer of SplitMix64).
+/// Mixes the bits of a number (the finalizer of SplitMix64).
 fn mix(number: u64) -> u64 {
     let mut n = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! Table scans: by heap, by hash key, by range.
+//! Table scans and seeks: over all rows, by hash key, by range.
 
 use std::ops::Bound;
 
@@ -23,7 +23,7 @@ use plan::query::{Access, Scan, ScanHints, TableSource, Versions, Whole};
 use plan::statement::table_of;
 use session::IsolationLevel;
 
-/// Rows between two notes in the profile.
+/// Rows between two updates of the profile.
 const ROWS_PER_NOTE: u32 = 256;
 
 pub(super) fn run<'p>(
@@ -60,7 +60,7 @@ pub(super) fn run<'p>(
     flow
 }
 
-/// Returns the rows of the table that a scan reads.
+/// Returns the stored rows that a scan reads.
 pub fn data_of<'p>(scan: &'p Scan, rows: &Rows<'p>) -> &'p Table {
     match &scan.table {
         TableSource::Variable(slot, _) => &rows.tables[*slot as usize].data,
@@ -68,10 +68,10 @@ pub fn data_of<'p>(scan: &'p Scan, rows: &Rows<'p>) -> &'p Table {
     }
 }
 
-/// Opens storage's cursor on the rows of a scan; `None` if there can be none.
+/// Opens storage's cursor over the rows of a scan; `None` if no row can match.
 ///
 /// # Errors
-/// Those of the key's expressions, 41368, and of storage.
+/// The errors of the key's expressions, 41368, and the errors of storage.
 pub fn open<'p>(
     scan: &'p Scan,
     cx: &mut Cx<'_>,
@@ -93,11 +93,11 @@ pub fn open<'p>(
     cursor
 }
 
-/// Tells whether a scan only looks: it takes no row, leaves none out by its place, and nothing checks later
-/// what it has read.
+/// Returns true if a scan only reads: it locks no rows, does not skip locked rows, and its reads
+/// are not validated later.
 ///
 /// # Errors
-/// 41368, as the scan itself.
+/// 41368, as for the scan itself.
 pub fn only_looks(scan: &Scan, cx: &Cx<'_>) -> Result<bool> {
     let read = read_mode(table_of(&scan.table), scan.hints, cx)?;
     let is_whole = scan.hints.sample.is_none();
@@ -105,7 +105,7 @@ pub fn only_looks(scan: &Scan, cx: &Cx<'_>) -> Result<bool> {
     Ok(is_whole && looks && read.isolation <= Isolation::Snapshot)
 }
 
-/// Gives the one row with a whole unique key.
+/// Reads the one row with a complete unique key.
 #[expect(clippy::too_many_arguments, reason = "a look-up and all it touches")]
 fn one<'p>(
     scan: &'p Scan,
@@ -134,10 +134,11 @@ fn one<'p>(
     receive(cx, rows)
 }
 
-/// Returns how a scan with a lock hint first looks at its rows, if it takes only those that meet its predicate: a
-/// queue's reader must not own the messages that others work on. As SQL Server does below SERIALIZABLE.
+/// Returns how a scan with a lock hint first reads its rows, if it locks only those that satisfy
+/// its predicate: a reader of a queue must not lock the messages that other sessions process. SQL
+/// Server does the same below SERIALIZABLE.
 fn late_lock(scan: &Scan, read: Read) -> Option<(RowLock, WhenOwned)> {
-    // What XLOCK takes, readers mind too: it is taken where it is met.
+    // XLOCK conflicts with readers too: it is taken on every row that is read.
     let RowLock::Update(when_owned) = read.lock else { return None };
     if scan.residual.is_none() || read.isolation > Isolation::Snapshot {
         return None;
@@ -146,7 +147,7 @@ fn late_lock(scan: &Scan, read: Read) -> Option<(RowLock, WhenOwned)> {
     Some((first, when_owned))
 }
 
-/// Takes a row that meets the predicate, where that comes late; `None` if it is gone, or does not meet it any more.
+/// Locks a row that satisfies the predicate; `None` if it was deleted, or no longer satisfies it.
 fn take_late<'p>(
     scan: &'p Scan,
     definition: &TableDef,
@@ -218,7 +219,7 @@ fn walk<'p>(
     Ok(Flow::More)
 }
 
-/// Gives the compressed rows of a table, behind those of its delta store.
+/// Reads the compressed rows of a table, after those of its delta store.
 #[expect(clippy::too_many_arguments, reason = "the inner loop of a scan and all it touches")]
 fn walk_blocks<'p>(
     scan: &'p Scan,
@@ -262,8 +263,8 @@ fn walk_blocks<'p>(
     Ok(Flow::More)
 }
 
-/// Returns what a scan reads through the table's nonclustered columnstore index: nothing if it reads a column that
-/// the index does not have, or the index has nothing for this statement. For who only looks.
+/// Returns the nonclustered columnstore index's data for a scan that only reads; `None` if the scan
+/// reads a column that the index lacks, or the index has no data for this statement.
 ///
 /// # Errors
 /// As [`open`].
@@ -280,7 +281,7 @@ pub fn column_view<'p>(
     Ok(rows.transaction.column_view(data, index, read.isolation))
 }
 
-/// Returns the nonclustered columnstore index that has all that a scan reads of a whole table.
+/// Returns the nonclustered columnstore index that has all columns of a full scan.
 pub fn column_index(scan: &Scan) -> Option<&ColumnIndexDef> {
     let TableSource::Table(table) = &scan.table else { return None };
     let index = table.column_index.as_ref()?;
@@ -288,7 +289,7 @@ pub fn column_index(scan: &Scan) -> Option<&ColumnIndexDef> {
     (is_whole && index.covers(scan.columns.iter().map(|column| column.0))).then_some(index)
 }
 
-/// Opens the row groups of a nonclustered columnstore index in the place of the rows that a cursor passes over.
+/// Opens the row groups of a nonclustered columnstore index, for rows that the scan's cursor skips.
 pub fn index_blocks<'p>(
     scan: &'p Scan,
     view: &'p ColumnView,
@@ -301,7 +302,7 @@ pub fn index_blocks<'p>(
     Some(blocks)
 }
 
-/// Opens the compressed rows of a scan's table; none if it has no columns.
+/// Opens the compressed rows of a scan's table; `None` if it has no clustered columnstore index.
 ///
 /// # Errors
 /// As [`open`].
@@ -317,8 +318,8 @@ pub fn blocks<'p>(scan: &'p Scan, cx: &mut Cx<'_>, rows: &Rows<'p>) -> Result<Op
     Ok(Some(blocks))
 }
 
-/// Tells the profile, where there is one, how many rows storage has handed over: at the end of the
-/// scan and every so many rows, so that a row costs nothing.
+/// Adds the rows that storage returned to the profile, if there is one: every [`ROWS_PER_NOTE`]
+/// rows and at the end of the scan, so that a single row costs nothing.
 fn note_reads(scan: &Scan, rows: u32, cx: &mut Cx<'_>) {
     if let Some(profile) = &mut cx.profile {
         profile.count_reads(scan, u64::from(rows));
@@ -338,7 +339,7 @@ pub fn load(
     }
 }
 
-/// How a scan walks: bounds are in the two key buffers.
+/// The encoded access path of a scan; the bounds are in two key buffers.
 struct Path {
     index: Option<storage::IndexId>,
     lower: End,
@@ -346,13 +347,13 @@ struct Path {
     order: Order,
 }
 
-/// One end of a range.
+/// One end of a key range.
 #[derive(Clone, Copy)]
 enum End {
     Open,
     Included,
     Excluded,
-    /// The upper end is the prefix in the lower buffer.
+    /// The upper end is this many bytes of the lower buffer: a prefix.
     Prefix(usize),
 }
 
@@ -404,7 +405,7 @@ fn encode_access(
     }
 }
 
-/// Encodes the bounds behind the prefix that `lower` holds.
+/// Encodes the bounds that follow the prefix in `lower`.
 fn encode_bounds(
     [low, high]: [Option<&(Expr, bool)>; 2],
     part: Option<KeyPart>,
@@ -431,7 +432,7 @@ fn encode_bounds(
         encode_value(&value, part, key);
         *end = if *inclusive { End::Included } else { End::Excluded };
     }
-    // A comparison is never true of NULL, which sorts at the low end of an ascending column.
+    // A comparison with NULL is never true; NULL sorts at the low end of an ascending column.
     if low.is_none() && ascending {
         encode_value(&Value::Null, part, lower);
         path.lower = End::Excluded;
@@ -443,7 +444,7 @@ fn encode_bounds(
     Ok(Some(path))
 }
 
-/// Evaluates and encodes the leading key columns of an index over `out`; `false` if one is NULL.
+/// Encodes the leading key columns of an index into `out`; `false` if one is NULL.
 pub(crate) fn encode_seek_key(
     definition: &TableDef,
     index: usize,
@@ -469,12 +470,12 @@ pub(crate) fn encode_seek_key(
     Ok(true)
 }
 
-/// Resolves isolation and locks of one access from the table, its hints and the session.
+/// Returns isolation and row lock of an access, from the table, its hints and the session.
 ///
 /// # Errors
-/// 41368 for a memory-optimized table read under READ COMMITTED in an explicit transaction, unless the
-/// database elevates it; 3952 for SNAPSHOT where the database does not allow it; 40517 for what a table with a
-/// columnstore index can't do.
+/// 41368 for a memory-optimized table read under READ COMMITTED in an explicit transaction, unless
+/// the database elevates it; 3952 for SNAPSHOT if the database does not allow it; 40517 for what a
+/// table with a columnstore index does not support.
 pub fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read> {
     if table.memory_optimized || hints.database == Versions::Private {
         return versioned_mode(table, hints, cx);
@@ -488,7 +489,7 @@ pub fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read
             let name = &database_of(table, cx).map_or("", |database| database.name.as_str());
             return Err(Msg::SnapshotNotAllowed(name).into());
         }
-        // A statement outside of a transaction is one: what it sees as a whole is what it began with.
+        // An autocommit statement sees the database as of its start under READ COMMITTED too.
         IsolationLevel::Snapshot if cx.session.transaction.count == 0 => Isolation::ReadCommitted,
         IsolationLevel::Snapshot => Isolation::Snapshot,
     };
@@ -502,7 +503,7 @@ pub fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read
         ScanHints { exclusive: true, .. } => RowLock::Update(when),
         ScanHints { target: true, .. } if is_locking => RowLock::Update(when),
         ScanHints { read_past: true, .. } if table.columnstore.is_none() => RowLock::Past,
-        // Who changes rows waits for them one by one.
+        // The target of a change: the statement waits for each row when it claims it.
         ScanHints { target: true, .. } => RowLock::None,
         _ if waits => RowLock::Committed(when),
         _ if level == IsolationLevel::ReadUncommitted && table.columnstore.is_none() => {
@@ -518,7 +519,7 @@ pub fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read
     Ok(Read { isolation, lock })
 }
 
-/// The isolation level of an access: the hint's, or the session's.
+/// Returns the isolation level of an access: the hint's, or the session's.
 fn level_of(hints: ScanHints, cx: &Cx<'_>) -> IsolationLevel {
     match hints {
         ScanHints { serializable: true, .. } => IsolationLevel::Serializable,
@@ -532,7 +533,7 @@ fn level_of(hints: ScanHints, cx: &Cx<'_>) -> IsolationLevel {
     }
 }
 
-/// As [`read_mode`], for tables that know no locks: memory-optimized ones, and those of one session.
+/// As [`read_mode`], for tables without locks: memory-optimized tables, and those of one session.
 fn versioned_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read> {
     let explicit = cx.session.transaction.count > 0;
     if !table.memory_optimized {
@@ -563,7 +564,8 @@ fn versioned_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Rea
         }
     };
     let lock = match hints {
-        // An autocommit statement would give the row back at once: it takes it only to leave out what others own.
+        // An autocommit statement would release the lock at once; READPAST needs it to skip locked
+        // rows.
         ScanHints { exclusive: true, read_past, .. } if explicit || read_past => {
             RowLock::Update(when_owned(hints))
         }
@@ -573,10 +575,10 @@ fn versioned_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Rea
     Ok(Read { isolation, lock })
 }
 
-/// Takes the lock on the whole table that hints ask for.
+/// Takes the table lock that the hints ask for.
 ///
 /// # Errors
-/// 1205 and 1222.
+/// 1205 and 1222, as for any lock.
 fn hold_whole(scan: &Scan, cx: &mut Cx<'_>, rows: &Rows<'_>) -> Result<()> {
     let ScanHints { whole, exclusive, target, .. } = scan.hints;
     let table = table_of(&scan.table);
@@ -589,7 +591,8 @@ fn hold_whole(scan: &Scan, cx: &mut Cx<'_>, rows: &Rows<'_>) -> Result<()> {
     }
     let hold = match whole {
         Whole::Shared if !exclusive && !target => {
-            // Held for the statement, which waits for who changes rows, or as long as what is read.
+            // Below REPEATABLE READ the statement waits for each changed row and needs no table
+            // lock; above, the lock is held as long as the rows that were read.
             match level_of(scan.hints, cx) {
                 IsolationLevel::RepeatableRead | IsolationLevel::Serializable => Hold::Shared,
                 IsolationLevel::ReadUncommitted
@@ -607,7 +610,7 @@ fn database_of<'c>(table: &TableDef, cx: &'c Cx<'_>) -> Option<&'c catalog::Data
     cx.session.catalog.database_by_id(table.database_id).map(|database| &**database)
 }
 
-/// What a writer does about rows that another transaction owns.
+/// Returns what a writer does at a row that another transaction has locked.
 pub(crate) fn when_owned(hints: ScanHints) -> WhenOwned {
     if hints.read_past {
         WhenOwned::Skip
@@ -618,7 +621,7 @@ pub(crate) fn when_owned(hints: ScanHints) -> WhenOwned {
     }
 }
 
-/// MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT of the table's database.
+/// Returns MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT of the table's database.
 fn elevates(table: &TableDef, cx: &Cx<'_>) -> bool {
     let database = cx.session.catalog.database_by_id(table.database_id);
     database.is_some_and(|d| d.options.elevate_to_snapshot)

@@ -1,4 +1,4 @@
-//! UNION, UNION ALL, EXCEPT and INTERSECT.
+//! Runs UNION [ALL], EXCEPT and INTERSECT.
 
 use hashbrown::HashSet;
 use types::Result;
@@ -68,7 +68,7 @@ pub(super) fn run<'p>(
     }
 }
 
-/// Keys of rows that were met; what they take is charged to the query.
+/// Keys of the rows seen so far; their memory is charged to the query's grant.
 struct Seen {
     keys: HashSet<Box<[u8]>>,
     charge: Charge,
@@ -79,7 +79,7 @@ impl Seen {
         Self { keys: HashSet::new(), charge: cx.session.grant.charge(0) }
     }
 
-    /// Adds a key; tells whether it is new.
+    /// Adds a key; returns true if it is new.
     fn insert(&mut self, key: Box<[u8]>) -> Result<bool> {
         let bytes = key.len() + ENTRY_BYTES;
         let is_new = self.keys.insert(key);
@@ -90,7 +90,7 @@ impl Seen {
     }
 }
 
-/// Puts the output of a side into the operation's registers.
+/// Stores a side's output in the operation's registers.
 fn output(operation: &SetOperation, side: &Query, cx: &mut Cx<'_>) -> Result<()> {
     for (register, column) in operation.registers.iter().zip(&side.output) {
         cx.registers[register.index()] = eval(&column.expr, cx)?;

@@ -1,5 +1,5 @@
-//! Sort: keeps its input, encodes the keys so that bytes compare as values do, and gives the rows in
-//! that order. With a limit it keeps no more than about twice as many rows.
+//! Sort: buffers its input, encodes keys whose bytes compare as the values do, and returns the rows
+//! in that order. With a limit, it buffers at most about twice as many rows.
 
 use sos::ledger::{self, Label};
 use types::Result;
@@ -11,7 +11,7 @@ use crate::Cx;
 use crate::eval::eval;
 use plan::query::{Sort, SortKey};
 
-/// Rows kept beyond twice the limit before the surplus is dropped.
+/// Rows buffered beyond twice the limit before the surplus is discarded.
 const SURPLUS: usize = 64;
 
 pub(super) fn run<'p>(
@@ -50,7 +50,7 @@ pub(super) fn run<'p>(
     Ok(Flow::More)
 }
 
-/// Returns the places of the keys in their order; equal ones stay as they came.
+/// Returns the positions of the keys in sort order; equal keys stay in input order.
 pub(super) fn order_of(keys: &Keys) -> Vec<usize> {
     let _label = ledger::labelled(Label::Sort);
     let mut order: Vec<usize> = (0..keys.len()).collect();
@@ -58,7 +58,7 @@ pub(super) fn order_of(keys: &Keys) -> Vec<usize> {
     order
 }
 
-/// Appends the sort key of the current row.
+/// Appends the sort key of the current row to `out`.
 pub(super) fn encode_sort(keys: &[SortKey], cx: &mut Cx<'_>, out: &mut Vec<u8>) -> Result<()> {
     for key in keys {
         let value = eval(&key.expr, cx)?;

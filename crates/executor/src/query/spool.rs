@@ -1,8 +1,8 @@
-//! Index spool: rows that are asked for by one key after the other, of a table without an index on it.
+//! Index spool: looks up rows by key in a table that has no index on it.
 //!
-//! While nobody knows how often it will be opened, it reads the table as a scan does. When it has read as
-//! many rows as the table has and is opened again, it reads them once more, keeps them by their keys,
-//! and looks them up from then on: so it costs a few scans at most, and as a rule saves many.
+//! At first it is not known how often the spool will be opened, so it scans the table. Once it has
+//! read as many rows as the table has and is opened again, it reads the table once more into a hash
+//! table and looks rows up from then on. This costs a few scans at most, and usually saves many.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use crate::{Cx, fault};
 use plan::query::{Node, Spool};
 use session::grant::Charge;
 
-/// What a statement keeps of a spool.
+/// State of a spool in a statement.
 pub enum Spooled {
-    /// So many rows have been read, and none is kept.
+    /// Number of rows scanned so far; none is buffered.
     Passes(u64),
-    /// All rows.
+    /// All rows, in a hash table.
     Rows(Table),
 }
 
-/// Rows by their keys.
+/// A hash table of rows by key.
 pub struct Table {
-    /// So many values a row as registers are kept.
+    /// The values of all rows, a fixed number per row.
     values: Vec<Value>,
-    /// Key to the first and the last row with it.
+    /// Maps a key to the first and the last row with it.
     ends: HashMap<Box<[u8]>, (usize, usize)>,
-    /// From each row to the next one with its key.
+    /// For each row, the next row with the same key.
     next: Vec<usize>,
     charge: Charge,
 }
@@ -66,7 +66,7 @@ pub(super) fn run<'p>(
     scan(spool, (read, &key), cx, rows, receive)
 }
 
-/// Returns the rows of the table that is read.
+/// Returns the number of rows of the scanned table.
 fn size_of_input<'p>(input: &'p Node, rows: &Rows<'p>) -> u64 {
     match input {
         Node::Scan(scan) => super::scan::data_of(scan, rows).row_count(),
@@ -74,7 +74,7 @@ fn size_of_input<'p>(input: &'p Node, rows: &Rows<'p>) -> u64 {
     }
 }
 
-/// Reads the table as it is, and notes how much of it.
+/// Scans the table, and records how many rows it read.
 fn scan<'p>(
     spool: &'p Spool,
     (read, wanted): (u64, &[u8]),
@@ -93,7 +93,7 @@ fn scan<'p>(
         receive(cx, rows)
     })?;
     let seen = match flow {
-        // Those that the table's own predicate left out have been read as well.
+        // Includes rows that the scan's own predicate rejected.
         Flow::More => size_of_input(&spool.input, rows).max(1),
         Flow::Enough => seen,
     };
@@ -105,7 +105,7 @@ fn holds(spool: &Spool, cx: &mut Cx<'_>) -> Result<bool> {
     spool.rest.as_ref().map_or(Ok(true), |rest| Ok(truth(rest, cx)?.is_true()))
 }
 
-/// Reads all rows and keeps them.
+/// Reads all rows into a hash table.
 fn build<'p>(spool: &'p Spool, cx: &mut Cx<'_>, rows: &mut Rows<'p>) -> Result<Table> {
     let mut table = Table {
         values: Vec::new(),
@@ -147,7 +147,7 @@ impl Table {
     }
 }
 
-/// Gives the rows that have a key, in the order in which they were read.
+/// Returns the rows with a key, in the order in which they were read.
 fn look_up<'p>(
     spool: &'p Spool,
     table: &Table,

@@ -1,5 +1,5 @@
-//! Window functions: the input is kept, and for each call its rows are sorted by partition and order;
-//! the results go beside the kept rows, which then leave in the order of the last call.
+//! Window functions: buffers the input, sorts it for each call by partition and order, stores the
+//! results beside the buffered rows, and returns the rows in the order of the last call.
 
 use types::compare::group_key;
 use types::percentile::percentile;
@@ -46,17 +46,17 @@ pub(super) fn run<'p>(
     Ok(Flow::More)
 }
 
-/// What one call needs of the kept rows.
+/// The input of one window function call.
 pub struct Input {
-    /// Places of the rows, by partition and order.
+    /// Row numbers, sorted by partition and order.
     pub order: Vec<usize>,
-    /// By place of the row.
+    /// Partition keys, by row number.
     pub partitions: Keys,
-    /// Partition and order keys.
+    /// Encoded ORDER BY keys, by row number.
     pub sorts: Keys,
-    /// By place of the row.
+    /// Evaluated arguments, by row number.
     pub arguments: Vec<Vec<Value>>,
-    /// What it holds is the query's.
+    /// Memory charged to the query's grant.
     pub _charge: Charge,
 }
 
@@ -92,7 +92,7 @@ impl Input {
         Ok(Self { order, partitions, sorts, arguments, _charge: charge })
     }
 
-    /// Returns the result of a call for each row, by its place.
+    /// Returns the result of a call for each row, by row number.
     pub fn compute(&self, call: &WindowCall, cx: &mut Cx<'_>) -> Result<Vec<Value>> {
         let mut values = vec![Value::Null; self.order.len()];
         let mut start = 0;
@@ -107,7 +107,7 @@ impl Input {
         Ok(values)
     }
 
-    /// Returns, for each place in a partition, where its peers start and end.
+    /// Returns, for each position in a partition, the start and end of its peers.
     fn peers(&self, partition: &[usize]) -> Vec<(usize, usize)> {
         let mut peers = Vec::with_capacity(partition.len());
         let mut start = 0;
@@ -171,8 +171,8 @@ impl Input {
         }
     }
 
-    /// Aggregates over frames. While a frame only grows, as that of a running total, each row is added
-    /// once; a frame that leaves rows behind is added up anew.
+    /// Aggregates over frames. While a frame only grows, as for a running total, each row is added
+    /// once; if a row leaves the frame, the frame is aggregated again.
     fn aggregate(
         &self,
         call: &WindowCall,
@@ -206,8 +206,8 @@ impl Input {
         Ok(())
     }
 
-    /// The value at a share of the partition's values in order, NULLs left out: PERCENTILE_DISC gives
-    /// one of them, PERCENTILE_CONT what lies between two.
+    /// PERCENTILE_DISC returns one of the partition's sorted values, without NULLs; PERCENTILE_CONT
+    /// interpolates between two.
     fn percentile(&self, call: &WindowCall, partition: &[usize]) -> Result<Value> {
         let values = partition.iter().map(|&row| &self.arguments[row]);
         let share = match values.clone().next().and_then(|row| row.first()) {
@@ -267,7 +267,7 @@ fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Returns the rows of a frame, as places in the partition.
+/// Returns the rows of a frame, as positions in the partition.
 fn frame(call: &WindowCall, at: usize, length: usize, peers: &[(usize, usize)]) -> (usize, usize) {
     let default = WindowFrame {
         rows: false,

@@ -1,7 +1,8 @@
-//! Rows of a bulk load, which the batch INSERT BULK announces and a message of its own brings ([MS-TDS] 2.2.6.1); and
-//! SET IDENTITY_INSERT.
+//! INSERT BULK and the rows that a following message brings ([MS-TDS] 2.2.6.1); SET
+//! IDENTITY_INSERT.
 //!
-//! The rows of a message are one statement: all of them are stored or none. Decisions: docs/decisions/0210.
+//! The rows of a message are one statement: either all are stored, or none. See
+//! docs/decisions/0210.
 
 mod option;
 
@@ -26,11 +27,11 @@ use ::plan::sink::{ColumnInfo, Command};
 use ::plan::statement::{Insert, table_of};
 use option::Options;
 
-/// SET IDENTITY_INSERT table ON | OFF.
+/// Runs SET IDENTITY_INSERT table ON | OFF.
 ///
 /// # Errors
-/// 8106 without an identity column, 8107 if it is on for another table, 1088 for an unknown table, or without ALTER
-/// on it: no chain of ownership gives that.
+/// 8106 for a table without identity column, 8107 if it is ON for another table, 1088 for an
+/// unknown table or without ALTER on it, which no ownership chain grants.
 pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -> Result<()> {
     let name = table.to_string();
     let found = {
@@ -65,11 +66,12 @@ pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -
     Ok(())
 }
 
-/// Checks what INSERT BULK announces; the rows come in the next message.
+/// Checks the statement INSERT BULK; the rows come with the next message.
 ///
 /// # Errors
-/// 208 for an unknown table, 207, 264, 271 and 273 for its columns, 206 for types that do not convert, 229 without
-/// INSERT, 1088 without ALTER where the load switches something off, 40517 for an unknown option.
+/// 208 for an unknown table, 207, 264, 271 and 273 for its columns, 206 for types that do not
+/// convert, 229 without INSERT, 1088 without ALTER where the load disables something, 40517 for an
+/// unknown option.
 pub fn announce(announced: &ast::InsertBulk, cx: &mut Cx<'_>) -> Result<()> {
     let options = Options::of(announced)?;
     let types: Vec<ColumnType> = {
@@ -95,11 +97,11 @@ pub fn announce(announced: &ast::InsertBulk, cx: &mut Cx<'_>) -> Result<()> {
     }
 }
 
-/// Inserts the rows of a BULK packet that INSERT BULK announced.
+/// Inserts the rows of a BULK packet, which INSERT BULK announced.
 ///
 /// # Errors
-/// As for INSERT; 4804 for another number of columns than was announced, 4816 for a column whose type does not
-/// convert, 4819 for rows that are not in the order that ORDER says; those that `rows` has.
+/// As for INSERT; 4804 for a wrong number of columns, 4816 for a column whose type does not
+/// convert, 4819 for rows that are not in the order of ORDER; the errors of `rows`.
 pub fn bulk_insert(
     announced: &ast::InsertBulk,
     columns: &[ColumnInfo],
@@ -109,7 +111,7 @@ pub fn bulk_insert(
     let rows: Vec<Vec<Value>> = rows.collect::<Result<_>>()?;
     let options = Options::of(announced)?;
     let insert = match columns.len() {
-        // Of a table whose every column is made.
+        // The table has generated columns only.
         0 if rows.is_empty() => {
             return Ok(StatementResult { command: Command::BULK_INSERT, rows: 0 });
         }
@@ -123,7 +125,7 @@ pub fn bulk_insert(
     check_order(&options, &insert, (announced, columns), &rows, cx)?;
     let table = Arc::clone(table_of(&insert.target));
     let before = cx.session.identity_insert;
-    // A list that names the identity column brings its values.
+    // If the list names the identity column, its values come with the rows.
     if names_identity(announced, &table) {
         cx.session.identity_insert = Some(table.id);
     }
@@ -141,7 +143,7 @@ pub fn bulk_insert(
     Ok(StatementResult { command: Command::BULK_INSERT, rows: count })
 }
 
-/// Binds the INSERT that a load is.
+/// Binds the INSERT of a load.
 fn plan(
     announced: &ast::InsertBulk,
     types: &[ColumnType],
@@ -167,8 +169,8 @@ fn plan(
     Ok(insert)
 }
 
-/// The type in which values arrive: those of a fixed length may be shorter than that, and are padded as others are;
-/// the old large types are the new ones.
+/// Returns the type of arriving values: fixed-length types become varying ones, whose values are
+/// padded later, and the old large types become the new ones.
 pub fn arriving(of: &ColumnType) -> ColumnType {
     let data_type = match of.data_type {
         DataType::Char(n) => DataType::VarChar(Length::Limited(n)),
@@ -182,7 +184,7 @@ pub fn arriving(of: &ColumnType) -> ColumnType {
     ColumnType { data_type, nullable: true, ..*of }
 }
 
-/// An error about types names the column that has the wrong one.
+/// Replaces an error about types with one that names the column's number.
 fn of_column(
     error: Error,
     types: &[ColumnType],
@@ -213,11 +215,11 @@ fn names_identity(announced: &ast::InsertBulk, table: &TableDef) -> bool {
     announced.columns.iter().any(is_identity)
 }
 
-/// Returns the ordinals of the columns that ORDER names, and which are descending, if that is the order of the
-/// table's clustered index; else the hint means nothing.
+/// Returns the ordinals of the ORDER columns and which are descending, if that is the order of the
+/// table's clustered index; empty otherwise, and the hint is ignored.
 ///
 /// # Errors
-/// 4817 and 4818, which are warnings, for a hint that is ignored.
+/// 4817 and 4818, warnings for an invalid hint.
 fn order_keys(options: &Options, table: &TableDef) -> Result<Vec<(usize, bool)>> {
     let mut columns: Vec<(usize, bool)> = Vec::with_capacity(options.order.len());
     for column in &options.order {
@@ -238,10 +240,10 @@ fn order_keys(options: &Options, table: &TableDef) -> Result<Vec<(usize, bool)>>
     Ok(if is_it { columns } else { Vec::new() })
 }
 
-/// Checks that rows come in the order that ORDER says.
+/// Checks that the rows come in the order of ORDER.
 ///
 /// # Errors
-/// 4819.
+/// 4819 if they do not.
 fn check_order(
     options: &Options,
     insert: &Insert,
@@ -252,7 +254,7 @@ fn check_order(
     if options.order.is_empty() {
         return Ok(());
     }
-    // The announcement has told what is wrong with the hint.
+    // INSERT BULK has sent the warnings about the hint already.
     let table = Arc::clone(table_of(&insert.target));
     let place = |ordinal: usize| {
         announced.columns.iter().position(|c| table.column(&c.name) == Some(ordinal))

@@ -1,35 +1,35 @@
-//! The options of INSERT BULK.
+//! The options of INSERT BULK .. WITH.
 
 use tsql::ast::{self, BulkOption, ExprKind, Literal};
 use types::{Msg, Result};
 
-/// What WITH says.
+/// The options of WITH, parsed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Options {
-    /// KEEP_NULLS: a NULL is not the column's default.
+    /// KEEP_NULLS: a NULL stays NULL and does not become the column's default.
     pub keep_nulls: bool,
-    /// CHECK_CONSTRAINTS: those of CHECK and FOREIGN KEY hold for the rows.
+    /// CHECK_CONSTRAINTS: rows are checked against CHECK and FOREIGN KEY constraints.
     pub check_constraints: bool,
-    /// FIRE_TRIGGERS
+    /// FIRE_TRIGGERS: INSERT triggers fire for the rows.
     pub fire_triggers: bool,
-    /// TABLOCK
+    /// TABLOCK: the table is locked for the load.
     pub table_lock: bool,
-    /// ORDER: how the rows are sorted.
+    /// ORDER: the columns that the rows are sorted by.
     pub order: Vec<ast::IndexColumn>,
 }
 
 impl Options {
-    /// Reads the options.
+    /// Parses the options of a statement.
     ///
     /// # Errors
-    /// 102 for a value that means nothing, 40517 for an option that is not known.
+    /// 102 for an invalid value, 40517 for an unknown option.
     pub(super) fn of(announced: &ast::InsertBulk) -> Result<Self> {
         let mut options = Self::default();
         for option in &announced.options {
             match option {
                 BulkOption::Word(word) => options.word(word)?,
                 BulkOption::Order(columns) => options.order.clone_from(columns),
-                // Hints for the sizes of sorts and logs, of which there are none.
+                // Hints about the sizes of sorts and logs, which do not exist here.
                 BulkOption::Value(name, value)
                     if matches!(&**name, "ROWS_PER_BATCH" | "KILOBYTES_PER_BATCH") =>
                 {
@@ -53,9 +53,9 @@ impl Options {
             "CHECK_CONSTRAINTS" => self.check_constraints = true,
             "FIRE_TRIGGERS" => self.fire_triggers = true,
             "TABLOCK" => self.table_lock = true,
-            // An identity column that the list names keeps the values that come anyhow.
+            // An identity column that the list names keeps the sent values in any case.
             "KEEP_IDENTITY" | "KEEPIDENTITY" => {}
-            // No column is encrypted.
+            // No column is encrypted, so the option has no effect.
             "ALLOW_ENCRYPTED_VALUE_MODIFICATIONS" => {}
             _ => return Err(unknown(word)),
         }

@@ -1,4 +1,4 @@
-//! APPLOCK_MODE and APPLOCK_TEST, and how application locks are named.
+//! APPLOCK_MODE and APPLOCK_TEST, and the keys of application locks.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     },
 ];
 
-/// Characters of a lock's name that count.
+/// Significant characters of a lock's name, in UTF-16 units.
 const NAME_LENGTH_MAX: usize = 255;
 
 /// Makes the key of a lock in the session's database.
@@ -45,7 +45,7 @@ pub fn key(session: &SessionState, principal: i32, name: &str) -> LockKey {
     LockKey { database, principal, name }
 }
 
-/// Reads a mode that may be asked for.
+/// Parses a lock mode that sp_getapplock accepts; `None` for other names.
 pub fn parse_mode(name: &str) -> Option<LockMode> {
     let modes = [
         LockMode::Shared,
@@ -57,7 +57,7 @@ pub fn parse_mode(name: &str) -> Option<LockMode> {
     modes.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(name))
 }
 
-/// Reads an owner.
+/// Parses the lock owner, `Session` or `Transaction`; `None` for other names.
 pub fn parse_scope(name: &str) -> Option<LockScope> {
     match name {
         _ if name.eq_ignore_ascii_case("Transaction") => Some(LockScope::Transaction),
@@ -66,7 +66,7 @@ pub fn parse_scope(name: &str) -> Option<LockScope> {
     }
 }
 
-/// The arguments that both functions have: principal and name first, the owner last.
+/// Reads the arguments that both functions share: principal and name first, the owner last.
 fn target(
     cx: &Context<'_>,
     call: &Call<'_>,
@@ -92,7 +92,7 @@ fn target(
     Ok((key(session_of(cx), principal, &name), scope))
 }
 
-/// The mode in which the session holds a lock.
+/// APPLOCK_MODE: the mode in which the session holds a lock, or `NoLock`.
 fn mode(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (key, scope) = target(cx, call, values, "applock_mode")?;
     let session = session_of(cx).tag().number;
@@ -100,7 +100,7 @@ fn mode(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
     Ok(Value::nvarchar(held.map_or("NoLock", LockMode::name)))
 }
 
-/// 1 if the session could have a lock at once.
+/// APPLOCK_TEST: 1 if the session could take the lock without waiting, otherwise 0.
 fn test(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (key, scope) = target(cx, call, values, "applock_test")?;
     let asked = text(call, values, 2).unwrap_or_default();

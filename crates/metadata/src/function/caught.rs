@@ -1,4 +1,5 @@
-//! ERROR_NUMBER() and its kin: the error that the innermost CATCH block handles. NULL outside of one.
+//! ERROR_NUMBER() and related functions: the error that the innermost CATCH block handles. NULL
+//! outside a CATCH block.
 
 use types::value::ColumnType;
 use types::{Collation, DataType, Error, Length, Result, Value};

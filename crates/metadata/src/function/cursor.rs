@@ -1,4 +1,4 @@
-//! CURSOR_STATUS: whether a cursor is there, open, and has rows.
+//! CURSOR_STATUS: whether a cursor exists, is open, and has rows.
 
 use types::value::ColumnType;
 use types::{DataType, Length, Result, Value};
@@ -12,9 +12,9 @@ use ::plan::function::Context;
 pub(super) static FUNCTIONS: &[Function] = &[lookup("CURSOR_STATUS", (2, 2), bind, status)];
 
 const NAME: DataType = DataType::NVarChar(Length::Limited(128));
-/// There is no such cursor.
+/// The result for a cursor that does not exist.
 const MISSING: i16 = -3;
-/// No cursor is assigned to the variable.
+/// The result for a cursor variable without a cursor.
 const UNASSIGNED: i16 = -2;
 
 fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {

@@ -1,5 +1,5 @@
-//! What scripts ask about files, filegroups and keys of indexes: as sys.database_files and sys.filegroups
-//! have them. Nothing is stored in files; they are as CREATE DATABASE declared them.
+//! Functions about files, filegroups and index keys: FILE_ID, FILEGROUP_NAME, INDEXKEY_PROPERTY and
+//! others. Nothing is stored in files; they are those that CREATE DATABASE declared.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn file_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Val
     Ok(name.unwrap_or_default())
 }
 
-/// The filegroups of a database, in the order of their ids.
+/// The filegroups of a database, ordered by id.
 fn filegroups(database: &Arc<Database>) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     for file in database.files.iter().filter(|file| !file.log) {
@@ -79,7 +79,7 @@ fn filegroup_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Resul
     Ok(filegroups(&database).get(place).map_or(Value::Null, |name| Value::nvarchar(name)))
 }
 
-/// `INDEXKEY_PROPERTY(object, index, key, 'ColumnId' | 'IsDescending')`
+/// `INDEXKEY_PROPERTY(object, index, key, 'ColumnId' | 'IsDescending')`.
 fn index_key_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(table), Some(index), Some(place), Some(property)) =
         (argument_table(cx, values), id(values, 1), id(values, 2), text(call, values, 3))
@@ -98,7 +98,7 @@ fn index_key_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -
     })
 }
 
-/// Full-text search is not there.
+/// FULLTEXTSERVICEPROPERTY: full-text search is not installed.
 fn full_text_property(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let property = text(call, values, 0).unwrap_or_default();
     Ok(match property.to_ascii_lowercase().as_str() {

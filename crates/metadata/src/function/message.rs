@@ -1,4 +1,4 @@
-//! FORMATMESSAGE: the text that RAISERROR would send.
+//! FORMATMESSAGE: returns the text that RAISERROR would send.
 
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Result, Value};
@@ -29,7 +29,7 @@ fn bind_message(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 fn message(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (format, arguments) = values.split_first().ok_or(Msg::InternalError)?;
     let collation = call.arguments.first().map_or_else(Collation::default, |a| a.ty.collation);
-    // A number is that of a message of sp_addmessage; NULL if there is none.
+    // A number names a message that sp_addmessage added; NULL if there is none.
     let number = match format {
         Value::TinyInt(n) => Some(i32::from(*n)),
         Value::SmallInt(n) => Some(i32::from(*n)),

@@ -1,5 +1,5 @@
-//! Metadata functions: ids and names of objects, schemas, databases, types and columns, and their
-//! properties. A name that means nothing gives NULL.
+//! Metadata functions: ids, names and properties of objects, schemas, databases, types and columns.
+//! NULL for a name that does not exist.
 
 use std::sync::Arc;
 
@@ -56,7 +56,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("COLLATIONPROPERTY", (2, 2), variant, collation_property),
 ];
 
-/// STATS_DATE: when a plan sampled the table last; NULL if none has, and for statistics that there are not.
+/// STATS_DATE: when the optimizer last sampled the table; NULL if it never has, or if the
+/// statistics do not exist.
 fn stats_date(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let number = |place| whole(values, place).and_then(|n| i32::try_from(n).ok());
     let (Some(object), Some(id)) = (number(0), number(1)) else { return Ok(Value::Null) };
@@ -71,7 +72,7 @@ fn stats_date(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Va
     }
 }
 
-/// COLLATIONPROPERTY: what is documented, and `TDSCollation`, which bulk copies ask for.
+/// COLLATIONPROPERTY: the documented properties, and `TDSCollation`, which bulk copy clients read.
 fn collation_property(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let name = text(call, values, 0).unwrap_or_default();
     let Some(collation) = types::Collation::by_name(&name) else { return Ok(Value::Null) };
@@ -94,7 +95,7 @@ fn numeric(_: &mut Vec<::plan::expr::Expr>) -> Result<types::ColumnType> {
     Ok(of(DataType::Decimal { precision: 38, scale: 0 }))
 }
 
-/// The current database.
+/// Returns the session's current database.
 pub(super) fn current(cx: &Context<'_>) -> Option<Arc<Database>> {
     session_of(cx)
         .catalog
@@ -131,7 +132,8 @@ fn table_by_id(cx: &Context<'_>, database: &Database, id: i32) -> Option<Arc<Tab
     own.or_else(|| database.table_by_id(id).map(Arc::clone))
 }
 
-/// The object of an id, in the database of the second argument or the current one.
+/// Returns the object with the id in the first argument, in the database of the second argument or
+/// the current one.
 fn by_id(cx: &Context<'_>, values: &[Value]) -> Option<ObjectRow> {
     let database = match whole(values, 1) {
         Some(n) => {
@@ -251,7 +253,7 @@ fn col_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Valu
     Ok(name_or_null(column.map(|c| c.name.as_str())))
 }
 
-/// The table whose id is the first argument.
+/// Returns the table whose `object_id` is the first argument.
 pub(super) fn argument_table(cx: &Context<'_>, values: &[Value]) -> Option<Arc<TableDef>> {
     table_by_id(cx, &*current(cx)?, id(values, 0)?)
 }
@@ -327,7 +329,7 @@ fn object_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
         return Ok(module.map_or(Value::Null, |m| Value::Int(i32::from(is_on(m)))));
     }
     if property == "ownerid" {
-        // A constraint or a trigger has the owner of its table.
+        // A constraint or trigger belongs to the owner of its table.
         let of = if row.parent_id == 0 { row.id } else { row.parent_id };
         let owner = current(cx).map_or(1, |database| database.owner_of(of, row.schema_id));
         return Ok(Value::Int(owner));
@@ -335,7 +337,7 @@ fn object_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
     Ok(object_fact(&row, table.as_deref(), &property).map_or(Value::Null, Value::Int))
 }
 
-/// A property of a constraint of a table.
+/// Returns a property of a table's constraint.
 fn constraint_fact(id: i32, table: &TableDef, property: &str) -> Option<i32> {
     let index = table.indexes.iter().find(|i| i.constraint.is_some() && i.constraint_id == id);
     let foreign = table.foreign_keys.iter().find(|k| k.id == id);
@@ -355,7 +357,7 @@ fn constraint_fact(id: i32, table: &TableDef, property: &str) -> Option<i32> {
     }))
 }
 
-/// A property of an object; a property of tables is NULL for anything else.
+/// Returns a property of an object; a property of tables is NULL for other objects.
 fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Option<i32> {
     let is = |codes: &[&str]| Some(i32::from(codes.contains(&row.code)));
     let of_table = |test: &dyn Fn(&TableDef) -> bool| table.map(|t| i32::from(test(t)));
@@ -486,7 +488,7 @@ fn ident(
     Ok(number.map_or(Value::Null, |n| Value::Decimal(types::Decimal::new(i128::from(n), 38, 0))))
 }
 
-/// Parts count from the right: 1 object, 2 schema, 3 database, 4 server.
+/// PARSENAME. Parts count from the right: 1 object, 2 schema, 3 database, 4 server.
 fn parse_name(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let parts = text(call, values, 0).and_then(|name| split_name(&name)).unwrap_or_default();
     let place = whole(values, 1).and_then(|place| usize::try_from(place).ok());

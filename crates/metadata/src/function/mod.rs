@@ -1,4 +1,4 @@
-//! Functions that read the session that calls them, the catalog or the server, one list per file.
+//! Functions that read the calling session, the catalog or the server; one list per file.
 #![expect(
     clippy::ptr_arg,
     reason = "one signature for all functions: some change the number of arguments"
@@ -23,7 +23,7 @@ use functions::{Call, Evaluate, Function, entry};
 
 pub use server::PRODUCT_VERSION;
 
-/// Functions about the session, one list per file.
+/// The lists of functions about the session, one per file.
 pub static OF_SESSION: &[&[Function]] = &[
     activity::FUNCTIONS,
     app_lock::FUNCTIONS,

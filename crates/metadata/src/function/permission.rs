@@ -1,6 +1,7 @@
-//! HAS_PERMS_BY_NAME: what the session may do, by the name of a thing and of its class.
+//! HAS_PERMS_BY_NAME: whether the session has a permission on a securable, named by class and name.
 //!
-//! NULL where the thing, the class or the permission is none: "HAS_PERMS_BY_NAME" of SQL Server's documentation.
+//! NULL if the securable, class or permission does not exist: "HAS_PERMS_BY_NAME" of SQL Server's
+//! documentation.
 
 use tsql::ast;
 use types::{Result, Value};
@@ -22,7 +23,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function {
     deterministic: false,
 }];
 
-/// What stands for all permissions of a class.
+/// The permission name that asks for any permission on the securable.
 const ANY: &str = "ANY";
 
 const OF_OBJECT: &[&str] = &[
@@ -56,23 +57,24 @@ const OF_SCHEMA: &[&str] = &[
 const OF_TYPE: &[&str] = &["CONTROL", "EXECUTE", "REFERENCES", "TAKE OWNERSHIP", "VIEW DEFINITION"];
 const OF_USER: &[&str] = &["ALTER", "CONTROL", "IMPERSONATE", "VIEW DEFINITION"];
 const OF_ROLE: &[&str] = &["ALTER", "CONTROL", "TAKE OWNERSHIP", "VIEW DEFINITION"];
-/// What every login and every user has from the start.
+/// Permissions that every login and every user has without a GRANT.
 const OF_ALL: [&str; 3] = ["CONNECT", "CONNECT SQL", "VIEW ANY DATABASE"];
 
-/// A thing that is asked about.
+/// A securable that the function is asked about.
 enum Place<'c> {
     Server,
     Database(&'c Database),
     Schema(&'c Schema),
     Object(&'c Object),
-    /// A type, by the schema that it is in.
+    /// A type, with the schema that contains it.
     Type(&'c Schema),
     Principal(&'c Principal),
     Login(&'c Login),
 }
 
 impl Place<'_> {
-    /// The permissions of its class; none where those are all that the catalog views have a code for.
+    /// The permissions of the securable's class; `None` for all permissions that the catalog views
+    /// know.
     fn permissions(&self) -> Option<&'static [&'static str]> {
         match self {
             Self::Server | Self::Database(_) => None,
@@ -134,7 +136,7 @@ fn has_permission(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
     }))
 }
 
-/// Finds a thing of a database by the name of its class.
+/// Finds a securable in a database by class and name.
 fn of_database<'d>(database: &'d Database, class: &str, name: &str) -> Option<Place<'d>> {
     let parts = || ::binder::fragment::parse_object_name(name).ok();
     let schema_of = |name: &ast::ObjectName| name.schema.as_deref().unwrap_or("dbo").to_owned();

@@ -1,4 +1,4 @@
-//! Who the session is and what it may do.
+//! Functions about principals: USER_NAME, SUSER_SNAME, IS_MEMBER, IS_SRVROLEMEMBER and others.
 
 use types::{DataType, Length, Result, Value};
 
@@ -31,7 +31,7 @@ fn login<'c>(cx: &'c Context<'_>, name: Option<&str>) -> Option<&'c Login> {
     session_of(cx).catalog.logins.get(&Name::new(name)).map(AsRef::as_ref)
 }
 
-/// The user that the session is in its database: `dbo` for a sysadmin.
+/// Returns the session's user in its database: `dbo` for a sysadmin.
 fn user<'c>(cx: &'c Context<'_>) -> Option<&'c Principal> {
     let database = session_of(cx).catalog.database(&session_of(cx).database)?;
     if let Some((place, id)) = session_of(cx).rights.user() {
@@ -49,8 +49,8 @@ fn user<'c>(cx: &'c Context<'_>) -> Option<&'c Principal> {
     named.or_else(|| database.principals.get(&Name::new("guest"))).map(AsRef::as_ref)
 }
 
-/// Finds a principal of the session's database that the session is a member of, as its owner is of
-/// all.
+/// Finds a principal of the session's database by name, if the session's user is that principal or
+/// a member of it; the database's owner counts as a member of all.
 pub fn own_principal<'c>(cx: &'c Context<'_>, name: &str) -> Option<&'c Principal> {
     let database = session_of(cx).catalog.database(&session_of(cx).database)?;
     let found = database.principals.get(&Name::new(name)).map(AsRef::as_ref)?;
@@ -59,22 +59,22 @@ pub fn own_principal<'c>(cx: &'c Context<'_>, name: &str) -> Option<&'c Principa
     (own.contains(&DB_OWNER) || own.contains(&found.id)).then_some(found)
 }
 
-/// The id of the user that the session is: of `dbo` where it is none.
+/// Returns the `principal_id` of the session's user; that of `dbo` where it has none.
 pub fn own_id(cx: &Context<'_>) -> i32 {
     user(cx).map_or(DBO, |user| user.id)
 }
 
-/// The name of the user that the session is in its database.
+/// Returns the name of the session's user in its database.
 pub fn own_name(cx: &Context<'_>) -> String {
     user(cx).map_or_else(|| "dbo".to_owned(), |user| user.name.clone())
 }
 
-/// Ids of principals that every database has.
+/// `principal_id`s that are the same in every database.
 const DBO: i32 = 1;
 const GUEST: i32 = 2;
 const DB_OWNER: i32 = 16_384;
 
-/// Tells whether the login of the session that calls is a member of sysadmin.
+/// Returns true if the session's login is a member of sysadmin.
 pub fn is_sysadmin(cx: &Context<'_>) -> bool {
     session_of(cx).rights.user().is_none() && login(cx, None).is_some_and(|l| l.sysadmin)
 }
@@ -130,7 +130,7 @@ fn user_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
     Ok(found.map_or(Value::Null, |p| Value::Int(p.id)))
 }
 
-/// Fixed server roles.
+/// Names of the fixed server roles, `public` first.
 pub const SERVER_ROLES: [&str; 9] = [
     "public",
     "sysadmin",
@@ -143,7 +143,7 @@ pub const SERVER_ROLES: [&str; 9] = [
     "bulkadmin",
 ];
 
-/// A sysadmin is a member of every role. NULL for a role that is none.
+/// IS_SRVROLEMEMBER: a sysadmin is a member of every role; NULL for a role that does not exist.
 fn is_server_role_member(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(role) = text(call, values, 0) else { return Ok(Value::Null) };
     if !SERVER_ROLES.iter().any(|r| Name::same(r, &role)) {

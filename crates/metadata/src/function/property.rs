@@ -1,5 +1,5 @@
-//! LOGINPROPERTY, DATABASEPROPERTY, FILEPROPERTY, FILEGROUPPROPERTY: what the catalog views say too, by
-//! the names that older scripts ask for.
+//! LOGINPROPERTY, DATABASEPROPERTY, FILEPROPERTY and FILEGROUPPROPERTY: what the catalog views show
+//! too, under the names that older scripts use.
 
 use types::{DataType, Result, Value};
 
@@ -18,7 +18,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("FILEGROUPPROPERTY", (2, 2), int, filegroup_property),
 ];
 
-/// No login is locked out, and no history of passwords is kept.
+/// LOGINPROPERTY. Logins are never locked out, and no history of passwords is kept.
 fn login_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
@@ -49,7 +49,7 @@ fn login_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
     })
 }
 
-/// Only for who may see the hashes: CONTROL SERVER.
+/// PasswordHash, visible with CONTROL SERVER only.
 fn password_hash(cx: &Context<'_>, login: &Login) -> Value {
     if !session_of(cx).rights.is_all() {
         return Value::Null;
@@ -58,7 +58,8 @@ fn password_hash(cx: &Context<'_>, login: &Login) -> Value {
     wrap(Value::VarBinary(types::Bytes::copy_from(&login.password_hash)), data_type)
 }
 
-/// The properties of DATABASEPROPERTYEX that are numbers, and the names that only this function has.
+/// DATABASEPROPERTY: the numeric properties of DATABASEPROPERTYEX, and names that only this
+/// function has.
 fn old_database_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
@@ -93,7 +94,7 @@ fn file_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Res
     let place = database.files.iter().position(|file| Name::same(&file.name, &name));
     let Some(place) = place else { return Ok(Value::Null) };
     Ok(match property.to_ascii_lowercase().as_str() {
-        // In pages; nothing is stored in files.
+        // SpaceUsed is in pages; nothing is stored in files.
         "spaceused" | "isreadonly" => Value::Int(0),
         "isprimaryfile" => flag(place == 0),
         "islogfile" => flag(database.files[place].log),

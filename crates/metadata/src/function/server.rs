@@ -1,4 +1,5 @@
-//! What scripts and drivers ask about the server, the connection and the session.
+//! Functions about the server, the connection and the session: SERVERPROPERTY, CONNECTIONPROPERTY
+//! and others.
 
 use types::{DataType, Result, Value};
 
@@ -9,12 +10,12 @@ use crate::function::session::{frame_of, session_of};
 use crate::function::{Call, Function};
 use ::plan::function::Context;
 
-/// The version of SQL Server whose behaviour is followed.
+/// Version of the SQL Server whose behaviour the server follows.
 pub const PRODUCT_VERSION: &str = "16.0.1000.6";
-/// Enterprise, as `EngineEdition` and `EditionID` number it.
+/// `EngineEdition` and `EditionID` of Enterprise Edition.
 const ENGINE_EDITION: i32 = 3;
 const EDITION_ID: i64 = 1_804_890_536;
-/// Where files of databases would be: nothing is stored there, but scripts make file names of it.
+/// Folder that scripts build file names from; nothing is stored there.
 const DATA_PATH: &str = "/var/opt/mssql/data/";
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -48,7 +49,7 @@ fn text_or_null(text: &str) -> Value {
     if text.is_empty() { Value::Null } else { Value::nvarchar(text) }
 }
 
-/// The machine's part of a server name `machine\instance`.
+/// Returns the machine's part of a server name `machine\instance`.
 fn machine(name: &str) -> &str {
     name.split('\\').next().unwrap_or(name)
 }
@@ -157,7 +158,8 @@ fn variant_property(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
         "precision" => wrap_int(i32::from(data_type.precision())),
         "scale" => wrap_int(i32::from(data_type.scale())),
         "totalbytes" => {
-            // The value and what describes it: type and version, and what the type has of its own.
+            // The value plus 2 bytes for type and version, and 6 more for a string's collation and
+            // length.
             let described = if data_type.is_string() { 8 } else { 2 };
             let length = match &values[0] {
                 Value::Variant(inner) => inner.0.string_bytes().map(<[u8]>::len),

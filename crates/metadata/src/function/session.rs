@@ -1,4 +1,4 @@
-//! The session behind the context that functions are called with: for those that tell of it.
+//! Access to the session and the frame behind the `Context` that functions are called with.
 
 use std::any::Any;
 
@@ -6,20 +6,20 @@ use ::plan::function::Context;
 use ::session::SessionState;
 use ::session::frame::Frame;
 
-/// Every context is made by the engine, of one type of session and frame.
+/// The panic message: only the engine makes contexts, and always with these types.
 const ONE_TYPE: &str = "the engine's sessions and frames are of one type";
 
-/// The session that calls.
+/// Returns the session that calls the function.
 pub(super) fn session_of<'c>(cx: &'c Context<'_>) -> &'c SessionState {
     <dyn Any>::downcast_ref(cx.session()).expect(ONE_TYPE)
 }
 
-/// The session that calls, to be changed.
+/// Returns the session that calls the function, mutably.
 pub(super) fn session_mut<'c>(cx: &'c mut Context<'_>) -> &'c mut SessionState {
     <dyn Any>::downcast_mut(cx.session_mut()).expect(ONE_TYPE)
 }
 
-/// The frame of the module that calls.
+/// Returns the frame of the module that calls the function.
 pub(super) fn frame_of<'c>(cx: &'c Context<'_>) -> &'c Frame {
     <dyn Any>::downcast_ref(cx.frame()).expect(ONE_TYPE)
 }

@@ -1,4 +1,5 @@
-//! `@@` names and functions that tell the session's state.
+//! `@@` names and functions that return the session's state: `@@ROWCOUNT`, `@@OPTIONS`, `@@VERSION`
+//! and others.
 
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Result, Value};
@@ -10,7 +11,7 @@ use ::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     session("@@ROWCOUNT", bind_int, |cx| {
-        // Counts past the range of int wrap in no client: ROWCOUNT_BIG() is for those.
+        // A count past the range of int becomes its maximum; ROWCOUNT_BIG() returns the whole.
         Value::Int(i32::try_from(session_of(cx).row_count).unwrap_or(i32::MAX))
     }),
     session("ROWCOUNT_BIG", bind_bigint, |cx| {
@@ -54,7 +55,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         true => Value::Null,
         false => Value::VarBinary(session_of(cx).context_info.clone()),
     }),
-    // NULL outside of a DDL trigger.
+    // NULL outside a DDL trigger.
     session("EVENTDATA", bind_xml, |cx| {
         session_of(cx).event_data.as_deref().map_or(Value::Null, Value::nvarchar)
     }),
@@ -66,15 +67,15 @@ pub(super) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// What drivers and scripts take apart: the product, ` - `, four numbers with points between them.
-/// The major version is that of the SQL Server whose behaviour is followed.
+/// `@@VERSION`, in the form that drivers and scripts parse: product, ` - `, four numbers with
+/// points between them. The major version is that of the SQL Server whose behaviour is followed.
 const VERSION: &str = concat!(
     "Microsoft SQL Server 2022 (RTM) - 16.0.1000.6 (X64) \n\tClearway ",
     env!("CARGO_PKG_VERSION"),
     " (in memory) on Linux"
 );
 
-/// `@@OPTIONS`: bits as sp_configure 'user options' documents them.
+/// `@@OPTIONS`: bits as documented for sp_configure 'user options'.
 fn option_bits(cx: &Context<'_>) -> i32 {
     session_of(cx).options.bits()
 }
@@ -124,7 +125,7 @@ fn bind_row_version(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::VarBinary(Length::Limited(8))))
 }
 
-/// There are no remote servers that could have called.
+/// `@@REMSERVER`: NULL, because no remote server can call.
 fn bind_remote_server(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable: true, ..of(DataType::NVarChar(Length::Limited(128))) })
 }

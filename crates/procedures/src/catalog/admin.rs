@@ -1,4 +1,4 @@
-//! Procedures about databases, their files, users, roles and permissions.
+//! Catalog procedures about databases, their files, users, roles and permissions.
 
 use types::{Error, Msg, Value};
 
@@ -29,7 +29,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "xp_msver", id: 0, run: version },
 ];
 
-/// The argument's name, unless the procedure is asked about all there are.
+/// Returns the name in an argument; `None` if the procedure is to list all.
 fn asked(arguments: &[Argument], parameter: &str, cx: &Cx<'_>) -> Option<String> {
     text(arguments, 0, parameter, cx).filter(|name| !name.is_empty())
 }
@@ -63,7 +63,7 @@ fn help_file(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     run(&FILES, arguments, cx)
 }
 
-/// Tells whether a name is a role of the current database; `None` if it is nobody's.
+/// Returns true if a name is a role of the current database; `None` if it is no principal.
 fn is_role(name: &str, cx: &Cx<'_>) -> Option<bool> {
     let database = cx.session.catalog.database(&cx.session.database)?;
     let principal = database.principals.get(&Name::new(name))?;
@@ -106,7 +106,7 @@ fn help_trigger(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop
     run(&TRIGGERS, arguments, cx)
 }
 
-/// A size is NULL: databases are in memory and have none of their own.
+/// The size is NULL: databases are in memory and have no size.
 static DATABASES: TextProcedure = TextProcedure {
     name: "sp_helpdb",
     parameters: &[("@dbname", "nvarchar(128)")],
@@ -198,7 +198,7 @@ FROM sys.server_role_members AS x JOIN sys.server_principals AS r ON r.principal
 WHERE @srvrolename IS NULL OR r.name = @srvrolename ORDER BY 1, 2",
 };
 
-/// A row for each role that a user is a member of; public is told where there is no other.
+/// One row per role of a user; public if the user is in no other.
 macro_rules! users {
     ($where:literal) => {
         concat!(
@@ -297,7 +297,8 @@ WHERE t.parent_id = OBJECT_ID(@tabname)
 ORDER BY t.name",
 };
 
-/// `xp_msver [@optname]`: numbers of the machine are put in, since every login may ask here.
+/// `xp_msver [@optname]`. The machine's numbers are passed as arguments, since every login may call
+/// it.
 fn version(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     if arguments.len() > 1 {
         return Err(Msg::TooManyArguments("xp_msver").into());
@@ -317,7 +318,7 @@ fn version(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     run(&VERSION, &mut all, cx)
 }
 
-/// Of what SQL Server tells here, the entries that are true of this server.
+/// The entries of SQL Server's xp_msver that apply to this server.
 static VERSION: TextProcedure = TextProcedure {
     name: "xp_msver",
     parameters: &[("@optname", "nvarchar(128)"), ("@cpus", "int"), ("@mb", "int")],

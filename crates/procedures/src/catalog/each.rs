@@ -1,4 +1,4 @@
-//! Procedures that do something for each table, database or module: sp_MSforeachtable, sp_MSforeachdb,
+//! Procedures that process each table, database or module: sp_MSforeachtable, sp_MSforeachdb,
 //! sp_updatestats, sp_refreshview, sp_refreshsqlmodule.
 
 use std::sync::Arc;
@@ -22,8 +22,8 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_updatestats", id: 0, run: update_statistics },
 ];
 
-/// A view's columns are those of its query whenever it is used, so that nothing goes stale but names that
-/// sp_rename gave; what is left to do is to tell that its query no longer binds.
+/// sp_refreshview. A view's columns are bound at each use, so only names that sp_rename gave are
+/// reset; reports an error if the view's query no longer binds.
 fn refresh_view(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     refresh("@viewname", &["V"], arguments, cx)
 }
@@ -32,7 +32,7 @@ fn refresh_module(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
     refresh("@name", &["V", "P", "FN", "IF", "TF", "TR"], arguments, cx)
 }
 
-/// For who owns the database.
+/// sp_updatestats, for owners of the database.
 fn update_statistics(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     match cx.session.catalog.database(&cx.session.database) {
         Some(database) if !cx.session.rights.owns(database) => {
@@ -63,7 +63,7 @@ fn refresh(
         bind_view(cx.session, &cx.session.database, &found.schema, &found.name)?;
     }
     let mark = cx.session.mark_definitions();
-    // Plans that have the module in them are made anew.
+    // Invalidates the plans that use the module.
     let changed = match view {
         Some(view) => refresh_columns(&view, cx),
         None => cx.session.change_catalog(|_| Ok(())),
@@ -74,7 +74,8 @@ fn refresh(
     Ok(0)
 }
 
-/// The loop over a cursor that the text in front has declared, with up to three commands for each name.
+/// The loop over the cursor that the preceding text has declared, with up to three commands per
+/// name.
 macro_rules! each {
     ($cursor:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! sp_help and its kin: what people ask about an object, its indexes and its constraints.
+//! sp_help and related procedures: describe an object, its indexes and its constraints.
 
 use types::{Error, Msg, Value};
 
@@ -23,7 +23,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
 /// Finds the object that an argument names, in the current database.
 ///
 /// # Errors
-/// 15009 if there is none, 15250 for one of another database.
+/// 15009 if it does not exist, 15250 for one in another database.
 pub(super) fn object(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop> {
     let session = &cx.session;
     let database = session.catalog.database(&session.database);
@@ -38,10 +38,10 @@ pub(super) fn object(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop> {
     found.ok_or_else(|| Msg::ObjectInvalidIn(name, &session.database).into())
 }
 
-/// As [`object`], of one that the session may alter.
+/// As [`object`], for an object that the session may alter.
 ///
 /// # Errors
-/// 15165 for one that it may not alter or does not see, 15250 for one of another database.
+/// 15165 for one that it may not alter or see, 15250 for one in another database.
 pub(super) fn object_to_alter(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop> {
     const NOT_FOUND: i32 = 15_009;
     match object(name, cx) {
@@ -53,7 +53,7 @@ pub(super) fn object_to_alter(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop
     Err(Error::custom(15_165, 16, 1, text).into())
 }
 
-/// Tells whether the session may alter an object, or the table of a constraint or trigger.
+/// Returns true if the session may alter an object, or the table of a constraint or trigger.
 pub(super) fn may_alter(row: &ObjectRow, cx: &Cx<'_>) -> bool {
     let Some(database) = cx.session.catalog.database(&cx.session.database) else { return true };
     let id = if row.parent_id == 0 { row.id } else { row.parent_id };
@@ -124,7 +124,7 @@ fn table_of(object: &ObjectRow, cx: &Cx<'_>) -> Option<std::sync::Arc<TableDef>>
     database.table_by_id(object.id).cloned()
 }
 
-/// Every plan is made anew: those of all objects, not only of the one named.
+/// sp_recompile: invalidates all plans, not only those of the named object.
 fn recompile(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
     object_to_alter(&name, cx)?;
@@ -134,7 +134,7 @@ fn recompile(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     say(15_070, &text, cx)
 }
 
-/// Rows and bytes of a table; there are no pages that could be reserved and unused.
+/// sp_spaceused for a table: rows and bytes. No pages are reserved without being used.
 fn space_used(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let Some(name) = text(arguments, 0, "@objname", cx).filter(|name| !name.is_empty()) else {
         return run(&DATABASE_SPACE, arguments, cx);
@@ -186,7 +186,7 @@ static SPACE_USED: TextProcedure = TextProcedure {
 SELECT @name AS name, @rows AS rows, @reserved AS reserved, @data AS data, @indexes AS index_size, @unused AS unused",
 };
 
-/// The memory of all tables. Nothing is reserved that no table has.
+/// sp_spaceused for the database: the memory of all tables.
 static DATABASE_SPACE: TextProcedure = TextProcedure {
     name: "sp_spaceused",
     parameters: &[
@@ -236,7 +236,7 @@ static HELP_NAME: TextProcedure = TextProcedure {
     text: "SELECT @objname AS [Object Name]",
 };
 
-/// Name and columns, which tables, views and functions have.
+/// Name and columns, for tables, views and functions.
 macro_rules! help_columns {
     () => {
         "

@@ -1,4 +1,4 @@
-//! sp_helplogins: the logins, and the users that they are in the databases.
+//! sp_helplogins: the logins, and their users in the databases.
 
 use types::Msg;
 
@@ -11,10 +11,10 @@ use interpreter::{Argument, Stop};
 pub(super) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_helplogins", id: 0, run: help_logins }];
 
-/// `sp_helplogins [@LoginNamePattern]`: the name of a login; it is no pattern, as in SQL Server.
+/// `sp_helplogins [@LoginNamePattern]`: in spite of its name, the argument is a login's name.
 ///
 /// # Errors
-/// 15007 if there is no such login, 15247 for who is not in securityadmin.
+/// 15007 if there is no such login, 15247 if the caller is not in securityadmin.
 fn help_logins(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let (rights, catalog) = (&cx.session.rights, &cx.session.catalog);
     if !rights.is_in_server_role(catalog, "securityadmin") {
@@ -29,7 +29,7 @@ fn help_logins(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
     run(&LOGINS, arguments, cx)
 }
 
-/// A query of each database, put together: the views of another database are read by their full name.
+/// One query per database, combined: views of another database are read by their full name.
 static LOGINS: TextProcedure = TextProcedure {
     name: "sp_helplogins",
     parameters: &[("@LoginNamePattern", "sysname")],

@@ -1,7 +1,7 @@
-//! Catalog procedures: what ODBC, JDBC and people ask about tables, columns and types.
+//! Catalog procedures: what ODBC, JDBC and administrators ask about tables, columns and types.
 //!
-//! As in SQL Server, each is a query over the catalog views, compiled and kept like a statement of a
-//! client's.
+//! As in SQL Server, each one is a query over the catalog views. It is compiled and cached as a
+//! client's statement is.
 
 mod admin;
 mod each;
@@ -35,17 +35,17 @@ pub(crate) static PROCEDURES: &[&[SystemProcedure]] = &[
     who::PROCEDURES,
 ];
 
-/// A procedure that is a text: its parameters with their declarations, and the statements.
+/// A procedure that is a T-SQL text with parameters.
 pub(crate) struct TextProcedure {
-    /// Its name.
+    /// The procedure's name, in lower case.
     pub name: &'static str,
-    /// Name and type; every parameter may be left out and is NULL then.
+    /// Names and types of the parameters; an omitted one is NULL.
     pub parameters: &'static [(&'static str, &'static str)],
-    /// The statements.
+    /// The statements, which refer to the parameters.
     pub text: &'static str,
 }
 
-/// Runs the text with the arguments in the places of its parameters.
+/// Runs the text with the arguments as parameters.
 pub(crate) fn run(
     procedure: &TextProcedure,
     arguments: &mut [Argument],
@@ -77,8 +77,8 @@ pub(crate) fn run(
     run_prepared(entry, &mut values, cx)
 }
 
-/// Tells whether an empty text says as much as none: for an owner and a database, where clients send one for
-/// "any". In sp_tables it asks for lists of databases, owners and types.
+/// Returns true if an empty string is the same as NULL: for owner and database, where clients send
+/// one for "any". In sp_tables, an empty string asks for lists of databases, owners and types.
 fn is_optional(procedure: &TextProcedure, parameter: &str) -> bool {
     procedure.name != "sp_tables"
         && (parameter.ends_with("owner") || parameter.ends_with("qualifier"))
@@ -88,7 +88,7 @@ fn is_empty(value: &Value) -> bool {
     value.as_text(Collation::default()).is_some_and(|text| text.trim_end().is_empty())
 }
 
-/// Refuses arguments that the procedure has no parameter for.
+/// Refuses arguments that match no parameter.
 fn check_names(procedure: &TextProcedure, arguments: &[Argument]) -> Result<(), Stop> {
     if arguments.len() > procedure.parameters.len() {
         return Err(Msg::TooManyArguments(procedure.name).into());

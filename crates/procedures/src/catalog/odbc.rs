@@ -1,4 +1,4 @@
-//! Catalog procedures of ODBC and JDBC about keys, parameters and the server.
+//! Catalog procedures for ODBC and JDBC about keys, parameters, privileges and the server.
 
 use super::{TextProcedure, run};
 use crate::SystemProcedure;
@@ -53,7 +53,7 @@ WHERE (@pktable_name IS NULL OR OBJECT_NAME(f.referenced_object_id) = @pktable_n
 ORDER BY CASE WHEN @pktable_name IS NULL THEN 3 ELSE 0 END, 5, 6, 7, 12, 9",
 };
 
-/// ODBC's number of the type of a column or parameter `c`.
+/// The SQL expression for ODBC's type number of a column or parameter `c`.
 macro_rules! data_type {
     () => {
         "
@@ -71,7 +71,7 @@ macro_rules! data_type {
     };
 }
 
-/// Precision, length, scale and radix of a column or parameter `c`.
+/// The SQL expressions for precision, length, scale and radix of a column or parameter `c`.
 macro_rules! measures {
     () => {
         "
@@ -149,7 +149,7 @@ static PARAMETERS: TextProcedure = TextProcedure {
     text: parameters_text!(""),
 };
 
-/// With the columns of `SQLProcedureColumns` that say which table type a parameter has.
+/// Adds the columns of `SQLProcedureColumns` that name a parameter's table type.
 static PARAMETERS_100: TextProcedure = TextProcedure {
     name: "sp_sproc_columns_100",
     parameters: SPROC_PARAMETERS,
@@ -166,7 +166,7 @@ static PARAMETERS_100: TextProcedure = TextProcedure {
     ),
 };
 
-/// The columns that tell a row from the others, or that change by themselves.
+/// The columns that identify a row, or that the server updates automatically.
 static SPECIAL: TextProcedure = TextProcedure {
     name: "sp_special_columns",
     parameters: &[
@@ -224,7 +224,7 @@ FROM (VALUES
 WHERE @attribute_id IS NULL OR a.id = @attribute_id ORDER BY a.id",
 };
 
-/// What the owner of a table may do with it.
+/// The privileges on tables: those of the owner.
 static TABLE_RIGHTS: TextProcedure = TextProcedure {
     name: "sp_table_privileges",
     parameters: &[
@@ -248,7 +248,7 @@ WHERE o.type IN ('U', 'V')
 ORDER BY 1, 2, 3, 6",
 };
 
-/// What the owner of a table may do with its columns.
+/// The privileges on columns: those of the owner.
 static COLUMN_RIGHTS: TextProcedure = TextProcedure {
     name: "sp_column_privileges",
     parameters: &[

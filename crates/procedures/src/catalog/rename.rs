@@ -1,4 +1,4 @@
-//! sp_rename.
+//! sp_rename: renames an object, column, index or type, and fires DDL triggers.
 
 use types::{Error, Msg};
 
@@ -11,8 +11,8 @@ use interpreter::{Argument, Stop};
 pub(super) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_rename", id: 0, run }];
 
-/// `sp_rename @objname, @newname [, @objtype]`: the event RENAME to DDL triggers, which see a call of it with
-/// these values as its text.
+/// `sp_rename @objname, @newname [, @objtype]`. Raises the event RENAME, whose text is a call with
+/// these values.
 fn run(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let missing = |name: &str| Stop::from(Msg::ParameterNotSupplied("sp_rename", name));
     let old = text(arguments, 0, "@objname", cx).ok_or_else(|| missing("@objname"))?;

@@ -1,5 +1,5 @@
-//! The procedures that made logins, users and members before there were statements for it: each is the
-//! statement that its documentation names in its place.
+//! Old procedures that create logins, users and members: each runs the statement that its
+//! documentation recommends instead.
 
 use super::{TextProcedure, run};
 use crate::SystemProcedure;

@@ -1,9 +1,9 @@
-//! Catalog procedures about tables, columns, keys and procedures, as ODBC and JDBC call them.
+//! Catalog procedures about tables, columns, keys and procedures, which ODBC and JDBC call.
 
 use super::{TextProcedure, run};
 use crate::SystemProcedure;
 
-/// What bulk copies ask before they send characters.
+/// The collations of a table's columns, which bulk copy clients ask for.
 static TABLE_COLLATIONS: TextProcedure = TextProcedure {
     name: "sp_tablecollations_100",
     parameters: &[("@object", "nvarchar(4000)")],
@@ -189,7 +189,7 @@ WHERE i.is_primary_key = 1 AND t.name = @table_name AND (@table_owner IS NULL OR
 ORDER BY 1, 2, 3, 5",
 };
 
-/// The first row is about the table itself; there are no page counts to give.
+/// The first row is about the table itself; page counts are NULL.
 static STATISTICS: TextProcedure = TextProcedure {
     name: "sp_statistics",
     parameters: &[
@@ -224,7 +224,7 @@ WHERE ic.key_ordinal > 0 AND t.name = @table_name AND (@table_owner IS NULL OR s
 ORDER BY 4, 7, 6, 8",
 };
 
-/// Procedures, whose names end in `;1`, and functions, whose end in `;0`.
+/// Procedures, with names that end in `;1`, and functions, with `;0`.
 static PROCEDURE_LIST: TextProcedure = TextProcedure {
     name: "sp_stored_procedures",
     parameters: &[

@@ -12,7 +12,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     },
 ];
 
-/// Version 2 of ODBC has other numbers for dates and times than version 3.
+/// ODBC 2 has other type numbers for dates and times than ODBC 3.
 static DATATYPE_INFO: TextProcedure = TextProcedure {
     name: "sp_datatype_info",
     parameters: &[("@data_type", "int"), ("@ODBCVer", "tinyint")],

@@ -1,4 +1,4 @@
-//! Procedures about sessions, databases and texts of modules.
+//! Catalog procedures about sessions, databases and the text of modules.
 
 use types::{DataType, Error, Msg, Value};
 
@@ -32,7 +32,7 @@ WHERE @loginame IS NULL OR s.login_name = @loginame OR CAST(s.session_id AS nvar
 ORDER BY s.session_id",
 };
 
-/// As sp_who, with what SQL Server's tools expect besides. Nothing is read from a disk.
+/// sp_who2: sp_who with the additional columns that SQL Server's tools read. Disk I/O is 0.
 static WHO2: TextProcedure = TextProcedure {
     name: "sp_who2",
     parameters: &[("@loginame", "nvarchar(128)")],
@@ -55,7 +55,7 @@ WHERE @loginame IS NULL OR s.login_name = @loginame OR CAST(s.session_id AS nvar
 ORDER BY s.session_id",
 };
 
-/// A size is NULL: databases are in memory and have none of their own.
+/// The size is NULL: databases are in memory and have no size.
 static DATABASES: TextProcedure = TextProcedure {
     name: "sp_databases",
     parameters: &[],
@@ -64,7 +64,7 @@ SELECT d.name AS DATABASE_NAME, CAST(NULL AS int) AS DATABASE_SIZE, CAST(NULL AS
 FROM sys.databases AS d ORDER BY d.name",
 };
 
-/// One row per line of the text, each with its line end.
+/// sp_helptext: one row per line of the text, each with its line end.
 static HELP_TEXT: TextProcedure = TextProcedure {
     name: "sp_helptext",
     parameters: &[("@objname", "nvarchar(776)")],
@@ -86,10 +86,10 @@ fn help_text(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     }
 }
 
-/// Bytes that all keys and values of a session may take together.
+/// Greatest size of all keys and values of a session, in bytes.
 const CONTEXT_BYTES_MAX: usize = 1 << 20;
 
-/// `sp_set_session_context @key, @value [, @read_only]`
+/// `sp_set_session_context @key, @value [, @read_only]`.
 fn set_session_context(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let Some(key) = text(arguments, 0, "@key", cx).filter(|k| !k.is_empty()) else {
         let expected = Msg::ProcedureExpectsParameter("@key", "nvarchar(128)");

@@ -1,9 +1,9 @@
-//! The call of a procedure that sp_prepexecrpc prepares: `{call p(?, ?)}`, ODBC's canonical form, or the name alone, as
-//! Microsoft's ODBC driver sends it: then all arguments are bound.
+//! The call that sp_prepexecrpc prepares: `{call p(?, ?)}`, ODBC's canonical form, or only the
+//! name, as Microsoft's ODBC driver sends it; then all arguments are bound.
 //!
-//! It is kept as the text `EXEC p @P1, @P2 OUTPUT`, with the types that the arguments had at first, so that
-//! sp_execute brings other ones to those. The call itself is no level of its own: the return status is the
-//! procedure's.
+//! The call is stored as the text `EXEC p @P1, @P2 OUTPUT` with the types of the first arguments,
+//! so that sp_execute converts later ones. The call has no nesting level: the return status is that
+//! of the procedure.
 
 use types::{DataType, Length, Msg, Value};
 
@@ -19,7 +19,7 @@ use interpreter::{Argument, Runner, Stop, TableArgument, find_parameter, resolve
 /// Makes the text of a call and the declarations of its arguments.
 ///
 /// # Errors
-/// 203 for what is no call, 2812 for an unknown procedure.
+/// 203 if it is not a call, 2812 for an unknown procedure.
 pub(super) fn prepared(
     text: &str,
     values: &[Argument],
@@ -67,7 +67,7 @@ pub(super) fn prepared(
     Ok(Prepared { statement: Value::nvarchar(&statement), declared, kind: PreparedKind::Call })
 }
 
-/// The type of an argument, as it is declared.
+/// Returns the declaration of an argument's type.
 fn declaration(
     value: &Argument,
     place: usize,
@@ -88,7 +88,7 @@ fn declaration(
         }
         .to_string());
     };
-    // The table itself is held against the parameter's type when it is made.
+    // Checked against the parameter's type when the table is made.
     match (of, table) {
         (Some(of), _) => Ok(quoted(&of.schema, &of.name)),
         (None, TableArgument::Sent(sent)) if !sent.type_name.1.is_empty() => {
@@ -99,7 +99,7 @@ fn declaration(
     }
 }
 
-/// How the declaration of a table-valued parameter ends.
+/// The end of a table-valued parameter's declaration.
 const READONLY: &str = " READONLY";
 
 fn quoted(schema: &str, name: &str) -> String {
@@ -107,16 +107,16 @@ fn quoted(schema: &str, name: &str) -> String {
     format!("[{schema}].[{name}]{READONLY}")
 }
 
-/// Runs the call with these arguments; returns the status of the procedure.
+/// Runs the call with these arguments; returns the procedure's status.
 ///
 /// # Errors
-/// Those of a call.
+/// The errors of a call.
 pub(super) fn run(
     prepared: &Prepared,
     values: &mut [Argument],
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
-    // Markers have no names.
+    // Parameter markers have no names.
     values.iter_mut().for_each(|value| value.name.clear());
     let (key, entry) = prepare(&prepared.statement, &prepared.declared, cx.session)?;
     make_tables(&entry.program, values, cx)?;
@@ -141,7 +141,7 @@ pub(super) fn run(
     outcome
 }
 
-/// What the program does; its constants may have made more of it than a call.
+/// Returns the single step of the program; constants in a call may have made several.
 fn single(program: &Program) -> Result<&StepKind, Stop> {
     match program.body.as_slice() {
         [step] => Ok(&step.kind),
@@ -149,7 +149,7 @@ fn single(program: &Program) -> Result<&StepKind, Stop> {
     }
 }
 
-/// Splits a list at the commas that are not in a string.
+/// Splits a list at the commas outside strings.
 fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut quoted) = (0, false);
@@ -167,14 +167,14 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// A call taken apart.
+/// The parts of a parsed call.
 struct Canonical<'t> {
     name: &'t str,
     arguments: Vec<&'t str>,
 }
 
 impl<'t> Canonical<'t> {
-    /// Takes `{[? =] call name[(argument, ..)]}` apart; the braces may be left out.
+    /// Parses `{[? =] call name[(argument, ..)]}`, with or without braces.
     fn parse(text: &'t str) -> Option<Self> {
         let text = text.trim();
         let text = match text.strip_prefix('{') {
@@ -204,7 +204,7 @@ impl<'t> Canonical<'t> {
     }
 }
 
-/// Where the name ends: at a parenthesis that is not quoted.
+/// Returns the end of the name: the first parenthesis that is not quoted.
 fn end_of_name(text: &str) -> usize {
     let mut close = None;
     for (at, character) in text.char_indices() {

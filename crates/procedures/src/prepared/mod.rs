@@ -1,9 +1,10 @@
 //! Prepared statements: sp_prepare, sp_execute, sp_prepexec, sp_unprepare, sp_prepexecrpc.
 //!
-//! sp_prepexecrpc prepares the call of a procedure, which is run as an RPC by its name is: `prepared/call.rs`.
+//! sp_prepexecrpc prepares the call of a procedure, which then runs as an RPC does:
+//! `prepared/call.rs`.
 //!
-//! A handle keeps the statement's text, not its program: programs have caches of their own, and a
-//! schema change between two executions just compiles anew.
+//! A handle stores the statement's text, not its program: programs are cached separately, and after
+//! a change of the schema the next execution compiles again.
 
 mod call;
 
@@ -25,13 +26,13 @@ pub(crate) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_unprepare", id: 15, run: sp_unprepare },
 ];
 
-/// Handles that one session may hold.
+/// Most handles of a session.
 const HANDLES_MAX: usize = 100_000;
 
-/// `sp_prepare @handle OUTPUT, @params, @stmt [, @options]`
+/// `sp_prepare @handle OUTPUT, @params, @stmt [, @options]`.
 pub fn sp_prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let prepared = statement_of(arguments, "sp_prepare")?;
-    // Syntax errors are the client's at once, names are resolved when it runs.
+    // Syntax errors are reported now; names are resolved when the statement runs.
     let (key, entry) = prepare(&prepared.statement, &prepared.declared, cx.session)?;
     cx.session.programs.put(key, entry);
     let handle = keep(prepared, cx)?;
@@ -70,7 +71,7 @@ fn return_handle(arguments: &mut [Argument], handle: i32) {
     }
 }
 
-/// `sp_execute @handle, @p1, ..`
+/// `sp_execute @handle, @p1, ..`: runs a prepared statement.
 fn sp_execute(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handle = whole(arguments, 0, "@handle").unwrap_or(0);
     let prepared = find(handle, cx)?;
@@ -92,10 +93,10 @@ fn unknown(handle: i64) -> Stop {
     Stop::Error(Error::from(Msg::PreparedNotFound(handle)).with_state(2))
 }
 
-/// `sp_prepexec @handle OUTPUT, @params, @stmt, @p1, ..`
+/// `sp_prepexec @handle OUTPUT, @params, @stmt, @p1, ..`.
 fn sp_prepexec(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let prepared = statement_of(arguments, "sp_prepexec")?;
-    // A driver that prepares again gives the old handle back by sending it here.
+    // A driver that prepares again passes the old handle here, which frees it.
     if let Some(old) = whole(arguments, 0, "@handle") {
         drop_handle(old, cx);
     }
@@ -105,7 +106,7 @@ fn sp_prepexec(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
     run_prepared(entry, arguments.get_mut(3..).unwrap_or_default(), cx)
 }
 
-/// `sp_prepexecrpc @handle OUTPUT, @call, @p1, ..`
+/// `sp_prepexecrpc @handle OUTPUT, @call, @p1, ..`.
 fn sp_prepexecrpc(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let text = text_argument(arguments.get(1), "sp_prepexecrpc", "@RPCCall")?;
     let text = text.as_text(cx.session.collation()).unwrap_or_default();
@@ -120,7 +121,7 @@ fn sp_prepexecrpc(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
     status
 }
 
-/// `sp_unprepare @handle`
+/// `sp_unprepare @handle`: frees the handle.
 pub fn sp_unprepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handle = whole(arguments, 0, "@handle").unwrap_or(0);
     if drop_handle(handle, cx) { Ok(0) } else { Err(unknown(handle)) }

@@ -1,4 +1,4 @@
-//! The table of a hash join: rows behind their keys, kept in columns.
+//! The hash table of a hash join: key numbers, chains of rows, and the rows stored by column.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use executor::Cx;
 use executor::grant::Charge;
 use plan::expr::{Expr, ExprKind};
 
-/// The rows of the side that is kept. Once it is built, nobody changes it.
+/// The stored rows of one side. Immutable after it is built.
 pub(super) struct Built {
     pub(super) numbers: KeyTable,
-    /// By key: the last row with it.
+    /// For each key, the last row with it.
     pub(super) heads: Vec<u32>,
-    /// By row: the one before it with the same key.
+    /// For each row, the previous row with the same key.
     pub(super) next: Vec<u32>,
     pub(super) is_unique: bool,
-    /// The rows; behind the last one a row of NULLs.
+    /// The rows, followed by a row of NULLs.
     pub(super) store: Store,
-    /// What it takes of the query's memory, as long as it stands.
+    /// Its share of the query's memory grant, as long as it exists.
     pub(super) charge: Option<Charge>,
 }
 
@@ -41,7 +41,8 @@ impl Built {
         }
     }
 
-    /// Adds the rows of a batch, whose keys have these numbers; those `without` key go nowhere.
+    /// Adds the rows of a batch with the given key numbers. Rows at the positions `without` have no
+    /// key; they are stored only if `keeps_all`.
     pub(super) fn add(
         &mut self,
         batch: &Batch,
@@ -71,13 +72,13 @@ impl Built {
         self.store.push(batch, &kept);
     }
 
-    /// Finds the last rows with such keys; `NONE` where there is none.
+    /// Finds the last row with each key; `NONE` if there is none.
     pub(super) fn find(&self, keys: &KeyRows, found: &mut Vec<u32>) {
         found.clear();
         self.numbers.find_all(&keys.words, keys.rows, found);
         keys.without.iter().for_each(|place| found[*place] = NONE);
         for number in found {
-            // NONE is beyond all keys.
+            // NONE is greater than all key numbers.
             *number = self.heads.get(*number as usize).copied().unwrap_or(NONE);
         }
     }
@@ -89,7 +90,7 @@ impl Built {
         self.store.columns.iter_mut().for_each(Vector::push_null);
     }
 
-    /// Makes what the keys kept say of those columns of the other side that they are equal to.
+    /// Returns the restrictions of the other side's columns that follow from the stored keys.
     pub(super) fn restrictions<'e>(
         &self,
         keys: &Keys,
@@ -110,7 +111,7 @@ impl Built {
         found
     }
 
-    /// Makes empty vectors of the form of the columns kept.
+    /// Returns empty vectors of the same form as the stored columns.
     pub(super) fn forms(&self) -> impl Iterator<Item = Vector> {
         self.store.columns.iter().map(|column| Vector::of_type(column.data_type()))
     }
@@ -120,13 +121,13 @@ impl Built {
         self.numbers.memory() + self.store.memory() + links * size_of::<u32>()
     }
 
-    /// The number of the row of NULLs.
+    /// Returns the number of the row of NULLs.
     pub(super) fn null_row(&self) -> u32 {
         u32::try_from(self.store.len).unwrap_or(NONE)
     }
 }
 
-/// Makes the keys of a batch's rows.
+/// Encodes the keys of a batch's rows.
 pub(super) fn encode(
     keys: &mut Keys,
     kernels: &mut [Kernel<'_>],

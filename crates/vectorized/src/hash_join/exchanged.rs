@@ -1,11 +1,13 @@
-//! Exchanged: a hash join whose left input is small keeps that one in its table, and looks the right rows up.
+//! Exchanged strategy: a hash join with a small left input puts the left rows into the hash table
+//! and looks up the right rows.
 //!
 //! ```text
-//! left ──► table ──keys──► restriction of the right input ──► looked up, left rows marked ──► left rows by their mark
+//! left ──► table ──keys──► restriction of right ──► right looked up, left marked ──► left by mark
 //! ```
-//! A semi or anti join gives its left rows at the end, in the order in which they came. An outer join gives the
-//! pairs as the right rows come, and left rows without a match at the end: only where nobody sees the order. If there
-//! are more left rows than can be kept, the right input is read whole in their midst, and the others stream.
+//! A semi or anti join returns its left rows at the end, in input order. An outer join returns
+//! pairs as the right rows come, and left rows without a match at the end; it is exchanged only
+//! where the order is not visible. If there are more left rows than [`Keeping::ROWS_MAX`], the
+//! right input is read in the middle of the left one, and the remaining left rows stream.
 
 use sos::ledger::{self, Label};
 use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
@@ -27,42 +29,43 @@ use executor::{Cx, fault};
 use plan::expr::Expr;
 use plan::query::{Join, JoinKind};
 
-/// Tells whether a join is to exchange its inputs.
+/// Returns true if a join should exchange its inputs.
 pub(super) fn is_exchanged(join: &Join, keys: &[(Expr, Expr)]) -> bool {
     let is_possible = match join.kind {
         JoinKind::Semi | JoinKind::Anti => true,
         JoinKind::Left | JoinKind::Full => join.any_order,
-        // The right input is the smaller one already.
+        // The optimizer has made the smaller input the right one.
         JoinKind::Inner => false,
     };
     is_possible && !keys.is_empty() && is_safe(join, keys) && is_left_small(join)
 }
 
-/// The left rows, and what is known of them.
+/// The left rows in a hash table, and their marks.
 struct Exchanged {
     kind: JoinKind,
     keys: Keys,
     table: Built,
     key_rows: KeyRows,
-    /// The numbers of a batch's keys, or the first left rows that have them.
+    /// The key numbers of a batch, or the first left rows with those keys.
     found: Vec<u32>,
-    /// By left row: whether a right one has matched it. A semi or anti join without ON marks one row of each key.
+    /// For each left row, whether a right row has matched it. A semi or anti join without ON marks
+    /// one row per key.
     marks: Vec<bool>,
-    /// Keys without a mark, for a semi or anti join without ON.
+    /// Number of keys without a mark, for a semi or anti join without ON.
     unmarked: usize,
-    /// FULL: by row of a right batch, whether a left one has matched it.
+    /// FULL: for each row of a right batch, whether a left row has matched it.
     matched: Vec<bool>,
-    /// The places of the right columns in the batches that come.
+    /// Positions of the right columns in the input batches.
     places: Vec<usize>,
     pairs: Pairs,
-    /// Joined rows.
+    /// The batch of joined rows.
     out: Batch,
-    /// What it takes of the query's memory.
+    /// Its share of the query's memory grant.
     charge: Charge,
 }
 
 impl<'p> HashJoin<'p> {
-    /// Runs with the roles of the inputs exchanged.
+    /// Runs the join with the inputs exchanged.
     pub(super) fn run_exchanged(
         &mut self,
         cx: &mut Cx<'_>,
@@ -115,7 +118,7 @@ impl<'p> Keeping<'p> for Exchanged {
         encode(&mut self.keys, &mut probe.left_keys, batch, Unknown::Add, key_rows, cx)?;
         self.found.clear();
         self.table.numbers.insert_all(&key_rows.words, key_rows.rows, &mut self.found);
-        // A row without key has no match, and shows as that.
+        // A left row without key is kept as unmatched, except in a semi join.
         let keeps_all = self.kind != JoinKind::Semi;
         self.table.add(batch, &self.found, &self.key_rows.without, keeps_all);
         self.charge.set(self.keys.memory() + self.table.memory())
@@ -160,7 +163,7 @@ impl Exchanged {
         matches!(self.kind, JoinKind::Semi | JoinKind::Anti)
     }
 
-    /// Passes on the left rows that are wanted, by their number.
+    /// Passes on the wanted left rows, in order of their numbers.
     fn give_kept<'p>(
         &self,
         is_wanted: impl Fn(usize) -> bool,
@@ -172,11 +175,11 @@ impl Exchanged {
         self.table.store.give(&numbers.collect::<Vec<_>>(), cx, rows, receive)
     }
 
-    /// All left rows have come.
+    /// Finishes the hash table after the last left row.
     fn finish(&mut self) -> Result<()> {
         self.table.finish();
         self.marks = vec![false; self.table.store.len];
-        // Of NULL keys a number may be there to which no row belongs.
+        // A key with NULLs may have a number but no rows.
         self.table.heads.resize(self.table.numbers.len(), NONE);
         self.unmarked = self.table.heads.iter().filter(|head| **head != NONE).count();
         self.charge.set(self.keys.memory() + self.table.memory() + self.marks.len())
@@ -199,7 +202,8 @@ impl Exchanged {
         }
         if self.table.is_unique && probe.on.is_none() {
             let found = self.found.iter().filter(|row| **row != NONE).count();
-            // With few rows left of a batch it is cheaper to copy them than to lay holes beside them.
+            // With few matches in a batch, copying them is cheaper than passing the batch on with
+            // gaps.
             if self.kind == JoinKind::Left && found * 4 > batch.rows() {
                 drop(label);
                 return self.give_beside(probe, batch, cx, rows, receive);
@@ -209,7 +213,8 @@ impl Exchanged {
         self.give_pairs(probe, batch, cx, rows, receive)
     }
 
-    /// Semi and anti without ON: marks a row of each key found, until all are.
+    /// Semi and anti joins without ON: marks one row of each key found. `Enough` when all keys have
+    /// a mark.
     fn mark_keys(&mut self) -> Flow {
         for head in self.found.iter().filter(|head| **head != NONE) {
             let mark = &mut self.marks[*head as usize];
@@ -219,7 +224,7 @@ impl Exchanged {
         if self.unmarked == 0 { Flow::Enough } else { Flow::More }
     }
 
-    /// Lays the columns of the one left row beside each right one.
+    /// Adds the columns of the matching left row beside each right row.
     fn give_beside<'p>(
         &mut self,
         probe: &Probe<'_>,
@@ -233,7 +238,7 @@ impl Exchanged {
         self.out.clear();
         let left = &mut self.pairs.left;
         left.clear();
-        // The others are holes, which any row fills.
+        // Rows without a match are not selected, so any row will do.
         left.resize(batch.rows(), 0);
         let mut place = 0;
         let (found, marks) = (&self.found, &mut self.marks);
@@ -263,7 +268,7 @@ impl Exchanged {
         flow
     }
 
-    /// Makes empty columns of the form of both sides, before the first rows.
+    /// Makes the output's empty columns, before the first rows.
     fn lay_out(&mut self, batch: &Batch) {
         if self.out.columns.is_empty() {
             let form = |place: &usize| Vector::of_type(batch.columns[*place].data_type());
@@ -272,7 +277,7 @@ impl Exchanged {
         }
     }
 
-    /// Copies the left columns that somebody above reads of the left rows of the pairs.
+    /// Copies the left columns of the pairs that an operator above reads.
     fn take_left(&mut self, probe: &Probe<'_>, count: usize) {
         let columns = self.out.columns.iter_mut().zip(&self.table.store.columns);
         for ((to, from), wanted) in columns.zip(&probe.left_wanted) {
@@ -284,7 +289,7 @@ impl Exchanged {
         }
     }
 
-    /// Makes a pair for each match, and tests them.
+    /// Makes a pair for each match, and tests the pairs.
     fn give_pairs<'p>(
         &mut self,
         probe: &mut Probe<'p>,
@@ -346,7 +351,7 @@ impl Exchanged {
         self.out.set_rows(count);
     }
 
-    /// Passes on what was joined.
+    /// Passes the joined rows on.
     fn pass_on<'p>(
         &mut self,
         cx: &mut Cx<'_>,
@@ -360,7 +365,7 @@ impl Exchanged {
         receive(cx, rows, &mut self.out)
     }
 
-    /// Tests the pairs, marks what has matched, and passes those of an outer join on.
+    /// Tests the pairs, marks the matched rows, and passes the pairs of an outer join on.
     fn flush<'p>(
         &mut self,
         probe: &mut Probe<'p>,
@@ -393,7 +398,7 @@ impl Exchanged {
         self.pass_on(cx, rows, receive)
     }
 
-    /// Gives the left rows that are to be given when all right ones have been seen.
+    /// Passes on the left rows that are due after all right rows were read.
     fn give_rest<'p>(
         &mut self,
         probe: &Probe<'_>,
@@ -419,7 +424,7 @@ impl Exchanged {
         })
     }
 
-    /// Marks the rows whose key has a mark.
+    /// Marks all rows of the keys that have a mark.
     fn mark_chains(&mut self) {
         for head in self.table.heads.iter().filter(|head| **head != NONE) {
             if !self.marks[*head as usize] {

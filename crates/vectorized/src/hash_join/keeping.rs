@@ -1,6 +1,6 @@
-//! What courses that read the left input first have in common: its rows are kept until it has ended. If they become
-//! too many, the right input is read whole in their midst, those kept go through the join as ever, and the others
-//! stream.
+//! Shared by the strategies that read the left input first: left rows are buffered until the input
+//! ends. If they become too many, the right input is read at that point, the buffered rows pass
+//! through the join as usual, and the remaining left rows stream.
 
 use types::Result;
 use types::batch::Batch;
@@ -10,18 +10,18 @@ use super::{HashJoin, build};
 use crate::{Flow, Receive, Rows, stream};
 use executor::Cx;
 
-/// Left rows that are kept.
+/// The buffered left rows of a strategy.
 pub(super) trait Keeping<'p> {
-    /// So many at most.
+    /// Most rows that are buffered.
     const ROWS_MAX: usize;
 
-    /// How many there are.
+    /// Returns the number of buffered rows.
     fn rows(&self) -> usize;
 
-    /// Keeps those of a batch.
+    /// Buffers the selected rows of a batch.
     fn keep(&mut self, probe: &mut Probe<'p>, batch: &Batch, cx: &mut Cx<'_>) -> Result<()>;
 
-    /// Takes them through the join, in the order in which they have come.
+    /// Passes the buffered rows through the join, in input order.
     fn give_back(
         &self,
         probe: &mut Probe<'p>,
@@ -32,8 +32,9 @@ pub(super) trait Keeping<'p> {
 }
 
 impl<'p> HashJoin<'p> {
-    /// Reads the left input. Returns how that ended, and the rows if they are all kept and the join is still to come: if
-    /// the input has failed, what comes of the rows before arrives all the same.
+    /// Reads the left input. Returns how that ended, and the buffered rows if all are buffered and
+    /// the join is still to be done. If the input failed, the rows before the error are joined all
+    /// the same way.
     pub(super) fn keep_left<K: Keeping<'p>>(
         &mut self,
         kept: K,
@@ -61,7 +62,7 @@ impl<'p> HashJoin<'p> {
             }
             stream(probe, batch, cx, rows, receive)
         });
-        // What has failed may have been an expression, or the request.
+        // An error of an expression, not a cancellation or conflict.
         let goes_on = ran.is_ok() || cx.fault.is_none() && cx.interrupted.is_none();
         (ran, kept.filter(|_| goes_on))
     }

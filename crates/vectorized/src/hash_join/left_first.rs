@@ -1,14 +1,15 @@
-//! Left first: a semi, anti or left join whose left input is small reads that one before the right one, of which
-//! only rows are kept then that some left row asks for.
+//! Left-first strategy: a semi, anti or left join with a small left input reads the left input
+//! first, and keeps only those right rows that a left row asks for.
 //!
 //! ```text
-//! left ──► kept aside ──keys──► restriction of the right input ──► hash table ──► left rows, looked up as ever
+//! left ──► buffered ──keys──► restriction of right ──► right into hash table ──► left looked up
 //! ```
-//! EXISTS over a large table is the usual case: a table of all its rows costs more than all the rest. If there are
-//! more left rows than was estimated, the right input is read whole in their midst, and the others stream.
+//! The usual case is EXISTS over a large table, where a hash table of all its rows costs more than
+//! everything else. If there are more left rows than estimated, the right input is read in the
+//! middle of the left one, and the remaining left rows stream.
 //!
-//! Most such joins exchange their inputs instead (`exchanged.rs`). These are left: outer joins whose order shows, and
-//! those where ON may fail.
+//! Most such joins exchange their inputs instead (`exchanged.rs`). This strategy is for outer joins
+//! whose order is visible, and for joins whose ON may fail.
 
 use std::sync::Arc;
 
@@ -28,17 +29,18 @@ use optimizer::estimate;
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{Join, JoinKind, JoinMethod, Node};
 
-/// Right rows to a left one from which it pays.
+/// Least number of right rows per left row for which the strategy is used.
 const RIGHT_ROWS_PER_LEFT: f64 = 4.0;
-/// Right rows from which it pays.
+/// Least number of right rows for which the strategy is used.
 const RIGHT_ROWS_MIN: f64 = if cfg!(debug_assertions) { 8.0 } else { 16_384.0 };
 
-/// Tells whether a join is to read its left input first.
+/// Returns true if a join should read its left input first.
 pub(super) fn is_left_first(join: &Join, keys: &[(Expr, Expr)]) -> bool {
     match join.kind {
-        // A right row that no left one asks for is seen by nobody.
+        // A right row that no left row asks for has no effect.
         JoinKind::Semi | JoinKind::Anti | JoinKind::Left => {}
-        // The right input of an inner join is the smaller one already; those of a full join are all seen.
+        // The optimizer has made the smaller input the right one; a full join returns all right
+        // rows.
         JoinKind::Inner | JoinKind::Full => return false,
     }
     let drops_no_error = keys.iter().all(|(_, right)| cannot_fail(right));
@@ -49,13 +51,14 @@ pub(super) fn is_left_first(join: &Join, keys: &[(Expr, Expr)]) -> bool {
     is_left_small(join)
 }
 
-/// Tells whether the left input is estimated to be much smaller than the right one.
+/// Returns true if the left input is estimated to be much smaller than the right one.
 pub(super) fn is_left_small(join: &Join) -> bool {
     let right = estimate(&join.right).rows;
     right >= RIGHT_ROWS_MIN && estimate(&join.left).rows * RIGHT_ROWS_PER_LEFT <= right
 }
 
-/// The left and the right column of a pair of keys that restricts a scan of the right input.
+/// Returns the left and the right column of a pair of keys that restricts a scan of the right
+/// input.
 fn restricted(right: &Node, (left, own): &(Expr, Expr)) -> Option<(Register, Register)> {
     match (&left.kind, &own.kind) {
         (ExprKind::Column(of_left), ExprKind::Column(of_right))
@@ -67,7 +70,7 @@ fn restricted(right: &Node, (left, own): &(Expr, Expr)) -> Option<(Register, Reg
     }
 }
 
-/// Tells whether a restriction of a column comes to a scan.
+/// Returns true if a restriction of a column reaches a scan.
 fn reaches_scan(node: &Node, register: Register) -> bool {
     match node {
         Node::Scan(scan) => scan.columns.iter().any(|column| column.1 == register),
@@ -86,19 +89,19 @@ fn reaches_scan(node: &Node, register: Register) -> bool {
     }
 }
 
-/// The left rows that have come.
+/// The buffered left rows.
 struct Aside {
     store: Store,
     columns: Vec<Wanted>,
-    /// What they take of the query's memory.
+    /// Their share of the query's memory grant.
     charge: Charge,
 }
 
-/// A column of the left rows, and the one of the right input that it restricts.
+/// A column of the left rows, and the column of the right input that it restricts.
 struct Wanted {
     place: usize,
     register: Register,
-    /// The values; none where they are not known.
+    /// The values; `None` if some are not known.
     words: Option<Vec<u64>>,
 }
 
@@ -138,7 +141,7 @@ impl<'p> Keeping<'p> for Aside {
 }
 
 impl Aside {
-    /// Makes what the rows say of the right input.
+    /// Returns the restrictions of the right input that follow from the rows.
     fn restrictions(&mut self) -> Result<Vec<Restriction>> {
         let mut found = Vec::new();
         for column in &mut self.columns {
@@ -153,7 +156,7 @@ impl Aside {
 }
 
 impl<'p> HashJoin<'p> {
-    /// Runs with the left input read first.
+    /// Runs the join with the left input read first.
     pub(super) fn run_left_first(
         &mut self,
         cx: &mut Cx<'_>,
@@ -170,7 +173,7 @@ impl<'p> HashJoin<'p> {
         if flow == Flow::Enough { Ok(flow) } else { ran }
     }
 
-    /// Makes an empty place for left rows.
+    /// Makes an empty buffer for left rows.
     fn aside(&self, cx: &Cx<'_>) -> Aside {
         let layout = self.left.layout();
         let place = |wanted| layout.iter().position(|register| *register == wanted);

@@ -1,4 +1,4 @@
-//! What happens to the batches of the left side, when the right one is in the table.
+//! Probes a hash table: joins the batches of the left side with the stored right rows.
 
 use std::sync::Arc;
 
@@ -15,34 +15,35 @@ use crate::{Flow, Receive, Rows, Stage, only};
 use executor::{Cx, fault};
 use plan::query::JoinKind;
 
-/// What happens to the batches of the left side.
+/// The probe side of a hash join.
 pub(super) struct Probe<'p> {
     pub(super) kind: JoinKind,
     pub(super) left_keys: Vec<Kernel<'p>>,
     pub(super) on: Option<Kernel<'p>>,
-    /// Whether somebody above reads a left column: else it is not copied.
+    /// For each left column, whether an operator above reads it; otherwise it is not copied.
     pub(super) left_wanted: Vec<bool>,
     pub(super) keys: Keys,
     pub(super) table: Arc<Built>,
-    /// FULL: by right row, whether a left row has matched it.
+    /// FULL: for each right row, whether a left row has matched it.
     pub(super) matched: Vec<bool>,
     pub(super) scratch: Scratch,
 }
 
-/// The batch that is being looked up, and what comes of it; kept for the next one's sake.
+/// Buffers for the current batch, reused for the next one.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// By selected row: the first row of its chain.
+    /// For each selected row, the first row of its chain.
     found: Vec<u32>,
     key_rows: KeyRows,
-    /// Right columns that are laid beside a left batch, while they are not.
+    /// Right columns to be added beside a left batch, while they are not part of one.
     beside: Vec<Vector>,
-    /// Joined rows.
+    /// The batch of joined rows.
     out: Batch,
     pairs: Pairs,
 }
 
-/// Left and right rows of joined ones. A pair without right row has the row of NULLs.
+/// Left and right row numbers of joined rows. A pair without right row has the number of the row of
+/// NULLs.
 #[derive(Default)]
 pub(super) struct Pairs {
     pub(super) left: Vec<u32>,
@@ -72,7 +73,8 @@ impl<'p> Stage<'p> for Probe<'p> {
         if is_half {
             return self.give_half(batch, cx, rows, receive);
         }
-        // With few rows left of a batch it is cheaper to copy them than to lay holes beside them.
+        // With few rows selected in a batch, copying them is cheaper than passing the batch on with
+        // gaps.
         let is_dense = batch.selection.len() * 4 > batch.rows();
         if self.table.is_unique && self.kind != JoinKind::Full && is_dense {
             return self.give_beside(batch, cx, rows, receive);
@@ -82,7 +84,7 @@ impl<'p> Stage<'p> for Probe<'p> {
 }
 
 impl<'p> Probe<'p> {
-    /// Semi and anti without ON: the left rows that have a match, or have none.
+    /// Semi and anti joins without ON: passes on the left rows with a match, or those without.
     fn give_half(
         &mut self,
         batch: &mut Batch,
@@ -95,7 +97,7 @@ impl<'p> Probe<'p> {
         if batch.selection.is_empty() { Ok(Flow::More) } else { receive(cx, rows, batch) }
     }
 
-    /// Lays the columns of the one right row beside each left one.
+    /// Adds the columns of the matching right row beside each left row.
     fn give_beside(
         &mut self,
         batch: &mut Batch,
@@ -116,7 +118,8 @@ impl<'p> Probe<'p> {
             if batch.selection.is_empty() {
                 return Ok(Flow::More);
             }
-            // The others are holes: any row fills them, but a NULL would have to be tested for.
+            // Other rows are not selected: any row will do, but a NULL would make the columns
+            // nullable.
             right.iter_mut().filter(|row| **row == null_row).for_each(|row| *row = 0);
         }
         let left_columns = batch.columns.len();
@@ -216,7 +219,7 @@ impl<'p> Probe<'p> {
         self.scratch.out.set_rows(self.scratch.pairs.left.len());
     }
 
-    /// With ON: every left row's pairs, then its pair without right row.
+    /// With ON: makes each left row's pairs, then its pair without right row, and tests them.
     fn give_tested(
         &mut self,
         batch: &mut Batch,
@@ -239,7 +242,7 @@ impl<'p> Probe<'p> {
         tested
     }
 
-    /// Makes the pairs of the selected rows and tests them part by part.
+    /// Makes the pairs of the selected rows, and tests them in parts.
     #[expect(clippy::too_many_arguments, reason = "a batch, what is known of it and where it goes")]
     fn test_all(
         &mut self,
@@ -272,7 +275,8 @@ impl<'p> Probe<'p> {
         self.flush_tested(test, batch, cx, rows, receive)
     }
 
-    /// Tests the pairs and passes on those that live; for a semi or anti join only notes left rows.
+    /// Tests the pairs and passes on those that satisfy ON; for a semi or anti join only marks left
+    /// rows.
     fn flush_tested(
         &mut self,
         test: &mut Test,
@@ -290,7 +294,7 @@ impl<'p> Probe<'p> {
         let tested = self.holds(&all, cx);
         let mut live = Selection::default();
         live.clear();
-        // Those before the one that fails arrive.
+        // Pairs before the failing one are passed on.
         let known = all.left.iter().zip(&all.right).take(tested.0.len());
         for (place, (left, right)) in known.enumerate() {
             let is_pair = *right != self.table.null_row();
@@ -328,7 +332,7 @@ impl<'p> Probe<'p> {
         }
     }
 
-    /// Tells for which pairs ON holds, up to the first that fails, and its error.
+    /// Returns for which pairs ON is true, up to the first one that fails, and its error.
     fn holds(&mut self, pairs: &Pairs, cx: &mut Cx<'_>) -> (Vec<bool>, Option<types::Error>) {
         let null_row = self.table.null_row();
         let count = pairs.left.len();
@@ -355,7 +359,7 @@ impl<'p> Probe<'p> {
         (holds, None)
     }
 
-    /// FULL: the right rows that nobody has matched.
+    /// FULL: passes on the right rows that no left row has matched.
     pub(super) fn give_unmatched(
         &mut self,
         left: usize,
@@ -385,11 +389,11 @@ impl<'p> Probe<'p> {
     }
 }
 
-/// What the testing of pairs carries from one part of them to the next.
+/// State of testing pairs, carried from one part to the next.
 struct Test {
     /// Whether the current left row has had a match.
     matched: bool,
-    /// Left rows of a semi or anti join.
+    /// Left rows of a semi or anti join that are passed on.
     kept: Selection,
     is_half: bool,
 }
@@ -407,7 +411,8 @@ impl Pairs {
     }
 }
 
-/// Narrows a selection to the rows for whose number, which stands at their place, `keep` holds.
+/// Narrows a selection to the rows for whose number `keep` returns true; `numbers` is by position
+/// in the selection.
 fn narrow(batch: &mut Batch, numbers: &[u32], keep: impl Fn(u32) -> bool) {
     let mut kept = Selection::default();
     let mut place = 0;
@@ -418,7 +423,7 @@ fn narrow(batch: &mut Batch, numbers: &[u32], keep: impl Fn(u32) -> bool) {
     batch.selection = kept;
 }
 
-/// Returns the row at a place of a selection.
+/// Returns the row at a position of a selection.
 pub(super) fn row_at(selection: &Selection, place: usize) -> usize {
     selection.list().map_or(place, |rows| usize::from(rows[place]))
 }

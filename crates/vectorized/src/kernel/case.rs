@@ -1,4 +1,4 @@
-//! CASE, and LET: an operand that is evaluated once.
+//! CASE, and LET, which evaluates an operand once for several uses.
 
 use smallvec::SmallVec;
 use types::batch::{Data, Selection, Vector};
@@ -9,27 +9,28 @@ use super::arithmetic::push_holes;
 use super::step::{Scope, Step};
 use executor::Cx;
 
-/// Searched CASE: each row sees the conditions up to the first that is true, and that one's result.
+/// Searched CASE: each row evaluates the conditions up to the first true one, and that branch's
+/// result.
 pub(super) struct Case<'p> {
     branches: Vec<Branch<'p>>,
     otherwise: Option<Box<dyn Step + 'p>>,
     output: Vector,
     /// Rows without a true condition so far.
     open: Selection,
-    /// Rows of ELSE.
+    /// Rows that take ELSE.
     rest: Selection,
-    /// For each row, which branch it takes; their number for ELSE.
+    /// For each row, the number of the branch that it takes; the number of branches for ELSE.
     chosen: Vec<u16>,
 }
 
-/// WHEN .. THEN ..
+/// One WHEN .. THEN .. of a CASE.
 pub(super) struct Branch<'p> {
     pub(super) condition: Box<dyn Step + 'p>,
     pub(super) result: Box<dyn Step + 'p>,
     pub(super) hits: Selection,
 }
 
-/// The most branches that a step counts; a longer CASE goes row by row.
+/// Most branches that a step supports; a longer CASE is evaluated row by row.
 pub(super) const BRANCHES_MAX: usize = 1_000;
 
 impl<'p> Case<'p> {
@@ -87,8 +88,8 @@ impl Step for Case<'_> {
     }
 }
 
-/// Copies the rows of each source into their places, where all are of the plain form that the output
-/// has, or constants; `false`, and `output` is of no use, if they are not.
+/// Copies the rows of each source to their positions, if all sources are constants or have the
+/// output's fixed-width form; `false`, and `output` is unusable, if not.
 fn assemble_fixed(
     sources: &[(Option<&Vector>, &Selection)],
     total: usize,
@@ -182,13 +183,13 @@ fn assemble(
     });
 }
 
-/// Evaluates a value, then a body that reads it as a register.
+/// Evaluates a value, then a body that reads it through a register.
 pub(super) struct Let<'p> {
     pub(super) value: Box<dyn Step + 'p>,
     pub(super) body: Box<dyn Step + 'p>,
 }
 
-/// Values of LETs, outermost first.
+/// Values of the enclosing LETs, outermost first.
 type Locals<'a> = SmallVec<[&'a Vector; 4]>;
 
 impl<'p> Let<'p> {

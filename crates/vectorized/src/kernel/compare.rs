@@ -1,4 +1,4 @@
-//! `= <> < <= > >=` and IS NULL.
+//! Comparisons `= <> < <= > >=`, and IS NULL.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use executor::Cx;
 use plan::expr::CompareOp;
 use types::comparison;
 
-/// Compares two operands of one type.
+/// Compares two operands of the same type.
 pub(super) struct Compare<'p> {
     op: CompareOp,
     collation: Collation,
@@ -32,7 +32,7 @@ impl<'p> Compare<'p> {
     }
 }
 
-/// Makes the vector that a condition writes to.
+/// Makes the vector that a condition writes its result to.
 pub(super) fn truths() -> Vector {
     Vector::of_type(&DataType::Bit)
 }
@@ -65,12 +65,12 @@ impl Step for Compare<'_> {
     }
 }
 
-/// Tells whether a vector is NULL in all rows.
+/// Returns true if a vector is NULL in all rows.
 pub(super) fn is_null(vector: &Vector) -> bool {
     vector.constant_value().is_some_and(Value::is_null)
 }
 
-/// Makes a vector of conditions one of `total` rows, none of them NULL, and returns them.
+/// Resizes a vector of conditions to `total` rows, none NULL, and returns its values.
 pub(super) fn bits(output: &mut Vector, total: usize) -> &mut [bool] {
     output.reset(total);
     match output.parts_mut().0 {
@@ -79,7 +79,7 @@ pub(super) fn bits(output: &mut Vector, total: usize) -> &mut [bool] {
     }
 }
 
-/// Compares numbers and moments; `false`, and nothing is done, if the operands are no such.
+/// Compares numbers, dates and times; `false`, and nothing is done, for other operands.
 fn numbers(
     op: CompareOp,
     left: &Vector,
@@ -100,7 +100,7 @@ fn numbers(
         | (Operand::DateTime(l), Operand::DateTime(r))
         | (Operand::DateTime2(l), Operand::DateTime2(r)) => ordered(op, (l, r), rows, out),
         (Operand::SmallDateTime(l), Operand::SmallDateTime(r)) => ordered(op, (l, r), rows, out),
-        // There is no NaN in SQL, and a NULL row holds a number.
+        // SQL has no NaN, and a NULL row contains some number.
         (Operand::Real(l), Operand::Real(r)) => ordered(op, (l, r), rows, out),
         (Operand::Float(l), Operand::Float(r)) => ordered(op, (l, r), rows, out),
         (Operand::Short(l, _, a), Operand::Short(r, _, b)) if a == b => {
@@ -120,7 +120,7 @@ fn numbers(
     true
 }
 
-/// Compares plain values. One loop per operator: the operator is no part of the loop.
+/// Compares plain values. One loop per operator, so that the loop does not branch on it.
 fn ordered<T: Copy + PartialOrd>(
     op: CompareOp,
     sides: (Side<'_, T>, Side<'_, T>),
@@ -137,7 +137,7 @@ fn ordered<T: Copy + PartialOrd>(
     }
 }
 
-/// Compares decimals of one scale and two widths.
+/// Compares decimals of one scale whose digits have different widths.
 fn mixed(
     op: CompareOp,
     sides: (Side<'_, i64>, Side<'_, i128>),
@@ -147,7 +147,7 @@ fn mixed(
     zip(sides, rows, out, |a, b| comparison::matches(op, i128::from(a).cmp(&b)));
 }
 
-/// Returns the operator that says the same with its sides exchanged.
+/// Returns the operator for exchanged sides: `<` for `>`.
 const fn mirror(op: CompareOp) -> CompareOp {
     match op {
         CompareOp::Equal | CompareOp::NotEqual => op,
@@ -158,7 +158,7 @@ const fn mirror(op: CompareOp) -> CompareOp {
     }
 }
 
-/// Compares strings; `false`, and nothing is done, if the operands are none of one known kind.
+/// Compares strings; `false`, and nothing is done, unless both operands are of one known kind.
 fn strings(
     (op, collation): (CompareOp, Collation),
     left: &Vector,
@@ -193,7 +193,7 @@ fn order(kind: ByteKind, left: &[u8], right: &[u8], collation: Collation) -> Ord
     }
 }
 
-/// Tells whether two strings of a kind are equal.
+/// Returns true if two strings of a kind are equal.
 pub(super) fn equal(kind: ByteKind, left: &[u8], right: &[u8], collation: Collation) -> bool {
     match kind {
         ByteKind::VarChar => collation.equals_varchar(left, right),
@@ -202,7 +202,7 @@ pub(super) fn equal(kind: ByteKind, left: &[u8], right: &[u8], collation: Collat
     }
 }
 
-/// Compares whatever there is.
+/// Compares values of any types, one by one.
 fn values(
     (op, collation): (CompareOp, Collation),
     left: &Vector,
@@ -216,7 +216,7 @@ fn values(
     });
 }
 
-/// Writes one truth into a vector of conditions.
+/// Writes one truth value into a vector of conditions.
 pub(super) fn write(output: &mut Vector, row: usize, truth: Truth) {
     let (data, nulls) = output.parts_mut();
     if let Data::Bit(bits) = data {
@@ -227,7 +227,7 @@ pub(super) fn write(output: &mut Vector, row: usize, truth: Truth) {
     }
 }
 
-/// `x IS NULL`
+/// `x IS NULL`, which is never unknown.
 pub(super) struct IsNull<'p> {
     operand: Box<dyn Step + 'p>,
     output: Vector,

@@ -1,4 +1,4 @@
-//! Conversions: the pairs of types that queries meet often in loops of their own, the rest value by value.
+//! Conversions: typed loops for pairs of types that queries use often; other pairs value by value.
 
 use types::batch::{ByteKind, Data, Nulls, Selection, Vector};
 use types::convert::is_unchanged;
@@ -12,14 +12,14 @@ use super::side::{Operand, Side, Strings, map_checked};
 use super::step::{Scope, Step, fill};
 use executor::Cx;
 
-/// Converts an operand, with a style that is a constant.
+/// Converts an operand; a style is a constant.
 pub(super) struct Convert<'p> {
     operand: Box<dyn Step + 'p>,
     from: &'p ColumnType,
     to: &'p ColumnType,
     style: i32,
     mode: Mode,
-    /// Whether values stay as they are: the operand's output is the step's.
+    /// Whether values stay as they are: the operand's output is then the step's.
     is_unchanged: bool,
     output: Vector,
 }
@@ -75,7 +75,7 @@ impl Step for Convert<'_> {
     }
 }
 
-/// Converts numbers and moments; `false` if this kernel has no such pair, or a row failed.
+/// Converts numbers, dates and times; `false` if there is no loop for the pair, or a row failed.
 fn numbers(from: Operand<'_>, to: &ColumnType, rows: &Selection, out: &mut Vector) -> bool {
     let (data, nulls) = out.parts_mut();
     let at = (rows, &*nulls);
@@ -109,10 +109,10 @@ fn numbers(from: Operand<'_>, to: &ColumnType, rows: &Selection, out: &mut Vecto
     }
 }
 
-/// Where a loop looks, and whence it knows which rows count.
+/// The rows that a loop must compute, and those that are NULL.
 type Place<'a> = (&'a Selection, &'a Nulls);
 
-/// Narrows; the flag tells that it does not fit.
+/// Narrows an integer; the flag is true if it does not fit.
 fn narrowed<T: TryFrom<i64> + Default>(value: i64) -> (T, bool) {
     T::try_from(value).map_or((T::default(), true), |value| (value, false))
 }
@@ -150,12 +150,12 @@ fn integers<T: Copy>(
     }
 }
 
-/// A power of ten up to 18.
+/// Returns a power of ten, up to 10^18.
 fn power(exponent: u8) -> i64 {
     10_i64.pow(u32::from(exponent.min(18)))
 }
 
-/// To decimals of no smaller scale, and to whole numbers.
+/// Converts decimals to decimals of the same or a greater scale, and to whole numbers.
 fn decimals<T: Copy>(
     values: &[T],
     wide: impl Fn(T) -> i128 + Copy,
@@ -205,8 +205,8 @@ fn dates(values: &[i32], at: Place<'_>, data: &mut Data) -> bool {
     }
 }
 
-/// Converts `varchar` that is all ASCII, which every code page has, to `nvarchar` that has room for it; `false`, and `out`
-/// is of no use, if a row is no such.
+/// Converts `varchar` to `nvarchar` of sufficient length, if all of it is ASCII, which every code
+/// page contains; `false`, and `out` is unusable, if not.
 fn widen(
     operand: &Vector,
     (from, to): (&ColumnType, &ColumnType),
@@ -240,14 +240,15 @@ fn widen(
     true
 }
 
-/// Converts whole numbers to their bytes, highest first; `false` if this kernel has no such pair.
+/// Converts whole numbers to their bytes, most significant first; `false` if there is no loop for
+/// the pair.
 fn digits(from: Operand<'_>, to: &ColumnType, rows: &Selection, out: &mut Vector) -> bool {
     let (limit, is_fixed) = match to.data_type {
         DataType::VarBinary(Length::Limited(limit)) => (usize::from(limit), false),
         DataType::Binary(limit) => (usize::from(limit), true),
         _ => return false,
     };
-    // No number is wider, so that what is to be filled up never passes what there is to copy.
+    // No integer is wider, so a `binary` never has more bytes than there are to copy.
     if out.byte_rows().is_none() || (is_fixed && limit > WORD_BYTES) {
         return false;
     }
@@ -266,10 +267,10 @@ fn digits(from: Operand<'_>, to: &ColumnType, rows: &Selection, out: &mut Vector
     true
 }
 
-/// Bytes of the widest number.
+/// Bytes of the widest integer.
 const WORD_BYTES: usize = 8;
 
-/// Appends the last `width` bytes of each word. The NULLs of `out` are those of the rows already.
+/// Appends the last `width` bytes of each word. `out` already has its NULLs.
 fn push_digits<T: Copy>(
     values: &[T],
     word: impl Fn(T) -> i64 + Copy,
@@ -285,7 +286,7 @@ fn push_digits<T: Copy>(
     for row in rows.iter() {
         own.push_empty(row - own.len());
         let bytes = word(values[row]).to_be_bytes();
-        // A copy of fixed length is far cheaper than one of any.
+        // A copy of constant length is far cheaper than one of variable length.
         match width {
             WORD_BYTES => own.push(&bytes),
             _ => own.push(&bytes[WORD_BYTES - width..]),

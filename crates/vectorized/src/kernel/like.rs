@@ -1,4 +1,4 @@
-//! `x LIKE pattern`, where the pattern is the same for all rows: compiled once.
+//! `x LIKE pattern` with the same pattern for all rows of a batch, which is compiled once.
 
 use types::batch::{ByteKind, Selection, Vector};
 use types::collation::LikePattern;
@@ -12,13 +12,13 @@ use executor::Cx;
 use executor::eval::eval;
 use plan::expr::LikeArguments;
 
-/// Matches a text against a pattern from outside of the batch.
+/// Matches strings against a pattern that is not a column of the batch.
 pub(super) struct Like<'p> {
     collation: Collation,
     text: Box<dyn Step + 'p>,
     arguments: &'p LikeArguments,
     output: Vector,
-    /// Pattern and escape of the last batch, and the pattern compiled.
+    /// Pattern and escape of the last batch, for which the pattern is compiled.
     source: Option<(Value, Option<Value>)>,
     pattern: Option<LikePattern>,
 }
@@ -32,7 +32,7 @@ impl<'p> Like<'p> {
         Self { collation, text, arguments, output: truths(), source: None, pattern: None }
     }
 
-    /// Reads the pattern; a variable may have changed since the last batch.
+    /// Evaluates the pattern; a variable may have changed since the last batch.
     fn read(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let pattern = eval(&self.arguments.pattern, cx)?;
         let escape = self.arguments.escape.as_ref().map(|e| eval(e, cx)).transpose()?;

@@ -1,4 +1,4 @@
-//! `x IN (list)`, where the list is the same for all rows.
+//! `x IN (list)` with the same list for all rows of a batch.
 
 use hashbrown::HashSet;
 use types::batch::{ByteKind, Data, Selection, Vector};
@@ -12,35 +12,35 @@ use executor::Cx;
 use executor::eval::eval;
 use plan::expr::{CompareOp, Expr};
 
-/// Looks a value up in a list of values from outside of the batch.
+/// Looks up values in a list whose items are not columns of the batch.
 pub(super) struct InList<'p> {
     collation: Collation,
     operand: Box<dyn Step + 'p>,
     list: &'p [Expr],
     output: Vector,
-    /// The list's values as they were at the last batch, and what they were made into.
+    /// The list's values at the last batch, from which `items` was made.
     values: Vec<Value>,
     items: Items,
     has_null: bool,
 }
 
-/// A list, ready to be searched.
+/// A list prepared for searching.
 enum Items {
-    /// Not yet made.
+    /// Not prepared yet: the first batch does.
     None,
-    /// Numbers and moments of one form, ascending.
+    /// Numbers, dates or times of one form, ascending.
     Integers(Vec<i64>),
-    /// Few strings of one kind.
+    /// Few strings, all of one kind.
     FewStrings(ByteKind, Vec<Vec<u8>>),
     /// Sort keys of many strings of one kind.
     Strings(ByteKind, HashSet<Vec<u8>>),
-    /// Whatever they are.
+    /// Values of any types, compared one by one.
     Values,
 }
 
-/// Up to so many strings are compared one after the other.
+/// Most strings that are compared one after the other.
 const STRINGS_FEW: usize = 4;
-/// Up to so many integers are compared one after the other.
+/// Most integers that are compared one after the other.
 const INTEGERS_FEW: usize = 8;
 
 impl<'p> InList<'p> {
@@ -56,7 +56,7 @@ impl<'p> InList<'p> {
         }
     }
 
-    /// Reads the list's values; variables may have changed since the last batch.
+    /// Evaluates the list's values; variables may have changed since the last batch.
     fn read(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let values = self.list.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
         if !matches!(self.items, Items::None) && values == self.values {
@@ -73,7 +73,7 @@ impl<'p> InList<'p> {
     }
 }
 
-/// Makes integers of a list; [`Items::Values`] if some value is none.
+/// Prepares a list of integers; [`Items::Values`] if some value is not an integer, date or time.
 fn integers(values: &[Value]) -> Items {
     let some = values.iter().filter(|value| !value.is_null());
     match some.map(integer_of).collect::<Option<Vec<i64>>>() {
@@ -86,7 +86,7 @@ fn integers(values: &[Value]) -> Items {
     }
 }
 
-/// Returns the number by which a value of an integer or moment type is compared.
+/// Returns the number by which a value of an integer, date or time type is compared.
 fn integer_of(value: &Value) -> Option<i64> {
     Some(match value {
         Value::TinyInt(v) => i64::from(*v),
@@ -173,7 +173,7 @@ impl Step for InList<'_> {
     }
 }
 
-/// Looks integers up; `false`, and nothing is done, if the needles are none.
+/// Looks up integers; `false`, and nothing is done, if the operand has other values.
 fn find_integers(items: &[i64], needles: &Vector, rows: &Selection, found: &mut [bool]) -> bool {
     fn look<T: Copy + Into<i64>>(items: &[i64], of: &[T], rows: &Selection, found: &mut [bool]) {
         if items.len() <= INTEGERS_FEW {
@@ -200,7 +200,7 @@ fn find_integers(items: &[i64], needles: &Vector, rows: &Selection, found: &mut 
     true
 }
 
-/// Looks strings up; `false`, and nothing is done, if the needles are none of this kind.
+/// Looks up strings; `false`, and nothing is done, if the operand has other values.
 fn find_strings(
     kind: ByteKind,
     needles: &Vector,

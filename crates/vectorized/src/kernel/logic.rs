@@ -1,4 +1,5 @@
-//! AND, OR and NOT: three-valued, and each row sees only the operands that row mode would look at.
+//! AND, OR and NOT with three-valued logic. Each row evaluates only the operands that row mode
+//! would.
 
 use types::batch::{Data, Selection, Vector};
 use types::compare::Truth;
@@ -8,12 +9,12 @@ use super::compare::{bits, is_null, truths};
 use super::step::{Scope, Step};
 use executor::Cx;
 
-/// Which of the two.
+/// Whether the operands are combined with AND or OR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Connective {
-    /// All of them.
+    /// True if all operands are true.
     And,
-    /// Any of them.
+    /// True if any operand is true.
     Or,
 }
 
@@ -21,8 +22,8 @@ pub(super) enum Connective {
 pub(super) struct Connected<'p> {
     connective: Connective,
     operands: Vec<Box<dyn Step + 'p>>,
-    /// Whether no operand but the first can fail. Then rows of which AND is already not true need no
-    /// further look, though row mode takes one at those that are unknown.
+    /// Whether no operand but the first can fail. Then rows for which AND is not true are not
+    /// evaluated further, although row mode goes on where it is unknown.
     is_safe: bool,
     output: Vector,
     /// Rows that are not decided yet, and those of the next operand.
@@ -66,8 +67,8 @@ impl<'p> Connected<'p> {
         Ok(())
     }
 
-    /// As [`Self::select_all`], where operands may fail: each is evaluated for the rows of which no
-    /// operand before is false, as in row mode.
+    /// As [`Self::select_all`], where operands may fail: as in row mode, an operand is evaluated
+    /// for the rows for which no operand before it is false.
     fn select_guarded(
         &mut self,
         scope: &Scope<'_, '_>,
@@ -130,7 +131,7 @@ impl<'p> Connected<'p> {
 impl Step for Connected<'_> {
     fn compute(&mut self, scope: &Scope<'_, '_>, rows: &Selection, cx: &mut Cx<'_>) -> Result<()> {
         let total = scope.batch.rows();
-        // The truth that ends the search: false for AND, true for OR.
+        // The value that decides the result: false for AND, true for OR.
         let ending = self.connective == Connective::Or;
         bits(&mut self.output, total).fill(!ending);
         self.unknown.clear();
@@ -186,7 +187,7 @@ impl Step for Connected<'_> {
     }
 }
 
-/// Returns the truth in a row of a vector of conditions.
+/// Returns the truth value of a row in a vector of conditions.
 fn truth(truths: &Vector, row: usize) -> Truth {
     match truths.data() {
         Data::Bit(_) if truths.nulls().is_null(row) => Truth::Unknown,
@@ -198,7 +199,7 @@ fn truth(truths: &Vector, row: usize) -> Truth {
     }
 }
 
-/// `NOT x`
+/// `NOT x`; unknown stays unknown.
 pub(super) struct Not<'p> {
     operand: Box<dyn Step + 'p>,
     output: Vector,

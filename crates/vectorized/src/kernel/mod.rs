@@ -1,13 +1,15 @@
-//! Expressions over batches: a bound expression becomes a tree of steps, each a loop over vectors.
+//! Expressions over batches: compiles a bound expression to a tree of steps, each a loop over
+//! vectors.
 //!
-//! What a step computes is aligned with the batch: row 5 of its output belongs to row 5 of the batch, and
-//! rows that were not asked for hold anything. Where there is no kernel, `row` loads the registers that
-//! the expression reads, row by row, and calls the row executor's `eval`; so every expression works,
-//! and a kernel is an optimisation that `differential` of the engine's tests holds against it.
+//! The output of a step is aligned with the batch: row 5 of the output belongs to row 5 of the
+//! batch, and rows that are not selected have arbitrary values. An expression without a kernel is
+//! evaluated row by row: `row` loads the registers that it reads and calls the row executor's
+//! `eval`. So every expression works, and a kernel is an optimisation, which the test
+//! `differential` of the engine compares with row mode.
 //!
-//! **Errors.** A step that fails says only that it did. The whole expression is then evaluated row by row:
-//! the error is that of the first row that fails in row mode, or there is none, where a kernel has
-//! looked at a value that row mode would not have looked at.
+//! **Errors.** A step that fails reports only that it failed. The whole expression is then
+//! evaluated row by row: the error is that of the first row that fails in row mode, or there is
+//! none, if a kernel has used a value that row mode would not have used.
 
 mod arithmetic;
 mod call;
@@ -31,29 +33,30 @@ pub(crate) use plan::safe::cannot_fail;
 use row::RowStep;
 use step::{Compiler, Scope, Step};
 
-/// An expression compiled for the batches of one operator, with the vectors that it writes to.
+/// An expression compiled for the batches of one operator, with its output vectors.
 pub struct Kernel<'p> {
     step: Box<dyn Step + 'p>,
-    /// The same expression row by row, for the error of the right row.
+    /// The same expression evaluated row by row, to find the error of the first failing row.
     rows: RowStep<'p>,
-    /// Whether the last evaluation went row by row.
+    /// Whether the last evaluation was row by row.
     by_row: bool,
 }
 
 impl<'p> Kernel<'p> {
-    /// Compiles an expression over batches whose columns are these registers. Any other register that
-    /// it reads, and any variable, is taken from the context at each batch, as one value for all rows.
+    /// Compiles an expression over batches whose columns are these registers. Any other register
+    /// that it reads, and any variable, is read from the context once per batch, as one value for
+    /// all rows.
     pub fn new(expr: &'p Expr, layout: &[Register]) -> Self {
         let mut compiler = Compiler::new(layout);
         let step = compiler.compile(expr);
         Self { step, rows: compiler.row(expr), by_row: false }
     }
 
-    /// Evaluates the expression for the rows of a selection. The output has a row for each row of the
-    /// batch; those not selected hold anything.
+    /// Evaluates the expression for the selected rows. The output has a row for each row of the
+    /// batch; rows that are not selected have arbitrary values.
     ///
     /// # Errors
-    /// What row mode fails with at the first row that fails.
+    /// The error of row mode for the first row that fails.
     pub fn evaluate<'a>(
         &'a mut self,
         batch: &'a Batch,
@@ -70,7 +73,7 @@ impl<'p> Kernel<'p> {
         Ok(if self.by_row { self.rows.output(&scope) } else { self.step.output(&scope) })
     }
 
-    /// Finds the rows of a selection for which the expression, a condition, is true.
+    /// Selects the rows for which the expression, a condition, is true.
     ///
     /// # Errors
     /// As [`Self::evaluate`].
@@ -90,7 +93,7 @@ impl<'p> Kernel<'p> {
     }
 }
 
-/// Passes an error on that is not one of a value: it would not come again.
+/// Returns an error that is not about a value: evaluating again would not reproduce it.
 fn may_repeat(error: types::Error, cx: &Cx<'_>) -> Result<()> {
     if cx.fault.is_some() || cx.interrupted.is_some() { Err(error) } else { Ok(()) }
 }

@@ -1,4 +1,5 @@
-//! Values from outside of the batch: constants, variables, outer registers, and what the session says.
+//! Values that are the same for all rows of a batch: constants, variables, outer registers, and
+//! functions of the session.
 
 use types::batch::{Selection, Vector};
 use types::{Result, Value};
@@ -13,14 +14,14 @@ use plan::walk;
 /// One value for all rows of a batch.
 pub(super) struct Outside<'p> {
     expr: &'p Expr,
-    /// Whether every batch of a run has the same value: then it is computed once.
+    /// Whether the value is the same for all batches of a run; then it is computed once.
     is_fixed: bool,
     known: Option<Value>,
     output: Vector,
 }
 
-/// Tells whether an expression has one value for all rows of a batch of which `has_column` tells the
-/// columns.
+/// Returns true if an expression has one value for all rows of a batch. `has_column` returns
+/// whether a register is a column of the batch.
 pub(super) fn is_outside(expr: &Expr, has_column: impl Fn(Register) -> bool) -> bool {
     if matches!(expr.kind, ExprKind::Once(..)) {
         return true;
@@ -41,7 +42,7 @@ pub(super) fn is_outside(expr: &Expr, has_column: impl Fn(Register) -> bool) -> 
     is_outside
 }
 
-/// Tells whether an expression that is outside has one value for all batches.
+/// Returns true if such an expression has one value for all batches.
 fn is_fixed(expr: &Expr) -> bool {
     let mut is_fixed = true;
     walk::visit(expr, &mut |e| {
@@ -60,7 +61,7 @@ impl<'p> Outside<'p> {
         Self { expr, is_fixed: is_fixed(expr), known: None, output }
     }
 
-    /// Computes the value; only where a row asks for it, since it may fail.
+    /// Computes the value, which may fail; not called if no row is selected.
     fn value(&mut self, rows: &Selection, cx: &mut Cx<'_>) -> Result<Value> {
         if rows.is_empty() {
             return Ok(Value::Null);

@@ -1,4 +1,4 @@
-//! The way of expressions without a kernel: row by row, through the registers.
+//! Evaluates expressions without a kernel row by row, through the registers.
 
 use smallvec::SmallVec;
 use types::Result;
@@ -9,12 +9,12 @@ use executor::Cx;
 use executor::eval::{eval, truth};
 use plan::expr::{Expr, Register};
 
-/// Where a register's values are.
+/// Where a register's values come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// A column of the batch.
     Column(usize),
-    /// The value of a LET around, the outermost being 0.
+    /// The value of an enclosing LET, 0 for the outermost.
     Local(usize),
 }
 
@@ -40,7 +40,7 @@ impl Step for Source {
 /// Evaluates an expression row by row.
 pub(super) struct RowStep<'p> {
     expr: &'p Expr,
-    /// Registers that it reads, and where their values are.
+    /// The registers that it reads, and the sources of their values.
     loads: SmallVec<[(Register, Source); 4]>,
     output: Vector,
 }

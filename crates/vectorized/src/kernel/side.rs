@@ -1,4 +1,5 @@
-//! `Side`: an operand as a loop wants it, a slice or one value for all rows.
+//! `Side` and `Operand`: an operand in the form that a loop needs, a slice or one value for all
+//! rows.
 
 use types::batch::{ByteKind, Data, Nulls, Selection, Vector};
 use types::{Decimal, Value};
@@ -6,22 +7,22 @@ use types::{Decimal, Value};
 /// The values of an operand.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Side<'a, T> {
-    /// One per row.
+    /// One value per row.
     Rows(&'a [T]),
-    /// The same for all rows.
+    /// The same value for all rows.
     One(T),
 }
 
-/// Where a selection has fewer than one row in so many, a loop goes from row to row; else over all
-/// rows, which needs no look at the selection and can use the machine's vector instructions.
+/// If less than one row in eight is selected, a loop visits the selected rows; otherwise it
+/// computes all rows, which needs no selection and can use SIMD instructions.
 const SPARSE: usize = 8;
 
-/// Tells whether a loop over all `total` rows costs more than one over those selected.
+/// Returns true if a loop over all `total` rows costs more than one over the selected rows.
 pub(super) fn is_sparse(rows: &Selection, total: usize) -> bool {
     rows.len() * SPARSE < total
 }
 
-/// Computes `f` of two operands into `out`, for the selected rows and perhaps for others.
+/// Computes `f` of two operands into `out`, for the selected rows and possibly others.
 pub(super) fn zip<A: Copy, B: Copy, R>(
     (left, right): (Side<'_, A>, Side<'_, B>),
     rows: &Selection,
@@ -41,7 +42,7 @@ pub(super) fn zip<A: Copy, B: Copy, R>(
     }
 }
 
-/// Computes `f` of one operand into `out`, for the selected rows and perhaps for others.
+/// Computes `f` of one operand into `out`, for the selected rows and possibly others.
 pub(super) fn map<A: Copy, R>(
     values: &[A],
     rows: &Selection,
@@ -55,7 +56,8 @@ pub(super) fn map<A: Copy, R>(
     }
 }
 
-/// As [`zip`], for what may fail; tells whether no selected row that is not NULL has failed.
+/// As [`zip`], for an `f` that may fail; returns true if no selected row that is not NULL has
+/// failed.
 pub(super) fn zip_checked<A: Copy, B: Copy, R>(
     (left, right): (Side<'_, A>, Side<'_, B>),
     (rows, nulls): (&Selection, &Nulls),
@@ -89,7 +91,8 @@ pub(super) fn zip_checked<A: Copy, B: Copy, R>(
     }
 }
 
-/// As [`map`], for what may fail; tells whether no selected row that is not NULL has failed.
+/// As [`map`], for an `f` that may fail; returns true if no selected row that is not NULL has
+/// failed.
 pub(super) fn map_checked<A: Copy, R>(
     values: &[A],
     (rows, nulls): (&Selection, &Nulls),
@@ -123,45 +126,45 @@ impl<T: Copy> Side<'_, T> {
     }
 }
 
-/// An operand by its form, for kernels of numbers and moments. NULLs are not looked at.
+/// An operand by its form, for kernels of numbers, dates and times. Ignores NULLs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operand<'a> {
-    /// `bit`
+    /// `bit`: one `bool` per row.
     Bit(Side<'a, bool>),
-    /// `tinyint`
+    /// `tinyint`: 0 to 255.
     TinyInt(Side<'a, u8>),
-    /// `smallint`
+    /// `smallint`: 16 bits, signed.
     SmallInt(Side<'a, i16>),
-    /// `int`
+    /// `int`: 32 bits, signed.
     Int(Side<'a, i32>),
-    /// `bigint`
+    /// `bigint`: 64 bits, signed.
     BigInt(Side<'a, i64>),
-    /// `money`
+    /// `money`, as a number of ten-thousandths.
     Money(Side<'a, i64>),
-    /// `real`
+    /// `real`: a 32-bit float.
     Real(Side<'a, f32>),
-    /// `float`
+    /// `float`: a 64-bit float.
     Float(Side<'a, f64>),
-    /// `date`
+    /// `date`, as a day number.
     Date(Side<'a, i32>),
-    /// `time`
+    /// `time`, as ticks since midnight.
     Time(Side<'a, i64>),
-    /// `datetime`, packed.
+    /// `datetime`, packed into one integer.
     DateTime(Side<'a, i64>),
-    /// `smalldatetime`, packed.
+    /// `smalldatetime`, packed into one integer.
     SmallDateTime(Side<'a, u32>),
-    /// `datetime2`, packed.
+    /// `datetime2`, packed into one integer.
     DateTime2(Side<'a, i64>),
-    /// `decimal` of one scale, up to 18 digits.
+    /// `decimal` of up to 18 digits: digits, precision and scale.
     Short(Side<'a, i64>, u8, u8),
-    /// `decimal` of one scale, more digits.
+    /// `decimal` of more than 18 digits: digits, precision and scale.
     Long(Side<'a, i128>, u8, u8),
-    /// Anything else.
+    /// A vector of any other form.
     Other,
 }
 
 impl<'a> Operand<'a> {
-    /// Looks at a vector; a constant NULL is [`Operand::Other`].
+    /// Returns a vector as an operand; a constant NULL is [`Operand::Other`].
     pub(super) fn of(vector: &'a Vector) -> Self {
         match vector.data() {
             Data::Bit(rows) => Self::Bit(Side::Rows(rows)),
@@ -233,16 +236,16 @@ impl<'a> Operand<'a> {
 /// The strings of an operand.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Strings<'a> {
-    /// One per row.
+    /// One string per row.
     Rows(&'a types::batch::ByteRows),
-    /// The same for all rows.
+    /// The same string for all rows.
     One(ByteKind, &'a [u8]),
-    /// Values of any kind, some of them none.
+    /// Values of any kind, which need not be strings.
     Values(&'a [Value]),
 }
 
 impl<'a> Strings<'a> {
-    /// Looks at a vector; `None` if it is none of strings.
+    /// Returns a vector as strings; `None` if it can't have any.
     pub(super) fn of(vector: &'a Vector) -> Option<Self> {
         match vector.data() {
             Data::Bytes(rows) => Some(Self::Rows(rows)),
@@ -254,7 +257,7 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Returns the bytes of a row; `None` for what is no string of this kind.
+    /// Returns the bytes of a row; `None` if it is not a string of this kind.
     pub(super) fn get(&self, row: usize, kind: ByteKind) -> Option<&'a [u8]> {
         match self {
             Self::Rows(rows) => (rows.kind == kind).then(|| rows.get(row)),
@@ -266,7 +269,7 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Returns the kind that all rows have; `None` if that is not known.
+    /// Returns the kind that all rows have; `None` if it is unknown.
     pub(super) const fn kind(&self) -> Option<ByteKind> {
         match self {
             Self::Rows(rows) => Some(rows.kind),

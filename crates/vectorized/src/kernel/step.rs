@@ -19,22 +19,22 @@ use executor::Cx;
 use plan::expr::{Conversion, Expr, ExprKind, Register};
 use plan::walk;
 
-/// What steps read: the batch, and the values that LET has made.
+/// The input of steps: the batch, and the values of enclosing LETs.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a, 's> {
     pub(super) batch: &'a Batch,
     pub(super) locals: &'s [&'a Vector],
 }
 
-/// A node of a compiled expression. It owns the vector that it writes to.
+/// A node of a compiled expression. It owns its output vector.
 pub(super) trait Step {
-    /// Computes the output for the rows of a selection.
+    /// Computes the output for the selected rows.
     fn compute(&mut self, scope: &Scope<'_, '_>, rows: &Selection, cx: &mut Cx<'_>) -> Result<()>;
 
-    /// Returns what the last [`Self::compute`] has made, in the same scope.
+    /// Returns the output of the last [`Self::compute`] in the same scope.
     fn output<'a>(&'a self, scope: &Scope<'a, '_>) -> &'a Vector;
 
-    /// Finds the rows for which the step, a condition, is true.
+    /// Selects the rows for which the step, a condition, is true.
     fn select(
         &mut self,
         scope: &Scope<'_, '_>,
@@ -48,7 +48,7 @@ pub(super) trait Step {
     }
 }
 
-/// Selects the rows in which a vector of conditions is true.
+/// Selects the rows for which a vector of conditions is true.
 pub(super) fn select_true(truths: &Vector, rows: &Selection, out: &mut Selection) {
     match truths.data() {
         Data::Constant(Value::Bit(true), _) => out.copy_from(rows),
@@ -59,7 +59,7 @@ pub(super) fn select_true(truths: &Vector, rows: &Selection, out: &mut Selection
     }
 }
 
-/// Writes the values of the selected rows, one by one; what was in `out` is dropped.
+/// Replaces `out` with the values of the selected rows, computed one by one.
 pub(super) fn fill(
     out: &mut Vector,
     rows: &Selection,
@@ -75,16 +75,17 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// Makes steps of expressions.
+/// Compiles expressions to steps.
 pub(super) struct Compiler<'l> {
     layout: &'l [Register],
-    /// Registers of the LETs around, outermost first.
+    /// Registers of the enclosing LETs, outermost first.
     locals: Vec<Register>,
-    /// Expressions around the one that is compiled.
+    /// Nesting depth of the expression being compiled.
     level: u32,
 }
 
-/// Levels of an expression that have steps; each has a vector. What is deeper is evaluated row by row.
+/// Greatest depth of nested steps, each of which has a vector; deeper expressions are evaluated row
+/// by row.
 const LEVELS_MAX: u32 = 256;
 
 impl<'l> Compiler<'l> {
@@ -92,7 +93,7 @@ impl<'l> Compiler<'l> {
         Self { layout, locals: Vec::new(), level: 0 }
     }
 
-    /// Makes the step of an expression.
+    /// Compiles an expression to a step.
     pub(super) fn compile<'p>(&mut self, expr: &'p Expr) -> Box<dyn Step + 'p> {
         if let ExprKind::Column(register) = expr.kind
             && let Some(source) = self.source(register)
@@ -162,7 +163,7 @@ impl<'l> Compiler<'l> {
         }
     }
 
-    /// Tells whether an expression has one value for all rows.
+    /// Returns true if an expression has one value for all rows of a batch.
     fn is_outside(&self, expr: &Expr) -> bool {
         is_outside(expr, |register| self.source(register).is_some())
     }
@@ -227,7 +228,8 @@ impl<'l> Compiler<'l> {
         RowStep::new(expr, loads)
     }
 
-    /// Finds where a register is read: the innermost LET of it, a column, or nowhere here.
+    /// Returns where a register's values come from: the innermost LET that defines it, or a column;
+    /// `None` for the context.
     fn source(&self, register: Register) -> Option<Source> {
         let local = self.locals.iter().rposition(|r| *r == register).map(Source::Local);
         local.or_else(|| self.layout.iter().position(|r| *r == register).map(Source::Column))

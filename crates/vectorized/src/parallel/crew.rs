@@ -1,4 +1,4 @@
-//! Leading a region: what helpers are given, what they bring back.
+//! Leads a region: starts helpers, runs the leader's part, and collects the helpers' results.
 
 use std::sync::Arc;
 
@@ -25,21 +25,21 @@ use plan::stats::Spend;
 use plan::walk;
 use session::{SessionState, session_number};
 
-/// A worker's work beside the leader's.
+/// The part of a region's work that a helper does.
 pub(crate) trait Help<'p>: Sync {
-    /// What it brings back.
+    /// The result of a helper.
     type Out: Send;
 
-    /// Does it: takes parts until there are none.
+    /// Does the work: takes parts of the driving scan until there are none.
     ///
     /// # Errors
-    /// What evaluating fails with.
+    /// The errors of evaluating expressions.
     fn help<'h>(&self, cx: &mut Cx<'_>, rows: &mut Rows<'h>, desk: &Desk<'_>) -> Result<Self::Out>
     where
         'p: 'h;
 }
 
-/// How a helper reaches the others.
+/// A helper's access to the other workers.
 pub(crate) struct Desk<'d> {
     pub(super) bell: &'d Bell,
     pub(super) share: &'d Arc<Share>,
@@ -47,11 +47,12 @@ pub(crate) struct Desk<'d> {
     pub(crate) tables: &'d Tables,
 }
 
-/// Leads a region: `lead` does the leader's part, helpers theirs. `pieces` is what they evaluate and read. Returns
-/// what the helpers bring back; `None`, and nothing is done, if it is better done alone.
+/// Leads a region: `lead` does the leader's part, helpers do theirs. `pieces` are the expressions
+/// and scans of the region. Returns the helpers' results; `None`, and nothing is done, if the
+/// region should run without helpers.
 ///
 /// # Errors
-/// The first one's that failed.
+/// The error of the first worker that failed.
 pub(crate) fn lead<'p, H: Help<'p>>(
     region: Region,
     (pieces, tables): (&[Piece<'p>], Tables),
@@ -65,10 +66,10 @@ pub(crate) fn lead<'p, H: Help<'p>>(
     if count == 0 || !prepare(pieces, cx, rows)? {
         return Ok(None);
     }
-    // From here on the query holds memory: helpers never wait for its first.
+    // From here on the query has memory, so helpers never wait for a first grant.
     let mut charge = cx.session.grant.charge(0);
     if let Err(error) = charge.add(usize::try_from(STEP_BYTES).unwrap_or(0)) {
-        // Without memory for helpers it may do alone.
+        // Without memory for helpers, the leader can still run alone.
         return if cx.session.cancel.is_set() { Err(error) } else { Ok(None) };
     }
     let share = Arc::new(Share::new(region.driver));
@@ -104,7 +105,7 @@ pub(crate) fn lead<'p, H: Help<'p>>(
     collect(led, returns, cx).map(Some)
 }
 
-/// Stops the others when dropped: at an error, a panic, or when enough has been seen.
+/// Stops the other workers when dropped: after an error, a panic, or when enough rows were seen.
 struct Stops<'s> {
     share: &'s Share,
     bell: &'s Bell,
@@ -120,8 +121,8 @@ impl Drop for Stops<'_> {
     }
 }
 
-/// Evaluates what is evaluated once in a statement, and fixes the snapshots. `false` if that fails in a way that
-/// a row that needs it would have to tell.
+/// Evaluates the expressions that are evaluated once per statement, and fixes the snapshots.
+/// `false` if one fails with an error that only a row that needs it may report.
 fn prepare<'p>(pieces: &[Piece<'p>], cx: &mut Cx<'_>, rows: &Rows<'p>) -> Result<bool> {
     cx.now();
     for piece in pieces {
@@ -141,7 +142,7 @@ fn prepare<'p>(pieces: &[Piece<'p>], cx: &mut Cx<'_>, rows: &Rows<'p>) -> Result
             Piece::Scan(scan) => {
                 let read = read_mode(definition_of(scan), scan.hints, cx)?;
                 rows.transaction.fix_snapshot(table_data(scan, rows), read.isolation);
-                // Taken before there are readers, whose view it is.
+                // Taken before the helpers' readers exist, which use it.
                 column_view(scan, cx, rows)?;
             }
         }
@@ -156,7 +157,7 @@ fn find_once<'e>(expr: &'e Expr, found: &mut Vec<&'e Expr>) {
     }
 }
 
-/// What all helpers of a region know.
+/// State of the leader's statement that all helpers need.
 struct Errand {
     statement: u64,
     activity: Option<sos::xe::Activity>,
@@ -173,7 +174,7 @@ impl Errand {
     }
 }
 
-/// What a helper is given.
+/// The input of a helper.
 struct Seat<'t> {
     host: &'static dyn Host,
     session: SessionState,
@@ -186,7 +187,7 @@ struct Seat<'t> {
     now: Option<types::date::Moment>,
 }
 
-/// What it brings back.
+/// The output of a helper.
 struct Return<T> {
     done: Result<T>,
     fault: Option<storage::Error>,
@@ -282,7 +283,7 @@ impl<'t> Seat<'t> {
     }
 }
 
-/// Adds what helpers bring back to what the leader has.
+/// Merges the helpers' output into the leader's context.
 fn collect<T>(
     mut led: Result<Flow>,
     returns: Vec<Return<T>>,
@@ -312,12 +313,12 @@ fn collect<T>(
     Ok((led?, outs))
 }
 
-/// Keeps what expressions have to say. They send nothing else.
+/// Collects the messages of expressions, the only output that a helper may send.
 #[derive(Default)]
 struct Heard(Vec<Error>);
 
 impl Heard {
-    /// A helper sends no results: what would is an error of ours.
+    /// A helper sends no results: this is an internal error.
     fn unexpected(&mut self) -> Sent {
         self.0.push(Msg::InternalError.into());
         Err(plan::sink::Disconnected)

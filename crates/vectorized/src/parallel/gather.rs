@@ -1,5 +1,5 @@
-//! Gather: the rows of a region as the rows of one operator. Helpers put full batches into a queue; the leader
-//! works too, and passes theirs on between its own.
+//! Gather: returns the rows of a region as those of one operator. Helpers put full batches into a
+//! queue; the leader works too, and passes helpers' batches on between its own.
 
 use sos::lock::SpinClass;
 use sos::park::Queue;
@@ -18,23 +18,23 @@ use plan::expr::Register;
 use plan::query::Node;
 use plan::walk::Registers;
 
-/// Batches that wait to be taken, for each helper.
+/// Batches per helper that may wait in the queue.
 const QUEUE_BATCHES: usize = if cfg!(debug_assertions) { 1 } else { 4 };
 
 /// A region whose rows are gathered.
 pub(crate) struct Gather<'o, 'p> {
     pub(crate) node: &'p Node,
-    /// What the operators above know of its rows.
+    /// The restrictions given by operators above.
     pub(crate) restrictions: Vec<Restriction>,
-    /// The leader's operators.
+    /// The leader's operators for the region.
     pub(crate) input: &'o mut (dyn Operator<'p> + 'p),
 }
 
-/// Batches on their way to the leader.
+/// The queue of batches for the leader.
 type Batches = Queue<Batch>;
 
 impl<'p> Gather<'_, 'p> {
-    /// Runs the region.
+    /// Runs the region with helpers, or alone if there are none.
     pub(crate) fn run(
         self,
         region: Region,
@@ -67,7 +67,7 @@ impl<'p> Gather<'_, 'p> {
                     if pass_on(&queue, crew, cx, rows, receive)? == Flow::Enough {
                         return Ok(Flow::Enough);
                     }
-                    // Somebody has failed: nobody wants the rest.
+                    // A worker has failed: the remaining batches are not needed.
                     if is_over || share.is_stopped() {
                         return Ok(Flow::More);
                     }
@@ -82,7 +82,7 @@ impl<'p> Gather<'_, 'p> {
     }
 }
 
-/// Passes on what helpers have put into the queue.
+/// Passes on the batches that helpers have put into the queue.
 fn pass_on<'p>(
     queue: &Batches,
     crew: &sos::sched::Crew<'_>,
@@ -101,10 +101,10 @@ fn pass_on<'p>(
     }
 }
 
-/// What a helper does.
+/// The work of a helper: fills the queue.
 struct Filling<'q, 'p> {
     node: &'p Node,
-    /// The columns that the leader's batches have.
+    /// The columns of the leader's batches.
     layout: Vec<Register>,
     restrictions: Vec<Restriction>,
     queue: &'q Batches,
@@ -133,7 +133,7 @@ impl<'p> Help<'p> for Filling<'_, 'p> {
     }
 }
 
-/// Rows that are not a full batch yet.
+/// Rows of a batch that is not full yet.
 struct Pending<'q> {
     places: Vec<usize>,
     batch: Batch,
@@ -178,9 +178,10 @@ mod tests {
 
     use super::*;
 
-    /// With fewer, a mistake is seldom found: one side has to be held up between two instructions.
+    /// Fewer rarely find an error: a thread must be interrupted between two particular
+    /// instructions.
     const BATCHES: usize = 3_000_000;
-    /// Nobody waits as long unless a wake-up is lost.
+    /// A wait takes this long only if a wake-up was lost.
     const PATIENCE: Duration = Duration::from_secs(20);
 
     /// Waits as the leader and helpers do.
@@ -192,7 +193,8 @@ mod tests {
 
     #[test]
     fn neither_side_waits_for_good_at_a_queue_that_is_full_or_empty() {
-        // With room for one batch, what is not empty is full, and nothing can be missed.
+        // With room for one batch, a queue that is not empty is full, so that every change must
+        // wake.
         let queue = Batches::new(SpinClass::ServerOther, 2);
         let notify = || park::unpark_all(std::ptr::from_ref(&queue).addr());
         std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! Load: a region whose rows go into a columnstore. Each worker compresses its own row groups; the leader, whose the
-//! transaction is, publishes them.
+//! Load: a region whose rows are loaded into a columnstore. Each worker compresses its own row
+//! groups; the leader publishes them, because it has the transaction.
 
 use types::Result;
 
@@ -18,12 +18,12 @@ pub(crate) struct Load<'o, 'l, 'p> {
     pub(crate) node: &'p Node,
     pub(crate) needed: &'o Registers,
     pub(crate) loader: &'o Loader<'l>,
-    /// The leader's operators.
+    /// The leader's operators for the region.
     pub(crate) input: &'o mut (dyn Operator<'p> + 'p),
 }
 
 impl<'p> Load<'_, '_, 'p> {
-    /// Runs the region.
+    /// Runs the region with helpers, or alone if there are none.
     pub(crate) fn run(
         self,
         region: Region,
@@ -47,7 +47,7 @@ impl<'p> Load<'_, '_, 'p> {
     }
 }
 
-/// What a helper does.
+/// The work of a helper: compresses its part into row groups.
 struct Loading<'o, 'l, 'p> {
     node: &'p Node,
     needed: &'o Registers,

@@ -1,4 +1,4 @@
-//! Parallel plans: pipelines of one statement on several schedulers at once.
+//! Parallel plans: runs pipelines of one statement on several schedulers at once.
 //!
 //! ```text
 //!                 Aggregate (merges)                        Sort, HashJoin's right side, ..
@@ -7,14 +7,15 @@
 //!      Join ─ Join ─── Join ──── shared tables        Filter       Filter       Filter
 //!      Scan   Scan     Scan ──── parts of one heap     Scan         Scan         Scan
 //! ```
-//! A **region** is a pipeline whose driving scan hands its table out in parts: segments of a heap, blocks of row
-//! groups, row groups of Parquet files. The session's own thread leads: it builds the hash tables of the pipeline, asks schedulers that have
-//! nothing to do for help (`sos::sched::Crew`), and works as one of them. Each has its own operators, compiled from
-//! the same nodes, its own context and a reader of the transaction's snapshots; what they share is the parts, the
-//! tables, and the word that somebody has stopped. `regions.rs` says what may be a region.
+//! A **region** is a pipeline whose driving scan divides its table into parts: segments of a heap,
+//! blocks of row groups, row groups of Parquet files. The session's thread is the leader: it builds
+//! the hash tables of the pipeline, asks idle schedulers for help (`sos::sched::Crew`), and works
+//! as one of them. Each worker has its own operators, compiled from the same nodes, its own context
+//! and a reader of the transaction's snapshots. Workers share the parts, the hash tables, and a
+//! flag to stop. `regions.rs` decides which pipelines may be regions.
 //!
-//! What a helper spends and waits for is added to the session's books when it ends; meanwhile it is a task with an
-//! `exec_context_id` of its own.
+//! The time and waits of a helper are added to the session's books when it ends; until then it is a
+//! task with its own `exec_context_id`.
 
 mod crew;
 mod gather;
@@ -33,16 +34,16 @@ pub(super) use load::Load;
 pub(super) use regions::pieces_of_aggregate;
 pub use regions::{Degree, Receiver, regions_of};
 
-/// Hash tables that are built, by the address of their join.
+/// The finished hash tables of a region, by the address of their join.
 pub(super) type Tables = Vec<(usize, Arc<Published>)>;
 
-/// Finds the table of a join, if the leader of the region has built it.
+/// Returns the hash table of a join, if the leader of the region has built it.
 pub(super) fn table_of(tables: &Tables, join: &Join) -> Option<Arc<Published>> {
     let at = std::ptr::from_ref(join).addr();
     tables.iter().find(|table| table.0 == at).map(|table| Arc::clone(&table.1))
 }
 
-/// Runs a tree with its regions planned.
+/// Plans the regions of a tree, then runs it.
 pub(super) fn planned<R>(node: &Node, cx: &mut Cx<'_>, run: impl FnOnce(&mut Cx<'_>) -> R) -> R {
     let regions = if cx.parallel.is_helper { None } else { regions::regions(node, cx) };
     let regions = std::mem::replace(&mut cx.parallel.regions, regions);

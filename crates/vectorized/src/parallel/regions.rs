@@ -1,9 +1,10 @@
-//! Which parts of a tree may run on several schedulers, and on how many.
+//! Decides which parts of a tree may run on several schedulers, and on how many.
 //!
-//! A pipeline may: from a scan of a whole table, or of Parquet files with several row groups, up through filters,
-//! computed columns, hash joins (their right sides are built before) and look-ups, as long as nothing in it has an
-//! effect, asks for another query's rows, or can tell in which order rows come. It ends below an aggregate that can
-//! be merged, or is gathered.
+//! A pipeline may. It starts at a scan of a whole table, or of Parquet files with several row
+//! groups, and goes up through filters, computed columns, hash joins (whose right sides are built
+//! before) and look-ups, as long as nothing in it has an effect, runs another query, or depends on
+//! the order of rows. It ends below an aggregate whose groups can be merged, or its rows are
+//! gathered.
 
 use std::sync::Arc;
 
@@ -24,14 +25,14 @@ use plan::statement::table_of;
 use plan::walk;
 use session::SessionState;
 
-/// Rows of a driving scan from which there is something to share.
+/// Least number of rows of a driving scan.
 const DRIVER_ROWS_MIN: u64 = if cfg!(debug_assertions) { 16 } else { 32_768 };
 
-/// What a row costs in SQL Server's plans, in what it costs here: 'cost threshold for parallelism' is in their
-/// unit, where reading a row is 0.0000011.
+/// Converts costs of this optimizer to SQL Server's unit, which 'cost threshold for parallelism'
+/// uses: reading a row costs 0.0000011 there.
 const COST_FACTOR: f64 = 11.0;
 
-/// On how many schedulers a statement may run, and from what cost on.
+/// Most schedulers for a statement, and the least cost for parallelism.
 #[derive(Clone, Copy, Debug)]
 pub struct Degree {
     schedulers_max: usize,
@@ -45,8 +46,8 @@ impl Degree {
         Self::of(&session.catalog, &session.database, hint, schedulers)
     }
 
-    /// Finds it out: the hint, the database's MAXDOP, the server's 'max degree of parallelism', in this order; 0
-    /// is as many as there are schedulers.
+    /// Determines the degree: the hint, the database's MAXDOP, or the server's 'max degree of
+    /// parallelism', in this order. 0 means all schedulers.
     pub fn of(catalog: &Catalog, database: &str, hint: Option<u32>, schedulers: usize) -> Self {
         let number = |n: i64| usize::try_from(n).unwrap_or(0);
         let scoped =
@@ -62,7 +63,7 @@ impl Degree {
     }
 }
 
-/// Plans the regions of a tree that runs; none if it runs on one scheduler.
+/// Plans the regions of a tree that is about to run; `None` if it runs on one scheduler.
 pub(super) fn regions(node: &Node, cx: &Cx<'_>) -> Option<Arc<Regions>> {
     let schedulers = cx.session.instance.machine.scheduler_count();
     if schedulers < 2 || cx.parallel.hints.degree == Some(1) || reads(node, cx) < DRIVER_ROWS_MIN {
@@ -77,18 +78,18 @@ pub(super) fn regions(node: &Node, cx: &Cx<'_>) -> Option<Arc<Regions>> {
     regions_of(node, degree, receiver).map(Arc::new)
 }
 
-/// What receives the rows of a tree.
+/// The receiver of a tree's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receiver {
-    /// A client, or a table.
+    /// A client or a table: it takes all rows.
     Takes,
-    /// Variables, which the statement may read.
+    /// Variables that the statement itself may read.
     Assigns,
-    /// A columnstore.
+    /// A columnstore that is being loaded.
     Loads,
 }
 
-/// Returns the regions of a plan, as it would have them if it ran; none if it would run on one scheduler.
+/// Returns the regions that a plan would have if it ran; `None` if it would run on one scheduler.
 pub fn regions_of(node: &Node, degree: Degree, receiver: Receiver) -> Option<Regions> {
     if degree.schedulers_max < 2 || estimate(node).cost() * COST_FACTOR < degree.cost_min {
         return None;
@@ -106,13 +107,13 @@ pub fn regions_of(node: &Node, degree: Degree, receiver: Receiver) -> Option<Reg
     (!roots.is_empty()).then_some(Regions { degree: degree.schedulers_max, roots })
 }
 
-/// What receives the rows of an operator.
+/// What the operators above need of an operator's rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Above {
-    /// It takes all there are.
+    /// All rows, in any order.
     TakesAll,
-    /// It may have seen enough, and then nobody must know what would have come; or it shows in which order rows
-    /// come.
+    /// Perhaps only the first rows, after which no effect of the others may be visible; or rows in
+    /// order.
     Looks,
 }
 
@@ -141,11 +142,11 @@ fn find(node: &Node, above: Above, roots: &mut Vec<Root>) {
             find(&aggregate.input, above, roots);
         }
         Node::Sort(sort) => find(&sort.input, Above::TakesAll, roots),
-        // Rows that are equal in the order of a window are told apart by how they come.
+        // Rows with equal keys in a window keep their input order.
         Node::Window(window) => find(&window.input, Above::Looks, roots),
         Node::Join(join) => {
             find(&join.left, above, roots);
-            // The right side of a loop join is opened over and over, and runs in row mode.
+            // The right side of a loop join is opened repeatedly, and runs in row mode.
             if let JoinMethod::Hash(_) = join.method {
                 find(&join.right, Above::TakesAll, roots);
             }
@@ -172,7 +173,8 @@ fn find(node: &Node, above: Above, roots: &mut Vec<Root>) {
     }
 }
 
-/// Finds regions in what the joins of a pipeline build: the leader does, before it asks for help.
+/// Finds regions in the built sides of a pipeline's joins, which the leader reads before it asks
+/// for help.
 fn find_in_built(node: &Node, roots: &mut Vec<Root>) {
     match node {
         Node::Filter(filter) => find_in_built(&filter.0, roots),
@@ -187,27 +189,28 @@ fn find_in_built(node: &Node, roots: &mut Vec<Root>) {
     }
 }
 
-/// Tells whether a pipeline does more than to hand on the rows of its scan: else gathering costs more than it
+/// Returns true if a pipeline does more than pass on the rows of its scan; otherwise gathering
+/// costs more than it saves.
 /// spares.
 fn has_work(node: &Node) -> bool {
     match node {
         Node::Scan(scan) => scan.residual.is_some(),
-        // To decompress and decode a file is work enough.
+        // Decompressing and decoding a file is work enough.
         Node::Bulk(_) | Node::Filter(_) | Node::Compute(_) | Node::Join(_) => true,
         _ => false,
     }
 }
 
-/// What hands out the rows of a pipeline.
+/// The driving scan of a pipeline.
 #[derive(Clone, Copy)]
 pub(super) struct Driver {
-    /// Its address.
+    /// Address of the scan.
     at: usize,
-    /// Rows that it reads.
+    /// Number of rows that it reads.
     rows: u64,
 }
 
-/// A part of a pipeline.
+/// A part of a pipeline, for inspection.
 pub(crate) enum Piece<'n> {
     /// An expression that each worker evaluates.
     Expr(&'n Expr),
@@ -215,7 +218,7 @@ pub(crate) enum Piece<'n> {
     Scan(&'n Scan),
 }
 
-/// Goes through a pipeline and returns its driving scan; none if it is something else.
+/// Visits a pipeline and returns its driving scan; `None` if the node is not a pipeline.
 pub(super) fn pipeline<'n>(node: &'n Node, see: &mut dyn FnMut(Piece<'n>)) -> Option<Driver> {
     match node {
         Node::Scan(scan) => {
@@ -223,7 +226,7 @@ pub(super) fn pipeline<'n>(node: &'n Node, see: &mut dyn FnMut(Piece<'n>)) -> Op
             scan.residual.iter().for_each(|e| see(Piece::Expr(e)));
             let rows = match &scan.table {
                 TableSource::Table(table) => table.rows.data.row_count(),
-                // How many there are is known when it runs; there are seldom many.
+                // The number of rows is known only at run time; it is usually small.
                 TableSource::Variable(..) => 0,
                 TableSource::Trigger(..) => return None,
             };
@@ -251,7 +254,7 @@ pub(super) fn pipeline<'n>(node: &'n Node, see: &mut dyn FnMut(Piece<'n>)) -> Op
 fn pipeline_of_join<'n>(join: &'n Join, see: &mut dyn FnMut(Piece<'n>)) -> Option<Driver> {
     join.on.iter().for_each(|e| see(Piece::Expr(e)));
     match &join.method {
-        // The unmatched right rows of a FULL join are known when all workers have ended.
+        // The unmatched right rows of a FULL join are known only after all workers have ended.
         JoinMethod::Hash(_) if join.kind == JoinKind::Full => return None,
         JoinMethod::Hash(keys) => keys.iter().for_each(|(left, _)| see(Piece::Expr(left))),
         JoinMethod::Loop if index_join::is_possible(join) => {
@@ -269,7 +272,8 @@ fn pipeline_of_join<'n>(join: &'n Join, see: &mut dyn FnMut(Piece<'n>)) -> Optio
     pipeline(&join.left, see)
 }
 
-/// Tells whether a join of a pipeline reads its left input first: then that is small, and not what drives it.
+/// Returns true if a join of a pipeline reads its left input first: that one is small, and is no
+/// driving scan.
 fn has_left_first(node: &Node) -> bool {
     match node {
         Node::Filter(filter) => has_left_first(&filter.0),
@@ -285,7 +289,8 @@ fn has_left_first(node: &Node) -> bool {
     }
 }
 
-/// Returns the address of the driving scan of a pipeline that may be shared, if it reads many rows.
+/// Returns the address of a pipeline's driving scan, if the pipeline may be shared and the scan
+/// reads many rows.
 fn large_driver(node: &Node) -> Option<usize> {
     if has_left_first(node) {
         return None;
@@ -299,8 +304,8 @@ fn large_driver(node: &Node) -> Option<usize> {
     (is_plain && driver.rows >= DRIVER_ROWS_MIN).then_some(driver.at)
 }
 
-/// Tells whether several threads may evaluate an expression: it has no effect, runs no query, and asks the session
-/// nothing but the time, which the leader has read.
+/// Returns true if several threads may evaluate an expression: it has no effect, runs no query, and
+/// reads nothing of the session but the time, which the leader has read.
 fn is_shareable(expr: &Expr) -> bool {
     match &expr.kind {
         // Evaluated by the leader, once.
@@ -335,8 +340,8 @@ fn is_known(function: &function::Function) -> bool {
     }
 }
 
-/// Tells whether the groups of several workers can be made one: each state is a number or an extreme that does not
-/// depend on the order of rows, as sums of floats do.
+/// Returns true if the groups of several workers can be merged: each state is a number or an
+/// extreme that does not depend on the order of rows, as sums of floats do.
 fn is_mergeable(aggregate: &Aggregate) -> bool {
     aggregate.keys.iter().all(|key| is_shareable(&key.0))
         && aggregate.aggregates.iter().all(is_mergeable_call)
@@ -349,7 +354,7 @@ fn is_mergeable_call(call: &AggregateCall) -> bool {
         && call.arguments.iter().chain(&call.filter).all(is_shareable)
 }
 
-/// Tells whether the result does not depend on the order of rows.
+/// Returns true if the result does not depend on the order of rows.
 fn is_of_any_order(call: &AggregateCall) -> bool {
     let argument = call.arguments.first().map(|argument| &argument.ty);
     match Totals::new(call.function.name, argument, &call.ty) {
@@ -363,7 +368,7 @@ fn is_of_any_order(call: &AggregateCall) -> bool {
     }
 }
 
-/// Goes through all that the workers of an aggregate's region evaluate and read.
+/// Visits all that the workers of an aggregate's region evaluate and read.
 pub(crate) fn pieces_of_aggregate<'n>(aggregate: &'n Aggregate, see: &mut dyn FnMut(Piece<'n>)) {
     aggregate.keys.iter().for_each(|key| see(Piece::Expr(&key.0)));
     for call in &aggregate.aggregates {
@@ -372,7 +377,7 @@ pub(crate) fn pieces_of_aggregate<'n>(aggregate: &'n Aggregate, see: &mut dyn Fn
     pipeline(&aggregate.input, see);
 }
 
-/// The table that a scan reads, for what is told of it.
+/// Returns the definition of the table that a scan reads.
 pub(super) fn definition_of(scan: &Scan) -> &catalog::TableDef {
     table_of(&scan.table)
 }

@@ -1,4 +1,4 @@
-//! The compatibility views: system tables of SQL Server 2000 by their names and columns.
+//! The compatibility views: system tables of SQL Server 2000, with their names and columns.
 //!
 //! A column that SQL Server documents as internal is NULL.
 

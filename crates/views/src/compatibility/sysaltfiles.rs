@@ -1,4 +1,4 @@
-//! `sysaltfiles`: files of all databases as they were declared; nothing is stored in them.
+//! `sysaltfiles`: files of all databases as declared; nothing is stored in them.
 
 use super::sysfiles::status;
 use crate::{Rows, Scope, SystemView};
@@ -20,7 +20,6 @@ const COLUMNS: &[Column<(i16, i32, DatabaseFile)>] = &[
     col("filename", nv(260), |r| text(&r.2.path)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "sysaltfiles",

@@ -44,7 +44,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("collation", SYSNAME, |r| collation_name(&r.ty)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "", name: "syscolumns", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
@@ -100,7 +99,7 @@ fn of_parameter(row: ParameterRow) -> Row {
     }
 }
 
-/// The documented bits: NULL is allowed, ANSI padding, OUTPUT, identity.
+/// Returns `status`, with the documented bits: NULL allowed, ANSI padding, OUTPUT, identity.
 fn status(row: &Row) -> u8 {
     let padded = matches!(row.ty.data_type, DataType::VarChar(_) | DataType::VarBinary(_));
     let bits = [(row.ty.nullable, 0x08), (padded, 0x10), (row.output, 0x40), (row.identity, 0x80)];

@@ -1,4 +1,4 @@
-//! `syscomments`: the texts of modules and constraints, in pieces of 4,000 characters.
+//! `syscomments`: the texts of modules and constraints, in rows of at most 4,000 characters.
 
 use types::Value;
 
@@ -22,7 +22,6 @@ const COLUMNS: &[Column<Piece>] = &[
     opt("text", nv(4000), |r| text(&r.text)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "syscomments",
@@ -33,13 +32,13 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 struct Piece {
     id: i32,
-    /// 1 for procedures, 0 for the others.
+    /// `number`: 1 for procedures, 0 for other objects.
     number: i32,
     place: i32,
     text: String,
 }
 
-/// UTF-16 units of a piece.
+/// UTF-16 units per row.
 const PIECE_LENGTH: usize = 4_000;
 
 fn read(scope: &Scope<'_>) -> Rows {

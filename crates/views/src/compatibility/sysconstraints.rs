@@ -1,4 +1,4 @@
-//! `sysconstraints`: which constraint is of which table or column.
+//! `sysconstraints`: constraints with their tables and columns.
 
 use crate::{Rows, Scope, SystemView};
 use ::catalog::{IndexConstraint, IndexDef, TableDef};
@@ -17,7 +17,6 @@ const COLUMNS: &[Column<Row>] = &[
     unknown("error", INT),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "sysconstraints",
@@ -29,12 +28,12 @@ pub(crate) static VIEW: SystemView = SystemView {
 struct Row {
     constraint: i32,
     table: i32,
-    /// 0 for a constraint of the table.
+    /// `colid`: 0 for a constraint of the table.
     column: i32,
     kind: i32,
 }
 
-/// Bits of `status` as they are documented.
+/// Bits of `status`, as documented.
 const PRIMARY_KEY: i32 = 1;
 const UNIQUE: i32 = 2;
 const FOREIGN_KEY: i32 = 3;

@@ -1,4 +1,4 @@
-//! `syscurconfigs`: the settings of the instance as they are in use.
+//! `syscurconfigs`: the values in use of the instance's settings.
 
 use crate::{Rows, Scope, SystemView};
 use metadata::column::{Column, INT, SMALLINT, col, int, nv, opt, rows, shape, small, text};
@@ -11,7 +11,6 @@ const COLUMNS: &[Column<Setting>] = &[
     col("status", SMALLINT, |r| small(i32::from(r.dynamic) + 2 * i32::from(r.advanced))),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "syscurconfigs",

@@ -1,4 +1,4 @@
-//! `sysfiles`: files of a database as they were declared; nothing is stored in them.
+//! `sysfiles`: files of a database as declared; nothing is stored in them.
 
 use crate::{Rows, Scope, SystemView};
 use ::catalog::DatabaseFile;
@@ -18,7 +18,6 @@ const COLUMNS: &[Column<(i32, DatabaseFile)>] = &[
     col("filename", nv(260), |r| text(&r.1.path)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "", name: "sysfiles", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
@@ -26,7 +25,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, (1..).zip(scope.database.files.iter().cloned()))
 }
 
-/// Bits of `status`: a file on a disk, a log.
+/// Returns `status`, with the bits for a disk file and for a log.
 pub(crate) fn status(file: &DatabaseFile) -> i32 {
     0x2 + if file.log { 0x40 } else { 0 }
 }

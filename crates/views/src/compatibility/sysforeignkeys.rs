@@ -13,7 +13,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("keyno", SMALLINT, |r| small(r.place)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "sysforeignkeys",

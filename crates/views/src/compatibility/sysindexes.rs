@@ -42,7 +42,6 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("rows", INT, |r| int(r.table.rows.data.row_count())),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "", name: "sysindexes", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
@@ -50,7 +49,8 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, index_rows(scope.session, scope.database))
 }
 
-/// Bits that scripts test: duplicates are ignored, unique, clustered, PRIMARY KEY, UNIQUE.
+/// Returns `status`, with the bits that scripts test: duplicates ignored, unique, clustered,
+/// PRIMARY KEY, UNIQUE.
 fn status(row: &IndexRow) -> i32 {
     let Some(index) = row.index() else { return 0 };
     let bits = [

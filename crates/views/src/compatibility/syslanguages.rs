@@ -1,4 +1,4 @@
-//! `syslanguages`: the languages that a session can have: us_english alone.
+//! `syslanguages`: the languages that a session can use; only us_english.
 
 use types::Value;
 
@@ -25,7 +25,6 @@ const COLUMNS: &[Column<()>] = &[
     col("msglangid", SMALLINT, |()| small(1_033)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "syslanguages",

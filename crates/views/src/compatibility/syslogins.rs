@@ -1,4 +1,4 @@
-//! `syslogins`: logins with the fixed server roles that they are members of.
+//! `syslogins`: logins and their fixed server roles.
 
 use std::sync::Arc;
 
@@ -40,7 +40,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("loginname", nv(128), |r| text(&r.0.name)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "", name: "syslogins", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

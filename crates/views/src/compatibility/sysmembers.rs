@@ -1,4 +1,4 @@
-//! `sysmembers`: who is a member of which role of a database.
+//! `sysmembers`: the members of each role of a database.
 
 use crate::database_role_members::role_members;
 use crate::{Rows, Scope, SystemView};
@@ -7,7 +7,6 @@ use metadata::column::{Column, SMALLINT, opt, rows, shape, small};
 const COLUMNS: &[Column<(i32, i32)>] =
     &[opt("memberuid", SMALLINT, |r| small(r.1)), opt("groupuid", SMALLINT, |r| small(r.0))];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "", name: "sysmembers", columns: || shape(COLUMNS), rows: read, arity: 0 };
 

@@ -1,4 +1,4 @@
-//! `sysmessages`: messages of the system and of users.
+//! `sysmessages`: the system's messages and those that users added.
 
 use types::Value;
 
@@ -16,7 +16,6 @@ const COLUMNS: &[Column<MessageRow>] = &[
     opt("msglangid", SMALLINT, |r| small(r.language)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "sysmessages",

@@ -14,7 +14,6 @@ const COLUMNS: &[Column<Reading>] = &[
     col("cntr_type", INT, |r| Value::Int(r.kind as i32)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "sysperfinfo",

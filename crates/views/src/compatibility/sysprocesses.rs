@@ -1,4 +1,4 @@
-//! `sysprocesses`: sessions with what they do now.
+//! `sysprocesses`: sessions and the state of their requests.
 
 use types::Value;
 
@@ -24,7 +24,7 @@ const COLUMNS: &[Column<Row>] = &[
     col("dbid", SMALLINT, |r| small(r.session.database_id)),
     unknown("uid", SMALLINT),
     col("cpu", INT, |r| ms(r.session.spent.worker())),
-    // Rows lie in memory: nothing is read from a disk.
+    // Rows are in memory: no disk is read.
     col("physical_io", BIGINT, |_| big(0)),
     unknown("memusage", INT),
     col("login_time", DATETIME, |r| r.session.card.login_time.clone()),
@@ -61,7 +61,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("page_resource", bin(8), |_| Value::Null),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "sysprocesses",
@@ -70,7 +69,7 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// A session, and its request if one runs.
+/// A session, and its request if one is running.
 struct Row {
     session: SessionRow,
     request: Option<RequestRow>,

@@ -1,4 +1,4 @@
-//! `sysprotects`: permissions granted and denied in a database that have a number here.
+//! `sysprotects`: permissions in a database, granted or denied, that have a number in this view.
 
 use types::Value;
 
@@ -14,13 +14,12 @@ const COLUMNS: &[Column<Row>] = &[
     col("action", TINYINT, |r| Value::TinyInt(r.action)),
     opt("protecttype", TINYINT, |r| Value::TinyInt(protect_type(&r.permission))),
     opt("columns", vb(8000), |r| {
-        // Bit 0: all columns.
+        // Bit 0: the permission is on all columns.
         if matches!(r.action, 193 | 197) { binary(&[1]) } else { Value::Null }
     }),
     opt("grantor", SMALLINT, |r| small(r.permission.grantor)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "sysprotects",
@@ -29,7 +28,7 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// GRANT_W_GRANT, GRANT or DENY.
+/// Returns `protecttype`: 204 GRANT_W_GRANT, 205 GRANT or 206 DENY.
 fn protect_type(permission: &Permission) -> u8 {
     match (permission.granted, permission.with_option) {
         (true, true) => 204,
@@ -43,7 +42,7 @@ struct Row {
     action: u8,
 }
 
-/// Numbers of permissions, as they are documented.
+/// Values of `action`, as documented.
 const ACTIONS: &[(&str, u8)] = &[
     ("REFERENCES", 26),
     ("CREATE FUNCTION", 178),

@@ -1,4 +1,4 @@
-//! `sysreferences`: FOREIGN KEY constraints, a column of the view for each column of the key.
+//! `sysreferences`: FOREIGN KEY constraints, with a view column for each key column.
 
 use std::sync::Arc;
 
@@ -55,7 +55,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("rkey16", SMALLINT, |r| r.referenced_column(16)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "",
     name: "sysreferences",
@@ -67,7 +66,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 struct Row {
     table: Arc<TableDef>,
     foreign: ForeignKeyDef,
-    /// Index of the table referred to.
+    /// `rkeyindid`: `index_id` of the referenced key.
     key: Option<i32>,
 }
 
@@ -81,7 +80,7 @@ impl Row {
     }
 }
 
-/// `column_id` of the nth column of a key; 0 behind the last.
+/// Returns the `column_id` of a key's nth column; 0 after the last.
 fn number(ordinals: &[u16], place: usize) -> Value {
     small(ordinals.get(place - 1).map_or(0, |ordinal| i32::from(*ordinal) + 1))
 }

@@ -1,4 +1,4 @@
-//! `systypes`: types of the system and of users.
+//! `systypes`: the system's types and those of users.
 
 use types::{DataType, Value};
 
@@ -33,7 +33,6 @@ const COLUMNS: &[Column<TypeRow>] = &[
     opt("collation", SYSNAME, |r| text_or_null(&r.collation)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "", name: "systypes", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
@@ -41,13 +40,14 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, type_rows(scope.database))
 }
 
-/// Characters of a string, bytes of binary, digits of a number; -1 for xml, 0 where it is neither.
+/// Returns `prec`: characters of a string, bytes of binary, digits of a number; -1 for xml, 0 for
+/// other types.
 fn digits_of_row(row: &TypeRow) -> Value {
     match row.system_type_id {
         231 | 239 => small(row.max_length / 2),
         167 | 175 | 165 | 173 => small(row.max_length),
         241 => small(-1),
-        // Text types have more characters than a smallint counts.
+        // `text`, `ntext` and `image` are longer than a smallint counts.
         34 | 35 | 99 => Value::Null,
         36 => small(16),
         189 => small(8),
@@ -63,7 +63,7 @@ fn scale_of_row(row: &TypeRow) -> Value {
     }
 }
 
-/// `prec` of a type with its length.
+/// Returns `prec` of a type with its length.
 pub(crate) fn digits(data_type: &DataType) -> Value {
     match data_type {
         DataType::Text | DataType::NText | DataType::Image => Value::Null,
@@ -77,7 +77,7 @@ pub(crate) fn digits(data_type: &DataType) -> Value {
     }
 }
 
-/// `scale` of a type.
+/// Returns `scale` of a type; `None` for a type without scale.
 pub(crate) fn scale_of(data_type: &DataType) -> Option<i32> {
     if let Some((_, _, scale)) = numeric_facts(data_type) {
         return scale;
@@ -88,7 +88,7 @@ pub(crate) fn scale_of(data_type: &DataType) -> Option<i32> {
     }
 }
 
-/// The number of a type as before SQL Server 7.0, by its `user_type_id`; 0 for those that came later.
+/// Returns `usertype`, the type number before SQL Server 7.0, by `user_type_id`; 0 for later types.
 pub(crate) fn old_user_type(user_type_id: i32) -> i32 {
     match user_type_id {
         34 => 20,

@@ -35,7 +35,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("isapprole", INT, |_| int(0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView =
     SystemView { schema: "", name: "sysusers", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
@@ -50,7 +49,8 @@ impl Row {
         self.principal.kind == PrincipalKind::DatabaseRole
     }
 
-    /// A user with a login has access; guest only where it is let in, INFORMATION_SCHEMA and sys never.
+    /// Returns `hasdbaccess`. A user with a login has access; guest only if enabled;
+    /// INFORMATION_SCHEMA and sys never.
     fn has_access(&self) -> bool {
         !self.is_role() && self.sid.is_some()
     }

@@ -1,4 +1,4 @@
-//! `INFORMATION_SCHEMA.CHECK_CONSTRAINTS`: CHECK constraints and what they demand.
+//! `INFORMATION_SCHEMA.CHECK_CONSTRAINTS`: CHECK constraints and their conditions.
 
 use ::catalog::CheckDef;
 use metadata::column::{Column, SYSNAME, col, nv, opt, rows, shape, text};
@@ -12,7 +12,6 @@ const COLUMNS: &[Column<[String; 4]>] = &[
     opt("CHECK_CLAUSE", nv(4000), |r| text(&r[3])),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "CHECK_CONSTRAINTS",

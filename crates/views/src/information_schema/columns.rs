@@ -51,7 +51,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("DOMAIN_NAME", SYSNAME, |r| r.column.alias.as_ref().map_or(Value::Null, |a| text(&a.1))),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "COLUMNS",

@@ -1,4 +1,4 @@
-//! `INFORMATION_SCHEMA.CONSTRAINT_TABLE_USAGE`: tables that constraints are about.
+//! `INFORMATION_SCHEMA.CONSTRAINT_TABLE_USAGE`: the tables that constraints use.
 
 use super::usage::{Usage, usages};
 use metadata::column::{Column, SYSNAME, col, opt, rows, shape, text};
@@ -13,7 +13,6 @@ const COLUMNS: &[Column<Usage>] = &[
     col("CONSTRAINT_NAME", SYSNAME, |r| text(&r.constraint)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "CONSTRAINT_TABLE_USAGE",

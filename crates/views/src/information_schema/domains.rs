@@ -45,7 +45,6 @@ const COLUMNS: &[Column<(String, Arc<UserType>, ColumnType)>] = &[
     unknown("DOMAIN_DEFAULT", nv(4000)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "DOMAINS",

@@ -15,7 +15,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("ORDINAL_POSITION", INT, |r| int(r.ordinal)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "KEY_COLUMN_USAGE",

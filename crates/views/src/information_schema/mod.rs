@@ -1,4 +1,4 @@
-//! The views of `INFORMATION_SCHEMA`.
+//! The views of the schema `INFORMATION_SCHEMA`, one file per view.
 
 pub(crate) mod check_constraints;
 pub(crate) mod columns;

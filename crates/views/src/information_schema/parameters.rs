@@ -67,7 +67,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("SCOPE_NAME", SYSNAME, |_| Value::Null),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "PARAMETERS",
@@ -92,7 +91,7 @@ impl Row {
     fn user_type(&self) -> Option<&UserType> {
         self.parameter.definition.table_type.as_deref()
     }
-    /// A fact of the type; NULL for a table.
+    /// Returns a property of the parameter's type; NULL for a table-valued parameter.
     fn fact(&self, of: impl FnOnce(&DataType) -> Option<Value>) -> Value {
         match self.user_type() {
             Some(_) => Value::Null,

@@ -1,4 +1,4 @@
-//! `INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS`: foreign keys and the keys that they refer to.
+//! `INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS`: foreign keys and the keys that they reference.
 
 use ::catalog::ReferenceAction;
 use metadata::column::{Column, SYSNAME, ascii, col, opt, rows, shape, text, text_or_null, vc};
@@ -17,7 +17,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("DELETE_RULE", vc(11), |r| ascii(rule(r.on_delete))),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "REFERENTIAL_CONSTRAINTS",

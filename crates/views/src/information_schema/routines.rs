@@ -67,7 +67,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("LAST_ALTERED", DATETIME, |r| r.object.modified.clone()),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "ROUTINES",
@@ -86,7 +85,7 @@ struct Row {
     definition: Option<String>,
 }
 
-/// Characters of a definition that the column holds.
+/// ROUTINE_DEFINITION contains this many characters at most.
 const DEFINITION_MAX: usize = 4_000;
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {

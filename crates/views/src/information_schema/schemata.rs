@@ -17,7 +17,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("DEFAULT_CHARACTER_SET_NAME", SYSNAME, |r| text(character_set_name(r.collation))),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "SCHEMATA",

@@ -29,7 +29,6 @@ const COLUMNS: &[Column<(String, Arc<SequenceDef>)>] = &[
     unknown("DECLARED_NUMERIC_SCALE", TINYINT),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "SEQUENCES",

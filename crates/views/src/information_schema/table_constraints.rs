@@ -1,4 +1,4 @@
-//! `INFORMATION_SCHEMA.TABLE_CONSTRAINTS`: keys, foreign keys and checks.
+//! `INFORMATION_SCHEMA.TABLE_CONSTRAINTS`: keys, foreign keys and CHECK constraints.
 
 use metadata::column::{Column, SYSNAME, ascii, col, opt, rows, shape, text, vc};
 use metadata::objects::{ObjectRow, objects};
@@ -16,7 +16,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("INITIALLY_DEFERRED", vc(2), |_| ascii("NO")),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "TABLE_CONSTRAINTS",

@@ -11,7 +11,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("TABLE_TYPE", vc(10), |r| ascii(if r.object.code == "V" { "VIEW" } else { "BASE TABLE" })),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "TABLES",

@@ -1,25 +1,21 @@
-//! Who uses which tables and columns for a constraint.
+//! The tables and columns that constraints use: rows shared by several views.
 
 use ::catalog::TableDef;
 use metadata::Scope;
 use metadata::binding::columns_read;
 use metadata::objects::tables;
 
-/// A constraint, and the table and column that it uses.
+/// A constraint and one table column that it uses.
 pub(crate) struct Usage {
-    /// The database.
     pub(crate) catalog: String,
-    /// The schema.
+    /// Schema of the table.
     pub(crate) schema: String,
-    /// The table.
     pub(crate) table: String,
-    /// The column.
     pub(crate) column: String,
-    /// The constraint.
     pub(crate) constraint: String,
 }
 
-/// Returns the columns that keys, foreign keys and checks are about.
+/// Returns the columns that keys, foreign keys and CHECK constraints use.
 pub(crate) fn usages(scope: &Scope<'_>) -> Vec<Usage> {
     let mut found = Vec::new();
     for table in tables(scope.session, scope.database) {

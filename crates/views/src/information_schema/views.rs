@@ -1,4 +1,4 @@
-//! `INFORMATION_SCHEMA.VIEWS`: views and their text.
+//! `INFORMATION_SCHEMA.VIEWS`: views and their definitions.
 
 use std::sync::Arc;
 
@@ -21,7 +21,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("IS_UPDATABLE", vc(2), |_| ascii("NO")),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "INFORMATION_SCHEMA",
     name: "VIEWS",

@@ -1,4 +1,4 @@
-//! `sys.dm_xe_map_values`: the numbers of maps and what they stand for.
+//! `sys.dm_xe_map_values`: the values of maps, with their names.
 
 use sos::xe::Map;
 
@@ -14,7 +14,6 @@ const COLUMNS: &[Column<(&'static Map, u32, &'static str)>] = &[
     col("map_value", nv(3072), |(.., value)| text(value)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_xe_map_values",

@@ -1,5 +1,5 @@
-//! `sys.dm_xe_object_columns`: what events carry, what sessions may set about them, and the parameters of
-//! targets.
+//! `sys.dm_xe_object_columns`: the data fields of events, their customizable columns, and the
+//! parameters of targets.
 
 use sos::xe::{Event, FieldType, PACKAGE0, Package, ParameterType, Target};
 
@@ -9,10 +9,10 @@ use ::session::event::map::{ETW_CHANNEL, KEYWORD};
 use ::session::event::registry;
 use metadata::column::{Column, GUID, INT, col, int, nv, opt, or_null, rows, shape, text};
 
-/// What is `capabilities` of a parameter that must be given.
+/// `capabilities` of a mandatory parameter.
 const MANDATORY: i32 = 1;
 
-/// A column of an object.
+/// A column or parameter of an event or target.
 struct Row {
     name: &'static str,
     id: usize,
@@ -39,7 +39,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("description", nv(3072), |r| text(r.description)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_xe_object_columns",

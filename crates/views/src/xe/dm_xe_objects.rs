@@ -1,4 +1,4 @@
-//! `sys.dm_xe_objects`: events, actions, targets, predicate sources and comparators, maps and types.
+//! `sys.dm_xe_objects`: events, actions, targets, predicate sources, comparators, maps and types.
 
 use sos::xe::{FIELD_TYPES, FieldType, PACKAGE0, Package};
 use types::Value;
@@ -8,10 +8,10 @@ use crate::{Rows, Scope, SystemView};
 use ::session::event::registry;
 use metadata::column::{Column, GUID, INT, col, int, nv, opt, or_null, rows, shape, text};
 
-/// What is `capabilities` of a target whose work is done by who fires.
+/// `capabilities` of a target that runs on the thread that fires the event.
 const SYNCHRONOUS: i32 = 0x1000;
 
-/// An object.
+/// An event, action, target, predicate source or comparator, map or type.
 struct Row {
     name: &'static str,
     object_type: &'static str,
@@ -36,7 +36,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("type_size", INT, |r| or_null(r.size, int)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_xe_objects",

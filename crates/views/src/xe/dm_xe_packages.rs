@@ -1,4 +1,4 @@
-//! `sys.dm_xe_packages`: the namespaces of events and of what goes with them.
+//! `sys.dm_xe_packages`: the packages, which are namespaces of events and other objects.
 
 use sos::xe::Package;
 
@@ -17,7 +17,6 @@ const COLUMNS: &[Column<&'static Package>] = &[
     unknown("module_address", ADDRESS),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_xe_packages",

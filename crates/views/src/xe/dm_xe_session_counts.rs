@@ -1,6 +1,6 @@
-//! `sys.dm_xe_session_counts`: where the events of sessions that run have gone, so that one that has
-//! gathered nothing says why. Clearway's own: a row for each session as a whole, in which `event_name` is
-//! NULL, and one for each of its events. `seen` is the sum of rejected, dropped and published.
+//! `sys.dm_xe_session_counts`: what became of the events of running sessions, to show why a session
+//! has gathered none. SQL Server has no such view. It has one row per session, with NULL as
+//! `event_name`, and one per event. `seen` is the sum of rejected, dropped and published.
 
 use sos::xe::{Drops, Event, EventTotals};
 
@@ -8,7 +8,7 @@ use super::address;
 use crate::{Rows, Scope, SystemView};
 use metadata::column::{ADDRESS, BIGINT, Column, big, col, nv, opt, or_null, rows, shape, text};
 
-/// Where events have gone.
+/// Counters of a session or of one of its events.
 struct Row {
     session: usize,
     name: String,
@@ -32,7 +32,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("dropped_in_buffers", BIGINT, |r| or_null(r.drops, |d| big(d.in_buffers))),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_xe_session_counts",

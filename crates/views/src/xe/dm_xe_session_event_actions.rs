@@ -1,4 +1,4 @@
-//! `sys.dm_xe_session_event_actions`: the actions of each event of the event sessions that run.
+//! `sys.dm_xe_session_event_actions`: the actions of each event of running event sessions.
 
 use sos::xe::{Action, Event};
 
@@ -14,7 +14,6 @@ const COLUMNS: &[Column<(usize, &'static Event, &'static Action)>] = &[
     col("event_package_guid", GUID, |r| guid(r.1.package)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_xe_session_event_actions",

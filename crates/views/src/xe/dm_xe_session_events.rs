@@ -1,4 +1,4 @@
-//! `sys.dm_xe_session_events`: the events of the event sessions that run.
+//! `sys.dm_xe_session_events`: the events of running event sessions.
 
 use sos::xe::Event;
 
@@ -7,7 +7,7 @@ use crate::{Rows, Scope, SystemView};
 use ::catalog::name::Name;
 use metadata::column::{ADDRESS, Column, GUID, col, nv, opt, rows, shape, text, text_or_null};
 
-/// An event of a session that runs.
+/// An event of a running session.
 struct Row {
     session: usize,
     event: &'static Event,
@@ -21,7 +21,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("event_predicate", nv(3072), |r| text_or_null(&r.predicate)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_xe_session_events",

@@ -1,5 +1,5 @@
-//! `sys.dm_xe_session_object_columns`: the settings of events and the parameters of targets of the event
-//! sessions that run, those that have their defaults included.
+//! `sys.dm_xe_session_object_columns`: the settings of events and the parameters of targets in
+//! running event sessions, including those with default values.
 
 use sos::xe::{Package, SessionReport};
 
@@ -7,7 +7,7 @@ use super::{address, guid};
 use crate::{Rows, Scope, SystemView};
 use metadata::column::{ADDRESS, Column, GUID, INT, col, int, nv, opt, or_null, rows, shape, text};
 
-/// A column of an event or a target of a session that runs.
+/// A setting of an event, or a parameter of a target, in a running session.
 struct Row {
     session: usize,
     name: &'static str,
@@ -27,7 +27,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("object_package_guid", GUID, |r| guid(r.object.0)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_xe_session_object_columns",

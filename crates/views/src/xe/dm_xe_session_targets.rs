@@ -1,4 +1,4 @@
-//! `sys.dm_xe_session_targets`: the targets of the event sessions that run, and what they hold.
+//! `sys.dm_xe_session_targets`: the targets of running event sessions, and their data.
 
 use super::{address, guid};
 use crate::{Rows, Scope, SystemView};
@@ -7,7 +7,7 @@ use metadata::column::{
     ADDRESS, BIGINT, Column, GUID, NVMAX, big, col, nv, opt, or_null, rows, shape, text,
 };
 
-/// A target of a session that runs.
+/// A target of a running session.
 struct Row {
     session: usize,
     report: sos::xe::TargetReport,
@@ -23,7 +23,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("target_data", NVMAX, |r| or_null(r.data.as_deref(), text)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_xe_session_targets",

@@ -1,4 +1,4 @@
-//! `sys.dm_xe_sessions`: the event sessions that run, their buffers and what they have lost.
+//! `sys.dm_xe_sessions`: the running event sessions, their buffers and lost events.
 
 use sos::xe::{Retention, SessionReport};
 
@@ -30,7 +30,7 @@ const COLUMNS: &[Column<SessionReport>] = &[
     col("largest_event_dropped_size", INT, |r| int(r.drops.largest_bytes)),
 ];
 
-/// `buffer_policy_flags` and `buffer_policy_desc`.
+/// Returns `buffer_policy_flags` and `buffer_policy_desc` of a session.
 fn policy(report: &SessionReport) -> (i32, &'static str) {
     match report.spec.options.retention {
         Retention::SingleEventLoss => (0, "drop event"),
@@ -39,7 +39,6 @@ fn policy(report: &SessionReport) -> (i32, &'static str) {
     }
 }
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "dm_xe_sessions",

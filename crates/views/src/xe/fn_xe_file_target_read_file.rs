@@ -1,7 +1,7 @@
-//! `sys.fn_xe_file_target_read_file`: the events of files that an event_file target has written.
+//! `sys.fn_xe_file_target_read_file`: the events in files that an event_file target has written.
 //!
-//! The path may have `*` in its last part. A metadata file is taken and not looked at: files describe
-//! themselves. With an initial file and offset, the events behind those are given.
+//! The last part of the path may contain `*`. A metadata file is accepted and ignored: the files
+//! describe themselves. With an initial file and offset, only later events are returned.
 
 use sos::xe::{EventFileReader, EventRecord, XeError, event_files};
 use types::{DataType, Error, Msg, Value};
@@ -13,11 +13,11 @@ use metadata::column::{
     BIGINT, Column, GUID, NVMAX, big, col, nv, opt, or_null, rows, shape, text,
 };
 
-/// An event of a file.
+/// An event read from a file.
 struct FileEvent {
     record: EventRecord,
     path: String,
-    /// Where the block begins that it was written with.
+    /// Offset of the block that contains the event, in bytes.
     offset: u64,
 }
 
@@ -33,7 +33,6 @@ const COLUMNS: &[Column<FileEvent>] = &[
     }),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "fn_xe_file_target_read_file",
@@ -67,7 +66,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, events(&path, after).map_err(|error| error_of(&error))?)
 }
 
-/// Reads the events of files; those behind a block of one of them, if that is named.
+/// Reads the events of the files; with `after`, only those after that block of that file.
 fn events(path: &str, after: Option<(&str, u64)>) -> Result<Vec<FileEvent>, XeError> {
     let mut files = event_files(path)?;
     if files.is_empty() {
@@ -103,7 +102,7 @@ fn error_of(error: &XeError) -> Error {
             let (number, text) = ::session::event::error::of_system(reason);
             Msg::EventFileRead(&format!("{number}({text})"), path).into()
         }
-        // The header is at its start: then it is no file of events.
+        // The error is in the header, at offset 0: the file is not an event file.
         XeError::FileFormat { path, offset: 0, .. } => Msg::EventFileName(path).into(),
         XeError::FileFormat { path, offset, .. } => {
             let offset = i64::try_from(*offset).unwrap_or(i64::MAX);

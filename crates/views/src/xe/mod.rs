@@ -1,6 +1,6 @@
-//! Views of Extended Events: what the server can tell (`dm_xe_objects` and kin), how sessions are
-//! defined (`server_event_sessions` and family), and what those that run have gathered (`dm_xe_sessions`
-//! and kin).
+//! Views of Extended Events: the events and objects that exist (`dm_xe_objects` and others), the
+//! definitions of sessions (`server_event_sessions` and others), and the data of running sessions
+//! (`dm_xe_sessions` and others).
 
 pub(crate) mod dm_xe_map_values;
 pub(crate) mod dm_xe_object_columns;
@@ -24,12 +24,12 @@ use types::Value;
 
 use metadata::column::binary;
 
-/// `package_guid`
+/// `package_guid`: the package's fixed GUID.
 fn guid(package: &Package) -> Value {
     guid_of(package.guid)
 }
 
-/// A GUID of its text: the first three groups are little-endian numbers.
+/// Parses a GUID. Its first three groups are little-endian numbers.
 fn guid_of(text: &str) -> Value {
     let mut bytes = [0; 16];
     let digits: Vec<u8> =
@@ -43,7 +43,7 @@ fn guid_of(text: &str) -> Value {
     Value::UniqueIdentifier(bytes)
 }
 
-/// `address`: big-endian, as `varbinary(8)` has it.
+/// Returns an address as a big-endian `varbinary(8)`.
 fn address(address: usize) -> Value {
     binary(&(address as u64).to_be_bytes())
 }

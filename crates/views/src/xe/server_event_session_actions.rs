@@ -1,4 +1,4 @@
-//! `sys.server_event_session_actions`: the actions of each event of the event sessions that are defined.
+//! `sys.server_event_session_actions`: the actions of each event in event session definitions.
 
 use sos::xe::Action;
 
@@ -20,7 +20,6 @@ const COLUMNS: &[Column<Row>] = &[
     col("module", SYSNAME, |r| text(r.action.package.name)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "server_event_session_actions",

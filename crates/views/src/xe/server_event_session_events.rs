@@ -1,4 +1,4 @@
-//! `sys.server_event_session_events`: the events of the event sessions that are defined.
+//! `sys.server_event_session_events`: the events in event session definitions.
 
 use crate::{Rows, Scope, SystemView};
 use ::catalog::EventDef;
@@ -16,7 +16,6 @@ const COLUMNS: &[Column<(i32, EventDef)>] = &[
     unknown("predicate_xml", nv(3000)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "server_event_session_events",

@@ -1,5 +1,5 @@
-//! `sys.server_event_session_fields`: what SET says of events and targets of the event sessions that are
-//! defined.
+//! `sys.server_event_session_fields`: the options that SET gives events and targets in event
+//! session definitions.
 
 use types::value::ColumnType;
 use types::{DataType, Length, Value};
@@ -8,7 +8,7 @@ use crate::{Rows, Scope, SystemView};
 use ::catalog::{EventDef, EventTargetDef};
 use metadata::column::{Column, INT, SYSNAME, VARIANT, col, int, opt, rows, shape, text};
 
-/// A customizable column or parameter that is set.
+/// A customizable column or parameter that SET gives a value.
 struct Row {
     session: i32,
     object: i32,
@@ -23,7 +23,6 @@ const COLUMNS: &[Column<Row>] = &[
     opt("value", VARIANT, |r| variant(&r.value)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "server_event_session_fields",
@@ -57,7 +56,7 @@ fn of_target(target: &EventTargetDef) -> Vec<(String, String)> {
     target.spec.parameters.clone()
 }
 
-/// A number where it is one, else a text.
+/// Converts a value to a number if it is one, otherwise to a string.
 fn variant(value: &str) -> Value {
     let (value, data_type) = match value.parse() {
         Ok(number) => (Value::BigInt(number), DataType::BigInt),
@@ -66,5 +65,5 @@ fn variant(value: &str) -> Value {
     Value::Variant(Box::new((value, ColumnType::nullable(data_type))))
 }
 
-/// Characters that a sql_variant holds.
+/// Most characters of a string in a sql_variant.
 const TEXT_MAX: u16 = 4000;

@@ -1,4 +1,4 @@
-//! `sys.server_event_session_targets`: the targets of the event sessions that are defined.
+//! `sys.server_event_session_targets`: the targets in event session definitions.
 
 use crate::{Rows, Scope, SystemView};
 use ::catalog::EventTargetDef;
@@ -12,7 +12,6 @@ const COLUMNS: &[Column<(i32, EventTargetDef)>] = &[
     col("module", SYSNAME, |(_, r)| text(r.spec.target.package.name)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "server_event_session_targets",

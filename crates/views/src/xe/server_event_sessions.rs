@@ -1,4 +1,4 @@
-//! `sys.server_event_sessions`: the event sessions that are defined, whether they run or not.
+//! `sys.server_event_sessions`: the event session definitions, running or not.
 
 use std::sync::Arc;
 
@@ -24,7 +24,6 @@ const COLUMNS: &[Column<Arc<EventSessionDef>>] = &[
     opt("startup_state", BIT, |r| bit(r.options.startup_state)),
 ];
 
-/// The view.
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "server_event_sessions",
@@ -37,7 +36,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, sessions(scope))
 }
 
-/// The definitions, by `event_session_id`.
+/// Returns the definitions, ordered by `event_session_id`.
 pub(crate) fn sessions(scope: &Scope<'_>) -> Vec<Arc<EventSessionDef>> {
     let mut sessions: Vec<_> =
         scope.session.catalog.event_sessions.values().map(Arc::clone).collect();

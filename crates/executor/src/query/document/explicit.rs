@@ -1,5 +1,5 @@
-//! Writes the rows of FOR XML EXPLICIT: a row's Tag says which element it makes, its Parent within which
-//! of those that are open.
+//! FOR XML EXPLICIT: a row's Tag selects the element that it makes, and its Parent the open element
+//! that contains it.
 
 use types::{Msg, Result, Value};
 
@@ -7,15 +7,16 @@ use super::Row;
 use super::xml::{Place, XSI, escape, text_of};
 use plan::document::{ExplicitColumn, ExplicitDirective, ExplicitFormat};
 
-/// Text under construction.
+/// The XML text being written.
 pub(super) struct ExplicitWriter<'f> {
     format: &'f ExplicitFormat,
     out: String,
-    /// The open elements, outermost first: tag, name, and whether the start tag lacks its `>`.
+    /// The open elements, outermost first: tag, name, and whether the start tag still lacks its
+    /// `>`.
     open: Vec<(i64, &'f str, bool)>,
 }
 
-/// How many columns stand before those that make something.
+/// Number of columns before those that make elements: Tag and Parent.
 const LEADING: usize = 2;
 
 impl<'f> ExplicitWriter<'f> {
@@ -23,10 +24,10 @@ impl<'f> ExplicitWriter<'f> {
         Self { format, out: String::new(), open: Vec::new() }
     }
 
-    /// Writes a row.
+    /// Writes the element of a row.
     ///
     /// # Errors
-    /// 6803 for a Tag of NULL, 6833 for a parent that is not open, 6806 for a tag that no column has.
+    /// 6803 if Tag is NULL, 6833 for a parent that is not open, 6806 for a tag that no column has.
     pub(super) fn row(&mut self, row: &Row<'_>) -> Result<()> {
         let tag = row.values.first().and_then(Value::as_whole).ok_or(Msg::XmlExplicitTag)?;
         let parent = row.values.get(1).and_then(Value::as_whole).filter(|parent| *parent != 0);
@@ -117,7 +118,7 @@ impl<'f> ExplicitWriter<'f> {
         }
     }
 
-    /// Returns the whole text; NULL where there was no row.
+    /// Returns the whole text; NULL if there was no row.
     pub(super) fn finish(mut self) -> Value {
         if self.out.is_empty() {
             return Value::Null;

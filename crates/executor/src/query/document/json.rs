@@ -1,4 +1,4 @@
-//! Writes rows as JSON.
+//! FOR JSON: writes rows as JSON.
 
 use types::Result;
 
@@ -6,11 +6,11 @@ use super::{Row, Writer};
 use plan::document::text::{push_string, push_value};
 use plan::document::{JsonFormat, JsonMember};
 
-/// Text under construction.
+/// The JSON text being written.
 pub(super) struct JsonWriter<'f> {
     format: &'f JsonFormat,
     out: String,
-    /// For each level, whether its open object has a property, and whether its array has an object.
+    /// For each level, whether its open object has a property yet.
     filled: Vec<bool>,
     started: Vec<bool>,
 }
@@ -84,7 +84,7 @@ impl Writer for JsonWriter<'_> {
     }
 }
 
-/// Writes properties; an object of nothing but NULLs is left out as a NULL is.
+/// Writes properties. An object of NULLs only is omitted, as a NULL is.
 fn members(
     members_of: &[JsonMember],
     row: &Row<'_>,

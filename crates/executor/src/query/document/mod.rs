@@ -1,7 +1,7 @@
-//! FOR JSON and FOR XML: reads all rows and gives one.
+//! FOR JSON and FOR XML: reads all rows and returns one document.
 //!
-//! Both formats open an object or element for each of their levels. While the columns of an outer level
-//! stay the same, rows go into the one that is open.
+//! Both formats open an object or element for each level. As long as the columns of an outer level
+//! stay the same, rows are added to the open one.
 
 mod explicit;
 mod json;
@@ -16,15 +16,15 @@ use crate::eval::eval;
 use plan::document::{Document, DocumentFormat, ExplicitFormat, WhenEmpty};
 use plan::query::OutputColumn;
 
-/// What writes one of the formats.
+/// Writes one of the formats.
 trait Writer {
-    /// The columns of a level.
+    /// Returns the columns of a level.
     fn columns(&self, level: usize) -> &[usize];
-    /// How many levels there are.
+    /// Returns the number of levels.
     fn levels(&self) -> usize;
-    /// Opens what a row makes at a level.
+    /// Opens the object or element of a row at a level.
     fn open(&mut self, level: usize, row: &Row<'_>) -> Result<()>;
-    /// Closes it.
+    /// Closes the object or element of a level.
     fn close(&mut self, level: usize);
     /// Returns the whole text.
     fn finish(self: Box<Self>) -> String;
@@ -61,7 +61,7 @@ pub(super) fn run<'p>(
         let row = Row { values: &values, output };
         let next: Vec<Vec<u8>> =
             (0..levels).map(|level| key_of(writer.columns(level), &row)).collect();
-        // The innermost level is new for each row.
+        // Each row opens the innermost level again.
         let same = next.iter().zip(&keys).take(levels - 1).take_while(|(a, b)| a == b).count();
         if !keys.is_empty() {
             (same..levels).rev().for_each(|level| writer.close(level));
@@ -81,10 +81,10 @@ pub(super) fn run<'p>(
     hand_over(document, text, cx, rows, receive)
 }
 
-/// UTF-16 units of a row, where a document goes to a client.
+/// UTF-16 units per row of a document that is sent to a client.
 const PIECE_UNITS: usize = 2_033;
 
-/// Gives the text as one value, or to a client in pieces, as SQL Server sends it.
+/// Returns the text as one value, or sends it to a client in pieces, as SQL Server does.
 fn hand_over<'p>(
     document: &'p Document,
     text: Value,

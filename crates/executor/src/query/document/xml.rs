@@ -1,4 +1,4 @@
-//! Writes rows as XML.
+//! FOR XML RAW, AUTO and PATH: writes rows as XML.
 
 use types::{DataType, Result, Value};
 
@@ -6,16 +6,16 @@ use super::{Row, Writer};
 use plan::document::text::{base64, xsd_text};
 use plan::document::{XmlElement, XmlFormat, XmlMember};
 
-/// The name space of `xsi:nil`.
+/// The namespace declaration for `xsi:nil`.
 pub(super) const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
 
-/// Text under construction.
+/// The XML text being written.
 pub(super) struct XmlWriter<'f> {
     format: &'f XmlFormat,
     out: String,
-    /// Whether the start tag written last still lacks its `>`.
+    /// Whether the last start tag still lacks its `>`.
     tag_open: bool,
-    /// How many elements are open.
+    /// Number of open elements.
     depth: usize,
 }
 
@@ -52,7 +52,7 @@ impl<'f> XmlWriter<'f> {
         Ok(())
     }
 
-    /// The outermost elements declare the name spaces, where there is no root to do it.
+    /// Writes namespace declarations on the outermost elements, if there is no root element.
     fn declare(&mut self) {
         if self.depth == 0 && self.format.root.is_none() {
             if self.format.show_nulls {
@@ -110,7 +110,7 @@ impl<'f> XmlWriter<'f> {
         Ok(())
     }
 
-    /// Writes an element; one of nothing but NULLs is left out, or shown as such.
+    /// Writes an element. One of NULLs only is omitted, or marked `xsi:nil`.
     fn element(&mut self, element: &XmlElement, row: &Row<'_>) -> Result<()> {
         if is_null(element, row) {
             if self.format.show_nulls {
@@ -122,7 +122,7 @@ impl<'f> XmlWriter<'f> {
             return Ok(());
         }
         self.start(element, row)?;
-        // A value that is an empty string makes a start and an end tag.
+        // An empty string has a start and an end tag.
         if !element.content.is_empty() {
             self.end_tag();
         }
@@ -177,7 +177,7 @@ impl Writer for XmlWriter<'_> {
     }
 }
 
-/// The text of a value; `None` for NULL.
+/// Returns the text of a value; `None` for NULL.
 pub(super) fn text_of(row: &Row<'_>, column: usize) -> Result<Option<String>> {
     let ty = &row.output[column].expr.ty;
     let (value, ty) = match &row.values[column] {
@@ -192,7 +192,7 @@ pub(super) fn text_of(row: &Row<'_>, column: usize) -> Result<Option<String>> {
     })
 }
 
-/// Where text stands: in an attribute more has to be written otherwise.
+/// Where text is written: more characters are escaped in an attribute.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Text,

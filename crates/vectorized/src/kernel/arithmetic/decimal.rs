@@ -1,5 +1,5 @@
-//! Decimals: in plain integers where the result's type has room for every result, as it has unless its
-//! precision was cut to 38; digit by digit through [`Decimal`] else.
+//! Arithmetic of decimals: in plain integers if the result's type has room for every result, which
+//! it has unless its precision was cut to 38; otherwise digit by digit, with [`Decimal`].
 
 use types::batch::{Data, Nulls, Selection, Vector};
 use types::type_rules::BinaryOp;
@@ -8,7 +8,7 @@ use types::{Decimal, arith};
 
 use super::super::side::{Operand, Side, zip_checked};
 
-/// An operand's digits.
+/// An operand's digits, in 64 or 128 bits.
 #[derive(Clone, Copy)]
 enum Digits<'a> {
     Short(Side<'a, i64>),
@@ -26,10 +26,10 @@ fn decimals(operand: Operand<'_>) -> Option<Decimals<'_>> {
     }
 }
 
-/// Where a loop looks and whence it knows which rows count.
+/// The rows that a loop must compute, and those that are NULL.
 type Place<'a> = (&'a Selection, &'a Nulls);
 
-/// Computes `left op right` into `out`; `false` if the operands are no decimals, or a row failed.
+/// Computes `left op right` into `out`; `false` if the operands are not decimals, or a row failed.
 pub(super) fn binary(
     op: BinaryOp,
     operands: (Operand<'_>, Operand<'_>),
@@ -61,7 +61,8 @@ pub(super) fn binary(
     }
 }
 
-/// Returns the factors that bring two operands to the scale of their sum, if that can't overflow.
+/// Returns the factors that convert two operands to the scale of their sum; `None` if that can
+/// overflow.
 fn sum_factors(left: (u8, u8), right: (u8, u8), to: (u8, u8)) -> Option<(i128, i128)> {
     let whole = (left.0 - left.1).max(right.0 - right.1);
     let has_room = to.1 == left.1.max(right.1) && to.0 > whole + to.1;
@@ -72,12 +73,12 @@ fn power(exponent: u8) -> i128 {
     10_i128.pow(u32::from(exponent))
 }
 
-/// Tells whether a product's digits are the result as they are.
+/// Returns true if the product of the digits is the result without rounding.
 fn is_plain_product(left: (u8, u8), right: (u8, u8), to: (u8, u8)) -> bool {
     to.1 == left.1 + right.1 && to.0 >= left.0 + right.0
 }
 
-/// All in 64 bits: a result of up to 18 digits.
+/// Computes results of up to 18 digits in 64 bits.
 fn plain_short(
     op: BinaryOp,
     ((left, lp, ls), (right, rp, rs)): (Decimals<'_>, Decimals<'_>),
@@ -90,7 +91,7 @@ fn plain_short(
         BinaryOp::Add | BinaryOp::Subtract => {
             let Some((f, g)) = sum_factors((lp, ls), (rp, rs), to) else { return false };
             let (Ok(f), Ok(g)) = (i64::try_from(f), i64::try_from(g)) else { return false };
-            // NULL rows hold anything, so that wrapping is met there.
+            // NULL rows have arbitrary digits, which may overflow: the operation wraps.
             if op == BinaryOp::Add {
                 zip_checked((l, r), at, out, |a, b| {
                     (a.wrapping_mul(f).wrapping_add(b.wrapping_mul(g)), false)
@@ -108,7 +109,7 @@ fn plain_short(
     }
 }
 
-/// A result of up to 38 digits that can't overflow.
+/// Computes results of up to 38 digits that can't overflow.
 fn plain_long(
     op: BinaryOp,
     ((left, lp, ls), (right, rp, rs)): (Decimals<'_>, Decimals<'_>),
@@ -127,7 +128,7 @@ fn plain_long(
         BinaryOp::Multiply if is_plain_product((lp, ls), (rp, rs), to) => {
             widened((left, right), at, out, |a, b| (a.wrapping_mul(b), false))
         }
-        // The precision was cut to 38, and no digit behind the point.
+        // The precision was cut to 38, and no digit after the point.
         BinaryOp::Multiply if to.1 == ls + rs && to.0 == PRECISION_MAX => {
             widened((left, right), at, out, product)
         }
@@ -135,10 +136,10 @@ fn plain_long(
     }
 }
 
-/// The most digits that a decimal has.
+/// Greatest precision of a decimal.
 const PRECISION_MAX: u8 = 38;
 
-/// Multiplies; the flag tells that the product has more digits than a decimal.
+/// Multiplies; the flag is true if the product has more digits than a decimal.
 fn product(a: i128, b: i128) -> (i128, bool) {
     if let (Ok(a), Ok(b)) = (i64::try_from(a), i64::try_from(b)) {
         // At most 2^126, which has 38 digits.
@@ -150,7 +151,7 @@ fn product(a: i128, b: i128) -> (i128, bool) {
     }
 }
 
-/// Computes `f` in 128 bits of operands of either width; its flag tells that it has failed.
+/// Computes `f` in 128 bits, from operands of either width; the flag of `f` is true if it failed.
 fn widened(
     (left, right): (Digits<'_>, Digits<'_>),
     at: Place<'_>,
@@ -171,7 +172,7 @@ fn widened(
     }
 }
 
-/// As the row executor computes it, row by row; `write` says whether the result fits.
+/// Computes row by row, as the row executor does; `write` returns whether the result fits.
 fn slow(
     op: BinaryOp,
     ((left, lp, ls), (right, rp, rs)): (Decimals<'_>, Decimals<'_>),

@@ -1,7 +1,7 @@
-//! `+ - * / % & | ^`, `-x` and `~x`.
+//! Arithmetic `+ - * / % & | ^`, `-x` and `~x`.
 //!
-//! A loop computes all rows and notes whether any of them failed; only if one did, a second look tells
-//! whether it was a selected one that is not NULL.
+//! A loop computes all rows and records whether any of them failed. Only if one did, the rows are
+//! checked again, to see whether it was a selected one that is not NULL.
 
 mod decimal;
 mod number;
@@ -16,7 +16,7 @@ use super::side::{Operand, Strings};
 use super::step::{Scope, Step, fill};
 use executor::Cx;
 
-/// `left op right`, both of the operator's types.
+/// `left op right`; both operands have the operator's types.
 pub(super) struct Arithmetic<'p> {
     op: BinaryOp,
     ty: &'p ColumnType,
@@ -71,7 +71,8 @@ impl Step for Arithmetic<'_> {
     }
 }
 
-/// Joins strings; `false`, and `out` is of no use, if there is a row that it can't join.
+/// Concatenates strings; `false`, and `out` is unusable, if there is a row that it can't
+/// concatenate.
 fn concatenate(
     ty: &ColumnType,
     left: &Vector,
@@ -98,7 +99,7 @@ fn concatenate(
         let Some(own) = out.byte_rows_mut().filter(|own| own.has_room(a.len() + b.len())) else {
             return false;
         };
-        // The first is never cut, nor is the second where the first is empty.
+        // The first string is never truncated, nor is the second if the first is empty.
         let room = if a.is_empty() { b.len() } else { bytes_max.saturating_sub(a.len()) };
         own.push_with(|arena| {
             arena.extend_from_slice(a);
@@ -109,12 +110,12 @@ fn concatenate(
     true
 }
 
-/// Appends rows that nobody looks at, up to `row`.
+/// Appends placeholder rows up to `row`, which are not selected.
 pub(super) fn push_holes(out: &mut Vector, row: usize) {
     (out.len()..row).for_each(|_| out.push_hole());
 }
 
-/// `-x` or `~x`
+/// `-x` or `~x` of a number.
 pub(super) struct Unary<'p> {
     op: UnaryOp,
     ty: &'p ColumnType,

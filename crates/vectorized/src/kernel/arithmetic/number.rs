@@ -1,11 +1,12 @@
-//! Integers, money and floats.
+//! Arithmetic of integers, money and floats.
 
 use types::batch::{Data, Nulls, Selection, Vector};
 use types::type_rules::BinaryOp;
 
 use super::super::side::{Operand, Side, map_checked, zip_checked};
 
-/// Computes `left op right` into `out`; `false` if this kernel has no such operator, or a row failed.
+/// Computes `left op right` into `out`; `false` if there is no loop for the operator, or a row
+/// failed.
 pub(super) fn binary(
     op: BinaryOp,
     operands: (Operand<'_>, Operand<'_>),
@@ -37,7 +38,7 @@ pub(super) fn binary(
     }
 }
 
-/// An integer type, its operators with a flag for failure.
+/// An integer type; its operators return a flag that is true on failure.
 trait Integer: Copy {
     fn add(self, by: Self) -> (Self, bool);
     fn subtract(self, by: Self) -> (Self, bool);
@@ -65,7 +66,7 @@ macro_rules! integer {
                 self.checked_div(by).map_or((0, true), |quotient| (quotient, false))
             }
             fn modulo(self, by: Self) -> (Self, bool) {
-                // The smallest number has no remainder by -1, though the quotient does not fit.
+                // The least number divided by -1 overflows, but its remainder is 0.
                 if by == 0 { (0, true) } else { (self.wrapping_rem(by), false) }
             }
             fn and(self, with: Self) -> Self {
@@ -100,7 +101,7 @@ fn integers<T: Integer>(
     }
 }
 
-/// Sums and differences of ten-thousandths are those of integers; the rest rounds.
+/// Adds and subtracts money as integers; other operators round.
 fn money(
     op: BinaryOp,
     sides: (Side<'_, i64>, Side<'_, i64>),
@@ -127,13 +128,13 @@ fn floats(
         BinaryOp::Add => zip_checked(sides, at, out, |a, b| finite(a + b)),
         BinaryOp::Subtract => zip_checked(sides, at, out, |a, b| finite(a - b)),
         BinaryOp::Multiply => zip_checked(sides, at, out, |a, b| finite(a * b)),
-        // By zero it is infinite or no number.
+        // Division by zero gives infinity or NaN, which fails.
         BinaryOp::Divide => zip_checked(sides, at, out, |a, b| finite(a / b)),
         BinaryOp::Modulo | BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => false,
     }
 }
 
-/// Computes `-x` into `out`; `false` if this kernel has no such type, or a row failed.
+/// Computes `-x` into `out`; `false` if there is no loop for the type, or a row failed.
 pub(super) fn negate(operand: Operand<'_>, rows: &Selection, out: &mut Vector) -> bool {
     let (data, nulls) = out.parts_mut();
     let at = (rows, &*nulls);

@@ -1,4 +1,4 @@
-//! YEAR, MONTH, DAY and DATEPART of what has a date.
+//! YEAR, MONTH, DAY and DATEPART of types that contain a date.
 
 use types::batch::{Data, Selection, Vector};
 use types::date::{Civil, DAYS_1900, DatePart, civil_of};
@@ -6,17 +6,17 @@ use types::date::{Civil, DAYS_1900, DatePart, civil_of};
 use super::super::side::{Operand, Side, map};
 use super::Inputs;
 
-/// `YEAR(date)`
+/// `YEAR(date)`, 1 to 9999.
 pub(super) fn year(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
     field(inputs.vectors[0], rows, out, |civil| civil.year)
 }
 
-/// `MONTH(date)`
+/// `MONTH(date)`, 1 to 12.
 pub(super) fn month(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
     field(inputs.vectors[0], rows, out, |civil| i32::from(civil.month))
 }
 
-/// `DAY(date)`
+/// `DAY(date)`, 1 to 31.
 pub(super) fn day(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
     field(inputs.vectors[0], rows, out, |civil| i32::from(civil.day))
 }
@@ -34,7 +34,7 @@ pub(super) fn part(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> b
     }
 }
 
-/// Takes a field out of dates; `false`, and nothing is done, if the operand has none.
+/// Extracts a field of dates; `false`, and nothing is done, if the operand has no dates.
 fn field(
     dates: &Vector,
     rows: &Selection,
@@ -42,7 +42,7 @@ fn field(
     pick: impl Fn(Civil) -> i32 + Copy,
 ) -> bool {
     let (Data::Int(out), nulls) = out.parts_mut() else { return false };
-    // NULL rows may hold a day that no calendar has.
+    // NULL rows may contain a day outside the calendar.
     let pick = |days: i32| pick(civil_of(days.clamp(0, types::date::DAYS_MAX)));
     match Operand::of(dates) {
         Operand::Date(Side::Rows(days)) => map(days, rows, out, pick),

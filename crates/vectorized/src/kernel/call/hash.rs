@@ -1,5 +1,5 @@
-//! HASHBYTES: the hash's state on the stack, its bytes into the batch's own buffer, nothing allocated per
-//! row.
+//! HASHBYTES: the hash's state is on the stack and its bytes go into the batch's buffer, so nothing
+//! is allocated per row.
 
 use sha2::Digest;
 use types::batch::{ByteRows, Selection, Vector};
@@ -9,7 +9,7 @@ use super::super::side::Strings;
 use super::Inputs;
 use functions::sha256;
 
-/// `HASHBYTES(algorithm, input)` for one algorithm of those in use.
+/// `HASHBYTES(algorithm, input)` with a constant algorithm; `false` for an unknown one.
 pub(super) fn hash_bytes(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
     let collation = inputs.arguments[0].ty.collation;
     let name = inputs.vectors[0].constant_value().and_then(|value| value.as_text(collation));
@@ -28,7 +28,7 @@ pub(super) fn hash_bytes(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector
     }
 }
 
-/// The most bytes that a hash of these has.
+/// Most bytes of a hash, those of SHA2_512.
 const HASH_BYTES_MAX: usize = 64;
 
 fn each<H: AsRef<[u8]>>(

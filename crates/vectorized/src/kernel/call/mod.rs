@@ -1,5 +1,5 @@
-//! Functions of the library: some in loops of their own, all others by their row implementation, called
-//! with arguments out of vectors.
+//! Functions of the library: some have loops over vectors; the others call their row implementation
+//! with arguments read from vectors.
 
 mod date;
 mod hash;
@@ -15,21 +15,21 @@ use executor::Cx;
 use plan::expr::Expr;
 use plan::function::{Call, Evaluate, Function};
 
-/// What a loop of a function's own reads.
+/// The input of a function's loop.
 struct Inputs<'a> {
-    /// Values of the arguments.
+    /// The vectors of the arguments.
     vectors: &'a [&'a Vector],
-    /// The arguments as bound.
+    /// The arguments as bound expressions.
     arguments: &'a [Expr],
     /// The type of the result.
     ty: &'a ColumnType,
 }
 
-/// A function over vectors: `false`, and the output is of no use, if it does not know the form of its
-/// inputs, or a row failed. The output comes with a row for each of the batch.
+/// A function over vectors. The output has a row for each row of the batch. `false`, and the output
+/// is unusable, if the function has no loop for the form of its inputs, or a row failed.
 type Loop = fn(&Inputs<'_>, &Selection, &mut Vector) -> bool;
 
-/// Functions with a loop of their own.
+/// The functions that have a loop.
 static LOOPS: &[(&str, Loop)] = &[
     ("YEAR", date::year),
     ("MONTH", date::month),
@@ -45,7 +45,7 @@ static LOOPS: &[(&str, Loop)] = &[
     ("HASHBYTES", hash::hash_bytes),
 ];
 
-/// Calls a function.
+/// Calls a function for the rows of a batch.
 pub(super) struct CallStep<'p> {
     function: &'static Function,
     own: Option<Loop>,
@@ -91,7 +91,7 @@ impl Step for CallStep<'_> {
         }
         let call = Call { arguments: self.arguments, ty: self.ty };
         let mut values = SmallVec::<[Value; 4]>::from_elem(Value::Null, vectors.len());
-        // A constant is put in its place once.
+        // Constants are placed once.
         let mut changing = SmallVec::<[usize; 4]>::new();
         for (place, vector) in vectors.iter().enumerate() {
             match vector.constant_value() {

@@ -1,4 +1,4 @@
-//! LEN, LEFT, RIGHT, SUBSTRING, CONCAT, UPPER and LOWER without a value per row.
+//! LEN, LEFT, RIGHT, SUBSTRING, CONCAT, UPPER and LOWER, without allocating a value per row.
 
 use smallvec::SmallVec;
 use types::batch::{ByteKind, ByteRows, Data, Selection, Vector};
@@ -8,7 +8,7 @@ use super::super::arithmetic::push_holes;
 use super::super::side::{Operand, Side, Strings};
 use super::Inputs;
 
-/// `LEN(text)`, where every character is of one size.
+/// `LEN(text)`, for code pages in which every character has the same size.
 pub(super) fn len(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
     let text = inputs.vectors[0];
     let Some(Strings::Rows(strings)) = Strings::of(text) else { return false };
@@ -38,7 +38,7 @@ pub(super) fn len(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bo
     true
 }
 
-/// `LEFT(text, count)`
+/// `LEFT(text, count)`; a negative count fails.
 pub(super) fn left(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
     let Some(count) = numbers(inputs.vectors[1]) else { return false };
     slices(inputs, rows, out, |row, _| {
@@ -47,7 +47,7 @@ pub(super) fn left(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> b
     })
 }
 
-/// `RIGHT(text, count)`
+/// `RIGHT(text, count)`; a negative count fails.
 pub(super) fn right(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
     let Some(count) = numbers(inputs.vectors[1]) else { return false };
     slices(inputs, rows, out, |row, units| {
@@ -56,7 +56,7 @@ pub(super) fn right(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> 
     })
 }
 
-/// `SUBSTRING(text, start, count)`
+/// `SUBSTRING(text, start, count)`; a negative count fails.
 pub(super) fn substring(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
     let (Some(start), Some(count)) = (numbers(inputs.vectors[1]), numbers(inputs.vectors[2]))
     else {
@@ -75,8 +75,8 @@ fn numbers(vector: &Vector) -> Option<Side<'_, i64>> {
     }
 }
 
-/// Cuts units out of each text: those that `cut` says of row and length. `false`, and `out` is of no use,
-/// if it says that the row fails, or the text is none of plain strings.
+/// Cuts the units that `cut` returns for a row and length out of each string. `false`, and `out` is
+/// unusable, if it returns that the row fails, or the operand is not plain strings.
 fn slices(
     inputs: &Inputs<'_>,
     rows: &Selection,
@@ -147,12 +147,12 @@ pub(super) fn concat(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) ->
     true
 }
 
-/// `UPPER(text)`
+/// `UPPER(text)` by the collation's rules.
 pub(super) fn upper(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
     fold(inputs, rows, out, LetterCase::Upper)
 }
 
-/// `LOWER(text)`
+/// `LOWER(text)` by the collation's rules.
 pub(super) fn lower(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
     fold(inputs, rows, out, LetterCase::Lower)
 }
