@@ -18,7 +18,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the T-SQL keyword of the event.
+    /// Returns the keyword: `INSERT`, `UPDATE` or `DELETE`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Insert => "INSERT",

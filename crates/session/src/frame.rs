@@ -24,13 +24,13 @@ pub struct Frame {
     pub procedure_id: i32,
     /// Last identity value inserted in this scope: SCOPE_IDENTITY().
     pub scope_identity: Option<Value>,
-    /// What COLUMNS_UPDATED() gives, in a trigger.
+    /// The value of COLUMNS_UPDATED(), in a trigger.
     pub updated: Option<Vec<u8>>,
-    /// What RETURN gave, in a function.
+    /// The value of RETURN, in a function.
     pub result: Value,
-    /// LOCAL cursors declared in this frame.
+    /// Cursors declared LOCAL, dropped with the frame.
     pub cursors: Vec<Cursor>,
-    /// How many WHILE loops the running statement is in.
+    /// Number of WHILE loops around the running statement.
     pub loops: u32,
 }
 

@@ -153,7 +153,7 @@ pub fn base64(bytes: &[u8]) -> String {
     out
 }
 
-/// Decodes a base64 text; `None` if it is invalid.
+/// Decodes a base 64 text; `None` if it is invalid.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut word, mut bits) = (0_u32, 0);
