@@ -7,7 +7,7 @@ mod english;
 mod folders;
 mod licences;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -65,7 +65,9 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in entries.flatten() {
         let path = entry.path();
         let name = entry.file_name();
-        if path.is_dir() && name != "target" && name != "node_modules" && name != ".venv" {
+        // Cargo marks its folders; `target` is the name of a module, too.
+        let is_built = path.join("CACHEDIR.TAG").exists();
+        if path.is_dir() && !is_built && name != "node_modules" && name != ".venv" {
             rust_files(&path, found);
         } else if path.extension().is_some_and(|e| e == "rs") {
             found.push(path);
@@ -89,17 +91,47 @@ fn sources() -> BTreeMap<PathBuf, String> {
 #[test]
 fn a_crate_uses_lower_layers_only() {
     let layer = |name: &str| LAYERS.iter().find(|(n, _)| *n == name).map(|(_, l)| *l);
-    for entry in fs::read_dir(root().join("crates")).expect("crates folder").flatten() {
-        let name = entry.file_name().into_string().expect("crate names are ASCII");
+    for (name, dependencies) in dependencies() {
         let own = layer(&name).unwrap_or_else(|| panic!("crate {name} has no layer"));
-        let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).expect("manifest");
-        let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or_default();
-        let dependencies = dependencies.split("\n[").next().unwrap_or_default();
-        for line in dependencies.lines() {
-            let used = line.split(['.', ' ', '=']).next().unwrap_or_default();
-            if let Some(below) = layer(used) {
+        for used in dependencies {
+            if let Some(below) = layer(&used) {
                 assert!(below < own, "{name} (layer {own}) uses {used} (layer {below})");
             }
+        }
+    }
+}
+
+/// The names in `[dependencies]` of each crate.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let of = |folder: PathBuf| {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("manifest");
+        let section = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+        let section = section.split("\n[").next().unwrap_or_default();
+        let names = section.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
+        names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    };
+    let entries = fs::read_dir(root().join("crates")).expect("crates folder").flatten();
+    entries
+        .map(|entry| {
+            let name = entry.file_name().into_string().expect("crate names are ASCII");
+            (name, of(entry.path()))
+        })
+        .collect()
+}
+
+/// A dependency without a use is built, and rebuilds the crate, for nothing.
+#[test]
+fn dependencies_are_used() {
+    for (name, dependencies) in dependencies() {
+        let mut files = Vec::new();
+        rust_files(&root().join("crates").join(&name).join("src"), &mut files);
+        let text: String =
+            files.iter().map(|f| fs::read_to_string(f).expect("readable source")).collect();
+        let words: BTreeSet<_> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        for used in dependencies {
+            // The library of md-5 has a name of another form.
+            let library = if used == "md-5" { "md5".to_owned() } else { used.replace('-', "_") };
+            assert!(words.contains(library.as_str()), "{name} does not use {used}");
         }
     }
 }
