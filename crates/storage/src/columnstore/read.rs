@@ -3,7 +3,6 @@
 use types::Bytes;
 
 use crate::access::scan::ScanSpec;
-use ::encoding::Segment;
 use crate::primitives::sync::Ordering;
 use crate::row_group::{MOVING, Place, RowGroup, Trim, group_key};
 use crate::spec::bounds::{Bounds, Order};
@@ -14,6 +13,7 @@ use crate::store::Store;
 use crate::store::row_groups::{BY_KEY, ColumnStore};
 use crate::store::table::Table;
 use crate::transaction::Transaction;
+use ::encoding::Segment;
 
 /// Rows that are read per call.
 const BATCH: usize = 1_024;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use types::Bytes;
 
-use ::encoding::{GROUP_ROWS_MAX, Segment};
 use crate::primitives::clock::Timestamp;
 use crate::primitives::epoch::{pin, wait_for_pins};
 use crate::primitives::mutant::{Mutant, is_mutant};
@@ -25,6 +24,7 @@ use crate::version::chain::{Holder, newest};
 use crate::version::head::RowHead;
 use crate::version::heap::HeapPosition;
 use crate::version::layout::{Version, VersionKind};
+use ::encoding::{GROUP_ROWS_MAX, Segment};
 
 /// Heads that are read under one pin.
 const BATCH: usize = 256;

@@ -13,7 +13,6 @@ use types::Bytes;
 use types::batch::{Selection, Vector};
 
 use crate::columnstore::moving::PART_ROWS;
-use ::encoding::GroupBuilder;
 use crate::primitives::mutant::{Mutant, is_mutant};
 use crate::row_group::{RowGroup, group_key};
 use crate::spec::error::Result;
@@ -23,6 +22,7 @@ use crate::store::row_groups::{BY_KEY, ColumnStore};
 use crate::store::table::Table;
 use crate::transaction::Transaction;
 use crate::transaction::row_ref::Claim;
+use ::encoding::GroupBuilder;
 
 impl Table {
     /// Returns whether there may be groups whose move was interrupted.

@@ -9,7 +9,6 @@ use types::value::ColumnType;
 use types::{DataType, Value};
 
 use crate::access::scan::ScanSpec;
-use ::encoding::GroupBuilder;
 use crate::models::prove;
 use crate::primitives::mutant::Mutant;
 use crate::row_group::Trim;
@@ -24,6 +23,7 @@ use crate::spec::row::{Decision, Keys, RowImage};
 use crate::store::table::Table;
 use crate::store::{Store, StoreOptions};
 use crate::transaction::Transaction;
+use ::encoding::GroupBuilder;
 
 const BY_KEY: IndexId = IndexId(1);
 const INDEX: ColumnIndexId = ColumnIndexId(1);

@@ -8,7 +8,6 @@ use types::value::ColumnType;
 use types::{DataType, Value};
 
 use crate::access::scan::ScanSpec;
-use ::encoding::{GroupBuilder, Segment};
 use crate::models::prove;
 use crate::primitives::mutant::Mutant;
 use crate::row_group::{Place, Trim};
@@ -21,6 +20,7 @@ use crate::store::table::Table;
 use crate::store::{Store, StoreOptions};
 use crate::transaction::Transaction;
 use crate::transaction::row_ref::Claim;
+use ::encoding::{GroupBuilder, Segment};
 
 const ALL: ScanSpec<'static> =
     ScanSpec { index: None, bounds: Bounds::ALL, order: Order::Forward, read: Read::COMMITTED };

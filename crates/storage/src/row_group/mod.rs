@@ -10,8 +10,8 @@
 
 pub(crate) mod column_index;
 
-use ::encoding::Segment;
 use crate::spec::row::RowImage;
+use ::encoding::Segment;
 
 /// Bytes of a group's number, which is its key. Behind it are a byte for the trim reason and a byte
 /// for `MOVING`.
