@@ -9,8 +9,8 @@
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use crate::spec::options::Isolation;
-use crate::store::table::Table;
+use crate::spec::Isolation;
+use crate::store::Table;
 use crate::transaction::Transaction;
 
 /// Reads on another thread on behalf of a transaction.

@@ -13,22 +13,18 @@
 //! group again ([`Transaction::claim`]). The mover never waits, and a transaction that waits for it
 //! waits for one part at most.
 //!
-//! [`VersionKind::Moved`]: crate::version::layout::VersionKind
+//! [`VersionKind::Moved`]: crate::version::VersionKind
 
 use types::Bytes;
 
-use crate::access::scan::ScanSpec;
-use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::access::ScanSpec;
+use crate::primitives::{Mutant, is_mutant};
 use crate::row_group::{GROUP_BYTES, Place, RowGroup, Trim, group_key};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::error::{Error, Result};
-use crate::spec::options::{Read, TransactionOptions, WhenOwned};
-use crate::spec::row::{Keys, RowImage};
-use crate::store::Store;
-use crate::store::row_groups::{BY_KEY, ColumnStore};
-use crate::store::table::Table;
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::{Claim, RowRef};
+use crate::spec::{
+    Bounds, Error, Keys, Order, Read, Result, RowImage, TransactionOptions, WhenOwned,
+};
+use crate::store::{BY_KEY, ColumnStore, Store, Table};
+use crate::transaction::{Claim, RowRef, Transaction};
 
 /// Rows that move in one transaction.
 pub(super) const PART_ROWS: usize = if cfg!(test) { 2 } else { 512 };

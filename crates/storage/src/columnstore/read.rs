@@ -2,17 +2,12 @@
 
 use types::Bytes;
 
-use crate::access::scan::ScanSpec;
+use crate::access::ScanSpec;
 use crate::encoding::Segment;
-use crate::primitives::sync::Ordering;
+use crate::primitives::Ordering;
 use crate::row_group::{MOVING, Place, RowGroup, Trim, group_key};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::error::Result;
-use crate::spec::options::{Read, TransactionOptions};
-use crate::spec::row::RowImage;
-use crate::store::Store;
-use crate::store::row_groups::{BY_KEY, ColumnStore};
-use crate::store::table::Table;
+use crate::spec::{Bounds, Order, Read, Result, RowImage, TransactionOptions};
+use crate::store::{BY_KEY, ColumnStore, Store, Table};
 use crate::transaction::Transaction;
 
 /// Rows that are read per call.

@@ -14,15 +14,11 @@ use types::batch::{Selection, Vector};
 
 use crate::columnstore::moving::PART_ROWS;
 use crate::encoding::GroupBuilder;
-use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::{Mutant, is_mutant};
 use crate::row_group::{RowGroup, group_key};
-use crate::spec::error::Result;
-use crate::spec::options::{Read, TransactionOptions, WhenOwned};
-use crate::store::Store;
-use crate::store::row_groups::{BY_KEY, ColumnStore};
-use crate::store::table::Table;
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::Claim;
+use crate::spec::{Read, Result, TransactionOptions, WhenOwned};
+use crate::store::{BY_KEY, ColumnStore, Store, Table};
+use crate::transaction::{Claim, Transaction};
 
 impl Table {
     /// Returns whether there may be groups whose move was interrupted.

@@ -22,11 +22,9 @@ use smallvec::SmallVec;
 use sos::lock::RawSpin;
 
 #[cfg(not(any(loom, shuttle)))]
-use crate::primitives::clerk::booked;
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{AtomicPtr, AtomicU32, Ordering, SpinClass};
-use crate::spec::definition::IndexStatistics;
-use crate::version::head::RowHead;
+use crate::primitives::{AtomicPtr, AtomicU32, Mutant, Ordering, SpinClass, booked, is_mutant};
+use crate::spec::IndexStatistics;
+use crate::version::RowHead;
 
 const ENTRIES: usize = 4;
 const ENTRIES_PER_BUCKET_MAX: u64 = 4;

@@ -7,9 +7,8 @@ use std::ptr::NonNull;
 use sos::lock::VersionLatch;
 use types::Bytes;
 
-use crate::primitives::clerk::booked;
-use crate::primitives::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use crate::version::head::RowHead;
+use crate::primitives::{AtomicPtr, AtomicU32, AtomicU64, Ordering, booked};
+use crate::version::RowHead;
 
 /// The largest number of items in a node.
 pub(super) const ITEMS: usize = if cfg!(any(test, shuttle)) { 4 } else { 32 };

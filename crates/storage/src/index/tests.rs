@@ -7,14 +7,10 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::thread::scope;
 
-use crate::index::tree::Finger;
-use crate::index::{Entry, Index};
-use crate::primitives::epoch::pin;
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{IndexId, IndexKind, IndexSpec, Uniqueness};
-use crate::spec::row::{RowId, RowImage};
-use crate::version::head::RowHead;
-use crate::version::heap::Heap;
+use crate::index::{Entry, Finger, Index};
+use crate::primitives::pin;
+use crate::spec::{Bounds, IndexId, IndexKind, IndexSpec, Order, RowId, RowImage, Uniqueness};
+use crate::version::{Heap, RowHead};
 
 const HASH: IndexKind = IndexKind::Hash { bucket_count: 100 };
 

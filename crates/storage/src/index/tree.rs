@@ -19,14 +19,11 @@ use sos::lock::{ObsoleteError, RawSpin, VersionGuard};
 
 use crate::index::Entry;
 use crate::index::node::{Item, Node, Probe, Stop, Torn, rank};
-use crate::primitives::clerk::booked;
-use crate::primitives::epoch::{Guard, retire_box};
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{AtomicPtr, Ordering, SpinClass};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{IndexStatistics, Uniqueness};
-use crate::spec::row::RowId;
-use crate::version::head::RowHead;
+use crate::primitives::{
+    AtomicPtr, Guard, Mutant, Ordering, SpinClass, booked, is_mutant, retire_box,
+};
+use crate::spec::{Bounds, IndexStatistics, Order, RowId, Uniqueness};
+use crate::version::RowHead;
 
 /// A descent met a writer and must start again.
 struct Restart;

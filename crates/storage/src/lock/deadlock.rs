@@ -10,11 +10,9 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::lock::mode::LockMode;
-use crate::lock::owner::{LockOwner, WaitsFor};
-use crate::lock::resource::Request;
-use crate::lock::{LockKey, LockManager};
-use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::lock::owner::WaitsFor;
+use crate::lock::{LockKey, LockManager, LockMode, LockOwner, Request};
+use crate::primitives::{Mutant, is_mutant};
 
 /// A session of a cycle, and its wait.
 #[derive(Clone)]

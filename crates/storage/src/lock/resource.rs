@@ -7,10 +7,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lock::mode::LockMode;
-use crate::lock::owner::LockOwner;
-use crate::lock::{LockKey, LockRow, LockStatus};
-use crate::primitives::sync::{AtomicU32, Ordering};
+use crate::lock::{LockKey, LockMode, LockOwner, LockRow, LockStatus};
+use crate::primitives::{AtomicU32, Ordering};
 
 /// When a lock is released automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

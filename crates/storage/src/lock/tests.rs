@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use crate::lock::mode::LockMode;
-use crate::lock::owner::LockOwner;
-use crate::lock::resource::{Asked, LockScope, Request, Resource};
-use crate::lock::session::{Acquired, Patience};
-use crate::lock::{LockKey, LockManager, LockStatus};
+use crate::lock::resource::{Asked, Resource};
+use crate::lock::{
+    Acquired, LockKey, LockManager, LockMode, LockOwner, LockScope, LockStatus, Patience, Request,
+};
 
 const SESSIONS: usize = 4;
 const SCOPES: [LockScope; 2] = [LockScope::Transaction, LockScope::Session];

@@ -9,7 +9,7 @@ use shuttle::thread::spawn;
 
 use crate::lock::{Acquired, LockKey, LockManager, LockMode, LockScope, Patience};
 use crate::models::prove;
-use crate::primitives::mutant::Mutant;
+use crate::primitives::Mutant;
 
 const AT_ANY_TIME: Patience<'_> =
     Patience { timeout: Some(Duration::from_secs(1)), cancel: None, deadlock_priority: 0 };

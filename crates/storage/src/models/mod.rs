@@ -19,23 +19,14 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::thread::spawn;
 use types::row::RowBuffer;
 
-use crate::access::scan::ScanSpec;
 use crate::index::Index;
-use crate::primitives::directory::Directory;
-use crate::primitives::epoch::{begin_run, pin};
-use crate::primitives::mutant::Mutant;
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{
-    IndexId, IndexKind, IndexSpec, TableId, TableKind, TableSpec, Uniqueness,
+use crate::primitives::{Directory, Mutant, begin_run, pin};
+use crate::version::{Heap, HeapPosition, RowHead};
+use crate::{
+    Bounds, Decision, Error, IndexId, IndexKind, IndexMask, IndexSpec, Keys, Order, Read, RowImage,
+    RowLock, ScanSpec, SessionTag, Store, StoreOptions, Table, TableId, TableKind, TableSpec,
+    Transaction, TransactionOptions, Uniqueness,
 };
-use crate::spec::error::Error;
-use crate::spec::options::{Read, RowLock, SessionTag, TransactionOptions};
-use crate::spec::row::{Decision, IndexMask, Keys, RowImage};
-use crate::store::table::Table;
-use crate::store::{Store, StoreOptions};
-use crate::transaction::Transaction;
-use crate::version::head::RowHead;
-use crate::version::heap::{Heap, HeapPosition};
 
 thread_local! {
     /// The mutant that the models of this thread run with. shuttle runs a model's threads on the

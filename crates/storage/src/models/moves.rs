@@ -7,20 +7,14 @@ use shuttle::thread::spawn;
 use types::value::ColumnType;
 use types::{DataType, Value};
 
-use crate::access::scan::ScanSpec;
 use crate::encoding::{GroupBuilder, Segment};
 use crate::models::prove;
-use crate::primitives::mutant::Mutant;
+use crate::primitives::Mutant;
 use crate::row_group::{Place, Trim};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{TableId, TableKind, TableSpec};
-use crate::spec::error::Error;
-use crate::spec::options::{Read, TransactionOptions, WhenOwned};
-use crate::spec::row::{Keys, RowImage};
-use crate::store::table::Table;
-use crate::store::{Store, StoreOptions};
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::Claim;
+use crate::{
+    Bounds, Claim, Error, Keys, Order, Read, RowImage, ScanSpec, Store, StoreOptions, Table,
+    TableId, TableKind, TableSpec, Transaction, TransactionOptions, WhenOwned,
+};
 
 const ALL: ScanSpec<'static> =
     ScanSpec { index: None, bounds: Bounds::ALL, order: Order::Forward, read: Read::COMMITTED };

@@ -9,8 +9,7 @@
 
 use std::marker::PhantomData;
 
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{AtomicPtr, Ordering};
+use crate::primitives::{AtomicPtr, Mutant, Ordering, is_mutant};
 
 /// log2 of the places of the first level; each next level has this many bits more.
 const LEVEL_BITS: usize = if cfg!(test) { 1 } else { 4 };

@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::primitives::park::Cancel;
+use crate::primitives::Cancel;
 
 #[cfg(all(test, shuttle))]
 pub(crate) use model::begin_run;

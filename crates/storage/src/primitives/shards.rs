@@ -13,7 +13,8 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64 as Bits, AtomicUsize};
 
-use crate::primitives::sync::{AtomicI64, AtomicPtr, CachePadded, Ordering};
+use crate::primitives::sync::AtomicI64;
+use crate::primitives::{AtomicPtr, CachePadded, Ordering};
 
 /// Places that exist from the start.
 const FIRST: usize = 16;

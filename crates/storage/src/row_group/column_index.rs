@@ -22,13 +22,10 @@ use std::sync::Arc;
 
 use types::Bytes;
 
-use crate::primitives::clock::Timestamp;
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{AtomicU64, Ordering};
+use crate::primitives::{AtomicU64, Mutant, Ordering, Timestamp, is_mutant};
 use crate::row_group::{GROUP_BYTES, RowGroup};
-use crate::spec::definition::TableId;
-use crate::spec::row::{RowId, RowImage};
-use crate::version::head::RowHead;
+use crate::spec::{RowId, RowImage, TableId};
+use crate::version::RowHead;
 
 /// Bits per word of clean bits.
 pub(crate) const WORD: usize = 64;

@@ -8,10 +8,13 @@
 //!
 //! Start with [`RowGroup`].
 
-pub(crate) mod column_index;
+mod column_index;
+
+pub(crate) use column_index::{ColumnIndex, Group, KeptViews, Run, WORD, run_of};
+pub use column_index::{ColumnIndexId, ColumnView};
 
 use crate::encoding::Segment;
-use crate::spec::row::RowImage;
+use crate::spec::RowImage;
 
 /// Bytes of a group's number, which is its key. Behind it are a byte for the trim reason and a byte
 /// for `MOVING`.

@@ -30,16 +30,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::index::Index;
-use crate::index::key::with_buffer;
-use crate::primitives::clerk::booked;
-use crate::primitives::sync::{SpinClass, SpinLock};
+use crate::index::{Index, with_buffer};
+use crate::primitives::{SpinClass, SpinLock, booked};
 use crate::row_lock::range::Ranges;
-use crate::spec::bounds::Bounds;
-use crate::spec::definition::IndexId;
-use crate::spec::row::{RowId, RowImage};
-use crate::version::blocker::{Blocker, LockWait};
-use crate::version::state::TxState;
+use crate::spec::{Bounds, IndexId, RowId, RowImage};
+use crate::version::{Blocker, LockWait, TxState};
 pub(crate) use range::KeyRange;
 pub use show::{HeldThing, HoldRow};
 

@@ -9,9 +9,8 @@ use std::ops::Bound;
 use smallvec::SmallVec;
 
 use crate::row_lock::Held;
-use crate::spec::bounds::Bounds;
-use crate::spec::definition::IndexId;
-use crate::version::state::TxState;
+use crate::spec::{Bounds, IndexId};
+use crate::version::TxState;
 
 /// A range of keys of one index.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use types::row::Likeness;
 
-use crate::spec::row::RowImage;
+use crate::spec::RowImage;
 
 /// The id of a table, given by the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::primitives::park::Cancel;
+use crate::primitives::Cancel;
 
 /// What a transaction spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

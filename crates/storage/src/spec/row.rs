@@ -3,7 +3,7 @@
 use types::Bytes;
 use types::row::RowBuffer;
 
-use crate::spec::definition::IndexId;
+use crate::spec::IndexId;
 
 /// An encoded row: its bytes (laid out by `types::row`) and the large values beside them.
 #[derive(Clone, Copy, Debug)]

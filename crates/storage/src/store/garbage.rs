@@ -9,21 +9,14 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::index::Index;
-use crate::primitives::clock::Timestamp;
-use crate::primitives::epoch::{Guard, pin, retire_arc};
-use crate::primitives::mutant::{Mutant, is_mutant};
 #[cfg(not(any(loom, shuttle)))]
-use crate::primitives::park::Cancel;
-use crate::primitives::shards::Shards;
-use crate::primitives::sync::{
-    AtomicBool, AtomicU64, CachePadded, Label, Ordering, SpinClass, SpinLock, labelled,
+use crate::primitives::Cancel;
+use crate::primitives::{
+    AtomicBool, AtomicU64, CachePadded, Guard, Label, Mutant, Ordering, Shards, SpinClass,
+    SpinLock, Timestamp, is_mutant, labelled, pin, retire_arc,
 };
-use crate::store::index_entries::remove_dead_keys;
-use crate::store::table::Table;
-use crate::store::{Collected, Shared};
-use crate::version::chain::{Owner, owner, versions};
-use crate::version::head::RowHead;
-use crate::version::layout::{Version, VersionKind};
+use crate::store::{Collected, Shared, Table, remove_dead_keys};
+use crate::version::{Owner, RowHead, Version, VersionKind, owner, versions};
 
 /// A note of what can be freed; its queue has the time from which on.
 enum Note {

@@ -14,8 +14,8 @@
 //! of its time have ended. A transaction that wrote before the gate was closed may go on writing:
 //! the redefinition waits for its end.
 
-use crate::spec::options::SessionTag;
-use crate::store::table::Table;
+use crate::spec::SessionTag;
+use crate::store::Table;
 
 /// Which sessions may write to a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

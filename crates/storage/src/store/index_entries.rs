@@ -4,19 +4,11 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use crate::index::Index;
-use crate::index::key::{has_key, key_differs, with_buffer};
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::epoch::Guard;
-use crate::spec::definition::{IndexId, Uniqueness};
-use crate::spec::row::{Keys, RowImage};
-use crate::store::index_set::{IndexSet, Trust};
-use crate::store::table::Table;
-use crate::version::blocker::Blocker;
-use crate::version::chain::{Owner, owner, versions};
-use crate::version::head::RowHead;
-use crate::version::layout::{Version, VersionKind};
-use crate::version::state::TxState;
+use crate::index::{Index, has_key, key_differs, with_buffer};
+use crate::primitives::{Clock, Guard, Timestamp};
+use crate::spec::{IndexId, Keys, RowImage, Uniqueness};
+use crate::store::{IndexSet, Table, Trust};
+use crate::version::{Blocker, Owner, RowHead, TxState, Version, VersionKind, owner, versions};
 
 /// Why a key cannot be taken.
 pub(crate) enum KeyTaken {

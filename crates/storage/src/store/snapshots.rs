@@ -8,10 +8,9 @@
 //! first and reads the slots then. So it either meets the 1 and gives up, or the snapshot is later
 //! than its time.
 
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::shards::Shards;
-use crate::primitives::sync::{AtomicPtr, AtomicU64, CachePadded, Ordering};
+use crate::primitives::{
+    AtomicPtr, AtomicU64, CachePadded, Clock, Mutant, Ordering, Shards, Timestamp, is_mutant,
+};
 
 const FREE: u64 = 0;
 const TAKING: u64 = 1;

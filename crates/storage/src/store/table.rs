@@ -7,21 +7,15 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::index::Index;
-use crate::primitives::epoch::{Guard, Published, pin};
-use crate::primitives::shards::ShardedCounter;
-use crate::primitives::sync::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
-use crate::row_lock::LockBook;
-use crate::spec::definition::{
-    IndexId, IndexStatistics, TableId, TableKind, TableMemory, TableSpec,
+use crate::primitives::{
+    AtomicBool, AtomicU64, Guard, Ordering, Published, ShardedCounter, SpinClass, SpinLock, pin,
 };
-use crate::spec::error::{Error, Result};
-use crate::spec::row::RowImage;
-use crate::store::Shared;
-use crate::store::gate::Gate;
-use crate::store::index_set::{IndexSet, Trust};
-use crate::store::row_groups::ColumnStore;
-use crate::version::heap::Heap;
-use crate::version::layout::{Begin, Version, VersionKind, retire_version};
+use crate::row_lock::LockBook;
+use crate::spec::{
+    Error, IndexId, IndexStatistics, Result, RowImage, TableId, TableKind, TableMemory, TableSpec,
+};
+use crate::store::{ColumnStore, Gate, IndexSet, Shared, Trust};
+use crate::version::{Begin, Heap, Version, VersionKind, retire_version};
 
 /// A table: rows, indexes, locks and row groups.
 pub struct Table {

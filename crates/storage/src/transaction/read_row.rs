@@ -3,22 +3,16 @@
 
 use std::ptr::NonNull;
 
-use crate::index::Index;
-use crate::index::key::has_key;
-use crate::primitives::epoch::pin;
-use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::index::{Index, has_key};
+use crate::primitives::{Mutant, is_mutant, pin};
 use crate::row_lock::Hold;
-use crate::spec::definition::TableKind;
-use crate::spec::error::Result;
-use crate::spec::options::{Isolation, Read, RowLock, WhenOwned};
-use crate::store::table::Table;
-use crate::transaction::Transaction;
+use crate::spec::{Isolation, Read, Result, RowLock, TableKind, WhenOwned};
+use crate::store::Table;
 use crate::transaction::row_locks::hold_of;
-use crate::transaction::row_ref::{Basis, Claim, RowRef};
-use crate::version::chain::{Owner, owner, versions};
-use crate::version::head::RowHead;
-use crate::version::layout::{Begin, Version, VersionKind};
-use crate::version::visibility::{Sight, View, visible};
+use crate::transaction::{Basis, Claim, RowRef, Transaction};
+use crate::version::{
+    Begin, Owner, RowHead, Sight, Version, VersionKind, View, owner, versions, visible,
+};
 
 /// An index and the key under which it led to a row.
 type Under<'a> = Option<(&'a Index, &'a [u8])>;

@@ -5,24 +5,18 @@ use std::sync::Arc;
 
 use types::Bytes;
 
-use crate::primitives::epoch::{Guard, pin, wait_for_pins};
-use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::{Guard, Mutant, is_mutant, pin, wait_for_pins};
 use crate::row_lock::{Asked, Held, Hold, KeyRange, Place};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{IndexId, TableKind};
-use crate::spec::error::{Error, Result};
-use crate::spec::options::{Isolation, Read, RowLock, Scope, WhenOwned};
-use crate::spec::row::RowId;
-use crate::store::Mistake;
-use crate::store::table::Table;
+use crate::spec::{
+    Bounds, Error, IndexId, Isolation, Order, Read, Result, RowId, RowLock, Scope, TableKind,
+    WhenOwned,
+};
+use crate::store::{Mistake, Table};
 use crate::transaction::Transaction;
-use crate::version::blocker::{Blocker, LockWait};
-use crate::version::chain::{Holder, changer, newest};
-use crate::version::head::RowHead;
-use crate::version::heap::HeapPosition;
-use crate::version::layout::{Version, VersionKind};
-use crate::version::state::{TxState, announce_withdrawal};
-use crate::version::visibility::View;
+use crate::version::{
+    Blocker, HeapPosition, Holder, LockWait, RowHead, TxState, Version, VersionKind, View,
+    announce_withdrawal, changer, newest,
+};
 
 /// Rows that are read under one pin.
 const BATCH: usize = 64;

@@ -2,14 +2,9 @@
 
 use std::ptr::NonNull;
 
-use crate::primitives::clock::Timestamp;
-use crate::primitives::epoch::Guard;
-use crate::primitives::sync::Ordering;
-use crate::store::Shared;
-use crate::store::index_entries::remove_dead_keys;
-use crate::store::table::Table;
-use crate::version::head::RowHead;
-use crate::version::layout::Version;
+use crate::primitives::{Guard, Ordering, Timestamp};
+use crate::store::{Shared, Table, remove_dead_keys};
+use crate::version::{RowHead, Version};
 
 /// The kind of a write; `Lock` is a claim without a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

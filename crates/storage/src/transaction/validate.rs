@@ -5,19 +5,13 @@ use std::ops::Bound;
 
 use types::Bytes;
 
-use crate::index::key::has_key;
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::epoch::{Guard, pin};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::IndexId;
-use crate::spec::error::{Error, Result};
-use crate::spec::row::RowId;
-use crate::store::table::Table;
-use crate::version::chain::{Owner, owner, versions};
-use crate::version::head::RowHead;
-use crate::version::heap::HeapPosition;
-use crate::version::layout::{Version, VersionKind};
-use crate::version::state::{TxState, TxStatus};
+use crate::index::has_key;
+use crate::primitives::{Clock, Guard, Timestamp, pin};
+use crate::spec::{Bounds, Error, IndexId, Order, Result, RowId};
+use crate::store::Table;
+use crate::version::{
+    HeapPosition, Owner, RowHead, TxState, TxStatus, Version, VersionKind, owner, versions,
+};
 
 /// A row that was read, and the version that was seen.
 pub(crate) struct RowRead {

@@ -4,13 +4,9 @@
 use std::sync::Arc;
 
 use crate::lock::{LockManager, wait_for_row};
-use crate::primitives::epoch::pin;
-use crate::primitives::park::Cancel;
-use crate::primitives::sync::Ordering;
-use crate::spec::error::{Error, Result};
-use crate::spec::options::{SessionTag, TransactionOptions};
-use crate::version::blocker::Blocker;
-use crate::version::state::TxState;
+use crate::primitives::{Cancel, Ordering, pin};
+use crate::spec::{Error, Result, SessionTag, TransactionOptions};
+use crate::version::{Blocker, TxState};
 
 /// The limits of a wait: timeout, cancellation, and the session that waits.
 #[derive(Clone, Debug)]
@@ -70,7 +66,7 @@ fn park_behind(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> boo
     use sos::sched;
     use std::time::Duration;
 
-    use crate::version::state::Pace;
+    use crate::version::Pace;
 
     // A brief transaction ends at once, so even the shortest timeout does not apply to it.
     let timeout_ms = patience.timeout_ms.filter(|_| other.state.pace == Pace::Any);

@@ -8,26 +8,19 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::primitives::epoch::{Guard, pin};
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{Label, Ordering, labelled};
+use crate::primitives::{Guard, Label, Mutant, Ordering, is_mutant, labelled, pin};
 use crate::row_group::Place;
 use crate::row_lock::{Change, Hold};
-use crate::spec::definition::TableKind;
-use crate::spec::error::{Error, Result};
-use crate::spec::options::{Isolation, Scope, WhenOwned};
-use crate::spec::row::{Keys, RowImage};
-use crate::store::index_entries::{Asker, KeyChange, KeyTaken, Moves, add_keys, check_keys, moves};
-use crate::store::index_set::IndexSet;
-use crate::store::table::Table;
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::{Basis, Claim, RowRef};
+use crate::spec::{Error, Isolation, Keys, Result, RowImage, Scope, TableKind, WhenOwned};
+use crate::store::{
+    Asker, IndexSet, KeyChange, KeyTaken, Moves, Table, add_keys, check_keys, moves,
+};
 use crate::transaction::undo::{Write, WriteKind, unlink_top};
-use crate::version::blocker::Blocker;
-use crate::version::chain::{Holder, Newest, newest, versions};
-use crate::version::head::RowHead;
-use crate::version::layout::{Begin, Version, VersionKind};
-use crate::version::state::{Pace, TxState, announce_undo};
+use crate::transaction::{Basis, Claim, RowRef, Transaction};
+use crate::version::{
+    Begin, Blocker, Holder, Newest, Pace, RowHead, TxState, Version, VersionKind, announce_undo,
+    newest, versions,
+};
 
 /// Finds a transaction that holds a row lock on what a writer has just changed, and queues the
 /// writer for it. `set` was read under the pin, before the version was linked.

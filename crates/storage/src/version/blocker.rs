@@ -7,11 +7,9 @@
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use crate::primitives::epoch::{pin, retire_arc};
-use crate::primitives::sync::Ordering;
-use crate::version::head::RowHead;
-use crate::version::layout::Version;
-use crate::version::state::{TxState, share};
+use crate::primitives::{Ordering, pin, retire_arc};
+use crate::version::state::share;
+use crate::version::{RowHead, TxState, Version};
 
 /// What a wait is for, which gives its wait type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,8 @@
 //! Reading a chain of versions: which transaction wrote each, whether it has committed, and the
 //! newest state of a row for a writer.
 
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::epoch::Guard;
-use crate::primitives::sync::Ordering;
-use crate::version::head::RowHead;
-use crate::version::layout::{Begin, Version, VersionKind};
-use crate::version::state::{TxState, TxStatus};
+use crate::primitives::{Clock, Guard, Ordering, Timestamp};
+use crate::version::{Begin, RowHead, TxState, TxStatus, Version, VersionKind};
 
 /// Which transaction a version belongs to.
 pub(crate) enum Owner<'g> {

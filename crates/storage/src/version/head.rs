@@ -1,8 +1,8 @@
 //! `RowHead`: the root of a row's chain of versions. It does not move while the row lives.
 
-use crate::primitives::sync::{AtomicPtr, AtomicU64, Ordering, prefetch};
-use crate::spec::row::RowId;
-use crate::version::layout::Version;
+use crate::primitives::{AtomicPtr, AtomicU64, Ordering, prefetch};
+use crate::spec::RowId;
+use crate::version::Version;
 
 /// The root of a row's chain of versions.
 pub(crate) struct RowHead {

@@ -6,13 +6,11 @@
 
 use std::ptr::NonNull;
 
-use crate::primitives::clerk::booked;
-use crate::primitives::directory::Directory;
-use crate::primitives::shards::{Shards, own_number};
-use crate::primitives::sync::{AtomicU64, CachePadded, Ordering, SpinClass, SpinLock};
-use crate::spec::row::RowId;
-use crate::version::head::RowHead;
-use crate::version::layout::Version;
+use crate::primitives::{
+    AtomicU64, CachePadded, Directory, Ordering, Shards, SpinClass, SpinLock, booked, own_number,
+};
+use crate::spec::RowId;
+use crate::version::{RowHead, Version};
 
 /// Heads in the first segment of a shard; each next segment is twice as large, up to the maximum.
 const SEGMENT_HEADS_MIN: usize = if cfg!(test) { 4 } else { 16 };

@@ -13,8 +13,7 @@
 
 use std::sync::Arc;
 
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::primitives::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Clock, Ordering, Timestamp};
 
 /// The status of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

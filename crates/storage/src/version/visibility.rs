@@ -5,13 +5,10 @@
 //! such a transaction is validating with a commit time within the snapshot, visibility depends on
 //! its outcome, and the reader waits for it.
 
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::epoch::Guard;
-use crate::version::blocker::Blocker;
-use crate::version::chain::{Owner, owner, versions};
-use crate::version::head::RowHead;
-use crate::version::layout::{Begin, Version, VersionKind};
-use crate::version::state::{TxState, TxStatus};
+use crate::primitives::{Clock, Guard, Timestamp};
+use crate::version::{
+    Begin, Blocker, Owner, RowHead, TxState, TxStatus, Version, VersionKind, owner, versions,
+};
 
 /// What a transaction sees of a row.
 pub(crate) enum Sight<'g> {

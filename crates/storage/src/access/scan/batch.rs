@@ -4,16 +4,11 @@
 //! are paid once for the heads read ahead, and loading one row's version does not wait for the row
 //! before.
 
-use crate::access::scan::Scan;
-use crate::index::Index;
-use crate::index::key::has_key;
-use crate::primitives::epoch::pin;
-use crate::spec::error::Result;
-use crate::spec::row::RowImage;
-use crate::version::head::{RowHead, prefetch_version};
-use crate::version::heap::HeadRun;
-use crate::version::layout::Version;
-use crate::version::visibility::{Sight, View, visible_fast};
+use crate::access::Scan;
+use crate::index::{Index, has_key};
+use crate::primitives::pin;
+use crate::spec::{Result, RowImage};
+use crate::version::{HeadRun, RowHead, Sight, Version, View, prefetch_version, visible_fast};
 
 impl<'t> Scan<'t> {
     /// Appends the next rows to `images` until it has `images_max` of them; appends nothing only at

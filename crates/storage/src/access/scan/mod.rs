@@ -12,20 +12,12 @@ use std::sync::Arc;
 use types::Bytes;
 
 use crate::index::Index;
-use crate::primitives::epoch::pin;
-use crate::primitives::sync::{Label, labelled};
-use crate::row_group::column_index::ColumnView;
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::IndexId;
-use crate::spec::error::Result;
-use crate::spec::options::Read;
-use crate::spec::row::RowId;
-use crate::store::table::Table;
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::{Basis, RowRef};
-use crate::version::head::RowHead;
-use crate::version::heap::{HeadRun, HeapPosition};
-use crate::version::visibility::View;
+use crate::primitives::{Label, labelled, pin};
+use crate::row_group::ColumnView;
+use crate::spec::{Bounds, IndexId, Order, Read, Result, RowId};
+use crate::store::Table;
+use crate::transaction::{Basis, RowRef, Transaction};
+use crate::version::{HeadRun, HeapPosition, RowHead, View};
 
 /// The table access that a scan makes.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::access::scan::Scan;
-use crate::primitives::sync::{SpinClass, SpinLock};
-use crate::version::heap::{HeadRun, HeapPosition};
+use crate::access::Scan;
+use crate::primitives::{SpinClass, SpinLock};
+use crate::version::{HeadRun, HeapPosition};
 
 /// The rest of a heap that several scans share.
 pub struct Parts {
