@@ -144,8 +144,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Reads some rows without waiting. From the first one on whose visibility is undecided, they
-    /// go to `rest`.
+    /// Reads some rows without waiting; from the first undecided one on they go to `rest`.
     fn walk_some<'t>(
         &'t self,
         (index, view): (&'t Index, View),

@@ -94,8 +94,7 @@ impl Transaction {
             while next < end {
                 next = self.get_some(&source, keys, next..end, found);
                 if next < end {
-                    // Its visibility depends on another transaction's outcome: `get_one` waits for
-                    // that.
+                    // Its visibility depends on another transaction: `get_one` waits for that.
                     self.get_one((table, id), keys, next, read, found)?;
                     next += 1;
                 }
@@ -119,8 +118,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Looks up a few keys without waiting; returns the place of the first that is undecided, or
-    /// the end.
+    /// Looks up a few keys without waiting; returns the place of the first undecided, or the end.
     fn get_some<'t>(
         &'t self,
         source: &Source<'t>,

@@ -167,8 +167,8 @@ impl Table {
         Ok(Attempt::Done(true))
     }
 
-    /// Makes the change through a transaction: for a change of the key in a unique index, in a hash
-    /// index or in several.
+    /// Makes the change through a transaction: the key changes in a unique, a hash or several
+    /// indexes.
     fn change_keys<E: From<Error>>(
         &self,
         (index, key): (IndexId, &[u8]),
@@ -270,8 +270,7 @@ impl Table {
                 }
             }
         }
-        // The row must appear in several indexes at once, or a key range where it goes may be
-        // locked.
+        // The row must appear in several indexes at once, or its key range may be locked.
         let transaction = Store::of(&self.shared).begin(options.clone());
         let id = transaction.insert(self, row)?.id();
         transaction.commit()?;
@@ -333,8 +332,7 @@ impl Table {
         guard: &Guard,
     ) -> Timestamp {
         if !std::ptr::eq(set, self.index_set(guard)) {
-            // An index was added since the keys were compared, and may have passed this row
-            // already.
+            // An index was added since the keys were compared, and may have passed this row.
             head.note_keys_changed();
             add_new_keys(self, head, version, guard);
         }

@@ -70,8 +70,7 @@ impl Transaction {
 }
 
 impl ColumnStore {
-    /// Claims a group to move a part of it; `false` if it is gone or another transaction is
-    /// emptying the table.
+    /// Claims a group to move a part of it; `false` if it is gone or being deleted.
     fn claim_group(&self, transaction: &Transaction, id: u64) -> Result<bool> {
         let key = group_key(id);
         let found = transaction.get(&self.groups, BY_KEY, &key, Read::COMMITTED)?;
@@ -86,8 +85,7 @@ impl Table {
     /// stay moved, and the group waits for [`Table::settle_moves`].
     ///
     /// # Errors
-    /// [`Error::Closed`] if the table is being redefined or is gone; the parts that have moved stay
-    /// moved.
+    /// [`Error::Closed`] if the table is being redefined or is gone; moved parts stay moved.
     ///
     /// # Panics
     /// If the table has no clustered columnstore, or another number of columns.
@@ -165,8 +163,7 @@ impl Transaction {
         Ok(stayed)
     }
 
-    /// Shows all of a group whose parts are shown, by one byte; with other segments of those rows,
-    /// if `segments` are given.
+    /// Shows all of a group whose parts are shown; with other segments, if they are given.
     pub(super) fn show_group(
         &self,
         store: &ColumnStore,

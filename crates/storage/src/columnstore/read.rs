@@ -49,8 +49,7 @@ fn groups_of<'t>(
 }
 
 impl Transaction {
-    /// Returns the row groups that the transaction sees, by number; none if the table has no
-    /// clustered columnstore.
+    /// Returns the row groups that the transaction sees, by number; none without a columnstore.
     ///
     /// # Errors
     /// As [`Transaction::scan`].

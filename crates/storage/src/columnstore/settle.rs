@@ -31,8 +31,7 @@ impl Table {
     /// it returns `false`, the rest is left for the next call.
     ///
     /// # Errors
-    /// [`Error::Closed`](crate::Error::Closed) while the table is being redefined, or if it is
-    /// gone.
+    /// [`Error::Closed`](crate::Error::Closed) while the table is redefined, or if it is gone.
     pub fn settle_moves(&self, mut go_on: impl FnMut() -> bool) -> Result<()> {
         let Some(store) = self.columnstore().filter(|store| store.is_unsettled()) else {
             return Ok(());

@@ -1,5 +1,4 @@
-//! Conversion between vectors and what segments store: 64-bit words for numbers, bytes for all
-//! else.
+//! Conversion between vectors and what segments store: 64-bit words for numbers, else bytes.
 
 use types::batch::{ByteKind, Data, Vector};
 use types::{Bytes, ColumnType, DataType, Decimal, Value};
@@ -80,8 +79,7 @@ pub(super) fn push_words(words: &[i64], data: &mut Data) {
     }
 }
 
-/// Appends the bytes of a value whose type is no number; returns `false` for a type that segments
-/// do not support.
+/// Appends the bytes of a value that is no number; returns `false` for unsupported types.
 pub(super) fn bytes_of(value: &Value, out: &mut Vec<u8>) -> bool {
     match value {
         Value::Null => {}

@@ -35,8 +35,7 @@ macro_rules! simd {
 }
 
 simd! {
-    /// Packs numbers of at most `width` bits into the first `width` * 16 words of `packed`, which
-    /// are zero before.
+    /// Packs numbers of at most `width` bits into the first `width` * 16 words, zero before.
     pub(super) fn pack(values: &[u64; BLOCK_ROWS], width: usize, packed: &mut [u64; BLOCK_ROWS]) {
         for (position, values) in values.as_chunks::<LANES>().0.iter().enumerate() {
             let bit = position * width;

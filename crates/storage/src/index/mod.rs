@@ -137,8 +137,7 @@ impl Index {
         }
     }
 
-    /// Like [`Index::find`], for keys that are close to each other: `finger` remembers the last
-    /// leaf.
+    /// Like [`Index::find`], for keys close to each other: `finger` remembers the last leaf.
     pub(crate) fn find_near<'a, 'g>(
         &'a self,
         key: &[u8],

@@ -79,8 +79,7 @@ impl SessionLocks {
         }
     }
 
-    /// Asks for a lock and waits for it. A lock that is held already is acquired once more, in a
-    /// mode that includes both.
+    /// Asks for a lock and waits for it. One that is held already is held in the combined mode.
     pub fn acquire(
         &mut self,
         manager: &LockManager,

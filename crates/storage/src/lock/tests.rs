@@ -99,8 +99,7 @@ impl Model {
         if modes == held || self.is_free(session, &modes, self.queue.len()) {
             return self.grant(session, scope, modes);
         }
-        // A session that holds the lock goes ahead of those that do not, but behind others that
-        // hold it.
+        // A session that holds the lock goes ahead of those that do not.
         let first = self.queue.iter().position(|wait| !self.holds(wait.0));
         let at = if self.holds(session) { first } else { None };
         self.queue.insert(at.unwrap_or(self.queue.len()), (session, scope, modes));
@@ -200,8 +199,7 @@ fn named(name: &str) -> LockKey {
     LockKey { name: name.into(), ..key() }
 }
 
-/// Runs sessions in a ring, each holding one lock and asking for the next one's; returns their
-/// results.
+/// Runs sessions in a ring, each holding one lock and asking for the next; returns results.
 fn ring(priorities: &[i8]) -> Vec<Acquired> {
     let manager = LockManager::default();
     let barrier = std::sync::Barrier::new(priorities.len());

@@ -158,8 +158,7 @@ fn increment_current(tables: &[Arc<Table>; 2], is_moved: &sos::sync::AtomicBool)
     }
 }
 
-/// Two writers, and one thread that copies the table to another which replaces it: no increment is
-/// lost.
+/// Two writers, and a thread that copies the table and replaces it: no increment is lost.
 fn copied_table() {
     let (store, old) = table(IndexKind::Hash { bucket_count: 0 });
     insert(&old, &[0, 0]).unwrap();
@@ -292,8 +291,7 @@ impl World {
     }
 }
 
-/// Entries stay findable while `writers` threads add others until the index splits or doubles, and
-/// remove them again.
+/// Entries stay findable while `writers` threads add and remove others: splits and doublings.
 fn entries_stay(kind: IndexKind, writers: u8) {
     let world = world(kind);
     let keys = [10, 20, 30];
@@ -331,8 +329,7 @@ fn entries_stay(kind: IndexKind, writers: u8) {
 fn hash_index_doubles_without_losing_sight_of_an_entry() {
     const KIND: IndexKind = IndexKind::Hash { bucket_count: 64 };
     check(|| entries_stay(KIND, 2), 3_000);
-    // The mistake lasts for one store: with a second writer, that one would mostly run in that
-    // moment, not the reader.
+    // The mistake lasts for one store, in which a second writer would mostly run.
     prove(|| entries_stay(KIND, 1), Mutant::ClearBeforeReady);
 }
 
@@ -459,8 +456,7 @@ fn values_on_a_new_level_of_a_directory_are_found() {
 }
 
 /// A transaction is idle between two statements while a writer changes the row and the collector
-/// frees unneeded versions: each of its statements sees one state, twice the same, and no older one
-/// than before.
+/// frees versions: each statement sees one state, and none older than the one before.
 fn statements_of_one_that_rests() {
     let (store, table) = table(IndexKind::Hash { bucket_count: 0 });
     insert(&table, &[0, 0]).unwrap();
@@ -495,8 +491,7 @@ fn one_that_rests_sees_one_state_with_each_statement() {
     prove(statements_of_one_that_rests, Mutant::SnapshotUnmarked);
 }
 
-/// A table that an idle transaction has written to is dropped: it stays until the transaction has
-/// rolled back.
+/// A table that an idle transaction has written to is dropped: it stays until the rollback.
 fn table_of_one_that_rests() {
     let store = Store::new(StoreOptions::default());
     let spec = spec_of(TableId(1), IndexKind::Hash { bucket_count: 0 });

@@ -172,8 +172,7 @@ fn change_while_moving() {
     assert!(seen == [1, 3, 4] || seen == [1, 3, 5], "{seen:?}");
 }
 
-/// A move that is given up after its first part and settled, a thread that changes a row of that
-/// part, and a reader.
+/// A move is given up after its first part and settled, beside a writer and a reader.
 fn settle_while_changing() {
     let (store, table) = three_rows();
     let mover = {

@@ -79,8 +79,7 @@ impl Table {
                         head,
                         &guard,
                         |other| match is_newest {
-                            // Asked as a statement without a transaction, so that no version counts
-                            // as its own.
+                            // Asked as a statement without a transaction: no version is its own.
                             true => {
                                 check_free((index, key), other, Asker::STATEMENT, clock, &guard)
                             }

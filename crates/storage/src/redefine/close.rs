@@ -24,8 +24,7 @@ impl Transaction {
         closed.inspect_err(|_| table.reopen())
     }
 
-    /// Waits until no other active transaction has written to a table whose gate is closed for this
-    /// session.
+    /// Waits until no other active transaction has written to a table that this session closed.
     fn wait_for_writers(&self, table: &Table) -> Result<()> {
         for part in table.parts() {
             while let Some(writer) = self.find_writer(part) {

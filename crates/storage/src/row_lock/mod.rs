@@ -16,8 +16,7 @@
 //! it waits for the pins of that time, as for a gate (`store/gate.rs`). So a table without holds
 //! costs a writer one branch on a word that it reads anyway, and a reader nothing.
 //!
-//! A transaction that waits for a hold waits for the end of the transaction that has it, as for a
-//! row.
+//! A transaction that waits for a hold waits for the end of its holder, as for a row.
 //!
 //! This folder does not know transactions, isolation levels or waiting: `transaction/row_locks.rs`
 //! takes the holds. Start with [`LockBook`]; `range.rs` finds the key ranges that contain a key.
@@ -88,8 +87,7 @@ pub(crate) struct Change<'a> {
     pub(crate) before: Option<RowImage<'a>>,
     /// The row after the change; `None` if it is deleted or only claimed.
     pub(crate) after: Option<RowImage<'a>>,
-    /// The weakest mode that conflicts with the change. A claim conflicts with `Update` and
-    /// `Exclusive` only.
+    /// The weakest mode that conflicts with the change: `Update` for a claim.
     pub(crate) minds: Hold,
 }
 

@@ -1,5 +1,4 @@
-//! The gate of a table: which sessions may write while it is redefined, and with which plans
-//! afterwards.
+//! The gate of a table: which sessions may write while it is redefined, and with which plans.
 //!
 //! ```text
 //!                close_for_alone                                open_for(version)

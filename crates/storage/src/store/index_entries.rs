@@ -16,8 +16,7 @@ pub(crate) enum KeyTaken {
     Duplicate { index: IndexId, key: Box<[u8]> },
     /// A transaction that has not ended is adding or removing the key.
     Busy { blocker: Blocker, change: KeyChange },
-    /// The asking transaction's snapshot sees a row with the key, which another transaction has
-    /// changed since.
+    /// The asker's snapshot sees a row with the key, which another transaction has changed.
     Stale,
 }
 
@@ -54,8 +53,7 @@ pub(crate) enum Moves<'s> {
     InSeveral,
 }
 
-/// Finds the indexes in which an update changes the row's key, as far as they are known before it
-/// is linked.
+/// Finds the indexes in which an update changes the key, as far as known before it is linked.
 pub(crate) fn moves<'s>(
     keys: Keys,
     set: &'s IndexSet,
@@ -76,8 +74,7 @@ pub(crate) fn moves<'s>(
     moves
 }
 
-/// Returns whether an update may change the key in `index`: by the plan, if the plan can be
-/// trusted.
+/// Returns whether an update may change the key in `index`: by the plan, if that is trusted.
 fn may_move(keys: Keys, set: &IndexSet, index: &Index) -> bool {
     match (keys, set.trust) {
         (Keys::Same, Trust::Plan) => false,

@@ -63,8 +63,7 @@ pub struct Collected {
     pub remaining: u64,
 }
 
-/// A deliberate mistake for tests of transaction histories, which must detect it. Release builds
-/// make none.
+/// A deliberate mistake, which tests of histories must detect. Release builds make none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
     /// SERIALIZABLE does not lock the key ranges that it reads.
@@ -188,14 +187,12 @@ impl Store {
         self.shared.garbage.collect(&self.shared)
     }
 
-    /// Returns whether, since the last call, a dropped table could not be freed because the caller
-    /// still had handles to it.
+    /// Returns whether a dropped table could not be freed since the last call: it was still in use.
     pub fn take_held(&self) -> bool {
         self.shared.garbage.take_held()
     }
 
-    /// Sleeps until there is garbage to collect, or until `cancel` is set. Only the one collector
-    /// calls this.
+    /// Sleeps until there is garbage to collect, or `cancel` is set. Called by the one collector.
     #[cfg(not(any(loom, shuttle)))]
     pub fn wait_for_garbage(&self, cancel: &Cancel) {
         self.shared.garbage.wait(cancel);
@@ -209,8 +206,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // Tables and the shared part refer to each other: dropping the original handle breaks that
-        // cycle.
+        // Tables and the shared part refer to each other: this breaks that cycle.
         if self.owner == Ownership::Original {
             self.shared.garbage.clear();
             let tables = std::mem::take(&mut *self.shared.tables.lock());

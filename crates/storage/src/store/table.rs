@@ -32,8 +32,7 @@ pub struct Table {
     /// Since when there have been enough rows outside the columnstore index for another group, in
     /// milliseconds of the machine's clock; 0 if there are not enough.
     loose_since_ms: AtomicU64,
-    /// Whether the table was dropped and no snapshot needs it: its garbage notes are purged, and no
-    /// new one may be left.
+    /// Whether the table was dropped and its garbage notes are purged: no new one may be left.
     forgotten: AtomicBool,
     rows: ShardedCounter,
     row_bytes: ShardedCounter,
@@ -100,8 +99,7 @@ impl Table {
         self.indexes.replace(change(self.indexes.load(&guard)));
     }
 
-    /// Finds an index. Fails with [`Error::Closed`] if it has been dropped since the statement was
-    /// planned.
+    /// Finds an index. [`Error::Closed`] if it was dropped since the statement was planned.
     pub(crate) fn index<'g>(&'g self, id: IndexId, guard: &'g Guard) -> Result<&'g Arc<Index>> {
         let index = self.indexes(guard).iter().find(|index| index.id == id);
         index.ok_or(Error::Closed(self.id))

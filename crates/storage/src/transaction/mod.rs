@@ -364,8 +364,7 @@ impl Transaction {
         inner.slot.get_or_insert_with(|| self.store.shared().snapshots.acquire());
     }
 
-    /// Returns the view of an access, and whether it is that of the statement or of the
-    /// transaction.
+    /// Returns the view of an access, and whether it is the statement's or the transaction's.
     pub(crate) fn view(&self, table: &Table, isolation: Isolation) -> (View, Basis) {
         let basis = match (self.scope.get(), table.kind(), isolation) {
             (Scope::Statement, _, _) | (_, _, Isolation::ReadCommitted) => Basis::Statement,
@@ -445,8 +444,7 @@ impl Transaction {
         unsafe { &*kept }
     }
 
-    /// Waits until there is memory for another row; the collector may have to free some. The caller
-    /// holds no pin.
+    /// Waits until there is memory for another row. The caller holds no pin.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; [`Error::Cancelled`].
@@ -615,8 +613,7 @@ fn ask_for_writes(writes: &Vec<Write>) -> Result<()> {
 /// Frees copies of versions that only this transaction has seen.
 fn drop_copies(copies: &mut Vec<NonNull<Version>>) {
     for copy in copies.drain(..) {
-        // SAFETY: made by `Version::allocate` for this transaction alone; the borrows of it have
-        // ended.
+        // SAFETY: made by `Version::allocate` for this transaction alone; the borrows have ended.
         unsafe { Version::free(copy) };
     }
 }

@@ -1,5 +1,4 @@
-//! Taking row locks and waiting for those of other transactions. Reads and table hints take holds;
-//! writers wait for them.
+//! Taking row locks for reads and table hints, and waiting for those of other transactions.
 
 use std::sync::Arc;
 
@@ -165,8 +164,7 @@ impl Transaction {
         }
     }
 
-    /// Enters a hold, and waits until nothing that it covers is being changed; `look` finds a
-    /// transaction that does.
+    /// Enters a hold, and waits until nothing that it covers is being changed, by `look`.
     fn hold(
         &self,
         table: &Table,
@@ -212,8 +210,7 @@ impl Transaction {
                 });
                 return Ok(());
             };
-            // Others would wait for this one while it waits: nothing stays held before all of it
-            // can be.
+            // Others would wait for this one while it waits: it holds all or nothing.
             table.book.remove(&place, mine.state);
             announce_withdrawal(&state);
             self.meet(table, other, when)?;
@@ -239,8 +236,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Finds a transaction that is changing a row of a range; for a hold that is not shared, also
-    /// one that owns a row.
+    /// Finds a transaction that changes a row of a range; unless shared, also one that owns a row.
     fn find_in_range(
         &self,
         table: &Table,

@@ -1,5 +1,4 @@
-//! `RowRef`: one version of a row as a transaction has read it, and `Claim`: what claiming the row
-//! made of it.
+//! `RowRef`: a version of a row as a transaction has read it; `Claim`: the result of claiming.
 
 use crate::spec::{RowId, RowImage};
 use crate::store::Table;

@@ -94,8 +94,7 @@ impl Write {
     }
 }
 
-/// Takes an own newest version out of the chain, and removes from the indexes the keys that only it
-/// had.
+/// Unlinks an own newest version, and removes from the indexes the keys that only it had.
 pub(crate) fn unlink_top(table: &Table, head: &RowHead, version: NonNull<Version>, guard: &Guard) {
     // SAFETY: linked by this transaction and not undone yet.
     let own = unsafe { version.as_ref() };

@@ -1,5 +1,4 @@
-//! Validation at commit, for REPEATABLE READ and SERIALIZABLE on memory-optimized tables: what was
-//! read has not changed.
+//! Validation at commit on memory-optimized tables: REPEATABLE READ and SERIALIZABLE.
 
 use std::ops::Bound;
 
@@ -73,8 +72,7 @@ pub(crate) fn validate(
     Ok(())
 }
 
-/// Returns the newest version of other transactions that is committed by the commit time of `me`,
-/// and its time.
+/// Returns the newest version of others committed by the commit time of `me`, and its time.
 fn foreign_version<'g>(
     head: &RowHead,
     (me, ts_me): Me,

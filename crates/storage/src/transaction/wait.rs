@@ -1,5 +1,4 @@
-//! Waiting for another transaction to end, and detecting deadlocks among transactions without a
-//! session.
+//! Waiting for another transaction, and detecting deadlocks among those without a session.
 
 use std::sync::Arc;
 
@@ -112,9 +111,8 @@ fn closes_cycle(waiter: &TxState) -> bool {
     let _guard = pin();
     let mut current: *const TxState = waiter;
     for _ in 0..WAITS_MAX {
-        // SAFETY: a waiter holds a reference count on the transaction that it waits for, and counts
-        // are dropped through `epoch`, so under the guard each state read from `waiting_for` is
-        // alive.
+        // SAFETY: a waiter counts on the transaction that it waits for, and counts are dropped
+        // through `epoch`, so under the guard each state read from `waiting_for` is alive.
         let state = unsafe { &*current };
         let next = state.waiting_for.load(Ordering::SeqCst);
         let undos = state.waiting_undos.load(Ordering::SeqCst);

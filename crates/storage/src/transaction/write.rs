@@ -181,8 +181,7 @@ impl Transaction {
         }
     }
 
-    /// Links a `Lock` version, which makes the row this transaction's, unless it has changed or a
-    /// row lock conflicts.
+    /// Links a `Lock` version, which makes the row this transaction's; not if the row changed.
     fn link_lock(
         &self,
         row: RowRef<'_>,
@@ -221,8 +220,7 @@ impl Transaction {
         Ok(Linked::Yes)
     }
 
-    /// Replaces a row. Without a claim before, it is a conflict if the row has changed since it was
-    /// read.
+    /// Replaces a row. Without a claim, it is a conflict if the row has changed since it was read.
     pub fn update<'t>(
         &'t self,
         row: RowRef<'t>,
@@ -420,8 +418,7 @@ impl Transaction {
         let guard = pin();
         let below = versions(moved.next.load(Ordering::Acquire), &guard);
         let version = below.into_iter().find(|version| version.kind == VersionKind::Data);
-        // It was read by a snapshot from before the move; otherwise the move would not have been
-        // met here.
+        // It was read by a snapshot from before the move, or the move would not be met here.
         let version = version.expect("what has moved is kept for who has read it");
         let is_same = std::ptr::eq(version, row.version);
         if !is_same && row.basis == Basis::Transaction {
@@ -452,8 +449,7 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Waits for a transaction that owns what this one needs, or fails, by the kind of table and
-    /// the scope.
+    /// Waits for a transaction that owns what this one needs, or fails: by kind and scope.
     pub(crate) fn meet_owner(&self, table: &Table, other: Blocker) -> Result<()> {
         match (self.scope(), table.kind()) {
             (Scope::Explicit, TableKind::MemoryOptimized) => Err(self.doom(Error::UpdateConflict)),

@@ -60,8 +60,7 @@ impl Blocker {
         Self { state, undos, is_hold: false, wait: LockWait::Exclusive }
     }
 
-    /// Records that `state` holds a row lock or queues for one, in a book whose lock the caller
-    /// holds.
+    /// Records that `state` holds or awaits a row lock, in a book that the caller has locked.
     pub(crate) fn of_hold(state: &TxState, wait: LockWait) -> Self {
         let undos = state.taken_back(true);
         Self { state: ManuallyDrop::new(share(state)), undos, is_hold: true, wait }

@@ -1,8 +1,7 @@
 //! `Heap`: the heads of a table's rows, in segments that never move.
 //!
-//! Each thread appends to its own shard. A head is reused only after its row has been
-//! collected, and its memory remains a head until the table is freed, so a stale pointer to one is
-//! never invalid.
+//! Each thread appends to its own shard. A head is reused only after its row is collected, and its
+//! memory remains a head until the table is freed, so a stale pointer is never invalid.
 
 use std::ptr::NonNull;
 

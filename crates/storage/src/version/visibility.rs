@@ -18,8 +18,7 @@ pub(crate) enum Sight<'g> {
     Nothing,
     /// It depends on this transaction, which is validating with a commit time within the snapshot.
     Undecided(Blocker),
-    /// A READ UNCOMMITTED read: the caller takes the newest version, committed or not, and copies
-    /// it.
+    /// READ UNCOMMITTED: the caller copies the newest version, committed or not.
     Dirty,
 }
 
@@ -74,8 +73,7 @@ pub(crate) fn visible<'g>(
     Sight::Nothing
 }
 
-/// Like [`visible`], with a fast path for the usual case: the newest version is committed and
-/// within the snapshot.
+/// Like [`visible`], with a fast path: the newest version is committed within the snapshot.
 #[inline]
 pub(crate) fn visible_fast<'g>(
     head: &RowHead,

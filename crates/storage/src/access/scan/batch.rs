@@ -1,8 +1,7 @@
 //! Reading many rows per call: for statements that read whole tables and change nothing.
 //!
 //! Row by row, each row costs a pin of the epoch, a borrow of the transaction and a call. Here they
-//! are paid once for the heads read ahead, and loading one row's version does not wait for the row
-//! before.
+//! are paid once for the heads read ahead, and the loads of versions overlap.
 
 use crate::access::Scan;
 use crate::index::{Index, has_key};
@@ -44,8 +43,7 @@ impl<'t> Scan<'t> {
         Ok(())
     }
 
-    /// Appends the next rows in heap order. Returns `true` at a row whose visibility is undecided;
-    /// that one is read next.
+    /// Appends the next rows in heap order; returns `true` before a row that is undecided.
     fn see_heap(&mut self, images: &mut Vec<RowImage<'t>>, images_max: usize) -> bool {
         let Some(run) = self.next_run(images_max - images.len()) else {
             self.position.is_done = true;
@@ -146,7 +144,6 @@ const AHEAD: usize = 12;
 
 /// Returns whether a row has the key under which an index led to it.
 fn is_under(index: &Index, head: &RowHead, image: RowImage<'_>, key: &[u8]) -> bool {
-    // The mark is read after the version: a writer that links a version with another key sets it
-    // before.
+    // The mark is read after the version: a writer that changes the key sets it before.
     !index.is_verified_by_reader(head) || has_key(index, image, key)
 }

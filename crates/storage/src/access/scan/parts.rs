@@ -27,8 +27,7 @@ impl std::fmt::Debug for Parts {
 }
 
 impl<'t> Scan<'t> {
-    /// Makes the scan read only those parts of the heap that it takes. No effect on a scan in index
-    /// order.
+    /// Makes a heap scan read only those parts of the heap that it takes.
     pub fn share(&mut self, parts: &Arc<Parts>) {
         if self.index.is_none() {
             self.parts = Some(Arc::clone(parts));
