@@ -313,7 +313,7 @@ impl Explain {
 /// What error 40517 names where a client asks for a language other than English.
 pub const OTHER_LANGUAGES: &str = "languages other than us_english";
 
-/// Tells whether a name is one of the only language of messages and dates, us_english.
+/// Returns true for a name of us_english, the only language of messages and dates.
 pub fn is_known_language(name: &str) -> bool {
     name.eq_ignore_ascii_case("us_english") || name.eq_ignore_ascii_case("english")
 }

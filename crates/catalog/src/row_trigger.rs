@@ -18,7 +18,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the keyword.
+    /// Returns the keyword: `INSERT`, `UPDATE` or `DELETE`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Insert => "INSERT",

@@ -89,7 +89,7 @@ pub fn check_name_free(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Adds a new table to the catalog; if that fails, drops its rows.
+/// Adds a new table to the catalog. The session drops its rows if the statement is undone.
 fn publish(cx: &mut Cx<'_>, database: &str, table: TableDef) -> Result<()> {
     let storage_id = table.rows.data.id();
     cx.session.note_made(storage_id);

@@ -479,7 +479,7 @@ pub(crate) fn history_of(table: &TableDef, cx: &Cx<'_>) -> Option<Arc<TableDef>>
     database.table_by_id(table.history_id()?).cloned()
 }
 
-/// Publishes both definitions, or removes both again.
+/// Publishes both definitions in one change of the catalog.
 pub(crate) fn replace(current: TableDef, history: TableDef, cx: &mut Cx<'_>) -> Result<()> {
     cx.session.instance.note_periods();
     let database = cx.session.catalog.database_by_id(current.database_id);

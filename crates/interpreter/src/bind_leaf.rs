@@ -96,8 +96,8 @@ impl Runner<'_> {
         self.program.catalog_version != cx.session.catalog.version
     }
 
-    /// Looks up the statement in the shared metadata cache (only if the instance has one, for
-    /// comparison).
+    /// Looks up the statement in shared metadata tables, in the lock modes that measure the cost of
+    /// that.
     #[cold]
     fn look_up(&self, metadata: &MetadataCache, cx: &Cx<'_>) {
         if let Some(books) = &self.program.books {

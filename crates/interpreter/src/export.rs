@@ -42,7 +42,7 @@ pub(crate) fn run(into: &SelectInto, export: &Export, cx: &mut Cx<'_>) -> Result
     let path = format!("{}/{own}", folder.path);
     waiting(|| file.keep(&own)).map_err(|error| not_written(&path, &error))?;
     if let Err(error) = ddl::external::publish(&into.target, &columns, export.place.clone(), cx) {
-        // An error of removing the file is reported with the error before it.
+        // If the file can't be removed either, that error is reported instead.
         return Err(match sys::remove_file(&path) {
             Ok(()) => error,
             Err(left) => not_written(&path, &left),

@@ -79,7 +79,12 @@ impl Runner<'_> {
         Ok(())
     }
 
-    pub(crate) fn set_value(&self, option: ValueOption, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    pub(crate) fn set_value(
+        &self,
+        option: ValueOption,
+        leaf: &Leaf,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Stop> {
         cx.session.save_options();
         let value = match word(leaf) {
             Some(word) => Value::nvarchar(word),

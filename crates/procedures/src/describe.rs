@@ -43,7 +43,8 @@ fn describe_first(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
 /// Compiles a text and finds its first result set.
 ///
 /// # Errors
-/// As `first_result`, and syntax errors.
+/// Errors of syntax, names and types; 11509 and others if only running the batch would tell the
+/// columns.
 pub fn first_result_of(
     statement: &str,
     declared: &str,

@@ -16,7 +16,7 @@ use plan::program::Program;
 /// A batch's or procedure's variables.
 #[derive(Default)]
 pub struct Frame {
-    /// Scalars by slot.
+    /// Values of the scalar variables, by slot.
     pub variables: Vec<Value>,
     /// Table variables by slot; their definitions are in the program.
     pub tables: FrameTables,
@@ -24,13 +24,13 @@ pub struct Frame {
     pub procedure_id: i32,
     /// Last identity value inserted in this scope: SCOPE_IDENTITY().
     pub scope_identity: Option<Value>,
-    /// What COLUMNS_UPDATED() gives, in a trigger.
+    /// The value of COLUMNS_UPDATED(), in a trigger.
     pub updated: Option<Vec<u8>>,
-    /// What RETURN gave, in a function.
+    /// The value of RETURN, in a function.
     pub result: Value,
-    /// LOCAL cursors.
+    /// Cursors declared LOCAL, dropped with the frame.
     pub cursors: Vec<Cursor>,
-    /// How many WHILE loops the running statement is in.
+    /// Number of WHILE loops around the running statement.
     pub loops: u32,
 }
 

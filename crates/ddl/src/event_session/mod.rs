@@ -120,7 +120,7 @@ fn add_event(session: &mut EventSessionDef, mut added: EventDef) -> Result<()> {
     Ok(())
 }
 
-/// Adds a target that the session does not have yet, compared without its package.
+/// Adds a target that the session does not have yet, under any of its names.
 fn add_target(session: &mut EventSessionDef, mut added: EventTargetDef) -> Result<()> {
     let target = added.spec.target;
     if session.targets.iter().any(|other| other.spec.target == target) {

@@ -235,7 +235,7 @@ pub(super) fn change_password(
     changed.map_err(|error| vec![error])
 }
 
-/// Looks up the login in the shared metadata cache (only if the instance has one, for comparison).
+/// Looks up the login in shared metadata tables, in the lock modes that measure the cost of that.
 fn look_up(instance: &Instance, user: &str, version: u64) {
     if let Some(metadata) = &instance.metadata {
         metadata.login(user, version);

@@ -10,7 +10,6 @@
 //!
 //! `HISTORY_SECONDS` sets how long each level runs (`make histories`). The checker must find the
 //! mistakes that a test store can be told to make; released builds have no such switch.
-//! can be told to make; nothing that is released can be told so.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -93,8 +93,8 @@ pub fn open<'p>(
     cursor
 }
 
-/// Returns true if a scan only reads: it locks no rows, does not skip locked rows, and its reads
-/// are not validated later.
+/// Returns true if a scan only reads: it locks no rows, has no TABLESAMPLE, and its reads are not
+/// validated later.
 ///
 /// # Errors
 /// 41368, as for the scan itself.

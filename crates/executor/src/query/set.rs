@@ -1,4 +1,4 @@
-//! Runs UNION [ALL], EXCEPT and INTERSECT.
+//! Runs UNION, UNION ALL, EXCEPT and INTERSECT.
 
 use hashbrown::HashSet;
 use types::Result;

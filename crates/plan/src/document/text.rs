@@ -7,7 +7,7 @@ use types::{Collation, ConvertOptions, DataType, Length, Mode, Result, Value};
 
 use super::Form;
 
-/// Writes text as it stands between the quotes of JSON.
+/// Writes text in the form that it has between the quotes of JSON.
 pub fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -153,7 +153,7 @@ pub fn base64(bytes: &[u8]) -> String {
     out
 }
 
-/// The bytes that a base 64 text stands for; `None` if it is none.
+/// Decodes a base 64 text; `None` if it is invalid.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut word, mut bits) = (0_u32, 0);

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn last_reader_is_told_of_parked_writers() {
+    fn last_reader_learns_of_parked_writers() {
         let word = LatchWord(0).with_reader().with_parked(Wanted::Write);
         assert!(word.was_last_reader());
         assert!(!word.with_reader().was_last_reader());

@@ -134,7 +134,7 @@ impl SpinSlowPath {
         (progress.round_ns, progress.spun_ns) = (ROUND_NS_MIN, 0);
         // A clock read costs little compared with the system call below.
         let before = crate::clock::now_ticks();
-        progress.tell(before);
+        progress.fire_events(before);
         if progress.costs.backoffs < YIELDS_BEFORE_SLEEP {
             crate::sys::yield_cpu();
             return;
@@ -157,18 +157,18 @@ impl SpinSlowPath {
 impl Progress {
     /// Fires the event that the waiter yields its CPU or sleeps, and every 5 s the one that it has
     /// waited for long.
-    fn tell(&mut self, now: u64) {
-        let told = machine_events::Backoff {
+    fn fire_events(&mut self, now: u64) {
+        let event = machine_events::Backoff {
             address: self.address,
             class: self.costs.class,
             spins: self.costs.spins,
             backoffs: self.costs.backoffs,
             ticks: now.saturating_sub(self.started),
         };
-        told.backoff();
+        event.backoff();
         if crate::clock::ticks_to_ns(now.saturating_sub(self.warned)) >= WARNING_NS {
             self.warned = now;
-            told.warning();
+            event.warning();
         }
     }
 }

@@ -264,7 +264,7 @@ pub(super) fn release_idle(below: &mut usize, most: u64) -> u64 {
         if with_tags(*below, unit.idle(steps)) as u64 > most {
             continue;
         }
-        let slices = unit.release(steps, |going| tags = let_go(*below, going));
+        let slices = unit.release(steps, |going| tags = decommit(*below, going));
         if slices != 0 {
             let bytes = slices.count_ones() as usize * SLICE_BYTES + tags;
             HEAP.note_released(bytes);
@@ -291,7 +291,7 @@ fn allow_huge(unit: usize) {
 
 /// Returns the memory of slices of a unit, and of their tags, to the system; returns the bytes of
 /// the tags.
-fn let_go(unit: usize, Going { slices, is_first, is_last }: Going) -> usize {
+fn decommit(unit: usize, Going { slices, is_first, is_last }: Going) -> usize {
     let whole = unit_start(unit);
     if is_first {
         // Otherwise the kernel would collapse it into a huge page again, which also populates

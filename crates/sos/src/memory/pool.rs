@@ -343,7 +343,7 @@ fn provide(taken: &Taken) {
     if taken.is_whole {
         prefer_pages(SysCause::PagePopulate, unit_of(page), UNIT_BYTES, Paging::Huge);
     } else if taken.is_apart {
-        UNITS.lock().note_told(page);
+        UNITS.lock().note_kernel_knows(page);
     }
 }
 

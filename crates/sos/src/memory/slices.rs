@@ -147,9 +147,9 @@ impl<O: SliceOrders> Slices<O> {
         free(self.state.load(Ordering::Relaxed), steps)
     }
 
-    /// Takes the slices of [`Self::idle`], calls `let_go`, which returns their memory to the
+    /// Takes the slices of [`Self::idle`], calls `decommit`, which returns their memory to the
     /// system, and frees them; returns which slices those were.
-    pub fn release(&self, steps: Steps, let_go: impl FnOnce(Going)) -> u64 {
+    pub fn release(&self, steps: Steps, decommit: impl FnOnce(Going)) -> u64 {
         // Relaxed: decides only whether to try.
         let state = self.state.load(Ordering::Relaxed);
         let free = free(state, steps);
@@ -175,7 +175,7 @@ impl<O: SliceOrders> Slices<O> {
                 return 0;
             }
         }
-        let_go(going);
+        decommit(going);
         self.state.fetch_and(!(free << UNIT_SLICES | held), O::RELEASED);
         free
     }

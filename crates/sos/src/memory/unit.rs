@@ -47,7 +47,7 @@ pub(super) struct Unit {
     /// Whether it has small pages, populated slot by slot, until none is populated any more.
     is_apart: bool,
     /// Whether the kernel has been told about the small pages.
-    is_told: bool,
+    kernel_knows: bool,
     /// Whether the trimmer is returning its free pages.
     is_at_trimmer: bool,
 }
@@ -103,7 +103,7 @@ impl Unit {
     fn join(&mut self) -> bool {
         let joins = self.is_apart && !self.is_at_trimmer && self.populated.count() == UNIT_PAGES;
         if joins {
-            (self.is_apart, self.is_told) = (false, false);
+            (self.is_apart, self.kernel_knows) = (false, false);
         }
         joins
     }
@@ -233,7 +233,7 @@ impl Units {
             let missing = unit.populate(unit.pages(slot), steps);
             let span = missing.bounds().map_or((first, 0), |(from, to)| (first + from, to - from));
             let is_full = unit.taken.lowest_missing().is_none();
-            let is_apart = unit.is_apart && !unit.is_told;
+            let is_apart = unit.is_apart && !unit.kernel_knows;
             let is_whole = is_full && unit.join();
             let page = first + slot * pages;
             (is_full, Taken { page, missing: span, grown: missing.count(), is_apart, is_whole })
@@ -245,8 +245,8 @@ impl Units {
     }
 
     /// Records that the kernel has been told that a unit has small pages.
-    pub(super) fn note_told(&mut self, page: usize) {
-        self.unit(page / UNIT_PAGES).is_told = true;
+    pub(super) fn note_kernel_knows(&mut self, page: usize) {
+        self.unit(page / UNIT_PAGES).kernel_knows = true;
     }
 
     /// Frees a slot of a class.
@@ -337,7 +337,7 @@ impl Units {
             unit.taken = unit.taken.with(idle.slots);
             unit.used += page_number(idle.slots.count());
             // The trimmer informs the kernel before any thread can take a slot and populate it.
-            (unit.is_apart, unit.is_told) = (steps == Steps::Units, true);
+            (unit.is_apart, unit.kernel_knows) = (steps == Steps::Units, true);
             idle
         }))
     }
@@ -354,7 +354,7 @@ impl Units {
         });
         if kind == Kind::Free {
             let unit = self.unit(index);
-            (unit.is_apart, unit.is_told) = (false, false);
+            (unit.is_apart, unit.kernel_knows) = (false, false);
             self.free(index, 1);
         } else {
             self.list_or_free(index);

@@ -64,7 +64,7 @@ impl Model {
         self.held.insert(taken.page, (pages, class));
         if taken.is_apart {
             self.apart[taken.page / UNIT_PAGES] = true;
-            self.units.note_told(taken.page);
+            self.units.note_kernel_knows(taken.page);
         }
         let (first, count) = taken.missing;
         let missing = &mut self.populated[first..first + count];

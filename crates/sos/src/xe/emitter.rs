@@ -110,12 +110,12 @@ impl Emitter {
         self.fired.add(1);
         let moment = Moment::new(account, self, hub, frame);
         let blocked = hub.fire(slot, event, fields, (&moment, only));
-        let is_told = moment.has_told_origin();
+        let is_reported = moment.has_reported_origin();
         drop(inside);
         for session in blocked.into_iter().flatten() {
             self.wait_for_room(account, event, fields, (session, frame));
         }
-        if is_told {
+        if is_reported {
             self.is_from.set(0);
         }
     }

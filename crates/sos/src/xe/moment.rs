@@ -25,7 +25,7 @@ pub(super) struct Moment<'a> {
     stack: OnceCell<u32>,
     sequence: OnceCell<u64>,
     /// Whether an event has reported the activity that the present one continues.
-    has_told_origin: Cell<bool>,
+    has_reported_origin: Cell<bool>,
 }
 
 impl<'a> Moment<'a> {
@@ -37,13 +37,13 @@ impl<'a> Moment<'a> {
         frame: usize,
     ) -> Self {
         let (stack, sequence) = (OnceCell::new(), OnceCell::new());
-        let has_told_origin = Cell::new(false);
-        Self { account, emitter, hub, frame, stack, sequence, has_told_origin }
+        let has_reported_origin = Cell::new(false);
+        Self { account, emitter, hub, frame, stack, sequence, has_reported_origin }
     }
 
     /// Whether an event has reported the activity that the present one continues.
-    pub(super) fn has_told_origin(&self) -> bool {
-        self.has_told_origin.get()
+    pub(super) fn has_reported_origin(&self) -> bool {
+        self.has_reported_origin.get()
     }
 
     /// A number of the thread, to spread threads over partitions.
@@ -76,7 +76,7 @@ impl Sources for Moment<'_> {
             }
             Fact::ActivityXfer => match self.emitter.came_from() {
                 Some(from) => {
-                    self.has_told_origin.set(true);
+                    self.has_reported_origin.set(true);
                     Value::Activity(from.guid, from.sequence)
                 }
                 None => Value::Null,

@@ -77,7 +77,7 @@ impl Part {
         }
     }
 
-    fn tell(&self, value: Value<'_>) -> RecordField {
+    fn decode(&self, value: Value<'_>) -> RecordField {
         let text = match value {
             Value::Map(key) => self.texts.text_of(key),
             _ => None,
@@ -115,32 +115,36 @@ impl Shape {
     }
 
     /// Decodes a record that was fired at `timestamp_100ns`.
-    pub(super) fn tell(&self, record: Record<'_>, timestamp_100ns: u64) -> EventRecord {
-        let mut told: Vec<RecordField> =
-            self.parts.iter().zip(record.values()).map(|(part, value)| part.tell(value)).collect();
-        let actions = told.split_off(self.fields.min(told.len()));
+    pub(super) fn decode(&self, record: Record<'_>, timestamp_100ns: u64) -> EventRecord {
+        let mut decoded: Vec<RecordField> = self
+            .parts
+            .iter()
+            .zip(record.values())
+            .map(|(part, value)| part.decode(value))
+            .collect();
+        let actions = decoded.split_off(self.fields.min(decoded.len()));
         EventRecord {
             package: Arc::clone(&self.package),
             name: Arc::clone(&self.name),
             timestamp_100ns,
-            fields: told,
+            fields: decoded,
             actions,
         }
     }
 
-    /// As [`Self::tell`], with the texts that `stack` returns in place of stack numbers.
-    pub(super) fn tell_with(
+    /// As [`Self::decode`], with the texts that `stack` returns in place of stack numbers.
+    pub(super) fn decode_with(
         &self,
         record: Record<'_>,
         timestamp_100ns: u64,
         stack: impl Fn(u32) -> Option<String>,
     ) -> EventRecord {
-        let mut told = self.tell(record, timestamp_100ns);
-        for field in told.fields.iter_mut().chain(&mut told.actions) {
+        let mut decoded = self.decode(record, timestamp_100ns);
+        for field in decoded.fields.iter_mut().chain(&mut decoded.actions) {
             if let OwnedValue::Stack(id) = field.value {
                 field.value = stack(id).map_or(OwnedValue::Null, OwnedValue::Text);
             }
         }
-        told
+        decoded
     }
 }

@@ -28,26 +28,37 @@ fn big_blocks_are_given_back_to_whom_they_were_taken_from() {
     assert_eq!(held(clerk), before);
 }
 
-/// A thread keeps free extents for itself; those that it frees as it ends must not be lost.
-#[test]
-fn what_a_thread_frees_in_its_last_moments_is_there_for_others() {
-    // A size class that no other test uses.
-    const BYTES: usize = 1_790 << 10;
+/// A size class that no other test uses.
+const LAST_BYTES: usize = 1_790 << 10;
+
+/// Takes an extent on a thread that frees it as it ends; returns the address.
+fn freed_at_the_end_of_a_thread() -> usize {
     thread_local! {
         static LAST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     }
-    let (tell, told) = mpsc::channel();
+    let (send, receive) = mpsc::channel();
     let accounts = Arc::new(Accounts::default());
     let thread = sos::thread::spawn(&accounts, "short", move || {
-        let block = vec![1; BYTES];
-        tell.send(block.as_ptr().addr()).expect("somebody listens");
+        let block = vec![1; LAST_BYTES];
+        send.send(block.as_ptr().addr()).expect("the test waits");
         // Freed when the thread's locals are, long after its body.
         LAST.set(block);
     });
     thread.expect("the system has one").join().expect("it does not panic");
-    let left = told.recv().expect("it was told");
-    let taken: Vec<_> = (0..4).map(|_| vec![2_u8; BYTES]).collect();
-    assert!(taken.iter().any(|block| block.as_ptr().addr() == left), "{left:x}");
+    receive.recv().expect("it was sent")
+}
+
+/// A thread keeps free extents for itself; those that it frees as it ends must not be lost.
+#[test]
+fn what_a_thread_frees_in_its_last_moments_is_there_for_others() {
+    // While the test of the limit makes memory short, an extent goes to the units, which give out
+    // a lower one first: then another attempt finds it. A lost one is found by none.
+    let is_found = || {
+        let left = freed_at_the_end_of_a_thread();
+        let taken: Vec<_> = (0..4).map(|_| vec![2_u8; LAST_BYTES]).collect();
+        taken.iter().any(|block| block.as_ptr().addr() == left)
+    };
+    assert!((0..20).any(|_| is_found()), "an extent is lost with each thread");
 }
 
 #[test]

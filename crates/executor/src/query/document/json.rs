@@ -10,7 +10,8 @@ use plan::document::{JsonFormat, JsonMember};
 pub(super) struct JsonWriter<'f> {
     format: &'f JsonFormat,
     out: String,
-    /// For each level, whether its open object has a property yet.
+    /// For each level, whether its open object has a property, and (`started`) whether its array has
+    /// an object.
     filled: Vec<bool>,
     started: Vec<bool>,
 }

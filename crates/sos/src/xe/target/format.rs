@@ -252,7 +252,7 @@ impl EventFileReader {
                 return Err(self.damaged(offset, "bad record"));
             }
             let stack = |id| self.stacks.get(&id).cloned();
-            events.push(shape.tell_with(record, record.time(), stack));
+            events.push(shape.decode_with(record, record.time(), stack));
             rest = after;
         }
         Ok(events)

@@ -197,15 +197,15 @@ impl Pairs {
 
     /// The target's contents for readers.
     pub(in crate::xe) fn data(&self) -> PairData {
-        let tell = |orphan: &Orphan| {
+        let decode = |orphan: &Orphan| {
             let (record, _) = Record::take(&orphan.bytes)?;
-            Some(orphan.shape.tell(record, orphan.time_100ns))
+            Some(orphan.shape.decode(record, orphan.time_100ns))
         };
         PairData {
             truncated: self.truncated,
             matched: self.matched,
             memory_pressure_dropped: self.pressed,
-            orphans: self.orphans.values().filter_map(tell).collect(),
+            orphans: self.orphans.values().filter_map(decode).collect(),
         }
     }
 }

@@ -128,9 +128,9 @@ impl Ring {
 
     /// The target's contents for readers.
     pub(in crate::xe) fn data(&self) -> RingData {
-        let tell = |kept: &Kept| {
+        let decode = |kept: &Kept| {
             let (record, _) = Record::take(&kept.bytes)?;
-            Some(kept.shape.tell(record, kept.time_100ns))
+            Some(kept.shape.decode(record, kept.time_100ns))
         };
         RingData {
             truncated: self.too_large,
@@ -138,7 +138,7 @@ impl Ring {
             processed: self.processed,
             dropped: 0,
             memory_bytes: self.bytes as u64,
-            events: self.kept.iter().filter_map(tell).collect(),
+            events: self.kept.iter().filter_map(decode).collect(),
         }
     }
 }
