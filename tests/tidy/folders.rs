@@ -15,7 +15,6 @@ const BESIDE_A_FOLDER: &[&str] = &[
     "race/src/protocol.rs",
     "security/definition.rs",
     "session/src/instance.rs",
-    "storage/src/scan.rs",
     "types/src/arith.rs",
     "types/src/collation.rs",
     "types/src/collation/like.rs",

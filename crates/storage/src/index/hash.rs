@@ -22,7 +22,8 @@ use smallvec::SmallVec;
 use sos::lock::RawSpin;
 
 #[cfg(not(any(loom, shuttle)))]
-use crate::primitives::{AtomicPtr, AtomicU32, Mutant, Ordering, SpinClass, booked, is_mutant};
+use crate::primitives::booked;
+use crate::primitives::{AtomicPtr, AtomicU32, Mutant, Ordering, SpinClass, is_mutant};
 use crate::spec::IndexStatistics;
 use crate::version::RowHead;
 

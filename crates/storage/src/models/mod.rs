@@ -11,7 +11,6 @@ mod locks;
 mod moves;
 mod row_locks;
 
-use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -20,23 +19,13 @@ use shuttle::thread::spawn;
 use types::row::RowBuffer;
 
 use crate::index::Index;
-use crate::primitives::{Directory, Mutant, begin_run, pin};
+use crate::primitives::{Directory, MUTANT, Mutant, begin_run, pin};
 use crate::version::{Heap, HeapPosition, RowHead};
 use crate::{
     Bounds, Decision, Error, IndexId, IndexKind, IndexMask, IndexSpec, Keys, Order, Read, RowImage,
     RowLock, ScanSpec, SessionTag, Store, StoreOptions, Table, TableId, TableKind, TableSpec,
     Transaction, TransactionOptions, Uniqueness,
 };
-
-thread_local! {
-    /// The mutant that the models of this thread run with. shuttle runs a model's threads on the
-    /// thread that calls it, so tests that run side by side do not share mutants.
-    static MUTANT: Cell<Option<Mutant>> = const { Cell::new(None) };
-}
-
-pub(crate) fn is_mutant(mutant: Mutant) -> bool {
-    MUTANT.get() == Some(mutant)
-}
 
 /// Runs a model under random schedules, half of them with few but long-lasting switches (PCT),
 /// which find mistakes that need one thread to pause for long. The two kinds take turns, because

@@ -22,6 +22,8 @@ pub(crate) use directory::Directory;
 #[cfg(all(test, shuttle))]
 pub(crate) use epoch::begin_run;
 pub(crate) use epoch::{Guard, Published, breathe, pin, retire_arc, retire_box, wait_for_pins};
+#[cfg(all(test, shuttle))]
+pub(crate) use mutant::MUTANT;
 pub(crate) use mutant::{Mutant, is_mutant};
 pub use park::Cancel;
 pub(crate) use shards::{ShardedCounter, Shards, own_number};

@@ -47,11 +47,20 @@ pub(crate) enum Mutant {
     LevelReplaced,
 }
 
-#[cfg(all(test, shuttle))]
-pub(crate) use crate::models::is_mutant;
-
 /// Returns whether the code shall make this mistake: only in a model that asked for it.
 #[cfg(not(all(test, shuttle)))]
 pub(crate) const fn is_mutant(_mutant: Mutant) -> bool {
     false
+}
+
+#[cfg(all(test, shuttle))]
+thread_local! {
+    /// The mutant that the models of this thread run with. shuttle runs a model's threads on the
+    /// thread that calls it, so tests that run side by side do not share mutants.
+    pub(crate) static MUTANT: std::cell::Cell<Option<Mutant>> = const { std::cell::Cell::new(None) };
+}
+
+#[cfg(all(test, shuttle))]
+pub(crate) fn is_mutant(mutant: Mutant) -> bool {
+    MUTANT.get() == Some(mutant)
 }
