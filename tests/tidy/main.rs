@@ -7,14 +7,14 @@ mod english;
 mod folders;
 mod licences;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The wall for a source file, in lines.
 const FILE_LINES_MAX: usize = 800;
 
-/// The wall for a crate, in lines of `src`.
+/// The wall for a crate, in lines of `src` without files of tests and models.
 const CRATE_LINES_MAX: usize = 16_000;
 
 /// Crates past that wall, with a wall of their size.
@@ -26,35 +26,36 @@ const LAYERS: &[(&str, u8)] = &[
     ("sos", 1),
     ("types", 1),
     ("tsql", 2),
-    ("storage", 2),
+    ("encoding", 2),
     ("parquet_io", 2),
     ("tds", 2),
     ("load", 3),
-    ("catalog", 3),
-    ("files", 3),
-    ("plan", 4),
-    ("functions", 5),
-    ("optimizer", 6),
-    ("binder", 7),
-    ("session", 8),
-    ("metadata", 9),
-    ("executor", 9),
-    ("compile", 10),
-    ("vectorized", 10),
-    ("ddl", 11),
-    ("explain", 11),
-    ("views", 12),
-    ("interpreter", 12),
-    ("procedures", 13),
-    ("engine", 14),
-    ("server", 15),
-    ("console", 15),
-    ("lab", 15),
-    ("race", 15),
+    ("storage", 3),
+    ("catalog", 4),
+    ("files", 4),
+    ("plan", 5),
+    ("functions", 6),
+    ("optimizer", 7),
+    ("binder", 8),
+    ("session", 9),
+    ("metadata", 10),
+    ("executor", 10),
+    ("compile", 11),
+    ("vectorized", 11),
+    ("ddl", 12),
+    ("explain", 12),
+    ("views", 13),
+    ("interpreter", 13),
+    ("procedures", 14),
+    ("engine", 15),
+    ("server", 16),
+    ("console", 16),
+    ("lab", 16),
+    ("race", 16),
 ];
 
 /// Crates that may contain unsafe code.
-const UNSAFE_CRATES: &[&str] = &["census", "sos", "storage"];
+const UNSAFE_CRATES: &[&str] = &["census", "encoding", "sos", "storage"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -65,7 +66,9 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in entries.flatten() {
         let path = entry.path();
         let name = entry.file_name();
-        if path.is_dir() && name != "target" && name != "node_modules" && name != ".venv" {
+        // Cargo marks its folders; `target` is the name of a module, too.
+        let is_built = path.join("CACHEDIR.TAG").exists();
+        if path.is_dir() && !is_built && name != "node_modules" && name != ".venv" {
             rust_files(&path, found);
         } else if path.extension().is_some_and(|e| e == "rs") {
             found.push(path);
@@ -89,17 +92,47 @@ fn sources() -> BTreeMap<PathBuf, String> {
 #[test]
 fn a_crate_uses_lower_layers_only() {
     let layer = |name: &str| LAYERS.iter().find(|(n, _)| *n == name).map(|(_, l)| *l);
-    for entry in fs::read_dir(root().join("crates")).expect("crates folder").flatten() {
-        let name = entry.file_name().into_string().expect("crate names are ASCII");
+    for (name, dependencies) in dependencies() {
         let own = layer(&name).unwrap_or_else(|| panic!("crate {name} has no layer"));
-        let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).expect("manifest");
-        let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or_default();
-        let dependencies = dependencies.split("\n[").next().unwrap_or_default();
-        for line in dependencies.lines() {
-            let used = line.split(['.', ' ', '=']).next().unwrap_or_default();
-            if let Some(below) = layer(used) {
+        for used in dependencies {
+            if let Some(below) = layer(&used) {
                 assert!(below < own, "{name} (layer {own}) uses {used} (layer {below})");
             }
+        }
+    }
+}
+
+/// The names in `[dependencies]` of each crate.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let of = |folder: PathBuf| {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("manifest");
+        let section = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+        let section = section.split("\n[").next().unwrap_or_default();
+        let names = section.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
+        names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    };
+    let entries = fs::read_dir(root().join("crates")).expect("crates folder").flatten();
+    entries
+        .map(|entry| {
+            let name = entry.file_name().into_string().expect("crate names are ASCII");
+            (name, of(entry.path()))
+        })
+        .collect()
+}
+
+/// A dependency without a use is built, and rebuilds the crate, for nothing.
+#[test]
+fn dependencies_are_used() {
+    for (name, dependencies) in dependencies() {
+        let mut files = Vec::new();
+        rust_files(&root().join("crates").join(&name).join("src"), &mut files);
+        let text: String =
+            files.iter().map(|f| fs::read_to_string(f).expect("readable source")).collect();
+        let words: BTreeSet<_> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        for used in dependencies {
+            // The library of md-5 has a name of another form.
+            let library = if used == "md-5" { "md5".to_owned() } else { used.replace('-', "_") };
+            assert!(words.contains(library.as_str()), "{name} does not use {used}");
         }
     }
 }
@@ -110,7 +143,6 @@ const STORAGE_FOLDERS: &[&str] = &[
     "primitives",
     "spec",
     "version",
-    "encoding",
     "row_group",
     "index",
     "row_lock",
@@ -142,6 +174,9 @@ fn a_folder_of_storage_imports_lower_ones_only() {
             for import in line.split("crate::").skip(1) {
                 let name: String =
                     import.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+                // A model chooses the mistake that the code makes.
+                let is_mutant = import.starts_with("models::is_mutant");
+                let other = level(&name).filter(|_| !is_mutant);
                 assert!(
                     level(&name).is_none_or(|other| other <= own),
                     "{} imports {name}, which is above {folder}: {line}",
@@ -167,7 +202,10 @@ fn crates_stay_below_the_wall() {
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
     for (path, text) in sources() {
         let place = path.strip_prefix(root()).expect("below the root").to_string_lossy();
-        if let ["crates", name, "src", ..] = place.split('/').collect::<Vec<_>>().as_slice() {
+        let is_test = place.contains("/models/") || place.ends_with("tests.rs");
+        if let (["crates", name, "src", ..], false) =
+            (place.split('/').collect::<Vec<_>>().as_slice(), is_test)
+        {
             *lines.entry((*name).to_owned()).or_default() += text.lines().count();
         }
     }

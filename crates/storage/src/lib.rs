@@ -19,8 +19,7 @@
 //! | `primitives` | atomics, epochs, per-thread shards, the commit clock, memory clerks |
 //! | [`spec`] | what callers say: ids, definitions, row images, key bounds, isolation, errors |
 //! | `version` | heads, versions, who wrote them, and which one a snapshot sees (visibility) |
-//! | `encoding` | how a column of a row group is encoded as a segment |
-//! | `row_group` | row groups: segments, and which of their rows count |
+//! | `row_group` | row groups: segments (of the crate `encoding`), and which of their rows count |
 //! | `index` | hash and range indexes: from key bytes to heads |
 //! | `row_lock` | shared, update and exclusive locks on rows and key ranges |
 //! | [`lock`] | the lock manager for named locks, and deadlock detection |
@@ -57,7 +56,6 @@
 
 pub mod access;
 pub mod columnstore;
-mod encoding;
 mod index;
 pub mod lock;
 #[cfg(all(test, shuttle))]

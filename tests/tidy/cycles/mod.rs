@@ -2,7 +2,7 @@
 //!
 //! An edge goes from a file to the file that defines what a path names: `use` declarations and paths in code, with
 //! re-exports followed to the definition. A path that ends at a module is no edge, what is then named below it is.
-//! Methods and macros are not seen: the type that they belong to is.
+//! Methods and macros are not seen: the type that they belong to is. What only tests compile does not count.
 //!
 //! `cycles.txt` beside this file has the crates that are past the limits, with their present numbers, which may only
 //! shrink. `make cycles` prints the cycles and writes the table.
@@ -78,7 +78,7 @@ fn folder_edges(
 fn present() -> (BTreeMap<String, Counts>, String) {
     let mut found = BTreeMap::new();
     let mut words = String::new();
-    for (name, modules) in crates() {
+    for (name, mut modules) in crates() {
         let edges = modules.edges();
         let of_files = cycles(&edges);
         let of_folders = cycles(&folder_edges(&edges));

@@ -18,6 +18,8 @@ pub(super) struct Module {
     globs: Vec<Path>,
     /// Names of the items that the file defines.
     items: BTreeSet<String>,
+    /// Modules below that only tests compile.
+    tests: BTreeSet<String>,
 }
 
 /// The modules of a crate that are files, by path.
@@ -39,7 +41,8 @@ impl Modules {
     }
 
     /// Returns, for each file, the files that define what it names.
-    pub(super) fn edges(&self) -> BTreeMap<Path, BTreeSet<Path>> {
+    pub(super) fn edges(&mut self) -> BTreeMap<Path, BTreeSet<Path>> {
+        self.drop_tests();
         let target = |from: &Path, path: &Path| self.resolve(from, path, 0);
         self.0
             .iter()
@@ -58,6 +61,18 @@ impl Modules {
                 (from.clone(), named.chain(used).chain(globs).filter(|to| to != from).collect())
             })
             .collect()
+    }
+
+    /// Forgets the modules that only tests compile: they may import everything.
+    fn drop_tests(&mut self) {
+        let tests: Vec<Path> = self
+            .0
+            .iter()
+            .flat_map(|(path, module)| {
+                module.tests.iter().map(|name| path.iter().chain([name]).cloned().collect())
+            })
+            .collect();
+        self.0.retain(|path, _| !tests.iter().any(|test| path.starts_with(test)));
     }
 
     /// The file that defines what a path names, seen from a module; none for a module and for what is of another crate.
@@ -225,6 +240,7 @@ impl Reader {
         let mut inline = Vec::new();
         while self.at < self.tokens.len() {
             match self.peek(0) {
+                "#" if self.peek(1) == "[" && self.peek(2) == "cfg" => self.read_cfg(),
                 "use" => self.read_use(inline.len()),
                 "mod" if self.peek(2) == "{" => {
                     self.at += 3;
@@ -249,6 +265,47 @@ impl Reader {
                 }
                 word if is_name(word) => self.read_path(inline.len()),
                 _ => self.at += 1,
+            }
+        }
+    }
+
+    /// An attribute `#[cfg(..)]`. What it keeps for tests is passed over.
+    fn read_cfg(&mut self) {
+        let mut words = Vec::new();
+        while !matches!(self.peek(0), "]" | "") {
+            words.push(self.next());
+        }
+        self.at += 1;
+        let is_for_tests = words.iter().any(|w| w == "test") && words.iter().all(|w| w != "not");
+        if is_for_tests {
+            self.pass_over_item();
+        }
+    }
+
+    /// Passes over an item or a block; the name of a module that is a file is kept.
+    fn pass_over_item(&mut self) {
+        let mut depth = 0;
+        while self.at < self.tokens.len() {
+            if self.peek(0) == "mod" && self.peek(2) == ";" {
+                let name = self.peek(1).to_owned();
+                self.module.tests.insert(name);
+            }
+            match self.next().as_str() {
+                "{" | "(" | "[" => depth += 1,
+                ")" | "]" => depth -= 1,
+                "}" => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                ";" | "," if depth == 0 => return,
+                _ => {}
+            }
+            // The end of what is around it: a last field or expression.
+            if depth < 0 {
+                self.at -= 1;
+                return;
             }
         }
     }
@@ -340,9 +397,20 @@ fn a_path_leads_to_the_file_that_defines_it() {
     );
     modules
         .add(path("c"), Module::parse("use crate::{Made as M, a::own}; fn f() { std::fs::x(); }"));
+    modules.add(
+        path("d"),
+        Module::parse(
+            "#[cfg(all(test, shuttle))] use crate::b::f; #[cfg(test)] mod tests { use crate::b; }
+             #[cfg(test)] mod model; #[cfg(not(test))] use crate::a::own;",
+        ),
+    );
+    modules.add(path("d::model"), Module::parse("use crate::b::f;"));
     let edges = modules.edges();
     assert_eq!(edges[&path("b")], BTreeSet::from([path("a::inner")]));
     assert_eq!(edges[&path("c")], BTreeSet::from([path("a::inner"), path("a")]));
+    // What only tests compile counts for nothing.
+    assert_eq!(edges[&path("d")], BTreeSet::from([path("a")]));
+    assert!(!edges.contains_key(&path("d::model")));
     // A glob names the module that it opens.
     assert_eq!(edges[&path("a")], BTreeSet::from([path("a::inner")]));
 }

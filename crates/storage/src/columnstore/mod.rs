@@ -1,7 +1,7 @@
 //! Columnstores as transactions see them: reading and adding row groups, the tuple mover, and
 //! nonclustered columnstore indexes.
 //!
-//! This folder does not know how segments are encoded (`encoding/`) or how the groups of a table
+//! This folder does not know how segments are encoded (crate `encoding`) or how the groups of a table
 //! are kept (`row_group/`, `store/row_groups.rs`); it re-exports what callers need of both.
 //!
 //! Start with `read.rs`; `moving.rs` is the tuple mover, `settle.rs` cleans up after an interrupted
@@ -12,10 +12,8 @@ mod read;
 mod secondary;
 mod settle;
 
-pub use crate::encoding::{
-    BLOCK_ROWS, Encoding, GROUP_ROWS_MAX, GroupBuilder, Segment, Zone, word_of,
-};
 pub use crate::row_group::{ColumnIndexId, ColumnView, Place, RowGroup, Trim};
 pub use crate::store::{ColumnStore, Mover};
+pub use encoding::{BLOCK_ROWS, Encoding, GROUP_ROWS_MAX, GroupBuilder, Segment, Zone, word_of};
 pub use moving::Moved;
 pub use secondary::{ColumnGroupRow, LooseRows};

@@ -1,9 +1,9 @@
 //! Reading and adding the row groups of a table, as a transaction sees them.
 
+use encoding::Segment;
 use types::Bytes;
 
 use crate::access::ScanSpec;
-use crate::encoding::Segment;
 use crate::primitives::Ordering;
 use crate::row_group::{MOVING, Place, RowGroup, Trim, group_key};
 use crate::spec::{Bounds, Order, Read, Result, RowImage, TransactionOptions};

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
+use encoding::{GROUP_ROWS_MAX, Segment};
 use types::Bytes;
 
-use crate::encoding::{GROUP_ROWS_MAX, Segment};
 use crate::primitives::{Mutant, Timestamp, is_mutant, pin, wait_for_pins};
 use crate::row_group::{
     ColumnIndex, ColumnIndexId, ColumnView, GROUP_BYTES, Group, RowGroup, Run, Trim, WORD, run_of,

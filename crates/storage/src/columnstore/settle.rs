@@ -9,11 +9,11 @@
 //! Its rows keep their places, so a writer that read a row before it moved still finds it. A group
 //! without shown rows is deleted.
 
+use encoding::GroupBuilder;
 use types::Bytes;
 use types::batch::{Selection, Vector};
 
 use crate::columnstore::moving::PART_ROWS;
-use crate::encoding::GroupBuilder;
 use crate::primitives::{Mutant, is_mutant};
 use crate::row_group::{RowGroup, group_key};
 use crate::spec::{Read, Result, TransactionOptions, WhenOwned};

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+use encoding::GroupBuilder;
 use shuttle::thread::spawn;
 use types::row::RowBuffer;
 use types::value::ColumnType;
 use types::{DataType, Value};
 
-use crate::encoding::GroupBuilder;
 use crate::models::prove;
 use crate::primitives::Mutant;
 use crate::row_group::{ColumnIndexId, Trim};

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use encoding::{GroupBuilder, Segment};
 use shuttle::thread::spawn;
 use types::value::ColumnType;
 use types::{DataType, Value};
 
-use crate::encoding::{GroupBuilder, Segment};
 use crate::models::prove;
 use crate::primitives::Mutant;
 use crate::row_group::{Place, Trim};

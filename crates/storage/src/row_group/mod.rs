@@ -9,11 +9,12 @@
 
 mod column_index;
 
+use encoding::Segment;
+
+use crate::spec::RowImage;
+
 pub(crate) use column_index::{ColumnIndex, Group, KeptViews, Run, WORD, run_of};
 pub use column_index::{ColumnIndexId, ColumnView};
-
-use crate::encoding::Segment;
-use crate::spec::RowImage;
 
 /// Bytes of a group's key, its number. Behind it are the trim reason and `MOVING`, a byte each.
 pub(crate) const GROUP_BYTES: usize = 8;

@@ -7,7 +7,7 @@ use super::BLOCK_ROWS;
 use super::bit_pack::{LANES, WORD_BITS};
 
 /// The largest width whose block sum fits 64 bits.
-pub(super) const SUM_WIDTH_MAX: usize = WORD_BITS - BLOCK_ROWS.ilog2() as usize;
+pub(crate) const SUM_WIDTH_MAX: usize = WORD_BITS - BLOCK_ROWS.ilog2() as usize;
 
 /// Defines a function whose body is compiled a second time for AVX2, and run so if the CPU has it.
 macro_rules! simd {
@@ -35,8 +35,9 @@ macro_rules! simd {
 }
 
 simd! {
-    /// Packs numbers of at most `width` bits into the first `width` * 16 words, zero before.
-    pub(super) fn pack(values: &[u64; BLOCK_ROWS], width: usize, packed: &mut [u64; BLOCK_ROWS]) {
+    /// Packs numbers of at most `width` bits into the first `width` * 16 words of `packed`, which
+    /// are zero before.
+    pub(crate) fn pack(values: &[u64; BLOCK_ROWS], width: usize, packed: &mut [u64; BLOCK_ROWS]) {
         for (position, values) in values.as_chunks::<LANES>().0.iter().enumerate() {
             let bit = position * width;
             let (word, shift) = (bit / WORD_BITS * LANES, bit % WORD_BITS);
@@ -54,7 +55,7 @@ simd! {
 
 simd! {
     /// Unpacks a block of `width` bits, at least 1, and adds `base` to each number.
-    pub(super) fn unpack(packed: &[u8], width: usize, base: i64, out: &mut [i64; BLOCK_ROWS]) {
+    pub(crate) fn unpack(packed: &[u8], width: usize, base: i64, out: &mut [i64; BLOCK_ROWS]) {
         let mask = u64::MAX >> (WORD_BITS - width);
         let (words, _) = packed.as_chunks::<8>();
         for (position, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
@@ -68,7 +69,7 @@ simd! {
 
 simd! {
     /// Returns the sum of the numbers of a packed block of 1 to [`SUM_WIDTH_MAX`] bits.
-    pub(super) fn sum_packed(packed: &[u8], width: usize) -> u64 {
+    pub(crate) fn sum_packed(packed: &[u8], width: usize) -> u64 {
         let mask = u64::MAX >> (WORD_BITS - width);
         let (words, _) = packed.as_chunks::<8>();
         let mut sums = [0_u64; LANES];
@@ -84,7 +85,7 @@ simd! {
 
 simd! {
     /// Returns the sum of at most 2^31 numbers.
-    pub(super) fn sum_words(words: &[i64]) -> i128 {
+    pub(crate) fn sum_words(words: &[i64]) -> i128 {
         // Shifted up by 2^63 none is negative; the sums of the 32-bit halves fit 64 bits each.
         let (mut low, mut high) = (0_u64, 0_u64);
         for word in words {
@@ -99,7 +100,7 @@ simd! {
 simd! {
     /// Returns the minimum, the maximum, and how many numbers differ from the one before. Without
     /// numbers, minimum and maximum are the opposite ends of their range.
-    pub(super) fn extent(words: &[i64]) -> (i64, i64, usize) {
+    pub(crate) fn extent(words: &[i64]) -> (i64, i64, usize) {
         let (mut least, mut largest, mut changes) = (i64::MAX, i64::MIN, 0_u64);
         for word in words {
             least = least.min(*word);
@@ -114,7 +115,7 @@ simd! {
 
 simd! {
     /// Writes the difference of each number to `base`.
-    pub(super) fn distances(words: &[i64], base: i64, out: &mut [u64; BLOCK_ROWS]) {
+    pub(crate) fn distances(words: &[i64], base: i64, out: &mut [u64; BLOCK_ROWS]) {
         for (out, word) in out.iter_mut().zip(words) {
             *out = word.wrapping_sub(base).cast_unsigned();
         }

@@ -13,7 +13,7 @@ use super::{BLOCK_ROWS, put_u32, u32_at};
 
 /// The encoding of the strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StringEncoding {
+pub(crate) enum StringEncoding {
     Dictionary = 0,
     Plain = 1,
 }
@@ -31,7 +31,7 @@ struct Coded<'a> {
 }
 
 /// Appends `rows` strings in the smaller encoding.
-pub(super) fn encode<'a>(rows: usize, get: impl Fn(usize) -> &'a [u8], out: &mut Vec<u8>) {
+pub(crate) fn encode<'a>(rows: usize, get: impl Fn(usize) -> &'a [u8], out: &mut Vec<u8>) {
     let coded = coded(rows, &get);
     let encoding = if coded.is_some() { StringEncoding::Dictionary } else { StringEncoding::Plain };
     out.extend_from_slice(&[encoding as u8, 0, 0, 0]);
@@ -100,26 +100,26 @@ fn encode_plain<'a>(rows: usize, get: &impl Fn(usize) -> &'a [u8], out: &mut Vec
 
 /// Encoded strings, opened for reading.
 #[derive(Clone, Copy)]
-pub(super) struct Strings<'a> {
-    pub(super) encoding: StringEncoding,
+pub(crate) struct Strings<'a> {
+    pub(crate) encoding: StringEncoding,
     rows: usize,
     rest: &'a [u8],
 }
 
 impl<'a> Strings<'a> {
-    pub(super) fn open(bytes: &'a [u8]) -> Self {
+    pub(crate) fn open(bytes: &'a [u8]) -> Self {
         let encoding =
             if bytes[0] == 0 { StringEncoding::Dictionary } else { StringEncoding::Plain };
         Self { encoding, rows: u32_at(bytes, 1), rest: &bytes[HEADER_BYTES..] }
     }
 
     /// Returns the number of dictionary entries; 0 without a dictionary.
-    pub(super) fn entries(&self) -> usize {
+    pub(crate) fn entries(&self) -> usize {
         if self.encoding == StringEncoding::Dictionary { u32_at(self.rest, 0) } else { 0 }
     }
 
     /// Calls `see` with each string of a block, in row order.
-    pub(super) fn block(&self, block: usize, see: impl FnMut(&'a [u8])) {
+    pub(crate) fn block(&self, block: usize, see: impl FnMut(&'a [u8])) {
         let rows = self.rows.saturating_sub(block * BLOCK_ROWS).min(BLOCK_ROWS);
         if rows == 0 {
             return;

@@ -10,17 +10,17 @@
 use super::{BLOCK_ROWS, simd};
 
 /// Lanes: numbers that are packed side by side.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 /// Bits of a packed word.
-pub(super) const WORD_BITS: usize = 64;
+pub(crate) const WORD_BITS: usize = 64;
 
 /// Returns the bytes of a block packed with `width` bits per number.
-pub(super) const fn packed_bytes(width: usize) -> usize {
+pub(crate) const fn packed_bytes(width: usize) -> usize {
     width * BLOCK_ROWS / 8
 }
 
 /// Appends a packed block. Each value has at most `width` bits.
-pub(super) fn pack(values: &[u64; BLOCK_ROWS], width: usize, out: &mut Vec<u8>) {
+pub(crate) fn pack(values: &[u64; BLOCK_ROWS], width: usize, out: &mut Vec<u8>) {
     let mut packed = [0_u64; BLOCK_ROWS];
     simd::pack(values, width, &mut packed);
     for word in &packed[..width * LANES] {
@@ -29,7 +29,7 @@ pub(super) fn pack(values: &[u64; BLOCK_ROWS], width: usize, out: &mut Vec<u8>) 
 }
 
 /// Unpacks a block and adds `base` to each number.
-pub(super) fn unpack(packed: &[u8], width: usize, base: i64, out: &mut [i64; BLOCK_ROWS]) {
+pub(crate) fn unpack(packed: &[u8], width: usize, base: i64, out: &mut [i64; BLOCK_ROWS]) {
     if width == 0 {
         out.fill(base);
         return;
@@ -38,7 +38,7 @@ pub(super) fn unpack(packed: &[u8], width: usize, base: i64, out: &mut [i64; BLO
 }
 
 /// Returns the sum of the numbers of a block; `None` if it may exceed 64 bits.
-pub(super) fn sum(packed: &[u8], width: usize) -> Option<u64> {
+pub(crate) fn sum(packed: &[u8], width: usize) -> Option<u64> {
     match width {
         0 => Some(0),
         1..=simd::SUM_WIDTH_MAX => Some(simd::sum_packed(packed, width)),
@@ -47,6 +47,6 @@ pub(super) fn sum(packed: &[u8], width: usize) -> Option<u64> {
 }
 
 /// Returns the bits that a number up to `largest` takes.
-pub(super) const fn bits(largest: u64) -> usize {
+pub(crate) const fn bits(largest: u64) -> usize {
     (u64::BITS - largest.leading_zeros()) as usize
 }

@@ -20,7 +20,7 @@ use super::{BLOCK_ROWS, i64_at, put_u32, simd, u32_at};
 
 /// The encoding of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NumberEncoding {
+pub(crate) enum NumberEncoding {
     Constant = 0,
     Runs = 1,
     Dictionary = 2,
@@ -62,7 +62,7 @@ fn distance(base: i64, value: i64) -> u64 {
 }
 
 /// Appends the numbers in the smallest encoding.
-pub(super) fn encode(values: &[i64], out: &mut Vec<u8>) {
+pub(crate) fn encode(values: &[i64], out: &mut Vec<u8>) {
     let facts = Facts::of(values);
     if facts.runs <= 1 {
         return header(NumberEncoding::Constant, 0, values.len(), facts.least, out);
@@ -171,8 +171,8 @@ fn pack_all(
 
 /// Encoded numbers, opened for reading.
 #[derive(Clone, Copy)]
-pub(super) struct Numbers<'a> {
-    pub(super) encoding: NumberEncoding,
+pub(crate) struct Numbers<'a> {
+    pub(crate) encoding: NumberEncoding,
     width: usize,
     rows: usize,
     base: i64,
@@ -180,7 +180,7 @@ pub(super) struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    pub(super) fn open(bytes: &'a [u8]) -> Self {
+    pub(crate) fn open(bytes: &'a [u8]) -> Self {
         let encoding = match bytes[0] {
             0 => NumberEncoding::Constant,
             1 => NumberEncoding::Runs,
@@ -193,12 +193,12 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the number of dictionary entries; 0 without a dictionary.
-    pub(super) fn entries(&self) -> usize {
+    pub(crate) fn entries(&self) -> usize {
         if self.encoding == NumberEncoding::Dictionary { u32_at(self.rest, 0) } else { 0 }
     }
 
     /// Decodes a block and returns its number of rows. Values of `out` behind them are arbitrary.
-    pub(super) fn block(&self, block: usize, out: &mut [i64; BLOCK_ROWS]) -> usize {
+    pub(crate) fn block(&self, block: usize, out: &mut [i64; BLOCK_ROWS]) -> usize {
         let first = block * BLOCK_ROWS;
         let rows = self.rows.saturating_sub(first).min(BLOCK_ROWS);
         if rows == 0 {
@@ -221,7 +221,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the sum of a block, without decoding each number where the encoding allows it.
-    pub(super) fn sum(&self, block: usize) -> i128 {
+    pub(crate) fn sum(&self, block: usize) -> i128 {
         let first = block * BLOCK_ROWS;
         let rows = self.rows.saturating_sub(first).min(BLOCK_ROWS);
         let all = rows as i128 * i128::from(self.base);

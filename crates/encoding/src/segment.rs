@@ -60,13 +60,13 @@ impl Zone {
 
 /// Buffers that are reused from segment to segment.
 #[derive(Default)]
-pub(super) struct Room {
+pub(crate) struct Room {
     words: Vec<i64>,
     bytes: Vec<u8>,
 }
 
 /// Encodes a column; `None` if segments do not support its type.
-pub(super) fn encode<'r>(column: &Vector, room: &'r mut Room) -> Option<&'r [u8]> {
+pub(crate) fn encode<'r>(column: &Vector, room: &'r mut Room) -> Option<&'r [u8]> {
     let Room { words, bytes: out } = room;
     words.clear();
     out.clear();

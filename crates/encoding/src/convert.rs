@@ -5,7 +5,7 @@ use types::{Bytes, ColumnType, DataType, Decimal, Value};
 
 /// Appends the values of a vector as words; returns `false`, and appends nothing, if they are no
 /// numbers. The word of a NULL row is arbitrary.
-pub(super) fn words_of(data: &Data, out: &mut Vec<i64>) -> bool {
+pub(crate) fn words_of(data: &Data, out: &mut Vec<i64>) -> bool {
     macro_rules! all {
         ($rows:expr, $word:expr) => {
             out.extend($rows.iter().map($word))
@@ -43,7 +43,7 @@ pub fn word_of(of: &ColumnType, value: &Value) -> Option<i64> {
 }
 
 /// Returns whether words of this type order like its values.
-pub(super) const fn is_ordered(data: &Data) -> bool {
+pub(crate) const fn is_ordered(data: &Data) -> bool {
     !matches!(data, Data::Real(_) | Data::Float(_))
 }
 
@@ -53,7 +53,7 @@ pub(super) const fn is_ordered(data: &Data) -> bool {
     clippy::cast_sign_loss,
     reason = "the words were made from values of this type"
 )]
-pub(super) fn push_words(words: &[i64], data: &mut Data) {
+pub(crate) fn push_words(words: &[i64], data: &mut Data) {
     macro_rules! all {
         ($rows:expr, $value:expr) => {
             $rows.extend(words.iter().map($value))
@@ -79,8 +79,9 @@ pub(super) fn push_words(words: &[i64], data: &mut Data) {
     }
 }
 
-/// Appends the bytes of a value that is no number; returns `false` for unsupported types.
-pub(super) fn bytes_of(value: &Value, out: &mut Vec<u8>) -> bool {
+/// Appends the bytes of a value whose type is no number; returns `false` for a type that segments
+/// do not support.
+pub(crate) fn bytes_of(value: &Value, out: &mut Vec<u8>) -> bool {
     match value {
         Value::Null => {}
         Value::VarChar(bytes) | Value::NVarChar(bytes) | Value::VarBinary(bytes) => {
@@ -99,7 +100,7 @@ pub(super) fn bytes_of(value: &Value, out: &mut Vec<u8>) -> bool {
 }
 
 /// Appends the value of these bytes to a vector of the type that they were made from.
-pub(super) fn push_bytes(bytes: &[u8], out: &mut Vector) {
+pub(crate) fn push_bytes(bytes: &[u8], out: &mut Vector) {
     if let Some(rows) = out.byte_rows_mut() {
         rows.push(bytes);
         return;

@@ -14,6 +14,7 @@
 //!
 //! It does not know rows, versions, tables or transactions. Start with `segment.rs` for the layout
 //! and `numbers.rs` for the choice of an encoding.
+#![warn(unsafe_op_in_unsafe_fn)]
 
 mod bit_pack;
 mod builder;
