@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use types::Bytes;
 
-use crate::cache::ProgramCache;
+use crate::plan_cache::ProgramCache;
 use crate::state::{SessionScratch, session_number};
 use crate::transaction::TransactionState;
 use crate::{ClientInfo, SessionState};

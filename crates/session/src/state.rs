@@ -10,13 +10,13 @@ use types::value::ColumnType;
 use types::{Bytes, Collation, ConvertOptions, Error, Msg, Value};
 
 use crate::argument::{Argument, text_type};
-use crate::cache::{ProgramCache, ProgramKey};
 use crate::context::Contexts;
 use crate::cursor::{ApiCursor, Cursor};
 use crate::definition::Definitions;
 use crate::event::emit;
 use crate::grant::Grant;
 use crate::instance::{DatabaseCounters, Instance, SessionCounter, SessionCounters};
+use crate::plan_cache::{ProgramCache, ProgramKey};
 use crate::pointer::TextPointers;
 use crate::scratch::Scratch;
 use crate::temp::TempTables;

@@ -1,4 +1,7 @@
 //! Login: checks name and password, chooses the database, and sets the session's initial options.
+//!
+//! Failed logins are counted and delayed by `session::instance::login_failures`; the tokens of the answer are made in
+//! `server/connection/login.rs`.
 
 use std::sync::Arc;
 
@@ -7,7 +10,7 @@ use types::{Bytes, Error, Msg, Value};
 use crate::catalog::name::Name;
 use crate::catalog::security::Copies;
 use crate::catalog::{Catalog, Database, Login, Weakness, password, weakness};
-use crate::session::cache::ProgramCache;
+use crate::session::plan_cache::ProgramCache;
 use crate::session::state::SessionScratch;
 use crate::session::{LoginRequest, Options, SessionState};
 use crate::stats::{Live, Meter};

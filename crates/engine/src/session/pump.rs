@@ -10,8 +10,8 @@ use crate::host::HOST;
 use crate::plan::program::Program;
 use crate::session::Entry;
 use crate::session::deferred::Deferred;
+use crate::session::plan_cache::{Call, Chosen};
 use crate::session::state::Pooled;
-use crate::session::template::{Call, Chosen};
 use crate::session::{
     Admission, LoginRequest, Options, Reset, Rpc, SessionState, login, session_number,
 };

@@ -7,8 +7,8 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use super::template::TemplateCache;
 use crate::SessionState;
-use crate::template::TemplateCache;
 use catalog::ProcedureDef;
 use plan::program::Program;
 
