@@ -84,7 +84,7 @@ pub(super) fn insert_outer(
     cx: &mut Cx<'_>,
 ) -> Result<(u64, Collected)> {
     let of_scope = cx.frame.scope_identity.take();
-    let of_session = cx.session.last_identity.take();
+    let of_session = cx.session.last.identity.take();
     let rows = match &outer.percent {
         Some(percent) => leading(outer, percent, rows, cx),
         None => Ok(rows),
@@ -94,7 +94,7 @@ pub(super) fn insert_outer(
         insert_each(&outer.insert, outer.filter.as_ref(), rows, cx)
     });
     cx.frame.scope_identity = of_scope;
-    cx.session.last_identity = of_session;
+    cx.session.last.identity = of_session;
     inserted
 }
 
@@ -545,7 +545,7 @@ fn period_value(end: Generated, table: &TableDef, ordinal: usize, cx: &mut Cx<'_
 }
 
 fn next_identity(table: &TableDef, ordinal: usize, rows: &TableRows, cx: &Cx<'_>) -> Result<i64> {
-    if cx.session.identity_insert == Some(table.id) {
+    if cx.session.held.identity_insert == Some(table.id) {
         return Err(Msg::IdentityValueMissing(&table.name).into());
     }
     let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
@@ -561,7 +561,7 @@ fn explicit_identity(
     rows: &TableRows,
     cx: &Cx<'_>,
 ) -> Result<i64> {
-    if cx.session.identity_insert != Some(table.id) {
+    if cx.session.held.identity_insert != Some(table.id) {
         return Err(Msg::IdentityInsertOff(&table.name).into());
     }
     let given = match value {
@@ -601,5 +601,5 @@ pub(super) fn note_identity(identity: Option<i64>, cx: &mut Cx<'_>) {
     let Some(identity) = identity else { return };
     let value = Value::Decimal(Decimal::new(i128::from(identity), 38, 0));
     cx.frame.scope_identity = Some(value.clone());
-    cx.session.last_identity = Some(value);
+    cx.session.last.identity = Some(value);
 }
