@@ -13,7 +13,7 @@ impl Runner<'_> {
     /// # Errors
     /// 6102 without ALTER ANY CONNECTION, 6104 for the own session, 6106 for a session that is not there.
     pub(crate) fn kill(&self, kill: &ast::Kill, cx: &mut Cx<'_>) -> Result<(), Stop> {
-        if !cx.session.rights.has_of_server(&cx.session.catalog, "ALTER ANY CONNECTION") {
+        if !cx.session.identity.rights.has_of_server(&cx.session.catalog, "ALTER ANY CONNECTION") {
             let text = "User does not have permission to use the KILL statement.";
             return Err(Error::custom(6102, 14, 1, text).into());
         }
@@ -30,7 +30,7 @@ impl Runner<'_> {
                 false => Msg::NotAnActiveSession(i64::from(id)).into(),
             });
         }
-        if i32::from(cx.session.id) == id {
+        if i32::from(cx.session.connection.id) == id {
             return Err(Msg::CannotKillSelf.into());
         }
         if !cx.session.instance.sessions.kill(id) {

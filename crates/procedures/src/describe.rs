@@ -26,7 +26,7 @@ fn describe_first(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
     let declared = argument(arguments, 1, "@params").map_or(Value::Null, |a| a.value.clone());
     let (key, entry) = prepare(&statement, &declared, cx.session)?;
     let described = first_result(&entry.program, cx.session);
-    cx.session.programs.put(key, entry);
+    cx.session.caches.programs.put(key, entry);
     let Some(described) = described? else {
         return Ok(0);
     };

@@ -144,14 +144,14 @@ pub fn enter_named(
     session: &mut SessionState,
 ) -> Result<Option<Arc<str>>, Stop> {
     let named = name.database.as_deref().filter(|database| !database.is_empty());
-    let Some(named) = named.filter(|named| !Name::same(named, &session.database)) else {
+    let Some(named) = named.filter(|named| !Name::same(named, &session.identity.database)) else {
         return Ok(None);
     };
     let Some(database) = session.catalog.database(named) else {
         return Err(Msg::DatabaseNotFound(named).into());
     };
-    if !session.rights.enters(database) {
-        return Err(Msg::NoDatabaseAccess(&session.login, &database.name).into());
+    if !session.identity.rights.enters(database) {
+        return Err(Msg::NoDatabaseAccess(&session.identity.login, &database.name).into());
     }
     ::ddl::user_access::check_entry(session, database)?;
     let inner = database.name.as_str().into();

@@ -18,7 +18,7 @@ pub(super) fn next_identity(
     rows: &TableRows,
     cx: &Cx<'_>,
 ) -> Result<i64> {
-    if cx.session.identity_insert == Some(table.id) {
+    if cx.session.held.identity_insert == Some(table.id) {
         return Err(Msg::IdentityValueMissing(&table.name).into());
     }
     let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
@@ -34,7 +34,7 @@ pub(super) fn explicit_identity(
     rows: &TableRows,
     cx: &Cx<'_>,
 ) -> Result<i64> {
-    if cx.session.identity_insert != Some(table.id) {
+    if cx.session.held.identity_insert != Some(table.id) {
         return Err(Msg::IdentityInsertOff(&table.name).into());
     }
     let given = match value {
@@ -74,5 +74,5 @@ pub(super) fn note_identity(identity: Option<i64>, cx: &mut Cx<'_>) {
     let Some(identity) = identity else { return };
     let value = Value::Decimal(Decimal::new(i128::from(identity), 38, 0));
     cx.frame.scope_identity = Some(value.clone());
-    cx.session.last_identity = Some(value);
+    cx.session.last.identity = Some(value);
 }

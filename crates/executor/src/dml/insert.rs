@@ -85,7 +85,7 @@ pub(super) fn insert_outer(
     cx: &mut Cx<'_>,
 ) -> Result<(u64, Collected)> {
     let of_scope = cx.frame.scope_identity.take();
-    let of_session = cx.session.last_identity.take();
+    let of_session = cx.session.last.identity.take();
     let rows = match &outer.percent {
         Some(percent) => leading(outer, percent, rows, cx),
         None => Ok(rows),
@@ -95,7 +95,7 @@ pub(super) fn insert_outer(
         insert_each(&outer.insert, outer.filter.as_ref(), rows, cx)
     });
     cx.frame.scope_identity = of_scope;
-    cx.session.last_identity = of_session;
+    cx.session.last.identity = of_session;
     inserted
 }
 

@@ -137,7 +137,7 @@ pub(super) fn run(
         Ok(status)
     });
     frame.tables.release();
-    cx.session.programs.put(key, entry);
+    cx.session.caches.programs.put(key, entry);
     outcome
 }
 

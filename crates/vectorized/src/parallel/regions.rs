@@ -43,7 +43,7 @@ impl Degree {
     /// As [`Self::of`], for a session.
     pub fn of_session(session: &SessionState, hint: Option<u32>) -> Self {
         let schedulers = session.instance.machine.scheduler_count();
-        Self::of(&session.catalog, &session.database, hint, schedulers)
+        Self::of(&session.catalog, &session.identity.database, hint, schedulers)
     }
 
     /// Determines the degree: the hint, the database's MAXDOP, or the server's 'max degree of
