@@ -17,6 +17,7 @@ pub mod expr;
 pub mod external;
 pub mod fragment;
 pub mod hint;
+mod level;
 pub mod program;
 pub mod query;
 pub mod require;
@@ -34,6 +35,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 pub use context::BinderContext;
+pub use level::{Clause, Level};
 
 use ::types::value::ColumnType;
 use ::types::{Msg, Result};
@@ -45,7 +47,6 @@ use catalog::{Catalog, ModuleDef, TableDef};
 use plan::depth;
 use plan::expr::{Expr, Register};
 use plan::program::{TableVariableDef, VariableDef};
-use plan::query::AggregateCall;
 use plan::sink::Traits;
 use plan::view::Library;
 
@@ -79,8 +80,10 @@ pub struct Binder<'a> {
     pub temp_tables: &'a dyn Fn(&str) -> Option<Arc<TableDef>>,
     /// Built-in functions, views and procedures.
     pub library: &'a dyn Library,
-    /// Query levels, innermost last: a name is looked up from the last to the first.
-    pub levels: Vec<Level>,
+    /// The innermost query level: names are looked up in it, then in `outer`.
+    pub level: Level,
+    /// The levels around it, the outermost first. Only `level.rs` changes them.
+    outer: Vec<Level>,
     /// Number of registers allocated.
     pub registers: u32,
     /// Number of scan row numbers allocated.
@@ -104,8 +107,8 @@ pub struct Binder<'a> {
     pub recursion_max: Option<u32>,
     /// Storage from which the optimizer samples tables.
     pub store: &'a Arc<storage::Store>,
-    /// The level of optimization.
-    pub level: optimizer::Level,
+    /// How much the optimizer does.
+    pub optimization: optimizer::Level,
     /// Query hints and join hints for the optimizer.
     pub hints: optimizer::Hints,
     /// Whether the statement contains a subquery.
@@ -155,7 +158,7 @@ impl Binder<'_> {
     /// Returns the parts of the statement's state that the optimizer needs.
     pub fn statement(&mut self) -> optimizer::Statement<'_> {
         optimizer::Statement {
-            level: self.level,
+            level: self.optimization,
             registers: &mut self.registers,
             once: &mut self.once,
             hints: self.hints,
@@ -185,49 +188,6 @@ impl Binder<'_> {
         self.height = self.height.saturating_add(bytes);
         if self.height > TALL_BYTES { depth::require(self.height) } else { Ok(()) }
     }
-
-    /// Returns a binder for a separate piece of text (a default, a computed column) with the same
-    /// names but no tables in scope.
-    pub fn child(&self) -> Binder<'_> {
-        Binder {
-            catalog: self.catalog,
-            database: self.database,
-            rights: None,
-            chain: None,
-            unchained: Cell::new(false),
-            options: self.options,
-            meaning: self.meaning,
-            variables: &[],
-            given: Vec::new(),
-            table_variables: &[],
-            temp_tables: self.temp_tables,
-            library: self.library,
-            levels: Vec::new(),
-            registers: 0,
-            rows: 0,
-            session_bound: false,
-            depth: self.depth,
-            size: 0,
-            unfolded: 0,
-            height: 0,
-            ctes: Vec::new(),
-            xml: expr::XmlScope::default(),
-            recursion_max: None,
-            store: self.store,
-            level: self.level,
-            hints: self.hints,
-            subqueries: false,
-            assigns: false,
-            takes_values: false,
-            once: 0,
-            view_checks: Vec::new(),
-            nested: None,
-            in_view: false,
-            system_time: None,
-            unfound: None,
-            known_collation: Cell::new(None),
-        }
-    }
 }
 
 /// A common table expression in scope.
@@ -241,43 +201,6 @@ pub struct Cte {
     pub query: Arc<tsql::ast::QueryExpression>,
     /// In its own definition: id and columns of the work table.
     pub recursive: Option<(u32, Vec<(String, ColumnType)>)>,
-}
-
-/// One query level: the sources of a FROM clause, and what its SELECT collects during binding.
-#[derive(Default)]
-pub struct Level {
-    /// Sources in the order of FROM.
-    pub sources: Vec<Source>,
-    /// The clause that is being bound; it determines whether aggregates and windows are allowed.
-    pub clause: Clause,
-    /// Aggregates found so far, each with its register.
-    pub aggregates: Vec<AggregateCall>,
-    /// Window functions found so far.
-    pub windows: Vec<plan::query::WindowCall>,
-    /// Bound keys of GROUP BY, and the registers that hold them after grouping.
-    pub groups: Vec<(Expr, Register)>,
-    /// Whether `inserted` and `deleted` (of OUTPUT, or in a trigger) are among the sources.
-    pub has_output: bool,
-    /// Whether this is the level of a SELECT, not of another statement.
-    pub is_spec: bool,
-    /// NEXT VALUE FOR .. OVER found so far.
-    pub next_values: Vec<expr::OrderedValue>,
-    /// Definitions of the WINDOW clause.
-    pub named: Vec<(tsql::ast::Ident, tsql::ast::Over)>,
-}
-
-/// The clause that is being bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Clause {
-    /// FROM, ON, WHERE, VALUES, SET..: no aggregates (147), no windows (4108).
-    #[default]
-    Plain,
-    /// GROUP BY: no aggregates.
-    GroupBy,
-    /// HAVING: aggregates but no windows.
-    Having,
-    /// SELECT list and ORDER BY: both.
-    Output,
 }
 
 /// A table, view, derived table or function of a FROM clause.

@@ -214,7 +214,7 @@ fn or_empty(text: Expr) -> Result<Expr> {
     if text.is_null_literal() || matches!(text.as_constant(), Some(Value::Null)) {
         return Ok(Expr::new(ExprKind::Constant(value), ty));
     }
-    let function = functions::find("ISNULL").ok_or(Msg::InternalError)?;
+    let function = functions::find("ISNULL").expect("the library has this function");
     let arguments = Box::new([text, Expr::new(ExprKind::Constant(value), ty)]);
     Ok(Expr::new(ExprKind::Call(function, arguments), ty))
 }
