@@ -1,16 +1,24 @@
 //! Query levels: the sources of a FROM clause, and what one SELECT collects during binding.
 //!
 //! A binder always has an innermost level. Before any query it is an empty one, in which no column
-//! is found and no aggregate is allowed. [`Binder::within`] enters a level for a nested query and
-//! leaves it again; [`Binder::apart`] binds text that sees no name of the query around it.
+//! is found and no aggregate is allowed. `Binder::within` enters a level for a nested query and
+//! leaves it again; `Binder::apart` binds text that sees no name of the query around it.
 
-use std::mem;
+use std::sync::Arc;
 
-use crate::expr::OrderedValue;
-use crate::{Binder, Source};
-use plan::expr::Register;
-use plan::query::{AggregateCall, WindowCall};
+use smol_str::SmolStr;
 use tsql::ast;
+use types::value::ColumnType;
+
+use catalog::security::Guard;
+use catalog::{ModuleDef, TableDef};
+use plan::expr::{Expr, ExprKind, Register};
+use plan::query::{AggregateCall, SortKey, WindowCall};
+use plan::sink::Traits;
+
+/// The value of `NEXT VALUE FOR s OVER (ORDER BY ..)`, which rows get in an order: its register, the
+/// expression, and the sort keys.
+pub type OrderedValue = (Register, Expr, Vec<SortKey>);
 
 /// One query level: the sources of a FROM clause, and what its SELECT collects during binding.
 #[derive(Default)]
@@ -68,46 +76,66 @@ impl Level {
     }
 }
 
-impl Binder<'_> {
-    /// Binds in a new innermost level; the levels around it stay in scope.
-    pub fn within<T>(&mut self, level: Level, bind: impl FnOnce(&mut Self) -> T) -> T {
-        self.outer.push(mem::replace(&mut self.level, level));
-        let bound = bind(self);
-        self.level = self.outer.pop().expect("the level around this one was pushed above");
-        bound
-    }
+/// A table, view, derived table or function of a FROM clause.
+#[derive(Default)]
+pub struct Source {
+    /// Alias, or the table's name.
+    pub alias: SmolStr,
+    /// Schema, if the name was qualified or resolved, and no alias given.
+    pub schema: Option<SmolStr>,
+    /// Columns: name, type, register. Registers of unused columns are never filled: see `used`.
+    pub columns: Vec<SourceColumn>,
+    /// Definition of a table; `None` for any other source.
+    pub table: Option<Arc<TableDef>>,
+    /// The view behind the source, if there is one.
+    pub view: Option<ViewSource>,
+    /// Column permissions, if they differ between its columns.
+    pub guard: Option<Arc<Guard>>,
+}
 
-    /// Binds with no level in scope: no column of the query around the text is found.
-    pub(crate) fn apart<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = mem::take(&mut self.outer);
-        let level = mem::take(&mut self.level);
-        let bound = bind(self);
-        self.level = level;
-        self.outer = outer;
-        bound
+impl Source {
+    /// Checks that all of its columns may be read.
+    ///
+    /// # Errors
+    /// 230 for the first that may not.
+    pub fn check_reads(&self) -> types::Result<()> {
+        let Some(guard) = &self.guard else { return Ok(()) };
+        let mut columns = self.columns.iter().enumerate();
+        columns.try_for_each(|(place, column)| guard.check_read(place, &column.name))
     }
+}
 
-    /// Binds with the sources of the innermost level out of scope.
-    pub(crate) fn without_sources<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
-        let sources = mem::take(&mut self.level.sources);
-        let bound = bind(self);
-        self.level.sources = sources;
-        bound
-    }
+/// A view as a source.
+pub struct ViewSource {
+    /// Definition of the view.
+    pub module: Arc<ModuleDef>,
+    /// Conditions of WITH CHECK OPTION for a row written through the view, over registers of the
+    /// tables behind it.
+    pub checks: Vec<Expr>,
+    /// Whether it has such conditions and joins tables.
+    pub joined: bool,
+}
 
-    /// Returns all levels, the innermost first.
-    pub(crate) fn levels(&self) -> impl Iterator<Item = &Level> {
-        std::iter::once(&self.level).chain(self.outer.iter().rev())
-    }
-
-    /// Returns the level that is `distance` levels out from the innermost one.
-    pub(crate) fn level_mut(&mut self, distance: usize) -> &mut Level {
-        match distance {
-            0 => &mut self.level,
-            _ => {
-                let place = self.outer.len() - distance;
-                &mut self.outer[place]
-            }
+impl SourceColumn {
+    /// Returns the column as an expression: its register, or the literal NULL if it is untyped.
+    pub fn expr(&self) -> Expr {
+        if self.traits.untyped {
+            return Expr::constant(types::Value::Null, types::DataType::Int);
         }
+        Expr::new(ExprKind::Column(self.register), self.ty)
     }
+}
+
+/// A column of a source.
+pub struct SourceColumn {
+    /// Name of the column.
+    pub name: SmolStr,
+    /// Type of the column.
+    pub ty: ColumnType,
+    /// Register of its value.
+    pub register: Register,
+    /// Whether any expression uses it.
+    pub used: bool,
+    /// Properties besides the type, for result metadata.
+    pub traits: Traits,
 }

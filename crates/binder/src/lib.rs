@@ -30,12 +30,11 @@ pub use statement::{bind_scalar, bind_statement};
 pub use statement::{new_shape, shape_of};
 
 use std::cell::Cell;
+use std::mem;
 use std::sync::Arc;
 
-use smol_str::SmolStr;
-
 pub use context::BinderContext;
-pub use level::{Clause, Level};
+pub use level::{Clause, Level, OrderedValue, Source, SourceColumn, ViewSource};
 
 use ::types::value::ColumnType;
 use ::types::{Msg, Result};
@@ -43,11 +42,10 @@ use ::types::{Msg, Result};
 use catalog::options::Meaning;
 use catalog::options::Options;
 use catalog::security::{Owner, Rights};
-use catalog::{Catalog, ModuleDef, TableDef};
+use catalog::{Catalog, TableDef};
 use plan::depth;
-use plan::expr::{Expr, Register};
+use plan::expr::Expr;
 use plan::program::{TableVariableDef, VariableDef};
-use plan::sink::Traits;
 use plan::view::Library;
 
 /// Height up to which the remaining stack is not checked.
@@ -82,7 +80,7 @@ pub struct Binder<'a> {
     pub library: &'a dyn Library,
     /// The innermost query level: names are looked up in it, then in `outer`.
     pub level: Level,
-    /// The levels around it, the outermost first. Only `level.rs` changes them.
+    /// The levels around it, the outermost first. Only `within` and `apart` change them.
     outer: Vec<Level>,
     /// Number of registers allocated.
     pub registers: u32,
@@ -147,7 +145,7 @@ impl Binder<'_> {
     ) -> Result<T> {
         depth::descend()?;
         self.size = self.size.saturating_add(1);
-        let beside = std::mem::take(&mut self.height);
+        let beside = mem::take(&mut self.height);
         let bound = bind(self);
         let grown = self.grow(bytes);
         self.height = self.height.max(beside);
@@ -188,6 +186,48 @@ impl Binder<'_> {
         self.height = self.height.saturating_add(bytes);
         if self.height > TALL_BYTES { depth::require(self.height) } else { Ok(()) }
     }
+
+    /// Binds in a new innermost level; the levels around it stay in scope.
+    pub fn within<T>(&mut self, level: Level, bind: impl FnOnce(&mut Self) -> T) -> T {
+        self.outer.push(mem::replace(&mut self.level, level));
+        let bound = bind(self);
+        self.level = self.outer.pop().expect("the level around this one was pushed above");
+        bound
+    }
+
+    /// Binds with no level in scope: no column of the query around the text is found.
+    pub(crate) fn apart<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = mem::take(&mut self.outer);
+        let level = mem::take(&mut self.level);
+        let bound = bind(self);
+        self.level = level;
+        self.outer = outer;
+        bound
+    }
+
+    /// Binds with the sources of the innermost level out of scope.
+    pub(crate) fn without_sources<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
+        let sources = mem::take(&mut self.level.sources);
+        let bound = bind(self);
+        self.level.sources = sources;
+        bound
+    }
+
+    /// Returns all levels, the innermost first.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = &Level> {
+        std::iter::once(&self.level).chain(self.outer.iter().rev())
+    }
+
+    /// Returns the level that is `distance` levels out from the innermost one.
+    pub(crate) fn level_mut(&mut self, distance: usize) -> &mut Level {
+        match distance {
+            0 => &mut self.level,
+            _ => {
+                let place = self.outer.len() - distance;
+                &mut self.outer[place]
+            }
+        }
+    }
 }
 
 /// A common table expression in scope.
@@ -201,68 +241,4 @@ pub struct Cte {
     pub query: Arc<tsql::ast::QueryExpression>,
     /// In its own definition: id and columns of the work table.
     pub recursive: Option<(u32, Vec<(String, ColumnType)>)>,
-}
-
-/// A table, view, derived table or function of a FROM clause.
-#[derive(Default)]
-pub struct Source {
-    /// Alias, or the table's name.
-    pub alias: SmolStr,
-    /// Schema, if the name was qualified or resolved, and no alias given.
-    pub schema: Option<SmolStr>,
-    /// Columns: name, type, register. Registers of unused columns are never filled: see `used`.
-    pub columns: Vec<SourceColumn>,
-    /// Definition of a table; `None` for any other source.
-    pub table: Option<Arc<TableDef>>,
-    /// The view behind the source, if there is one.
-    pub view: Option<ViewSource>,
-    /// Column permissions, if they differ between its columns.
-    pub guard: Option<Arc<catalog::security::Guard>>,
-}
-
-impl Source {
-    /// Checks that all of its columns may be read.
-    ///
-    /// # Errors
-    /// 230 for the first that may not.
-    pub fn check_reads(&self) -> ::types::Result<()> {
-        let Some(guard) = &self.guard else { return Ok(()) };
-        let mut columns = self.columns.iter().enumerate();
-        columns.try_for_each(|(place, column)| guard.check_read(place, &column.name))
-    }
-}
-
-/// A view as a source.
-pub struct ViewSource {
-    /// Definition of the view.
-    pub module: Arc<ModuleDef>,
-    /// Conditions of WITH CHECK OPTION for a row written through the view, over registers of the
-    /// tables behind it.
-    pub checks: Vec<Expr>,
-    /// Whether it has such conditions and joins tables.
-    pub joined: bool,
-}
-
-impl SourceColumn {
-    /// Returns the column as an expression: its register, or the literal NULL if it is untyped.
-    pub fn expr(&self) -> Expr {
-        if self.traits.untyped {
-            return Expr::constant(::types::Value::Null, ::types::DataType::Int);
-        }
-        Expr::new(plan::expr::ExprKind::Column(self.register), self.ty)
-    }
-}
-
-/// A column of a source.
-pub struct SourceColumn {
-    /// Name of the column.
-    pub name: SmolStr,
-    /// Type of the column.
-    pub ty: ColumnType,
-    /// Register of its value.
-    pub register: Register,
-    /// Whether any expression uses it.
-    pub used: bool,
-    /// Properties besides the type, for result metadata.
-    pub traits: Traits,
 }

@@ -39,8 +39,8 @@ pub fn inputs<'n>(node: &'n Node, see: &mut dyn FnMut(&'n Node)) {
     }
 }
 
-/// Returns the input whose rows the operator passes on, each with its registers; `None` if it makes
-/// rows of its own, combines rows, or (DISTINCT, a spool) keeps them for later.
+/// Returns the input whose rows the operator passes on, each with its registers. `None` for an
+/// operator that makes or combines rows, and for DISTINCT and a spool, which store rows.
 pub fn passed(node: &Node) -> Option<&Node> {
     match node {
         Node::Filter(inner) => Some(&inner.0),

@@ -14,11 +14,8 @@ use super::user::find;
 use crate::{Binder, Clause};
 use catalog::{Object, SequenceDef};
 use plan::expr::{Expr, ExprKind, Register};
-use plan::query::{Node, Sort, SortKey};
+use plan::query::{Node, Sort};
 use plan::walk;
-
-/// Values that rows get in an order: their register, the expression, and the sort keys.
-pub type Ordered = (Register, Expr, Vec<SortKey>);
 
 /// Binds `NEXT VALUE FOR sequence [OVER (ORDER BY ..)]`, which needs UPDATE on the sequence.
 pub(crate) fn bind(

@@ -234,10 +234,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
     /// Returns the type of a computed column: that of its expression over the columns before it.
     fn computed_type(&self, expr: &ast::Expr) -> Result<ColumnType> {
         let mut binder = self.binder.child();
-        let bound = over_columns(&mut binder, self.place.name, &self.columns, |binder| {
-            ::binder::expr::bind_expr(binder, expr)
-        })?;
-        Ok(bound.ty)
+        let bind = |binder: &mut Binder<'_>| ::binder::expr::bind_expr(binder, expr);
+        Ok(over_columns(&mut binder, self.place.name, &self.columns, bind)?.ty)
     }
 
     fn column_options(&mut self, column: &mut ColumnDef, options: &[ColumnOption]) -> Result<()> {
