@@ -1,10 +1,12 @@
-//! `BinderContext`: what a binder borrows from the session while it binds one leaf.
+//! `BinderContext`: what a binder borrows from the session while it binds one leaf; and the one
+//! place where a [`Binder`] is made.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::Binder;
 use crate::expr::XmlScope;
-use catalog::options::Options;
+use crate::{Binder, Level};
+use catalog::options::{Meaning, Options};
 use catalog::security::{Owner, Rights};
 use catalog::{Catalog, TableDef};
 use plan::program::{TableVariableDef, VariableDef};
@@ -33,28 +35,65 @@ pub struct BinderContext<'s> {
     pub temp_tables: Box<FindTable<'s>>,
     /// Built-in functions, views and procedures.
     pub library: &'static dyn Library,
-    /// The level of optimization.
-    pub level: optimizer::Level,
+    /// How much the optimizer does.
+    pub optimization: optimizer::Level,
     /// Storage from which the optimizer samples tables.
     pub store: &'s Arc<storage::Store>,
 }
+
 impl BinderContext<'_> {
     /// Returns a binder with this context.
     pub fn binder(&self) -> Binder<'_> {
-        Binder {
+        let surroundings = Surroundings {
             catalog: &self.catalog,
             database: self.database,
-            rights: self.rights,
-            chain: self.chain,
-            unchained: std::cell::Cell::new(false),
             options: self.options,
             meaning: self.options.meaning(),
-            variables: self.variables,
-            given: Vec::new(),
-            table_variables: self.table_variables,
             temp_tables: &*self.temp_tables,
             library: self.library,
-            levels: Vec::new(),
+            optimization: self.optimization,
+            store: self.store,
+        };
+        Binder {
+            rights: self.rights,
+            chain: self.chain,
+            variables: self.variables,
+            table_variables: self.table_variables,
+            ..Binder::new(surroundings)
+        }
+    }
+}
+
+/// What every binder borrows, whatever it binds.
+struct Surroundings<'a> {
+    catalog: &'a Arc<Catalog>,
+    database: &'a str,
+    options: &'a Options,
+    meaning: Meaning,
+    temp_tables: &'a FindTable<'a>,
+    library: &'a dyn Library,
+    optimization: optimizer::Level,
+    store: &'a Arc<storage::Store>,
+}
+
+impl<'a> Binder<'a> {
+    /// Returns a binder that has bound nothing, without permission checks and without variables.
+    fn new(of: Surroundings<'a>) -> Self {
+        Self {
+            catalog: of.catalog,
+            database: of.database,
+            rights: None,
+            chain: None,
+            unchained: Cell::new(false),
+            options: of.options,
+            meaning: of.meaning,
+            variables: &[],
+            given: Vec::new(),
+            table_variables: &[],
+            temp_tables: of.temp_tables,
+            library: of.library,
+            level: Level::default(),
+            outer: Vec::new(),
             registers: 0,
             rows: 0,
             session_bound: false,
@@ -65,8 +104,8 @@ impl BinderContext<'_> {
             ctes: Vec::new(),
             xml: XmlScope::default(),
             recursion_max: None,
-            store: self.store,
-            level: self.level,
+            store: of.store,
+            optimization: of.optimization,
             hints: optimizer::Hints::default(),
             subqueries: false,
             assigns: false,
@@ -77,7 +116,23 @@ impl BinderContext<'_> {
             in_view: false,
             system_time: None,
             unfound: None,
-            known_collation: std::cell::Cell::new(None),
+            known_collation: Cell::new(None),
         }
+    }
+
+    /// Returns a binder for a separate piece of text (a default, a computed column) with the same
+    /// names but no tables in scope.
+    pub fn child(&self) -> Binder<'_> {
+        let surroundings = Surroundings {
+            catalog: self.catalog,
+            database: self.database,
+            options: self.options,
+            meaning: self.meaning,
+            temp_tables: self.temp_tables,
+            library: self.library,
+            optimization: self.optimization,
+            store: self.store,
+        };
+        Binder { depth: self.depth, hints: self.hints, ..Binder::new(surroundings) }
     }
 }

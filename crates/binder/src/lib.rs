@@ -17,6 +17,7 @@ pub mod expr;
 pub mod external;
 pub mod fragment;
 pub mod hint;
+mod level;
 pub mod program;
 pub mod query;
 pub mod require;
@@ -29,11 +30,11 @@ pub use statement::{bind_scalar, bind_statement};
 pub use statement::{new_shape, shape_of};
 
 use std::cell::Cell;
+use std::mem;
 use std::sync::Arc;
 
-use smol_str::SmolStr;
-
 pub use context::BinderContext;
+pub use level::{Clause, Level, OrderedValue, Source, SourceColumn, ViewSource};
 
 use ::types::value::ColumnType;
 use ::types::{Msg, Result};
@@ -41,12 +42,10 @@ use ::types::{Msg, Result};
 use catalog::options::Meaning;
 use catalog::options::Options;
 use catalog::security::{Owner, Rights};
-use catalog::{Catalog, ModuleDef, TableDef};
+use catalog::{Catalog, TableDef};
 use plan::depth;
-use plan::expr::{Expr, Register};
+use plan::expr::Expr;
 use plan::program::{TableVariableDef, VariableDef};
-use plan::query::AggregateCall;
-use plan::sink::Traits;
 use plan::view::Library;
 
 /// Height up to which the remaining stack is not checked.
@@ -79,8 +78,10 @@ pub struct Binder<'a> {
     pub temp_tables: &'a dyn Fn(&str) -> Option<Arc<TableDef>>,
     /// Built-in functions, views and procedures.
     pub library: &'a dyn Library,
-    /// Query levels, innermost last: a name is looked up from the last to the first.
-    pub levels: Vec<Level>,
+    /// The innermost query level: names are looked up in it, then in `outer`.
+    pub level: Level,
+    /// The levels around it, the outermost first. Only `within` and `apart` change them.
+    outer: Vec<Level>,
     /// Number of registers allocated.
     pub registers: u32,
     /// Number of scan row numbers allocated.
@@ -104,8 +105,8 @@ pub struct Binder<'a> {
     pub recursion_max: Option<u32>,
     /// Storage from which the optimizer samples tables.
     pub store: &'a Arc<storage::Store>,
-    /// The level of optimization.
-    pub level: optimizer::Level,
+    /// How much the optimizer does.
+    pub optimization: optimizer::Level,
     /// Query hints and join hints for the optimizer.
     pub hints: optimizer::Hints,
     /// Whether the statement contains a subquery.
@@ -144,7 +145,7 @@ impl Binder<'_> {
     ) -> Result<T> {
         depth::descend()?;
         self.size = self.size.saturating_add(1);
-        let beside = std::mem::take(&mut self.height);
+        let beside = mem::take(&mut self.height);
         let bound = bind(self);
         let grown = self.grow(bytes);
         self.height = self.height.max(beside);
@@ -155,7 +156,7 @@ impl Binder<'_> {
     /// Returns the parts of the statement's state that the optimizer needs.
     pub fn statement(&mut self) -> optimizer::Statement<'_> {
         optimizer::Statement {
-            level: self.level,
+            level: self.optimization,
             registers: &mut self.registers,
             once: &mut self.once,
             hints: self.hints,
@@ -186,46 +187,45 @@ impl Binder<'_> {
         if self.height > TALL_BYTES { depth::require(self.height) } else { Ok(()) }
     }
 
-    /// Returns a binder for a separate piece of text (a default, a computed column) with the same
-    /// names but no tables in scope.
-    pub fn child(&self) -> Binder<'_> {
-        Binder {
-            catalog: self.catalog,
-            database: self.database,
-            rights: None,
-            chain: None,
-            unchained: Cell::new(false),
-            options: self.options,
-            meaning: self.meaning,
-            variables: &[],
-            given: Vec::new(),
-            table_variables: &[],
-            temp_tables: self.temp_tables,
-            library: self.library,
-            levels: Vec::new(),
-            registers: 0,
-            rows: 0,
-            session_bound: false,
-            depth: self.depth,
-            size: 0,
-            unfolded: 0,
-            height: 0,
-            ctes: Vec::new(),
-            xml: expr::XmlScope::default(),
-            recursion_max: None,
-            store: self.store,
-            level: self.level,
-            hints: self.hints,
-            subqueries: false,
-            assigns: false,
-            takes_values: false,
-            once: 0,
-            view_checks: Vec::new(),
-            nested: None,
-            in_view: false,
-            system_time: None,
-            unfound: None,
-            known_collation: Cell::new(None),
+    /// Binds in a new innermost level; the levels around it stay in scope.
+    pub fn within<T>(&mut self, level: Level, bind: impl FnOnce(&mut Self) -> T) -> T {
+        self.outer.push(mem::replace(&mut self.level, level));
+        let bound = bind(self);
+        self.level = self.outer.pop().expect("the level around this one was pushed above");
+        bound
+    }
+
+    /// Binds with no level in scope: no column of the query around the text is found.
+    pub(crate) fn apart<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = mem::take(&mut self.outer);
+        let level = mem::take(&mut self.level);
+        let bound = bind(self);
+        self.level = level;
+        self.outer = outer;
+        bound
+    }
+
+    /// Binds with the sources of the innermost level out of scope.
+    pub(crate) fn without_sources<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
+        let sources = mem::take(&mut self.level.sources);
+        let bound = bind(self);
+        self.level.sources = sources;
+        bound
+    }
+
+    /// Returns all levels, the innermost first.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = &Level> {
+        std::iter::once(&self.level).chain(self.outer.iter().rev())
+    }
+
+    /// Returns the level that is `distance` levels out from the innermost one.
+    pub(crate) fn level_mut(&mut self, distance: usize) -> &mut Level {
+        match distance {
+            0 => &mut self.level,
+            _ => {
+                let place = self.outer.len() - distance;
+                &mut self.outer[place]
+            }
         }
     }
 }
@@ -241,105 +241,4 @@ pub struct Cte {
     pub query: Arc<tsql::ast::QueryExpression>,
     /// In its own definition: id and columns of the work table.
     pub recursive: Option<(u32, Vec<(String, ColumnType)>)>,
-}
-
-/// One query level: the sources of a FROM clause, and what its SELECT collects during binding.
-#[derive(Default)]
-pub struct Level {
-    /// Sources in the order of FROM.
-    pub sources: Vec<Source>,
-    /// The clause that is being bound; it determines whether aggregates and windows are allowed.
-    pub clause: Clause,
-    /// Aggregates found so far, each with its register.
-    pub aggregates: Vec<AggregateCall>,
-    /// Window functions found so far.
-    pub windows: Vec<plan::query::WindowCall>,
-    /// Bound keys of GROUP BY, and the registers that hold them after grouping.
-    pub groups: Vec<(Expr, Register)>,
-    /// Whether `inserted` and `deleted` (of OUTPUT, or in a trigger) are among the sources.
-    pub has_output: bool,
-    /// Whether this is the level of a SELECT, not of another statement.
-    pub is_spec: bool,
-    /// NEXT VALUE FOR .. OVER found so far.
-    pub next_values: Vec<expr::OrderedValue>,
-    /// Definitions of the WINDOW clause.
-    pub named: Vec<(tsql::ast::Ident, tsql::ast::Over)>,
-}
-
-/// The clause that is being bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Clause {
-    /// FROM, ON, WHERE, VALUES, SET..: no aggregates (147), no windows (4108).
-    #[default]
-    Plain,
-    /// GROUP BY: no aggregates.
-    GroupBy,
-    /// HAVING: aggregates but no windows.
-    Having,
-    /// SELECT list and ORDER BY: both.
-    Output,
-}
-
-/// A table, view, derived table or function of a FROM clause.
-#[derive(Default)]
-pub struct Source {
-    /// Alias, or the table's name.
-    pub alias: SmolStr,
-    /// Schema, if the name was qualified or resolved, and no alias given.
-    pub schema: Option<SmolStr>,
-    /// Columns: name, type, register. Registers of unused columns are never filled: see `used`.
-    pub columns: Vec<SourceColumn>,
-    /// Definition of a table; `None` for any other source.
-    pub table: Option<Arc<TableDef>>,
-    /// The view behind the source, if there is one.
-    pub view: Option<ViewSource>,
-    /// Column permissions, if they differ between its columns.
-    pub guard: Option<Arc<catalog::security::Guard>>,
-}
-
-impl Source {
-    /// Checks that all of its columns may be read.
-    ///
-    /// # Errors
-    /// 230 for the first that may not.
-    pub fn check_reads(&self) -> ::types::Result<()> {
-        let Some(guard) = &self.guard else { return Ok(()) };
-        let mut columns = self.columns.iter().enumerate();
-        columns.try_for_each(|(place, column)| guard.check_read(place, &column.name))
-    }
-}
-
-/// A view as a source.
-pub struct ViewSource {
-    /// Definition of the view.
-    pub module: Arc<ModuleDef>,
-    /// Conditions of WITH CHECK OPTION for a row written through the view, over registers of the
-    /// tables behind it.
-    pub checks: Vec<Expr>,
-    /// Whether it has such conditions and joins tables.
-    pub joined: bool,
-}
-
-impl SourceColumn {
-    /// Returns the column as an expression: its register, or the literal NULL if it is untyped.
-    pub fn expr(&self) -> Expr {
-        if self.traits.untyped {
-            return Expr::constant(::types::Value::Null, ::types::DataType::Int);
-        }
-        Expr::new(plan::expr::ExprKind::Column(self.register), self.ty)
-    }
-}
-
-/// A column of a source.
-pub struct SourceColumn {
-    /// Name of the column.
-    pub name: SmolStr,
-    /// Type of the column.
-    pub ty: ColumnType,
-    /// Register of its value.
-    pub register: Register,
-    /// Whether any expression uses it.
-    pub used: bool,
-    /// Properties besides the type, for result metadata.
-    pub traits: Traits,
 }

@@ -166,23 +166,23 @@ pub fn named<'f>(from: &'f [TableRef], alias: &str) -> Option<&'f ObjectName> {
 /// Returns the column permissions of a resolved object with this many columns.
 pub fn guard(
     binder: &Binder<'_>,
-    (database_id, id, schema_id): (i16, i32, i32),
-    (schema, name): (&str, &str),
+    database_id: i16,
+    object: &Securable<'_>,
     columns: usize,
 ) -> Option<Arc<Guard>> {
-    let rights = binder.asked_about(database_id, (id, schema_id))?;
+    let rights = binder.asked_about(database_id, (object.id, object.schema_id))?;
     let database = binder.catalog.database_by_id(database_id)?;
-    Guard::of(rights, database, &Securable { id, schema_id, schema, name }, columns)
+    Guard::of(rights, database, object, columns)
 }
 
 /// Returns the column permissions for OUTPUT of an object: see [`Guard::of_output`].
 pub fn output_guard(
     binder: &Binder<'_>,
-    (database_id, id, schema_id): (i16, i32, i32),
-    (schema, name): (&str, &str),
+    database_id: i16,
+    object: &Securable<'_>,
     places: impl Iterator<Item = Option<usize>>,
 ) -> Option<Arc<Guard>> {
-    let rights = binder.asked_about(database_id, (id, schema_id))?;
+    let rights = binder.asked_about(database_id, (object.id, object.schema_id))?;
     let database = binder.catalog.database_by_id(database_id)?;
-    Guard::of_output(rights, database, &Securable { id, schema_id, schema, name }, places)
+    Guard::of_output(rights, database, object, places)
 }

@@ -36,7 +36,8 @@ pub struct Declared {
 
 /// Returns the template of a batch, if it is one safe statement.
 pub fn template(
-    (catalog, database): (&Catalog, &str),
+    catalog: &Catalog,
+    database: &str,
     batch: &Batch,
     text: &str,
 ) -> Option<(Template, Declared)> {

@@ -42,7 +42,7 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
     let mut bound = bound.map_err(|error| error.at_line(statement.line))?;
     optimizer::leftovers(&mut binder.statement(), &mut bound)
         .map_err(|error| error.at_line(statement.line))?;
-    if binder.hints.paths && !optimizer::takes_hinted_paths(binder.level, &bound) {
+    if binder.hints.paths && !optimizer::takes_hinted_paths(binder.optimization, &bound) {
         return Err(types::Error::from(Msg::NoPlanForHints).at_line(statement.line));
     }
     Ok(bound)

@@ -231,7 +231,7 @@ fn bind_cost(rounds: u32, text: &str, level: Level, session: &Session) -> Result
     cost(rounds, |_| {
         let context = metadata::binding::bare_context(state, &state.identity.database);
         let mut binder = context.binder();
-        binder.level = level;
+        binder.optimization = level;
         bind_statement(&mut binder, statement).map(drop).map_err(|error| error.to_string())
     })
 }

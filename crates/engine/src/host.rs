@@ -89,7 +89,7 @@ impl Host for Engine {
         rows: &mut Rows<'p>,
         receive: ReceiveColumns<'_>,
     ) -> Result<Flow> {
-        vector::run_columns((node, columns), needed, cx, rows, receive)
+        vector::run_columns(node, columns, needed, cx, rows, receive)
     }
 
     fn load_batches<'p>(
@@ -100,7 +100,7 @@ impl Host for Engine {
         rows: &mut Rows<'p>,
         receive: ReceiveBatch<'_>,
     ) -> Result<Flow> {
-        vector::load_batches((node, loader), &walk::fills(node).0, cx, rows, receive)
+        vector::load_batches(node, loader, &walk::fills(node).0, cx, rows, receive)
     }
 
     fn call_system_procedure(

@@ -74,7 +74,8 @@ pub(crate) struct Cascaded {
 /// Records a row that a foreign key has changed: its old values and, unless it was deleted, its new
 /// ones.
 pub(crate) fn note_cascaded(
-    (table, key): (&Arc<TableDef>, &ForeignKeyDef),
+    table: &Arc<TableDef>,
+    key: &ForeignKeyDef,
     old: RowImage<'_>,
     new: Option<RowImage<'_>>,
     cx: &mut Cx<'_>,

@@ -15,7 +15,7 @@ use ::binder::dml::{Triggers, bind_insert_rows};
 use ::binder::query;
 use ::catalog::TableDef;
 use ::ddl::distrust;
-use ::executor::bulk::field::converted;
+use ::executor::bulk::field::{Place, converted};
 use ::executor::dml::{hold, insert_rows};
 use ::executor::statement::in_transaction;
 use ::executor::{Cx, fault};
@@ -214,7 +214,7 @@ impl<'a> Load<'a> {
             let place = i64::try_from(self.columns.len()).unwrap_or(i64::MAX);
             return Err(Msg::BulkColumnTooLong(row, place).into());
         }
-        for ((place, ordinal), field) in (1..).zip(&self.columns).zip(fields) {
+        for ((number, ordinal), field) in (1..).zip(&self.columns).zip(fields) {
             let column = &self.table.columns[*ordinal];
             let made = column.ty.data_type == DataType::RowVersion
                 || (column.identity.is_some() && !self.options.keep_identity);
@@ -229,7 +229,7 @@ impl<'a> Load<'a> {
                 values.push(Value::Null);
                 continue;
             }
-            let at = (row, place, column.name.as_str());
+            let at = Place { row, column: number, name: &column.name };
             values.push(converted(self.options, &field.0, at, &column.ty, cx)?);
         }
         Ok((self.pattern(filled), values))

@@ -51,9 +51,9 @@ impl Runner<'_> {
         let bound = {
             let context = metadata::binding::context_of(cx.session, self.program);
             let mut binder = context.binder();
-            let into = (&step.target, &step.columns[..]);
-            let columns = (&set.types[..], &set.untyped[..]);
-            bind_captured_rows(&mut binder, into, columns, Triggers::Fire)?
+            let InsertExecuteStep { target, columns, .. } = step;
+            let (types, untyped) = (&set.types, &set.untyped);
+            bind_captured_rows(&mut binder, target, columns, types, untyped, Triggers::Fire)?
         };
         Ok(::executor::dml::insert_rows(&bound, &set.rows, cx)?.rows)
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use ::session::SessionState;
-use binder::{BinderContext, Level, Source, SourceColumn};
+use binder::{Binder, BinderContext, Level, Source, SourceColumn};
 use catalog::name::Name;
 use catalog::{ColumnDef, TableDef};
 use plan::expr::Register;
@@ -70,19 +70,24 @@ pub fn bare_context<'s>(session: &'s SessionState, database: &'s str) -> BinderC
         variables: &[],
         table_variables: &[],
         temp_tables: Box::new(|name| session.temp.find(name)),
-        level: session.instance.config.optimizer,
+        optimization: session.instance.config.optimizer,
         store: &session.instance.store,
         library: session.instance.library,
     }
 }
 
-/// Returns a query level whose one source is a table, with its columns in registers from `first`
-/// on. Expressions of computed columns and constraints are bound in such a level.
-pub fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level {
-    let columns = (first..).zip(columns).map(|(register, column)| SourceColumn {
+/// Runs `bind` in a query level whose one source is a table, with its columns in the registers from
+/// 0 on. Expressions of computed columns and constraints are bound in such a level.
+pub fn over_columns<T>(
+    binder: &mut Binder<'_>,
+    alias: &str,
+    columns: &[ColumnDef],
+    bind: impl FnOnce(&mut Binder<'_>) -> T,
+) -> T {
+    let columns = columns.iter().map(|column| SourceColumn {
         name: column.name.clone().into(),
         ty: column.ty,
-        register: Register(register),
+        register: binder.new_register(),
         used: false,
         traits: Traits::default(),
     });
@@ -92,7 +97,7 @@ pub fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level {
         columns: columns.collect(),
         ..Source::default()
     };
-    Level { sources: vec![source], ..Level::default() }
+    binder.within(Level::of(source), bind)
 }
 
 /// Returns the ordinals of the table's columns that a condition on that table alone reads (a CHECK,
@@ -103,12 +108,10 @@ pub fn columns_read(
     condition: &ast::Condition,
 ) -> Vec<u16> {
     let context = crate::binding::bare_context(session, &session.identity.database);
-    let mut binder = context.binder();
-    binder.levels.push(level_of(&table.name, &table.columns, 0));
-    binder.registers = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
-    let Ok(bound) = ::binder::expr::bind_condition(&mut binder, condition) else {
-        return Vec::new();
-    };
+    let bound = over_columns(&mut context.binder(), &table.name, &table.columns, |binder| {
+        ::binder::expr::bind_condition(binder, condition)
+    });
+    let Ok(bound) = bound else { return Vec::new() };
     let read = ::plan::walk::reads(&bound);
     let ordinals = 0..u16::try_from(table.columns.len()).unwrap_or(u16::MAX);
     ordinals.filter(|ordinal| read.contains(Register(u32::from(*ordinal)))).collect()

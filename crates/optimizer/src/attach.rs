@@ -36,7 +36,7 @@ pub(crate) fn attach(
     hints: Hints,
 ) -> Node {
     let method = choose(kind, &sides, &conjuncts, all, hints);
-    join(kind, sides, conjuncts, (outer, all), method)
+    join(kind, sides, conjuncts, outer, all, method)
 }
 
 /// Chooses the method of a join.
@@ -106,7 +106,8 @@ pub(crate) fn join(
     kind: JoinKind,
     sides: Sides,
     conjuncts: Vec<Expr>,
-    (outer, all): (&Registers, &Registers),
+    outer: &Registers,
+    all: &Registers,
     method: Method,
 ) -> Node {
     let Sides { left, right } = sides;

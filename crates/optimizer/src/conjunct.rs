@@ -207,13 +207,8 @@ pub(crate) fn is_never_null(node: &Node, register: Register) -> bool {
         Node::Scan(scan) => scan.columns.iter().any(|c| {
             c.1 == register && !table_of(&scan.table).columns[usize::from(c.0)].ty.nullable
         }),
-        Node::Filter(inner) => is_never_null(&inner.0, register),
-        Node::Compute(inner) => is_never_null(&inner.0, register),
         Node::Distinct(inner) => is_never_null(&inner.0, register),
-        Node::Sort(sort) => is_never_null(&sort.input, register),
         Node::Spool(spool) => is_never_null(&spool.input, register),
-        Node::Limit(limit) => is_never_null(&limit.input, register),
-        Node::Window(window) => is_never_null(&window.input, register),
         Node::Join(join) => match join.kind {
             JoinKind::Inner => {
                 is_never_null(&join.left, register) || is_never_null(&join.right, register)
@@ -230,17 +225,7 @@ pub(crate) fn is_never_null(node: &Node, register: Register) -> bool {
                     _ => false,
                 })
         }
-        Node::OneRow
-        | Node::Empty
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::Bulk(_)
-        | Node::UserFunction(_)
-        | Node::SetOperation(_)
-        | Node::Recursive(_)
-        | Node::Document(_)
-        | Node::WorkTable(..) => false,
+        _ => children::passed(node).is_some_and(|input| is_never_null(input, register)),
     }
 }
 

@@ -5,6 +5,7 @@
 //! Server's unit, in which 1.0 was one second on the machine its model was calibrated on.
 
 use catalog::{IndexDef, IndexKind};
+use plan::children;
 use plan::expr::{CompareOp, Expr, ExprKind, Register};
 use plan::query::{
     Access, Aggregate, Join, JoinKind, JoinMethod, Limit, Node, Scan, SetKind, SetOperation, Spool,
@@ -326,16 +327,11 @@ pub(crate) fn column_of(node: &Node, register: Register) -> Option<Column<'_>> {
             let (ordinal, _) = *scan.columns.iter().find(|c| c.1 == register)?;
             Some(Column { scan, ordinal })
         }
-        Node::Filter(inner) => column_of(&inner.0, register),
-        Node::Compute(inner) => column_of(&inner.0, register),
         Node::Join(join) => {
             column_of(&join.left, register).or_else(|| column_of(&join.right, register))
         }
-        Node::Sort(sort) => column_of(&sort.input, register),
         Node::Spool(spool) => column_of(&spool.input, register),
-        Node::Limit(limit) => column_of(&limit.input, register),
         Node::Distinct(inner) => column_of(&inner.0, register),
-        Node::Window(window) => column_of(&window.input, register),
         Node::Aggregate(aggregate) => {
             let key = aggregate.keys.iter().find(|k| k.1 == register)?;
             match key.0.kind {
@@ -343,17 +339,7 @@ pub(crate) fn column_of(node: &Node, register: Register) -> Option<Column<'_>> {
                 _ => None,
             }
         }
-        Node::OneRow
-        | Node::Empty
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::Bulk(_)
-        | Node::UserFunction(_)
-        | Node::SetOperation(_)
-        | Node::Recursive(_)
-        | Node::Document(_)
-        | Node::WorkTable(..) => None,
+        _ => column_of(children::passed(node)?, register),
     }
 }
 
@@ -519,25 +505,11 @@ fn of_limit(limit: &Limit) -> Estimate {
 /// Returns whether an operator returns its first row before reading all of its input.
 fn streams(node: &Node) -> bool {
     match node {
-        Node::Filter(inner) => streams(&inner.0),
-        Node::Compute(inner) => streams(&inner.0),
         Node::Distinct(inner) => streams(&inner.0),
-        Node::Limit(limit) => streams(&limit.input),
         Node::Join(join) => streams(&join.left),
         Node::Window(window) => window.streams && streams(&window.input),
         Node::Sort(_) | Node::Aggregate(_) | Node::Document(_) => false,
-        Node::OneRow
-        | Node::Empty
-        | Node::Scan(_)
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::Bulk(_)
-        | Node::UserFunction(_)
-        | Node::SetOperation(_)
-        | Node::Recursive(_)
-        | Node::Spool(_)
-        | Node::WorkTable(..) => true,
+        _ => children::passed(node).is_none_or(streams),
     }
 }
 

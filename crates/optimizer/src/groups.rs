@@ -86,17 +86,17 @@ impl Maker<'_, '_> {
             ExprKind::Compare(op, collation, sides) => {
                 let (left, right) = &**sides;
                 match is_fixed(right) {
-                    true => self.compare(*op, *collation, (left, right), condition),
+                    true => self.compare(*op, *collation, left, right, condition),
                     false if is_fixed(left) => {
-                        self.compare(op.swapped(), *collation, (right, left), condition)
+                        self.compare(op.swapped(), *collation, right, left, condition)
                     }
                     false => None,
                 }
             }
             ExprKind::InList(collation, value, list) if list.iter().all(is_fixed) => {
-                let each = list.iter().map(|item| {
-                    self.compare(CompareOp::Equal, *collation, (value, item), condition)
-                });
+                let each = list
+                    .iter()
+                    .map(|item| self.compare(CompareOp::Equal, *collation, value, item, condition));
                 let parts: Option<Vec<Expr>> = each.collect();
                 parts.map(|parts| of(ExprKind::Or(parts.into())))
             }
@@ -108,7 +108,8 @@ impl Maker<'_, '_> {
         &mut self,
         op: CompareOp,
         collation: Collation,
-        (value, fixed): (&Expr, &Expr),
+        value: &Expr,
+        fixed: &Expr,
         condition: &Expr,
     ) -> Option<Expr> {
         let of = |kind| Expr { kind, ty: condition.ty };

@@ -397,6 +397,6 @@ impl Builder<'_> {
         }
         let (left, right) = (self.build(plan, left), self.build(plan, right));
         let sides = Sides { left, right };
-        super::attach::join(JoinKind::Inner, sides, ready, (self.outer, self.all), method)
+        super::attach::join(JoinKind::Inner, sides, ready, self.outer, self.all, method)
     }
 }

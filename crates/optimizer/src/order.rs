@@ -2,6 +2,7 @@
 
 use super::stream;
 use catalog::IndexKind;
+use plan::children;
 use plan::expr::{Expr, ExprKind};
 use plan::query::{Access, JoinKind, Node, Scan, Sort, SortKey};
 use plan::statement::table_of;
@@ -50,19 +51,7 @@ pub(crate) fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
         Node::Aggregate(aggregate) => aggregate.scalar,
         // The input has been sorted for the window, which must stay so.
         Node::Window(window) => stream::gives(window, keys),
-        Node::Join(_)
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::Sort(_)
-        | Node::Limit(_)
-        | Node::SetOperation(_)
-        | Node::Recursive(_)
-        | Node::Document(_)
-        | Node::Bulk(_)
-        | Node::UserFunction(_)
-        | Node::Spool(_)
-        | Node::WorkTable(..) => false,
+        _ => false,
     }
 }
 
@@ -81,11 +70,6 @@ pub(crate) fn is_unique(node: &Node, registers: &Registers) -> bool {
             };
             one || table.indexes.iter().any(|i| i.is_key() && i.keys.iter().all(|k| has(k.0)))
         }
-        Node::Filter(inner) => is_unique(&inner.0, registers),
-        Node::Compute(inner) => is_unique(&inner.0, registers),
-        Node::Sort(sort) => is_unique(&sort.input, registers),
-        Node::Limit(limit) => is_unique(&limit.input, registers),
-        Node::Window(window) => is_unique(&window.input, registers),
         Node::Distinct(inner) => {
             inner.1.iter().all(|e| match e.kind {
                 ExprKind::Column(register) => registers.contains(register),
@@ -105,16 +89,7 @@ pub(crate) fn is_unique(node: &Node, registers: &Registers) -> bool {
             let plain = aggregate.sets.len() <= 1;
             plain && aggregate.keys.iter().all(|k| registers.contains(k.1))
         }
-        Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::SetOperation(_)
-        | Node::Recursive(_)
-        | Node::Document(_)
-        | Node::Bulk(_)
-        | Node::UserFunction(_)
-        | Node::Spool(_)
-        | Node::WorkTable(..) => false,
+        _ => children::passed(node).is_some_and(|input| is_unique(input, registers)),
     }
 }
 

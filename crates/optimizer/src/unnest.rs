@@ -53,7 +53,7 @@ impl Optimizer<'_> {
             if !walk::reads(&column.expr).is_disjoint(&outside) {
                 return (input, Some(conjunct));
             }
-            match condition(compare, &column.expr, (&input, &right), correlated) {
+            match condition(compare, &column.expr, &input, &right, correlated) {
                 Some(condition) => on.push(condition),
                 None => return (input, Some(conjunct)),
             }
@@ -112,7 +112,8 @@ fn quest_of(conjunct: &Expr) -> Option<Quest> {
 fn condition(
     compare: Comparison,
     column: &Expr,
-    (left, right): (&Node, &Node),
+    left: &Node,
+    right: &Node,
     correlated: bool,
 ) -> Option<Expr> {
     let Comparison { operand, op, collation, unknown_matches } = compare;

@@ -47,19 +47,7 @@ pub(crate) fn relax(node: &mut Node, order: Order) {
         // TOP takes the first rows, and a window may count them.
         Node::Limit(limit) => relax(&mut limit.input, Order::Seen),
         Node::Window(window) => relax(&mut window.input, Order::Seen),
-        Node::Scan(_)
-        | Node::OneRow
-        | Node::Empty
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::Bulk(_)
-        | Node::UserFunction(_)
-        | Node::Spool(_)
-        | Node::WorkTable(..)
-        | Node::SetOperation(_)
-        | Node::Recursive(_)
-        | Node::Document(_) => {}
+        _ => {}
     }
 }
 

@@ -39,6 +39,19 @@ pub fn inputs<'n>(node: &'n Node, see: &mut dyn FnMut(&'n Node)) {
     }
 }
 
+/// Returns the input whose rows the operator passes on, each with its registers. `None` for an
+/// operator that makes or combines rows, and for DISTINCT and a spool, which store rows.
+pub fn passed(node: &Node) -> Option<&Node> {
+    match node {
+        Node::Filter(inner) => Some(&inner.0),
+        Node::Compute(inner) => Some(&inner.0),
+        Node::Sort(sort) => Some(&sort.input),
+        Node::Limit(limit) => Some(&limit.input),
+        Node::Window(window) => Some(&window.input),
+        _ => None,
+    }
+}
+
 /// Like [`inputs`], with mutable inputs.
 pub fn inputs_mut(node: &mut Node, change: &mut dyn FnMut(&mut Node)) {
     match node {

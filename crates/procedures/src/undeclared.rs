@@ -201,7 +201,7 @@ impl Found<'_> {
                     let LeafAst::Statement(statement) = &leaf.ast else { continue };
                     let context = metadata::binding::context_of(session, self.program);
                     let mut binder = context.binder();
-                    binder.level = ::optimizer::Level::None;
+                    binder.optimization = ::optimizer::Level::None;
                     binder.given.clone_from(&self.nulls);
                     let bound = bind_statement(&mut binder, statement)?;
                     self.statement(&bound);

@@ -515,7 +515,8 @@ impl Set {
     fn finish(
         &mut self,
         call: usize,
-        (plan, group): (&AggregateCall, usize),
+        plan: &AggregateCall,
+        group: usize,
         cx: &mut Cx<'_>,
     ) -> Result<Value> {
         match &mut self.states[call] {
@@ -604,7 +605,7 @@ fn fill(
     for group in groups {
         values.clear();
         for (number, call) in aggregate.aggregates.iter().enumerate() {
-            match set.finish(number, (call, group), cx) {
+            match set.finish(number, call, group, cx) {
                 Ok(value) => values.push(value),
                 Err(error) => failed = Err(error),
             }

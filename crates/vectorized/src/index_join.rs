@@ -340,7 +340,7 @@ impl<'p> LookUp<'p> {
     ) -> Result<Flow> {
         let right = self.right;
         check(&mut self.checks, &mut self.out, cx, rows, &mut |cx, rows, out| {
-            note(right, (0, out.selection.len()), cx);
+            note(right, 0, out.selection.len(), cx);
             receive(cx, rows, out)
         })
     }
@@ -433,7 +433,7 @@ impl<'p> LookUp<'p> {
         self.join(batch, &left_rows, &images);
         let right = self.right;
         check(&mut self.checks, &mut self.out, cx, rows, &mut |cx, _, out| {
-            note(right, (0, out.selection.len()), cx);
+            note(right, 0, out.selection.len(), cx);
             out.selection.for_each(|place| matched[left_rows[place] as usize] = true);
             Ok(Flow::More)
         })?;
@@ -442,7 +442,7 @@ impl<'p> LookUp<'p> {
 }
 
 /// Adds openings and rows of the right side to the profile, if there is one.
-fn note(right: &Node, (opened, given): (usize, usize), cx: &mut Cx<'_>) {
+fn note(right: &Node, opened: usize, given: usize, cx: &mut Cx<'_>) {
     if let Some(profile) = &mut cx.profile {
         profile.note(right, opened as u64, given as u64);
     }
@@ -493,7 +493,7 @@ impl<'p> Stage<'p> for LookUp<'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        note(self.right, (batch.selection.len(), 0), cx);
+        note(self.right, batch.selection.len(), 0, cx);
         match self.kind {
             JoinKind::Semi | JoinKind::Anti => self.give_half(batch, cx, rows, receive),
             JoinKind::Inner | JoinKind::Left | JoinKind::Full => {

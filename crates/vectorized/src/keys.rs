@@ -119,13 +119,21 @@ impl Keys {
             let mut target = Target { out, width, at: column.at };
             column.encode(vector, selection, unknown, &mut target);
             if vector.has_nulls() {
-                let rule = (self.nulls, null_word, number);
-                column.encode_nulls(vector, selection, rule, &mut target);
+                let bit = null_word.map(|word| NullBit { word, mask: 1 << (number % 64) });
+                column.encode_nulls(vector, selection, self.nulls, bit, &mut target);
             }
         }
         out.without.sort_unstable();
         out.without.dedup();
     }
+}
+
+/// The bit of a key that says that a column is NULL.
+#[derive(Clone, Copy)]
+struct NullBit {
+    /// Position of its word in the key.
+    word: usize,
+    mask: u64,
 }
 
 /// The destination of a column's words.
@@ -162,8 +170,8 @@ impl KeyColumn {
     ) {
         match (&mut self.form, vector.data()) {
             (Form::Small | Form::Word, data) => encode_word(data, vector, selection, target),
-            (Form::Decimal(scale, interner), data) => {
-                encode_decimals((data, vector), selection, (*scale, interner, unknown), target);
+            (Form::Decimal(scale, interner), _) => {
+                encode_decimals(vector, selection, *scale, interner, unknown, target);
             }
             (Form::Number(interner), Data::Bytes(rows)) => {
                 for (place, row) in selection.iter().enumerate() {
@@ -195,7 +203,8 @@ impl KeyColumn {
         &self,
         vector: &Vector,
         selection: &Selection,
-        (rule, null_word, column): (NullKeys, Option<usize>, usize),
+        rule: NullKeys,
+        bit: Option<NullBit>,
         target: &mut Target<'_>,
     ) {
         for (place, _) in selection.iter().enumerate().filter(|(_, row)| vector.is_null(*row)) {
@@ -203,14 +212,14 @@ impl KeyColumn {
                 target.out.without.push(place);
                 continue;
             }
-            match (&self.form, null_word) {
+            match (&self.form, bit) {
                 (Form::Small | Form::Number(_), _) | (_, None) => target.set(place, NULL_WORD),
-                (Form::Word | Form::Decimal(..), Some(word)) => {
+                (Form::Word | Form::Decimal(..), Some(bit)) => {
                     target.set(place, 0);
                     if matches!(self.form, Form::Decimal(..)) {
                         target.out.words[place * target.width + target.at + 1] = 0;
                     }
-                    target.out.words[place * target.width + word] |= 1 << (column % 64);
+                    target.out.words[place * target.width + bit.word] |= bit.mask;
                 }
             }
         }
@@ -316,12 +325,14 @@ fn word_of(value: &Value) -> u64 {
 const ODD: u64 = 1 << 63 | 1;
 
 fn encode_decimals(
-    (data, vector): (&Data, &Vector),
+    vector: &Vector,
     selection: &Selection,
-    (to, interner, unknown): (u8, &mut Interner, Unknown),
+    to: u8,
+    interner: &mut Interner,
+    unknown: Unknown,
     target: &mut Target<'_>,
 ) {
-    match data {
+    match vector.data() {
         Data::ShortDecimal { digits, scale, .. } if *scale == to => {
             target.put(selection, |row| digits[row].cast_unsigned());
             target.at += 1;

@@ -136,7 +136,8 @@ fn run_planned<'p>(
 
 /// Runs a tree. Calls `receive` with each batch and the positions of `columns` in it.
 pub fn run_columns<'p>(
-    (node, columns): (&'p Node, &[Register]),
+    node: &'p Node,
+    columns: &[Register],
     needed: &Registers,
     cx: &mut Cx<'_>,
     rows: &mut Rows<'p>,
@@ -153,7 +154,8 @@ pub fn run_columns<'p>(
 /// Runs a tree. Calls `receive` with each batch and the registers of its columns. Helpers pass
 /// their batches to the loader.
 pub fn load_batches<'p>(
-    (node, loader): (&'p Node, &Loader<'_>),
+    node: &'p Node,
+    loader: &Loader<'_>,
     needed: &Registers,
     cx: &mut Cx<'_>,
     rows: &mut Rows<'p>,
@@ -208,16 +210,8 @@ fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
             Some(scan) => Box::new(scan),
             None => return Box::new(adapt::RowSource::new(node)),
         },
-        Node::OneRow
-        | Node::Empty
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::UserFunction(_)
-        | Node::Recursive(_)
-        | Node::Document(_)
-        | Node::Spool(_)
-        | Node::WorkTable(..) => return Box::new(adapt::RowSource::new(node)),
+        // Other operators run in row mode.
+        _ => return Box::new(adapt::RowSource::new(node)),
     };
     Box::new(Profiled { node, inner, restrictions: Vec::new(), gathers: false })
 }

@@ -9,6 +9,7 @@ use types::Value;
 use super::index_join;
 use executor::eval::in_place;
 use executor::{Cx, query};
+use plan::children;
 use plan::expr::{Expr, ExprKind};
 use plan::query::{Access, JoinMethod, Node, Scan, TableSource};
 use plan::walk;
@@ -38,13 +39,6 @@ pub(super) fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
     match node {
         Node::Scan(scan) => scan_reads(scan, cx),
         Node::Bulk(scan) => scan.rows,
-        Node::Filter(filter) => reads(&filter.0, cx),
-        Node::Compute(compute) => reads(&compute.0, cx),
-        Node::Distinct(distinct) => reads(&distinct.0, cx),
-        Node::Aggregate(aggregate) => reads(&aggregate.input, cx),
-        Node::Window(window) => reads(&window.input, cx),
-        Node::Sort(sort) => reads(&sort.input, cx),
-        Node::Limit(limit) => reads(&limit.input, cx),
         Node::Join(join) => match join.method {
             JoinMethod::Hash(_) => reads(&join.left, cx).saturating_add(reads(&join.right, cx)),
             // A look-up costs as much as scanning several rows, and is cheaper in a batch.
@@ -54,20 +48,13 @@ pub(super) fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
             // The right side runs in row mode.
             JoinMethod::Loop => reads(&join.left, cx),
         },
-        Node::SetOperation(operation) => {
-            reads(&operation.left.root, cx).saturating_add(reads(&operation.right.root, cx))
+        // These run in row mode. A spool chooses its mode when it reads its input.
+        Node::Recursive(_) | Node::Document(_) | Node::Spool(_) => 0,
+        _ => {
+            let mut rows = 0_u64;
+            children::inputs(node, &mut |input| rows = rows.saturating_add(reads(input, cx)));
+            rows
         }
-        Node::OneRow
-        | Node::Empty
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::UserFunction(_)
-        | Node::Recursive(_)
-        | Node::Document(_)
-        // A spool chooses its mode when it reads its input.
-        | Node::Spool(_)
-        | Node::WorkTable(..) => 0,
     }
 }
 
@@ -104,33 +91,12 @@ fn width(lower: &Expr, upper: &Expr, cx: &Cx<'_>) -> u64 {
 /// than row mode. A table that may not be read (41368) is left to row mode, which reports the
 /// error.
 fn is_possible(node: &Node, cx: &Cx<'_>) -> bool {
-    match node {
-        Node::Scan(scan) => query::only_looks(scan, cx).is_ok_and(|only_looks| only_looks),
-        Node::Filter(filter) => is_possible(&filter.0, cx),
-        Node::Compute(compute) => is_possible(&compute.0, cx),
-        Node::Distinct(distinct) => is_possible(&distinct.0, cx),
-        Node::Aggregate(aggregate) => is_possible(&aggregate.input, cx),
-        Node::Window(window) => is_possible(&window.input, cx),
-        Node::Sort(sort) => is_possible(&sort.input, cx),
-        Node::Limit(limit) => is_possible(&limit.input, cx),
-        Node::Join(join) => is_possible(&join.left, cx) && is_possible(&join.right, cx),
-        Node::SetOperation(operation) => {
-            is_possible(&operation.left.root, cx) && is_possible(&operation.right.root, cx)
-        }
-        Node::Recursive(recursive) => {
-            is_possible(&recursive.anchor.root, cx) && is_possible(&recursive.step.root, cx)
-        }
-        Node::Document(document) => is_possible(&document.query.root, cx),
-        Node::Spool(spool) => is_possible(&spool.input, cx),
-        Node::OneRow
-        | Node::Empty
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::Bulk(_)
-        | Node::UserFunction(_)
-        | Node::WorkTable(..) => true,
+    if let Node::Scan(scan) = node {
+        return query::only_looks(scan, cx).is_ok_and(|only_looks| only_looks);
     }
+    let mut possible = true;
+    children::inputs(node, &mut |input| possible = possible && is_possible(input, cx));
+    possible
 }
 
 /// Returns true if the order or number of evaluations of the tree's expressions is visible.

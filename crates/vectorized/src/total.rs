@@ -201,7 +201,7 @@ impl Totals {
                 }),
             },
             Self::Extreme { best, wants_less, collation, .. } => {
-                extremes(best, (*wants_less, *collation), groups, vector);
+                extremes(best, *wants_less, *collation, groups, vector);
             }
             Self::Word { .. } => self.add_words(groups, vector),
         }
@@ -381,7 +381,8 @@ fn add_decimal(sum: &mut Sum, digits: i128) -> Result<()> {
 
 fn extremes(
     best: &mut [Value],
-    (wants_less, collation): (bool, Collation),
+    wants_less: bool,
+    collation: Collation,
     groups: Groups<'_>,
     vector: &Vector,
 ) {

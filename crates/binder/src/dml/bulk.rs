@@ -32,7 +32,8 @@ pub enum Nulls {
 /// Errors of names and types.
 pub fn bind_bulk_rows(
     binder: &mut Binder<'_>,
-    (target, columns): (&Target, &[Ident]),
+    target: &Target,
+    columns: &[Ident],
     types: &[ColumnType],
     triggers: Triggers,
     nulls: Nulls,

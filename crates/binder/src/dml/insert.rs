@@ -124,14 +124,13 @@ fn resolve_columns(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Reso
     let target = match resolve_table(binder, name)? {
         Resolved::Table(table) => TableSource::Table(table),
         Resolved::System(..) => return Err(Msg::SystemCatalogUpdate.into()),
-        Resolved::View(view, _) if instead::shape(binder, &view, Event::Insert).is_some() => {
-            let shape = instead::shape(binder, &view, Event::Insert).ok_or(Msg::InternalError)?;
-            TableSource::Table(shape)
-        }
-        Resolved::View(..) if !insert.output.is_empty() => {
-            return Err(Msg::NotSupported("OUTPUT of an INSERT into a view").into());
-        }
-        Resolved::View(view, _) => {
+        Resolved::View(view, _) => 'view: {
+            if let Some(shape) = instead::shape(binder, &view, Event::Insert) {
+                break 'view TableSource::Table(shape);
+            }
+            if !insert.output.is_empty() {
+                return Err(Msg::NotSupported("OUTPUT of an INSERT into a view").into());
+            }
             let through = view::through(binder, name, &insert.columns)?;
             require_crossing(binder, &view, table_of(&through.target), "INSERT")?;
             let columns = named_columns(table_of(&through.target), &through.columns)?;
@@ -167,10 +166,7 @@ pub(crate) fn add_triggers(binder: &Binder<'_>, insert: &mut Insert) -> Result<(
 
 /// Binds the source of INSERT .. SELECT; TOP and ORDER BY belong to the source.
 fn bind_source(binder: &mut Binder<'_>, query: &ast::QueryExpression) -> Result<Query> {
-    let levels = std::mem::take(&mut binder.levels);
-    let bound = bind_query(binder, query);
-    binder.levels = levels;
-    bound
+    binder.apart(|binder| bind_query(binder, query))
 }
 
 /// Whether rows passed by the caller fire triggers: those of a bulk load do not, unless requested.
@@ -193,7 +189,7 @@ pub fn bind_insert_rows(
     types: &[ColumnType],
     triggers: Triggers,
 ) -> Result<Insert> {
-    bind_captured_rows(binder, (target, columns), (types, &[]), triggers)
+    bind_captured_rows(binder, target, columns, types, &[], triggers)
 }
 
 /// Like [`bind_insert_rows`], where columns without a type are NULL in every row.
@@ -202,12 +198,14 @@ pub fn bind_insert_rows(
 /// Errors of names and types.
 pub fn bind_captured_rows(
     binder: &mut Binder<'_>,
-    (target, columns): (&Target, &[Ident]),
-    (types, untyped): (&[ColumnType], &[bool]),
+    target: &Target,
+    columns: &[Ident],
+    types: &[ColumnType],
+    untyped: &[bool],
     triggers: Triggers,
 ) -> Result<Insert> {
     in_level(binder, None, |binder| {
-        let mut insert = bind_rows_into(binder, target, columns, (types, untyped))?;
+        let mut insert = bind_rows_into(binder, target, columns, types, untyped)?;
         if triggers == Triggers::Fire {
             add_triggers(binder, &mut insert)?;
         }
@@ -231,7 +229,8 @@ pub(crate) fn bind_rows_into(
     binder: &mut Binder<'_>,
     target: &Target,
     columns: &[Ident],
-    (types, untyped): (&[ColumnType], &[bool]),
+    types: &[ColumnType],
+    untyped: &[bool],
 ) -> Result<Insert> {
     crate::require::require_target(binder, target, &[], &["INSERT"])?;
     let target = resolve(binder, target)?;

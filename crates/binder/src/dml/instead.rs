@@ -44,8 +44,8 @@ pub(crate) fn shape_of_target(
     bound: &Bound,
     event: Event,
 ) -> Option<Arc<TableDef>> {
-    let source = binder.levels.last()?.sources.get(bound.source)?;
-    shape(binder, &source.view.as_ref()?.module, event)
+    let view = binder.level.sources[bound.source].view.as_ref()?;
+    shape(binder, &view.module, event)
 }
 
 /// Binds an UPDATE of a view.
@@ -80,8 +80,9 @@ pub(crate) fn update(
     let deleted = |i: usize| old.get(i).copied().unwrap_or(new);
     let images = Images { inserted: Some(&inserted), deleted: Some(&deleted) };
     let named = |i: usize| changed.iter().any(|&c| usize::from(c) == i);
-    let event = (Event::Update, Command::UPDATE);
-    finish(binder, shape, event, (&images, &named), (root, &update.output, update.top.as_ref()))
+    let (outputs, top) = (&update.output, update.top.as_ref());
+    let change = Change { event: Event::Update, images, named: &named, root, outputs, top };
+    finish(binder, shape, change)
 }
 
 /// Binds a DELETE of a view.
@@ -97,13 +98,13 @@ pub(crate) fn delete(
     let none = Register(0);
     let deleted = |i: usize| old.get(i).copied().unwrap_or(none);
     let images = Images { inserted: None, deleted: Some(&deleted) };
-    let event = (Event::Delete, Command::DELETE);
-    finish(binder, shape, event, (&images, &|_| false), (root, &delete.output, delete.top.as_ref()))
+    let (outputs, top) = (&delete.output, delete.top.as_ref());
+    let change = Change { event: Event::Delete, images, named: &|_| false, root, outputs, top };
+    finish(binder, shape, change)
 }
 
 fn registers_of(binder: &Binder<'_>, bound: &Bound) -> Vec<Register> {
-    let source = binder.levels.last().and_then(|level| level.sources.get(bound.source));
-    source.map(|s| s.columns.iter().map(|c| c.register).collect()).unwrap_or_default()
+    binder.level.sources[bound.source].columns.iter().map(|c| c.register).collect()
 }
 
 /// Binds one item of the SET list over the view's old row.
@@ -133,13 +134,22 @@ fn set_item(
     Ok((ordinal, value))
 }
 
-fn finish(
-    binder: &mut Binder<'_>,
-    shape: &Arc<TableDef>,
-    (event, command): (Event, Command),
-    (images, named): (&Images<'_>, &dyn Fn(usize) -> bool),
-    (mut root, outputs, top): (Node, &[ast::Output], Option<&ast::Top>),
-) -> Result<Instead> {
+/// An UPDATE or DELETE of a view, whose rows are computed.
+struct Change<'c> {
+    event: Event,
+    /// Registers of the view's rows before and after the change.
+    images: Images<'c>,
+    /// Returns whether the statement names a column in SET.
+    named: &'c dyn Fn(usize) -> bool,
+    /// Operators that compute the rows.
+    root: Node,
+    outputs: &'c [ast::Output],
+    top: Option<&'c ast::Top>,
+}
+
+fn finish(binder: &mut Binder<'_>, shape: &Arc<TableDef>, change: Change<'_>) -> Result<Instead> {
+    let Change { event, images, named, mut root, outputs, top } = change;
+    let command = if event == Event::Update { Command::UPDATE } else { Command::DELETE };
     let pseudo = |name, register: Option<_>| {
         register.map(|register| Pseudo { name, table: shape, register, optional: false, old: None })
     };
@@ -147,7 +157,7 @@ fn finish(
     let pseudo: Vec<Pseudo<'_>> = pseudo.into_iter().flatten().collect();
     let mut output = output::bind(binder, outputs, &pseudo, None)?;
     let target = TableSource::Table(Arc::clone(shape));
-    trigger::add(binder, &target, event, images, named, &mut output)?;
+    trigger::add(binder, &target, event, &images, named, &mut output)?;
     let top = bind_top(binder, top, &mut root)?;
     optimizer::root(&mut binder.statement(), &mut root)?;
     let mut used = Registers::default();

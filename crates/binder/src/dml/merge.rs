@@ -28,11 +28,9 @@ pub fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<Merge> 
     in_level(binder, merge.with.as_ref(), |binder| {
         let hints = crate::query::scan_hints(&merge.target.hints);
         let target_node = target::add_target(binder, &merge.target, hints)?;
-        let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
-        let target_node = target::with_hints(target_node, hints, sources, 0);
-        if let (Some(alias), Some(level)) = (&merge.alias, binder.levels.last_mut())
-            && let Some(source) = level.sources.first_mut()
-        {
+        let target_node = target::with_hints(target_node, hints, &binder.level.sources, 0);
+        if let Some(alias) = &merge.alias {
+            let source = &mut binder.level.sources[0];
             source.alias = alias.as_str().into();
             source.schema = None;
         }
@@ -148,9 +146,7 @@ fn as_table(binder: &mut Binder<'_>, node: Node, shape: Arc<TableDef>) -> MergeT
     let present = binder.new_register();
     let old = binder.new_registers(shape.columns.len());
     let mut computed = vec![(present, Expr::constant(Value::Bit(true), DataType::Bit))];
-    let source = binder.levels.last_mut().and_then(|level| level.sources.first_mut());
-    let columns = source.map(|source| &mut source.columns[..]).unwrap_or_default();
-    for (i, column) in columns.iter_mut().enumerate() {
+    for (i, column) in binder.level.sources[0].columns.iter_mut().enumerate() {
         let value = Expr::new(ExprKind::Column(column.register), column.ty);
         column.register = old.plus(i);
         computed.push((column.register, value));

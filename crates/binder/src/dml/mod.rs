@@ -50,9 +50,7 @@ fn in_level<T>(
     if let Some(with) = with {
         declare_ctes(binder, with)?;
     }
-    binder.levels.push(Level::default());
-    let bound = bind(binder);
-    binder.levels.pop();
+    let bound = binder.within(Level::default(), bind);
     binder.ctes.truncate(ctes);
     bound
 }

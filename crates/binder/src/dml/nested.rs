@@ -98,9 +98,7 @@ pub fn bind(binder: &mut Binder<'_>, outer: &ast::Insert, nested: &Nested<'_>) -
     check_statement(nested.statement)?;
     in_level(binder, outer.with.as_ref(), |binder| {
         let target = target(binder, outer)?;
-        let levels = std::mem::take(&mut binder.levels);
-        let bound = bind_change(binder, nested.statement);
-        binder.levels = levels;
+        let bound = binder.apart(|binder| bind_change(binder, nested.statement));
         let mut bound = bound.map_err(|error| error.at_line(nested.statement.line))?;
         let clause = client_clause(&mut bound)?;
         let columns = std::mem::take(&mut clause.columns);

@@ -12,7 +12,7 @@ use crate::expr::{bind_expr, names_source};
 use crate::query::traits_of;
 use crate::{Binder, Source, SourceColumn, ViewSource, new_shape};
 use catalog::TableDef;
-use catalog::security::Guard;
+use catalog::security::{Guard, Securable};
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::OutputColumn;
 use plan::sink::Traits;
@@ -65,15 +65,11 @@ pub(crate) fn bind(
         });
     }
     let count = sources.len();
-    if let Some(level) = binder.levels.last_mut() {
-        // The pseudo tables make unqualified names ambiguous; columns of FROM can be named.
-        level.sources.extend(sources);
-    }
+    // The pseudo tables make unqualified names ambiguous; columns of FROM can be named.
+    binder.level.sources.extend(sources);
     let bound = outputs.iter().map(|o| bind_one(binder, o)).collect();
-    if let Some(level) = binder.levels.last_mut() {
-        let rest = level.sources.len() - count;
-        level.sources.truncate(rest);
-    }
+    let rest = binder.level.sources.len() - count;
+    binder.level.sources.truncate(rest);
     bound
 }
 
@@ -104,25 +100,28 @@ fn guard(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Option<Arc<Guard>> {
     if table.id < 0 || table.name.starts_with('#') {
         return None;
     }
-    let sources = binder.levels.last().map(|level| &level.sources[..]).unwrap_or_default();
     let shows = |source: &Source, i: usize| {
         let old = pseudo.old?.plus(i);
         source.columns.iter().position(|column| column.register == old)
     };
     let columns = 0..table.columns.len();
-    let through = sources.iter().find_map(|source| {
+    let through = binder.level.sources.iter().find_map(|source| {
         let shows_some = columns.clone().any(|i| shows(source, i).is_some());
         source.view.as_ref().filter(|_| shows_some).map(|view| (source, view))
     });
     if let Some((source, ViewSource { module, .. })) = through {
-        let ids = (module.database_id, module.id, module.schema_id);
-        let names = (module.schema.as_str(), module.name.as_str());
+        let view = Securable {
+            id: module.id,
+            schema_id: module.schema_id,
+            schema: &module.schema,
+            name: &module.name,
+        };
         // A column that the view does not show can't be read through it.
-        return crate::require::output_guard(binder, ids, names, columns.map(|i| shows(source, i)));
+        let places = columns.map(|i| shows(source, i));
+        return crate::require::output_guard(binder, module.database_id, &view, places);
     }
-    let ids = (table.database_id, table.id, table.schema_id);
-    let names = (table.schema.as_str(), table.name.as_str());
-    crate::require::output_guard(binder, ids, names, columns.map(Some))
+    let object = Securable::table(table);
+    crate::require::output_guard(binder, table.database_id, &object, columns.map(Some))
 }
 
 fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
@@ -140,9 +139,7 @@ fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
                 columns.push(OutputColumn { name, expr: bound, traits });
             }
             SelectItemKind::QualifiedStar(name) => {
-                let level = binder.levels.last();
-                let sources = level.map(|l| &l.sources[..]).unwrap_or_default();
-                let source = sources.iter().rev().find(|s| names_source(name, s));
+                let source = binder.level.sources.iter().rev().find(|s| names_source(name, s));
                 let Some(source) = source else {
                     return Err(Msg::ColumnPrefixMismatch(&name.to_string()).into());
                 };
@@ -162,12 +159,8 @@ fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
         None => OutputTarget::Client(new_shape(&columns)),
         Some((target, names)) => {
             let types: Vec<ColumnType> = columns.iter().map(|c| c.expr.ty).collect();
-            OutputTarget::Table(Box::new(insert::bind_rows_into(
-                binder,
-                target,
-                names,
-                (&types, &[]),
-            )?))
+            let insert = insert::bind_rows_into(binder, target, names, &types, &[])?;
+            OutputTarget::Table(Box::new(insert))
         }
     };
     Ok(OutputClause { columns, target })

@@ -74,8 +74,7 @@ fn scan(binder: &mut Binder<'_>, table: &Arc<TableDef>) -> Result<(Node, Vec<Reg
     let name = SourceName { alias: &table.name, schema: None };
     let source = TableSource::Table(Arc::clone(table));
     let node = add_table_source(binder, source, name, ScanHints::default())?;
-    let columns = binder.levels.last().and_then(|l| l.sources.last()).map(|s| &s.columns[..]);
-    Ok((node, columns.unwrap_or_default().iter().map(|c| c.register).collect()))
+    Ok((node, binder.level.last().columns.iter().map(|c| c.register).collect()))
 }
 
 /// Binds a check of all rows against the constraints with these names.

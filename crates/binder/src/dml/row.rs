@@ -36,12 +36,9 @@ fn over_row<T>(
         view: None,
         guard: None,
     };
-    let levels = std::mem::take(&mut binder.levels);
     let ctes = std::mem::take(&mut binder.ctes);
     let variables = std::mem::take(&mut binder.variables);
-    binder.levels.push(Level { sources: vec![source], ..Level::default() });
-    let bound = bind(binder);
-    binder.levels = levels;
+    let bound = binder.apart(|binder| binder.within(Level::of(source), bind));
     binder.ctes = ctes;
     binder.variables = variables;
     bound
@@ -50,17 +47,15 @@ fn over_row<T>(
 /// Binds a column's default, converted to the column's type; `None` without one.
 pub(crate) fn default_of(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Option<Expr>> {
     let Some(default) = &column.default else { return Ok(None) };
-    let levels = std::mem::take(&mut binder.levels);
     let variables = std::mem::take(&mut binder.variables);
     // A table and the objects that its defaults use have the same owner, so no permission is
     // checked.
     let rights = binder.rights.take();
     let bound = match functions::logic::sequential_default(&default.text.tree) {
         Some(bound) => Ok(bound),
-        None => bind_expr(binder, &default.text.tree),
+        None => binder.apart(|binder| bind_expr(binder, &default.text.tree)),
     };
     binder.rights = rights;
-    binder.levels = levels;
     binder.variables = variables;
     Ok(Some(stored(bound?, column)?))
 }
@@ -74,7 +69,7 @@ pub(crate) fn stored(value: Expr, column: &ColumnDef) -> Result<Expr> {
     if !column.trims || value.is_null_literal() {
         return Ok(value);
     }
-    let function = functions::find("ANSI TRIM").ok_or(Msg::InternalError)?;
+    let function = functions::find("ANSI TRIM").expect("the library has this function");
     let ty = value.ty;
     Ok(Expr::new(ExprKind::Call(function, Box::new([value])), ty))
 }
@@ -139,8 +134,9 @@ pub fn new_row(
     changes: &dyn Fn(usize) -> bool,
 ) -> Result<NewRow> {
     let mut row = NewRow::default();
-    for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| c.computed.is_some()) {
-        let Some(text) = &column.computed else { continue };
+    let computed =
+        table.columns.iter().enumerate().filter_map(|(i, c)| Some((i, c, c.computed.as_ref()?)));
+    for (i, column, text) in computed {
         let expr = over_row(binder, table, register, |b| bind_expr(b, &text.tree))?;
         let expr = stored(expr, column)?;
         let ordinal = u16::try_from(i).map_err(|_| Msg::TooManySelectItems(1_024))?;

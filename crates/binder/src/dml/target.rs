@@ -13,7 +13,9 @@ use crate::query::{
 use crate::{Binder, Source};
 use catalog::TableDef;
 use catalog::name::Name;
+use catalog::security::Securable;
 use optimizer::inner_join;
+use plan::children;
 use plan::expr::Register;
 use plan::query::{Node, Scan, ScanHints, TableSource, Whole};
 use plan::statement::table_of;
@@ -48,21 +50,19 @@ pub(crate) fn bind_with_from(
     let hints = scan_hints(&target.hints);
     if from.is_empty() {
         let node = add_target(binder, target, hints)?;
-        let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
-        return Ok(Bound { from: with_hints(node, hints, sources, 0), source: 0 });
+        return Ok(Bound { from: with_hints(node, hints, &binder.level.sources, 0), source: 0 });
     }
     if from.iter().any(is_nested) {
         return Err(Msg::NestedInFrom.into());
     }
     let node = bind_from(binder, from)?;
-    let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
+    let sources = &binder.level.sources;
     if let Some(source) = find(sources, target)? {
         return Ok(Bound { from: with_hints(node, hints, sources, source), source });
     }
     let source = sources.len();
     let added = add_target(binder, target, hints)?;
-    let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
-    let added = with_hints(added, hints, sources, source);
+    let added = with_hints(added, hints, &binder.level.sources, source);
     Ok(Bound { from: inner_join(node, added), source })
 }
 
@@ -172,9 +172,7 @@ pub(crate) fn base_of(
     source: usize,
     column: Option<usize>,
 ) -> Result<Base> {
-    let level = binder.levels.last();
-    let source = level.and_then(|l| l.sources.get(source));
-    let Some(source) = source else { return Err(Msg::InternalError.into()) };
+    let source = &binder.level.sources[source];
     let registers: Vec<Register> = match column {
         Some(column) => vec![source.columns[column].register],
         None => source.columns.iter().map(|c| c.register).collect(),
@@ -214,8 +212,7 @@ pub(crate) fn require_base(
     base: &Base,
     permission: &str,
 ) -> Result<()> {
-    let level = binder.levels.last().and_then(|level| level.sources.get(source));
-    if let Some(view) = level.and_then(|source| source.view.as_ref()) {
+    if let Some(view) = &binder.level.sources[source].view {
         return crate::require::require_crossing(
             binder,
             &view.module,
@@ -244,9 +241,9 @@ pub(crate) fn require_columns(
     if !is_query(binder, source) || table.name.starts_with('#') {
         return Ok(());
     }
-    let ids = (table.database_id, table.id, table.schema_id);
-    let names = (table.schema.as_str(), table.name.as_str());
-    let Some(guard) = crate::require::guard(binder, ids, names, table.columns.len()) else {
+    let object = Securable::table(table);
+    let columns = table.columns.len();
+    let Some(guard) = crate::require::guard(binder, table.database_id, &object, columns) else {
         return Ok(());
     };
     let mut changed = table.columns.iter().enumerate().filter(|(place, _)| named(*place));
@@ -256,65 +253,28 @@ pub(crate) fn require_columns(
 /// Returns whether a source of the innermost level is a query instead of a table, view or table
 /// variable.
 fn is_query(binder: &Binder<'_>, source: usize) -> bool {
-    let source = binder.levels.last().and_then(|level| level.sources.get(source));
-    source.is_some_and(|source| source.table.is_none() && source.view.is_none())
+    let source = &binder.level.sources[source];
+    source.table.is_none() && source.view.is_none()
 }
 
-/// Finds the scan that fills this register.
+/// Finds the scan that fills this register and can be changed through the operators above it.
 pub(crate) fn scan_of(node: &Node, register: Register) -> Option<&Scan> {
     match node {
-        Node::Scan(scan) => scan.columns.iter().any(|c| c.1 == register).then_some(scan),
-        Node::Filter(inner) => scan_of(&inner.0, register),
-        Node::Compute(inner) => scan_of(&inner.0, register),
-        Node::Sort(sort) => scan_of(&sort.input, register),
-        Node::Limit(limit) => scan_of(&limit.input, register),
-        Node::Window(window) => scan_of(&window.input, register),
+        Node::Scan(scan) => fills(scan, register).then_some(scan),
         Node::Join(join) => {
             scan_of(&join.left, register).or_else(|| scan_of(&join.right, register))
         }
-        Node::OneRow
-        | Node::Empty
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::Aggregate(_)
-        | Node::Distinct(_)
-        | Node::SetOperation(_)
-        | Node::Recursive(_)
-        | Node::Document(_)
-        | Node::Bulk(_)
-        | Node::UserFunction(_)
-        | Node::Spool(_)
-        | Node::WorkTable(..) => None,
+        _ => scan_of(children::passed(node)?, register),
     }
 }
 
 fn change_scan(node: &mut Node, register: Register, change: &mut dyn FnMut(&mut Scan)) {
     match node {
-        Node::Scan(scan) if scan.columns.iter().any(|c| c.1 == register) => change(scan),
-        Node::Filter(inner) => change_scan(&mut inner.0, register, change),
-        Node::Compute(inner) => change_scan(&mut inner.0, register, change),
-        Node::Sort(sort) => change_scan(&mut sort.input, register, change),
-        Node::Limit(limit) => change_scan(&mut limit.input, register, change),
-        Node::Window(window) => change_scan(&mut window.input, register, change),
-        Node::Join(join) => {
-            change_scan(&mut join.left, register, change);
-            change_scan(&mut join.right, register, change);
-        }
-        Node::Scan(_)
-        | Node::OneRow
-        | Node::Empty
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::Aggregate(_)
-        | Node::Distinct(_)
-        | Node::SetOperation(_)
-        | Node::Recursive(_)
-        | Node::Document(_)
-        | Node::Bulk(_)
-        | Node::UserFunction(_)
-        | Node::Spool(_)
-        | Node::WorkTable(..) => {}
+        Node::Scan(scan) if fills(scan, register) => change(scan),
+        _ => children::inputs_mut(node, &mut |input| change_scan(input, register, change)),
     }
+}
+
+fn fills(scan: &Scan, register: Register) -> bool {
+    scan.columns.iter().any(|column| column.1 == register)
 }

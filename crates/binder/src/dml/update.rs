@@ -113,9 +113,7 @@ pub(crate) fn condition(
     if matches!(filter.kind, ast::ConditionKind::CurrentOf(_)) {
         return Err(Msg::NotSupported("WHERE CURRENT OF").into());
     }
-    if let Some(level) = binder.levels.last_mut() {
-        level.clause = Clause::Plain;
-    }
+    binder.level.clause = Clause::Plain;
     bind_condition(binder, filter).map(Some)
 }
 
@@ -164,8 +162,7 @@ pub(crate) fn new_register(old: Register, new: Register, changed: &[u16], i: usi
 
 /// Returns the index of the first assigned column in the target's source, which leads to its table.
 fn first_column(binder: &Binder<'_>, source: usize, set: &[SetItem]) -> Result<Option<usize>> {
-    let level = binder.levels.last();
-    let Some(source) = level.and_then(|l| l.sources.get(source)) else { return Ok(None) };
+    let source = &binder.level.sources[source];
     for item in set {
         let name = match &item.kind {
             SetItemKind::Column { column, .. } | SetItemKind::VariableAndColumn { column, .. } => {
@@ -266,13 +263,13 @@ impl Setter<'_> {
                 Ok(Assignment::VariableAndColumn(slot, ordinal, expr, result))
             }
             SetItemKind::Write { column, value, offset, length } => {
-                self.write(binder, column, (value, offset, length))
+                self.write(binder, column, value, offset, length)
             }
             SetItemKind::Mutate { column, method, arguments } => {
                 let ordinal = self.column(binder, &column.column)?;
                 let register = self.base.old.plus(usize::from(ordinal));
                 let old = Expr::new(ExprKind::Column(register), self.type_of(ordinal));
-                let changed = bind_modify(binder, (old, &column.column), method, arguments)?;
+                let changed = bind_modify(binder, old, &column.column, method, arguments)?;
                 Ok(Assignment::Column(ordinal, changed))
             }
         }
@@ -284,19 +281,18 @@ impl Setter<'_> {
 
     /// Resolves an assigned column and records it.
     fn column(&mut self, binder: &Binder<'_>, name: &ast::Ident) -> Result<u16> {
-        let level = binder.levels.last();
-        let source = level.and_then(|l| l.sources.get(self.source));
-        let columns = source.map(|s| &s.columns[..]).unwrap_or_default();
-        let found = columns.iter().find(|c| catalog::name::Name::same(&c.name, name));
-        let register = found.ok_or(Msg::InvalidColumn(name))?.register;
-        if let Some((source, guard)) = source.and_then(|s| Some((s, s.guard.as_ref()?)))
-            && let Some(place) = source.columns.iter().position(|c| c.register == register)
-        {
-            guard.check_change(place, &source.columns[place].name)?;
+        let source = &binder.level.sources[self.source];
+        let mut columns = source.columns.iter();
+        let place = columns.position(|c| catalog::name::Name::same(&c.name, name));
+        let place = place.ok_or(Msg::InvalidColumn(name))?;
+        let found = &source.columns[place];
+        if let Some(guard) = &source.guard {
+            guard.check_change(place, &found.name)?;
         }
         let table = &self.base.definition;
-        let width = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
-        let ordinal = register.0.wrapping_sub(self.base.old.0);
+        let width =
+            u32::try_from(table.columns.len()).expect("a table has fewer than 2^16 columns");
+        let ordinal = found.register.0.wrapping_sub(self.base.old.0);
         if ordinal >= width {
             return Err(Msg::ViewMultipleTables(name).into());
         }
@@ -345,7 +341,9 @@ impl Setter<'_> {
         &mut self,
         binder: &mut Binder<'_>,
         column: &ast::Ident,
-        (value, offset, length): (&ast::Expr, &ast::Expr, &ast::Expr),
+        value: &ast::Expr,
+        offset: &ast::Expr,
+        length: &ast::Expr,
     ) -> Result<Assignment> {
         let ordinal = self.column(binder, column)?;
         let ty = self.type_of(ordinal);

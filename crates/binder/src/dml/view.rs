@@ -39,8 +39,7 @@ pub(crate) fn check(
     source: usize,
     swaps: Vec<(Register, Register)>,
 ) -> Result<Option<Box<ViewCheck>>> {
-    let source = binder.levels.last().and_then(|level| level.sources.get(source));
-    let Some(view) = source.and_then(|source| source.view.as_ref()) else { return Ok(None) };
+    let Some(view) = &binder.level.sources[source].view else { return Ok(None) };
     if view.joined {
         return Err(Msg::NotSupported("WITH CHECK OPTION of a view that joins tables").into());
     }
@@ -113,8 +112,7 @@ fn takes_value(column: &Column) -> bool {
 
 fn known(binder: &mut Binder<'_>, name: &ObjectName) -> Result<Known> {
     let node = bind_named_source(binder, name, None, &[])?;
-    let source = binder.levels.last().and_then(|level| level.sources.last());
-    let columns = source.map(|source| &source.columns[..]).unwrap_or_default();
+    let columns = &binder.level.last().columns;
     let base = |register| {
         let scan = scan_of(&node, register)?;
         let (ordinal, _) = scan.columns.iter().find(|(_, filled)| *filled == register)?;
@@ -136,8 +134,7 @@ fn known(binder: &mut Binder<'_>, name: &ObjectName) -> Result<Known> {
 /// # Errors
 /// 5316 if triggers replace only some of the actions.
 pub(crate) fn merge_shape(binder: &Binder<'_>, events: &[Event]) -> Result<Option<Arc<TableDef>>> {
-    let source = binder.levels.last().and_then(|level| level.sources.first());
-    let Some(view) = source.and_then(|source| source.view.as_ref()) else { return Ok(None) };
+    let Some(view) = &binder.level.sources[0].view else { return Ok(None) };
     let mut shapes = events.iter().filter_map(|event| instead::shape(binder, &view.module, *event));
     let Some(shape) = shapes.next() else { return Ok(None) };
     if shapes.count() + 1 < events.len() {

@@ -8,7 +8,7 @@ use types::{DataType, Length, Msg, Result, Value};
 use crate::expr::{bind_expr, case, not_supported, user, window};
 use crate::{Binder, Clause, Level};
 use functions::{AggregateFunction, Function};
-use plan::expr::{Expr, ExprKind, Register};
+use plan::expr::{Expr, ExprKind};
 use plan::query::{AggregateCall, SortKey};
 
 pub(crate) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
@@ -174,7 +174,8 @@ pub(crate) fn bind_at_zone(
     zone: &ast::Expr,
 ) -> Result<Expr> {
     let mut arguments = vec![bind_expr(binder, operand)?, bind_expr(binder, zone)?];
-    let function = functions::find(functions::zone::AT_TIME_ZONE).ok_or(Msg::InternalError)?;
+    let function =
+        functions::find(functions::zone::AT_TIME_ZONE).expect("the library has this function");
     let ty = (function.bind)(&mut arguments)?;
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }
@@ -218,51 +219,44 @@ fn bind_aggregate(
     function: &'static AggregateFunction,
     call: &ast::Call,
 ) -> Result<Expr> {
-    // Without columns the aggregate can only belong to this query, so its arguments are bound once.
-    let innermost = binder.levels.len().checked_sub(1);
-    if binder.levels.len() <= 1 {
-        check_clause(binder, innermost)?;
+    // No query around this one can own the aggregate, so that its clause is known at once.
+    if binder.outer.len() <= 1 {
+        check_clause(binder.level.clause)?;
     }
     let (arguments, order, ty) = bind_aggregate_arguments(binder, function, call)?;
-    let owner = owner_of(binder, &arguments).or(innermost);
-    check_clause(binder, owner)?;
-    let register = new_register(binder);
+    let register = binder.new_register();
+    let owner = owner_of(binder, &arguments);
+    check_clause(owner.clause)?;
     let distinct = call.distinct;
     let bound = AggregateCall { function, arguments, distinct, order, filter: None, ty, register };
-    if let Some(level) = owner.and_then(|place| binder.levels.get_mut(place)) {
-        level.aggregates.push(bound);
-    }
+    owner.aggregates.push(bound);
     Ok(Expr::new(ExprKind::Column(register), ty))
 }
 
-/// Checks that aggregates are allowed in the level's current clause.
-fn check_clause(binder: &Binder<'_>, level: Option<usize>) -> Result<()> {
-    match level.and_then(|place| binder.levels.get(place)).map(|level| level.clause) {
-        Some(Clause::Output | Clause::Having) => Ok(()),
-        Some(Clause::GroupBy) => Err(Msg::AggregateInGroupBy.into()),
-        Some(Clause::Plain) | None => Err(Msg::AggregateInWhere.into()),
+/// Checks that aggregates are allowed in the current clause of the level that owns the aggregate.
+fn check_clause(clause: Clause) -> Result<()> {
+    match clause {
+        Clause::Output | Clause::Having => Ok(()),
+        Clause::GroupBy => Err(Msg::AggregateInGroupBy.into()),
+        Clause::Plain => Err(Msg::AggregateInWhere.into()),
     }
 }
 
 /// Returns the level of the query that an aggregate belongs to: the innermost of those whose
-/// columns it uses; `None` if it uses no columns.
-fn owner_of(binder: &Binder<'_>, arguments: &[Expr]) -> Option<usize> {
-    let mut owner = None;
-    let mut note = |register: Register| {
-        let has = |level: &Level| {
-            let mut columns = level.sources.iter().flat_map(|source| &source.columns);
-            columns.any(|column| column.register == register)
-        };
-        owner = owner.max(binder.levels.iter().rposition(has));
-    };
+/// columns it uses, or the innermost of all if it uses no columns.
+fn owner_of<'b>(binder: &'b mut Binder<'_>, arguments: &[Expr]) -> &'b mut Level {
+    // The number of levels between the owner and the innermost level.
+    let mut owner: Option<usize> = None;
     for argument in arguments {
         plan::walk::visit(argument, &mut |e| {
-            if let ExprKind::Column(register) = e.kind {
-                note(register);
+            if let ExprKind::Column(register) = e.kind
+                && let Some(place) = binder.levels().position(|level| level.has(register))
+            {
+                owner = Some(owner.map_or(place, |nearest| nearest.min(place)));
             }
         });
     }
-    owner
+    binder.level_mut(owner.unwrap_or(0))
 }
 
 /// Binds arguments of an aggregate: they see the rows before grouping, and contain no aggregates.
@@ -303,10 +297,7 @@ fn bind_aggregate_arguments(
 }
 
 fn set_clause(binder: &mut Binder<'_>, clause: Clause) -> Clause {
-    match binder.levels.last_mut() {
-        Some(level) => std::mem::replace(&mut level.clause, clause),
-        None => clause,
-    }
+    std::mem::replace(&mut binder.level.clause, clause)
 }
 
 pub(crate) fn bind_order(binder: &mut Binder<'_>, order: &[ast::OrderBy]) -> Result<Vec<SortKey>> {
@@ -314,10 +305,4 @@ pub(crate) fn bind_order(binder: &mut Binder<'_>, order: &[ast::OrderBy]) -> Res
         .iter()
         .map(|key| Ok(SortKey { expr: bind_expr(binder, &key.expr)?, descending: key.descending }))
         .collect()
-}
-
-pub(crate) fn new_register(binder: &mut Binder<'_>) -> Register {
-    let register = Register(binder.registers);
-    binder.registers += 1;
-    register
 }

@@ -80,10 +80,9 @@ fn column_updated(binder: &Binder<'_>, column: &ast::Ident) -> Result<Expr> {
         return Err(Msg::UpdateOutsideTrigger.into());
     };
     let ordinal = table.column(column).ok_or(Msg::InvalidColumn(column))?;
-    let ordinal = Value::Int(i32::try_from(ordinal).unwrap_or(i32::MAX));
-    let Some(function) = functions::find("UPDATE COLUMN") else {
-        return Err(Msg::InternalError.into());
-    };
+    let ordinal = i32::try_from(ordinal).expect("a table has fewer than 2^16 columns");
+    let ordinal = Value::Int(ordinal);
+    let function = functions::find("UPDATE COLUMN").expect("the library has this function");
     let arguments = Box::new([Expr::constant(ordinal, DataType::Int)]);
     let named = Expr::new(ExprKind::Call(function, arguments), bit_type(false));
     compare(CompareOp::Equal, named, Expr::constant(Value::Bit(true), DataType::Bit))

@@ -31,8 +31,7 @@ pub use condition::{compare, is_not_null};
 pub use literal::constant as literal_constant;
 pub use name::{find_variable, names_source};
 pub use next_value::{
-    Ordered as OrderedValue, apply as apply_next_values, compute as compute_next_values,
-    share as share_next_values,
+    apply as apply_next_values, compute as compute_next_values, share as share_next_values,
 };
 pub use plan::convert::{assign, convert_to};
 pub use user::{bind_arguments, find as find_object, find_function};
@@ -214,7 +213,7 @@ fn or_empty(text: Expr) -> Result<Expr> {
     if text.is_null_literal() || matches!(text.as_constant(), Some(Value::Null)) {
         return Ok(Expr::new(ExprKind::Constant(value), ty));
     }
-    let function = functions::find("ISNULL").ok_or(Msg::InternalError)?;
+    let function = functions::find("ISNULL").expect("the library has this function");
     let arguments = Box::new([text, Expr::new(ExprKind::Constant(value), ty)]);
     Ok(Expr::new(ExprKind::Call(function, arguments), ty))
 }

@@ -26,7 +26,7 @@ pub(crate) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
     let name = column.column.as_str();
     let wants_identity = name.eq_ignore_ascii_case("$identity");
     let first = name.as_bytes().first().map_or(0, u8::to_ascii_lowercase);
-    for level in binder.levels.iter_mut().rev() {
+    for level in std::iter::once(&mut binder.level).chain(binder.outer.iter_mut().rev()) {
         let mut found = None;
         let mut seen_table = false;
         for (s, source) in level.sources.iter().enumerate() {

@@ -9,16 +9,13 @@ use tsql::ast;
 use types::value::ColumnType;
 use types::{Collation, Msg, Result};
 
-use super::call::{bind_order, new_register};
+use super::call::bind_order;
 use super::user::find;
 use crate::{Binder, Clause};
 use catalog::{Object, SequenceDef};
 use plan::expr::{Expr, ExprKind, Register};
-use plan::query::{Node, Sort, SortKey};
+use plan::query::{Node, Sort};
 use plan::walk;
-
-/// Values that rows get in an order: their register, the expression, and the sort keys.
-pub type Ordered = (Register, Expr, Vec<SortKey>);
 
 /// Binds `NEXT VALUE FOR sequence [OVER (ORDER BY ..)]`, which needs UPDATE on the sequence.
 pub(crate) fn bind(
@@ -26,13 +23,11 @@ pub(crate) fn bind(
     name: &ast::ObjectName,
     over: Option<&ast::Over>,
 ) -> Result<Expr> {
-    let in_specs = binder.levels.iter().filter(|level| level.is_spec).count();
+    let in_specs = binder.levels().filter(|level| level.is_spec).count();
     if in_specs > 1 {
         return Err(Msg::NextValueNested.into());
     }
-    let level = binder.levels.last();
-    let misplaced = level.is_some_and(|level| level.is_spec && level.clause != Clause::Output);
-    if misplaced {
+    if binder.level.is_spec && binder.level.clause != Clause::Output {
         return Err(Msg::NextValueClause.into());
     }
     let Some(Object::Sequence(sequence)) = find(binder, name).cloned() else {
@@ -58,10 +53,8 @@ pub(crate) fn bind(
         return Err(Msg::NextValueOverPlace.into());
     }
     let order = bind_order(binder, &over.order_by)?;
-    let register = new_register(binder);
-    if let Some(level) = binder.levels.last_mut() {
-        level.next_values.push((register, value, order));
-    }
+    let register = binder.new_register();
+    binder.level.next_values.push((register, value, order));
     Ok(Expr::new(ExprKind::Column(register), ty))
 }
 
@@ -77,7 +70,7 @@ pub fn share(binder: &mut Binder<'_>, exprs: &mut [&mut Expr]) -> Vec<(Register,
         });
     }
     let repeated = found.into_iter().filter(|(_, count)| *count > 1);
-    let shared: Vec<_> = repeated.map(|(value, _)| (new_register(binder), value)).collect();
+    let shared: Vec<_> = repeated.map(|(value, _)| (binder.new_register(), value)).collect();
     for expr in exprs.iter_mut().filter(|_| !shared.is_empty()) {
         walk::rewrite(expr, &mut |e| match shared.iter().find(|(_, value)| is_same(value, e)) {
             Some((register, _)) => {
@@ -107,8 +100,7 @@ fn is_same(one: &Expr, other: &Expr) -> bool {
 
 /// Adds the operators that assign a level's ordered values above its others.
 pub fn apply(binder: &mut Binder<'_>, mut root: Node) -> Node {
-    let values = binder.levels.last_mut().map(|level| std::mem::take(&mut level.next_values));
-    for (register, value, keys) in values.unwrap_or_default() {
+    for (register, value, keys) in std::mem::take(&mut binder.level.next_values) {
         let live = walk::live(&root);
         let sort = Sort { input: root, keys, limit: None, live };
         root = Node::Compute(Box::new((Node::Sort(Box::new(sort)), vec![(register, value)])));

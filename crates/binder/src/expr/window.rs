@@ -4,7 +4,7 @@ use tsql::ast;
 use types::value::ColumnType;
 use types::{DataType, Mode, Msg, Result};
 
-use crate::expr::call::{bind_order, new_register};
+use crate::expr::call::bind_order;
 use crate::expr::{bind_expr, convert_to, not_supported};
 use crate::{Binder, Clause};
 use catalog::name::Name;
@@ -40,7 +40,7 @@ pub(crate) fn bind(
     let Some(function) = find(name) else {
         return Err(Msg::NotWindowFunction(&name.to_ascii_lowercase()).into());
     };
-    if binder.levels.last().is_none_or(|level| level.clause != Clause::Output) {
+    if binder.level.clause != Clause::Output {
         return Err(Msg::WindowNotAllowed.into());
     }
     if call.distinct {
@@ -69,18 +69,16 @@ pub(crate) fn bind(
     };
     check_order(name, function, &order, over)?;
     let frame = over.frame.as_ref().map(bind_frame).transpose()?;
-    let register = new_register(binder);
+    let register = binder.new_register();
     let bound = WindowCall { function, arguments, partition, order, frame, nulls, register, ty };
-    if let Some(level) = binder.levels.last_mut() {
-        level.windows.push(bound);
-    }
+    binder.level.windows.push(bound);
     Ok(Expr::new(ExprKind::Column(register), ty))
 }
 
 /// Completes a window with the parts of the named window that it refers to.
 fn resolve(binder: &Binder<'_>, over: &ast::Over, depth: usize) -> Result<ast::Over> {
     let Some(base) = &over.base else { return Ok(over.clone()) };
-    let named = binder.levels.last().map(|l| &l.named[..]).unwrap_or_default();
+    let named = &binder.level.named;
     if depth > named.len() {
         return Err(Msg::WindowCycle.into());
     }

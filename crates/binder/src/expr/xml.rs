@@ -90,22 +90,22 @@ pub(crate) fn bind_method(binder: &mut Binder<'_>, method: &ast::Method) -> Resu
             return Err(Msg::XmlMutator(mutator).into());
         };
         let mutator = mutator.trim_end_matches("()");
-        return modify(binder, (target.0, &variable.name), mutator, &method.arguments);
+        return modify(binder, target.instance, &variable.name, mutator, &method.arguments);
     }
     let arguments = method.arguments.as_slice();
     match name {
         "value" => {
             let [_, ty] = arguments else { return Err(Msg::FunctionArguments("value", 2).into()) };
             let ty = value_type(binder, &literal(ty, 2, "value")?)?;
-            call(binder, xml::VALUE, (target, ""), &arguments[..1], ty)
+            call(binder, xml::VALUE, target, &arguments[..1], ty)
         }
         "query" => {
             let ty = ColumnType::nullable(DataType::Xml);
-            call(binder, xml::QUERY, (target, ""), arguments, ty)
+            call(binder, xml::QUERY, target, arguments, ty)
         }
         "exist" => {
             let ty = ColumnType::nullable(DataType::Bit);
-            call(binder, xml::EXIST, (target, ""), arguments, ty)
+            call(binder, xml::EXIST, target, arguments, ty)
         }
         "modify" => Err(Msg::XmlMutator("modify").into()),
         _ => super::not_supported(&format!("the method .{name}() of a value")),
@@ -115,16 +115,18 @@ pub(crate) fn bind_method(binder: &mut Binder<'_>, method: &ast::Method) -> Resu
 /// Binds `SET column.modify(..)` of UPDATE.
 pub fn bind_modify(
     binder: &mut Binder<'_>,
-    target: (Expr, &str),
+    instance: Expr,
+    column: &str,
     method: &Ident,
     arguments: &[ast::Expr],
 ) -> Result<Expr> {
-    modify(binder, target, method.as_str(), arguments)
+    modify(binder, instance, column, method.as_str(), arguments)
 }
 
 fn modify(
     binder: &mut Binder<'_>,
-    (instance, name): (Expr, &str),
+    instance: Expr,
+    name: &str,
     method: &str,
     arguments: &[ast::Expr],
 ) -> Result<Expr> {
@@ -134,13 +136,19 @@ fn modify(
     }
     let ty = ColumnType { nullable: true, ..instance.ty };
     let node = Expr::constant(Value::Int(0), DataType::Int);
-    call(binder, xml::MODIFY, ((instance, node), name), arguments, ty)
+    call(binder, xml::MODIFY, Target { instance, node, name }, arguments, ty)
 }
 
-/// An instance, and the number of the context node in it.
-type Target = (Expr, Expr);
+/// What a method is called on.
+struct Target<'n> {
+    instance: Expr,
+    /// Number of the context node in the instance: 0 for its root.
+    node: Expr,
+    /// Name of the variable or column that `modify` changes; empty for other methods.
+    name: &'n str,
+}
 
-fn bind_target(binder: &mut Binder<'_>, target: &ast::Expr) -> Result<Target> {
+fn bind_target(binder: &mut Binder<'_>, target: &ast::Expr) -> Result<Target<'static>> {
     let instance = match &target.kind {
         ast::ExprKind::Column(column) => find_column(binder, column)?,
         _ => bind_expr(binder, target)?,
@@ -155,7 +163,7 @@ fn bind_target(binder: &mut Binder<'_>, target: &ast::Expr) -> Result<Target> {
         Some(register) => Expr::new(ExprKind::Column(register), ty),
         None => Expr::constant(Value::Int(0), DataType::Int),
     };
-    Ok((instance, node))
+    Ok(Target { instance, node, name: "" })
 }
 
 fn check_type(instance: &Expr) -> Result<()> {
@@ -196,19 +204,19 @@ fn value_type(binder: &Binder<'_>, text: &str) -> Result<ColumnType> {
 fn call(
     binder: &mut Binder<'_>,
     function: &'static str,
-    (target, name): (Target, &str),
+    target: Target<'_>,
     arguments: &[ast::Expr],
     ty: ColumnType,
 ) -> Result<Expr> {
-    let arguments = method_arguments(binder, function, (target, name), arguments)?;
-    let function = functions::find(function).ok_or(Msg::InternalError)?;
+    let arguments = method_arguments(binder, function, target, arguments)?;
+    let function = functions::find(function).expect("the library has this function");
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }
 
 fn method_arguments(
     binder: &mut Binder<'_>,
     function: &str,
-    ((instance, node), name): (Target, &str),
+    Target { instance, node, name }: Target<'_>,
     arguments: &[ast::Expr],
 ) -> Result<Vec<Expr>> {
     let method = function.trim_start_matches("XML.").trim_end_matches("()").to_ascii_lowercase();
@@ -261,8 +269,8 @@ pub fn bind_nodes(
     if method.name.as_str() != "nodes" {
         return super::not_supported(&format!("the method .{}() in FROM", method.name));
     }
-    let arguments = method_arguments(binder, xml::NODES, (target, ""), &method.arguments)?;
-    let function = functions::find_table(xml::NODES).ok_or(Msg::InternalError)?;
+    let arguments = method_arguments(binder, xml::NODES, target, &method.arguments)?;
+    let function = functions::find_table(xml::NODES).expect("the library has this function");
     let first = binder.new_registers(2);
     let registers = vec![first, first.plus(1)];
     binder.xml.nodes.push((first, first.plus(1)));

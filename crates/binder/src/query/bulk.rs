@@ -218,9 +218,8 @@ pub(crate) fn bind_external(
             207 => Msg::ExternalFile(&error.message, path).into(),
             _ => error,
         })?;
-        files.push(bulk_file(path, file.row_groups(), &bound));
+        let last = bulk_file(path, file.row_groups(), &bound);
         let first: &Vec<BoundColumn> = first.get_or_insert(bound);
-        let Some(last) = files.last() else { continue };
         for (one, (other, _)) in first.iter().zip(&last.columns) {
             let own = one.own.data_type;
             let is_same = other.data_type.as_ref().is_ok_and(|ty| same_vectors(*ty, own));
@@ -229,6 +228,7 @@ pub(crate) fn bind_external(
                 return Err(Msg::ExternalFile(&what, path).into());
             }
         }
+        files.push(last);
     }
     let bound = first.ok_or(Msg::ExternalNotAccessible(&table.name))?;
     let scan = Scanned { name: table.name.clone(), rows, bound, names: Vec::new() };
@@ -355,7 +355,8 @@ fn column_data_type(column: &Column, file: &str) -> Result<DataType> {
 }
 
 fn own_type(data_type: DataType, column: &Column) -> Result<ColumnType> {
-    let collation = Collation::by_name(TEXT_COLLATION).ok_or(Msg::InternalError)?;
+    let collation = Collation::by_name(TEXT_COLLATION)
+        .expect("every name of a collation in the source is known");
     Ok(ColumnType { data_type, collation, nullable: column.nullable })
 }
 

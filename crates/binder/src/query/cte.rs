@@ -61,12 +61,10 @@ pub(crate) fn bind_reference(
 /// Binds the query of a CTE: it sees the CTEs declared before it, and no columns of the statement.
 fn bind_body_of(binder: &mut Binder<'_>, place: usize, cte: &Cte) -> Result<Query> {
     let later = binder.ctes.split_off(place);
-    let levels = std::mem::take(&mut binder.levels);
-    let bound = match recursion(&cte.query, &cte.name) {
+    let bound = binder.apart(|binder| match recursion(&cte.query, &cte.name) {
         Some((anchors, steps)) => bind_recursive(binder, cte, &anchors, &steps),
         None => bind_query(binder, &cte.query),
-    };
-    binder.levels = levels;
+    });
     binder.ctes.extend(later);
     bound
 }

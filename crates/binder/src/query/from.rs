@@ -17,14 +17,14 @@ use crate::expr::{bind_condition, bind_expr, common_type, convert_to};
 use crate::hint::check_table_hints;
 use crate::{Binder, Source, SourceColumn, ViewSource};
 use catalog::name::Name;
-use catalog::security::Owner;
+use catalog::security::{Owner, Securable};
 use catalog::{ModuleDef, Object, TableDef};
 use optimizer::inner_join;
 use plan::depth;
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{
-    Access, Join, JoinKind, JoinMethod, Node, Path, Query, Scan, ScanHints, TableSource,
-    ValuesScan, ViewScan,
+    Access, Join, JoinKind, JoinMethod, Node, OutputColumn, Path, Query, Scan, ScanHints,
+    TableSource, ValuesScan, ViewScan,
 };
 use plan::sink::Traits;
 use plan::view::SystemView;
@@ -168,8 +168,7 @@ fn bind_join(
 /// Marks the columns of an outer join's optional side as nullable.
 fn make_nullable(binder: &mut Binder<'_>, node: &Node) {
     let registers = walk::fills(node).0;
-    let sources = binder.levels.last_mut().map(|l| &mut l.sources[..]).unwrap_or_default();
-    for column in sources.iter_mut().flat_map(|s| &mut s.columns) {
+    for column in binder.level.sources.iter_mut().flat_map(|s| &mut s.columns) {
         if registers.contains(column.register) {
             column.ty.nullable = true;
         }
@@ -182,10 +181,8 @@ fn bind_table(binder: &mut Binder<'_>, source: &ast::TableSource) -> Result<Node
         None => bind_named_source(binder, &source.name, source.alias.as_deref(), &source.hints)?,
     };
     if let Some(clause) = &source.sample {
-        let bound = binder.levels.last().and_then(|level| level.sources.last());
-        let is_table = bound.is_some_and(|bound| bound.table.is_some());
         let Node::Scan(scan) = &mut node else { return Err(Msg::SampleNotTable.into()) };
-        if !is_table {
+        if binder.level.last().table.is_none() {
             return Err(Msg::SampleNotTable.into());
         }
         scan.hints.sample = Some(sample::bind(binder, clause, &source.name.object)?);
@@ -225,30 +222,42 @@ pub fn bind_named_source(
 
 /// Ids and names of an object that may have column permissions.
 struct Guarded {
-    ids: (i16, i32, i32),
+    database_id: i16,
+    id: i32,
+    schema_id: i32,
     schema: String,
     name: String,
 }
 
 fn guarded(resolved: &Resolved<'_>) -> Option<Guarded> {
-    let (ids, schema, name) = match resolved {
+    match resolved {
         // Temporary tables belong to the session.
-        Resolved::Table(table) if table.name.starts_with('#') => return None,
-        Resolved::Table(t) => ((t.database_id, t.id, t.schema_id), &t.schema, &t.name),
-        Resolved::View(v, _) => ((v.database_id, v.id, v.schema_id), &v.schema, &v.name),
-        Resolved::System(..) => return None,
-    };
-    Some(Guarded { ids, schema: schema.clone(), name: name.clone() })
+        Resolved::Table(table) if table.name.starts_with('#') => None,
+        Resolved::Table(table) => Some(Guarded {
+            database_id: table.database_id,
+            id: table.id,
+            schema_id: table.schema_id,
+            schema: table.schema.clone(),
+            name: table.name.clone(),
+        }),
+        Resolved::View(view, _) => Some(Guarded {
+            database_id: view.database_id,
+            id: view.id,
+            schema_id: view.schema_id,
+            schema: view.schema.clone(),
+            name: view.name.clone(),
+        }),
+        Resolved::System(..) => None,
+    }
 }
 
 /// Sets the column permissions of the source bound last.
-fn guard_last(binder: &mut Binder<'_>, Guarded { ids, schema, name }: &Guarded) {
-    let source = binder.levels.last().and_then(|level| level.sources.last());
-    let columns = source.map_or(0, |source| source.columns.len());
-    let guard = crate::require::guard(binder, *ids, (schema, name), columns);
-    if let Some(source) = binder.levels.last_mut().and_then(|level| level.sources.last_mut()) {
-        source.guard = guard;
-    }
+fn guard_last(binder: &mut Binder<'_>, of: &Guarded) {
+    let columns = binder.level.last().columns.len();
+    let object =
+        Securable { id: of.id, schema_id: of.schema_id, schema: &of.schema, name: &of.name };
+    let guard = crate::require::guard(binder, of.database_id, &object, columns);
+    binder.level.last_mut().guard = guard;
 }
 
 /// Sets the column permissions of a statement's target, which was bound without checks.
@@ -293,8 +302,7 @@ fn bind_resolved<'a>(
         }
         Resolved::System(view, database) => {
             let schema = is_bare.then_some(view.schema());
-            let scan = (view, database, Vec::new());
-            bind_system_view(binder, scan, SourceName { schema, ..name })
+            bind_system_view(binder, view, database, Vec::new(), SourceName { schema, ..name })
         }
         Resolved::View(view, database) => {
             let schema = is_bare.then(|| view.schema.clone());
@@ -479,8 +487,7 @@ pub(crate) fn add_source(
         table,
         ..Source::default()
     };
-    let Some(level) = binder.levels.last_mut() else { return Ok(()) };
-    let clash = level.sources.iter().find(|s| {
+    let clash = binder.level.sources.iter().find(|s| {
         let schemas = match (&s.schema, &source.schema) {
             (Some(a), Some(b)) => Name::same(a, b),
             (None, None) => true,
@@ -495,13 +502,15 @@ pub(crate) fn add_source(
             Msg::CorrelationTwice(&source.alias).into()
         });
     }
-    level.sources.push(source);
+    binder.level.sources.push(source);
     Ok(())
 }
 
 pub(crate) fn bind_system_view(
     binder: &mut Binder<'_>,
-    (view, database, arguments): (&'static dyn SystemView, &str, Vec<Expr>),
+    view: &'static dyn SystemView,
+    database: &str,
+    arguments: Vec<Expr>,
     name: SourceName<'_>,
 ) -> Result<Node> {
     crate::require::require_view(binder, view, database)?;
@@ -536,7 +545,6 @@ fn bind_view<'a>(
     let ast::StatementKind::CreateView(definition) = &view.ast.kind else {
         return Err(Msg::InvalidObject(&view.name).into());
     };
-    let levels = std::mem::take(&mut binder.levels);
     let ctes = std::mem::take(&mut binder.ctes);
     let variables = std::mem::take(&mut binder.variables);
     let given = std::mem::take(&mut binder.given);
@@ -547,7 +555,8 @@ fn bind_view<'a>(
     let was_in_view = std::mem::replace(&mut binder.in_view, true);
     let meaning = binder.meaning;
     binder.meaning = meaning.with_ansi_nulls(view.options.ansi_nulls);
-    let bound = bind_with(binder, definition.with.as_ref(), &definition.query);
+    let bound =
+        binder.apart(|binder| bind_with(binder, definition.with.as_ref(), &definition.query));
     binder.meaning = meaning;
     let mut checks = std::mem::replace(&mut binder.view_checks, around);
     binder.chain = chain;
@@ -556,7 +565,6 @@ fn bind_view<'a>(
     binder.variables = variables;
     binder.given = given;
     binder.ctes = ctes;
-    binder.levels = levels;
     let query = bound?;
     if definition.check_option {
         checks = check_option::predicates(&query.root);
@@ -565,11 +573,10 @@ fn bind_view<'a>(
     let joined = !checks.is_empty() && check_option::is_joined(&query.root);
     let columns: Vec<&str> = definition.columns.iter().map(Ident::as_str).collect();
     let node = add_query_source(binder, query, name, &columns)?;
-    if let Some(source) = binder.levels.last_mut().and_then(|level| level.sources.last_mut()) {
-        // A view's columns are typed: an untyped NULL is `int` there.
-        source.columns.iter_mut().for_each(|column| column.traits.untyped = false);
-        source.view = Some(ViewSource { module: Arc::clone(view), checks, joined });
-    }
+    let source = binder.level.last_mut();
+    // A view's columns are typed: an untyped NULL is `int` there.
+    source.columns.iter_mut().for_each(|column| column.traits.untyped = false);
+    source.view = Some(ViewSource { module: Arc::clone(view), checks, joined });
     Ok(node)
 }
 
@@ -600,9 +607,7 @@ fn bind_derived(
     if ordered && query.for_clause.is_none() {
         return Err(Msg::OrderByInView.into());
     }
-    let hidden = hide_sources(binder, lateral);
-    let bound = bind_query(binder, query);
-    show_sources(binder, hidden);
+    let bound = beside(binder, lateral, |binder| bind_query(binder, query));
     let columns: Vec<&str> = alias.columns.iter().map(Ident::as_str).collect();
     add_query_source(binder, bound?, SourceName { alias: &alias.name, schema: None }, &columns)
 }
@@ -615,17 +620,15 @@ fn has_top(query: &QueryExpression) -> bool {
     }
 }
 
-/// Outside APPLY, a source must not see the sources before it.
-pub(crate) fn hide_sources(binder: &mut Binder<'_>, lateral: Lateral) -> Option<Vec<Source>> {
+/// Binds a part of a source. Outside APPLY, it must not see the sources before it.
+pub(crate) fn beside<T>(
+    binder: &mut Binder<'_>,
+    lateral: Lateral,
+    bind: impl FnOnce(&mut Binder<'_>) -> T,
+) -> T {
     match lateral {
-        Lateral::Yes => None,
-        Lateral::No => binder.levels.last_mut().map(|l| std::mem::take(&mut l.sources)),
-    }
-}
-
-pub(crate) fn show_sources(binder: &mut Binder<'_>, hidden: Option<Vec<Source>>) {
-    if let (Some(level), Some(hidden)) = (binder.levels.last_mut(), hidden) {
-        level.sources = hidden;
+        Lateral::Yes => bind(binder),
+        Lateral::No => binder.without_sources(bind),
     }
 }
 
@@ -654,11 +657,10 @@ pub(crate) fn add_query_source(
         if columns.iter().any(|c| Name::same(&c.name, column_name)) {
             return Err(Msg::ColumnTwice(column_name, name.alias).into());
         }
-        let ExprKind::Column(register) = column.expr.kind else { continue };
         columns.push(SourceColumn {
             name: column_name.into(),
             ty: column.expr.ty,
-            register,
+            register: column_register(column),
             used: false,
             traits: column.traits,
         });
@@ -693,17 +695,22 @@ pub(super) fn to_columns(binder: &mut Binder<'_>, query: Query) -> Query {
     Query { root, output }
 }
 
+/// Returns the register of an output column to which [`to_columns`] gave one.
+pub(super) fn column_register(column: &OutputColumn) -> Register {
+    match column.expr.kind {
+        ExprKind::Column(register) => register,
+        _ => unreachable!("`to_columns` replaces every other expression by a column"),
+    }
+}
+
 fn bind_values(
     binder: &mut Binder<'_>,
     rows: &[Vec<ast::Expr>],
     alias: &TableAlias,
     lateral: Lateral,
 ) -> Result<Node> {
-    let hidden = hide_sources(binder, lateral);
-    let bound = bind_rows(binder, rows);
-    show_sources(binder, hidden);
-    let (node, types, untyped) = bound?;
-    let Node::Values(values) = &node else { return Ok(node) };
+    let bound = beside(binder, lateral, |binder| bind_rows(binder, rows));
+    let (values, types, untyped) = bound?;
     if alias.columns.len() != types.len() {
         return Err(if alias.columns.len() < types.len() {
             Msg::MoreColumnsThanList(&alias.name).into()
@@ -721,7 +728,7 @@ fn bind_values(
     });
     let columns = columns.collect();
     add_source(binder, SourceName { alias: &alias.name, schema: None }, columns, None)?;
-    Ok(node)
+    Ok(Node::Values(Box::new(values)))
 }
 
 /// Binds the rows of a table value constructor: each column has the common type of its values;
@@ -729,7 +736,7 @@ fn bind_values(
 pub(super) fn bind_rows(
     binder: &mut Binder<'_>,
     rows: &[Vec<ast::Expr>],
-) -> Result<(Node, Vec<ColumnType>, Vec<bool>)> {
+) -> Result<(ValuesScan, Vec<ColumnType>, Vec<bool>)> {
     let width = rows.first().map_or(0, Vec::len);
     let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
     for row in rows {
@@ -744,7 +751,7 @@ pub(super) fn bind_rows(
     for i in 0..width {
         let nullable = bound.iter().any(|row| row[i].ty.nullable);
         let common = common_type(bound.iter().map(|row| &row[i]))?;
-        let Some(common) = common.or(bound.first().map(|row| row[i].ty)) else { continue };
+        let common = common.unwrap_or_else(|| bound[0][i].ty);
         types.push(ColumnType { nullable, ..common });
     }
     let mut converted = Vec::with_capacity(bound.len());
@@ -757,7 +764,7 @@ pub(super) fn bind_rows(
     let first = binder.new_registers(width);
     let registers: Vec<Register> = (0..width).map(|i| first.plus(i)).collect();
     let values = ValuesScan { rows: converted, registers, target: None };
-    Ok((Node::Values(Box::new(values)), types, untyped))
+    Ok((values, types, untyped))
 }
 
 impl Binder<'_> {

@@ -8,8 +8,7 @@ use types::value::ColumnType;
 use types::{DataType, Family, Length, Mode, Msg, Result, Value};
 
 use super::from::{
-    Lateral, SourceName, add_query_source, add_source, bind_system_view, bind_with, hide_sources,
-    show_sources,
+    Lateral, SourceName, add_query_source, add_source, beside, bind_system_view, bind_with,
 };
 use crate::expr::{bind_arguments, bind_expr, bind_nodes, convert_to, find_function};
 use crate::types::DefaultLength;
@@ -44,21 +43,16 @@ pub(crate) fn bind(
     }
     let schema = name.schema.as_deref().unwrap_or_default();
     let of_system = system_function(binder, schema, &name.object);
-    let hidden = hide_sources(binder, lateral);
-    let arguments: Result<Vec<Expr>> = source
-        .call
-        .arguments
-        .iter()
-        .map(|argument| match argument.kind {
+    let arguments = beside(binder, lateral, |binder| {
+        let arguments = source.call.arguments.iter().map(|argument| match argument.kind {
             // The default of every system function's parameter is NULL.
             ast::ExprKind::Default if of_system.is_some() => {
                 Ok(Expr::constant(Value::Null, DataType::NVarChar(Length::Max)))
             }
             _ => bind_expr(binder, argument),
-        })
-        .collect();
-    show_sources(binder, hidden);
-    let arguments = arguments?;
+        });
+        arguments.collect::<Result<Vec<Expr>>>()
+    })?;
     let alias = source.alias.as_ref();
     let source_name = SourceName { alias: alias.map_or(&name.object, |a| &a.name), schema: None };
     if source.schema_of.is_some() || name.as_simple().is_some_and(|n| n.is("openxml")) {
@@ -77,7 +71,7 @@ pub(crate) fn bind(
             Ordering::Greater => return Err(Msg::TooManyArguments(view.name()).into()),
             Ordering::Equal => {}
         }
-        return bind_system_view(binder, (view, &database, arguments), source_name);
+        return bind_system_view(binder, view, &database, arguments, source_name);
     }
     // System functions may be qualified by `sys`; library functions may not.
     let of_system = schema.eq_ignore_ascii_case("sys") && name.object.starts_with("fn_");
@@ -140,10 +134,7 @@ pub(crate) fn bind_nodes_source(
 ) -> Result<Node> {
     let Some(alias) = alias else { return Err(Msg::SyntaxNear(")").into()) };
     let [column] = alias.columns.as_slice() else { return Err(Msg::SyntaxNear(")").into()) };
-    let hidden = hide_sources(binder, lateral);
-    let bound = bind_nodes(binder, call);
-    show_sources(binder, hidden);
-    let (scan, register, ty) = bound?;
+    let (scan, register, ty) = beside(binder, lateral, |binder| bind_nodes(binder, call))?;
     let columns = vec![source_column(column.to_string(), ty, register)];
     add_source(binder, SourceName { alias: &alias.name, schema: None }, columns, None)?;
     Ok(scan)
@@ -163,17 +154,15 @@ pub fn bind_inline(
     given: Vec<Given>,
 ) -> Result<Query> {
     binder.unfold()?;
-    let levels = std::mem::take(&mut binder.levels);
     let ctes = std::mem::take(&mut binder.ctes);
     let variables = std::mem::take(&mut binder.variables);
     let outer = std::mem::replace(&mut binder.given, given);
     let was_in_view = std::mem::replace(&mut binder.in_view, true);
-    let bound = bind_with(binder, with, query);
+    let bound = binder.apart(|binder| bind_with(binder, with, query));
     binder.in_view = was_in_view;
     binder.given = outer;
     binder.variables = variables;
     binder.ctes = ctes;
-    binder.levels = levels;
     bound
 }
 
@@ -185,10 +174,9 @@ fn bind_user(
     lateral: Lateral,
 ) -> Result<Node> {
     let name = &source.call.name;
-    let hidden = hide_sources(binder, lateral);
-    let arguments = bind_arguments(binder, module, name, &source.call.arguments);
-    show_sources(binder, hidden);
-    let arguments = arguments?;
+    let arguments = beside(binder, lateral, |binder| {
+        bind_arguments(binder, module, name, &source.call.arguments)
+    })?;
     let alias = source.alias.as_ref();
     let source_name = SourceName { alias: alias.map_or(&name.object, |a| &a.name), schema: None };
     let names: Vec<&str> =
@@ -211,9 +199,7 @@ fn bind_user(
         let query = query?;
         let node = add_query_source(binder, query, source_name, &names)?;
         // A function's columns are typed: an untyped NULL is `int` there.
-        let source = binder.levels.last_mut().and_then(|level| level.sources.last_mut());
-        let columns = source.map(|source| &mut source.columns[..]).unwrap_or_default();
-        columns.iter_mut().for_each(|column| column.traits.untyped = false);
+        binder.level.last_mut().columns.iter_mut().for_each(|c| c.traits.untyped = false);
         if hoisted.is_empty() {
             return Ok(node);
         }
@@ -291,9 +277,7 @@ fn bind_open_json(
         arguments.push(Expr::constant(Value::Int(wanted.code()), DataType::Int));
         types.push(ty);
     }
-    let Some(function) = functions::find_table("OPENJSON WITH") else {
-        return Err(Msg::InternalError.into());
-    };
+    let function = functions::find_table("OPENJSON WITH").expect("the library has this function");
     let (node, raw) = scan(binder, function, arguments)?;
     let mut computed = Vec::with_capacity(types.len());
     let mut columns = Vec::with_capacity(types.len());
@@ -335,7 +319,7 @@ fn bind_open_xml(
 ) -> Result<Node> {
     let columns = open_xml_columns(binder, source)?;
     let function = if columns.is_empty() { "OPENXML" } else { functions::xml::open::WITH };
-    let function = functions::find_table(function).ok_or(Msg::InternalError)?;
+    let function = functions::find_table(function).expect("the library has this function");
     if columns.is_empty() {
         let (node, columns) = scan(binder, function, arguments)?;
         add_source(binder, name, columns, None)?;

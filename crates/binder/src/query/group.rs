@@ -35,9 +35,7 @@ pub(crate) fn bind_group_by(
     if group_by.all {
         return Err(Msg::NotSupported("GROUP BY ALL").into());
     }
-    if let Some(level) = binder.levels.last_mut() {
-        level.clause = Clause::GroupBy;
-    }
+    binder.level.clause = Clause::GroupBy;
     let mut grouping = Grouping::default();
     let mut sets = vec![Vec::new()];
     let mut factors = Vec::with_capacity(group_by.items.len());
@@ -191,8 +189,7 @@ impl<'g> Scope<'g> {
         mask: Register,
     ) -> Self {
         let keys = grouping.keys.iter().map(|k| k.1);
-        let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
-        let names = sources.iter().flat_map(|s| {
+        let names = binder.level.sources.iter().flat_map(|s| {
             let prefix = s.alias.clone();
             s.columns.iter().map(move |c| (c.register, format!("{prefix}.{}", &*c.name)))
         });
@@ -221,7 +218,8 @@ impl<'g> Scope<'g> {
         for (number, argument) in (1_i64..).zip(arguments) {
             let place = self.keys.iter().position(|(k, _)| walk::same(k, argument));
             let place = place.ok_or(Msg::GroupingArgument(number, function))?;
-            let bit = i32::try_from(self.keys.len() - 1 - place).unwrap_or(0);
+            let bit = i32::try_from(self.keys.len() - 1 - place)
+                .expect("the number of a key fits 16 bits");
             bits.push(Expr::constant(types::Value::Int(bit), DataType::Int));
         }
         Ok(bits.into())

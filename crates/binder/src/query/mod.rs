@@ -96,11 +96,11 @@ fn bind_body(
         }
         QueryBody::Parenthesized(inner) => {
             let query = bind_query(binder, inner)?;
-            set::order_output(binder, (query, body), order_by, offset)
+            set::order_output(binder, query, body, order_by, offset)
         }
         QueryBody::SetOperation { first, rest } => {
             let query = deeper(binder, |binder| set::bind_chain(binder, first, rest))?;
-            set::order_output(binder, (query, body), order_by, offset)
+            set::order_output(binder, query, body, order_by, offset)
         }
     }
 }
@@ -131,7 +131,7 @@ impl Binder<'_> {
     /// Allocates consecutive registers, and returns the first.
     pub fn new_registers(&mut self, count: usize) -> Register {
         let first = Register(self.registers);
-        self.registers += u32::try_from(count).unwrap_or(u32::MAX);
+        self.registers += u32::try_from(count).expect("a row has fewer than 2^32 columns");
         first
     }
 

@@ -29,23 +29,15 @@ fn with_source<T>(
     if is_nested(source) {
         return Err(Msg::NestedInPivot.into());
     }
-    binder.levels.push(Level::default());
-    let bound: Result<_> = (|| {
+    binder.within(Level::default(), |binder| {
         let node = bind_table_ref(binder, source, Lateral::No)?;
         // Columns that are not named are read too, since rows are grouped by them.
-        binder
-            .levels
-            .iter()
-            .rev()
-            .take(1)
-            .flat_map(|l| &l.sources)
-            .try_for_each(Source::check_reads)?;
-        Ok((node, inner(binder)?))
-    })();
-    let level = binder.levels.pop().unwrap_or_default();
-    let (node, inner) = bound?;
-    let columns = level.sources.into_iter().flat_map(|source| source.columns).collect();
-    Ok((Turned { node, columns }, inner))
+        binder.level.sources.iter().try_for_each(Source::check_reads)?;
+        let inner = inner(binder)?;
+        let sources = std::mem::take(&mut binder.level.sources);
+        let columns = sources.into_iter().flat_map(|source| source.columns).collect();
+        Ok((Turned { node, columns }, inner))
+    })
 }
 
 fn alias_of(alias: Option<&TableAlias>) -> Result<&TableAlias> {

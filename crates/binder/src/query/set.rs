@@ -6,14 +6,14 @@ use tsql::ast::{self, Literal, QueryBody, SelectItemKind, SetOp};
 use types::value::ColumnType;
 use types::{Mode, Msg, Result};
 
-use super::from::to_columns;
+use super::from::{column_register, to_columns};
 use super::{bind_body, spec};
 use crate::dml::refuse_nested_in_set;
 use crate::expr::{common_type, convert_to};
 use crate::{Binder, Level, Source, SourceColumn};
 use catalog::name::Name;
 use plan::depth;
-use plan::expr::{Expr, ExprKind, Register};
+use plan::expr::{Expr, ExprKind};
 use plan::query::{Limit, Node, OutputColumn, Query, SetKind, SetOperation, SortKey};
 use plan::sink::Traits;
 
@@ -116,7 +116,7 @@ pub(crate) fn unite(
     match (left, right) {
         (Some(left), Some(right)) => combine(binder, kind, left, right),
         (None, Some(only)) => Ok(only),
-        (_, None) => Err(Msg::InternalError.into()),
+        (_, None) => unreachable!("a chain of set operations has a first operand"),
     }
 }
 
@@ -196,7 +196,8 @@ pub(crate) fn unify(left: &mut Expr, right: &mut Expr) -> Result<ColumnType> {
 /// Applies ORDER BY, OFFSET and FETCH to a query's output columns; `body` is its syntax tree.
 pub(crate) fn order_output(
     binder: &mut Binder<'_>,
-    (query, body): (Query, &QueryBody),
+    query: Query,
+    body: &QueryBody,
     order_by: &[ast::OrderBy],
     offset: Option<&ast::Offset>,
 ) -> Result<Query> {
@@ -279,7 +280,7 @@ fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr
     let columns = output.iter().map(|c| SourceColumn {
         name: c.name.clone(),
         ty: c.expr.ty,
-        register: column_register(&c.expr),
+        register: column_register(c),
         used: false,
         traits: Traits::default(),
     });
@@ -291,16 +292,6 @@ fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr
         view: None,
         guard: None,
     };
-    binder.levels.push(Level { sources: vec![source], ..Level::default() });
-    let bound = crate::expr::bind_expr(binder, expr);
-    binder.levels.pop();
+    let bound = binder.within(Level::of(source), |binder| crate::expr::bind_expr(binder, expr));
     bound.map_err(|error| if error.number == 207 { Msg::OrderByNotInSetList.into() } else { error })
-}
-
-/// Returns the register of an output column of a set operation or a parenthesised query.
-fn column_register(expr: &Expr) -> Register {
-    match expr.kind {
-        ExprKind::Column(register) => register,
-        _ => Register(u32::MAX),
-    }
 }

@@ -65,21 +65,20 @@ pub(crate) fn bind_owned(
     if spec.into.is_some() {
         return Err(Msg::ForXmlNotAllowed("SELECT INTO").into());
     }
-    binder.levels.push(Level::default());
-    let parts = bind_in_level(binder, spec, order_by, offset);
-    let level = binder.levels.pop().unwrap_or_default();
-    let parts = parts?;
-    if parts.items.iter().any(|i| i.assign.is_some()) {
-        return Err(Msg::ForXmlNotAllowed("ASSIGNMENT").into());
-    }
-    let owner = |item: &Item| {
-        let ExprKind::Column(register) = item.column.expr.kind else { return None };
-        let owns = |s: &&crate::Source| s.columns.iter().any(|c| c.register == register);
-        level.sources.iter().find(owns).map(|s| s.alias.to_string())
-    };
-    let owners = parts.items.iter().map(owner).collect();
-    let output = parts.items.into_iter().map(|i| i.column).collect();
-    Ok((Query { root: parts.root, output }, owners))
+    binder.within(Level::default(), |binder| {
+        let parts = bind_in_level(binder, spec, order_by, offset)?;
+        if parts.items.iter().any(|i| i.assign.is_some()) {
+            return Err(Msg::ForXmlNotAllowed("ASSIGNMENT").into());
+        }
+        let owner = |item: &Item| {
+            let ExprKind::Column(register) = item.column.expr.kind else { return None };
+            let owns = |s: &&crate::Source| s.columns.iter().any(|c| c.register == register);
+            binder.level.sources.iter().find(owns).map(|s| s.alias.to_string())
+        };
+        let owners = parts.items.iter().map(owner).collect();
+        let output = parts.items.into_iter().map(|i| i.column).collect();
+        Ok((Query { root: parts.root, output }, owners))
+    })
 }
 
 /// Binds a SELECT in a new level.
@@ -89,10 +88,7 @@ pub fn bind_spec_parts(
     order_by: &[ast::OrderBy],
     offset: Option<&ast::Offset>,
 ) -> Result<Parts> {
-    binder.levels.push(Level::default());
-    let parts = bind_in_level(binder, spec, order_by, offset);
-    binder.levels.pop();
-    parts
+    binder.within(Level::default(), |binder| bind_in_level(binder, spec, order_by, offset))
 }
 
 fn bind_in_level(
@@ -101,23 +97,21 @@ fn bind_in_level(
     order_by: &[ast::OrderBy],
     offset: Option<&ast::Offset>,
 ) -> Result<Parts> {
-    if let Some(level) = binder.levels.last_mut() {
-        level.named.clone_from(&spec.windows);
-        level.is_spec = true;
-    }
+    binder.level.named.clone_from(&spec.windows);
+    binder.level.is_spec = true;
     let from = super::bind_from(binder, &spec.from)?;
-    set_clause(binder, Clause::Plain);
+    binder.level.clause = Clause::Plain;
     let filter = spec.filter.as_ref().map(|c| bind_condition(binder, c)).transpose()?;
     let mut root = match filter {
         Some(filter) => Node::Filter(Box::new((from, filter))),
         None => from,
     };
     let mut grouping = group::bind_group_by(binder, spec.group_by.as_ref())?;
-    set_clause(binder, Clause::Output);
+    binder.level.clause = Clause::Output;
     let mut items = bind_items(binder, &spec.items)?;
-    set_clause(binder, Clause::Having);
+    binder.level.clause = Clause::Having;
     let mut having = spec.having.as_ref().map(|c| bind_condition(binder, c)).transpose()?;
-    set_clause(binder, Clause::Output);
+    binder.level.clause = Clause::Output;
     let mut order = bind_order(binder, spec, order_by, &mut items)?;
     root = apply_grouping(binder, root, &mut grouping, &mut items, &mut having, &mut order)?;
     root = apply_windows(binder, root);
@@ -138,12 +132,6 @@ fn bind_in_level(
     }
     root = apply_order(binder, root, order.keys, spec.top.as_ref(), offset)?;
     Ok(Parts { root, items })
-}
-
-fn set_clause(binder: &mut Binder<'_>, clause: Clause) {
-    if let Some(level) = binder.levels.last_mut() {
-        level.clause = clause;
-    }
 }
 
 fn check_distinct(keys: &[Expr]) -> Result<()> {
@@ -215,8 +203,7 @@ pub fn compound(op: ast::AssignOp, target: Expr, value: Expr, meaning: Meaning) 
 /// name, or is computed from one.
 pub fn traits_of(binder: &Binder<'_>, written: &ast::Expr, bound: &Expr) -> Traits {
     if let ExprKind::Column(register) = bound.kind {
-        let level = binder.levels.last();
-        let mut columns = level.iter().flat_map(|l| &l.sources).flat_map(|s| &s.columns);
+        let mut columns = binder.level.sources.iter().flat_map(|s| &s.columns);
         if let Some(column) = columns.find(|c| c.register == register) {
             // A hidden column that is named explicitly is shown.
             return Traits { hidden: false, ..column.traits };
@@ -259,9 +246,8 @@ fn is_numeric(binder: &Binder<'_>, written: &ast::Expr) -> bool {
             let names = |source: &&Source| {
                 column.table.as_ref().is_none_or(|table| names_source(table, source))
             };
-            let level = binder.levels.last();
-            let mut columns =
-                level.iter().flat_map(|l| &l.sources).filter(names).flat_map(|s| &s.columns);
+            let sources = binder.level.sources.iter().filter(names);
+            let mut columns = sources.flat_map(|s| &s.columns);
             columns.any(|c| c.traits.numeric && Name::same(&c.name, &column.column))
         }
         _ => false,
@@ -273,12 +259,11 @@ fn expand_star(
     qualifier: Option<&ast::ObjectName>,
     bound: &mut Vec<Item>,
 ) -> Result<()> {
-    let Some(level) = binder.levels.last_mut() else { return Ok(()) };
-    if level.sources.is_empty() {
+    if binder.level.sources.is_empty() {
         return Err(Msg::MustSpecifyTable.into());
     }
     let (mut found, xml) = (false, &binder.xml);
-    for source in &mut level.sources {
+    for source in &mut binder.level.sources {
         if qualifier.is_some_and(|q| !names_source(q, source)) {
             continue;
         }
@@ -386,12 +371,11 @@ fn apply_grouping(
     having: &mut Option<Expr>,
     order: &mut Order,
 ) -> Result<Node> {
-    let Some(level) = binder.levels.last_mut() else { return Ok(input) };
-    let aggregates = std::mem::take(&mut level.aggregates);
+    let aggregates = std::mem::take(&mut binder.level.aggregates);
     if grouping.is_none() && aggregates.is_empty() && having.is_none() {
         return Ok(input);
     }
-    let mut windows = std::mem::take(&mut level.windows);
+    let mut windows = std::mem::take(&mut binder.level.windows);
     let scalar = grouping.is_none();
     let grouping = grouping.take().unwrap_or_default();
     let mask = binder.new_register();
@@ -420,9 +404,7 @@ fn apply_grouping(
     let Grouping { keys, sets } = grouping;
     let node =
         Node::Aggregate(Box::new(Aggregate { input, keys, sets, scalar, aggregates, grouping_id }));
-    if let Some(level) = binder.levels.last_mut() {
-        level.windows = windows;
-    }
+    binder.level.windows = windows;
     Ok(match having.take() {
         Some(having) => Node::Filter(Box::new((node, having))),
         None => node,
@@ -430,8 +412,7 @@ fn apply_grouping(
 }
 
 fn apply_windows(binder: &mut Binder<'_>, input: Node) -> Node {
-    let Some(level) = binder.levels.last_mut() else { return input };
-    let calls = std::mem::take(&mut level.windows);
+    let calls = std::mem::take(&mut binder.level.windows);
     if calls.is_empty() {
         return input;
     }
@@ -512,7 +493,7 @@ pub struct Top {
 /// Binds TOP; its argument cannot use columns.
 pub fn top_of(binder: &mut Binder<'_>, top: &ast::Top) -> Result<Top> {
     let count = if top.percent {
-        let expr = without_sources(binder, &top.count)?;
+        let expr = binder.without_sources(|binder| bind_expr(binder, &top.count))?;
         let ty = ColumnType { data_type: DataType::Float, ..expr.ty };
         convert_to(expr, &ty, Mode::Implicit)?
     } else {
@@ -523,7 +504,7 @@ pub fn top_of(binder: &mut Binder<'_>, top: &ast::Top) -> Result<Top> {
 
 /// Binds a row count of TOP, OFFSET or FETCH.
 pub(super) fn row_count(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
-    let expr = without_sources(binder, expr)?;
+    let expr = binder.without_sources(|binder| bind_expr(binder, expr))?;
     if !expr.ty.data_type.is_integer() && !expr.is_null_literal() {
         return Err(Msg::TopMustBeInteger.into());
     }
@@ -534,13 +515,4 @@ pub(super) fn row_count(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Exp
     }
     let ty = ColumnType { data_type: DataType::BigInt, ..expr.ty };
     convert_to(expr, &ty, Mode::Implicit)
-}
-
-fn without_sources(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
-    let sources = binder.levels.last_mut().map(|l| std::mem::take(&mut l.sources));
-    let bound = bind_expr(binder, expr);
-    if let (Some(level), Some(sources)) = (binder.levels.last_mut(), sources) {
-        level.sources = sources;
-    }
-    bound
 }

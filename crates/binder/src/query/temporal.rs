@@ -112,25 +112,22 @@ pub(crate) fn bind_versions(
     name: SourceName<'_>,
     hints: ScanHints,
 ) -> Result<Node> {
-    let Some(time) = &mut binder.system_time else { return Err(Msg::InternalError.into()) };
+    let time = binder.system_time.as_mut().expect("the caller has seen FOR SYSTEM_TIME");
     time.used = true;
     let span = time.span.clone();
-    let (Some(period), Some(history)) = (table.period, table.history_id()) else {
-        return Err(Msg::InternalError.into());
-    };
+    let period = table.period.expect("a table with a history table has a period");
+    let history = table.history_id().expect("the caller has seen the history table");
     let catalog = binder.catalog;
     let database = catalog.database_by_id(table.database_id);
     let history = database.and_then(|d| d.table_by_id(history)).ok_or(Msg::InternalError)?;
     crate::require::require(binder, &Resolved::Table(Arc::clone(history)), "SELECT")?;
-    let current = versions(binder, table, (period, &span), hints)?;
+    let current = versions(binder, table, period, &span, hints)?;
     let earlier = ScanHints { path: Path::Any, ..hints };
-    let earlier = versions(binder, history, (period, &span), earlier)?;
+    let earlier = versions(binder, history, period, &span, earlier)?;
     let all = set::combine(binder, SetKind::UnionAll, current, earlier)?;
     let node = add_query_source(binder, all, name, &[])?;
-    if let Some(source) = binder.levels.last_mut().and_then(|level| level.sources.last_mut()) {
-        for (column, defined) in source.columns.iter_mut().zip(&table.columns) {
-            column.traits = Traits { identity: false, ..Traits::of(defined) };
-        }
+    for (column, defined) in binder.level.last_mut().columns.iter_mut().zip(&table.columns) {
+        column.traits = Traits { identity: false, ..Traits::of(defined) };
     }
     Ok(node)
 }
@@ -139,7 +136,8 @@ pub(crate) fn bind_versions(
 fn versions(
     binder: &mut Binder<'_>,
     table: &Arc<TableDef>,
-    (period, span): (Period, &Span),
+    period: Period,
+    span: &Span,
     hints: ScanHints,
 ) -> Result<Query> {
     let first = binder.new_registers(table.columns.len());
@@ -149,7 +147,8 @@ fn versions(
         traits: Traits { identity: false, hidden: false, ..Traits::of(column) },
     });
     let output: Vec<OutputColumn> = output.collect();
-    let ordinals = 0..u16::try_from(table.columns.len()).unwrap_or(u16::MAX);
+    let ordinals =
+        0..u16::try_from(table.columns.len()).expect("a table has fewer than 2^16 columns");
     let columns: Vec<(u16, Register)> =
         ordinals.map(|ordinal| (ordinal, first.plus(usize::from(ordinal)))).collect();
     let row = binder.new_row();

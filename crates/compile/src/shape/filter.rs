@@ -8,7 +8,7 @@ use ::binder::Binder;
 use ::binder::expr::bind_condition;
 use ::catalog::{ColumnDef, ColumnTest, Test};
 use ::plan::expr::{Expr, ExprKind};
-use metadata::binding::level_of;
+use metadata::binding::over_columns;
 
 /// The index whose filter is bound, for messages.
 pub(super) struct Filtered<'a> {
@@ -30,9 +30,8 @@ pub(super) fn bind(
     condition: &ast::Condition,
 ) -> Result<Vec<ColumnTest>> {
     let mut inner = binder.child();
-    inner.levels.push(level_of(of.table, of.columns, 0));
-    inner.registers = u32::try_from(of.columns.len()).unwrap_or(u32::MAX);
-    let bound = bind_condition(&mut inner, condition)?;
+    let bound =
+        over_columns(&mut inner, of.table, of.columns, |inner| bind_condition(inner, condition))?;
     let mut tests = Vec::new();
     of.conjuncts(&bound, &mut tests)?;
     Ok(tests)

@@ -30,6 +30,7 @@ use ::catalog::{
     ShownOptions, TableDef, Versioning, create_rows, layout_of,
 };
 use filter::Filtered;
+use metadata::binding::over_columns;
 
 /// Most columns that a table may have: SQL Server's limit for tables without a column set.
 const COLUMNS_MAX: usize = 1024;
@@ -233,9 +234,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
     /// Returns the type of a computed column: that of its expression over the columns before it.
     fn computed_type(&self, expr: &ast::Expr) -> Result<ColumnType> {
         let mut binder = self.binder.child();
-        binder.levels.push(metadata::binding::level_of(self.place.name, &self.columns, 0));
-        binder.registers = u32::try_from(self.columns.len()).unwrap_or(u32::MAX);
-        Ok(::binder::expr::bind_expr(&mut binder, expr)?.ty)
+        let bind = |binder: &mut Binder<'_>| ::binder::expr::bind_expr(binder, expr);
+        Ok(over_columns(&mut binder, self.place.name, &self.columns, bind)?.ty)
     }
 
     fn column_options(&mut self, column: &mut ColumnDef, options: &[ColumnOption]) -> Result<()> {

@@ -27,6 +27,7 @@ use ::compile::shape::index_option;
 use ::compile::shape::{Place, Shaper, skipped};
 use ::compile::table::created;
 use ::executor::{Cx, dml, fault};
+use metadata::binding::over_columns;
 
 /// Where a constraint found by name is stored: its position in one of the table's lists.
 enum Named {
@@ -571,11 +572,9 @@ pub(crate) fn reader(
     let database = database_of(table, cx);
     let context = metadata::binding::bare_context(cx.session, &database);
     let reads = |text: &dyn Fn(&mut Binder<'_>) -> Result<::plan::expr::Expr>| {
-        let mut binder = context.binder();
-        binder.levels.push(metadata::binding::level_of(&table.name, &table.columns, 0));
-        binder.registers = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
+        let bound = over_columns(&mut context.binder(), &table.name, &table.columns, text);
         let register = ::plan::expr::Register(u32::from(ordinal));
-        text(&mut binder).is_ok_and(|e| ::plan::walk::reads(&e).contains(register))
+        bound.is_ok_and(|e| ::plan::walk::reads(&e).contains(register))
     };
     let check = table
         .checks

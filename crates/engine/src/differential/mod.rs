@@ -17,7 +17,7 @@ use std::sync::Arc;
 use sos::sched::{Machine, MachineConfig};
 use storage::{Store, StoreOptions};
 use tsql::QuotedIdentifier;
-use tsql::ast::{self, QueryBody, SelectItemKind, StatementKind};
+use tsql::ast::{QueryBody, SelectItemKind, StatementKind};
 use types::batch::{Batch, Selection};
 use types::date::Moment;
 use types::{Error, Value};
@@ -96,9 +96,7 @@ impl Lab {
         binder.registers = u32::try_from(columns.len()).unwrap();
         let source =
             Source { alias: "t".into(), schema: None, columns, table: None, ..Source::default() };
-        binder.levels.push(Level { sources: vec![source], ..Level::default() });
-        let expr: &ast::Expr = &expr;
-        let bound = bind_expr(&mut binder, expr).ok()?;
+        let bound = binder.within(Level::of(source), |binder| bind_expr(binder, &expr)).ok()?;
         Some((bound, binder.registers))
     }
 

@@ -8,6 +8,17 @@ use types::{DataType, Length, Mode, Msg, Result, Value};
 
 use crate::Cx;
 
+/// The place of a field, for messages.
+#[derive(Clone, Copy)]
+pub struct Place<'c> {
+    /// Number of the row in the file, from 1.
+    pub row: i64,
+    /// Number of the column, from 1.
+    pub column: i64,
+    /// Name of the column.
+    pub name: &'c str,
+}
+
 /// Converts a field for a column.
 ///
 /// # Errors
@@ -16,14 +27,15 @@ use crate::Cx;
 pub fn converted(
     options: &Options,
     bytes: &[u8],
-    (row, place, name): (i64, i64, &str),
+    at: Place<'_>,
     to: &ColumnType,
     cx: &Cx<'_>,
 ) -> Result<Value> {
+    let Place { row, column, name } = at;
     value(options, bytes, to, cx).map_err(|error| match error.number {
-        2_628 | 8_152 => Msg::BulkTruncation(row, place, name).into(),
-        220 | 232 | 236 | 244 | 248 | 294 | 8_115 => Msg::BulkOverflow(row, place, name).into(),
-        _ => Msg::BulkConversion(row, place, name).into(),
+        2_628 | 8_152 => Msg::BulkTruncation(row, column, name).into(),
+        220 | 232 | 236 | 244 | 248 | 294 | 8_115 => Msg::BulkOverflow(row, column, name).into(),
+        _ => Msg::BulkConversion(row, column, name).into(),
     })
 }
 

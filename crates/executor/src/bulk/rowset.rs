@@ -131,7 +131,7 @@ impl<'p> Batches<'p> {
             Some((last, open)) if last == number => open,
             _ => self.open(number, file)?,
         };
-        let is_wanted = may_match(&self.scan.tests, (&open, file, group), cx);
+        let is_wanted = may_match(&self.scan.tests, &open, file, group, cx);
         if let Some(profile) = &mut cx.profile {
             profile.count_row_groups(self.scan, usize::from(is_wanted), usize::from(!is_wanted));
         }
@@ -175,7 +175,9 @@ impl<'p> Batches<'p> {
 /// Returns false if the statistics of a row group exclude the statement's condition.
 fn may_match(
     tests: &[GroupTest],
-    (open, file, group): (&ParquetFile<Bytewise>, &BulkFile, usize),
+    open: &ParquetFile<Bytewise>,
+    file: &BulkFile,
+    group: usize,
     cx: &mut Cx<'_>,
 ) -> bool {
     'tests: for test in tests {

@@ -5,7 +5,7 @@
 
 use types::{Error, Msg, Result, Value};
 
-use super::field::converted;
+use super::field::{Place, converted};
 use crate::query::Flow;
 use crate::{Cx, fault};
 use files::fields::Field;
@@ -37,7 +37,7 @@ pub(crate) fn run(
         }
         fault::row_passed(cx)?;
         let fields = row.map_err(|_| Msg::BulkUnexpectedEnd)?;
-        if let Err(error) = load(scan, format, (number, &fields), cx) {
+        if let Err(error) = load(scan, format, number, &fields, cx) {
             errors += 1;
             tell(&error, errors, options, cx)?;
             return Ok(Wanted::More);
@@ -68,7 +68,8 @@ fn tell(
 fn load(
     scan: &BulkScan,
     format: &TextFormat,
-    (number, fields): (u64, &[Field<'_>]),
+    number: u64,
+    fields: &[Field<'_>],
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     let row = i64::try_from(number).unwrap_or(i64::MAX);
@@ -82,7 +83,7 @@ fn load(
         cx.registers[register.index()] = match bytes.is_empty() && !is_quoted {
             true => Value::Null,
             false => {
-                let at = (row, i64::from(*ordinal) + 1, name.as_str());
+                let at = Place { row, column: i64::from(*ordinal) + 1, name };
                 converted(&format.options, bytes, at, ty, cx)?
             }
         };

@@ -223,13 +223,13 @@ fn load_batches(
     let mut count = 0;
     let ran = load_in_batches(&query.root, &loader, cx, &mut |cx, layout, batch| {
         loader.shelf.publish(table, to, cx)?;
-        loader.add(load, (layout, batch), To::Table(to), cx)?;
+        loader.add(load, layout, batch, To::Table(to), cx)?;
         count += batch.selection.len() as u64;
         Ok(Flow::More)
     })?;
     loader.shelf.publish(table, to, cx)?;
     for rest in loader.shelf.rest() {
-        add_rest(&rest, load, (table, to), cx)?;
+        add_rest(&rest, load, table, to, cx)?;
     }
     // Relaxed: the helpers have ended.
     Ok(ran.then(|| count + loader.rows.load(Ordering::Relaxed)))
@@ -239,7 +239,8 @@ fn load_batches(
 fn add_rest(
     rest: &GroupBuilder,
     load: &mut ColumnLoad,
-    (table, to): (&TableDef, &Transaction),
+    table: &TableDef,
+    to: &Transaction,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     let mut part: Vec<Vector> =
@@ -272,7 +273,8 @@ impl Loader<'_> {
     fn add(
         &self,
         load: &mut ColumnLoad,
-        (layout, batch): (&[Register], &Batch),
+        layout: &[Register],
+        batch: &Batch,
         to: To<'_>,
         cx: &mut Cx<'_>,
     ) -> Result<()> {
@@ -297,12 +299,13 @@ impl Loader<'_> {
     pub fn help(
         &self,
         load: &mut ColumnLoad,
-        batch: (&[Register], &Batch),
+        layout: &[Register],
+        batch: &Batch,
         cx: &mut Cx<'_>,
     ) -> Result<()> {
-        self.add(load, batch, To::Shelf(&self.shelf), cx)?;
+        self.add(load, layout, batch, To::Shelf(&self.shelf), cx)?;
         // Relaxed: read after the helpers have ended.
-        self.rows.fetch_add(batch.1.selection.len() as u64, Ordering::Relaxed);
+        self.rows.fetch_add(batch.selection.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 

@@ -57,7 +57,8 @@ pub(super) fn check_new(
                 verb,
                 "FOREIGN KEY",
                 &lookup.constraint,
-                (&lookup.table, (lookup.key.len() == 1).then_some(column)),
+                &lookup.table,
+                (lookup.key.len() == 1).then_some(column),
                 cx,
             ));
         }
@@ -86,7 +87,8 @@ fn conflict(
     verb: Verb,
     kind: &str,
     constraint: &str,
-    (table, column): (&TableDef, Option<u16>),
+    table: &TableDef,
+    column: Option<u16>,
     cx: &Cx<'_>,
 ) -> Error {
     let database = cx.session.catalog.database_by_id(table.database_id);
@@ -162,7 +164,7 @@ fn follow_key(
         None => (Verb::Delete, key.on_delete),
         Some(_) => (Verb::Update, key.on_update),
     };
-    let rows = referring(child, key, (&before, &grouped), transaction, cx)?;
+    let rows = referring(child, key, &before, &grouped, transaction, cx)?;
     let mut wake = None;
     for row in rows {
         let claimed = transaction.claim(row, WhenOwned::Wait).map_err(|e| fault::raise(cx, e))?;
@@ -185,7 +187,7 @@ fn follow_key(
                     break;
                 }
                 let column = (key.columns.len() == 1).then(|| key.columns[0]);
-                return Err(conflict(verb, "REFERENCE", &key.name, (child, column), cx));
+                return Err(conflict(verb, "REFERENCE", &key.name, child, column, cx));
             }
             (ReferenceAction::Cascade, None) => None,
             (ReferenceAction::Cascade, Some(after)) => Some(after.clone()),
@@ -337,13 +339,13 @@ pub(crate) fn check_late(late: &[Late], cx: &mut Cx<'_>) -> Result<()> {
         }
         let Some(child) = child.and_then(|id| database.table_by_id(id)) else {
             let column = (key.columns.len() == 1).then_some(key.referenced_columns[0]);
-            return Err(conflict(*verb, "FOREIGN KEY", &key.name, (table, column), cx));
+            return Err(conflict(*verb, "FOREIGN KEY", &key.name, table, column, cx));
         };
         let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
         let grouped = group(values, table, &key.referenced_columns);
-        if !referring(child, key, (values, &grouped), transaction, cx)?.is_empty() {
+        if !referring(child, key, values, &grouped, transaction, cx)?.is_empty() {
             let column = (key.columns.len() == 1).then_some(key.columns[0]);
-            return Err(conflict(*verb, "REFERENCE", &key.name, (child, column), cx));
+            return Err(conflict(*verb, "REFERENCE", &key.name, child, column, cx));
         }
     }
     Ok(())
@@ -367,7 +369,8 @@ fn has_key(
     let index = &table.indexes[place];
     let mut encoded = Vec::new();
     for ((column, _), part) in index.keys.iter().zip(table.key_parts(place)) {
-        let at = columns.iter().position(|c| c == column).unwrap_or(0);
+        let at = columns.iter().position(|c| c == column);
+        let at = at.expect("the index was chosen because its keys are these columns");
         encode_value(&values[at], part, &mut encoded);
     }
     let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
@@ -389,7 +392,7 @@ fn change_child(
     version::keep(child, row.image(), transaction, cx)?;
     let Some((new, wake)) = new else {
         transaction.delete(row).map_err(|e| fault::raise(cx, e))?;
-        trigger::note_cascaded((child, key), row.image(), None, cx);
+        trigger::note_cascaded(child, key, row.image(), None, cx);
         let parent = Parent { table: child, old: row.image(), new: None };
         return if child.referenced { follow(&parent, depth + 1, cx) } else { Ok(()) };
     };
@@ -402,7 +405,7 @@ fn change_child(
     child.layout.update(child.layout.view(image.bytes, image.blobs), &changes, &mut buffer);
     let replaced = transaction.update(row, RowImage::from(&buffer), Keys::MayDiffer);
     replaced.map_err(|e| fault::raise(cx, e))?;
-    trigger::note_cascaded((child, key), image, Some(RowImage::from(&buffer)), cx);
+    trigger::note_cascaded(child, key, image, Some(RowImage::from(&buffer)), cx);
     if !child.referenced {
         return Ok(());
     }
@@ -415,7 +418,8 @@ fn change_child(
 fn referring<'t>(
     child: &'t TableDef,
     key: &ForeignKeyDef,
-    (values_before, grouped): (&[Value], &[u8]),
+    values_before: &[Value],
+    grouped: &[u8],
     transaction: &'t storage::Transaction,
     cx: &mut Cx<'_>,
 ) -> Result<Vec<RowRef<'t>>> {
@@ -434,7 +438,8 @@ fn referring<'t>(
             for ((column, _), part) in
                 index.keys.iter().zip(child.key_parts(place)).take(key.columns.len())
             {
-                let at = key.columns.iter().position(|c| c == column).unwrap_or(0);
+                let at = key.columns.iter().position(|c| c == column);
+                let at = at.expect("the index was chosen because its first keys are these columns");
                 encode_value(&values_before[at], part, &mut prefix);
             }
             ScanSpec {

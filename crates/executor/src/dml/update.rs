@@ -18,6 +18,7 @@ use crate::statement::{
 };
 use crate::{Cx, StatementResult, fault, trigger};
 use catalog::TableDef;
+use plan::children;
 use plan::expr::{Expr, Slot};
 use plan::query::{Access, Node, Scan, ScanHints};
 use plan::sink::Command;
@@ -287,25 +288,7 @@ impl<'s> Target<'s> {
 fn scan_with(node: &Node, row: u32) -> Option<&Scan> {
     match node {
         Node::Scan(scan) => (scan.row == row).then_some(scan),
-        Node::Filter(inner) => scan_with(&inner.0, row),
-        Node::Compute(inner) => scan_with(&inner.0, row),
-        Node::Sort(sort) => scan_with(&sort.input, row),
-        Node::Limit(limit) => scan_with(&limit.input, row),
-        Node::Window(window) => scan_with(&window.input, row),
         Node::Join(join) => scan_with(&join.left, row).or_else(|| scan_with(&join.right, row)),
-        Node::OneRow
-        | Node::Empty
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::Aggregate(_)
-        | Node::Distinct(_)
-        | Node::SetOperation(_)
-        | Node::Recursive(_)
-        | Node::Document(_)
-        | Node::Bulk(_)
-        | Node::UserFunction(_)
-        | Node::Spool(_)
-        | Node::WorkTable(..) => None,
+        _ => scan_with(children::passed(node)?, row),
     }
 }

@@ -186,7 +186,7 @@ fn give(aggregate: &Aggregate, set: &[u16], group: &mut Group, cx: &mut Cx<'_>) 
     }
     if let Some(register) = aggregate.grouping_id {
         let absent = |k: u16| i32::from(!set.contains(&k));
-        let count = u16::try_from(aggregate.keys.len()).unwrap_or(u16::MAX);
+        let count = u16::try_from(aggregate.keys.len()).expect("the number of a key fits 16 bits");
         let mask = (0..count).fold(0, |mask, k| mask << 1 | absent(k));
         cx.registers[register.index()] = Value::Int(mask);
     }

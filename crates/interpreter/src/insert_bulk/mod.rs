@@ -166,7 +166,7 @@ fn plan(
     let triggers = if options.fire_triggers { Triggers::Fire } else { Triggers::Ignore };
     let nulls = if options.keep_nulls { Nulls::Keep } else { Nulls::Default };
     let mut insert =
-        bind_bulk_rows(&mut context.binder(), (&target, &names), types, triggers, nulls)?;
+        bind_bulk_rows(&mut context.binder(), &target, &names, types, triggers, nulls)?;
     if !options.check_constraints {
         insert.row.checks.clear();
         insert.row.foreign.clear();

@@ -49,9 +49,9 @@ impl Step for Compare<'_> {
         }
         let bits = bits(&mut self.output, total);
         if !numbers(self.op, left, right, rows, bits)
-            && !strings((self.op, self.collation), left, right, rows, bits)
+            && !strings(self.op, self.collation, left, right, rows, bits)
         {
-            values((self.op, self.collation), left, right, rows, &mut self.output);
+            values(self.op, self.collation, left, right, rows, &mut self.output);
             return Ok(());
         }
         let nulls = self.output.parts_mut().1;
@@ -160,7 +160,8 @@ const fn mirror(op: CompareOp) -> CompareOp {
 
 /// Compares strings; `false`, and nothing is done, unless both operands are of one known kind.
 fn strings(
-    (op, collation): (CompareOp, Collation),
+    op: CompareOp,
+    collation: Collation,
     left: &Vector,
     right: &Vector,
     rows: &Selection,
@@ -204,7 +205,8 @@ pub(super) fn equal(kind: ByteKind, left: &[u8], right: &[u8], collation: Collat
 
 /// Compares values of any types, one by one.
 fn values(
-    (op, collation): (CompareOp, Collation),
+    op: CompareOp,
+    collation: Collation,
     left: &Vector,
     right: &Vector,
     rows: &Selection,

@@ -61,7 +61,7 @@ impl Step for Convert<'_> {
         if numbers(Operand::of(operand), self.to, rows, out) {
             return Ok(());
         }
-        if widen(operand, (self.from, self.to), rows, out) {
+        if widen(operand, self.from, self.to, rows, out) {
             return Ok(());
         }
         if self.style == 0 && digits(Operand::of(operand), self.to, rows, out) {
@@ -209,7 +209,8 @@ fn dates(values: &[i32], at: Place<'_>, data: &mut Data) -> bool {
 /// page contains; `false`, and `out` is unusable, if not.
 fn widen(
     operand: &Vector,
-    (from, to): (&ColumnType, &ColumnType),
+    from: &ColumnType,
+    to: &ColumnType,
     rows: &Selection,
     out: &mut Vector,
 ) -> bool {

@@ -66,7 +66,7 @@ impl<'p> Help<'p> for Loading<'_, '_, 'p> {
         let layout = operator.layout().to_vec();
         let mut load = self.loader.begin();
         operator.run(cx, rows, &mut |cx, _, batch| {
-            self.loader.help(&mut load, (&layout, batch), cx)?;
+            self.loader.help(&mut load, &layout, batch, cx)?;
             Ok(if desk.share.is_stopped() { Flow::Enough } else { Flow::More })
         })?;
         if desk.share.is_stopped() { Ok(()) } else { self.loader.finish(load, cx) }

@@ -158,18 +158,7 @@ fn find(node: &Node, above: Above, roots: &mut Vec<Root>) {
         Node::Filter(filter) => find(&filter.0, above, roots),
         Node::Compute(compute) => find(&compute.0, above, roots),
         Node::Distinct(distinct) => find(&distinct.0, above, roots),
-        Node::OneRow
-        | Node::Empty
-        | Node::Scan(_)
-        | Node::View(_)
-        | Node::Values(_)
-        | Node::Function(_)
-        | Node::Bulk(_)
-        | Node::UserFunction(_)
-        | Node::Recursive(_)
-        | Node::Document(_)
-        | Node::Spool(_)
-        | Node::WorkTable(..) => {}
+        _ => {}
     }
 }
 
@@ -191,7 +180,6 @@ fn find_in_built(node: &Node, roots: &mut Vec<Root>) {
 
 /// Returns true if a pipeline does more than pass on the rows of its scan; otherwise gathering
 /// costs more than it saves.
-/// spares.
 fn has_work(node: &Node) -> bool {
     match node {
         Node::Scan(scan) => scan.residual.is_some(),

@@ -33,7 +33,8 @@ type Place<'a> = (&'a Selection, &'a Nulls);
 pub(super) fn binary(
     op: BinaryOp,
     operands: (Operand<'_>, Operand<'_>),
-    (rows, ty): (&Selection, &ColumnType),
+    rows: &Selection,
+    ty: &ColumnType,
     out: &mut Vector,
 ) -> bool {
     let (Some(left), Some(right)) = (decimals(operands.0), decimals(operands.1)) else {

@@ -55,7 +55,7 @@ impl Step for Arithmetic<'_> {
         }
         let operands = (Operand::of(left), Operand::of(right));
         if number::binary(self.op, operands, rows, out)
-            || decimal::binary(self.op, operands, (rows, self.ty), out)
+            || decimal::binary(self.op, operands, rows, self.ty, out)
         {
             return Ok(());
         }
