@@ -23,8 +23,8 @@ use ::plan::program::Program;
 use ::plan::stats::Origin;
 use ::session::instance::SessionCounter;
 use ::session::options::Meaning;
+use ::session::plan_cache::{Back, Call, Chosen, Kept, Kind, Known, put, take};
 use ::session::stop::Stop;
-use ::session::template::{Back, Call, Chosen, Kept, Kind, Known, put, take};
 use ::session::{ProgramKey, SessionState};
 
 /// Chooses the program for a text that the session's cache lacks: another text's, the instance's,

@@ -325,6 +325,6 @@ fn clear_scoped(option: &ast::NamedOption, cx: &mut Cx<'_>) -> Result<()> {
     if *option.name != *"PROCEDURE_CACHE" {
         return Err(Msg::SyntaxNear(&option.name).into());
     }
-    ::session::cache::free_programs(cx.session);
+    ::session::plan_cache::free_programs(cx.session);
     Ok(())
 }

@@ -38,16 +38,17 @@ pub mod function;
 pub mod insert_bulk;
 mod insert_execute;
 pub mod into;
+mod kill;
 mod level;
 mod message;
 pub mod observe;
 pub mod option;
-mod other;
 mod read_text;
 mod result_sets;
 mod show_plans;
 pub mod table_parameter;
 pub mod trigger_body;
+mod utility;
 mod wait;
 
 use ::compile::positioned;
@@ -78,7 +79,7 @@ pub use execute::{
     resolve_procedure,
 };
 pub use level::{enter, report_scope};
-pub use other::interrupted;
+pub use utility::interrupted;
 
 /// Deepest nesting of procedures, functions and triggers: error 217 beyond.
 pub const NEST_LEVEL_MAX: u32 = 32;

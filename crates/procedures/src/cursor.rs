@@ -11,8 +11,8 @@ use tsql::ast::{RoutineBody, Statement, StatementKind};
 use types::value::ColumnType;
 use types::{DataType, Error, Msg, Value};
 
+use crate::executesql::{prepare, run_prepared, text_argument};
 use crate::prepared::{Prepared, PreparedKind};
-use crate::sql::{prepare, run_prepared, text_argument};
 use crate::{SystemProcedure, int_type, prepared, whole};
 use ::binder::shape_of;
 use ::executor::Cx;

@@ -199,7 +199,7 @@ pub fn require_table(command: &str, table: &TableDef, cx: &Cx<'_>) -> Result<(),
 }
 
 fn free_plan_cache(_: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    ::session::cache::free_programs(cx.session);
+    ::session::plan_cache::free_programs(cx.session);
     Ok(())
 }
 
@@ -212,7 +212,7 @@ fn free_system_cache(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     if !of_plans.iter().any(|cache| cache.eq_ignore_ascii_case(name)) {
         return Err(Msg::NotSupported(&format!("DBCC FREESYSTEMCACHE ('{name}')")).into());
     }
-    ::session::cache::free_programs(cx.session);
+    ::session::plan_cache::free_programs(cx.session);
     Ok(())
 }
 

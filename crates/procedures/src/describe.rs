@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Value};
 
-use crate::sql::{parse_parameters, prepare, text_argument};
+use crate::executesql::{parse_parameters, prepare, text_argument};
 use crate::{SystemProcedure, argument};
 use ::binder::{bind_statement, shape_of};
 use ::executor::Cx;

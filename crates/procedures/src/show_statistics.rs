@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use tsql::ast;
 use types::{Msg, Value};
 
-use super::sql::{prepare, run_prepared};
+use super::executesql::{prepare, run_prepared};
 use super::sqlperf::word;
 use ::catalog::TableDef;
 use ::catalog::name::Name;

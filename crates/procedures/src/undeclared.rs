@@ -12,7 +12,7 @@ use types::value::ColumnType;
 use types::{DataType, Length, Msg, Value};
 
 use super::describe::{wire_length, wire_type};
-use crate::sql::{parse_parameters, text_argument};
+use crate::executesql::{parse_parameters, text_argument};
 use crate::{SystemProcedure, argument};
 use ::binder::{bind_statement, shape_of};
 use ::catalog::ParameterDef;

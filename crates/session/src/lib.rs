@@ -10,7 +10,6 @@
 
 pub mod accounting;
 pub mod argument;
-pub mod cache;
 pub mod class;
 pub mod connection;
 pub mod context;
@@ -24,6 +23,7 @@ pub mod held;
 pub mod helper;
 pub mod instance;
 pub use catalog::options;
+pub mod plan_cache;
 pub mod pointer;
 pub mod prepared;
 pub mod request;
@@ -31,7 +31,6 @@ pub mod scratch;
 pub mod state;
 pub mod stop;
 pub mod temp;
-pub mod template;
 pub mod transaction;
 
 use std::sync::Arc;
@@ -41,11 +40,10 @@ use types::Value;
 use types::value::ColumnType;
 
 pub use crate::event::context::wants_data_stream;
-pub use cache::{Entry, ProgramKey};
 pub use options::{IsolationLevel, Options};
+pub use plan_cache::{Entry, Kind, ProgramKey};
 pub use state::SessionState;
 pub use state::{session_id, session_number};
-pub use template::Kind;
 
 /// What a client sent about itself at login, for views and functions.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,7 @@
 //! Login: checks name and password, chooses the database, and sets the session's initial options.
+//!
+//! Failed logins are counted and delayed by `session::instance::login_failures`; the tokens of the answer are made in
+//! `server/connection/login.rs`.
 
 use std::sync::Arc;
 

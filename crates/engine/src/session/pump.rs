@@ -11,7 +11,7 @@ use crate::plan::program::Program;
 use crate::session::Entry;
 use crate::session::connection::Pooled;
 use crate::session::deferred::Deferred;
-use crate::session::template::{Call, Chosen};
+use crate::session::plan_cache::{Call, Chosen};
 use crate::session::{
     Admission, LoginRequest, Options, Reset, Rpc, SessionState, login, session_number,
 };

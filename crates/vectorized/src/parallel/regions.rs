@@ -8,9 +8,9 @@
 
 use std::sync::Arc;
 
-use crate::choice::reads;
 use crate::hash_join::{Course, course};
 use crate::index_join;
+use crate::row_or_batch::reads;
 use crate::total::Totals;
 use catalog::Catalog;
 use executor::Cx;

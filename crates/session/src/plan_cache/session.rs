@@ -8,9 +8,9 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use super::template::TemplateCache;
 use crate::SessionState;
 use crate::scratch::SessionScratch;
-use crate::template::TemplateCache;
 use catalog::ProcedureDef;
 use catalog::security::Copies;
 use plan::program::Program;
