@@ -41,8 +41,8 @@ impl Accounting {
         }
     }
 
-    /// Returns the accounting of a helper: the session's memory grant, with new counters and new
-    /// statistics, which are added to the session's when the helper ends.
+    /// Returns the accounting of a helper: the session's memory grant, and new statistics, which are
+    /// added to the session's when the helper ends. A helper's counters are not read.
     pub(crate) fn of_helper(&self) -> Self {
         Self {
             counters: Arc::default(),

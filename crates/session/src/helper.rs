@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use crate::SessionState;
+use crate::caches::Caches;
 use crate::held::{Held, LastResults};
-use crate::plan_cache::Caches;
 use crate::state::session_number;
 use crate::transaction::TransactionState;
 

@@ -2,7 +2,8 @@
 //!
 //! - `state.rs` holds the state of a session, in groups by life time; each group has a file beside
 //!   it: `connection.rs`, `accounting.rs`, `context.rs` (who the session runs as), `transaction.rs`,
-//!   `temp.rs`, `held.rs` (what ends with a reset), `request.rs`, `cache.rs`;
+//!   `temp.rs`, `held.rs` (what ends with a reset), `request.rs`, `caches.rs`;
+//! - `plan_cache/` keeps compiled programs, for a session and for the instance;
 //! - `instance/` is the engine that sessions share; `event/` fires events to event sessions.
 //!
 //! Nothing here runs a statement: the executor does that.
@@ -10,6 +11,7 @@
 
 pub mod accounting;
 pub mod argument;
+pub mod caches;
 pub mod class;
 pub mod connection;
 pub mod context;

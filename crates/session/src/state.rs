@@ -9,12 +9,13 @@ use types::{Collation, ConvertOptions, Error, Msg};
 
 use crate::accounting::Accounting;
 use crate::argument::text_type;
+use crate::caches::Caches;
 use crate::connection::Connection;
 use crate::context::Identity;
 use crate::event::emit;
 use crate::held::{Held, LastResults};
 use crate::instance::{Instance, SessionCounter};
-use crate::plan_cache::{Caches, ProgramKey};
+use crate::plan_cache::ProgramKey;
 use crate::request::RequestState;
 use crate::temp::TempTables;
 use crate::transaction::TransactionState;

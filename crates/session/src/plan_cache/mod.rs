@@ -12,7 +12,7 @@ mod shared;
 mod shared_template;
 mod template;
 
-pub use session::{Caches, Entry, ProgramCache, ProgramKey, free_programs};
+pub use session::{Entry, ProgramCache, ProgramKey, free_programs};
 pub use shared::SharedPrograms;
 pub use shared_template::SharedTemplates;
 pub use template::{Back, Call, Chosen, Kept, Kind, Known, TemplateCache, put, take};
