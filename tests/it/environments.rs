@@ -85,7 +85,7 @@ fn without_restartable_sequences_switches_are_learnt_otherwise() {
 fn without_what_containers_refuse_the_books_are_read_once_a_second() {
     let server = start_without("perf_event_open,membarrier,rseq");
     assert_works(&server, &["schedstat"]);
-    assert!(ledger_line(&server).contains("spread"), "{}", ledger_line(&server));
+    assert!(ledger_line(&server).contains("divided over states"), "{}", ledger_line(&server));
 }
 
 #[test]

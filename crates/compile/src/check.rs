@@ -88,7 +88,8 @@ struct Pass<'s> {
 /// Binds all leaves of a program. Returns the errors, or `None` if the request was cancelled.
 pub fn check(session: &SessionState, program: &Program, plans: Plans) -> Option<Vec<Error>> {
     let _label = ledger::labelled(Label::Bind);
-    let database = if program.switches_database { &session.database } else { &program.database };
+    let database =
+        if program.switches_database { &session.identity.database } else { &program.database };
     let mut pass = Pass {
         session,
         program,
@@ -113,7 +114,7 @@ pub fn check(session: &SessionState, program: &Program, plans: Plans) -> Option<
             }
             Part::Leaf(leaf, line, at) => {
                 sos::sched::yield_if_quantum_due();
-                if session.cancel.is_set() {
+                if session.connection.cancel.is_set() {
                     return None;
                 }
                 with_clerk(MemoryClerk::SqlPlans, || pass.leaf(leaf, line, at));

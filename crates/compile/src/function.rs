@@ -20,14 +20,15 @@ pub fn take_function(
 ) -> Result<Arc<Program>, Stop> {
     let key = ProgramKey::Procedure(module.id);
     let version = session.catalog.version;
-    if let Some(entry) = session.programs.take(key, version) {
+    if let Some(entry) = session.caches.programs.take(key, version) {
         return Ok(entry.program);
     }
     if let Some(program) = session.instance.programs.get(key, version, b"") {
         return Ok(program);
     }
     let database = session.catalog.database_by_id(module.database_id);
-    let database = database.map_or_else(|| session.database.to_string(), |d| d.name.clone());
+    let database =
+        database.map_or_else(|| session.identity.database.to_string(), |d| d.name.clone());
     let Some(routine) = &module.routine else { return Err(Msg::InternalError.into()) };
     let StatementKind::CreateFunction(create) = &module.ast.kind else {
         return Err(Msg::InternalError.into());
@@ -44,7 +45,7 @@ pub fn take_function(
 /// Returns a function's program to the session's cache after its call.
 pub fn keep_function(session: &mut SessionState, module: &ModuleDef, program: Arc<Program>) {
     let key = ProgramKey::Procedure(module.id);
-    session.programs.put(key, Entry { procedure: None, text: Arc::from([]), program });
+    session.caches.programs.put(key, Entry { procedure: None, text: Arc::from([]), program });
 }
 
 /// Compiles the body of a scalar or multi-statement function.
@@ -92,14 +93,15 @@ pub fn take_trigger(
 ) -> Result<Arc<Program>, Stop> {
     let key = ProgramKey::Procedure(module.id);
     let version = session.catalog.version;
-    if let Some(entry) = session.programs.take(key, version) {
+    if let Some(entry) = session.caches.programs.take(key, version) {
         return Ok(entry.program);
     }
     if let Some(program) = session.instance.programs.get(key, version, b"") {
         return Ok(program);
     }
     let database = session.catalog.database_by_id(module.database_id);
-    let database = database.map_or_else(|| session.database.to_string(), |d| d.name.clone());
+    let database =
+        database.map_or_else(|| session.identity.database.to_string(), |d| d.name.clone());
     let StatementKind::CreateTrigger(create) = &module.ast.kind else {
         return Err(Msg::InternalError.into());
     };

@@ -46,7 +46,7 @@ pub fn compile_shared(
     if let Some(program) = session.instance.programs.get(key, version, sent) {
         return Ok(program);
     }
-    session.counters.count(SessionCounter::PlanMisses);
+    session.accounting.counters.count(SessionCounter::PlanMisses);
     let program = crate::compile_text(session, text, Parameters::default(), Origin::Batch)?;
     session.instance.programs.put(key, sent, &program);
     Ok(program)
@@ -54,7 +54,7 @@ pub fn compile_shared(
 
 /// Compiles dynamic SQL, through the instance's cache.
 pub fn compile_batch(session: &mut SessionState, text: &str) -> Result<Arc<Program>, Stop> {
-    session.counters.count(SessionCounter::PlanLookups);
+    session.accounting.counters.count(SessionCounter::PlanLookups);
     crate::compile_shared(
         session,
         session.text_key(&[text.as_bytes()]),
@@ -81,12 +81,13 @@ pub fn compiling<R>(
     session: &mut SessionState,
     compile: impl FnOnce(&SessionState) -> Result<R, Stop>,
 ) -> Result<R, Stop> {
-    session.meter.pause();
+    session.accounting.meter.pause();
     let began = sos::clock::now_ticks();
     let program = with_clerk(MemoryClerk::SqlPlans, || compile(session));
     let ticks = sos::clock::now_ticks().saturating_sub(began);
-    session.compile_ns = session.compile_ns.saturating_add(sos::clock::ticks_to_ns(ticks));
-    session.meter.unpause();
+    session.accounting.compile_ns =
+        session.accounting.compile_ns.saturating_add(sos::clock::ticks_to_ns(ticks));
+    session.accounting.meter.unpause();
     program
 }
 
@@ -117,7 +118,7 @@ pub fn parse_and_compile(
         batch.statements,
         text.into(),
         parameters,
-        &session.database,
+        &session.identity.database,
     )?)
 }
 
@@ -143,7 +144,7 @@ pub fn compile_batch_of(
         batch.statements,
         text.into(),
         parameters,
-        &session.database,
+        &session.identity.database,
     )?;
     Ok(crate::register(session, program, Origin::Batch))
 }
@@ -159,7 +160,7 @@ pub fn compile_statements(
     parameters: Parameters,
     database: &str,
 ) -> types::Result<Program> {
-    session.counters.count(SessionCounter::Compilations);
+    session.accounting.counters.count(SessionCounter::Compilations);
     let _label = ledger::labelled(Label::Bind);
     let context = metadata::binding::bare_context(session, database);
     let mut binder = context.binder();
@@ -181,10 +182,15 @@ pub fn check_body(
     let tsql::ast::RoutineBody::Statements(body) = &create.body else {
         return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
     };
-    let parameters = crate::program_parameters(session, parameters, &session.database)?;
+    let parameters = crate::program_parameters(session, parameters, &session.identity.database)?;
     let (name, source) = (&create.name.object, source.into());
-    let program =
-        crate::compile_statements(session, body.clone(), source, parameters, &session.database)?;
+    let program = crate::compile_statements(
+        session,
+        body.clone(),
+        source,
+        parameters,
+        &session.identity.database,
+    )?;
     crate::check::check_module(session, &program, name)
 }
 
@@ -195,15 +201,15 @@ pub fn take_program_of(
 ) -> Result<Arc<Program>, Stop> {
     let key = ProgramKey::Procedure(procedure.id);
     let version = session.catalog.version;
-    session.counters.count(SessionCounter::PlanLookups);
-    if let Some(entry) = session.programs.take(key, version) {
+    session.accounting.counters.count(SessionCounter::PlanLookups);
+    if let Some(entry) = session.caches.programs.take(key, version) {
         return Ok(entry.program);
     }
     if let Some(program) = session.instance.programs.get(key, version, b"") {
         return Ok(program);
     }
-    session.counters.count(SessionCounter::PlanMisses);
-    session.meter.pause();
+    session.accounting.counters.count(SessionCounter::PlanMisses);
+    session.accounting.meter.pause();
     let module = Module { database_id: procedure.database_id, object_id: procedure.id };
     let program = with_clerk(MemoryClerk::ObjectPlans, || {
         let program = crate::compile_procedure(session, procedure);
@@ -211,7 +217,7 @@ pub fn take_program_of(
         let program = program.map(|program| Program { owner, ..program });
         program.map(|program| crate::register(session, program, Origin::Procedure(module)))
     });
-    session.meter.unpause();
+    session.accounting.meter.unpause();
     let program = program?;
     session.instance.programs.put(key, &Arc::from([]), &program);
     Ok(program)
@@ -225,7 +231,7 @@ pub fn keep_program_of(
 ) {
     let key = ProgramKey::Procedure(procedure.id);
     let entry = Entry { procedure: Some(procedure), text: Arc::from([]), program };
-    session.programs.put(key, entry);
+    session.caches.programs.put(key, entry);
 }
 
 fn compile_procedure(session: &SessionState, procedure: &ProcedureDef) -> Result<Program, Stop> {
@@ -233,7 +239,8 @@ fn compile_procedure(session: &SessionState, procedure: &ProcedureDef) -> Result
         return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
     };
     let database = session.catalog.database_by_id(procedure.database_id);
-    let database = database.map_or_else(|| session.database.to_string(), |d| d.name.clone());
+    let database =
+        database.map_or_else(|| session.identity.database.to_string(), |d| d.name.clone());
     let parameters = crate::program_parameters(session, &procedure.parameters, &database)?;
     Ok(crate::compile_statements(
         session,

@@ -45,7 +45,7 @@ pub fn shape(
     let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
     match content {
         Content::Elements(create) => {
-            let shaper = shaper.asking(&session.rights);
+            let shaper = shaper.asking(&session.identity.rights);
             let table = shaper.build(&create.elements, &create.options)?;
             storage::check_large(&table.columns, &create.storage)?;
             Ok(table)
@@ -107,7 +107,7 @@ pub fn image_of(session: &SessionState, name: &str, table: &TableDef) -> Result<
     };
     let columns = table.columns.iter().map(plain).collect();
     let place = temporary_place(session, name, "");
-    shape(session, &session.database, place, Content::Columns(columns)).map(Arc::new)
+    shape(session, &session.identity.database, place, Content::Columns(columns)).map(Arc::new)
 }
 
 /// Makes a table definition from the columns of a view, for its INSTEAD OF triggers. It never has

@@ -23,8 +23,8 @@ use ::plan::program::Program;
 use ::plan::stats::Origin;
 use ::session::instance::SessionCounter;
 use ::session::options::Meaning;
+use ::session::plan_cache::{Back, Call, Chosen, Kept, Kind, Known, put, take};
 use ::session::stop::Stop;
-use ::session::template::{Back, Call, Chosen, Kept, Kind, Known, put, take};
 use ::session::{ProgramKey, SessionState};
 
 /// Chooses the program for a text that the session's cache lacks: another text's, the instance's,
@@ -52,12 +52,12 @@ pub fn choose(session: &mut SessionState, key: ProgramKey, text: &str) -> Result
     {
         return Ok(Chosen::Kind(call));
     }
-    session.counters.count(SessionCounter::PlanMisses);
+    session.accounting.counters.count(SessionCounter::PlanMisses);
     let again = kind.filter(|kind| session.instance.templates.was_seen(*kind, key));
     let (program, template) = crate::compiling(session, |state| {
         let batch = crate::parse(state, text, tokens)?;
-        let template =
-            again.and_then(|_| simple::template(&state.catalog, &state.database, &batch, text));
+        let template = again
+            .and_then(|_| simple::template(&state.catalog, &state.identity.database, &batch, text));
         match template {
             Some((template, parameters)) => {
                 let text = template.parameterized();
@@ -92,12 +92,13 @@ pub fn choose(session: &mut SessionState, key: ProgramKey, text: &str) -> Result
 
 /// Returns the program of a text that the session sent twice in succession, with its values.
 fn known_text(session: &mut SessionState, key: ProgramKey, text: &str) -> Option<Call> {
-    let Known { text: mine, program, values } = take(&mut session.programs.templates.texts, key)?;
+    let Known { text: mine, program, values } =
+        take(&mut session.caches.programs.templates.texts, key)?;
     let current = program.catalog_version == session.catalog.version && program.is_cached();
     if !current || *mine != *text {
         return None;
     }
-    let mut buffer = std::mem::take(&mut session.scratch.variables);
+    let mut buffer = std::mem::take(&mut session.caches.scratch.variables);
     buffer.clear();
     buffer.extend_from_slice(&values);
     Some(Call { program, values: buffer, back: Back::Text(key, mine, values) })
@@ -116,7 +117,8 @@ fn of_kind(
             && kind.program.is_cached()
             && kind.template.is_of(tokens, text)
     };
-    let kept = take(&mut session.programs.templates.kinds, kind).filter(|kept| is_good(&kept.kind));
+    let kept =
+        take(&mut session.caches.programs.templates.kinds, kind).filter(|kept| is_good(&kept.kind));
     let Kept { kind: Kind { template, program }, last } = match kept {
         Some(kept) => kept,
         None => {
@@ -133,7 +135,7 @@ fn of_kind(
     // The same text in succession: from now on it is found as a whole, without its tokens.
     let known = values.clone().into_boxed_slice();
     let kept = Kind { template, program: Arc::clone(&program) };
-    put(&mut session.programs.templates.kinds, kind, Kept { kind: kept, last: text_key });
+    put(&mut session.caches.programs.templates.kinds, kind, Kept { kind: kept, last: text_key });
     Some(Call { program, values, back: Back::Text(text_key, text.into(), known) })
 }
 
@@ -143,7 +145,7 @@ fn parameter_values(
     literals: Vec<Literal>,
     program: &Program,
 ) -> types::Result<Option<Vec<Value>>> {
-    let buffer = std::mem::take(&mut session.scratch.variables);
+    let buffer = std::mem::take(&mut session.caches.scratch.variables);
     simple::values(literals, program, session.collation(), buffer)
 }
 
@@ -151,11 +153,11 @@ fn parameter_values(
 pub fn put_back(session: &mut SessionState, program: Arc<Program>, back: Back) {
     match back {
         Back::Text(key, text, values) => {
-            put(&mut session.programs.templates.texts, key, Known { text, program, values });
+            put(&mut session.caches.programs.templates.texts, key, Known { text, program, values });
         }
         Back::Kind(key, template, last) => {
             let kept = Kept { kind: Kind { template, program }, last };
-            put(&mut session.programs.templates.kinds, key, kept);
+            put(&mut session.caches.programs.templates.kinds, key, kept);
         }
     }
 }

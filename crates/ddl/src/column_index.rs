@@ -40,8 +40,13 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
 /// Builds row groups from rows that are in none, while at least `rows_min` such rows are left.
 fn fill(table: &TableDef, rows_min: usize, trim: Trim, cx: &mut Cx<'_>) -> Result<()> {
     let session = &cx.session;
-    let filled =
-        tuple_mover::cover(&session.instance.store, table, rows_min, trim, &session.cancel);
+    let filled = tuple_mover::cover(
+        &session.instance.store,
+        table,
+        rows_min,
+        trim,
+        &session.connection.cancel,
+    );
     filled.map_err(|e| fault::raise(cx, e))
 }
 

@@ -66,7 +66,8 @@ pub(crate) fn change(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
     }
     if !all && cx.session.transaction.count == 0 {
         let session = &cx.session;
-        let moved = tuple_mover::reorganize(&session.instance.store, &found, &session.cancel);
+        let moved =
+            tuple_mover::reorganize(&session.instance.store, &found, &session.connection.cancel);
         return moved.map_err(|e| fault::raise(cx, e));
     }
     let before = table::find_alone(&alter.table, cx)?;

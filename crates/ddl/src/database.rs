@@ -42,7 +42,7 @@ pub(crate) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
         return refuse("contained databases");
     }
     // The login that creates a database owns it.
-    let owner = cx.session.login.clone();
+    let owner = cx.session.identity.login.clone();
     cx.session.change_catalog(|catalog| {
         if catalog.database(&create.name).is_some() {
             return Err(Error::custom(
@@ -181,7 +181,7 @@ pub(crate) fn word(value: &OptionValue) -> String {
 }
 
 pub(crate) fn alter(alter: &ast::AlterDatabase, cx: &mut Cx<'_>) -> Result<()> {
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     let name = alter.name.as_deref().unwrap_or(&current);
     let missing = || {
         Error::custom(
@@ -325,6 +325,6 @@ fn clear_scoped(option: &ast::NamedOption, cx: &mut Cx<'_>) -> Result<()> {
     if *option.name != *"PROCEDURE_CACHE" {
         return Err(Msg::SyntaxNear(&option.name).into());
     }
-    ::session::cache::free_programs(cx.session);
+    ::session::plan_cache::free_programs(cx.session);
     Ok(())
 }

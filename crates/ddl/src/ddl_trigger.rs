@@ -36,7 +36,9 @@ pub(crate) fn create(
     check_rights(&create.target, cx)?;
     let database = match create.target {
         TriggerTarget::AllServer => MASTER.to_owned(),
-        TriggerTarget::Database | TriggerTarget::Table(_) => cx.session.database.to_string(),
+        TriggerTarget::Database | TriggerTarget::Table(_) => {
+            cx.session.identity.database.to_string()
+        }
     };
     let body =
         ::compile::function::compile_trigger(cx.session, create, None, &cx.source, &database)?;
@@ -104,7 +106,7 @@ fn check_events(create: &ast::CreateTrigger) -> Result<()> {
 /// Checks the permission: CONTROL SERVER for a trigger of the server; as for other definitions for
 /// one of a database.
 fn check_rights(target: &TriggerTarget, cx: &Cx<'_>) -> Result<()> {
-    if *target == TriggerTarget::AllServer && !cx.session.rights.is_all() {
+    if *target == TriggerTarget::AllServer && !cx.session.identity.rights.is_all() {
         return Err(Msg::NoPermissionForAction.into());
     }
     Ok(())
@@ -121,7 +123,7 @@ fn change<T>(
             cx.session.change_catalog(|catalog| edit(&mut catalog.triggers))
         }
         TriggerTarget::Database | TriggerTarget::Table(_) => {
-            let database = Arc::clone(&cx.session.database);
+            let database = Arc::clone(&cx.session.identity.database);
             change_database(cx.session, &database, |database| edit(&mut database.triggers))
         }
     }

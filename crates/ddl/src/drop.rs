@@ -121,7 +121,7 @@ fn one(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> 
 fn place(name: &ast::ObjectName, cx: &Cx<'_>) -> (String, String) {
     let part =
         |part: &Option<ast::Ident>| part.as_deref().filter(|p| !p.is_empty()).map(str::to_owned);
-    let database = part(&name.database).unwrap_or_else(|| cx.session.database.to_string());
+    let database = part(&name.database).unwrap_or_else(|| cx.session.identity.database.to_string());
     (database, part(&name.schema).unwrap_or_else(|| "dbo".to_owned()))
 }
 
@@ -130,7 +130,7 @@ fn table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
         let Some(table) = cx.session.temp.find(&name.object) else { return Ok(false) };
         cx.session.note_temp(Arc::clone(&table));
         cx.session.temp.remove(table.id);
-        cx.session.counters.count(SessionCounter::TempTablesDropped);
+        cx.session.accounting.counters.count(SessionCounter::TempTablesDropped);
         cx.session.note_gone(&table.rows.data);
         return Ok(true);
     }
@@ -244,7 +244,7 @@ fn user_type(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
 fn database(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     let wanted = name.object.as_str();
     let is_in = |database| user_access::is_in_use(cx.session, database);
-    if Name::same(&cx.session.database, wanted)
+    if Name::same(&cx.session.identity.database, wanted)
         || cx.session.catalog.database(wanted).is_some_and(|database| is_in(database))
     {
         return Err(Error::from(Msg::DatabaseInUse(wanted)).with_state(4));
@@ -269,7 +269,7 @@ fn database(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
 }
 
 fn schema(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     change_database(cx.session, &current, |database| {
         let key = Name::new(&name.object);
         let holds = database.objects.keys().find(|(schema, _)| *schema == key);

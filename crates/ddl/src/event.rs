@@ -55,7 +55,7 @@ pub fn renaming(
 ) -> Option<Occurrence> {
     Some(Occurrence {
         event: DdlEvent::find("RENAME")?,
-        database: Some(session.database.to_string()),
+        database: Some(session.identity.database.to_string()),
         schema: Some(schema.to_owned()),
         object: object.to_owned(),
         kind,
@@ -115,7 +115,7 @@ impl Finder<'_> {
             }
             S::CreateDatabase(c) => self.of_server("CREATE_DATABASE", &c.name, "DATABASE"),
             S::AlterDatabase(a) => {
-                let name = a.name.as_deref().unwrap_or(&self.session.database);
+                let name = a.name.as_deref().unwrap_or(&self.session.identity.database);
                 self.of_server("ALTER_DATABASE", name, "DATABASE")
             }
             _ => None,
@@ -124,7 +124,7 @@ impl Finder<'_> {
 
     fn database(&self, name: &ObjectName) -> String {
         let named = name.database.as_deref().filter(|database| !database.is_empty());
-        named.unwrap_or(&self.session.database).to_owned()
+        named.unwrap_or(&self.session.identity.database).to_owned()
     }
 
     fn find(&self, name: &ObjectName) -> Option<&Database> {
@@ -175,7 +175,7 @@ impl Finder<'_> {
                     (self.session.instance.config.server_name.clone(), "SERVER")
                 }
                 TriggerTarget::Database | TriggerTarget::Table(_) => {
-                    (self.session.database.to_string(), "DATABASE")
+                    (self.session.identity.database.to_string(), "DATABASE")
                 }
             };
             let event = events[usize::from(alters)];
@@ -208,7 +208,7 @@ impl Finder<'_> {
 
     /// Returns the event of an object that belongs to the database and to no schema.
     fn here(&self, event: &str, name: &str, kind: &'static str) -> Option<Occurrence> {
-        let database = Some(self.session.database.to_string());
+        let database = Some(self.session.identity.database.to_string());
         let event = DdlEvent::find(event)?;
         let object = name.to_owned();
         Some(Occurrence {
@@ -277,7 +277,7 @@ impl Finder<'_> {
         }
         match &permission.securable {
             Some(on) => self.of_object(event, &on.name, "OBJECT"),
-            None => self.here(event, &self.session.database, "DATABASE"),
+            None => self.here(event, &self.session.identity.database, "DATABASE"),
         }
     }
 
@@ -292,7 +292,7 @@ impl Finder<'_> {
             let triggers = if on_server {
                 &self.session.catalog.triggers
             } else {
-                &self.session.catalog.database(&self.session.database)?.triggers
+                &self.session.catalog.database(&self.session.identity.database)?.triggers
             };
             triggers.get(&key)?;
             return self.here("DROP_TRIGGER", &name.object, "TRIGGER");

@@ -24,7 +24,7 @@ use ::executor::Cx;
 
 /// Runs CREATE EXTERNAL DATA SOURCE and CREATE EXTERNAL FILE FORMAT.
 pub fn create(create: &ast::CreateExternal, cx: &mut Cx<'_>) -> Result<()> {
-    let database = Arc::clone(&cx.session.database);
+    let database = Arc::clone(&cx.session.identity.database);
     match create.kind {
         ExternalKind::DataSource => {
             let (location, folder) = source_location(&create.options)?;
@@ -136,14 +136,14 @@ fn format_options(options: &[NamedOption]) -> Result<(Option<String>, Compressio
 /// Runs CREATE EXTERNAL TABLE without AS SELECT.
 pub fn create_table(create: &ast::CreateExternalTable, cx: &mut Cx<'_>) -> Result<()> {
     let name = create.name.database.as_deref().filter(|d| !d.is_empty());
-    let name = name.unwrap_or(&cx.session.database);
+    let name = name.unwrap_or(&cx.session.identity.database);
     let database = cx.session.catalog.database(name).ok_or(Msg::DatabaseNotFound(name))?;
     let (place, _) = place(&create.options, database)?;
     if create.columns.is_empty() {
         return Err(Msg::ExternalOptions("CREATE EXTERNAL TABLE").into());
     }
     let columns = {
-        let context = metadata::binding::bare_context(cx.session, &cx.session.database);
+        let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
         let binder = context.binder();
         let each = create.columns.iter().map(|column| defined(&binder, column));
         each.collect::<Result<Vec<_>>>()?
@@ -184,7 +184,7 @@ pub fn drop(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<b
     if kind == DropKind::ExternalTable {
         return drop_table(name, cx);
     }
-    let database = Arc::clone(&cx.session.database);
+    let database = Arc::clone(&cx.session.identity.database);
     let key = Name::new(&name.object);
     change_database(cx.session, &database, |database| {
         let is_source = kind == DropKind::ExternalDataSource;
@@ -212,7 +212,7 @@ pub fn drop(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<b
 
 fn drop_table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     let part = |part: &Option<Ident>| part.as_deref().filter(|p| !p.is_empty()).map(str::to_owned);
-    let database = part(&name.database).unwrap_or_else(|| cx.session.database.to_string());
+    let database = part(&name.database).unwrap_or_else(|| cx.session.identity.database.to_string());
     let schema = part(&name.schema).unwrap_or_else(|| "dbo".to_owned());
     if cx.session.catalog.database(&database).is_none() {
         return Ok(false);

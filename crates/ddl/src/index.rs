@@ -41,7 +41,7 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     }
     let replaced = replaced(&table, &create.index)?;
     let mut index = {
-        let context = metadata::binding::bare_context(cx.session, &cx.session.database);
+        let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = Place {
@@ -116,7 +116,7 @@ fn replaced(table: &TableDef, index: &ast::InlineIndex) -> Result<Option<usize>>
 
 /// Refuses an index on a view: with the error of the rule that the view breaks, or with 40517.
 fn refuse_view(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
-    let database = name.database.as_deref().unwrap_or(&cx.session.database);
+    let database = name.database.as_deref().unwrap_or(&cx.session.identity.database);
     let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
     let found = cx.session.catalog.find_object(database, schema, &name.object);
     let Some(Object::View(view)) = found else { return Ok(()) };

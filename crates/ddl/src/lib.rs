@@ -67,7 +67,7 @@ pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
 fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
     // A definition that fires triggers runs in its own transaction, which has no descriptor.
     let transaction = &cx.session.transaction;
-    let own = transaction.descriptor == 0 && cx.session.trigger_level == 0;
+    let own = transaction.descriptor == 0 && cx.session.request.trigger_level == 0;
     if let Some(what) = of_database(&statement.kind)
         && transaction.count > 0
         && !own
@@ -164,7 +164,7 @@ struct Target {
 fn target(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Target> {
     let part =
         |part: &Option<ast::Ident>| part.as_deref().filter(|p| !p.is_empty()).map(str::to_owned);
-    let database = part(&name.database).unwrap_or_else(|| cx.session.database.to_string());
+    let database = part(&name.database).unwrap_or_else(|| cx.session.identity.database.to_string());
     let schema = part(&name.schema).unwrap_or_else(|| "dbo".to_owned());
     let Some(found) = cx.session.catalog.database(&database) else {
         return Err(Msg::DatabaseNotFound(&database).into());

@@ -93,7 +93,7 @@ fn create_temporary_procedure(create: &ast::CreateProcedure, cx: &mut Cx<'_>) ->
 fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>) -> Result<()> {
     let native = check_options(create)?;
     let parameters = {
-        let context = metadata::binding::bare_context(cx.session, &cx.session.database);
+        let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
         parameters(&create.parameters, &context.binder(), cx)?
     };
     if native {
@@ -153,7 +153,7 @@ pub(crate) fn execute_as(
             let owner = found.ok_or_else(missing)?;
             // Permission to create modules in a schema does not include acting as the schema's
             // owner.
-            if !cx.session.rights.may_be_user(database, owner) {
+            if !cx.session.identity.rights.may_be_user(database, owner) {
                 return Err(Msg::PrincipalNotFound("find", "user", &owner.name).into());
             }
             Ok(Some(ExecuteAs { principal: ExecuteAs::OWNER, user: owner.id }))
@@ -164,14 +164,15 @@ pub(crate) fn execute_as(
         }
         Some(ExecuteAsWho::Login(_)) => refuse("EXECUTE AS LOGIN in a module"),
         Some(ExecuteAsWho::User(name)) => {
-            let context = metadata::binding::bare_context(cx.session, &cx.session.database);
+            let context =
+                metadata::binding::bare_context(cx.session, &cx.session.identity.database);
             let bound = ::binder::expr::bind_expr(&mut context.binder(), name)?;
             let name = bound.as_constant().and_then(|v| v.as_text(cx.session.collation()));
             let name = name.ok_or(Msg::SyntaxNear("EXECUTE"))?;
             let missing = || Msg::PrincipalNotFound("find", "user", &name);
             let database = cx.session.catalog.database(&to.database).ok_or_else(missing)?;
             let user = database.user(&name).ok_or_else(missing)?;
-            match cx.session.rights.may_be_user(database, user) {
+            match cx.session.identity.rights.may_be_user(database, user) {
                 true => Ok(Some(ExecuteAs { principal: user.id, user: user.id })),
                 false => Err(missing().into()),
             }
@@ -266,7 +267,7 @@ pub(crate) fn parameters(
 
 /// Evaluates a parameter's default, which must be a constant.
 fn default_value(expr: &ast::Expr, ty: &ColumnType, cx: &Cx<'_>) -> Result<Value> {
-    let context = metadata::binding::bare_context(cx.session, &cx.session.database);
+    let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
     let mut binder = context.binder();
     let bound = ::binder::expr::bind_expr(&mut binder, expr)?;
     let Some(value) = bound.as_constant() else {
@@ -410,7 +411,7 @@ pub(crate) fn create_schema(create: &ast::CreateSchema, cx: &mut Cx<'_>) -> Resu
     let Some(name) = create.name.as_ref().or(create.owner.as_ref()) else {
         return Err(Msg::SyntaxNearKeyword("SCHEMA").into());
     };
-    let database = Arc::clone(&cx.session.database);
+    let database = Arc::clone(&cx.session.identity.database);
     change_database(cx.session, &database, |database| {
         let key = Name::new(name);
         if database.schemas.contains_key(&key) {

@@ -50,7 +50,7 @@ fn target(database: &Database, schema: &str) -> Result<Schema> {
 }
 
 fn object(to: &str, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     let from = name.schema.as_deref().unwrap_or("dbo").to_owned();
     let catalog = Arc::clone(&cx.session.catalog);
     let database = catalog.database(&current).ok_or(Msg::InternalError)?;
@@ -133,7 +133,7 @@ fn moved(object: &Object, to: &Schema) -> Object {
 
 fn user_type(to: &str, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
     let from = name.schema.as_deref().unwrap_or("dbo").to_owned();
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     change_database(cx.session, &current, |database| {
         let schema = target(database, to)?;
         let key = (Name::new(&from), Name::new(&name.object));
@@ -166,7 +166,7 @@ fn user_type(to: &str, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
 /// 15151 for names that do not exist and for system schemas, 15110 if a database's new owner is
 /// already a user in it.
 pub(crate) fn authorize(alter: &ast::AlterAuthorization, cx: &mut Cx<'_>) -> Result<()> {
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     let name = &alter.securable.name;
     match (alter.securable.class.as_deref(), alter.owner.as_deref()) {
         (Some("SCHEMA"), Some(owner)) => change_database(cx.session, &current, |database| {

@@ -54,7 +54,7 @@ pub(crate) fn run(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()> {
     }
     let place = securable(statement, cx)?;
     let named = named(statement, place, cx)?;
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     let (grantor, owner) = grantor(statement, place, &named, cx)?;
     change_database(cx.session, &current, |database| {
         for principal in &statement.principals {
@@ -100,8 +100,10 @@ fn grantor(
     named: &[(String, i32)],
     cx: &Cx<'_>,
 ) -> Result<(i32, i32)> {
-    let (rights, catalog) = (&cx.session.rights, &cx.session.catalog);
-    let Some(database) = catalog.database(&cx.session.database) else { return Ok((DBO, DBO)) };
+    let (rights, catalog) = (&cx.session.identity.rights, &cx.session.catalog);
+    let Some(database) = catalog.database(&cx.session.identity.database) else {
+        return Ok((DBO, DBO));
+    };
     let owner = owner_of(database, class, id);
     // The grant option permits GRANT and REVOKE, not DENY.
     let by_option = |ids: &[i32]| {
@@ -169,13 +171,13 @@ fn securable(statement: &ast::Permission, cx: &Cx<'_>) -> Result<(Class, i32)> {
         Some("DATABASE") => Ok((Class::Whole, 0)),
         Some("USER" | "ROLE") => {
             let name = securable.name.object.as_str();
-            let database = cx.session.catalog.database(&cx.session.database);
+            let database = cx.session.catalog.database(&cx.session.identity.database);
             let found = database.and_then(|d| d.principals.get(&Name::new(name)));
             Ok((Class::Principal, found.ok_or_else(|| no_principal(name))?.id))
         }
         Some("SCHEMA") => {
             let name = &securable.name.object;
-            let database = cx.session.catalog.database(&cx.session.database);
+            let database = cx.session.catalog.database(&cx.session.identity.database);
             let found = database.and_then(|d| d.schemas.get(&Name::new(name)));
             let missing = || Error::from(Msg::PrincipalNotFound("find", "schema", name));
             Ok((Class::Schema, found.ok_or_else(missing)?.id))
@@ -201,7 +203,7 @@ fn all_of((class, id): (Class, i32), cx: &Cx<'_>) -> &'static [&'static str] {
     if class != Class::Object {
         return DATABASE;
     }
-    let database = cx.session.catalog.database(&cx.session.database);
+    let database = cx.session.catalog.database(&cx.session.identity.database);
     match database.and_then(|d| d.object_by_id(id)) {
         Some(Object::Procedure(_)) => &["EXECUTE"],
         Some(Object::Function(function)) if function.type_code == "FN" => {
@@ -256,7 +258,7 @@ fn named(
 
 /// Returns the column names of a table or view; empty for other objects.
 fn columns_of(name: &ast::ObjectName, cx: &Cx<'_>) -> Vec<String> {
-    let database = cx.session.catalog.database(&cx.session.database);
+    let database = cx.session.catalog.database(&cx.session.identity.database);
     let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
     let found = database.and_then(|d| Some((d, d.object(schema, &name.object)?)));
     match found {
@@ -359,7 +361,7 @@ fn take_back(rules: &mut Vec<Permission>, rule: &Permission, owner: i32, denies:
 }
 
 fn of_server(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()> {
-    if !Name::same(&cx.session.database, "master") {
+    if !Name::same(&cx.session.identity.database, "master") {
         let text = "Permissions at the server scope can only be granted when the current database is master";
         return Err(Error::custom(4621, 16, 10, text));
     }
@@ -395,8 +397,8 @@ fn server_grantor(
     named: &[(String, i32)],
     cx: &Cx<'_>,
 ) -> Result<i32> {
-    let (rights, catalog) = (&cx.session.rights, &cx.session.catalog);
-    let Some(database) = catalog.database(&cx.session.database) else { return Ok(SA) };
+    let (rights, catalog) = (&cx.session.identity.rights, &cx.session.catalog);
+    let Some(database) = catalog.database(&cx.session.identity.database) else { return Ok(SA) };
     let by_option = |id: i32| {
         statement.action != PermissionAction::Deny
             && named.iter().all(|(permission, column)| {
@@ -423,7 +425,7 @@ fn server_grantor(
 
 fn object_id(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<i32> {
     let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
-    let found = cx.session.catalog.find_object(&cx.session.database, schema, &name.object);
+    let found = cx.session.catalog.find_object(&cx.session.identity.database, schema, &name.object);
     found
         .map(Object::id)
         .ok_or_else(|| Msg::PrincipalNotFound("find", "object", &name.to_string()).into())

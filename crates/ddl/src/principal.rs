@@ -104,7 +104,7 @@ fn check_user_options(options: &[ast::NamedOption]) -> Result<()> {
 /// Creates a role. AUTHORIZATION names its owner; otherwise the current user owns it.
 fn create_role(name: &str, owner: &Option<ast::Ident>, cx: &mut Cx<'_>) -> Result<()> {
     let own = metadata::function::principal::own_id(cx);
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     change_database(cx.session, &current, |database| {
         let owner = match owner {
             None => own,
@@ -121,7 +121,7 @@ fn create_user(name: &str, login: Option<String>, cx: &mut Cx<'_>) -> Result<()>
     if let Some(login) = &login {
         check_login(login, cx)?;
     }
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     change_database(cx.session, &current, |database| {
         if let Some(login) = &login {
             check_free(database, login, NO_PRINCIPAL)?;
@@ -159,7 +159,7 @@ fn next_id(database: &Database) -> i32 {
 }
 
 fn change_member(role: &str, member: &str, add: bool, cx: &mut Cx<'_>) -> Result<()> {
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     change_database(cx.session, &current, |database| {
         let role_id = match database.principals.get(&Name::new(role)) {
             Some(found) if found.kind == PrincipalKind::DatabaseRole => found.id,
@@ -214,7 +214,7 @@ fn alter_user(name: &str, options: &[ast::NamedOption], cx: &mut Cx<'_>) -> Resu
             (other, _) => return refuse(&format!("ALTER USER WITH {other}")),
         }
     }
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     change_database(cx.session, &current, |database| {
         let id = own_principal(database, ("user", PrincipalKind::SqlUser), name)?;
         for option in options {
@@ -236,7 +236,7 @@ fn alter_role(name: &str, options: &[ast::NamedOption], cx: &mut Cx<'_>) -> Resu
         return refuse(&format!("ALTER ROLE WITH {}", option.name));
     };
     let to = to.ok_or(Msg::SyntaxNear("NAME"))?;
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     change_database(cx.session, &current, |database| {
         let id = own_principal(database, ("role", PrincipalKind::DatabaseRole), name)?;
         rename(database, id, to)
@@ -317,7 +317,7 @@ fn special_principal() -> Error {
 pub(crate) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> {
     let wanted =
         if kind == DropKind::User { PrincipalKind::SqlUser } else { PrincipalKind::DatabaseRole };
-    let current = Arc::clone(&cx.session.database);
+    let current = Arc::clone(&cx.session.identity.database);
     change_database(cx.session, &current, |database| {
         let key = Name::new(name);
         let Some(found) = database.principals.get(&key).filter(|p| p.kind == wanted) else {

@@ -54,8 +54,8 @@ pub fn run(kind: Renamed, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
 /// # Errors
 /// 15225: an object that the session may not alter is treated as missing.
 fn check_right(kind: Renamed, name: &ast::ObjectName, old: &str, cx: &Cx<'_>) -> Result<()> {
-    let rights = &cx.session.rights;
-    let database = cx.session.catalog.database(&cx.session.database);
+    let rights = &cx.session.identity.rights;
+    let database = cx.session.catalog.database(&cx.session.identity.database);
     let Some(database) = database.filter(|_| !rights.is_all()) else { return Ok(()) };
     let schema = name.schema.as_deref().unwrap_or("dbo");
     if kind == Renamed::Type {
@@ -106,7 +106,7 @@ pub fn event_of(
     cx: &Cx<'_>,
 ) -> Option<Occurrence> {
     let name = parse_object_name(old).ok()?;
-    let database = cx.session.catalog.database(&cx.session.database)?;
+    let database = cx.session.catalog.database(&cx.session.identity.database)?;
     let schema = name.schema.as_deref().unwrap_or("dbo");
     let renamed = (new, given);
     let whole = |kind| (schema, &*name.object, kind);
@@ -161,7 +161,7 @@ fn not_found(kind: Renamed, old: &str, cx: &Cx<'_>) -> Error {
         Renamed::Index => "INDEX",
         Renamed::Type => "USERDATATYPE",
     };
-    Msg::NoItemByName(old, &cx.session.database, said).into()
+    Msg::NoItemByName(old, &cx.session.identity.database, said).into()
 }
 
 /// Returns the table's name of `table.column`, `schema.table.column` and
@@ -182,7 +182,7 @@ fn owner_of(kind: Renamed, name: &ast::ObjectName, cx: &Cx<'_>) -> Result<ast::O
 /// Refuses a name in another database than the current one.
 fn check_database(database: Option<&str>, cx: &Cx<'_>) -> Result<()> {
     match database {
-        Some(other) if !Name::same(other, &cx.session.database) => {
+        Some(other) if !Name::same(other, &cx.session.identity.database) => {
             Err(Msg::NotCurrentDatabase.into())
         }
         _ => Ok(()),
@@ -206,7 +206,7 @@ fn of_table(
 
 fn column(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     let of = owner_of(Renamed::Column, name, cx)?;
-    let database = cx.session.catalog.database(&cx.session.database);
+    let database = cx.session.catalog.database(&cx.session.identity.database);
     let schema = of.schema.as_deref().unwrap_or("dbo");
     if let Some(Object::View(view)) = database.and_then(|d| d.object(schema, &of.object)) {
         let view = Arc::clone(view);
@@ -251,7 +251,7 @@ fn column_of_view(
     new: &str,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let database = Arc::clone(&cx.session.database);
+    let database = Arc::clone(&cx.session.identity.database);
     let columns = bind_view(cx.session, &database, &view.schema, &view.name)?;
     let Some(ordinal) = columns.iter().position(|(name, _)| Name::same(name, column)) else {
         return Err(not_found(Renamed::Column, old, cx));
@@ -297,7 +297,7 @@ pub fn refresh_view(view: &ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
 }
 
 fn replace_view(view: ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
-    let database = Arc::clone(&cx.session.database);
+    let database = Arc::clone(&cx.session.identity.database);
     let view = Arc::new(view);
     change_database(cx.session, &database, |database| {
         database.put(Object::View(Arc::clone(&view)));
@@ -377,7 +377,7 @@ fn index(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resul
 }
 
 fn object(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
-    let database = Arc::clone(&cx.session.database);
+    let database = Arc::clone(&cx.session.identity.database);
     // `a.b.c` is in another database, or a part of the table `a.b`.
     if name.server.is_some() || check_database(name.database.as_deref(), cx).is_err() {
         return Err(not_found(Renamed::Object, old, cx));
@@ -436,7 +436,7 @@ fn constraint(
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     let catalog = Arc::clone(&cx.session.catalog);
-    let database = catalog.database(&cx.session.database).ok_or(Msg::InternalError)?;
+    let database = catalog.database(&cx.session.identity.database).ok_or(Msg::InternalError)?;
     let has = |t: &&Arc<TableDef>| {
         Name::same(&t.schema, schema) && t.constraint_names().any(|c| Name::same(c, &name.object))
     };
@@ -480,7 +480,7 @@ fn rename_constraint(of: &TableDef, name: &str, new: &str, cx: &mut Cx<'_>) -> R
 
 fn user_type(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     let schema = name.schema.as_deref().unwrap_or("dbo").to_owned();
-    let database = Arc::clone(&cx.session.database);
+    let database = Arc::clone(&cx.session.identity.database);
     let missing = not_found(Renamed::Type, old, cx);
     change_database(cx.session, &database, |database: &mut Database| {
         if database.user_type(&schema, new).is_some() && !Name::same(&name.object, new) {

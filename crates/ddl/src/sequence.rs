@@ -139,7 +139,8 @@ fn options(create: &ast::CreateSequence, cx: &Cx<'_>) -> Result<Options> {
     for option in &create.options {
         match option {
             SequenceOption::Type(name) => {
-                let context = metadata::binding::bare_context(cx.session, &cx.session.database);
+                let context =
+                    metadata::binding::bare_context(cx.session, &cx.session.identity.database);
                 let ty = context.binder().resolve_type(name, DefaultLength::Declaration)?;
                 options.data_type = Some(ty.data_type);
             }
@@ -168,7 +169,7 @@ fn options(create: &ast::CreateSequence, cx: &Cx<'_>) -> Result<Options> {
 
 /// Evaluates a constant, which may have a minus sign.
 fn number(expr: &ast::Expr, cx: &Cx<'_>) -> Result<i64> {
-    let context = metadata::binding::bare_context(cx.session, &cx.session.database);
+    let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
     let bound = ::binder::expr::bind_expr(&mut context.binder(), expr)?;
     let not_a_number = || Error::from(Msg::SyntaxNear(expr.span.text(&cx.source)));
     let value = bound.as_constant().ok_or_else(not_a_number)?;

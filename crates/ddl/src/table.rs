@@ -29,7 +29,7 @@ pub(crate) fn create(create: &ast::CreateTable, cx: &mut Cx<'_>) -> Result<()> {
     }
     let name = create.name.database.as_deref().filter(|d| !d.is_empty());
     let name = if create.name.is_temporary() { Some("tempdb") } else { name };
-    let database = cx.session.catalog.database(name.unwrap_or(&cx.session.database));
+    let database = cx.session.catalog.database(name.unwrap_or(&cx.session.identity.database));
     if let Some(database) = database {
         storage::check(&cx.session.catalog, database.id, &create.storage)?;
     }
@@ -163,11 +163,11 @@ fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result
         return Err(Error::from(Msg::ObjectExists(name)).with_state(TABLE_EXISTS));
     }
     let place = temporary_place(cx.session, name, &cx.source);
-    let table = shape(cx.session, &cx.session.database, place, content)?;
+    let table = shape(cx.session, &cx.session.identity.database, place, content)?;
     cx.session.note_temp_made(table.id);
     cx.session.note_made(table.rows.data.id());
     cx.session.temp.add(Arc::new(table));
-    cx.session.counters.count(SessionCounter::TempTablesMade);
+    cx.session.accounting.counters.count(SessionCounter::TempTablesMade);
     Ok(())
 }
 
@@ -266,7 +266,7 @@ pub(crate) fn find(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>>
     let database = if name.is_temporary() {
         "tempdb"
     } else {
-        name.database.as_deref().filter(|d| !d.is_empty()).unwrap_or(&cx.session.database)
+        name.database.as_deref().filter(|d| !d.is_empty()).unwrap_or(&cx.session.identity.database)
     };
     let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
     let found = cx.session.catalog.find_table(database, schema, &name.object);

@@ -12,7 +12,7 @@ use ::executor::dml::run_truncate;
 /// 4701 for an unknown table, 4712 for a table that foreign keys refer to.
 pub(crate) fn truncate(truncate: &tsql::ast::Truncate, cx: &mut Cx<'_>) -> Result<()> {
     let table = {
-        let database = std::sync::Arc::clone(&cx.session.database);
+        let database = std::sync::Arc::clone(&cx.session.identity.database);
         let context = metadata::binding::bare_context(cx.session, &database);
         bind_truncate(&mut context.binder(), truncate)?
     };

@@ -63,10 +63,12 @@ pub fn check_entry(session: &SessionState, database: &Database) -> Result<()> {
         UserAccess::Multi => Ok(()),
         UserAccess::Single if others_in(session, database, UserAccess::Single).is_empty() => Ok(()),
         UserAccess::Single => Err(Msg::DatabaseSingleUser(&database.name).into()),
-        UserAccess::Restricted => match is_privileged(&session.rights, session, database) {
-            true => Ok(()),
-            false => Err(Msg::DatabaseRestricted(&database.name).into()),
-        },
+        UserAccess::Restricted => {
+            match is_privileged(&session.identity.rights, session, database) {
+                true => Ok(()),
+                false => Err(Msg::DatabaseRestricted(&database.name).into()),
+            }
+        }
     }
 }
 
@@ -89,9 +91,9 @@ fn others_in(session: &SessionState, database: &Database, access: UserAccess) ->
             !is_privileged(&Rights::of(&session.catalog, login), session, database)
         }
     };
-    let in_it = cards
-        .iter()
-        .filter(|card| card.id != session.id && Name::same(&card.facts().database, &database.name));
+    let in_it = cards.iter().filter(|card| {
+        card.id != session.connection.id && Name::same(&card.facts().database, &database.name)
+    });
     in_it.filter(|card| kept_out(&card.login)).map(|card| card.id).collect()
 }
 
@@ -125,7 +127,7 @@ pub fn change(
 /// Waits for, or ends, the sessions that an access excludes.
 fn clear(name: &str, access: UserAccess, termination: Termination, cx: &mut Cx<'_>) -> Result<()> {
     let started = sos::clock::monotonic_ns();
-    let cancel = std::sync::Arc::clone(&cx.session.cancel);
+    let cancel = std::sync::Arc::clone(&cx.session.connection.cancel);
     loop {
         let Some(database) = cx.session.catalog.database(name) else { return Ok(()) };
         let others = others_in(cx.session, database, access);
@@ -153,7 +155,7 @@ fn clear(name: &str, access: UserAccess, termination: Termination, cx: &mut Cx<'
 
 /// Sends the reason as a message, and returns the error that ends the statement.
 fn in_use(database: &str, cx: &mut Cx<'_>) -> Result<Error> {
-    let why = Error::from(Msg::DatabaseStateInUse(database)).at_line(cx.session.line);
+    let why = Error::from(Msg::DatabaseStateInUse(database)).at_line(cx.session.request.line);
     cx.sink.message(&why).map_err(|_| {
         cx.interrupted = Some(Interruption::Disconnected);
         Error::from(Msg::AlterDatabaseFailed)

@@ -1,5 +1,4 @@
-//! Conversion between vectors and what segments store: 64-bit words for numbers, bytes for all
-//! else.
+//! Conversion between vectors and what segments store: 64-bit words for numbers, else bytes.
 
 use types::batch::{ByteKind, Data, Vector};
 use types::{Bytes, ColumnType, DataType, Decimal, Value};

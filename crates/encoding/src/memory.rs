@@ -1,5 +1,4 @@
-//! How encoding uses memory: its clerk, and an experiment that gives memory back. A model checker
-//! has neither.
+//! How encoding uses memory: its clerk, and an experiment that gives memory back.
 
 /// Runs `work` with its memory charged to the clerk of columnstores.
 #[cfg(not(any(loom, shuttle)))]

@@ -97,8 +97,7 @@ fn header(encoding: NumberEncoding, width: usize, rows: usize, base: i64, out: &
     out.extend_from_slice(&base.to_le_bytes());
 }
 
-/// Returns the distinct numbers in ascending order; `None` if the sample or the numbers have too
-/// many for a dictionary.
+/// Returns the distinct numbers in ascending order; `None` if there are too many.
 fn dictionary_of(values: &[i64], width: usize) -> Option<Vec<i64>> {
     let mut sample: Vec<i64> = values.iter().copied().step_by(SAMPLE_STEP).collect();
     let looked_at = sample.len();

@@ -105,8 +105,7 @@ pub(crate) fn encode<'r>(column: &Vector, room: &'r mut Room) -> Option<&'r [u8]
     encode_bytes(column, out).then_some(out)
 }
 
-/// Computes the zone of each block, and gives NULL rows the number before them, which encodes
-/// smallest.
+/// Computes the zone of each block; a NULL gets the number before it, which encodes smallest.
 fn zones_of(column: &Vector, words: &mut [i64], has_nulls: bool) -> Vec<Zone> {
     let mut zones = Vec::with_capacity(words.len().div_ceil(BLOCK_ROWS));
     let first = (0..words.len()).find(|row| !column.is_null(*row));
@@ -203,8 +202,7 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Returns the minimum and maximum as words; `None` if words do not order like the values, or
-    /// all rows are NULL.
+    /// Returns minimum and maximum; `None` if words do not order like the values, or all are NULL.
     pub fn zone(&self) -> Option<Zone> {
         self.zone_at(2).filter(|zone| zone.least <= zone.largest)
     }

@@ -50,7 +50,7 @@ impl Host for Engine {
     }
 
     fn default_value(&self, column: &ColumnDef, cx: &Cx<'_>) -> Result<Expr> {
-        let database = Arc::clone(&cx.session.database);
+        let database = Arc::clone(&cx.session.identity.database);
         let context = bare_context(cx.session, &database);
         default_value(&mut context.binder(), column)
     }
@@ -62,7 +62,7 @@ impl Host for Engine {
         changes: &dyn Fn(usize) -> bool,
         cx: &Cx<'_>,
     ) -> Result<NewRow> {
-        let database = Arc::clone(&cx.session.database);
+        let database = Arc::clone(&cx.session.identity.database);
         let context = bare_context(cx.session, &database);
         new_row(&mut context.binder(), table, register, changes)
     }

@@ -63,7 +63,7 @@ pub fn report(cx: &mut Cx<'_>) -> Result<()> {
         (made.domain, Msg::DomainErrorOccurred),
     ];
     for (_, message) in messages.into_iter().filter(|(told, _)| *told) {
-        fault::sent_message(cx, &Error::from(message).at_line(cx.session.line))?;
+        fault::sent_message(cx, &Error::from(message).at_line(cx.session.request.line))?;
     }
     Ok(())
 }

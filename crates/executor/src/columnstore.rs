@@ -532,7 +532,10 @@ impl ColumnLoad {
     /// segments. If it is not available, the rows so far become a row group.
     fn ask_for_memory(&mut self, table: &TableDef, to: To<'_>, cx: &mut Cx<'_>) -> Result<()> {
         let asked = long::wait_for_room(2 * self.builder.memory(), cx);
-        if asked.is_ok() || self.builder.len() < BULK_ROWS_MIN || cx.session.cancel.is_set() {
+        if asked.is_ok()
+            || self.builder.len() < BULK_ROWS_MIN
+            || cx.session.connection.cancel.is_set()
+        {
             return asked;
         }
         self.publish(Trim::Memory, table, to, cx)?;

@@ -28,12 +28,12 @@ pub fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
         cx.interrupted = Some(Interruption::Cancelled);
     }
     if error == StorageError::Deadlock {
-        cx.session.counters.count(SessionCounter::Deadlocks);
+        cx.session.accounting.counters.count(SessionCounter::Deadlocks);
     }
     cx.fault = Some(error.clone());
-    let session = i32::from(cx.session.id);
+    let session = i32::from(cx.session.connection.id);
     if let StorageError::Closed(_) = error {
-        return Msg::ModifiedByDefinition(&cx.session.database).into();
+        return Msg::ModifiedByDefinition(&cx.session.identity.database).into();
     }
     if let StorageError::SnapshotConflict(id) = error {
         let databases = cx.session.catalog.databases.values();
@@ -43,7 +43,7 @@ pub fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
             Some((database, table)) => {
                 Msg::SnapshotConflict(&table.qualified_name(), &database.name).into()
             }
-            None => Msg::SnapshotConflict("", &cx.session.database).into(),
+            None => Msg::SnapshotConflict("", &cx.session.identity.database).into(),
         };
     }
     match error.into_message(session) {
@@ -72,7 +72,7 @@ pub fn row_passed(cx: &mut Cx<'_>) -> types::Result<()> {
 #[inline]
 pub fn check_cancel(cx: &mut Cx<'_>) -> types::Result<()> {
     sos::sched::yield_if_quantum_due();
-    if !cx.session.cancel.is_set() {
+    if !cx.session.connection.cancel.is_set() {
         return Ok(());
     }
     cx.interrupted = Some(Interruption::Cancelled);
@@ -82,7 +82,7 @@ pub fn check_cancel(cx: &mut Cx<'_>) -> types::Result<()> {
 /// Takes the reason why a statement failed with this error; `None` if the error itself is the
 /// reason.
 pub fn interruption(error: &Error, cx: &mut Cx<'_>) -> Option<Interruption> {
-    let by_client = error.number == INTERNAL && cx.session.cancel.is_set();
+    let by_client = error.number == INTERNAL && cx.session.connection.cancel.is_set();
     cx.interrupted.take().or_else(|| by_client.then_some(Interruption::Cancelled))
 }
 

@@ -164,7 +164,7 @@ impl EvalContext for Cx<'_> {
     }
 
     fn document(&self, handle: i64) -> Option<Arc<dyn Any + Send + Sync>> {
-        let mut documents = self.session.documents.iter();
+        let mut documents = self.session.held.documents.iter();
         let (_, found) = documents.find(|(known, _)| i64::from(*known) == handle)?;
         Some(Arc::clone(found))
     }
@@ -208,7 +208,7 @@ impl Cx<'_> {
     /// Takes the buffers that the session keeps between requests.
     #[inline]
     pub fn take_buffers(&mut self) {
-        let kept = &mut self.session.scratch;
+        let kept = &mut self.session.caches.scratch;
         std::mem::swap(&mut self.registers, &mut kept.registers);
         std::mem::swap(&mut self.scratch, &mut kept.statement);
     }

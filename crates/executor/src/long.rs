@@ -12,7 +12,7 @@ pub use plan::long::{Takes, ask_for_result};
 /// # Errors
 /// 701 if there is not enough; an error that stops the statement if the client has cancelled it.
 pub fn wait_for_room(bytes: usize, cx: &mut Cx<'_>) -> Result<()> {
-    if memory::wait_for_room(bytes, Some(&cx.session.cancel)).is_ok() {
+    if memory::wait_for_room(bytes, Some(&cx.session.connection.cancel)).is_ok() {
         return Ok(());
     }
     fault::check_cancel(cx)?;

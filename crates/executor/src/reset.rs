@@ -19,28 +19,16 @@ pub fn reset(state: &mut SessionState, reset: Reset, sink: &mut dyn ResultSink) 
     };
     emit::lock::released_all(state, LockScope::Session);
     state.locks.end_session(state.instance.store.locks());
-    state.end_contexts();
+    state.identity.end_contexts();
     state.drop_temp_tables();
-    state.cursors.clear();
-    state.api_cursors.clear();
-    state.documents.clear();
-    state.prepared.clear();
-    if state.options != *state.login_options {
-        state.options.clone_from(&state.login_options);
+    state.held.reset();
+    state.last.reset();
+    if state.options != *state.connection.login_options {
+        state.options.clone_from(&state.connection.login_options);
     }
-    if !Arc::ptr_eq(&state.database, &state.login_database) {
-        state.enter_database(Arc::clone(&state.login_database));
+    if !Arc::ptr_eq(&state.identity.database, &state.connection.login_database) {
+        state.enter_database(Arc::clone(&state.connection.login_database));
     }
-    state.books.reset();
-    state.fetch_status = -1;
-    state.last_error = 0;
-    state.row_count = 0;
-    state.last_identity = None;
-    state.scope_identity = None;
-    state.identity_insert = None;
-    state.context_info = types::Bytes::new();
-    state.session_context.clear();
-    state.text_pointers.clear();
-    state.pending_bulk = None;
+    state.accounting.books.reset();
     told
 }

@@ -48,7 +48,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
         None => done,
     };
     if cx.null_eliminated && cx.session.options.ansi_warnings {
-        let warning = types::Error::from(Msg::NullEliminated).at_line(cx.session.line);
+        let warning = types::Error::from(Msg::NullEliminated).at_line(cx.session.request.line);
         let sent = cx.sink.message(&warning);
         fault::sent(cx, sent)?;
     }
@@ -90,15 +90,15 @@ pub fn prepare(cx: &mut Cx<'_>, registers: u32) {
 
 /// Counts the transaction of a point statement, in the session's own cache line.
 pub(crate) fn count_point(cx: &Cx<'_>) {
-    cx.session.database_counters.transactions.add(1);
+    cx.session.accounting.database_counters.transactions.add(1);
 }
 
 /// Counts the write or the failure of a point statement.
 pub(crate) fn count_point_end(cx: &Cx<'_>, rows: Option<u64>) {
     match rows {
         Some(0) => {}
-        Some(_) => cx.session.database_counters.writes.add(1),
-        None => cx.session.counters.count(SessionCounter::Aborts),
+        Some(_) => cx.session.accounting.database_counters.writes.add(1),
+        None => cx.session.accounting.counters.count(SessionCounter::Aborts),
     }
 }
 
@@ -128,7 +128,7 @@ pub fn options(cx: &Cx<'_>) -> TransactionOptions {
     let explicit = cx.session.transaction.count > 0 || cx.fires;
     let scope = if explicit { Scope::Explicit } else { Scope::Statement };
     let lock_timeout_ms = u32::try_from(cx.session.options.lock_timeout_ms).ok();
-    let cancel = Some(std::sync::Arc::clone(&cx.session.cancel));
+    let cancel = Some(std::sync::Arc::clone(&cx.session.connection.cancel));
     TransactionOptions { scope, lock_timeout_ms, cancel, session: cx.session.tag() }
 }
 
@@ -153,7 +153,7 @@ pub fn in_transaction<T>(
             transaction
         }
         None => {
-            cx.session.database_counters.transactions.add(1);
+            cx.session.accounting.database_counters.transactions.add(1);
             cx.session.instance.store.begin(options(cx))
         }
     };
@@ -190,7 +190,7 @@ pub fn in_transaction<T>(
             }
             Err(error) => {
                 transaction.rollback();
-                cx.session.counters.count(SessionCounter::Aborts);
+                cx.session.accounting.counters.count(SessionCounter::Aborts);
                 return Err(error);
             }
         };
@@ -233,11 +233,11 @@ fn run_whole<T>(
 fn commit(transaction: Transaction, cx: &Cx<'_>) -> storage::Result<()> {
     let wrote = transaction.has_written();
     match transaction.commit() {
-        Ok(()) => cx.session.database_counters.writes.add(u64::from(wrote)),
+        Ok(()) => cx.session.accounting.database_counters.writes.add(u64::from(wrote)),
         // Repeated as another transaction, which is counted then.
         Err(StorageError::Restart) => return Err(StorageError::Restart),
         Err(error) => {
-            cx.session.counters.count_failed_commit(&error);
+            cx.session.accounting.counters.count_failed_commit(&error);
             return Err(error);
         }
     }

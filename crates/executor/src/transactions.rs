@@ -33,12 +33,12 @@ fn start(session: &mut SessionState, name: &str) {
     let options = TransactionOptions {
         scope: Scope::Explicit,
         lock_timeout_ms: timeout,
-        cancel: Some(std::sync::Arc::clone(&session.cancel)),
+        cancel: Some(std::sync::Arc::clone(&session.connection.cancel)),
         session: session.tag(),
     };
     let active = session.instance.store.begin(options);
-    session.database_counters.transactions.add(1);
-    session.next_descriptor += 1;
+    session.accounting.database_counters.transactions.add(1);
+    session.connection.next_descriptor += 1;
     let transaction = &mut session.transaction;
     transaction.active = Some(active);
     transaction.doomed = false;
@@ -47,8 +47,8 @@ fn start(session: &mut SessionState, name: &str) {
     // Only if the instance has temporal tables, which use the time.
     transaction.time = session.instance.has_periods().then(catalog::clock::clock);
     // Unique over all sessions: the upper half is the session's id.
-    let session_id = u64::from(session.id.unsigned_abs());
-    transaction.descriptor = session_id << 32 | u64::from(session.next_descriptor);
+    let session_id = u64::from(session.connection.id.unsigned_abs());
+    transaction.descriptor = session_id << 32 | u64::from(session.connection.next_descriptor);
     let (number, begun) = (transaction.descriptor, sos::ledger::now_at_edge());
     session.locks.owner().begin_transaction(number, &transaction.name, begun);
 }
@@ -99,11 +99,11 @@ fn end(session: &mut SessionState) -> storage::Result<()> {
     let wrote = active.has_written();
     match active.commit() {
         Ok(()) => {
-            session.database_counters.writes.add(u64::from(wrote));
+            session.accounting.database_counters.writes.add(u64::from(wrote));
             session.keep_definitions();
         }
         Err(error) => {
-            session.counters.count_failed_commit(&error);
+            session.accounting.counters.count_failed_commit(&error);
             return Err(error);
         }
     }
@@ -126,7 +126,7 @@ pub fn rollback(
     if !name.is_empty() && !name.eq_ignore_ascii_case(&session.transaction.name) {
         return rollback_to(session, name);
     }
-    session.counters.count(SessionCounter::UserAborts);
+    session.accounting.counters.count(SessionCounter::UserAborts);
     roll_back_all(session, sink)?;
     Ok(())
 }
@@ -146,7 +146,7 @@ fn rollback_to(session: &mut SessionState, name: &str) -> Result<(), Stop> {
     transaction.savepoints.truncate(place + 1);
     if let Some(active) = &mut transaction.active {
         active.rollback_to(savepoint);
-        session.counters.count(SessionCounter::SavepointRollbacks);
+        session.accounting.counters.count(SessionCounter::SavepointRollbacks);
     }
     session.undo_definitions_to(&mark);
     session.transaction.savepoints[place].2 = mark;
@@ -163,7 +163,7 @@ pub fn roll_back_all(
     }
     if let Some(active) = session.transaction.active.take() {
         active.rollback();
-        session.counters.count(SessionCounter::Aborts);
+        session.accounting.counters.count(SessionCounter::Aborts);
     }
     let descriptor = session.transaction.descriptor;
     session.end_transaction();
@@ -194,7 +194,7 @@ pub fn save(session: &mut SessionState, name: &str) -> Result<(), Stop> {
         return Err(Stop::Error(Error::from(Msg::SaveWithoutTransaction)));
     };
     let savepoint = active.savepoint();
-    session.counters.count(SessionCounter::Savepoints);
+    session.accounting.counters.count(SessionCounter::Savepoints);
     let mark = session.mark_definitions();
     session.transaction.savepoints.push((cut(name).to_owned(), savepoint, mark));
     Ok(())
@@ -227,7 +227,7 @@ pub fn commit_quiet(session: &mut SessionState) -> Result<(), Stop> {
 pub fn roll_back_quiet(session: &mut SessionState) {
     if let Some(active) = session.transaction.active.take() {
         active.rollback();
-        session.counters.count(SessionCounter::Aborts);
+        session.accounting.counters.count(SessionCounter::Aborts);
     }
     session.end_transaction();
 }

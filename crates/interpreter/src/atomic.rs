@@ -47,18 +47,18 @@ impl Runner<'_> {
     /// Runs a block of one data statement, which is atomic by itself. An error leaves the block as
     /// usual.
     fn one_statement(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
-        let try_depth = std::mem::replace(&mut cx.session.try_depth, 1);
+        let try_depth = std::mem::replace(&mut cx.session.request.try_depth, 1);
         let outcome = self.steps(body, cx);
-        cx.session.try_depth = try_depth;
+        cx.session.request.try_depth = try_depth;
         outcome
     }
 
     fn atomic_alone(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
-        let mut parameters = std::mem::take(&mut cx.session.scratch.parameters);
+        let mut parameters = std::mem::take(&mut cx.session.caches.scratch.parameters);
         parameters.clear();
         parameters.extend_from_slice(&cx.frame.variables[..self.program.parameters]);
         let outcome = self.attempts(body, &parameters, cx);
-        cx.session.scratch.parameters = parameters;
+        cx.session.caches.scratch.parameters = parameters;
         outcome
     }
 
@@ -66,19 +66,19 @@ impl Runner<'_> {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let sent_before = cx.session.tokens_sent;
+            let sent_before = cx.session.request.tokens_sent;
             match self.attempt(body, cx) {
                 Err(Stop::Error(error))
                     if error.number == 41302
                         && attempt < ATTEMPTS_MAX
-                        && cx.session.tokens_sent == sent_before =>
+                        && cx.session.request.tokens_sent == sent_before =>
                 {
                     let after = cx.frame.variables.split_at_mut(parameters.len());
                     after.0.clone_from_slice(parameters);
                     after.1.fill(Value::Null);
                     cx.frame.renew_tables(cx.session, self.program)?;
                     if attempt > ATTEMPTS_AT_ONCE {
-                        let cancel = std::sync::Arc::clone(&cx.session.cancel);
+                        let cancel = std::sync::Arc::clone(&cx.session.connection.cancel);
                         park::sleep(RETRY_DELAY, WaitType::LockExclusive, Some(&cancel));
                     }
                 }
@@ -89,9 +89,9 @@ impl Runner<'_> {
 
     fn attempt(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
         transactions::begin_quiet(cx.session);
-        let try_depth = std::mem::replace(&mut cx.session.try_depth, 1);
+        let try_depth = std::mem::replace(&mut cx.session.request.try_depth, 1);
         let outcome = self.steps(body, cx);
-        cx.session.try_depth = try_depth;
+        cx.session.request.try_depth = try_depth;
         match outcome {
             Ok(outcome) => {
                 transactions::commit_quiet(cx.session)?;
@@ -106,9 +106,9 @@ impl Runner<'_> {
 
     fn atomic_in_transaction(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
         let savepoint = cx.session.transaction.active.as_ref().map(storage::Transaction::savepoint);
-        let try_depth = std::mem::replace(&mut cx.session.try_depth, 1);
+        let try_depth = std::mem::replace(&mut cx.session.request.try_depth, 1);
         let outcome = self.steps(body, cx);
-        cx.session.try_depth = try_depth;
+        cx.session.request.try_depth = try_depth;
         if let Err(Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error)) = &outcome {
             match (ErrorClass::of(error), savepoint, &mut cx.session.transaction.active) {
                 (ErrorClass::Statement | ErrorClass::Scope, Some(savepoint), Some(active)) => {

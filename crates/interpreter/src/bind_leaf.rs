@@ -37,13 +37,13 @@ impl Runner<'_> {
             }
             return run(plan, cx);
         }
-        cx.session.meter.pause();
+        cx.session.accounting.meter.pause();
         // All sessions read the plan, so it is charged to the plan clerk.
         let bound = with_clerk(MemoryClerk::SqlPlans, || self.bind(leaf, cx));
-        cx.session.meter.unpause();
+        cx.session.accounting.meter.unpause();
         let (bound, session_bound) = bound.map_err(|error| self.unbound(error))?;
         let current = self.program.catalog_version == cx.session.catalog.version;
-        let here = (&cx.session.database, cx.session.rights.key());
+        let here = (&cx.session.identity.database, cx.session.identity.rights.key());
         let elsewhere = self.program.switches_database && {
             let first = leaf.bound_for.get_or_init(|| (Arc::clone(here.0), here.1));
             (&first.0, first.1) != here
@@ -52,7 +52,7 @@ impl Runner<'_> {
         let otherwise = *leaf.meaning.get_or_init(|| meaning) != meaning;
         if session_bound || !current || elsewhere || otherwise {
             // The plan serves this execution only; the next one binds again.
-            cx.session.counters.count(SessionCounter::Recompilations);
+            cx.session.accounting.counters.count(SessionCounter::Recompilations);
             return run(&bound, cx);
         }
         run(leaf.keep(bound), cx)
@@ -72,11 +72,11 @@ impl Runner<'_> {
             Found::Room(place) => Some(place),
             Found::Full => None,
         };
-        cx.session.meter.pause();
+        cx.session.accounting.meter.pause();
         let bound = with_clerk(MemoryClerk::SqlPlans, || self.bind(leaf, cx));
-        cx.session.meter.unpause();
+        cx.session.accounting.meter.unpause();
         let (bound, _) = bound.map_err(|error| self.unbound(error))?;
-        cx.session.counters.count(SessionCounter::Recompilations);
+        cx.session.accounting.counters.count(SessionCounter::Recompilations);
         match room {
             Some(place) => {
                 let plan = with_clerk(MemoryClerk::SqlPlans, || Found::keep(place, bound));
@@ -101,7 +101,7 @@ impl Runner<'_> {
     #[cold]
     fn look_up(&self, metadata: &MetadataCache, cx: &Cx<'_>) {
         if let Some(books) = &self.program.books {
-            metadata.statement(books.serial, cx.session.line, self.program.catalog_version);
+            metadata.statement(books.serial, cx.session.request.line, self.program.catalog_version);
         }
     }
 

@@ -33,7 +33,7 @@ use text::Wanted;
 /// disables something, 4860 and 4861 for the file, 4865 if more than MAXERRORS rows were skipped,
 /// 4832 if the file ends within a row, and the errors of INSERT.
 pub fn run(bulk: &ast::BulkInsert, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
-    if !cx.session.rights.reads_files(&cx.session.catalog) {
+    if !cx.session.identity.rights.reads_files(&cx.session.catalog) {
         return Err(Msg::BulkNoPermission.into());
     }
     let options = option::parse(&bulk.options, "BULK INSERT")?;
@@ -43,26 +43,31 @@ pub fn run(bulk: &ast::BulkInsert, cx: &mut Cx<'_>) -> std::result::Result<(), S
         fires: options.fire_triggers,
         keeps_identity: options.keep_identity,
     };
-    ::ddl::require::load::check_load(&cx.session.rights, &cx.session.catalog, &table, asked)?;
+    ::ddl::require::load::check_load(
+        &cx.session.identity.rights,
+        &cx.session.catalog,
+        &table,
+        asked,
+    )?;
     transactions::begin_implicit(cx)?;
     let mut load = Load::new(bulk, &table, &options);
-    let before = cx.session.identity_insert;
+    let before = cx.session.held.identity_insert;
     if options.keep_identity {
-        cx.session.identity_insert = Some(table.id);
+        cx.session.held.identity_insert = Some(table.id);
     }
     let loaded = load.all(cx);
-    cx.session.identity_insert = before;
+    cx.session.held.identity_insert = before;
     loaded?;
     let count = load.count;
     if !options.check_constraints && count > 0 {
         distrust(&table, cx)?;
     }
-    cx.session.row_count = count;
+    cx.session.last.row_count = count;
     Ok(ended(cx, Command::BULK_INSERT, Some(count))?)
 }
 
 fn find_table(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
-    let database = Arc::clone(&cx.session.database);
+    let database = Arc::clone(&cx.session.identity.database);
     let context = metadata::binding::bare_context(cx.session, &database);
     let mut binder = context.binder();
     match query::resolve_table(&mut binder, name)? {
@@ -158,7 +163,7 @@ impl<'a> Load<'a> {
                 Ok(row) => self.take(row, cx)?,
                 Err(error) => self.leave_out(&error, cx)?,
             }
-            if cx.session.cancel.is_set() {
+            if cx.session.connection.cancel.is_set() {
                 return Err(Stop::Cancelled);
             }
             Ok(Wanted::More)
@@ -191,7 +196,7 @@ impl<'a> Load<'a> {
     /// Sends the error of a skipped row.
     fn leave_out(&mut self, error: &Error, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
         self.errors += 1;
-        let error = error.clone().at_line(cx.session.line);
+        let error = error.clone().at_line(cx.session.request.line);
         cx.sink.message(&error)?;
         if self.errors > self.options.max_errors {
             let most = i64::try_from(self.options.max_errors).unwrap_or(i64::MAX);
@@ -324,7 +329,7 @@ impl<'a> Load<'a> {
         };
         let fires = if self.options.fire_triggers { Triggers::Fire } else { Triggers::Ignore };
         let mut insert = {
-            let database = Arc::clone(&cx.session.database);
+            let database = Arc::clone(&cx.session.identity.database);
             let context = metadata::binding::bare_context(cx.session, &database);
             bind_insert_rows(&mut context.binder(), &target, &names, &types, fires)?
         };

@@ -30,12 +30,12 @@ impl Runner<'_> {
             let _ = self.program.compiled.set(());
             return Ok(());
         }
-        cx.session.meter.pause();
+        cx.session.accounting.meter.pause();
         let current = self.program.catalog_version == cx.session.catalog.version;
         let keeps = current && !self.program.switches_database;
         let errors =
             check(cx.session, self.program, if keeps { Plans::Kept } else { Plans::Dropped });
-        cx.session.meter.unpause();
+        cx.session.accounting.meter.unpause();
         match Error::all(errors.ok_or(Stop::Cancelled)?) {
             Some(error) => Err(Stop::Unbound(error.in_procedure(self.procedure))),
             None => {

@@ -30,7 +30,7 @@ pub(crate) fn close_at_end(cx: &mut Cx<'_>) {
     if !cx.session.options.cursor_close_on_commit || cx.session.transaction.count > 0 {
         return;
     }
-    let cursors = cx.session.cursors.iter_mut().chain(&mut cx.frame.cursors);
+    let cursors = cx.session.held.cursors.iter_mut().chain(&mut cx.frame.cursors);
     cursors.for_each(|cursor| cursor.rows = None);
 }
 
@@ -120,7 +120,7 @@ impl Runner<'_> {
             warns,
             tables: Vec::new(),
         };
-        let list = if local { &mut cx.frame.cursors } else { &mut cx.session.cursors };
+        let list = if local { &mut cx.frame.cursors } else { &mut cx.session.held.cursors };
         if list.iter().any(|c| c.name.eq_ignore_ascii_case(&cursor.name)) {
             if variable.is_none() {
                 return Err(Msg::CursorExists(&cursor.name).into());
@@ -157,7 +157,7 @@ impl Runner<'_> {
             ::executor::run_bound(&bound, &mut inner)?;
         }
         let rows = capture.rows;
-        cx.session.cursor_rows = i32::try_from(rows.len()).unwrap_or(i32::MAX);
+        cx.session.last.cursor_rows = i32::try_from(rows.len()).unwrap_or(i32::MAX);
         let shape = match tables.first() {
             Some(first) => shape_of(select.shape.columns[..first.place].to_vec()),
             None => Arc::clone(&select.shape),
@@ -215,8 +215,8 @@ impl Runner<'_> {
         let mut row = cursor.move_to(&fetch.direction, offset.unwrap_or(0))?;
         let shape = cursor.shape.clone().ok_or(Msg::CursorNotOpen)?;
         row.iter_mut().for_each(|row| row.truncate(shape.columns.len()));
-        cx.session.fetch_status = if row.is_some() { FETCHED } else { NO_ROW };
-        cx.session.row_count = u64::from(row.is_some());
+        cx.session.last.fetch_status = if row.is_some() { FETCHED } else { NO_ROW };
+        cx.session.last.row_count = u64::from(row.is_some());
         if into.is_empty() {
             cx.sink.columns(&shape)?;
             if let Some(row) = &row {
@@ -265,7 +265,7 @@ pub(crate) fn find<'c>(
     let is_it = |c: &&mut Cursor| c.name.eq_ignore_ascii_case(name);
     let local = if cursor.global { None } else { cx.frame.cursors.iter_mut().find(is_it) };
     local
-        .or_else(|| cx.session.cursors.iter_mut().find(is_it))
+        .or_else(|| cx.session.held.cursors.iter_mut().find(is_it))
         .ok_or_else(|| Msg::CursorNotFound(name).into())
 }
 
@@ -275,7 +275,7 @@ fn deallocate(cursor: &ast::CursorRef, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let local = |c: &Cursor| c.name.eq_ignore_ascii_case(&name);
     match cx.frame.cursors.iter().position(local) {
         Some(place) if !cursor.global => drop(cx.frame.cursors.remove(place)),
-        _ => cx.session.cursors.retain(|c| !local(c)),
+        _ => cx.session.held.cursors.retain(|c| !local(c)),
     }
     Ok(())
 }

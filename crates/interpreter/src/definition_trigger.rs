@@ -118,9 +118,9 @@ fn run(trigger: &Arc<ModuleDef>, data: &str, cx: &mut Cx<'_>) -> Result<(), Stop
     let mut frame = Frame::for_program(cx.session, &program)?;
     frame.procedure_id = trigger.id;
     let session = &mut *cx.session;
-    let outer = session.event_data.replace(data.into());
+    let outer = session.request.event_data.replace(data.into());
     let xact_abort = std::mem::replace(&mut session.options.xact_abort, true);
-    session.trigger_level += 1;
+    session.request.trigger_level += 1;
     let switched = session.enter_module(trigger.database_id, trigger.execute_as);
     let called = Called::routine(trigger, RoutineKind::Trigger);
     let entered = emit::statement::module_start(session, called);
@@ -129,10 +129,10 @@ fn run(trigger: &Arc<ModuleDef>, data: &str, cx: &mut Cx<'_>) -> Result<(), Stop
     let session = &mut *cx.session;
     session.options.enter_module(outer_options);
     emit::statement::module_end(session, called, &entered);
-    session.leave_module(switched);
-    session.trigger_level -= 1;
+    session.identity.leave_module(switched);
+    session.request.trigger_level -= 1;
     session.options.xact_abort = xact_abort;
-    session.event_data = outer;
+    session.request.event_data = outer;
     ::compile::function::keep_function(session, trigger, program);
     outcome.map(drop)
 }
@@ -157,9 +157,9 @@ fn event_data(occurrence: &Occurrence, text: &str, cx: &mut Cx<'_>) -> String {
     };
     element("EventType", occurrence.event.name);
     element("PostTime", &time);
-    element("SPID", &session.id.to_string());
+    element("SPID", &session.connection.id.to_string());
     element("ServerName", &session.instance.config.server_name);
-    element("LoginName", &session.login);
+    element("LoginName", &session.identity.login);
     if let Some(database) = &occurrence.database {
         element("UserName", &user);
         element("DatabaseName", database);

@@ -45,7 +45,7 @@ impl Invocation {
         arguments: &mut [Argument],
         places: &mut Vec<usize>,
     ) -> Result<Self, Stop> {
-        let buffer = std::mem::take(&mut session.scratch.variables);
+        let buffer = std::mem::take(&mut session.caches.scratch.variables);
         let frame = Frame::with_buffer(session, &program, buffer)?;
         let mut call = Self { procedure, program, frame };
         match call.fill(session, arguments, places) {
@@ -241,17 +241,17 @@ pub fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let outcome = enter(&call.program, &of.name, &mut call.frame, cx);
     cx.session.options.enter_module(outer);
     emit::statement::module_end(cx.session, called, &entered);
-    cx.session.leave_module(switched);
+    cx.session.identity.leave_module(switched);
     let status = match outcome {
         // An unresolved name ends the procedure, not its caller.
         Err(Stop::Scope) => ENDED_BY_ERROR,
         other => other?,
     };
     let session = &*cx.session;
-    if session.transaction.count != transactions && session.try_depth == 0 {
+    if session.transaction.count != transactions && session.request.try_depth == 0 {
         let (before, after) = (i64::from(transactions), i64::from(session.transaction.count));
         let warning = Error::from(Msg::TransactionCountMismatch(before, after)).with_state(2);
-        let line = cx.session.line;
+        let line = cx.session.request.line;
         cx.sink.message(&warning.at_line(line).in_procedure(&call.procedure.name))?;
     }
     Ok(status)
@@ -275,7 +275,7 @@ pub fn check_execute(
     chain: Option<Owner>,
 ) -> Result<(), types::Error> {
     // Temporary procedures belong to the session.
-    if session.rights.is_all() || procedure.name.starts_with('#') {
+    if session.identity.rights.is_all() || procedure.name.starts_with('#') {
         return Ok(());
     }
     let catalog = &session.catalog;
@@ -288,7 +288,7 @@ pub fn check_execute(
     };
     let ids = (procedure.id, procedure.schema_id);
     let names = (procedure.schema.as_str(), procedure.name.as_str());
-    ::catalog::security::check_object(&session.rights, database, ids, names, "EXECUTE")
+    ::catalog::security::check_object(&session.identity.rights, database, ids, names, "EXECUTE")
 }
 
 /// Finds a procedure by name: in the named schema, else `dbo`; in the named database, else the
@@ -298,7 +298,7 @@ pub fn resolve_procedure(
     name: &tsql::ast::ObjectName,
 ) -> Option<Arc<ProcedureDef>> {
     let database = name.database.as_deref().filter(|d| !d.is_empty());
-    let database = database.unwrap_or(&session.database);
+    let database = database.unwrap_or(&session.identity.database);
     if name.is_temporary() {
         return session.find_procedure(
             "tempdb",
@@ -313,7 +313,7 @@ pub fn resolve_procedure(
 impl Runner<'_> {
     pub(crate) fn execute(&self, step: &ExecuteStep, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let status = self.status_of(step, cx)?;
-        if cx.session.in_procedure() {
+        if cx.session.request.in_procedure() {
             // The client gets the status of the outermost procedure only.
             return Ok(());
         }
@@ -445,10 +445,10 @@ impl Runner<'_> {
         }
         let Some(who) = &call.run_as else { return run_text(&text, cx) };
         let who = self.who(who, cx)?;
-        let contexts = cx.session.enter_contexts();
-        cx.session.push_context(who, End::Module);
+        let contexts = cx.session.identity.enter_contexts();
+        cx.session.identity.push_context(who, End::Module);
         let outcome = run_text(&text, cx);
-        cx.session.leave_contexts(contexts);
+        cx.session.identity.leave_contexts(contexts);
         outcome
     }
 }

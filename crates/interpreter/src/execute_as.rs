@@ -6,7 +6,7 @@ use types::{Error, Msg, Value};
 use crate::{Runner, Stop};
 use ::executor::Cx;
 use ::plan::program::{Leaf, LeafAst};
-use ::session::context::{End, Identity};
+use ::session::context::{End, SecurityToken};
 use metadata::format::text_of;
 
 impl Runner<'_> {
@@ -25,15 +25,15 @@ impl Runner<'_> {
                 *self.variable(variable, cx)? = value;
             }
         }
-        cx.session.push_context(who, end);
+        cx.session.identity.push_context(who, end);
         Ok(())
     }
 
     /// Resolves the principal of EXECUTE AS.
-    pub fn who(&self, who: &ExecuteAsWho, cx: &mut Cx<'_>) -> Result<Identity, Stop> {
+    pub fn who(&self, who: &ExecuteAsWho, cx: &mut Cx<'_>) -> Result<SecurityToken, Stop> {
         cx.session.refresh_catalog();
         match who {
-            ExecuteAsWho::Caller => Ok(cx.session.caller()),
+            ExecuteAsWho::Caller => Ok(cx.session.identity.caller()),
             ExecuteAsWho::User(name) => {
                 let name = self.name_of(name, cx)?;
                 Ok(cx.session.user_to_be(&name)?)
@@ -62,7 +62,7 @@ impl Runner<'_> {
                 _ => return Err(Error::from(Msg::RevertCookieType).with_state(2).into()),
             },
         };
-        Ok(cx.session.revert(given.as_deref())?)
+        Ok(cx.session.identity.revert(given.as_deref())?)
     }
 
     fn variable<'c>(

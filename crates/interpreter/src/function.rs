@@ -79,7 +79,7 @@ fn run<T>(
     cx: &mut Cx<'_>,
     read: &mut dyn FnMut(&mut Frame, &mut Cx<'_>) -> Result<T>,
 ) -> Result<T> {
-    if cx.session.nest_level >= NEST_LEVEL_MAX {
+    if cx.session.request.nest_level >= NEST_LEVEL_MAX {
         return Err(Msg::NestingLevel(i64::from(NEST_LEVEL_MAX)).into());
     }
     let program =
@@ -90,14 +90,14 @@ fn run<T>(
     }
     frame.procedure_id = module.id;
     let session = &mut *cx.session;
-    session.nest_level += 1;
+    session.request.nest_level += 1;
     // The caller gets the error, so it is not reported here.
-    session.try_depth += 1;
-    let before = (session.row_count, session.last_error, session.line);
+    session.request.try_depth += 1;
+    let before = (session.last.row_count, session.last.error, session.request.line);
     let switched = session.enter_module(module.database_id, module.execute_as);
     let called = Called::routine(module, RoutineKind::Function);
     let entered = emit::statement::module_start(session, called);
-    let lease = session.meter.suspend();
+    let lease = session.accounting.meter.suspend();
     let outer = session.options.enter_module(module.options);
     let mut silent = Silent;
     let mut inner = Cx::new(cx.host, session, &mut frame, &mut silent);
@@ -106,12 +106,12 @@ fn run<T>(
     let (fault, interrupted) = (inner.fault.take(), inner.interrupted.take());
     let session = &mut *cx.session;
     session.options.enter_module(outer);
-    session.meter.restore(lease);
+    session.accounting.meter.restore(lease);
     emit::statement::module_end(session, called, &entered);
-    session.leave_module(switched);
-    (session.row_count, session.last_error, session.line) = before;
-    session.try_depth -= 1;
-    session.nest_level -= 1;
+    session.identity.leave_module(switched);
+    (session.last.row_count, session.last.error, session.request.line) = before;
+    session.request.try_depth -= 1;
+    session.request.nest_level -= 1;
     ::compile::function::keep_function(session, module, program);
     cx.fault = cx.fault.take().or(fault);
     cx.interrupted = cx.interrupted.or(interrupted);

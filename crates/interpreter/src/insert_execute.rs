@@ -16,7 +16,7 @@ impl Runner<'_> {
         step: &InsertExecuteStep,
         cx: &mut Cx<'_>,
     ) -> Result<(), Stop> {
-        if std::mem::replace(&mut cx.session.inserting_call, true) {
+        if std::mem::replace(&mut cx.session.request.inserting_call, true) {
             return Err(Msg::InsertExecNested.into());
         }
         let mut captured = Captured { inner: &mut *cx.sink, sets: Vec::new() };
@@ -29,15 +29,15 @@ impl Runner<'_> {
         };
         let sets = captured.sets;
         let id = self.program.statement_id(at.place);
-        cx.session.meter.resume(id);
-        cx.session.inserting_call = false;
+        cx.session.accounting.meter.resume(id);
+        cx.session.request.inserting_call = false;
         outcome?;
         let mut count = 0;
         for set in sets {
             count += self.insert_set(step, &set, cx)?;
         }
-        cx.session.meter.rows(id, count);
-        cx.session.row_count = count;
+        cx.session.accounting.meter.rows(id, count);
+        cx.session.last.row_count = count;
         Ok(ended(cx, Command::INSERT, Some(count))?)
     }
 

@@ -59,7 +59,7 @@ fn make_and_fill(into: &SelectInto, cx: &mut Cx<'_>) -> Result<StatementResult> 
 /// Removes the table after a failure.
 fn forget(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     if cx.session.temp.remove(table.id) {
-        cx.session.counters.count(SessionCounter::TempTablesDropped);
+        cx.session.accounting.counters.count(SessionCounter::TempTablesDropped);
     } else {
         let key = (Name::new(&table.schema), Name::new(&table.name));
         cx.session.change_catalog(|catalog| {

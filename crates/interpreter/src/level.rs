@@ -21,20 +21,21 @@ pub fn enter(
     frame: &mut Frame,
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
-    if cx.session.nest_level >= NEST_LEVEL_MAX {
+    if cx.session.request.nest_level >= NEST_LEVEL_MAX {
         frame.tables.release();
         return Err(Msg::NestingLevel(i64::from(NEST_LEVEL_MAX)).into());
     }
     let session = &mut *cx.session;
-    session.nest_level += 1;
-    session.meter.live().set_nest_level(session.nest_level);
+    session.request.nest_level += 1;
+    session.accounting.meter.live().set_nest_level(session.request.nest_level);
     session.temp.open_scope();
     // The three options that procedures set. Others are saved when one is changed.
     let switches = (session.options.no_count, session.options.xact_abort, session.isolation);
-    let saved = session.saved_options.take();
+    let saved = session.request.saved_options.take();
     // A USE in the text is undone at the end of the level.
-    let outer = program.switches_database.then(|| std::sync::Arc::clone(&session.database));
-    let contexts = session.enter_contexts();
+    let outer =
+        program.switches_database.then(|| std::sync::Arc::clone(&session.identity.database));
+    let contexts = session.identity.enter_contexts();
     let outcome = {
         let mut inner = Cx::new(cx.host, session, frame, cx.sink);
         inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
@@ -43,12 +44,12 @@ pub fn enter(
         outcome
     };
     let session = &mut *cx.session;
-    session.leave_contexts(contexts);
-    if let Some(before) = session.saved_options.take() {
+    session.identity.leave_contexts(contexts);
+    if let Some(before) = session.request.saved_options.take() {
         session.options = *before;
     }
-    session.saved_options = saved;
-    if let Some(outer) = outer.filter(|outer| **outer != *session.database) {
+    session.request.saved_options = saved;
+    if let Some(outer) = outer.filter(|outer| **outer != *session.identity.database) {
         let inner = session.enter_database(std::sync::Arc::clone(&outer));
         cx.sink.env_change(&EnvChange::Database { new: &outer, old: &inner })?;
     }
@@ -56,8 +57,8 @@ pub fn enter(
     (session.options.no_count, session.options.xact_abort, session.isolation) = switches;
     session.close_temp_scope();
     frame.tables.release();
-    session.nest_level -= 1;
-    session.meter.live().set_nest_level(session.nest_level);
+    session.request.nest_level -= 1;
+    session.accounting.meter.live().set_nest_level(session.request.nest_level);
     match outcome {
         Err(Stop::Unbound(error)) => report_scope(error, cx),
         other => other,
@@ -67,11 +68,11 @@ pub fn enter(
 /// Passes an error that ended a level to the TRY block around the call, or reports it, after which
 /// the caller continues.
 pub fn report_scope(error: Error, cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    if cx.session.try_depth > 0 {
+    if cx.session.request.try_depth > 0 {
         return Err(Stop::Error(error));
     }
-    cx.session.last_error = error.number;
-    cx.session.row_count = 0;
+    cx.session.last.error = error.number;
+    cx.session.last.row_count = 0;
     let fatal = cx.session.options.xact_abort;
     if fatal {
         transactions::abort(cx)?;

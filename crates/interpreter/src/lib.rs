@@ -38,16 +38,17 @@ pub mod function;
 pub mod insert_bulk;
 mod insert_execute;
 pub mod into;
+mod kill;
 mod level;
 mod message;
 pub mod observe;
 pub mod option;
-mod other;
 mod read_text;
 mod result_sets;
 mod show_plans;
 pub mod table_parameter;
 pub mod trigger_body;
+mod utility;
 mod wait;
 
 use ::compile::positioned;
@@ -78,7 +79,7 @@ pub use execute::{
     resolve_procedure,
 };
 pub use level::{enter, report_scope};
-pub use other::interrupted;
+pub use utility::interrupted;
 
 /// Deepest nesting of procedures, functions and triggers: error 217 beyond.
 pub const NEST_LEVEL_MAX: u32 = 32;
@@ -103,8 +104,8 @@ pub fn load_failed(error: Error, cx: &mut Cx<'_>) -> Stop {
     if !is_of_rows || OF_LOAD.contains(&error.number) || cx.session.options.xact_abort {
         return Stop::Error(error);
     }
-    cx.session.last_error = error.number;
-    cx.session.row_count = 0;
+    cx.session.last.error = error.number;
+    cx.session.last.row_count = 0;
     emit::error::reported(cx.session, &error, Receiver::Client);
     let undone = Error::custom(STATEMENT_TERMINATED, 0, 0, "The statement has been terminated.");
     let told =
@@ -136,9 +137,9 @@ impl Runner<'_> {
         {
             return shown;
         }
-        let outer = cx.session.meter.enter(self.program);
+        let outer = cx.session.accounting.meter.enter(self.program);
         let outcome = self.steps(&self.program.body, cx);
-        cx.session.meter.leave(self.program, outer);
+        cx.session.accounting.meter.leave(self.program, outer);
         match outcome? {
             Outcome::Return(status) => Ok(status),
             Outcome::Next | Outcome::Break | Outcome::Continue | Outcome::Goto(_) => Ok(0),
@@ -150,7 +151,7 @@ impl Runner<'_> {
         let mut at = 0;
         while let Some(step) = steps.get(at) {
             at += 1;
-            if cx.session.cancel.is_set() {
+            if cx.session.connection.cancel.is_set() {
                 return Err(Stop::Cancelled);
             }
             let ran = match follows_statements() {
@@ -183,14 +184,14 @@ impl Runner<'_> {
         if is_of_state(&error) {
             return self.refuse(&error, step, cx);
         }
-        if cx.session.try_depth > 0 {
+        if cx.session.request.try_depth > 0 {
             caught(step, cx)?;
             return Err(if thrown { Stop::Thrown(error) } else { Stop::Error(error) });
         }
         let class = class_of(&error, cx);
         let fatal = thrown || cx.session.options.xact_abort || class >= ErrorClass::Batch;
-        cx.session.last_error = error.number;
-        cx.session.row_count = 0;
+        cx.session.last.error = error.number;
+        cx.session.last.row_count = 0;
         if fatal {
             transactions::abort(cx)?;
         }
@@ -212,7 +213,7 @@ impl Runner<'_> {
 
     /// Reports a missing server permission by name, then the error that refuses the action.
     fn refuse(&self, named: &Error, step: &Step, cx: &mut Cx<'_>) -> Result<(), Stop> {
-        if cx.session.try_depth == 0 {
+        if cx.session.request.try_depth == 0 {
             emit::error::reported(cx.session, named, Receiver::Client);
             cx.sink.message(named)?;
         }
@@ -258,7 +259,7 @@ impl Runner<'_> {
         }
         // GETDATE() is constant within a statement and advances between statements.
         cx.now = None;
-        cx.session.line = step.line;
+        cx.session.request.line = step.line;
         self.start(step.place, step.kind.counted(), cx);
         match &step.kind {
             StepKind::Block(body) => return self.steps(body, cx),
@@ -284,7 +285,7 @@ impl Runner<'_> {
                     self.value(leaf, cx)?
                 };
                 cx.frame.variables[slot.0 as usize] = value;
-                cx.session.row_count = 1;
+                cx.session.last.row_count = 1;
                 assigned(cx)?;
             }
             StepKind::Data(leaf) => self.data(step, leaf, cx)?,
@@ -316,7 +317,7 @@ impl Runner<'_> {
             StepKind::Other(statement) => self.other(statement, cx)?,
         }
         if !matches!(step.kind, StepKind::RaisError(_)) {
-            cx.session.last_error = 0;
+            cx.session.last.error = 0;
         }
         Ok(Outcome::Next)
     }
@@ -331,7 +332,7 @@ impl Runner<'_> {
         };
         if !matches!(counted, Counted::Not) {
             let is_alone = self.program.statements == 1;
-            cx.session.meter.start(self.program.statement_id(place), is_alone, cost);
+            cx.session.accounting.meter.start(self.program.statement_id(place), is_alone, cost);
         }
     }
 
@@ -365,7 +366,7 @@ impl Runner<'_> {
                 Outcome::Break => break,
                 elsewhere => return Ok(elsewhere),
             }
-            if cx.session.cancel.is_set() {
+            if cx.session.connection.cancel.is_set() {
                 return Err(Stop::Cancelled);
             }
         }
@@ -378,9 +379,9 @@ impl Runner<'_> {
     }
 
     fn try_catch(&self, body: &[Step], catch: &[Step], cx: &mut Cx<'_>) -> Run {
-        cx.session.try_depth += 1;
+        cx.session.request.try_depth += 1;
         let outcome = self.steps(body, cx);
-        cx.session.try_depth -= 1;
+        cx.session.request.try_depth -= 1;
         let error = match outcome {
             Err(Stop::Error(error) | Stop::Thrown(error)) if error.severity < 20 => error,
             other => return other,
@@ -391,13 +392,13 @@ impl Runner<'_> {
         {
             cx.session.transaction.doomed = true;
         }
-        cx.session.last_error = error.number;
+        cx.session.last.error = error.number;
         emit::error::reported(cx.session, &error, Receiver::Catch);
-        cx.session.handled_errors.push(error);
+        cx.session.request.handled_errors.push(error);
         let outcome = self.steps(catch, cx);
-        cx.session.handled_errors.pop();
+        cx.session.request.handled_errors.pop();
         if outcome.is_ok() {
-            cx.session.last_error = 0;
+            cx.session.last.error = 0;
         }
         outcome
     }
@@ -408,7 +409,7 @@ impl Runner<'_> {
             Value::Int(status) => Ok(Outcome::Return(status)),
             _ => {
                 let warning = Error::from(Msg::NullReturnStatus(self.procedure));
-                let line = cx.session.line;
+                let line = cx.session.request.line;
                 cx.sink.message(&warning.at_line(line).in_procedure(self.procedure))?;
                 Ok(Outcome::Return(0))
             }
@@ -438,8 +439,8 @@ impl Runner<'_> {
         returned: bool,
         cx: &mut Cx<'_>,
     ) -> Result<(), Stop> {
-        cx.session.meter.rows(self.program.statement_id(step.place), result.rows);
-        cx.session.row_count = result.rows;
+        cx.session.accounting.meter.rows(self.program.statement_id(step.place), result.rows);
+        cx.session.last.row_count = result.rows;
         let quiet = cx.session.options.no_count;
         let kind = done_kind(cx);
         if quiet && !returned && kind == DoneKind::InProcedure {
@@ -598,8 +599,8 @@ fn changes_options(kind: &StepKind) -> bool {
 
 /// Resets @@ERROR and @@ROWCOUNT, as IF and WHILE do after evaluating their condition.
 fn forget_last(cx: &mut Cx<'_>) {
-    cx.session.last_error = 0;
-    cx.session.row_count = 0;
+    cx.session.last.error = 0;
+    cx.session.last.row_count = 0;
 }
 
 pub(crate) fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult, Stop> {
@@ -658,7 +659,7 @@ fn find_label(steps: &[Step], label: &str) -> Option<usize> {
 }
 
 fn done_kind(cx: &Cx<'_>) -> DoneKind {
-    if cx.session.in_procedure() { DoneKind::InProcedure } else { DoneKind::Done }
+    if cx.session.request.in_procedure() { DoneKind::InProcedure } else { DoneKind::Done }
 }
 
 /// Sends the DONE of a result set or of a failed statement. With NOCOUNT it has no row count.

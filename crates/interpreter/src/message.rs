@@ -42,7 +42,7 @@ impl Runner<'_> {
         let message = self.place(Error::custom(0, 0, 1, text), cx);
         emit::error::reported(cx.session, &message, Receiver::Client);
         cx.sink.message(&message)?;
-        cx.session.row_count = 0;
+        cx.session.last.row_count = 0;
         Ok(ended(cx, Command::NONE, None)?)
     }
 
@@ -65,7 +65,7 @@ impl Runner<'_> {
 
     /// Adds the statement's line and the procedure's name to a message.
     fn place(&self, message: Error, cx: &Cx<'_>) -> Error {
-        message.at_line(cx.session.line).in_procedure(self.procedure)
+        message.at_line(cx.session.request.line).in_procedure(self.procedure)
     }
 
     pub(crate) fn raise_error(&self, raise: &RaisErrorStep, cx: &mut Cx<'_>) -> Result<(), Stop> {
@@ -99,14 +99,14 @@ impl Runner<'_> {
         };
         let error = self.place(Error::custom(number, severity, state, text), cx);
         let set_error = raise.options.contains(&RaisErrorOption::SetError);
-        cx.session.row_count = 0;
+        cx.session.last.row_count = 0;
         if log || always_logged {
             cx.sink.log(&error);
         }
         if severity > 10 {
             return self.raised(error, cx);
         }
-        cx.session.last_error = if set_error { number } else { 0 };
+        cx.session.last.error = if set_error { number } else { 0 };
         emit::error::reported(cx.session, &error, Receiver::Client);
         cx.sink.message(&error)?;
         if raise.options.contains(&RaisErrorOption::NoWait) {
@@ -121,10 +121,10 @@ impl Runner<'_> {
         if error.severity >= SEVERITY_FATAL {
             return self.terminated(error, cx);
         }
-        if cx.session.try_depth > 0 {
+        if cx.session.request.try_depth > 0 {
             return Err(Stop::Error(error));
         }
-        cx.session.last_error = error.number;
+        cx.session.last.error = error.number;
         emit::error::reported(cx.session, &error, Receiver::Client);
         cx.sink.message(&error)?;
         Ok(done(cx, Command::NONE, None, true)?)
@@ -133,7 +133,7 @@ impl Runner<'_> {
     /// Ends the connection, which an error of severity 20 or more does even inside TRY.
     fn terminated(&self, error: Error, cx: &mut Cx<'_>) -> Result<(), Stop> {
         transactions::abort(cx)?;
-        let (session, number) = (i64::from(cx.session.id), i64::from(error.number));
+        let (session, number) = (i64::from(cx.session.connection.id), i64::from(error.number));
         let terminated = Msg::ProcessTerminated(session, number, i64::from(error.severity));
         let terminated = self.place(Error::from(terminated).with_state(2), cx);
         for message in [terminated, error, Msg::SessionKilled.into()] {
@@ -146,7 +146,7 @@ impl Runner<'_> {
 
     pub(crate) fn throw(&self, operands: Option<&[Leaf; 3]>, cx: &mut Cx<'_>) -> Stop {
         let Some([number, message, state]) = operands else {
-            return match cx.session.handled_errors.last() {
+            return match cx.session.request.handled_errors.last() {
                 Some(error) => Stop::Thrown(error.clone()),
                 None => Msg::ThrowOutsideCatch.into(),
             };
@@ -188,7 +188,7 @@ impl Runner<'_> {
 /// # Errors
 /// 2754 for a severity of 19 or more without WITH LOG, 2778 without ALTER TRACE.
 fn check_log(severity: i32, log: bool, cx: &Cx<'_>) -> Result<(), Stop> {
-    let may = || cx.session.rights.has_of_server(&cx.session.catalog, "ALTER TRACE");
+    let may = || cx.session.identity.rights.has_of_server(&cx.session.catalog, "ALTER TRACE");
     let severe = severity >= SEVERITY_WITH_LOG;
     if severe && !(log && may()) {
         return Err(Msg::SeverityNeedsLog(18).into());

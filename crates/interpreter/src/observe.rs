@@ -172,7 +172,7 @@ fn tell(
 ) -> Result<(), Stop> {
     tell_reads(explain, profile, cx)?;
     // INSERT .. EXEC inserts the rows of the call only, not plans.
-    let Some(shown) = shown.filter(|_| !cx.session.inserting_call) else { return Ok(()) };
+    let Some(shown) = shown.filter(|_| !cx.session.request.inserting_call) else { return Ok(()) };
     let shown = [shown];
     if explain.has(Explain::PROFILE) {
         let rows = rows::rows(&shown, Detail::Actuals);
@@ -218,7 +218,7 @@ fn execution_times(watch: &Watch, cx: &mut Cx<'_>) -> Result<(), Stop> {
 
 /// Sends the time of compiling the batch.
 pub fn parse_time(cx: &mut Cx<'_>) -> Result<(), Stop> {
-    let ms = std::mem::take(&mut cx.session.compile_ns) / 1_000_000;
+    let ms = std::mem::take(&mut cx.session.accounting.compile_ns) / 1_000_000;
     let text = format!(
         "SQL Server parse and compile time: \n   CPU time = {ms} ms, elapsed time = {ms} ms."
     );
@@ -226,7 +226,7 @@ pub fn parse_time(cx: &mut Cx<'_>) -> Result<(), Stop> {
 }
 
 fn message(number: i32, text: String, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    let line = cx.session.line;
+    let line = cx.session.request.line;
     Ok(cx.sink.message(&Error::custom(number, 0, 1, text).at_line(line.max(1)))?)
 }
 

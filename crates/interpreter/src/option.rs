@@ -19,7 +19,7 @@ const CONTEXT_INFO_MAX: usize = 128;
 impl Runner<'_> {
     pub(crate) fn set_option(&self, option: &SetOption, cx: &mut Cx<'_>) -> Result<(), Stop> {
         if !is_of_procedures(option) {
-            cx.session.save_options();
+            cx.session.request.save_options(&cx.session.options);
         }
         self.apply(option, cx)?;
         show(option, cx);
@@ -85,7 +85,7 @@ impl Runner<'_> {
         leaf: &Leaf,
         cx: &mut Cx<'_>,
     ) -> Result<(), Stop> {
-        cx.session.save_options();
+        cx.session.request.save_options(&cx.session.options);
         let value = match word(leaf) {
             Some(word) => Value::nvarchar(word),
             None => self.value(leaf, cx)?,
@@ -146,7 +146,7 @@ fn show(option: &SetOption, cx: &Cx<'_>) {
         SetOption::IdentityInsert { .. } => false,
         option => !is_of_procedures(option),
     };
-    if is_shown && cx.session.nest_level == 0 {
+    if is_shown && cx.session.request.nest_level == 0 {
         cx.session.instance.sessions.publish(cx.session);
     }
 }
@@ -206,7 +206,7 @@ fn set_language(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
     cx.session.options.date_format = DateFormat::Mdy;
     cx.sink.env_change(&EnvChange::Language { new: "us_english", old: &old })?;
     let text = "Changed language setting to us_english.";
-    cx.sink.message(&types::Error::custom(5703, 0, 1, text).at_line(cx.session.line))?;
+    cx.sink.message(&types::Error::custom(5703, 0, 1, text).at_line(cx.session.request.line))?;
     Ok(())
 }
 
@@ -220,7 +220,7 @@ fn set_context_info(value: &Value, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let mut padded = [0; CONTEXT_INFO_MAX];
     let length = bytes.len().min(CONTEXT_INFO_MAX);
     padded[..length].copy_from_slice(&bytes[..length]);
-    cx.session.context_info = Bytes::copy_from(&padded);
+    cx.session.held.context_info = Bytes::copy_from(&padded);
     Ok(())
 }
 

@@ -32,7 +32,7 @@ impl Runner<'_> {
         if pointer.len() != POINTER_BYTES {
             return Err(Msg::TextPointerType.into());
         }
-        let found = cx.session.text_pointers.find(pointer).cloned();
+        let found = cx.session.held.text_pointers.find(pointer).cloned();
         let piece = match found {
             Some(whole) => piece(&whole, offset, size)?,
             None => {
@@ -49,7 +49,7 @@ impl Runner<'_> {
         };
         cx.sink.columns(&shape_of(vec![column]))?;
         cx.sink.row(&[piece])?;
-        cx.session.row_count = 1;
+        cx.session.last.row_count = 1;
         done(cx, Command::SELECT, Some(1), false)?;
         Ok(())
     }

@@ -52,8 +52,8 @@ impl Runner<'_> {
 
 /// Checks the permission SHOWPLAN in the database.
 pub(crate) fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
-    match cx.session.catalog.database(&cx.session.database) {
-        Some(database) => Ok(cx.session.rights.check_database(database, "SHOWPLAN")?),
+    match cx.session.catalog.database(&cx.session.identity.database) {
+        Some(database) => Ok(cx.session.identity.rights.check_database(database, "SHOWPLAN")?),
         None => Ok(()),
     }
 }

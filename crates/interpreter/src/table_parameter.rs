@@ -73,7 +73,7 @@ fn check_type(
         return Ok(());
     }
     let schema = if schema.is_empty() { "dbo" } else { schema };
-    let database = session.catalog.database(&session.database);
+    let database = session.catalog.database(&session.identity.database);
     match database.and_then(|d| d.user_type(schema, name)) {
         Some(found) => Err(Msg::OperandClash(&found.name, &wanted.name).into()),
         None => {
@@ -89,7 +89,7 @@ fn rows_of(
     wanted: &UserType,
     cx: &mut Cx<'_>,
 ) -> Result<Arc<TableRows>> {
-    let database = Arc::clone(&cx.session.database);
+    let database = Arc::clone(&cx.session.identity.database);
     let (table, insert) = {
         let context = metadata::binding::bare_context(cx.session, &database);
         let mut binder = context.binder();
@@ -108,10 +108,10 @@ fn rows_of(
     let tables = FrameTables::lent(vec![Arc::clone(&table.rows)]);
     let mut frame = Frame { tables, ..Frame::default() };
     // Rows of a parameter do not change @@IDENTITY.
-    let identity = cx.session.last_identity.take();
+    let identity = cx.session.last.identity.take();
     let mut inner = Cx::new(cx.host, cx.session, &mut frame, cx.sink);
     let inserted = insert_rows(&insert, &sent.rows, &mut inner);
-    cx.session.last_identity = identity;
+    cx.session.last.identity = identity;
     match inserted {
         Ok(_) => Ok(Arc::clone(&table.rows)),
         Err(error) => {

@@ -40,8 +40,8 @@ pub fn run(
     frame.updated = Some(firing.updated.clone());
     let options = &mut cx.session.options;
     let xact_abort = std::mem::replace(&mut options.xact_abort, true);
-    cx.session.row_count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
-    cx.session.trigger_level += 1;
+    cx.session.last.row_count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+    cx.session.request.trigger_level += 1;
     let switched = cx.session.enter_module(trigger.database_id, trigger.execute_as);
     let called = Called::routine(trigger, RoutineKind::Trigger);
     let entered = emit::statement::module_start(cx.session, called);
@@ -49,8 +49,8 @@ pub fn run(
     let outcome = enter(&program, &trigger.name, &mut frame, cx);
     cx.session.options.enter_module(outer);
     emit::statement::module_end(cx.session, called, &entered);
-    cx.session.leave_module(switched);
-    cx.session.trigger_level -= 1;
+    cx.session.identity.leave_module(switched);
+    cx.session.request.trigger_level -= 1;
     cx.session.options.xact_abort = xact_abort;
     ::compile::function::keep_function(cx.session, trigger, program);
     outcome.map(drop).map_err(|stop| raised(stop, cx))

@@ -20,7 +20,7 @@ impl Runner<'_> {
         let delay = if until { (ticks - cx.now().ticks).rem_euclid(TICKS_PER_DAY) } else { ticks };
         let delay = Duration::from_nanos(u64::try_from(delay).unwrap_or(0).saturating_mul(100));
         cx.sink.flush()?;
-        let cancel = std::sync::Arc::clone(&cx.session.cancel);
+        let cancel = std::sync::Arc::clone(&cx.session.connection.cancel);
         match park::sleep(delay, WaitType::WaitFor, Some(&cancel)) {
             Wake::Cancelled => Err(Stop::Cancelled),
             Wake::Signalled | Wake::TimedOut => Ok(ended(cx, Command::NONE, None)?),

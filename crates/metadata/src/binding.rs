@@ -15,9 +15,11 @@ use tsql::ast;
 /// Returns the context for a leaf of a running program. `SessionState` and program are borrowed,
 /// the catalog is reference-counted: binding is not on the hot path.
 pub fn context_of<'s>(session: &'s SessionState, program: &'s Program) -> BinderContext<'s> {
-    let database = if program.switches_database { &session.database } else { &program.database };
+    let database =
+        if program.switches_database { &session.identity.database } else { &program.database };
     BinderContext {
-        rights: (program.asks() && !session.rights.is_all()).then_some(&session.rights),
+        rights: (program.asks() && !session.identity.rights.is_all())
+            .then_some(&session.identity.rights),
         chain: program.owner,
         variables: &program.variables,
         table_variables: &program.table_variables,
@@ -41,7 +43,8 @@ pub fn context_ahead<'s>(
         if own { None } else { session.temp.find(name) }
     };
     BinderContext {
-        rights: (program.asks() && !session.rights.is_all()).then_some(&session.rights),
+        rights: (program.asks() && !session.identity.rights.is_all())
+            .then_some(&session.identity.rights),
         chain: program.owner,
         variables: &program.variables[..variables],
         table_variables: &program.table_variables[..tables],
@@ -52,7 +55,7 @@ pub fn context_ahead<'s>(
 
 /// Returns a context without variables, with permission checks.
 pub fn checked_context<'s>(session: &'s SessionState, database: &'s str) -> BinderContext<'s> {
-    let rights = (!session.rights.is_all()).then_some(&session.rights);
+    let rights = (!session.identity.rights.is_all()).then_some(&session.identity.rights);
     BinderContext { rights, ..bare_context(session, database) }
 }
 
@@ -104,7 +107,7 @@ pub fn columns_read(
     table: &TableDef,
     condition: &ast::Condition,
 ) -> Vec<u16> {
-    let context = crate::binding::bare_context(session, &session.database);
+    let context = crate::binding::bare_context(session, &session.identity.database);
     let bound = over_columns(&mut context.binder(), &table.name, &table.columns, |binder| {
         ::binder::expr::bind_condition(binder, condition)
     });

@@ -101,11 +101,11 @@ pub fn session_rows(scope: &Scope<'_>) -> Vec<SessionRow> {
     let catalog = &scope.session.catalog;
     let row = |card: Arc<SessionCard>| {
         let mut facts = card.facts();
-        if card.id == scope.session.id {
+        if card.id == scope.session.connection.id {
             // Options are published at the end of a request; the session itself sees its own at
             // once.
             facts.options.clone_from(&scope.session.options);
-            facts.database = Arc::clone(&scope.session.database);
+            facts.database = Arc::clone(&scope.session.identity.database);
         }
         let login = catalog.logins.get(&Name::new(&card.login));
         SessionRow {
@@ -118,7 +118,8 @@ pub fn session_rows(scope: &Scope<'_>) -> Vec<SessionRow> {
     };
     let session = scope.session;
     // A login without VIEW SERVER STATE sees its own session only.
-    let seen =
-        |card: &Arc<SessionCard>| card.id == session.id || session.rights.views_server_state();
+    let seen = |card: &Arc<SessionCard>| {
+        card.id == session.connection.id || session.identity.rights.views_server_state()
+    };
     session.instance.sessions.cards().into_iter().filter(seen).map(row).collect()
 }

@@ -291,7 +291,7 @@ pub fn asked_indexes(scope: &Scope<'_>) -> Result<Vec<(i16, IndexRow)>> {
     let object = argument(1).filter(|id| *id != 0);
     let index = argument(2).filter(|id| *id >= 0);
     let mut found = Vec::new();
-    let rights = &scope.session.rights;
+    let rights = &scope.session.identity.rights;
     if database.is_none() && !rights.views_server_state() {
         return Err(Msg::ServerPermissionDenied("VIEW SERVER STATE").into());
     }

@@ -8,7 +8,7 @@
 use super::attach::{Sides, attach};
 use super::conjunct::{filter, is_volatile, node_reads, part, split};
 use super::estimate::{estimate, hash_cost};
-use super::order_search::{How, Plan, Predicate, Relation, search};
+use super::join_order::{How, Plan, Predicate, Relation, search};
 use super::simplify::{Verdict, add_implied, implied_by_or, simplify};
 use super::{Optimizer, conjunct};
 use plan::expr::{CompareOp, Expr, ExprKind};

@@ -6,7 +6,7 @@
 //! - subqueries become joins (`unnest.rs`, `scalar.rs`);
 //! - predicates are simplified (`simplify.rs`, `fold.rs`) and pushed to their tables, where they
 //!   choose the access path (`seek/`) or the parts of a file to read (`groups.rs`);
-//! - inner joins are ordered (`join.rs`, `order_search.rs`) and given a method (`attach.rs`);
+//! - inner joins are ordered (`join.rs`, `join_order.rs`) and given a method (`attach.rs`);
 //! - sorts are removed where an index provides the order (`order.rs`), windows stream over sorted
 //!   input (`stream.rs`), and order is dropped where it does not show (`unordered.rs`);
 //! - scans that are opened repeatedly get an index spool (`spool.rs`);
@@ -22,8 +22,8 @@ mod estimate;
 mod fold;
 mod groups;
 mod join;
+mod join_order;
 mod order;
-mod order_search;
 mod prune;
 mod push;
 mod sample;

@@ -134,7 +134,7 @@ fn get(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let (Some(mode), Some(scope)) = (mode, scope(arguments, 2, cx)?) else { return Ok(INVALID) };
     let Some((key, _)) = target(arguments, 4, cx)? else { return Ok(INVALID) };
     let timeout = timeout(arguments, cx)?;
-    let cancel = Arc::clone(&cx.session.cancel);
+    let cancel = Arc::clone(&cx.session.connection.cancel);
     let patience = Patience {
         timeout,
         cancel: Some(&cancel),

@@ -338,10 +338,10 @@ pub(crate) fn is_quiet(dbcc: &ast::Dbcc) -> bool {
 pub(crate) fn find_database(dbcc: &ast::Dbcc, cx: &Cx<'_>) -> Result<Arc<Database>, Stop> {
     let catalog = &cx.session.catalog;
     let found = match dbcc.arguments.first() {
-        None => catalog.databases.get(&::catalog::name::Name::new(&cx.session.database)),
+        None => catalog.databases.get(&::catalog::name::Name::new(&cx.session.identity.database)),
         Some(argument) => match (&argument.kind, word(argument)) {
             (ast::ExprKind::Literal(ast::Literal::Int(0)), _) => {
-                catalog.databases.get(&::catalog::name::Name::new(&cx.session.database))
+                catalog.databases.get(&::catalog::name::Name::new(&cx.session.identity.database))
             }
             (ast::ExprKind::Literal(ast::Literal::Int(id)), _) => {
                 catalog.databases.values().find(|d| i64::from(d.id) == i64::from(*id))
@@ -368,7 +368,7 @@ pub(crate) fn find_table(name: &str, cx: &Cx<'_>) -> Result<Arc<TableDef>, Stop>
         Stop::from(Error::custom(2_501, 16, 45, &text))
     };
     let parsed = parse_object_name(name).map_err(|_| missing())?;
-    let database = Arc::clone(&cx.session.database);
+    let database = Arc::clone(&cx.session.identity.database);
     let context = metadata::binding::bare_context(cx.session, &database);
     match query::resolve_table(&mut context.binder(), &parsed) {
         Ok(query::Resolved::Table(table)) => Ok(table),

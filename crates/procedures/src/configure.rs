@@ -206,7 +206,7 @@ fn invalid(value: &str, setting: &Setting) -> Stop {
 }
 
 fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
-    if cx.session.rights.has_of_server(&cx.session.catalog, "ALTER SETTINGS") {
+    if cx.session.identity.rights.has_of_server(&cx.session.catalog, "ALTER SETTINGS") {
         return Ok(());
     }
     Err(Msg::NoPermissionForAction.into())
@@ -217,7 +217,7 @@ fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
 /// # Errors
 /// 5812 without the permission ALTER SETTINGS.
 pub fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
-    if !cx.session.rights.has_of_server(&cx.session.catalog, "ALTER SETTINGS") {
+    if !cx.session.identity.rights.has_of_server(&cx.session.catalog, "ALTER SETTINGS") {
         let text = "You do not have permission to run the RECONFIGURE statement.";
         return Err(Error::custom(5_812, 14, 1, text).into());
     }

@@ -11,8 +11,8 @@ use tsql::ast::{RoutineBody, Statement, StatementKind};
 use types::value::ColumnType;
 use types::{DataType, Error, Msg, Value};
 
+use crate::executesql::{prepare, run_prepared, text_argument};
 use crate::prepared::{Prepared, PreparedKind};
-use crate::sql::{prepare, run_prepared, text_argument};
 use crate::{SystemProcedure, int_type, prepared, whole};
 use ::binder::shape_of;
 use ::executor::Cx;
@@ -148,7 +148,7 @@ fn run_query(
             cx.sink.message(&Error::from(Msg::CursorDirect).at_line(1))?;
             return run_prepared(entry, values, cx);
         }
-        cx.session.programs.put(entry.0, entry.1);
+        cx.session.caches.programs.put(entry.0, entry.1);
         return Err(Msg::CursorNotPossible.into());
     }
     let mut kept = Kept { inner: &mut *cx.sink, columns: None, rows: Vec::new(), sets: 0 };
@@ -176,7 +176,7 @@ fn run_query(
     set(head, places.concurrency, READ_ONLY);
     set(head, places.rows, count);
     let handle = cursor.handle;
-    cx.session.api_cursors.push(cursor);
+    cx.session.held.api_cursors.push(cursor);
     let fetched = if wanted & scroll::AUTO_FETCH != 0 { first_rows } else { 0 };
     send(handle, (0x02, 0, fetched), "sp_cursoropen", cx)?;
     Ok(0)
@@ -223,7 +223,7 @@ fn row_status() -> ColumnInfo {
 }
 
 fn next_handle(cx: &Cx<'_>) -> Result<i32, Stop> {
-    let cursors = &cx.session.api_cursors;
+    let cursors = &cx.session.held.api_cursors;
     if cursors.len() >= CURSORS_MAX {
         return Err(Msg::OutOfMemory.into());
     }
@@ -231,7 +231,7 @@ fn next_handle(cx: &Cx<'_>) -> Result<i32, Stop> {
 }
 
 fn find<'c>(handle: i64, procedure: &str, cx: &'c mut Cx<'_>) -> Result<&'c mut ApiCursor, Stop> {
-    let cursors = &mut cx.session.api_cursors;
+    let cursors = &mut cx.session.held.api_cursors;
     let found = cursors.iter_mut().find(|cursor| i64::from(cursor.handle) == handle);
     found.ok_or_else(|| invalid(procedure, "cursor"))
 }
@@ -297,11 +297,11 @@ fn option(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 fn close(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handle = number(arguments, 0).unwrap_or(0);
     if handle == -1 {
-        cx.session.api_cursors.clear();
+        cx.session.held.api_cursors.clear();
         return Ok(0);
     }
     find(handle, "sp_cursorclose", cx)?;
-    cx.session.api_cursors.retain(|cursor| i64::from(cursor.handle) != handle);
+    cx.session.held.api_cursors.retain(|cursor| i64::from(cursor.handle) != handle);
     Ok(0)
 }
 

@@ -157,7 +157,7 @@ pub fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
 /// # Errors
 /// 2571 without the permission.
 pub fn require(asks: Asks, command: &str, cx: &Cx<'_>) -> Result<(), Stop> {
-    let (rights, catalog) = (&cx.session.rights, &cx.session.catalog);
+    let (rights, catalog) = (&cx.session.identity.rights, &cx.session.catalog);
     let may = match asks {
         Asks::Itself(_) => true,
         Asks::AlterState => rights.alters_state(catalog),
@@ -166,7 +166,7 @@ pub fn require(asks: Asks, command: &str, cx: &Cx<'_>) -> Result<(), Stop> {
     };
     match may {
         true => Ok(()),
-        false => Err(Msg::DbccDenied(&cx.session.login, command).into()),
+        false => Err(Msg::DbccDenied(&cx.session.identity.login, command).into()),
     }
 }
 
@@ -175,9 +175,11 @@ pub fn require(asks: Asks, command: &str, cx: &Cx<'_>) -> Result<(), Stop> {
 /// # Errors
 /// 7983 without the permission.
 pub fn require_database(command: &str, database: &Database, cx: &Cx<'_>) -> Result<(), Stop> {
-    match cx.session.rights.owns(database) {
+    match cx.session.identity.rights.owns(database) {
         true => Ok(()),
-        false => Err(Msg::DbccDatabaseDenied(&cx.session.login, command, &database.name).into()),
+        false => {
+            Err(Msg::DbccDatabaseDenied(&cx.session.identity.login, command, &database.name).into())
+        }
     }
 }
 
@@ -187,15 +189,17 @@ pub fn require_database(command: &str, database: &Database, cx: &Cx<'_>) -> Resu
 /// 2557 without the permission.
 pub fn require_table(command: &str, table: &TableDef, cx: &Cx<'_>) -> Result<(), Stop> {
     let database = cx.session.catalog.database_by_id(table.database_id);
-    let keeps = |database| cx.session.rights.keeps(database, table);
+    let keeps = |database| cx.session.identity.rights.keeps(database, table);
     match table.name.starts_with('#') || database.is_none_or(|database| keeps(database)) {
         true => Ok(()),
-        false => Err(Msg::DbccObjectDenied(&cx.session.login, command, &table.name).into()),
+        false => {
+            Err(Msg::DbccObjectDenied(&cx.session.identity.login, command, &table.name).into())
+        }
     }
 }
 
 fn free_plan_cache(_: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    ::session::cache::free_programs(cx.session);
+    ::session::plan_cache::free_programs(cx.session);
     Ok(())
 }
 
@@ -208,7 +212,7 @@ fn free_system_cache(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     if !of_plans.iter().any(|cache| cache.eq_ignore_ascii_case(name)) {
         return Err(Msg::NotSupported(&format!("DBCC FREESYSTEMCACHE ('{name}')")).into());
     }
-    ::session::cache::free_programs(cx.session);
+    ::session::plan_cache::free_programs(cx.session);
     Ok(())
 }
 

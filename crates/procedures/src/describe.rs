@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Value};
 
-use crate::sql::{parse_parameters, prepare, text_argument};
+use crate::executesql::{parse_parameters, prepare, text_argument};
 use crate::{SystemProcedure, argument};
 use ::binder::{bind_statement, shape_of};
 use ::executor::Cx;
@@ -26,7 +26,7 @@ fn describe_first(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
     let declared = argument(arguments, 1, "@params").map_or(Value::Null, |a| a.value.clone());
     let (key, entry) = prepare(&statement, &declared, cx.session)?;
     let described = first_result(&entry.program, cx.session);
-    cx.session.programs.put(key, entry);
+    cx.session.caches.programs.put(key, entry);
     let Some(described) = described? else {
         return Ok(0);
     };

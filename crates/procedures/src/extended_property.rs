@@ -80,8 +80,8 @@ fn change(
 
 /// Returns true if the session has ALTER on the securable, or for a type on its schema.
 fn may_alter(of: Securable, cx: &Cx<'_>) -> bool {
-    let rights = &cx.session.rights;
-    let database = cx.session.catalog.database(&cx.session.database);
+    let rights = &cx.session.identity.rights;
+    let database = cx.session.catalog.database(&cx.session.identity.database);
     let Some(database) = database.filter(|_| !rights.is_all()) else { return true };
     let on_schema = |schema| rights.has_on_schema(database, schema, "ALTER");
     match of.class {
@@ -137,7 +137,7 @@ fn target(
             _ => return Err(invalid()),
         }
     }
-    let database = cx.session.database.to_string();
+    let database = cx.session.identity.database.to_string();
     let names: Vec<&str> = levels.iter().filter_map(|level| level.name.as_deref()).collect();
     let shown = if names.is_empty() { "object specified".to_owned() } else { names.join(".") };
     let found = match cx.session.catalog.database(&database) {

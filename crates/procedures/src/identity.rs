@@ -7,7 +7,7 @@ use types::{Error, Msg, Value};
 use super::check::find_table;
 use super::dbcc::require_table;
 use super::sqlperf::word;
-use crate::sql::{prepare, run_prepared};
+use crate::executesql::{prepare, run_prepared};
 use ::catalog::TableDef;
 use ::executor::Cx;
 use interpreter::{Capture, Stop};

@@ -30,8 +30,9 @@ pub(crate) fn input_buffer(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop
     if dbcc.arguments.len() > 2 {
         return Err(Msg::DbccParameterCount.into());
     }
-    if i32::from(cx.session.id) != id && !cx.session.rights.views_server_state() {
-        return Err(Msg::DbccDenied(&cx.session.login, "INPUTBUFFER").into());
+    if i32::from(cx.session.connection.id) != id && !cx.session.identity.rights.views_server_state()
+    {
+        return Err(Msg::DbccDenied(&cx.session.identity.login, "INPUTBUFFER").into());
     }
     let cards = cx.session.instance.sessions.cards();
     if !cards.iter().any(|card| i32::from(card.id) == id) {

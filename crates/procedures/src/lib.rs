@@ -1,7 +1,7 @@
 //! System procedures, which `EXEC sp_..` and RPCs by name or ProcID run, and DBCC commands.
 //!
 //! Each procedure has one registry line. Arguments come as `Argument`s, as for user procedures, so
-//! that EXEC and RPC share one path. `sql.rs` has sp_executesql, `prepared/` the prepared
+//! that EXEC and RPC share one path. `executesql.rs` has sp_executesql, `prepared/` the prepared
 //! statements of drivers, `cursor.rs` their cursors, `catalog/` the procedures that are queries
 //! over the catalog (sp_help, sp_who).
 //!
@@ -16,6 +16,7 @@ pub mod cursor;
 pub mod dbcc;
 pub mod describe;
 mod dm_exec_describe_first_result_set;
+mod executesql;
 mod extended_property;
 #[cfg(debug_assertions)]
 mod fault;
@@ -26,7 +27,6 @@ mod message;
 pub mod prepared;
 mod sequence;
 mod show_statistics;
-mod sql;
 mod sqlperf;
 mod statistics;
 mod trace;
@@ -58,7 +58,7 @@ static PROCEDURES: &[&[&[SystemProcedure]]] = &[OF_DRIVERS, OF_SESSIONS, catalog
 /// Procedures that drivers call with each request: a short list, which is searched each time. All
 /// procedures with a ProcID are in it.
 static OF_DRIVERS: &[&[SystemProcedure]] =
-    &[sql::PROCEDURES, prepared::PROCEDURES, cursor::PROCEDURES];
+    &[executesql::PROCEDURES, prepared::PROCEDURES, cursor::PROCEDURES];
 
 /// Other procedures that are not queries over the catalog.
 static OF_SESSIONS: &[&[SystemProcedure]] = &[
@@ -144,14 +144,14 @@ pub fn enter_named(
     session: &mut SessionState,
 ) -> Result<Option<Arc<str>>, Stop> {
     let named = name.database.as_deref().filter(|database| !database.is_empty());
-    let Some(named) = named.filter(|named| !Name::same(named, &session.database)) else {
+    let Some(named) = named.filter(|named| !Name::same(named, &session.identity.database)) else {
         return Ok(None);
     };
     let Some(database) = session.catalog.database(named) else {
         return Err(Msg::DatabaseNotFound(named).into());
     };
-    if !session.rights.enters(database) {
-        return Err(Msg::NoDatabaseAccess(&session.login, &database.name).into());
+    if !session.identity.rights.enters(database) {
+        return Err(Msg::NoDatabaseAccess(&session.identity.login, &database.name).into());
     }
     ::ddl::user_access::check_entry(session, database)?;
     let inner = database.name.as_str().into();

@@ -141,7 +141,7 @@ fn check_language(language: Option<&str>) -> Result<(), Stop> {
 }
 
 fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
-    match cx.session.rights.is_in_server_role(&cx.session.catalog, "serveradmin") {
+    match cx.session.identity.rights.is_in_server_role(&cx.session.catalog, "serveradmin") {
         true => Ok(()),
         false => Err(Msg::NoPermissionForAction.into()),
     }

@@ -30,11 +30,11 @@ fn get_range(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let size = whole(arguments, 1, "@range_size").ok_or_else(|| missing("@range_size"))?;
     let parsed = parse_object_name(&name)?;
     let found = {
-        let context = metadata::binding::checked_context(cx.session, &cx.session.database);
+        let context = metadata::binding::checked_context(cx.session, &cx.session.identity.database);
         let binder = context.binder();
         let found = find_object(&binder, &parsed).cloned();
         if let Some(Object::Sequence(sequence)) = &found {
-            let place = parsed.database.as_deref().unwrap_or(&cx.session.database);
+            let place = parsed.database.as_deref().unwrap_or(&cx.session.identity.database);
             require_sequence(&binder, place, sequence)?;
         }
         found

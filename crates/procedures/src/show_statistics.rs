@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use tsql::ast;
 use types::{Msg, Value};
 
-use super::sql::{prepare, run_prepared};
+use super::executesql::{prepare, run_prepared};
 use super::sqlperf::word;
 use ::catalog::TableDef;
 use ::catalog::name::Name;
@@ -62,12 +62,12 @@ fn check_reads(table: &TableDef, subject: &Subject, cx: &Cx<'_>) -> Result<(), S
     let reads = |name: &String| {
         let place = table.columns.iter().position(|column| Name::same(&column.name, name));
         let id = place.and_then(|place| i32::try_from(place + 1).ok()).unwrap_or(0);
-        has_on_column(&cx.session.rights, database, ids, id, "SELECT")
+        has_on_column(&cx.session.identity.rights, database, ids, id, "SELECT")
     };
     match subject.columns.iter().all(reads) {
         true => Ok(()),
         false => {
-            let login = &cx.session.login;
+            let login = &cx.session.identity.login;
             Err(Msg::DbccObjectDenied(login, "SHOW_STATISTICS", &table.name).into())
         }
     }

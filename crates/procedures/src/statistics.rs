@@ -36,7 +36,7 @@ fn control(
     arguments: &mut [Argument],
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
-    if !cx.session.rights.is_all() {
+    if !cx.session.identity.rights.is_all() {
         return Err(Msg::NoPermissionForAction.into());
     }
     let unknown =
@@ -49,7 +49,7 @@ fn control(
     }
     if whole(arguments, 0, names[0]) == Some(0) {
         let told = "Statistics of natively compiled modules are always collected.";
-        let line = cx.session.line;
+        let line = cx.session.request.line;
         cx.sink.message(&Error::custom(0, 0, 1, told).at_line(line))?;
     }
     let last = names.len() - 1;

@@ -27,7 +27,7 @@ pub(crate) fn switch(dbcc: &ast::Dbcc, on: bool, cx: &mut Cx<'_>) -> Result<(), 
         return Err(Msg::DbccParameter(1).into());
     }
     if !global {
-        change(&mut cx.session.trace_flags, &flags, on);
+        change(&mut cx.session.connection.trace_flags, &flags, on);
         return Ok(());
     }
     cx.session.instance.catalog.change(|catalog| {
@@ -56,7 +56,7 @@ fn change(all: &mut Vec<i32>, flags: &[i32], on: bool) {
 pub(crate) fn status(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let (named, global) = flags(dbcc)?;
     let of_all = Arc::clone(&cx.session.catalog.trace_flags);
-    let own = cx.session.trace_flags.clone();
+    let own = cx.session.connection.trace_flags.clone();
     let mut shown = named;
     if shown.is_empty() {
         shown.extend(of_all.iter());

@@ -12,7 +12,7 @@ use types::value::ColumnType;
 use types::{DataType, Length, Msg, Value};
 
 use super::describe::{wire_length, wire_type};
-use crate::sql::{parse_parameters, text_argument};
+use crate::executesql::{parse_parameters, text_argument};
 use crate::{SystemProcedure, argument};
 use ::binder::{bind_statement, shape_of};
 use ::catalog::ParameterDef;
@@ -461,7 +461,7 @@ fn row(ordinal: i32, name: &str, suggested: &Suggested, session: &SessionState) 
     row[5] = Value::TinyInt(0);
     row[6] = Value::TinyInt(0);
     row[7] = Value::Int(table.id);
-    row[8] = Value::nvarchar(&session.database);
+    row[8] = Value::nvarchar(&session.identity.database);
     row[9] = Value::nvarchar(&table.schema);
     row[10] = Value::nvarchar(&table.name);
     row[22] = Value::Int(TABLE_TYPE);

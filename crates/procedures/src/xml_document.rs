@@ -28,7 +28,7 @@ fn prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
         Some(text) => declared(&read(&text)?),
         None => Vec::new(),
     };
-    let documents = &mut cx.session.documents;
+    let documents = &mut cx.session.held.documents;
     if documents.len() >= DOCUMENTS_MAX {
         return Err(Error::from(Msg::OutOfMemory).into());
     }
@@ -63,7 +63,7 @@ fn declared(document: &Document) -> Vec<(String, String)> {
 /// `sp_xml_removedocument @hdoc`: frees a document.
 fn remove(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handle = whole(arguments, 0, "@hdoc").unwrap_or(0);
-    let documents = &mut cx.session.documents;
+    let documents = &mut cx.session.held.documents;
     let Some(place) = documents.iter().position(|(known, _)| i64::from(*known) == handle) else {
         return Err(Msg::ParameterValueInvalid("sp_xml_removedocument", 1).into());
     };

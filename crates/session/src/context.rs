@@ -1,8 +1,9 @@
-//! The principals that a session runs as: that of its login at first, then others from EXECUTE AS
-//! until REVERT, or while a module with an EXECUTE AS clause runs.
+//! `Identity`: the principals that a session runs as, and its current database. The principal is
+//! that of its login at first, then others from EXECUTE AS until REVERT, or while a module with an
+//! EXECUTE AS clause runs.
 //!
 //! ```text
-//!   current: SessionState::login, SessionState::rights
+//!   current: Identity::login, Identity::rights
 //!   stack:   [ principal before the 1st switch | before the 2nd | .. ]
 //!                                              ^ base: what the running module or text may revert
 //! ```
@@ -16,7 +17,7 @@ use types::{Error, Msg, Result};
 
 use crate::SessionState;
 use catalog::security::Rights;
-use catalog::{Database, ExecuteAs, Principal};
+use catalog::{Catalog, Database, ExecuteAs, Principal};
 
 /// Length of a cookie in bytes.
 const COOKIE_BYTES: usize = 16;
@@ -43,9 +44,9 @@ impl End {
     }
 }
 
-/// A principal that a session runs as.
+/// A principal that a session runs as, with its permissions.
 #[derive(Clone, Debug)]
-pub struct Identity {
+pub struct SecurityToken {
     /// Login name, as SUSER_SNAME() returns it.
     pub login: String,
     /// Permissions of the principal.
@@ -56,92 +57,87 @@ pub struct Identity {
 #[derive(Debug)]
 struct Context {
     /// The principal before the switch.
-    outer: Identity,
+    outer: SecurityToken,
     /// The database that was current at the switch.
     database: Arc<str>,
     end: End,
 }
 
-/// The switches of a session, innermost last.
-#[derive(Debug, Default)]
-pub struct Contexts {
+/// Who the session runs as, and in which database. A reset of the connection returns to the login
+/// and its database.
+#[derive(Debug)]
+pub struct Identity {
+    /// Name of the login that the session runs as: the one that logged in, unless EXECUTE AS has
+    /// switched it.
+    pub login: String,
+    /// Permissions of the login under the current catalog snapshot.
+    pub rights: Rights,
+    /// Name of the current database, in the spelling of CREATE. Changed by
+    /// [`SessionState::enter_database`].
+    pub database: Arc<str>,
+    /// The switches of the principal, innermost last.
     stack: Vec<Context>,
     /// Number of switches that REVERT may not undo.
     base: usize,
     /// The principal of the context that ended last, which is likely to be the next one again.
-    spare: Option<Identity>,
+    spare: Option<SecurityToken>,
 }
 
-impl SessionState {
+impl Identity {
+    /// Returns the identity of a session that logs in.
+    pub fn new(login: String, rights: Rights, database: Arc<str>) -> Self {
+        Self { login, rights, database, stack: Vec::new(), base: 0, spare: None }
+    }
+
+    /// Returns the identity of a helper, which switches no principal.
+    pub(crate) fn of_helper(&self) -> Self {
+        Self::new(self.login.clone(), self.rights.clone(), Arc::clone(&self.database))
+    }
+
     /// Switches to another principal.
-    pub fn push_context(&mut self, who: Identity, end: End) {
+    pub fn push_context(&mut self, who: SecurityToken, end: End) {
         let login = std::mem::replace(&mut self.login, who.login);
         let rights = std::mem::replace(&mut self.rights, who.rights);
-        let (outer, database) = (Identity { login, rights }, Arc::clone(&self.database));
-        self.contexts.stack.push(Context { outer, database, end });
+        let (outer, database) = (SecurityToken { login, rights }, Arc::clone(&self.database));
+        self.stack.push(Context { outer, database, end });
     }
 
     fn pop_context(&mut self) {
-        let Some(context) = self.contexts.stack.pop() else { return };
+        let Some(context) = self.stack.pop() else { return };
         let login = std::mem::replace(&mut self.login, context.outer.login);
         let rights = std::mem::replace(&mut self.rights, context.outer.rights);
-        self.contexts.spare = Some(Identity { login, rights });
+        self.spare = Some(SecurityToken { login, rights });
     }
 
     /// Begins a module or dynamic SQL, which may revert only its own contexts; returns the argument
-    /// for [`SessionState::leave_contexts`].
+    /// for [`Identity::leave_contexts`].
     #[inline]
     pub fn enter_contexts(&mut self) -> usize {
-        std::mem::replace(&mut self.contexts.base, self.contexts.stack.len())
+        std::mem::replace(&mut self.base, self.stack.len())
     }
 
     /// Ends the contexts that a module or dynamic SQL has left open.
     #[inline]
     pub fn leave_contexts(&mut self, outer: usize) {
-        while self.contexts.stack.len() > self.contexts.base {
+        while self.stack.len() > self.base {
             self.pop_context();
         }
-        self.contexts.base = outer;
+        self.base = outer;
     }
 
     /// Ends all contexts: the session runs as its login again.
     pub fn end_contexts(&mut self) {
-        self.contexts.base = 0;
+        self.base = 0;
         self.leave_contexts(0);
     }
 
     /// Recomputes the permissions of all principals after a change of the catalog.
-    pub fn renew_contexts(&mut self) {
-        self.rights = self.rights.renewed(&self.catalog);
-        self.contexts.spare = None;
-        for context in &mut self.contexts.stack {
-            context.outer.rights = context.outer.rights.renewed(&self.catalog);
+    pub fn renew(&mut self, catalog: &Catalog) {
+        self.rights = self.rights.renewed(catalog);
+        self.spare = None;
+        for context in &mut self.stack {
+            context.outer.rights = context.outer.rights.renewed(catalog);
         }
-    }
-
-    /// Switches to the principal of a module's EXECUTE AS clause. Returns whether a switch was
-    /// needed, which [`SessionState::leave_module`] undoes: a sysadmin is `dbo` everywhere already.
-    #[inline]
-    pub fn enter_module(&mut self, database: i16, clause: Option<ExecuteAs>) -> bool {
-        match clause {
-            None => false,
-            Some(clause) if clause.user == DBO && self.rights.is_all() => false,
-            Some(clause) if self.rights.is_user(database, clause.user) => false,
-            Some(clause) => self.switch_to(database, clause.user),
-        }
-    }
-
-    fn switch_to(&mut self, database: i16, user: i32) -> bool {
-        let spare = self.contexts.spare.take();
-        let spare = spare.filter(|who| who.rights.is_user(database, user));
-        let find = || {
-            let database = self.catalog.database_by_id(database)?;
-            let user = database.principals.values().find(|p| p.id == user)?;
-            Some(as_user(database, user))
-        };
-        let Some(who) = spare.or_else(find) else { return false };
-        self.push_context(who, End::Module);
-        true
     }
 
     /// Switches back to the caller of the module.
@@ -152,11 +148,11 @@ impl SessionState {
     }
 
     /// Returns the caller of the running module; outside a module, the session's principal.
-    pub fn caller(&self) -> Identity {
-        let below = self.contexts.stack.get(..self.contexts.base).and_then(<[Context]>::last);
+    pub fn caller(&self) -> SecurityToken {
+        let below = self.stack.get(..self.base).and_then(<[Context]>::last);
         match below {
             Some(context) if context.end == End::Module => context.outer.clone(),
-            _ => Identity { login: self.login.clone(), rights: self.rights.clone() },
+            _ => SecurityToken { login: self.login.clone(), rights: self.rights.clone() },
         }
     }
 
@@ -166,10 +162,10 @@ impl SessionState {
     /// 15199 in another database than where it began, 15196 for one made WITH NO REVERT, 15591 for
     /// the wrong cookie.
     pub fn revert(&mut self, cookie: Option<&[u8]>) -> Result<()> {
-        if self.contexts.stack.len() <= self.contexts.base {
+        if self.stack.len() <= self.base {
             return Ok(());
         }
-        let Some(context) = self.contexts.stack.last() else { return Ok(()) };
+        let Some(context) = self.stack.last() else { return Ok(()) };
         if context.database != self.database {
             return Err(Msg::RevertElsewhere("Execute As").into());
         }
@@ -184,16 +180,43 @@ impl SessionState {
         self.pop_context();
         Ok(())
     }
+}
+
+impl SessionState {
+    /// Switches to the principal of a module's EXECUTE AS clause. Returns whether a switch was
+    /// needed, which [`Identity::leave_module`] undoes: a sysadmin is `dbo` everywhere already.
+    #[inline]
+    pub fn enter_module(&mut self, database: i16, clause: Option<ExecuteAs>) -> bool {
+        match clause {
+            None => false,
+            Some(clause) if clause.user == DBO && self.identity.rights.is_all() => false,
+            Some(clause) if self.identity.rights.is_user(database, clause.user) => false,
+            Some(clause) => self.switch_to(database, clause.user),
+        }
+    }
+
+    fn switch_to(&mut self, database: i16, user: i32) -> bool {
+        let spare = self.identity.spare.take();
+        let spare = spare.filter(|who| who.rights.is_user(database, user));
+        let find = || {
+            let database = self.catalog.database_by_id(database)?;
+            let user = database.principals.values().find(|p| p.id == user)?;
+            Some(as_user(database, user))
+        };
+        let Some(who) = spare.or_else(find) else { return false };
+        self.identity.push_context(who, End::Module);
+        true
+    }
 
     /// Finds a user of the current database to impersonate.
     ///
     /// # Errors
     /// 15517 if there is none that may be impersonated.
-    pub fn user_to_be(&self, name: &str) -> Result<Identity> {
+    pub fn user_to_be(&self, name: &str) -> Result<SecurityToken> {
         let refused = || Error::from(Msg::CannotExecuteAs(name));
-        let database = self.catalog.database(&self.database).ok_or_else(refused)?;
+        let database = self.catalog.database(&self.identity.database).ok_or_else(refused)?;
         let user = database.user(name).ok_or_else(refused)?;
-        match self.rights.may_be_user(database, user) {
+        match self.identity.rights.may_be_user(database, user) {
             true => Ok(as_user(database, user)),
             false => Err(refused()),
         }
@@ -203,24 +226,24 @@ impl SessionState {
     ///
     /// # Errors
     /// 15406; 916 if it may not use the current database.
-    pub fn login_to_be(&self, name: &str) -> Result<Identity> {
+    pub fn login_to_be(&self, name: &str) -> Result<SecurityToken> {
         let refused = || Error::from(Msg::CannotExecuteAsLogin(name));
         let login = self.catalog.logins.get(&catalog::name::Name::new(name));
         let login = login.ok_or_else(refused)?;
-        if !self.rights.may_be_login(&self.catalog, login) {
+        if !self.identity.rights.may_be_login(&self.catalog, login) {
             return Err(refused());
         }
         let rights = Rights::of(&self.catalog, &login.name);
-        match self.catalog.database(&self.database) {
+        match self.catalog.database(&self.identity.database) {
             Some(database) if !rights.enters(database) => {
                 Err(Msg::NoDatabaseAccess(&login.name, &database.name).into())
             }
-            _ => Ok(Identity { login: login.name.clone(), rights }),
+            _ => Ok(SecurityToken { login: login.name.clone(), rights }),
         }
     }
 }
 
-fn as_user(database: &Database, user: &Principal) -> Identity {
+fn as_user(database: &Database, user: &Principal) -> SecurityToken {
     let login = user.login.clone().unwrap_or_else(|| user.own_sid_text(database.id));
-    Identity { rights: Rights::of_user(&login, database.id, user.id), login }
+    SecurityToken { rights: Rights::of_user(&login, database.id, user.id), login }
 }

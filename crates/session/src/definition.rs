@@ -63,7 +63,7 @@ impl SessionState {
         if self.transaction.count == 0 {
             return cell.change(edit);
         }
-        let definitions = self.definitions.get_or_insert_default();
+        let definitions = self.transaction.definitions.get_or_insert_default();
         if definitions.base.is_none() {
             let current = cell.load();
             self.set_catalog(current);
@@ -74,7 +74,7 @@ impl SessionState {
             next.version = self.instance.catalog.next_own_version();
             Ok::<_, types::Error>((Arc::new(next), done))
         })?;
-        let definitions = self.definitions.get_or_insert_default();
+        let definitions = self.transaction.definitions.get_or_insert_default();
         definitions.base.get_or_insert_with(|| Arc::clone(&self.catalog));
         self.set_catalog(next);
         Ok(done)
@@ -84,7 +84,8 @@ impl SessionState {
     #[cold]
     pub fn take_catalog(&mut self) {
         let cell = &self.instance.catalog;
-        let own = self.definitions.as_mut().and_then(|definitions| definitions.base.as_mut());
+        let own =
+            self.transaction.definitions.as_mut().and_then(|definitions| definitions.base.as_mut());
         let Some(base) = own else {
             let current = cell.load();
             self.set_catalog(current);
@@ -110,7 +111,7 @@ impl SessionState {
     /// # Errors
     /// 1222 and 1205 as for any lock; [`storage::Error::Cancelled`].
     pub fn close_table(&mut self, table: &Arc<storage::Table>) -> storage::Result<()> {
-        let definitions = self.definitions.get_or_insert_default();
+        let definitions = self.transaction.definitions.get_or_insert_default();
         if definitions.closed.iter().any(|(closed, _)| Arc::ptr_eq(closed, table)) {
             return Ok(());
         }
@@ -129,7 +130,7 @@ impl SessionState {
             self.release_lock(&key, scope);
         }
         closed?;
-        let definitions = self.definitions.get_or_insert_default();
+        let definitions = self.transaction.definitions.get_or_insert_default();
         definitions.closed.push((Arc::clone(table), key));
         Ok(())
     }
@@ -139,13 +140,13 @@ impl SessionState {
         self.instance.store.begin(TransactionOptions {
             scope: if explicit { storage::Scope::Explicit } else { storage::Scope::Statement },
             lock_timeout_ms: u32::try_from(self.options.lock_timeout_ms).ok(),
-            cancel: Some(Arc::clone(&self.cancel)),
+            cancel: Some(Arc::clone(&self.connection.cancel)),
             session: self.tag(),
         })
     }
 
     fn lock_schema(&mut self, key: &LockKey, wanted: (LockScope, LockMode)) -> storage::Result<()> {
-        let cancel = Arc::clone(&self.cancel);
+        let cancel = Arc::clone(&self.connection.cancel);
         let timeout = u64::try_from(self.options.lock_timeout_ms).ok().map(Duration::from_millis);
         let deadlock_priority = self.options.deadlock_priority;
         let patience = Patience { timeout, cancel: Some(&cancel), deadlock_priority };
@@ -170,12 +171,12 @@ impl SessionState {
 
     /// Records a storage table to be freed if the definition is undone.
     pub fn note_made(&mut self, table: TableId) {
-        self.definitions.get_or_insert_default().made.push(table);
+        self.transaction.definitions.get_or_insert_default().made.push(table);
     }
 
     /// Records a storage table to be freed once the definition is committed.
     pub fn note_gone(&mut self, table: &Arc<storage::Table>) {
-        self.definitions.get_or_insert_default().gone.push(Arc::clone(table));
+        self.transaction.definitions.get_or_insert_default().gone.push(Arc::clone(table));
     }
 
     /// Records that a temporary table was created.
@@ -197,7 +198,7 @@ impl SessionState {
 
     fn note_undo(&mut self, undo: Undo) {
         if self.transaction.count > 0 {
-            self.definitions.get_or_insert_default().undo.push(undo);
+            self.transaction.definitions.get_or_insert_default().undo.push(undo);
         }
     }
 
@@ -209,12 +210,12 @@ impl SessionState {
             gone: definitions.gone.len(),
             undo: definitions.undo.len(),
         };
-        self.definitions.as_deref().map(mark).unwrap_or_default()
+        self.transaction.definitions.as_deref().map(mark).unwrap_or_default()
     }
 
     /// Undoes the definitions since a mark. Tables stay closed.
     pub fn undo_definitions_to(&mut self, mark: &DefinitionMark) {
-        let Some(mut definitions) = self.definitions.take() else { return };
+        let Some(mut definitions) = self.transaction.definitions.take() else { return };
         for undo in definitions.undo.drain(mark.undo.min(definitions.undo.len())..).rev() {
             self.undo(undo);
         }
@@ -230,7 +231,7 @@ impl SessionState {
             }
             None => {}
         }
-        self.definitions = Some(definitions);
+        self.transaction.definitions = Some(definitions);
         self.refresh_catalog();
     }
 
@@ -238,13 +239,13 @@ impl SessionState {
         match undo {
             Undo::TempMade(id) => {
                 if let Some(table) = self.temp.take(id) {
-                    self.counters.count(SessionCounter::TempTablesDropped);
+                    self.accounting.counters.count(SessionCounter::TempTablesDropped);
                     self.instance.store.drop_table(table.rows.data.id());
                 }
             }
             Undo::Temp(table) => {
                 if self.temp.restore(table) {
-                    self.counters.count(SessionCounter::TempTablesMade);
+                    self.accounting.counters.count(SessionCounter::TempTablesMade);
                 }
             }
             // Relaxed: the counter orders nothing else.
@@ -254,11 +255,11 @@ impl SessionState {
 
     /// Undoes all definitions, and reopens the tables.
     pub fn undo_definitions(&mut self) {
-        if self.definitions.is_none() {
+        if self.transaction.definitions.is_none() {
             return;
         }
         self.undo_definitions_to(&DefinitionMark::default());
-        let Some(definitions) = self.definitions.take() else { return };
+        let Some(definitions) = self.transaction.definitions.take() else { return };
         for (table, key) in definitions.closed {
             table.reopen();
             self.release_lock(&key, LockScope::Session);
@@ -268,7 +269,7 @@ impl SessionState {
     /// Commits all definitions: publishes the catalog, reopens the tables for plans that were bound
     /// to it, and frees what is no longer used.
     pub fn keep_definitions(&mut self) {
-        let Some(definitions) = self.definitions.take() else { return };
+        let Some(definitions) = self.transaction.definitions.take() else { return };
         let Definitions { base, closed, gone, .. } = *definitions;
         if let Some(base) = base {
             let mine = Arc::clone(&self.catalog);

@@ -1,15 +1,17 @@
 //! Sessions inside the engine: the state of a connection, and the instance it belongs to.
 //!
-//! - `state.rs` holds the state of a session; each part of it has a file beside it (temporary
-//!   tables, cursors, transaction, contexts, caches);
+//! - `state.rs` holds the state of a session, in groups by life time; each group has a file beside
+//!   it: `connection.rs`, `accounting.rs`, `context.rs` (who the session runs as), `transaction.rs`,
+//!   `temp.rs`, `held.rs` (what ends with a reset), `request.rs`, `cache.rs`;
 //! - `instance/` is the engine that sessions share; `event/` fires events to event sessions.
 //!
 //! Nothing here runs a statement: the executor does that.
 #![forbid(unsafe_code)]
 
+pub mod accounting;
 pub mod argument;
-pub mod cache;
 pub mod class;
+pub mod connection;
 pub mod context;
 pub mod cursor;
 pub mod deferred;
@@ -17,16 +19,18 @@ pub mod definition;
 pub mod event;
 pub mod frame;
 pub mod grant;
+pub mod held;
 pub mod helper;
 pub mod instance;
 pub use catalog::options;
+pub mod plan_cache;
 pub mod pointer;
 pub mod prepared;
+pub mod request;
 pub mod scratch;
 pub mod state;
 pub mod stop;
 pub mod temp;
-pub mod template;
 pub mod transaction;
 
 use std::sync::Arc;
@@ -36,11 +40,10 @@ use types::Value;
 use types::value::ColumnType;
 
 pub use crate::event::context::wants_data_stream;
-pub use cache::{Entry, ProgramKey};
 pub use options::{IsolationLevel, Options};
+pub use plan_cache::{Entry, Kind, ProgramKey};
 pub use state::SessionState;
 pub use state::{session_id, session_number};
-pub use template::Kind;
 
 /// What a client sent about itself at login, for views and functions.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,10 @@
 //! The session's transaction: `@@TRANCOUNT`, `XACT_STATE()`, savepoints, and the storage
 //! transaction that carries the rows.
 
-use crate::definition::DefinitionMark;
+use crate::definition::{DefinitionMark, Definitions};
 
-/// The session's view of its transaction.
+/// The session's view of its transaction. It lasts until the transaction ends; a reset of the
+/// connection rolls the transaction back, or keeps it.
 #[derive(Default)]
 pub struct TransactionState {
     /// Storage transaction; created when the first statement needs one.
@@ -23,4 +24,7 @@ pub struct TransactionState {
     pub renewals: u32,
     /// Named savepoints, oldest first.
     pub savepoints: Vec<(String, storage::Savepoint, DefinitionMark)>,
+    /// Definitions that are neither committed nor undone; outside a transaction those of the
+    /// running DDL statement. `None` without any.
+    pub definitions: Option<Box<Definitions>>,
 }

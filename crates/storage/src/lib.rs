@@ -69,23 +69,13 @@ pub mod store;
 pub mod transaction;
 mod version;
 
-pub use access::key_walk::KeyWalk;
-pub use access::lookup::KeyList;
-pub use access::reader::Reader;
-pub use access::scan::{Parts, Scan, ScanPosition, ScanSpec};
-pub use primitives::park::Cancel;
+pub use access::{KeyList, KeyWalk, Parts, Reader, Scan, ScanPosition, ScanSpec};
+pub use primitives::Cancel;
 pub use row_lock::{HeldThing, Hold, HoldRow};
-pub use spec::bounds::{Bounds, Order};
-pub use spec::definition::{
-    IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, TableId, TableKind, TableMemory,
-    TableSpec, Uniqueness,
+pub use spec::{
+    Bounds, Decision, Error, IndexId, IndexKind, IndexMask, IndexSpec, IndexStatistics, Isolation,
+    KeyExtractor, Keys, Order, Read, Result, RowId, RowImage, RowLock, Scope, SessionTag, TableId,
+    TableKind, TableMemory, TableSpec, TransactionOptions, Uniqueness, WhenOwned,
 };
-pub use spec::error::{Error, Result};
-pub use spec::options::{
-    Isolation, Read, RowLock, Scope, SessionTag, TransactionOptions, WhenOwned,
-};
-pub use spec::row::{Decision, IndexMask, Keys, RowId, RowImage};
-pub use store::table::Table;
-pub use store::{Collected, Mistake, Store, StoreOptions};
-pub use transaction::row_ref::{Claim, RowRef};
-pub use transaction::{Savepoint, Transaction};
+pub use store::{Collected, Mistake, Store, StoreOptions, Table};
+pub use transaction::{Claim, RowRef, Savepoint, Transaction};

@@ -313,9 +313,9 @@ impl<'p> Stage<'p> for Collect<'p> {
             evaluated.push(Evaluated { filtered, arguments });
             loads.push((call.call, &call.loads));
         }
-        let (charge, row_charge) = self
-            .charges
-            .get_or_insert_with(|| (cx.session.grant.charge(0), cx.session.grant.charge(0)));
+        let (charge, row_charge) = self.charges.get_or_insert_with(|| {
+            (cx.session.accounting.grant.charge(0), cx.session.accounting.grant.charge(0))
+        });
         for set in &mut self.sets {
             set.number(&keys, batch);
             for ((state, (call, loads)), values) in

@@ -114,7 +114,7 @@ impl Seen {
                 kept.push(row);
             }
         }
-        let charge = self.charge.get_or_insert_with(|| cx.session.grant.charge(0));
+        let charge = self.charge.get_or_insert_with(|| cx.session.accounting.grant.charge(0));
         charge.set(self.keys.memory() + self.table.memory())?;
         Ok(kept)
     }

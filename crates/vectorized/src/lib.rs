@@ -15,13 +15,12 @@
 //!   receiver that wants no more of them prevents the error, as in row mode;
 //! - a node without an operator here runs in row mode below an adapter (`adapt.rs`).
 //!
-//! `choice.rs` decides which trees run here.
+//! `row_or_batch.rs` decides which trees run here.
 #![forbid(unsafe_code)]
 
 mod adapt;
 mod aggregate;
 mod bulk;
-mod choice;
 mod distinct;
 mod filter;
 mod hash_join;
@@ -35,6 +34,7 @@ mod number;
 mod parallel;
 mod pushdown;
 mod restrict;
+mod row_or_batch;
 mod scan;
 mod set;
 mod sort;
@@ -61,8 +61,8 @@ use plan::walk::{Registers, with};
 
 pub use parallel::{Degree, Receiver, regions_of};
 
-pub use choice::is_chosen;
 pub use hash_join::{Course, course};
+pub use row_or_batch::is_chosen;
 
 /// The operator above: called for each batch.
 type Receive<'s, 'p> = &'s mut dyn FnMut(&mut Cx<'_>, &mut Rows<'p>, &mut Batch) -> Result<Flow>;

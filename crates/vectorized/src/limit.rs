@@ -191,7 +191,7 @@ impl<'p> Operator<'p> for Percent<'p> {
             return Err(Msg::PercentRange.into());
         }
         let mut keys: Vec<Vec<u8>> = Vec::new();
-        let mut charge = cx.session.grant.charge(0);
+        let mut charge = cx.session.accounting.grant.charge(0);
         input.run(cx, rows, &mut |cx, _, batch| {
             store.push(batch, &batch.selection);
             charge.set(store.memory())?;

@@ -65,7 +65,7 @@ impl<'p> Operator<'p> for Sorting<'p> {
             Some(expr) => usize::try_from(count_of(expr, cx, types::Msg::TopNegative)?).ok(),
             None => None,
         };
-        let mut charge = cx.session.grant.charge(0);
+        let mut charge = cx.session.accounting.grant.charge(0);
         input.run(cx, rows, &mut |cx, _, batch| {
             let _label = ledger::labelled(Label::Sort);
             kept.push(batch, cx)?;

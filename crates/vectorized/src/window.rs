@@ -106,7 +106,7 @@ impl<'p> Call<'p> {
         let mut order: Vec<usize> = order_of(&sorts).into_iter().map(|r| r as usize).collect();
         order.sort_by(|&a, &b| partitions.get(a).cmp(partitions.get(b)));
         let arguments = std::mem::take(&mut self.values);
-        let charge = cx.session.grant.charge(0);
+        let charge = cx.session.accounting.grant.charge(0);
         let input = WindowInput { order, partitions, sorts, arguments, _charge: charge };
         let values = input.compute(self.call, cx)?;
         Ok((input.order, values))
@@ -125,7 +125,7 @@ impl<'p> Operator<'p> for WindowSort<'p> {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
         let Self { input, store, calls, .. } = self;
-        let mut charge = cx.session.grant.charge(0);
+        let mut charge = cx.session.accounting.grant.charge(0);
         input.run(cx, rows, &mut |cx, _, batch| {
             calls.iter_mut().try_for_each(|call| call.push(batch, cx))?;
             store.push(batch, &batch.selection);

@@ -50,7 +50,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     };
     let (Some(object_id), Some(id)) = (asked(0), asked(1)) else { return Ok(Vec::new()) };
     let table = scope.database.table_by_id(object_id);
-    let rights = &scope.session.rights;
+    let rights = &scope.session.identity.rights;
     if table.is_some_and(|t| !rights.has(scope.database, &Securable::table(t), "SELECT")) {
         return Ok(Vec::new());
     }

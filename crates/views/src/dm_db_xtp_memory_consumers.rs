@@ -51,7 +51,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 fn read(scope: &Scope<'_>) -> Rows {
     // SQL Server returns no rows here, not an error.
-    if !scope.session.rights.views_database_state(scope.database) {
+    if !scope.session.identity.rights.views_database_state(scope.database) {
         return Ok(Vec::new());
     }
     let mut list = Vec::new();

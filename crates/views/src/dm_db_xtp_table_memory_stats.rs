@@ -38,7 +38,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let tables = tables(scope.session, scope.database).into_iter();
-    let rights = &scope.session.rights;
+    let rights = &scope.session.identity.rights;
     let sees_all = rights.views_database_state(scope.database);
     let is_seen = |table: &TableDef| {
         sees_all || rights.has(scope.database, &Securable::table(table), "SELECT")

@@ -47,7 +47,7 @@ pub(crate) fn found(scope: &Scope<'_>, range: Option<(u32, u32)>) -> Option<Plan
         let program = books.program();
         let session = &scope.session;
         let schedulers = session.instance.machine.scheduler_count();
-        let world = (&*session.catalog, &*session.database, schedulers);
+        let world = (&*session.catalog, &*session.identity.database, schedulers);
         let document = program.and_then(|program| cached_document(&program, world, range));
         PlanRow { books, document }
     };

@@ -42,7 +42,7 @@ fn class(permission: &Permission) -> (u8, &'static str) {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let session = scope.session;
-    let logins = session.rights.logins_in_sight(&session.catalog);
+    let logins = session.identity.rights.logins_in_sight(&session.catalog);
     let shown: BTreeSet<i32> = logins.map(|login| login.principal_id).collect();
     let is_shown =
         |p: &&Permission| p.principal_id == SERVER_PUBLIC || shown.contains(&p.principal_id);

@@ -89,6 +89,6 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         default_database: String::new(),
     };
     let session = scope.session;
-    let logins = session.rights.logins_in_sight(&session.catalog).map(login);
+    let logins = session.identity.rights.logins_in_sight(&session.catalog).map(login);
     logins.chain(ROLES.into_iter().map(role)).collect()
 }

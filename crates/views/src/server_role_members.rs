@@ -17,7 +17,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let mut found = Vec::new();
-    for login in scope.session.rights.logins_in_sight(&scope.session.catalog) {
+    for login in scope.session.identity.rights.logins_in_sight(&scope.session.catalog) {
         let names =
             login.sysadmin.then_some("sysadmin").into_iter().chain(login.roles.iter().copied());
         let ids = names.filter_map(|name| ROLES.iter().find(|(_, role)| *role == name));

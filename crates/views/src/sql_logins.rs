@@ -40,7 +40,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let shows_hashes = scope.session.rights.is_all();
-    let logins = scope.session.rights.logins_in_sight(&scope.session.catalog);
+    let shows_hashes = scope.session.identity.rights.is_all();
+    let logins = scope.session.identity.rights.logins_in_sight(&scope.session.catalog);
     rows(COLUMNS, logins.map(|login| Row(Arc::clone(login), shows_hashes)))
 }

@@ -124,7 +124,7 @@ fn place<'a>(table: &'a TableDef, source: &'a str) -> Place<'a> {
 /// Returns the name of the table's database, for the binder.
 fn database_of(table: &TableDef, cx: &Cx<'_>) -> String {
     let found = cx.session.catalog.database_by_id(table.database_id).filter(|_| table.id > 0);
-    found.map_or_else(|| cx.session.database.to_string(), |d| d.name.clone())
+    found.map_or_else(|| cx.session.identity.database.to_string(), |d| d.name.clone())
 }
 
 fn add(
@@ -143,7 +143,7 @@ fn add(
         let instance = &cx.session.instance;
         let place = place(table, &cx.source);
         let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
-        let mut shaper = shaper.asking(&cx.session.rights);
+        let mut shaper = shaper.asking(&cx.session.identity.rights);
         shaper.adopt(table);
         for element in elements {
             if let TableElement::Column(column) = element {
@@ -395,16 +395,16 @@ fn fill(
         bind_rewrite(&mut context.binder(), before, after, sources, validate)?
     };
     let session = &mut *cx.session;
-    let identity_insert = session.identity_insert.replace(after.id);
+    let identity_insert = session.held.identity_insert.replace(after.id);
     let keeps_identity = before.columns.iter().any(|c| c.identity.is_some());
     if !keeps_identity {
-        session.identity_insert = None;
+        session.held.identity_insert = None;
     }
     let row_limit = std::mem::take(&mut session.options.row_count);
     let filled = dml::run_insert(&insert, cx);
     let session = &mut *cx.session;
     session.options.row_count = row_limit;
-    session.identity_insert = identity_insert;
+    session.held.identity_insert = identity_insert;
     filled?;
     if keeps_identity {
         // Relaxed: the counter orders no other memory.
@@ -500,10 +500,10 @@ fn drop_at<T>(list: &mut Vec<T>, place: usize) {
 /// Sends the message that precedes the one that ends the statement; inside TRY only the last
 /// counts.
 pub(crate) fn say_first(error: Error, cx: &mut Cx<'_>) -> Result<()> {
-    if cx.session.try_depth > 0 {
+    if cx.session.request.try_depth > 0 {
         return Ok(());
     }
-    let error = error.at_line(cx.session.line);
+    let error = error.at_line(cx.session.request.line);
     fault::sent_message(cx, &error)
 }
 

@@ -31,11 +31,13 @@ const CONFIGURATIONS: &str = "ALTER ANY DATABASE SCOPED CONFIGURATION";
 /// As docs/permissions.md lists them.
 pub fn check(statement: &ast::Statement, cx: &Cx<'_>) -> Result<()> {
     let session = &cx.session;
-    if session.rights.is_all() || is_temporary(&statement.kind) {
+    if session.identity.rights.is_all() || is_temporary(&statement.kind) {
         return Ok(());
     }
-    let Some(database) = session.catalog.database(&session.database) else { return Ok(()) };
-    let (rights, catalog) = (&session.rights, &session.catalog);
+    let Some(database) = session.catalog.database(&session.identity.database) else {
+        return Ok(());
+    };
+    let (rights, catalog) = (&session.identity.rights, &session.catalog);
     Asker { rights, catalog, database }.statement(&statement.kind, cx)
 }
 

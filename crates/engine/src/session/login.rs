@@ -1,20 +1,22 @@
 //! Login: checks name and password, chooses the database, and sets the session's initial options.
+//!
+//! Failed logins are counted and delayed by `session::instance::login_failures`; the tokens of the answer are made in
+//! `server/connection/login.rs`.
 
 use std::sync::Arc;
 
-use types::{Bytes, Error, Msg, Value};
+use types::{Error, Msg, Value};
 
 use crate::catalog::name::Name;
-use crate::catalog::security::Copies;
 use crate::catalog::{Catalog, Database, Login, Weakness, password, weakness};
-use crate::session::cache::ProgramCache;
-use crate::session::state::SessionScratch;
 use crate::session::{LoginRequest, Options, SessionState};
-use crate::stats::{Live, Meter};
 use ::catalog::security::Rights;
 use ::ddl::user_access;
+use ::session::accounting::Accounting;
+use ::session::connection::{Connection, Pooled};
+use ::session::context::Identity;
 use ::session::event::emit;
-use ::session::instance::{Answer, Instance, SessionCounters as Counters};
+use ::session::instance::{Answer, Instance};
 
 /// Reasons for a failed login: the states of error 18456 in the server's log. The client gets state
 /// 1.
@@ -92,77 +94,47 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
     let rights = Rights::of(&catalog, &login.name);
     let database = first_database(&catalog, login, &rights, &request)?;
     check_language(&request.language)?;
-    let (cancel, counters) = (Arc::new(sos::park::Cancel::new()), Arc::<Counters>::default());
-    let database_counters = counters.of_database(database.id);
+    let cancel = Arc::new(sos::park::Cancel::new());
+    let accounting = Accounting::new(instance, &cancel, database.id);
     let database: Arc<str> = database.name.as_str().into();
-    let (login, id) = (login.name.clone(), instance.sessions.open_id());
-    Ok(SessionState {
-        definitions: None,
-        rights,
-        api_cursors: Vec::new(),
+    let id = instance.sessions.open_id();
+    let connection = Connection {
         id,
-        locks: instance.store.locks().open(crate::session::session_number(id)),
-        instance: Arc::clone(instance),
-        catalog,
-        original_login: login.as_str().into(),
-        contexts: Default::default(),
-        login,
+        original_login: login.name.as_str().into(),
         login_database: Arc::clone(&database),
-        database,
         login_options: Arc::new(login_options()),
+        login_time: login_time(),
+        pooled: Pooled::now(),
+        client: request.client,
+        cancel,
+        next_descriptor: 0,
+        trace_flags: Vec::new(),
+    };
+    Ok(SessionState {
+        instance: Arc::clone(instance),
+        connection,
+        accounting,
+        identity: Identity::new(login.name.clone(), rights, database),
         options: login_options(),
         isolation: crate::session::IsolationLevel::ReadCommitted,
-        client: request.client,
         transaction: Default::default(),
-        next_descriptor: 0,
+        locks: instance.store.locks().open(crate::session::session_number(id)),
         temp: Default::default(),
-        cursors: Vec::new(),
-        fetch_status: -1,
-        cursor_rows: 0,
-        last_error: 0,
-        row_count: 0,
-        last_identity: None,
-        scope_identity: None,
-        identity_insert: None,
-        context_info: Bytes::new(),
-        trace_flags: Vec::new(),
-        text_pointers: crate::session::pointer::TextPointers::default(),
-        session_context: Vec::new(),
-        nest_level: 0,
-        trigger_level: 0,
-        event_data: None,
-        in_rpc: false,
-        inserting_call: false,
-        saved_options: None,
-        try_depth: 0,
-        handled_errors: Vec::new(),
-        line: 0,
-        tokens_sent: 0,
-        cancel: Arc::clone(&cancel),
-        login_time: login_time(),
-        pooled: crate::session::state::Pooled::now(),
-        pending_bulk: None,
-        documents: Vec::new(),
-        prepared: Vec::new(),
-        counters,
-        database_counters,
-        programs: ProgramCache::default(),
-        compile_ns: 0,
-        grant: Arc::new(::executor::grant::Grant::new(&instance.workspace, &cancel)),
-        books: Arc::default(),
-        meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
-        scratch: SessionScratch::default(),
-        copies: Copies::default(),
+        held: Default::default(),
+        last: Default::default(),
+        request: Default::default(),
+        caches: Default::default(),
+        catalog,
     })
 }
 
 /// Checks that the session may enter the database that it logged in to.
 pub(super) fn check_entry(state: &SessionState) -> Result<(), Vec<Error>> {
-    let database = state.catalog.database(&state.database);
+    let database = state.catalog.database(&state.identity.database);
     let checked = database.map(|database| user_access::check_entry(state, database));
     match checked {
         None | Some(Ok(())) => Ok(()),
-        Some(Err(_)) => Err(no_database(&state.database, &state.login)),
+        Some(Err(_)) => Err(no_database(&state.identity.database, &state.identity.login)),
     }
 }
 
@@ -210,7 +182,7 @@ pub(super) fn change_password(
     old: &str,
     new: &str,
 ) -> Result<(), Vec<Error>> {
-    let user = &state.login;
+    let user = &state.identity.login;
     let checked = state.catalog.logins.get(&Name::new(user)).is_some_and(|l| l.policy.checked);
     let weak = if checked { weakness(user, new) } else { None };
     let refused = match weak {

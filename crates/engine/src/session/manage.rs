@@ -74,7 +74,7 @@ impl Session {
     ) -> Sent {
         self.served(|session| {
             let announced = session.announced.take();
-            let pending = session.state.pending_bulk.take();
+            let pending = session.state.held.pending_bulk.take();
             session.begin_request(false);
             let watched = request::batch_resumed(&session.state, announced);
             let mut sink = Deferred::new(sink);
@@ -101,7 +101,7 @@ impl Session {
             Ok(result) => result,
             Err(error) => return Err(interpreter::load_failed(error, &mut cx)),
         };
-        cx.session.row_count = result.rows;
+        cx.session.last.row_count = result.rows;
         interpreter::ended(&mut cx, Command::BULK_INSERT, Some(result.rows))?;
         Ok(())
     }

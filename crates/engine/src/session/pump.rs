@@ -9,9 +9,9 @@ use types::{Error, Msg};
 use crate::host::HOST;
 use crate::plan::program::Program;
 use crate::session::Entry;
+use crate::session::connection::Pooled;
 use crate::session::deferred::Deferred;
-use crate::session::state::Pooled;
-use crate::session::template::{Call, Chosen};
+use crate::session::plan_cache::{Call, Chosen};
 use crate::session::{
     Admission, LoginRequest, Options, Reset, Rpc, SessionState, login, session_number,
 };
@@ -65,7 +65,8 @@ impl Session {
         let state = login::open(instance, request)?;
         let card = Arc::new(SessionCard::new(&state));
         instance.sessions.register(&card);
-        let (shown_options, shown_database) = (state.options.clone(), Arc::clone(&state.database));
+        let (shown_options, shown_database) =
+            (state.options.clone(), Arc::clone(&state.identity.database));
         let session = Self { state, card, shown_options, shown_database, announced: None };
         // Checked after the card shows the database: of two simultaneous logins to a single-user
         // database, neither is admitted.
@@ -90,19 +91,19 @@ impl Session {
 
     /// Sets the function that wakes the connection's owner when another thread needs it.
     pub fn on_nudge(&self, on_nudge: ::session::instance::OnNudge) {
-        self.state.instance.sessions.set_on_nudge(self.state.id, on_nudge);
+        self.state.instance.sessions.set_on_nudge(self.state.connection.id, on_nudge);
     }
 
     /// Drops cached references to objects that the catalog no longer has. Called between requests.
     pub fn let_go(&mut self) {
         self.state.refresh_catalog();
-        self.state.programs.let_go(self.state.catalog.version);
+        self.state.caches.programs.let_go(self.state.catalog.version);
     }
 
     /// Returns the client's properties, to set what was negotiated after login (packet size,
     /// encryption).
     pub fn client_mut(&mut self) -> &mut crate::session::ClientInfo {
-        &mut self.state.client
+        &mut self.state.connection.client
     }
 
     /// Runs a batch: sends every statement's results, then a final DONE without `more`.
@@ -112,11 +113,11 @@ impl Session {
     pub fn batch(&mut self, text: &str, sink: &mut dyn ResultSink) -> Sent {
         self.served(|session| {
             session.begin_request(false);
-            session.state.counters.count(SessionCounter::Requests);
+            session.state.accounting.counters.count(SessionCounter::Requests);
             let watched = request::batch_starting(&session.state, text);
             let mut sink = Deferred::new(sink);
             let outcome = session.run_batch(text, &mut sink);
-            if outcome.is_ok() && session.state.pending_bulk.is_some() {
+            if outcome.is_ok() && session.state.held.pending_bulk.is_some() {
                 session.announced = request::batch_suspended(watched, text);
             } else {
                 request::batch_completed(&session.state, watched, text, &outcome);
@@ -129,8 +130,8 @@ impl Session {
     fn run_batch(&mut self, text: &str, sink: &mut Deferred<'_>) -> Result<(), Stop> {
         let key = self.state.text_key(&[text.as_bytes()]);
         let version = self.state.catalog.version;
-        let found = self.state.programs.take(key, version);
-        self.state.counters.count(SessionCounter::PlanLookups);
+        let found = self.state.caches.programs.take(key, version);
+        self.state.accounting.counters.count(SessionCounter::PlanLookups);
         let entry = match found.filter(|e| &*e.text == text.as_bytes()) {
             Some(entry) => entry,
             None => match ::compile::template::choose(&mut self.state, key, text)? {
@@ -145,7 +146,7 @@ impl Session {
         let mut frame = Frame::for_program(&self.state, &entry.program)?;
         let outcome = self.run_program(&entry.program, &mut frame, sink);
         frame.tables.release();
-        self.state.programs.put(key, entry);
+        self.state.caches.programs.put(key, entry);
         outcome
     }
 
@@ -154,7 +155,7 @@ impl Session {
         let Call { program, values, back } = call;
         let mut frame = Frame { variables: values, ..Frame::default() };
         let outcome = self.run_program(&program, &mut frame, sink);
-        self.state.scratch.keep_variables(frame.variables);
+        self.state.caches.scratch.keep_variables(frame.variables);
         ::compile::template::put_back(&mut self.state, program, back);
         outcome
     }
@@ -168,7 +169,7 @@ impl Session {
         let mut cx = Cx::new(HOST, &mut self.state, frame, sink);
         cx.take_buffers();
         // Batches share one scope: SCOPE_IDENTITY() in the next batch returns this one's value.
-        cx.frame.scope_identity = cx.session.scope_identity.take();
+        cx.frame.scope_identity = cx.session.last.scope_identity.take();
         let runner = Runner { program, procedure: "" };
         let told = match cx.session.options.explain.has(Explain::TIME) {
             true => interpreter::observe::parse_time(&mut cx),
@@ -180,7 +181,7 @@ impl Session {
             Stop::Unbound(ref error) if program.is_alone() && error.number != 208 => of_text(stop),
             stop => stop,
         });
-        cx.session.scope_identity = cx.frame.scope_identity.take();
+        cx.session.last.scope_identity = cx.frame.scope_identity.take();
         cx.keep_buffers();
         outcome.map(drop)
     }
@@ -195,7 +196,7 @@ impl Session {
 
     fn run_rpc(&mut self, rpc: Rpc<'_>, sink: &mut dyn ResultSink) -> Sent {
         self.begin_request(true);
-        self.state.counters.count(SessionCounter::Requests);
+        self.state.accounting.counters.count(SessionCounter::Requests);
         let more = rpc.more;
         let watched = request::rpc_starting(&self.state, &rpc);
         let mut sink = Deferred::new(sink);
@@ -222,10 +223,12 @@ impl Session {
     /// # Errors
     /// [`crate::sink::Disconnected`] if the sink returns it; the session is reset even then.
     pub fn reset(&mut self, reset: Reset, sink: &mut dyn ResultSink) -> Sent {
-        emit::session::logout(&self.state, self.state.pooled.since, true);
+        emit::session::logout(&self.state, self.state.connection.pooled.since, true);
         let told = ::executor::reset::reset(&mut self.state, reset, sink);
-        self.state.pooled =
-            Pooled { reset: request::reset_key(reset), since: self.state.meter.live().started() };
+        self.state.connection.pooled = Pooled {
+            reset: request::reset_key(reset),
+            since: self.state.accounting.meter.live().started(),
+        };
         emit::session::login(&self.state, true);
         self.card.count_reset();
         told
@@ -233,20 +236,20 @@ impl Session {
 
     /// Counts an attention from the client.
     pub fn count_attention(&self) {
-        self.state.counters.count(SessionCounter::Attentions);
+        self.state.accounting.counters.count(SessionCounter::Attentions);
         request::attention(&self.state);
     }
 
     /// Starts the time of a message's requests, when it has been received.
     pub fn begin_message(&mut self) {
-        sos::sched::work_for(session_number(self.state.id));
-        self.state.meter.begin(&self.state.instance.statistics);
+        sos::sched::work_for(session_number(self.state.connection.id));
+        self.state.accounting.meter.begin(&self.state.instance.statistics);
     }
 
     /// Ends the time of a message's requests, when the response has been sent.
     pub fn end_message(&mut self) {
-        self.state.meter.end();
-        self.state.pooled.reset = 0;
+        self.state.accounting.meter.end();
+        self.state.connection.pooled.reset = 0;
         sos::sched::work_for(0);
     }
 
@@ -257,7 +260,7 @@ impl Session {
 
     /// Times a request made in-process: there is no message, so the call is timed.
     pub(super) fn served<R>(&mut self, serve: impl FnOnce(&mut Self) -> R) -> R {
-        if self.state.meter.is_open() {
+        if self.state.accounting.meter.is_open() {
             return context::serve(|| serve(self));
         }
         let books = Arc::clone(self.books());
@@ -275,18 +278,18 @@ impl Session {
     /// Updates the session's card. Takes the lock only if options or database have changed.
     fn show(&mut self) {
         self.card.end_request(&self.state);
-        let same_database = Arc::ptr_eq(&self.shown_database, &self.state.database);
+        let same_database = Arc::ptr_eq(&self.shown_database, &self.state.identity.database);
         if same_database && self.shown_options == self.state.options {
             return;
         }
         self.shown_options.clone_from(&self.state.options);
-        self.shown_database = Arc::clone(&self.state.database);
+        self.shown_database = Arc::clone(&self.state.identity.database);
         self.card.publish(&self.state);
     }
 
     /// Returns the flag that an attention sets; the server clears it when it acknowledges.
     pub fn cancel(&self) -> &Arc<sos::park::Cancel> {
-        &self.state.cancel
+        &self.state.connection.cancel
     }
 
     pub(super) fn begin_request(&mut self, in_rpc: bool) {
@@ -297,14 +300,9 @@ impl Session {
         self.card.live.begin_request();
         let state = &mut self.state;
         state.refresh_catalog();
-        state.in_rpc = in_rpc;
-        state.nest_level = 0;
-        state.try_depth = 0;
-        state.handled_errors.clear();
-        state.inserting_call = false;
-        state.saved_options = None;
+        state.request.begin(in_rpc);
         // Announced rows come with the next message, or not at all.
-        state.pending_bulk = None;
+        state.held.pending_bulk = None;
     }
 
     /// Sends an error that no statement has sent, and rolls back a transaction that can't be
@@ -315,7 +313,7 @@ impl Session {
         sink: &mut Deferred<'_>,
     ) -> Sent {
         let sent = self.report_end(outcome, sink);
-        sink.count_messages(&self.state.counters);
+        sink.count_messages(&self.state.accounting.counters);
         self.show();
         ledger::label(Label::Encode);
         sent
@@ -328,13 +326,13 @@ impl Session {
             Err(Stop::Disconnected) => return Err(crate::sink::Disconnected),
             Err(stop @ (Stop::Error(_) | Stop::Thrown(_) | Stop::Unbound(_))) => {
                 // Statements have sent their errors: an error left over is about the batch's text.
-                let of_text = !state.in_rpc && matches!(stop, Stop::Error(_));
+                let of_text = !state.request.in_rpc && matches!(stop, Stop::Error(_));
                 let (Stop::Error(mut error) | Stop::Thrown(mut error) | Stop::Unbound(mut error)) =
                     stop
                 else {
                     return Ok(());
                 };
-                state.last_error = error.number;
+                state.last.error = error.number;
                 if state.options.xact_abort && !of_text {
                     transactions::roll_back_all(state, sink)?;
                 }
@@ -359,12 +357,12 @@ impl Drop for Session {
         if let Some(announced) = self.announced.take() {
             request::batch_given_up(&self.state, announced);
         }
-        emit::session::logout(&self.state, self.state.pooled.since, false);
+        emit::session::logout(&self.state, self.state.connection.pooled.since, false);
         self.state.roll_back_silently();
         self.state.drop_temp_tables();
         emit::lock::released_all(&self.state, LockScope::Session);
         self.state.locks.close(self.state.instance.store.locks());
-        self.state.instance.sessions.close(self.state.id);
+        self.state.instance.sessions.close(self.state.connection.id);
     }
 }
 
@@ -378,5 +376,5 @@ fn of_text(stop: Stop) -> Stop {
 
 /// Returns the kind of DONE that ends a statement of the request.
 fn done_kind(state: &SessionState) -> DoneKind {
-    if state.in_rpc { DoneKind::InProcedure } else { DoneKind::Done }
+    if state.request.in_rpc { DoneKind::InProcedure } else { DoneKind::Done }
 }

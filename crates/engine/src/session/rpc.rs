@@ -39,7 +39,7 @@ pub(crate) fn run(
     // The fast path: a procedure that this session has called before with the same spelling.
     let key = session.text_key(&[b"rpc", name.as_bytes()]);
     let version = session.catalog.version;
-    let cached = session.programs.take(key, version).filter(|e| &*e.text == name.as_bytes());
+    let cached = session.caches.programs.take(key, version).filter(|e| &*e.text == name.as_bytes());
     if let Some(Entry { procedure: Some(procedure), text, program }) = cached {
         let call = Callee { key, text, procedure, program };
         return run_stored(call, rpc.parameters, session, sink);
@@ -78,16 +78,16 @@ fn run_stored(
     session: &mut SessionState,
     sink: &mut dyn ResultSink,
 ) -> Result<(), Stop> {
-    let mut arguments = std::mem::take(&mut session.scratch.arguments);
-    let mut places = std::mem::take(&mut session.scratch.places);
+    let mut arguments = std::mem::take(&mut session.caches.scratch.arguments);
+    let mut places = std::mem::take(&mut session.caches.scratch.places);
     let outcome = take_arguments(parameters, &mut arguments)
         .and_then(|()| call_stored(callee, (&mut arguments, &mut places), session, sink));
     // Names are moved back: the server reuses their memory.
     for (parameter, argument) in parameters.iter_mut().zip(arguments.drain(..)) {
         parameter.name = argument.name;
     }
-    session.scratch.arguments = arguments;
-    session.scratch.places = places;
+    session.caches.scratch.arguments = arguments;
+    session.caches.scratch.places = places;
     outcome
 }
 
@@ -113,8 +113,8 @@ fn call_stored(
         Err(stop) => Err(stop),
     };
     let Invocation { procedure, program, frame } = call;
-    session.scratch.keep_variables(frame.variables);
-    session.programs.put(key, Entry { procedure: Some(procedure), text, program });
+    session.caches.scratch.keep_variables(frame.variables);
+    session.caches.programs.put(key, Entry { procedure: Some(procedure), text, program });
     sent
 }
 
@@ -170,13 +170,13 @@ fn run_system(
     session: &mut SessionState,
     sink: &mut dyn ResultSink,
 ) -> Result<(), Stop> {
-    let mut arguments = std::mem::take(&mut session.scratch.arguments);
+    let mut arguments = std::mem::take(&mut session.caches.scratch.arguments);
     let outcome = take_arguments(parameters, &mut arguments)
         .and_then(|()| call_system(system, &mut arguments, session, sink));
     for (parameter, argument) in parameters.iter_mut().zip(arguments.drain(..)) {
         parameter.name = argument.name;
     }
-    session.scratch.arguments = arguments;
+    session.caches.scratch.arguments = arguments;
     outcome
 }
 

@@ -40,7 +40,7 @@ fn kill_ends_another_sessions_wait() {
     let instance = instance();
     let victim = login(&instance);
     let mut killer = login(&instance);
-    let kill = format!("KILL {}", victim.state().id);
+    let kill = format!("KILL {}", victim.state().connection.id);
     let (_, answer) = cancelled(victim, || {
         let answer = batch(&mut killer, &kill);
         assert!(answer.errors.is_empty(), "{answer:?}");
@@ -53,6 +53,6 @@ fn nobody_kills_what_is_not_there_or_oneself() {
     let instance = instance();
     let mut session = login(&instance);
     assert_eq!(batch(&mut session, "KILL 9999").errors[0].number, 6106);
-    let own = format!("KILL {}", session.state().id);
+    let own = format!("KILL {}", session.state().connection.id);
     assert_eq!(batch(&mut session, &own).errors[0].number, 6104);
 }

@@ -78,7 +78,7 @@ fn a_plan_is_told_with_what_its_operators_did() {
     run(&mut other, "INSERT dbo.t VALUES (1), (2), (3)");
     assert_eq!(run(&mut other, "EXEC dbo.p"), [["2"], ["3"]]);
     let id = run(&mut other, "SELECT OBJECT_ID('dbo.p')").remove(0).remove(0);
-    let spid = other.state().id.to_string();
+    let spid = other.state().connection.id.to_string();
     let action = "action[@name=\"session_id\"]/value";
     let numbers = ["source_database_id", "object_id", "nest_level", "object_name", "database_name"];
     let paths: Vec<String> = numbers.iter().map(|field| data(field)).collect();
@@ -133,7 +133,7 @@ fn a_query_that_kept_much_is_told_of_with_its_grant_and_one_that_kept_little_is_
         ],
     );
     let [ideal, percent, session, text] = <[String; 4]>::try_from(rest[0].clone()).unwrap();
-    assert_eq!((session, text), (other.state().id.to_string(), sort(300_000)));
+    assert_eq!((session, text), (other.state().connection.id.to_string(), sort(300_000)));
     let ideal: u64 = ideal.parse().unwrap();
     let expected = (granted * 100).checked_div(ideal).unwrap_or(100).min(100);
     let percent: u64 = percent.parse().unwrap();
@@ -164,7 +164,7 @@ fn rows_that_are_compressed_as_they_come_are_told_of_by_their_number() {
     assert_eq!(compressed, [[rows.to_string()]]);
     assert!(rows >= 102_400, "{found:?}");
     let who = ring(&mut watcher, event, &["action[@name=\"session_id\"]/value", &data("duration")]);
-    assert!(who.iter().all(|row| row[0] == other.state().id.to_string()), "{who:?}");
+    assert!(who.iter().all(|row| row[0] == other.state().connection.id.to_string()), "{who:?}");
     assert!(who.iter().all(|row| row[1].parse::<u64>().unwrap() < 60_000_000), "{who:?}");
 }
 
@@ -184,7 +184,8 @@ fn a_lock_that_is_not_granted_says_whether_time_or_its_client_ended_it() {
     };
     assert_eq!(run(&mut late, &get("Shared", 50)), [["-1"]]);
     let asks_and_goes = login(&instance);
-    let (number, cancel) = (asks_and_goes.state().id, Arc::clone(asks_and_goes.cancel()));
+    let (number, cancel) =
+        (asks_and_goes.state().connection.id, Arc::clone(asks_and_goes.cancel()));
     let (sender, receiver) = channel();
     let sql = get("Update", 3_600_000);
     let work = move || {
@@ -213,7 +214,7 @@ fn a_lock_that_is_not_granted_says_whether_time_or_its_client_ended_it() {
     let of = |mode: &str, session: i16| {
         ["APPLICATION", mode, "Session", "1", &session.to_string()].map(str::to_owned).to_vec()
     };
-    assert_eq!(ring(&mut watcher, "lock_timeout", &paths), [of("S", late.state().id)]);
+    assert_eq!(ring(&mut watcher, "lock_timeout", &paths), [of("S", late.state().connection.id)]);
     assert_eq!(ring(&mut watcher, "lock_cancel", &paths), [of("U", number)]);
     let timed_out = told(&mut watcher, "lock_timeout", &["duration", "resource_description"]);
     let waited: u64 = timed_out[0][0].parse().unwrap();

@@ -212,7 +212,7 @@ fn connections_that_are_there_are_told_to_the_session_that_starts_alone() {
     let (instance, mut watcher) = watched(
         "ADD EVENT sqlserver.existing_connection (SET collect_database_name = 1) ADD TARGET package0.ring_buffer",
     );
-    let me = watcher.state().id.to_string();
+    let me = watcher.state().connection.id.to_string();
     let there = |watcher: &mut Session| {
         ring(watcher, "existing_connection", &[&data("session_id"), &data("database_name")])
     };

@@ -79,7 +79,7 @@ fn a_batch_is_told_of_with_its_text_its_time_and_its_actions() {
             "action[@name=\"username\"]/value",
         ],
     );
-    let id = other.state().id.to_string();
+    let id = other.state().connection.id.to_string();
     let text = "SELECT 1 -- watch me".to_owned();
     let expected =
         vec![text.clone(), "1".into(), "OK".into(), id, text, "master".into(), "sa".into()];
@@ -221,7 +221,7 @@ fn a_histogram_counts_by_action_and_by_field() {
          JOIN sys.dm_xe_session_targets t ON t.event_session_address = s.address WHERE s.name = 's') AS d
          CROSS APPLY x.nodes('HistogramTarget/Slot') AS q(n)";
     let found = run(&mut watcher, read);
-    let id = other.state().id.to_string();
+    let id = other.state().connection.id.to_string();
     assert!(found.contains(&vec!["5".to_owned(), id]), "{found:?}");
     // By a field of another event, weighted by that field's value.
     run(&mut watcher, "DROP EVENT SESSION s ON SERVER");

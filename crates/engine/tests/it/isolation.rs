@@ -249,7 +249,7 @@ struct Step {
 impl Client {
     fn start(instance: &Arc<Instance>) -> Self {
         let mut session = login(instance);
-        let id = session.state().id;
+        let id = session.state().connection.id;
         let (asks, asked) = channel::<String>();
         let (tell, done) = channel();
         let work = move || {

@@ -44,7 +44,7 @@ fn until(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
 }
 
 fn id(session: &Session) -> i16 {
-    session.state().id
+    session.state().connection.id
 }
 
 const GET: &str = "DECLARE @r int EXEC @r = sp_getapplock";

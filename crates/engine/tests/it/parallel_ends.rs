@@ -137,7 +137,7 @@ fn a_session_that_is_killed_takes_its_helpers_with_it() {
         let which = round as usize % STATEMENTS.len();
         let mut victim = login(&instance);
         run(&mut victim, "USE d");
-        let kill = format!("KILL {}", victim.state().id);
+        let kill = format!("KILL {}", victim.state().connection.id);
         std::thread::scope(|scope| {
             let victim = scope.spawn(move || batch(&mut victim, STATEMENTS[which]));
             rest(moment(round, durations[which]));

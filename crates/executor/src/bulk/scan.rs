@@ -55,7 +55,7 @@ fn tell(
     options: &files::option::Options,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let sent = cx.sink.message(&error.clone().at_line(cx.session.line));
+    let sent = cx.sink.message(&error.clone().at_line(cx.session.request.line));
     fault::sent(cx, sent)?;
     if errors > options.max_errors {
         let most = i64::try_from(options.max_errors).unwrap_or(i64::MAX);

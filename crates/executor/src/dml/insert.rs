@@ -4,9 +4,10 @@ use sos::sync::{AtomicU64, Ordering};
 use storage::columnstore::GroupBuilder;
 use storage::{RowImage, Transaction};
 use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
-use types::value::{ColumnType, Decimal};
-use types::{DataType, Error, Msg, Result, Value};
+use types::value::ColumnType;
+use types::{Error, Msg, Result, Value};
 
+use super::identity::{explicit_identity, identity_value, next_identity, note_identity};
 use super::output::Collected;
 use super::write::{Verb, check_null, complete, storage_error, value_of};
 use super::{Private, reference};
@@ -84,7 +85,7 @@ pub(super) fn insert_outer(
     cx: &mut Cx<'_>,
 ) -> Result<(u64, Collected)> {
     let of_scope = cx.frame.scope_identity.take();
-    let of_session = cx.session.last_identity.take();
+    let of_session = cx.session.last.identity.take();
     let rows = match &outer.percent {
         Some(percent) => leading(outer, percent, rows, cx),
         None => Ok(rows),
@@ -94,7 +95,7 @@ pub(super) fn insert_outer(
         insert_each(&outer.insert, outer.filter.as_ref(), rows, cx)
     });
     cx.frame.scope_identity = of_scope;
-    cx.session.last_identity = of_session;
+    cx.session.last.identity = of_session;
     inserted
 }
 
@@ -545,64 +546,4 @@ fn period_value(end: Generated, table: &TableDef, ordinal: usize, cx: &mut Cx<'_
         Generated::RowStart => cx.transaction_time(data_type),
         Generated::RowEnd => period::end_of_time(data_type),
     }
-}
-
-fn next_identity(table: &TableDef, ordinal: usize, rows: &TableRows, cx: &Cx<'_>) -> Result<i64> {
-    if cx.session.identity_insert == Some(table.id) {
-        return Err(Msg::IdentityValueMissing(&table.name).into());
-    }
-    let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
-    // Relaxed: only uniqueness matters; gaps are allowed, as in SQL Server.
-    Ok(rows.identity_next.fetch_add(increment, Ordering::Relaxed))
-}
-
-/// Checks an identity value that the statement provides, which requires SET IDENTITY_INSERT.
-fn explicit_identity(
-    value: &Value,
-    table: &TableDef,
-    ordinal: usize,
-    rows: &TableRows,
-    cx: &Cx<'_>,
-) -> Result<i64> {
-    if cx.session.identity_insert != Some(table.id) {
-        return Err(Msg::IdentityInsertOff(&table.name).into());
-    }
-    let given = match value {
-        Value::TinyInt(n) => i64::from(*n),
-        Value::SmallInt(n) => i64::from(*n),
-        Value::Int(n) => i64::from(*n),
-        Value::BigInt(n) => *n,
-        Value::Decimal(d) => i64::try_from(d.mantissa()).unwrap_or(i64::MAX),
-        _ => return Ok(0),
-    };
-    let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
-    let next = given.saturating_add(increment);
-    // Relaxed: the counter orders no other memory.
-    if increment > 0 {
-        rows.identity_next.fetch_max(next, Ordering::Relaxed);
-    } else {
-        rows.identity_next.fetch_min(next, Ordering::Relaxed);
-    }
-    Ok(given)
-}
-
-fn identity_value(next: i64, ty: &DataType) -> Result<Value> {
-    let overflow = || Error::from(Msg::ArithmeticOverflowConverting("IDENTITY", ty.name()));
-    Ok(match ty {
-        DataType::TinyInt => Value::TinyInt(u8::try_from(next).map_err(|_| overflow())?),
-        DataType::SmallInt => Value::SmallInt(i16::try_from(next).map_err(|_| overflow())?),
-        DataType::Int => Value::Int(i32::try_from(next).map_err(|_| overflow())?),
-        DataType::Decimal { precision, .. } => {
-            Value::Decimal(Decimal::new(i128::from(next), *precision, 0))
-        }
-        _ => Value::BigInt(next),
-    })
-}
-
-/// Stores the identity value for SCOPE_IDENTITY() and @@IDENTITY, which are `numeric(38, 0)`.
-pub(super) fn note_identity(identity: Option<i64>, cx: &mut Cx<'_>) {
-    let Some(identity) = identity else { return };
-    let value = Value::Decimal(Decimal::new(i128::from(identity), 38, 0));
-    cx.frame.scope_identity = Some(value.clone());
-    cx.session.last_identity = Some(value);
 }

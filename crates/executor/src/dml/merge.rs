@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 use storage::{RowImage, RowRef};
 use types::{Msg, Result, Value};
 
-use super::insert::{fill, fill_instead, note_identity, store};
+use super::identity::note_identity;
+use super::insert::{fill, fill_instead, store};
 use super::output::Collected;
 use super::update::{Target, limit_of};
 use super::write::{Verb, complete, set_instead, set_row, storage_error};

@@ -5,6 +5,7 @@
 //! - `output.rs` collects OUTPUT rows, which are delivered when the statement has succeeded.
 
 mod delete;
+mod identity;
 mod insert;
 mod instead;
 mod merge;

@@ -119,7 +119,7 @@ pub(super) fn run<'p>(
     let sets = if aggregate.sets.is_empty() { &[Vec::new()][..] } else { &aggregate.sets[..] };
     let mut groups: Vec<Vec<Group>> = sets.iter().map(|_| Vec::new()).collect();
     let mut places: Vec<HashMap<Box<[u8]>, usize>> = sets.iter().map(|_| HashMap::new()).collect();
-    let mut charge = cx.session.grant.charge(0);
+    let mut charge = cx.session.accounting.grant.charge(0);
     let mut values = Vec::with_capacity(aggregate.keys.len());
     let mut key = Vec::new();
     run_node(&aggregate.input, cx, rows, &mut |cx, _| {

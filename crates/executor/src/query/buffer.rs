@@ -27,7 +27,7 @@ impl<'p> Buffer<'p> {
             row_width: live.rows.len(),
             rows: Vec::new(),
             count: 0,
-            charge: cx.session.grant.charge(0),
+            charge: cx.session.accounting.grant.charge(0),
         }
     }
 

@@ -463,7 +463,7 @@ fn run_distinct<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     let mut seen = hashbrown::HashSet::<Box<[u8]>>::new();
-    let mut charge = cx.session.grant.charge(0);
+    let mut charge = cx.session.accounting.grant.charge(0);
     let mut key = Vec::new();
     run(input, cx, rows, &mut |cx, rows| {
         encode_group(keys, cx, &mut key)?;

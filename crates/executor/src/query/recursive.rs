@@ -41,7 +41,7 @@ fn run_member<'p>(
     round: &mut Vec<Vec<Value>>,
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
-    let mut charge = cx.session.grant.charge(0);
+    let mut charge = cx.session.accounting.grant.charge(0);
     run_node(&member.root, cx, rows, &mut |cx, rows| {
         let mut row = Vec::with_capacity(member.output.len());
         for column in &member.output {

@@ -76,7 +76,7 @@ struct Seen {
 
 impl Seen {
     fn new(cx: &Cx<'_>) -> Self {
-        Self { keys: HashSet::new(), charge: cx.session.grant.charge(0) }
+        Self { keys: HashSet::new(), charge: cx.session.accounting.grant.charge(0) }
     }
 
     /// Adds a key; returns true if it is new.

@@ -1,5 +1,5 @@
 //! Sort: buffers its input, encodes keys whose bytes compare as the values do, and returns the rows
-//! in that order. With a limit, it buffers at most about twice as many rows.
+//! in that order; NULL sorts before every value (`types::key`). With a limit, it buffers at most about twice as many rows.
 
 use sos::ledger::{self, Label};
 use types::Result;

@@ -112,7 +112,7 @@ fn build<'p>(spool: &'p Spool, cx: &mut Cx<'_>, rows: &mut Rows<'p>) -> Result<T
         values: Vec::new(),
         ends: HashMap::new(),
         next: Vec::new(),
-        charge: cx.session.grant.charge(0),
+        charge: cx.session.accounting.grant.charge(0),
     };
     let mut key = Vec::new();
     let mut add = |cx: &mut Cx<'_>, _: &mut Rows<'p>| {

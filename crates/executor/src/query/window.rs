@@ -71,7 +71,7 @@ impl Input {
         let mut partitions = Keys::default();
         let mut sorts = Keys::default();
         let mut arguments: Vec<Vec<Value>> = Vec::with_capacity(buffer.len());
-        let mut charge = cx.session.grant.charge(0);
+        let mut charge = cx.session.accounting.grant.charge(0);
         for i in 0..buffer.len() {
             buffer.restore(i, &window.live, cx, rows);
             partitions.push(|out| -> Result<()> {

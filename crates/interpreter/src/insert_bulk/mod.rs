@@ -35,7 +35,7 @@ use option::Options;
 pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -> Result<()> {
     let name = table.to_string();
     let found = {
-        let database = Arc::clone(&cx.session.database);
+        let database = Arc::clone(&cx.session.identity.database);
         let context = metadata::binding::bare_context(cx.session, &database);
         let mut binder = context.binder();
         match query::resolve_table(&mut binder, table) {
@@ -45,22 +45,22 @@ pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -
     };
     if !found.name.starts_with('#')
         && let Some(database) = cx.session.catalog.database_by_id(found.database_id)
-        && !cx.session.rights.has(database, &Securable::table(&found), "ALTER")
+        && !cx.session.identity.rights.has(database, &Securable::table(&found), "ALTER")
     {
         return Err(Msg::ObjectNotFound(&name).into());
     }
     if !found.columns.iter().any(|c| c.identity.is_some()) {
         return Err(Msg::NoIdentityProperty(&name).into());
     }
-    match (cx.session.identity_insert, on) {
+    match (cx.session.held.identity_insert, on) {
         (Some(other), true) if other != found.id => {
             let on = cx.session.catalog.databases.values().find_map(|d| {
                 d.table_by_id(other).map(|t| format!("{}.{}", d.name, t.qualified_name()))
             });
             return Err(Msg::IdentityInsertAlreadyOn(&on.unwrap_or_default(), &name).into());
         }
-        (_, true) => cx.session.identity_insert = Some(found.id),
-        (Some(id), false) if id == found.id => cx.session.identity_insert = None,
+        (_, true) => cx.session.held.identity_insert = Some(found.id),
+        (Some(id), false) if id == found.id => cx.session.held.identity_insert = None,
         (_, false) => {}
     }
     Ok(())
@@ -75,7 +75,7 @@ pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -
 pub fn announce(announced: &ast::InsertBulk, cx: &mut Cx<'_>) -> Result<()> {
     let options = Options::of(announced)?;
     let types: Vec<ColumnType> = {
-        let database = Arc::clone(&cx.session.database);
+        let database = Arc::clone(&cx.session.identity.database);
         let context = metadata::binding::bare_context(cx.session, &database);
         let binder = context.binder();
         let of = |column: &ast::BulkColumn| {
@@ -90,7 +90,12 @@ pub fn announce(announced: &ast::InsertBulk, cx: &mut Cx<'_>) -> Result<()> {
         fires: options.fire_triggers,
         keeps_identity: names_identity(announced, table),
     };
-    ::ddl::require::load::check_load(&cx.session.rights, &cx.session.catalog, table, load)?;
+    ::ddl::require::load::check_load(
+        &cx.session.identity.rights,
+        &cx.session.catalog,
+        table,
+        load,
+    )?;
     match order_keys(&options, table) {
         Ok(_) => Ok(()),
         Err(warning) => fault::sent_message(cx, &warning),
@@ -124,10 +129,10 @@ pub fn bulk_insert(
     };
     check_order(&options, &insert, (announced, columns), &rows, cx)?;
     let table = Arc::clone(table_of(&insert.target));
-    let before = cx.session.identity_insert;
+    let before = cx.session.held.identity_insert;
     // If the list names the identity column, its values come with the rows.
     if names_identity(announced, &table) {
-        cx.session.identity_insert = Some(table.id);
+        cx.session.held.identity_insert = Some(table.id);
     }
     let stored = in_transaction(cx, &mut |cx| {
         if options.table_lock {
@@ -135,7 +140,7 @@ pub fn bulk_insert(
         }
         insert_rows(&insert, &rows, cx)
     });
-    cx.session.identity_insert = before;
+    cx.session.held.identity_insert = before;
     let count = stored?.rows;
     if !options.check_constraints && count > 0 {
         distrust(&table, cx)?;
@@ -150,7 +155,7 @@ fn plan(
     options: &Options,
     cx: &mut Cx<'_>,
 ) -> Result<Insert> {
-    let database = Arc::clone(&cx.session.database);
+    let database = Arc::clone(&cx.session.identity.database);
     let context = metadata::binding::checked_context(cx.session, &database);
     let names: Vec<ast::Ident> = announced.columns.iter().map(|c| c.name.clone()).collect();
     let target = ast::Target {

@@ -41,7 +41,8 @@ pub fn key(session: &SessionState, principal: i32, name: &str) -> LockKey {
         length > NAME_LENGTH_MAX
     });
     let name: Arc<str> = end.map_or(name, |(at, _)| &name[..at]).into();
-    let database = session.catalog.database(&session.database).map_or(0, |d| i32::from(d.id));
+    let database =
+        session.catalog.database(&session.identity.database).map_or(0, |d| i32::from(d.id));
     LockKey { database, principal, name }
 }
 

@@ -34,7 +34,7 @@ const fn of_error(
 }
 
 fn field(cx: &Context<'_>, read: impl FnOnce(&Error) -> Value) -> Value {
-    session_of(cx).handled_errors.last().map_or(Value::Null, read)
+    session_of(cx).request.handled_errors.last().map_or(Value::Null, read)
 }
 
 fn of(data_type: DataType) -> Result<ColumnType> {

@@ -29,7 +29,7 @@ fn status(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Val
     let (cursors, missing) = match kind.as_str() {
         "local" => (&frame_of(cx).cursors, MISSING),
         "variable" => (&frame_of(cx).cursors, UNASSIGNED),
-        "global" => (&session_of(cx).cursors, MISSING),
+        "global" => (&session_of(cx).held.cursors, MISSING),
         _ => return Ok(Value::Null),
     };
     let found = cursors.iter().find(|cursor| cursor.name.eq_ignore_ascii_case(&name));

@@ -27,7 +27,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("DB_ID", (0, 1), smallint, db_id),
     lookup("DB_NAME", (0, 1), sysname, db_name),
     lookup("ORIGINAL_DB_NAME", (0, 0), sysname, |cx, _, _| {
-        Ok(Value::nvarchar(&session_of(cx).login_database))
+        Ok(Value::nvarchar(&session_of(cx).connection.login_database))
     }),
     lookup("TYPE_ID", (1, 1), int, type_id),
     lookup("TYPE_NAME", (1, 1), sysname, type_name),
@@ -61,7 +61,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 fn stats_date(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let number = |place| whole(values, place).and_then(|n| i32::try_from(n).ok());
     let (Some(object), Some(id)) = (number(0), number(1)) else { return Ok(Value::Null) };
-    let database = session_of(cx).catalog.database(&session_of(cx).database);
+    let database = session_of(cx).catalog.database(&session_of(cx).identity.database);
     let Some(table) = database.and_then(|d| d.table_by_id(object)) else { return Ok(Value::Null) };
     if !objects::statistics_ids(table).any(|known| known == id) {
         return Ok(Value::Null);
@@ -99,7 +99,7 @@ fn numeric(_: &mut Vec<::plan::expr::Expr>) -> Result<types::ColumnType> {
 pub(super) fn current(cx: &Context<'_>) -> Option<Arc<Database>> {
     session_of(cx)
         .catalog
-        .database(&session_of(cx).database)
+        .database(&session_of(cx).identity.database)
         .map(|database| session_of(cx).sees(database))
 }
 
@@ -115,7 +115,7 @@ fn find(cx: &Context<'_>, name: &str) -> Option<(Arc<Database>, ObjectRow)> {
         };
         return Some((database, row));
     }
-    let database = name.database.as_deref().unwrap_or(&session_of(cx).database);
+    let database = name.database.as_deref().unwrap_or(&session_of(cx).identity.database);
     let database = session_of(cx).sees(session_of(cx).catalog.database(database)?);
     let schema = name.schema.as_deref();
     let row = objects::find_object(session_of(cx), &database, schema, &name.object)?;
@@ -185,7 +185,8 @@ fn schema_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<V
 }
 
 fn db_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let name = text(call, values, 0).unwrap_or_else(|| session_of(cx).database.to_string());
+    let name =
+        text(call, values, 0).unwrap_or_else(|| session_of(cx).identity.database.to_string());
     let database = session_of(cx).catalog.database(&name);
     Ok(database.map_or(Value::Null, |d| Value::SmallInt(d.id)))
 }
@@ -193,9 +194,9 @@ fn db_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Valu
 fn db_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let catalog = &session_of(cx).catalog;
     let database = match values {
-        [] => catalog.database(&session_of(cx).database),
+        [] => catalog.database(&session_of(cx).identity.database),
         _ => match whole(values, 0) {
-            Some(0) => catalog.database(&session_of(cx).database),
+            Some(0) => catalog.database(&session_of(cx).identity.database),
             Some(n) => i16::try_from(n).ok().and_then(|n| catalog.database_by_id(n)),
             None => None,
         },

@@ -103,7 +103,9 @@ fn has_permission(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
     let permission = permission.trim().to_ascii_uppercase();
     let class = text(call, values, 1).map(|class| class.trim().to_ascii_uppercase());
     let catalog = std::sync::Arc::clone(&session_of(cx).catalog);
-    let Some(database) = catalog.database(&session_of(cx).database) else { return Ok(Value::Null) };
+    let Some(database) = catalog.database(&session_of(cx).identity.database) else {
+        return Ok(Value::Null);
+    };
     let name = text(call, values, 0);
     let place = match (class.as_deref(), name.as_deref()) {
         (None | Some("SERVER"), None) => Some(Place::Server),
@@ -176,12 +178,12 @@ fn on_column(
     };
     let schema = database.schema(object.schema()).map_or(0, |schema| schema.id);
     let ids = (object.id(), schema);
-    let rights = &session_of(cx).rights;
+    let rights = &session_of(cx).identity.rights;
     Ok(flag(security::has_on_column(rights, database, ids, id, permission)))
 }
 
 fn has(cx: &Context<'_>, current: &Database, place: &Place<'_>, permission: &str) -> bool {
-    let (catalog, rights) = (&session_of(cx).catalog, &session_of(cx).rights);
+    let (catalog, rights) = (&session_of(cx).catalog, &session_of(cx).identity.rights);
     match place {
         Place::Server => OF_ALL.contains(&permission) || rights.has_of_server(catalog, permission),
         Place::Database(database) => match permission {

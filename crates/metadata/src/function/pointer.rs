@@ -11,7 +11,7 @@ use ::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("TEXTPTR", (1, 1), bind_pointer, |cx, _, values| {
-        Ok(Value::VarBinary(session_mut(cx).text_pointers.make(&values[0])))
+        Ok(Value::VarBinary(session_mut(cx).held.text_pointers.make(&values[0])))
     }),
     lookup("TEXTVALID", (2, 2), int, valid),
 ];
@@ -30,5 +30,5 @@ fn bind_pointer(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 
 fn valid(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let pointer = values[1].string_bytes().unwrap_or_default();
-    Ok(flag(session_of(cx).text_pointers.find(pointer).is_some()))
+    Ok(flag(session_of(cx).held.text_pointers.find(pointer).is_some()))
 }

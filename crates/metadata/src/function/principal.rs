@@ -15,8 +15,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("SUSER_SNAME", (0, 1), sysname, suser_sname),
     lookup("SUSER_ID", (0, 1), int, suser_id),
     lookup("SUSER_SID", (0, 2), |_| Ok(of(DataType::VarBinary(Length::Limited(85)))), suser_sid),
-    session("ORIGINAL_LOGIN", sysname, |cx| Value::nvarchar(&session_of(cx).original_login)),
-    session("SYSTEM_USER", sysname, |cx| Value::nvarchar(&session_of(cx).login)),
+    session("ORIGINAL_LOGIN", sysname, |cx| {
+        Value::nvarchar(&session_of(cx).connection.original_login)
+    }),
+    session("SYSTEM_USER", sysname, |cx| Value::nvarchar(&session_of(cx).identity.login)),
     lookup("USER_NAME", (0, 1), sysname, user_name),
     lookup("USER_ID", (0, 1), int, user_id),
     lookup("DATABASE_PRINCIPAL_ID", (0, 1), int, user_id),
@@ -27,14 +29,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 fn login<'c>(cx: &'c Context<'_>, name: Option<&str>) -> Option<&'c Login> {
-    let name = name.unwrap_or(&session_of(cx).login);
+    let name = name.unwrap_or(&session_of(cx).identity.login);
     session_of(cx).catalog.logins.get(&Name::new(name)).map(AsRef::as_ref)
 }
 
 /// Returns the session's user in its database: `dbo` for a sysadmin.
 fn user<'c>(cx: &'c Context<'_>) -> Option<&'c Principal> {
-    let database = session_of(cx).catalog.database(&session_of(cx).database)?;
-    if let Some((place, id)) = session_of(cx).rights.user() {
+    let database = session_of(cx).catalog.database(&session_of(cx).identity.database)?;
+    if let Some((place, id)) = session_of(cx).identity.rights.user() {
         let id = if place == database.id { id } else { GUEST };
         return database.principals.values().find(|p| p.id == id).map(AsRef::as_ref);
     }
@@ -52,7 +54,7 @@ fn user<'c>(cx: &'c Context<'_>) -> Option<&'c Principal> {
 /// Finds a principal of the session's database by name, if the session's user is that principal or
 /// a member of it; the database's owner counts as a member of all.
 pub fn own_principal<'c>(cx: &'c Context<'_>, name: &str) -> Option<&'c Principal> {
-    let database = session_of(cx).catalog.database(&session_of(cx).database)?;
+    let database = session_of(cx).catalog.database(&session_of(cx).identity.database)?;
     let found = database.principals.get(&Name::new(name)).map(AsRef::as_ref)?;
     let user = user(cx)?;
     let own = memberships(database, user.id);
@@ -76,7 +78,7 @@ const DB_OWNER: i32 = 16_384;
 
 /// Returns true if the session's login is a member of sysadmin.
 pub fn is_sysadmin(cx: &Context<'_>) -> bool {
-    session_of(cx).rights.user().is_none() && login(cx, None).is_some_and(|l| l.sysadmin)
+    session_of(cx).identity.rights.user().is_none() && login(cx, None).is_some_and(|l| l.sysadmin)
 }
 
 fn name_or_null(name: Option<&str>) -> Value {
@@ -85,7 +87,7 @@ fn name_or_null(name: Option<&str>) -> Value {
 
 fn suser_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     if values.is_empty() {
-        return Ok(Value::nvarchar(&session_of(cx).login));
+        return Ok(Value::nvarchar(&session_of(cx).identity.login));
     }
     let id = whole(values, 0);
     let mut logins = session_of(cx).catalog.logins.values();
@@ -94,7 +96,9 @@ fn suser_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Va
 }
 
 fn suser_sname(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(sid) = values.first() else { return Ok(Value::nvarchar(&session_of(cx).login)) };
+    let Some(sid) = values.first() else {
+        return Ok(Value::nvarchar(&session_of(cx).identity.login));
+    };
     let mut logins = session_of(cx).catalog.logins.values();
     let found = logins.find(|l| Some(l.sid.as_slice()) == sid.string_bytes());
     Ok(name_or_null(found.map(|l| l.name.as_str())))
@@ -114,7 +118,7 @@ fn user_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Val
     let Some(id) = whole(values, 0) else {
         return Ok(name_or_null(user(cx).map(|u| u.name.as_str())));
     };
-    let database = session_of(cx).catalog.database(&session_of(cx).database);
+    let database = session_of(cx).catalog.database(&session_of(cx).identity.database);
     let found = database.and_then(|d| d.principals.values().find(|p| i64::from(p.id) == id));
     Ok(name_or_null(found.map(|p| p.name.as_str())))
 }
@@ -123,7 +127,7 @@ fn user_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
     let found = match text(call, values, 0) {
         None => user(cx),
         Some(name) => {
-            let database = session_of(cx).catalog.database(&session_of(cx).database);
+            let database = session_of(cx).catalog.database(&session_of(cx).identity.database);
             database.and_then(|d| d.principals.get(&Name::new(&name))).map(AsRef::as_ref)
         }
     };
@@ -156,7 +160,7 @@ fn is_server_role_member(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]
 
 fn is_member(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(role) = text(call, values, 0) else { return Ok(Value::Null) };
-    let Some(database) = session_of(cx).catalog.database(&session_of(cx).database) else {
+    let Some(database) = session_of(cx).catalog.database(&session_of(cx).identity.database) else {
         return Ok(Value::Null);
     };
     let member = match text(call, values, 1) {
@@ -175,6 +179,6 @@ fn has_db_access(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Res
     let named = database
         .principals
         .values()
-        .any(|p| p.login.as_ref().is_some_and(|l| Name::same(l, &session_of(cx).login)));
+        .any(|p| p.login.as_ref().is_some_and(|l| Name::same(l, &session_of(cx).identity.login)));
     Ok(flag(is_sysadmin(cx) || named))
 }

@@ -51,7 +51,7 @@ fn login_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
 
 /// PasswordHash, visible with CONTROL SERVER only.
 fn password_hash(cx: &Context<'_>, login: &Login) -> Value {
-    if !session_of(cx).rights.is_all() {
+    if !session_of(cx).identity.rights.is_all() {
         return Value::Null;
     }
     let data_type = DataType::VarBinary(types::Length::Limited(256));

@@ -24,16 +24,16 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("SESSIONPROPERTY", (1, 1), variant, session_property),
     lookup("SESSION_CONTEXT", (1, 1), variant, session_context),
     lookup("SQL_VARIANT_PROPERTY", (2, 2), variant, variant_property),
-    session("HOST_NAME", sysname, |cx| text_or_null(&session_of(cx).client.host_name)),
+    session("HOST_NAME", sysname, |cx| text_or_null(&session_of(cx).connection.client.host_name)),
     session(
         "HOST_ID",
         |_| Ok(of(DataType::Char(10))),
         |cx| {
-            let id = format!("{:<10}", session_of(cx).client.process_id);
+            let id = format!("{:<10}", session_of(cx).connection.client.process_id);
             Value::VarChar(types::Bytes::copy_from(id.as_bytes()))
         },
     ),
-    session("APP_NAME", sysname, |cx| text_or_null(&session_of(cx).client.program_name)),
+    session("APP_NAME", sysname, |cx| text_or_null(&session_of(cx).connection.client.program_name)),
     session("@@SERVICENAME", sysname, |_| Value::nvarchar("MSSQLSERVER")),
     session("@@LANGID", |_| Ok(of(DataType::SmallInt)), |_| Value::SmallInt(0)),
     session("@@MICROSOFTVERSION", int, |_| Value::Int(0x1000_03E8)),
@@ -106,7 +106,7 @@ fn server_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> R
 
 fn connection_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(property) = text(call, values, 0) else { return Ok(Value::Null) };
-    let client = &session_of(cx).client;
+    let client = &session_of(cx).connection.client;
     Ok(match property.to_ascii_lowercase().as_str() {
         "net_transport" => wrap_text("TCP"),
         "protocol_type" => wrap_text("TSQL"),
@@ -139,7 +139,8 @@ fn session_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> 
 
 fn session_context(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(key) = text(call, values, 0) else { return Ok(Value::Null) };
-    let found = session_of(cx).session_context.iter().find(|(k, ..)| k.eq_ignore_ascii_case(&key));
+    let found =
+        session_of(cx).held.session_context.iter().find(|(k, ..)| k.eq_ignore_ascii_case(&key));
     Ok(found.map_or(Value::Null, |(_, value, _)| match value {
         Value::Variant(_) | Value::Null => value.clone(),
         other => wrap(other.clone(), other.data_type()),

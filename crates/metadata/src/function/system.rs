@@ -12,12 +12,12 @@ use ::plan::function::Context;
 pub(super) static FUNCTIONS: &[Function] = &[
     session("@@ROWCOUNT", bind_int, |cx| {
         // A count past the range of int becomes its maximum; ROWCOUNT_BIG() returns the whole.
-        Value::Int(i32::try_from(session_of(cx).row_count).unwrap_or(i32::MAX))
+        Value::Int(i32::try_from(session_of(cx).last.row_count).unwrap_or(i32::MAX))
     }),
     session("ROWCOUNT_BIG", bind_bigint, |cx| {
-        Value::BigInt(i64::try_from(session_of(cx).row_count).unwrap_or(i64::MAX))
+        Value::BigInt(i64::try_from(session_of(cx).last.row_count).unwrap_or(i64::MAX))
     }),
-    session("@@ERROR", bind_int, |cx| Value::Int(session_of(cx).last_error)),
+    session("@@ERROR", bind_int, |cx| Value::Int(session_of(cx).last.error)),
     session("@@TRANCOUNT", bind_int, |cx| {
         Value::Int(i32::try_from(session_of(cx).transaction.count).unwrap_or(i32::MAX))
     }),
@@ -29,9 +29,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
             (_, false) => 1,
         })
     }),
-    session("@@SPID", bind_smallint, |cx| Value::SmallInt(session_of(cx).id)),
-    session("@@FETCH_STATUS", bind_int, |cx| Value::Int(session_of(cx).fetch_status)),
-    session("@@CURSOR_ROWS", bind_int, |cx| Value::Int(session_of(cx).cursor_rows)),
+    session("@@SPID", bind_smallint, |cx| Value::SmallInt(session_of(cx).connection.id)),
+    session("@@FETCH_STATUS", bind_int, |cx| Value::Int(session_of(cx).last.fetch_status)),
+    session("@@CURSOR_ROWS", bind_int, |cx| Value::Int(session_of(cx).last.cursor_rows)),
     session("@@DATEFIRST", bind_tinyint, |cx| Value::TinyInt(session_of(cx).options.date_first)),
     session("@@TEXTSIZE", bind_int, |cx| Value::Int(session_of(cx).options.text_size)),
     session("@@LOCK_TIMEOUT", bind_int, |cx| Value::Int(session_of(cx).options.lock_timeout_ms)),
@@ -43,7 +43,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     session("@@VERSION", bind_name, |_| Value::nvarchar(VERSION)),
     session("@@OPTIONS", bind_int, |cx| Value::Int(option_bits(cx))),
     session("@@IDENTITY", bind_identity, |cx| {
-        session_of(cx).last_identity.clone().unwrap_or(Value::Null)
+        session_of(cx).last.identity.clone().unwrap_or(Value::Null)
     }),
     session("@@DBTS", bind_row_version, |cx| session_of(cx).instance.catalog.last_row_version()),
     session("CURRENT_REQUEST_ID", bind_smallint, |_| Value::SmallInt(0)),
@@ -51,19 +51,21 @@ pub(super) static FUNCTIONS: &[Function] = &[
     session("SCOPE_IDENTITY", bind_identity, |cx| {
         frame_of(cx).scope_identity.clone().unwrap_or(Value::Null)
     }),
-    session("CONTEXT_INFO", bind_context_info, |cx| match session_of(cx).context_info.is_empty() {
-        true => Value::Null,
-        false => Value::VarBinary(session_of(cx).context_info.clone()),
+    session("CONTEXT_INFO", bind_context_info, |cx| {
+        match session_of(cx).held.context_info.is_empty() {
+            true => Value::Null,
+            false => Value::VarBinary(session_of(cx).held.context_info.clone()),
+        }
     }),
     // NULL outside a DDL trigger.
     session("EVENTDATA", bind_xml, |cx| {
-        session_of(cx).event_data.as_deref().map_or(Value::Null, Value::nvarchar)
+        session_of(cx).request.event_data.as_deref().map_or(Value::Null, Value::nvarchar)
     }),
     session("TRIGGER_NESTLEVEL", bind_int, |cx| {
-        Value::Int(i32::try_from(session_of(cx).trigger_level).unwrap_or(i32::MAX))
+        Value::Int(i32::try_from(session_of(cx).request.trigger_level).unwrap_or(i32::MAX))
     }),
     session("@@NESTLEVEL", bind_int, |cx| {
-        Value::Int(i32::try_from(session_of(cx).nest_level).unwrap_or(i32::MAX))
+        Value::Int(i32::try_from(session_of(cx).request.nest_level).unwrap_or(i32::MAX))
     }),
 ];
 

@@ -53,7 +53,7 @@ fn help_database(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Sto
 
 fn help_file(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     if let Some(name) = asked(arguments, "@filename", cx) {
-        let database = cx.session.catalog.database(&cx.session.database);
+        let database = cx.session.catalog.database(&cx.session.identity.database);
         let is_there = database.is_some_and(|d| d.files.iter().any(|f| Name::same(&f.name, &name)));
         if !is_there {
             let text = format!("The current database does not contain a file named '{name}'.");
@@ -65,7 +65,7 @@ fn help_file(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 
 /// Returns true if a name is a role of the current database; `None` if it is no principal.
 fn is_role(name: &str, cx: &Cx<'_>) -> Option<bool> {
-    let database = cx.session.catalog.database(&cx.session.database)?;
+    let database = cx.session.catalog.database(&cx.session.identity.database)?;
     let principal = database.principals.get(&Name::new(name))?;
     Some(principal.kind == PrincipalKind::DatabaseRole)
 }

@@ -34,8 +34,8 @@ fn refresh_module(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
 
 /// sp_updatestats, for owners of the database.
 fn update_statistics(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    match cx.session.catalog.database(&cx.session.database) {
-        Some(database) if !cx.session.rights.owns(database) => {
+    match cx.session.catalog.database(&cx.session.identity.database) {
+        Some(database) if !cx.session.identity.rights.owns(database) => {
             Err(Msg::NoPermissionForAction.into())
         }
         _ => run(&UPDATE_STATISTICS, arguments, cx),
@@ -54,13 +54,13 @@ fn refresh(
         let text = format!("Could not find object '{name}' or you do not have permission.");
         return Err(Error::custom(15_165, 16, 1, text).into());
     };
-    let database = cx.session.catalog.database(&cx.session.database);
+    let database = cx.session.catalog.database(&cx.session.identity.database);
     let view = database.and_then(|d| d.object(&found.schema, &found.name)).and_then(|o| match o {
         Object::View(view) => Some(Arc::clone(view)),
         _ => None,
     });
     if view.is_some() {
-        bind_view(cx.session, &cx.session.database, &found.schema, &found.name)?;
+        bind_view(cx.session, &cx.session.identity.database, &found.schema, &found.name)?;
     }
     let mark = cx.session.mark_definitions();
     // Invalidates the plans that use the module.

@@ -26,16 +26,16 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
 /// 15009 if it does not exist, 15250 for one in another database.
 pub(super) fn object(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop> {
     let session = &cx.session;
-    let database = session.catalog.database(&session.database);
+    let database = session.catalog.database(&session.identity.database);
     let parsed = parse_object_name(name).ok();
     let place = parsed.as_ref().and_then(|name| name.database.as_deref());
-    if place.is_some_and(|place| !Name::same(place, &session.database)) {
+    if place.is_some_and(|place| !Name::same(place, &session.identity.database)) {
         return Err(Msg::NotCurrentDatabase.into());
     }
     let found = database.zip(parsed).and_then(|(database, name)| {
         find_object(session, &session.sees(database), name.schema.as_deref(), &name.object)
     });
-    found.ok_or_else(|| Msg::ObjectInvalidIn(name, &session.database).into())
+    found.ok_or_else(|| Msg::ObjectInvalidIn(name, &session.identity.database).into())
 }
 
 /// As [`object`], for an object that the session may alter.
@@ -55,10 +55,12 @@ pub(super) fn object_to_alter(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop
 
 /// Returns true if the session may alter an object, or the table of a constraint or trigger.
 pub(super) fn may_alter(row: &ObjectRow, cx: &Cx<'_>) -> bool {
-    let Some(database) = cx.session.catalog.database(&cx.session.database) else { return true };
+    let Some(database) = cx.session.catalog.database(&cx.session.identity.database) else {
+        return true;
+    };
     let id = if row.parent_id == 0 { row.id } else { row.parent_id };
     let object = database.object_by_id(id);
-    object.is_none_or(|object| cx.session.rights.alters(database, object))
+    object.is_none_or(|object| cx.session.identity.rights.alters(database, object))
 }
 
 fn say(number: i32, text: &str, cx: &mut Cx<'_>) -> Result<i32, Stop> {
@@ -120,7 +122,7 @@ fn constraints(
 }
 
 fn table_of(object: &ObjectRow, cx: &Cx<'_>) -> Option<std::sync::Arc<TableDef>> {
-    let database = cx.session.catalog.database(&cx.session.database)?;
+    let database = cx.session.catalog.database(&cx.session.identity.database)?;
     database.table_by_id(object.id).cloned()
 }
 

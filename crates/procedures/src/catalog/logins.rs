@@ -16,7 +16,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] =
 /// # Errors
 /// 15007 if there is no such login, 15247 if the caller is not in securityadmin.
 fn help_logins(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let (rights, catalog) = (&cx.session.rights, &cx.session.catalog);
+    let (rights, catalog) = (&cx.session.identity.rights, &cx.session.catalog);
     if !rights.is_in_server_role(catalog, "securityadmin") {
         return Err(Msg::NoPermissionForAction.into());
     }

@@ -11,13 +11,13 @@ mod odbc;
 mod rename;
 mod security;
 mod tables;
-mod types_;
+mod type_info;
 mod who;
 
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Value};
 
-use crate::sql::{prepare, run_prepared};
+use crate::executesql::{prepare, run_prepared};
 use crate::{SystemProcedure, argument};
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
@@ -31,7 +31,7 @@ pub(crate) static PROCEDURES: &[&[SystemProcedure]] = &[
     rename::PROCEDURES,
     security::PROCEDURES,
     tables::PROCEDURES,
-    types_::PROCEDURES,
+    type_info::PROCEDURES,
     who::PROCEDURES,
 ];
 

@@ -76,7 +76,7 @@ FROM STRING_SPLIT(OBJECT_DEFINITION(OBJECT_ID(@objname)), NCHAR(10), 1) AS s ORD
 fn help_text(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
     let object = super::help::object(&name, cx)?;
-    let database = cx.session.catalog.database(&cx.session.database);
+    let database = cx.session.catalog.database(&cx.session.identity.database);
     match database.and_then(|d| metadata::objects::definition(&cx.session.sees(d), object.id)) {
         None => {
             let text = format!("There is no text for object '{name}'.");
@@ -103,7 +103,7 @@ fn set_session_context(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i3
             value => Value::Variant(Box::new((value.clone(), given.ty))),
         },
     };
-    let context = &mut cx.session.session_context;
+    let context = &mut cx.session.held.session_context;
     let size = |v: &Value| match v {
         Value::Variant(inner) => inner.0.string_bytes().map_or(8, <[u8]>::len),
         _ => DataType::BigInt.max_length().unsigned_abs().into(),

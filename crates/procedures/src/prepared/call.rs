@@ -8,7 +8,7 @@
 use types::{DataType, Length, Msg, Value};
 
 use super::{Prepared, PreparedKind};
-use crate::sql::{bind_values, make_tables, prepare, return_values};
+use crate::executesql::{bind_values, make_tables, prepare, return_values};
 use ::binder::fragment::parse_procedure_name;
 use ::catalog::ProcedureDef;
 use ::executor::{Cx, Frame};
@@ -137,7 +137,7 @@ pub(super) fn run(
         Ok(status)
     });
     frame.tables.release();
-    cx.session.programs.put(key, entry);
+    cx.session.caches.programs.put(key, entry);
     outcome
 }
 

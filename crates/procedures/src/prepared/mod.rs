@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use types::{Error, Msg, Value};
 
-use crate::sql::{prepare, run_prepared, text_argument};
+use crate::executesql::{prepare, run_prepared, text_argument};
 use crate::{SystemProcedure, int_type, whole};
 use ::executor::Cx;
 pub use ::session::prepared::{Prepared, PreparedKind};
@@ -34,7 +34,7 @@ pub fn sp_prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
     let prepared = statement_of(arguments, "sp_prepare")?;
     // Syntax errors are reported now; names are resolved when the statement runs.
     let (key, entry) = prepare(&prepared.statement, &prepared.declared, cx.session)?;
-    cx.session.programs.put(key, entry);
+    cx.session.caches.programs.put(key, entry);
     let handle = keep(prepared, cx)?;
     return_handle(arguments, handle);
     Ok(0)
@@ -54,7 +54,7 @@ pub(crate) fn keep(prepared: Prepared, cx: &mut Cx<'_>) -> Result<i32, Stop> {
 }
 
 fn keep_shared(prepared: Arc<Prepared>, cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    let handles = &mut cx.session.prepared;
+    let handles = &mut cx.session.held.prepared;
     if handles.len() >= HANDLES_MAX {
         return Err(Error::from(Msg::OutOfMemory).into());
     }
@@ -84,7 +84,7 @@ fn sp_execute(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> 
 }
 
 pub(crate) fn find(handle: i64, cx: &Cx<'_>) -> Result<Arc<Prepared>, Stop> {
-    let handles = &cx.session.prepared;
+    let handles = &cx.session.held.prepared;
     let place = handles.binary_search_by_key(&handle, |(handle, _)| i64::from(*handle));
     place.map(|place| Arc::clone(&handles[place].1)).map_err(|_| unknown(handle))
 }
@@ -128,7 +128,7 @@ pub fn sp_unprepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, 
 }
 
 fn drop_handle(handle: i64, cx: &mut Cx<'_>) -> bool {
-    let handles = &mut cx.session.prepared;
+    let handles = &mut cx.session.held.prepared;
     let place = handles.binary_search_by_key(&handle, |(handle, _)| i64::from(*handle));
     place.map(|place| handles.remove(place)).is_ok()
 }

@@ -224,8 +224,8 @@ impl Side {
         io: &mut Io,
     ) -> Result<(), End> {
         let state = session.state();
-        let spid = u16::try_from(state.id).unwrap_or(0);
-        let database = state.database.to_string();
+        let spid = u16::try_from(state.connection.id).unwrap_or(0);
+        let database = state.identity.database.to_string();
         let language = state.options.language.clone();
         self.link.set_cancel(Arc::clone(session.cancel()));
         // The login itself is answered in packets of the default size.

@@ -128,7 +128,7 @@ fn fire_by(
     fire: impl FnOnce(),
 ) {
     let filled = is_asked(event) && enter(session, text);
-    FIRING.set(session.id);
+    FIRING.set(session.connection.id);
     sos::xe::supplied_by(&SOURCE, fire);
     FIRING.set(0);
     if filled {
@@ -153,7 +153,7 @@ fn enter(session: &SessionState, text: impl FnOnce() -> String) -> bool {
 
 /// Returns the text of the program that the request began with.
 fn last_text(session: &SessionState) -> String {
-    let serial = session.meter.live().request_program();
+    let serial = session.accounting.meter.live().request_program();
     let books = session.instance.statistics.by_serial(serial);
     books.map(|books| books.text()).unwrap_or_default()
 }
@@ -178,12 +178,12 @@ pub fn end(begun: bool) {
 
 /// Notes that a statement begins at a nesting level; deeper statements have ended.
 pub fn enter_statement(session: &SessionState, frame: Frame) {
-    let level = usize::try_from(session.nest_level).unwrap_or(FRAMES_MAX);
+    let level = usize::try_from(session.request.nest_level).unwrap_or(FRAMES_MAX);
     CURRENT.with(|current| {
         if let Some(context) = current.borrow_mut().as_mut() {
             context.frames.truncate(level.min(FRAMES_MAX));
             context.frames.push(frame);
-            context.database = Arc::clone(&session.database);
+            context.database = Arc::clone(&session.identity.database);
             context.transaction = transaction_of(session);
         }
     });
@@ -196,20 +196,20 @@ fn transaction_of(session: &SessionState) -> i64 {
 
 impl Context {
     fn of(session: &SessionState) -> Self {
-        let database = session.catalog.database(&session.database);
+        let database = session.catalog.database(&session.identity.database);
         Self {
-            session: session.id,
+            session: session.connection.id,
             text: String::new(),
             database_id: database.map_or(0, |database| database.id),
-            database: Arc::clone(&session.database),
-            program: session.client.program_name.clone(),
-            host: session.client.host_name.clone(),
-            process: session.client.process_id,
-            login: session.login.clone(),
-            original_login: Arc::clone(&session.original_login),
+            database: Arc::clone(&session.identity.database),
+            program: session.connection.client.program_name.clone(),
+            host: session.connection.client.host_name.clone(),
+            process: session.connection.client.process_id,
+            login: session.identity.login.clone(),
+            original_login: Arc::clone(&session.connection.original_login),
             server: session.instance.config.server_name.clone(),
             transaction: transaction_of(session),
-            context_info: session.context_info.as_slice().to_vec(),
+            context_info: session.held.context_info.as_slice().to_vec(),
             frames: Vec::new(),
         }
     }

@@ -66,26 +66,26 @@ impl SessionCard {
     /// Returns the card of a session that has just logged in.
     pub fn new(state: &SessionState) -> Self {
         let facts = Facts {
-            database: Arc::clone(&state.database),
-            login_database: Arc::clone(&state.login_database),
+            database: Arc::clone(&state.identity.database),
+            login_database: Arc::clone(&state.connection.login_database),
             options: state.options.clone(),
-            client: state.client.clone(),
+            client: state.connection.client.clone(),
         };
         Self {
-            id: state.id,
-            login: state.login.clone(),
-            login_time: state.login_time.clone(),
-            cancel: Arc::clone(&state.cancel),
+            id: state.connection.id,
+            login: state.identity.login.clone(),
+            login_time: state.connection.login_time.clone(),
+            cancel: Arc::clone(&state.connection.cancel),
             connection_id: catalog::new_guid(),
-            live: Arc::clone(state.meter.live()),
-            grant: Arc::clone(&state.grant),
-            books: Arc::clone(&state.books),
+            live: Arc::clone(state.accounting.meter.live()),
+            grant: Arc::clone(&state.accounting.grant),
+            books: Arc::clone(&state.accounting.books),
             resets: AtomicU64::new(0),
             rows: AtomicU64::new(0),
             error: AtomicI64::new(0),
             transactions: AtomicU32::new(0),
             isolation: AtomicU32::new(isolation_number(state.isolation)),
-            counters: Arc::clone(&state.counters),
+            counters: Arc::clone(&state.accounting.counters),
             facts: SpinLock::new(SpinClass::SessionManager, facts),
         }
     }
@@ -94,8 +94,8 @@ impl SessionCard {
     pub fn end_request(&self, state: &SessionState) {
         self.live.end_request();
         // Relaxed, here and below: statistics with this thread as the only writer.
-        self.rows.store(state.row_count, Ordering::Relaxed);
-        self.error.store(i64::from(state.last_error), Ordering::Relaxed);
+        self.rows.store(state.last.row_count, Ordering::Relaxed);
+        self.error.store(i64::from(state.last.error), Ordering::Relaxed);
         self.transactions.store(state.transaction.count, Ordering::Relaxed);
         self.isolation.store(isolation_number(state.isolation), Ordering::Relaxed);
     }
@@ -109,9 +109,9 @@ impl SessionCard {
     /// Publishes the properties that change rarely.
     pub fn publish(&self, state: &SessionState) {
         let mut facts = self.facts.lock();
-        facts.database = Arc::clone(&state.database);
+        facts.database = Arc::clone(&state.identity.database);
         facts.options.clone_from(&state.options);
-        facts.client.clone_from(&state.client);
+        facts.client.clone_from(&state.connection.client);
         drop(facts);
         self.isolation.store(isolation_number(state.isolation), Ordering::Relaxed);
     }

@@ -7,9 +7,7 @@ mod history;
 mod login_failures;
 mod metadata;
 mod packed;
-mod programs;
 mod sessions;
-mod templates;
 
 use std::sync::Arc;
 
@@ -19,6 +17,7 @@ use types::{Collation, DataType, Value};
 
 use crate::event::{Events, emit};
 use crate::grant::Workspace;
+use crate::plan_cache::{SharedPrograms, SharedTemplates};
 use catalog::EventSessionDef;
 use catalog::{Catalog, CatalogCell, Login, password};
 use plan::stats::Statistics;
@@ -32,9 +31,7 @@ pub use login_failures::{Answer, FailureKind, FailureRow, LoginFailures};
 pub use metadata::LockMode;
 pub use metadata::MetadataCache;
 pub use packed::PackedRows;
-pub use programs::SharedPrograms;
 pub use sessions::{Nudge, OnNudge, SessionTotals, Sessions};
-pub use templates::SharedTemplates;
 
 /// Settings of an instance.
 #[derive(Clone, Debug)]

@@ -94,7 +94,7 @@ impl Sessions {
         let card = self
             .open
             .lock()
-            .get(&state.id)
+            .get(&state.connection.id)
             .and_then(|reach| Some(Arc::clone(&reach.as_ref()?.card)));
         if let Some(card) = card {
             card.publish(state);

@@ -12,20 +12,13 @@ use smallvec::SmallVec;
 use types::Bytes;
 use types::batch::BATCH_ROWS;
 
-use crate::access::lookup::KeyList;
-use crate::index::key::has_key;
-use crate::index::{Finger, Index};
-use crate::primitives::epoch::{Guard, pin};
-use crate::spec::bounds::Bounds;
-use crate::spec::definition::IndexId;
-use crate::spec::error::Result;
-use crate::spec::options::Read;
-use crate::spec::row::{RowId, RowImage};
-use crate::store::table::Table;
+use crate::access::KeyList;
+use crate::index::{Finger, Index, has_key};
+use crate::primitives::{Guard, pin};
+use crate::spec::{Bounds, IndexId, Read, Result, RowId, RowImage};
+use crate::store::Table;
 use crate::transaction::Transaction;
-use crate::version::head::{RowHead, prefetch_version};
-use crate::version::layout::Version;
-use crate::version::visibility::{Sight, View, visible_fast};
+use crate::version::{RowHead, Sight, Version, View, prefetch_version, visible_fast};
 
 /// The progress of a walk over the keys of a list.
 #[derive(Debug)]
@@ -151,8 +144,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Reads some rows without waiting. From the first one on whose visibility is undecided, they
-    /// go to `rest`.
+    /// Reads some rows without waiting; from the first undecided one on they go to `rest`.
     fn walk_some<'t>(
         &'t self,
         (index, view): (&'t Index, View),

@@ -9,20 +9,12 @@ use std::ops::ControlFlow;
 
 use smallvec::SmallVec;
 
-use crate::index::key::has_key;
-use crate::index::{Finger, Index};
-use crate::primitives::epoch::pin;
-use crate::spec::bounds::Bounds;
-use crate::spec::definition::IndexId;
-use crate::spec::error::Result;
-use crate::spec::options::Read;
-use crate::spec::row::RowImage;
-use crate::store::table::Table;
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::RowRef;
-use crate::version::head::{RowHead, prefetch_version};
-use crate::version::layout::Version;
-use crate::version::visibility::{Sight, View, visible_fast};
+use crate::index::{Finger, Index, has_key};
+use crate::primitives::pin;
+use crate::spec::{Bounds, IndexId, Read, Result, RowImage};
+use crate::store::Table;
+use crate::transaction::{RowRef, Transaction};
+use crate::version::{RowHead, Sight, Version, View, prefetch_version, visible_fast};
 
 /// Keys in one buffer, one behind the other.
 #[derive(Debug, Default)]
@@ -102,8 +94,7 @@ impl Transaction {
             while next < end {
                 next = self.get_some(&source, keys, next..end, found);
                 if next < end {
-                    // Its visibility depends on another transaction's outcome: `get_one` waits for
-                    // that.
+                    // Its visibility depends on another transaction: `get_one` waits for that.
                     self.get_one((table, id), keys, next, read, found)?;
                     next += 1;
                 }
@@ -127,8 +118,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Looks up a few keys without waiting; returns the place of the first that is undecided, or
-    /// the end.
+    /// Looks up a few keys without waiting; returns the place of the first undecided, or the end.
     fn get_some<'t>(
         &'t self,
         source: &Source<'t>,

@@ -8,9 +8,14 @@
 //! Start with `scan/mod.rs`. `point.rs` is the fast path of one-row statements: it commits on the
 //! row itself, without a transaction.
 
-pub mod key_walk;
-pub mod lookup;
+mod key_walk;
+mod lookup;
 mod point;
-pub mod reader;
-pub mod scan;
+mod reader;
+mod scan;
 mod truncate;
+
+pub use key_walk::KeyWalk;
+pub use lookup::KeyList;
+pub use reader::Reader;
+pub use scan::{Parts, Scan, ScanPosition, ScanSpec};

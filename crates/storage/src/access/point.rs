@@ -7,29 +7,17 @@ use std::ops::ControlFlow;
 
 use types::row::RowBuffer;
 
-use crate::index::key::{has_key, with_buffer};
-use crate::primitives::clock::Timestamp;
-use crate::primitives::epoch::{Guard, pin};
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{Label, label, labelled};
-use crate::spec::definition::IndexId;
-use crate::spec::error::{Error, Result};
-use crate::spec::options::{Isolation, Read, RowLock, TransactionOptions, WhenOwned};
-use crate::spec::row::{Decision, RowId, RowImage};
-use crate::store::Store;
-use crate::store::index_entries::{
-    Asker, KeyTaken, Moves, add_new_keys, check_free, link_moved, moves,
+use crate::index::{has_key, with_buffer};
+use crate::primitives::{Guard, Label, Mutant, Timestamp, is_mutant, label, labelled, pin};
+use crate::spec::{
+    Decision, Error, IndexId, Isolation, Read, Result, RowId, RowImage, RowLock,
+    TransactionOptions, WhenOwned,
 };
-use crate::store::index_set::IndexSet;
-use crate::store::table::Table;
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::{Basis, RowRef};
-use crate::transaction::wait::{is_memory_short, wait_for, wait_for_memory};
-use crate::version::blocker::Blocker;
-use crate::version::chain::{Holder, newest};
-use crate::version::head::RowHead;
-use crate::version::layout::{Begin, Version, VersionKind};
-use crate::version::state::TxState;
+use crate::store::{
+    Asker, IndexSet, KeyTaken, Moves, Store, Table, add_new_keys, check_free, link_moved, moves,
+};
+use crate::transaction::{Basis, RowRef, Transaction, is_memory_short, wait_for, wait_for_memory};
+use crate::version::{Begin, Blocker, Holder, RowHead, TxState, Version, VersionKind, newest};
 
 /// The newest committed version of a row, and what a writer needs.
 struct Found<'g> {
@@ -179,8 +167,8 @@ impl Table {
         Ok(Attempt::Done(true))
     }
 
-    /// Makes the change through a transaction: for a change of the key in a unique index, in a hash
-    /// index or in several.
+    /// Makes the change through a transaction: the key changes in a unique, a hash or several
+    /// indexes.
     fn change_keys<E: From<Error>>(
         &self,
         (index, key): (IndexId, &[u8]),
@@ -282,8 +270,7 @@ impl Table {
                 }
             }
         }
-        // The row must appear in several indexes at once, or a key range where it goes may be
-        // locked.
+        // The row must appear in several indexes at once, or its key range may be locked.
         let transaction = Store::of(&self.shared).begin(options.clone());
         let id = transaction.insert(self, row)?.id();
         transaction.commit()?;
@@ -345,8 +332,7 @@ impl Table {
         guard: &Guard,
     ) -> Timestamp {
         if !std::ptr::eq(set, self.index_set(guard)) {
-            // An index was added since the keys were compared, and may have passed this row
-            // already.
+            // An index was added since the keys were compared, and may have passed this row.
             head.note_keys_changed();
             add_new_keys(self, head, version, guard);
         }

@@ -1,5 +1,4 @@
-//! `Reader`: a transaction's view for another thread, so that several threads read the rows of one
-//! statement.
+//! `Reader`: a transaction's view for another thread, so that several read for one statement.
 //!
 //! It sees what the transaction sees in its current statement: the same snapshots, and what earlier
 //! statements of the transaction wrote. It writes nothing, locks no row and records nothing that
@@ -9,8 +8,8 @@
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use crate::spec::options::Isolation;
-use crate::store::table::Table;
+use crate::spec::Isolation;
+use crate::store::Table;
 use crate::transaction::Transaction;
 
 /// Reads on another thread on behalf of a transaction.
@@ -35,8 +34,7 @@ impl Drop for Reader<'_> {
 }
 
 impl Transaction {
-    /// Takes the snapshot that an access to a table reads by, unless it is taken already, so that
-    /// readers have it.
+    /// Takes the snapshot that an access to a table reads by, so that readers have it.
     pub fn fix_snapshot(&self, table: &Table, isolation: Isolation) {
         self.view(table, isolation);
     }

@@ -1,12 +1,9 @@
 //! TRUNCATE TABLE: deletes every row that the transaction sees, one after the other.
 
-use crate::access::scan::ScanSpec;
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::error::Result;
-use crate::spec::options::{Read, WhenOwned};
-use crate::store::table::Table;
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::Claim;
+use crate::access::ScanSpec;
+use crate::spec::{Bounds, Order, Read, Result, WhenOwned};
+use crate::store::Table;
+use crate::transaction::{Claim, Transaction};
 
 impl Transaction {
     /// Deletes all rows that the transaction sees and returns how many (TRUNCATE TABLE). In a table

@@ -12,9 +12,8 @@ mod read;
 mod secondary;
 mod settle;
 
-pub use crate::row_group::column_index::{ColumnIndexId, ColumnView};
-pub use crate::row_group::{Place, RowGroup, Trim};
-pub use crate::store::row_groups::{ColumnStore, Mover};
-pub use ::encoding::{BLOCK_ROWS, Encoding, GROUP_ROWS_MAX, GroupBuilder, Segment, Zone, word_of};
+pub use crate::row_group::{ColumnIndexId, ColumnView, Place, RowGroup, Trim};
+pub use crate::store::{ColumnStore, Mover};
+pub use encoding::{BLOCK_ROWS, Encoding, GROUP_ROWS_MAX, GroupBuilder, Segment, Zone, word_of};
 pub use moving::Moved;
 pub use secondary::{ColumnGroupRow, LooseRows};

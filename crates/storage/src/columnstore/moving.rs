@@ -13,22 +13,18 @@
 //! group again ([`Transaction::claim`]). The mover never waits, and a transaction that waits for it
 //! waits for one part at most.
 //!
-//! [`VersionKind::Moved`]: crate::version::layout::VersionKind
+//! [`VersionKind::Moved`]: crate::version::VersionKind
 
 use types::Bytes;
 
-use crate::access::scan::ScanSpec;
-use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::access::ScanSpec;
+use crate::primitives::{Mutant, is_mutant};
 use crate::row_group::{GROUP_BYTES, Place, RowGroup, Trim, group_key};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::error::{Error, Result};
-use crate::spec::options::{Read, TransactionOptions, WhenOwned};
-use crate::spec::row::{Keys, RowImage};
-use crate::store::Store;
-use crate::store::row_groups::{BY_KEY, ColumnStore};
-use crate::store::table::Table;
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::{Claim, RowRef};
+use crate::spec::{
+    Bounds, Error, Keys, Order, Read, Result, RowImage, TransactionOptions, WhenOwned,
+};
+use crate::store::{BY_KEY, ColumnStore, Store, Table};
+use crate::transaction::{Claim, RowRef, Transaction};
 
 /// Rows that move in one transaction.
 pub(super) const PART_ROWS: usize = if cfg!(test) { 2 } else { 512 };
@@ -74,8 +70,7 @@ impl Transaction {
 }
 
 impl ColumnStore {
-    /// Claims a group to move a part of it; `false` if it is gone or another transaction is
-    /// emptying the table.
+    /// Claims a group to move a part of it; `false` if it is gone or being deleted.
     fn claim_group(&self, transaction: &Transaction, id: u64) -> Result<bool> {
         let key = group_key(id);
         let found = transaction.get(&self.groups, BY_KEY, &key, Read::COMMITTED)?;
@@ -90,8 +85,7 @@ impl Table {
     /// stay moved, and the group waits for [`Table::settle_moves`].
     ///
     /// # Errors
-    /// [`Error::Closed`] if the table is being redefined or is gone; the parts that have moved stay
-    /// moved.
+    /// [`Error::Closed`] if the table is being redefined or is gone; moved parts stay moved.
     ///
     /// # Panics
     /// If the table has no clustered columnstore, or another number of columns.
@@ -169,8 +163,7 @@ impl Transaction {
         Ok(stayed)
     }
 
-    /// Shows all of a group whose parts are shown, by one byte; with other segments of those rows,
-    /// if `segments` are given.
+    /// Shows all of a group whose parts are shown; with other segments, if they are given.
     pub(super) fn show_group(
         &self,
         store: &ColumnStore,

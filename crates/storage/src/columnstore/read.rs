@@ -1,19 +1,14 @@
 //! Reading and adding the row groups of a table, as a transaction sees them.
 
+use encoding::Segment;
 use types::Bytes;
 
-use crate::access::scan::ScanSpec;
-use crate::primitives::sync::Ordering;
+use crate::access::ScanSpec;
+use crate::primitives::Ordering;
 use crate::row_group::{MOVING, Place, RowGroup, Trim, group_key};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::error::Result;
-use crate::spec::options::{Read, TransactionOptions};
-use crate::spec::row::RowImage;
-use crate::store::Store;
-use crate::store::row_groups::{BY_KEY, ColumnStore};
-use crate::store::table::Table;
+use crate::spec::{Bounds, Order, Read, Result, RowImage, TransactionOptions};
+use crate::store::{BY_KEY, ColumnStore, Store, Table};
 use crate::transaction::Transaction;
-use ::encoding::Segment;
 
 /// Rows that are read per call.
 const BATCH: usize = 1_024;
@@ -54,8 +49,7 @@ fn groups_of<'t>(
 }
 
 impl Transaction {
-    /// Returns the row groups that the transaction sees, by number; none if the table has no
-    /// clustered columnstore.
+    /// Returns the row groups that the transaction sees, by number; none without a columnstore.
     ///
     /// # Errors
     /// As [`Transaction::scan`].

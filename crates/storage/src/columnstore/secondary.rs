@@ -6,25 +6,17 @@
 
 use std::sync::Arc;
 
+use encoding::{GROUP_ROWS_MAX, Segment};
 use types::Bytes;
 
-use crate::primitives::clock::Timestamp;
-use crate::primitives::epoch::{pin, wait_for_pins};
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::row_group::column_index::{
-    ColumnIndex, ColumnIndexId, ColumnView, Group, Run, WORD, run_of,
+use crate::primitives::{Mutant, Timestamp, is_mutant, pin, wait_for_pins};
+use crate::row_group::{
+    ColumnIndex, ColumnIndexId, ColumnView, GROUP_BYTES, Group, RowGroup, Run, Trim, WORD, run_of,
 };
-use crate::row_group::{GROUP_BYTES, RowGroup, Trim};
-use crate::spec::error::{Error, Result};
-use crate::spec::options::{Isolation, Read};
-use crate::spec::row::RowImage;
-use crate::store::table::Table;
+use crate::spec::{Error, Isolation, Read, Result, RowImage};
+use crate::store::Table;
 use crate::transaction::Transaction;
-use crate::version::chain::{Holder, newest};
-use crate::version::head::RowHead;
-use crate::version::heap::HeapPosition;
-use crate::version::layout::{Version, VersionKind};
-use ::encoding::{GROUP_ROWS_MAX, Segment};
+use crate::version::{HeapPosition, Holder, RowHead, Version, VersionKind, newest};
 
 /// Heads that are read under one pin.
 const BATCH: usize = 256;

@@ -9,20 +9,16 @@
 //! Its rows keep their places, so a writer that read a row before it moved still finds it. A group
 //! without shown rows is deleted.
 
+use encoding::GroupBuilder;
 use types::Bytes;
 use types::batch::{Selection, Vector};
 
 use crate::columnstore::moving::PART_ROWS;
-use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::{Mutant, is_mutant};
 use crate::row_group::{RowGroup, group_key};
-use crate::spec::error::Result;
-use crate::spec::options::{Read, TransactionOptions, WhenOwned};
-use crate::store::Store;
-use crate::store::row_groups::{BY_KEY, ColumnStore};
-use crate::store::table::Table;
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::Claim;
-use ::encoding::GroupBuilder;
+use crate::spec::{Read, Result, TransactionOptions, WhenOwned};
+use crate::store::{BY_KEY, ColumnStore, Store, Table};
+use crate::transaction::{Claim, Transaction};
 
 impl Table {
     /// Returns whether there may be groups whose move was interrupted.
@@ -35,8 +31,7 @@ impl Table {
     /// it returns `false`, the rest is left for the next call.
     ///
     /// # Errors
-    /// [`Error::Closed`](crate::Error::Closed) while the table is being redefined, or if it is
-    /// gone.
+    /// [`Error::Closed`](crate::Error::Closed) while the table is redefined, or if it is gone.
     pub fn settle_moves(&self, mut go_on: impl FnMut() -> bool) -> Result<()> {
         let Some(store) = self.columnstore().filter(|store| store.is_unsettled()) else {
             return Ok(());

@@ -22,11 +22,10 @@ use smallvec::SmallVec;
 use sos::lock::RawSpin;
 
 #[cfg(not(any(loom, shuttle)))]
-use crate::primitives::clerk::booked;
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{AtomicPtr, AtomicU32, Ordering, SpinClass};
-use crate::spec::definition::IndexStatistics;
-use crate::version::head::RowHead;
+use crate::primitives::booked;
+use crate::primitives::{AtomicPtr, AtomicU32, Mutant, Ordering, SpinClass, is_mutant};
+use crate::spec::IndexStatistics;
+use crate::version::RowHead;
 
 const ENTRIES: usize = 4;
 const ENTRIES_PER_BUCKET_MAX: u64 = 4;
@@ -41,8 +40,7 @@ const LEVELS_MAX: usize = 28;
 #[repr(align(64))]
 #[derive(Default)]
 struct Bucket {
-    /// Held by the thread that changes the bucket or its overflow chain; only the first bucket's
-    /// latch is used.
+    /// Held to change the bucket or its overflow chain; only the first bucket's latch is used.
     latch: RawSpin,
     ready: AtomicU32,
     hashes: [AtomicU32; ENTRIES],
@@ -76,8 +74,7 @@ fn seed(on_stack: &u64) -> u64 {
     u64::try_from(std::ptr::from_ref(on_stack).addr()).unwrap_or(0)
 }
 
-/// A different seed with each schedule of a model: with some seeds none of a few keys moves when an
-/// index doubles.
+/// A different seed with each schedule of a model: with some, no key moves on doubling.
 #[cfg(shuttle)]
 fn seed(_on_stack: &u64) -> u64 {
     shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng())
@@ -147,8 +144,7 @@ impl HashIndex {
         Ok(())
     }
 
-    /// Removes the entry if, under the latch, `is_dead` says that no version of the row has a key
-    /// with this hash.
+    /// Removes the entry if, under the latch, `is_dead` says that no version needs it.
     pub(crate) fn remove(&self, key: &[u8], head: &RowHead, is_dead: impl FnOnce() -> bool) {
         let hash = self.hash(key);
         let latched = self.latch(hash);
@@ -198,8 +194,7 @@ impl HashIndex {
 
     /// Returns whether no entry of the place has been moved since it was found.
     fn is_still_right(&self, place: &Place<'_>, level: u32) -> bool {
-        // Acquire: a reader that misses an entry because `fill` has cleared it sees `ready` here,
-        // which was set before.
+        // Acquire: a reader that misses an entry cleared by `fill` sees `ready`, set before.
         let is_taken_over = place.successor.is_some_and(Bucket::is_ready);
         !is_taken_over && self.level.load(Ordering::Acquire) == level
     }
@@ -265,8 +260,7 @@ impl HashIndex {
         }
     }
 
-    /// Doubles the table if it is full. One long chain does not prove that: it may be one key's
-    /// dead rows.
+    /// Doubles the table if it is full. One long chain proves nothing: one key may have dead rows.
     #[cold]
     fn note_overflow(&self, hash: u32) {
         let level = self.level.load(Ordering::Relaxed);

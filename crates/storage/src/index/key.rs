@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use types::row::Likeness;
 
 use crate::index::Index;
-use crate::spec::row::RowImage;
+use crate::spec::RowImage;
 
 thread_local! {
     static SCRATCH: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };

@@ -11,7 +11,7 @@
 //! hash index.
 
 mod hash;
-pub(crate) mod key;
+mod key;
 mod node;
 #[cfg(test)]
 mod tests;
@@ -23,13 +23,13 @@ use types::Bytes;
 
 use crate::index::hash::HashIndex;
 use crate::index::tree::RangeIndex;
-use crate::primitives::epoch::Guard;
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{
-    IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, TableMemory, Uniqueness,
+use crate::primitives::Guard;
+use crate::spec::{
+    Bounds, IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Order, RowId,
+    TableMemory, Uniqueness,
 };
-use crate::spec::row::RowId;
-use crate::version::head::RowHead;
+use crate::version::RowHead;
+pub(crate) use key::{has_key, key_differs, with_buffer};
 pub(crate) use tree::Finger;
 
 /// An index of a table: a hash index or a range index.
@@ -137,8 +137,7 @@ impl Index {
         }
     }
 
-    /// Like [`Index::find`], for keys that are close to each other: `finger` remembers the last
-    /// leaf.
+    /// Like [`Index::find`], for keys close to each other: `finger` remembers the last leaf.
     pub(crate) fn find_near<'a, 'g>(
         &'a self,
         key: &[u8],

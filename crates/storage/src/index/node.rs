@@ -7,9 +7,8 @@ use std::ptr::NonNull;
 use sos::lock::VersionLatch;
 use types::Bytes;
 
-use crate::primitives::clerk::booked;
-use crate::primitives::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use crate::version::head::RowHead;
+use crate::primitives::{AtomicPtr, AtomicU32, AtomicU64, Ordering, booked};
+use crate::version::RowHead;
 
 /// The largest number of items in a node.
 pub(super) const ITEMS: usize = if cfg!(any(test, shuttle)) { 4 } else { 32 };
@@ -149,8 +148,7 @@ impl Node {
     pub(super) fn item(&self, position: usize) -> Result<&Item, Torn> {
         // Acquire: pairs with the Release in `set_item`.
         let item = self.items.get(position).ok_or(Torn)?.load(Ordering::Acquire);
-        // SAFETY: items are immutable, and freed through `epoch` only: the tree's callers are
-        // pinned.
+        // SAFETY: items are immutable, freed through `epoch` only, and callers are pinned.
         unsafe { item.as_ref() }.ok_or(Torn)
     }
 
@@ -217,8 +215,7 @@ impl Node {
         removed
     }
 
-    /// Takes a child and a separator beside it out of a latched inner node with at least two
-    /// children.
+    /// Takes a child and a separator beside it out of a latched inner node of two children or more.
     pub(super) fn remove_child(&self, position: usize) -> Option<NonNull<Item>> {
         let count = self.count();
         // The range right of the last child's separator belongs to the child before it from now on.
@@ -251,8 +248,7 @@ impl Node {
         }
         right.set_count(count - middle);
         if self.is_leaf() {
-            // SAFETY: an item of the latched node is there; a leaf keeps it, so the separator
-            // copies.
+            // SAFETY: an item of the latched node exists; a leaf keeps it: the separator copies.
             let separator = unsafe { &*separator };
             let separator = Box::into_raw(booked(|| Box::new(separator.copy())));
             self.set_count(middle);

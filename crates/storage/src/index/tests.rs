@@ -7,14 +7,10 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::thread::scope;
 
-use crate::index::tree::Finger;
-use crate::index::{Entry, Index};
-use crate::primitives::epoch::pin;
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{IndexId, IndexKind, IndexSpec, Uniqueness};
-use crate::spec::row::{RowId, RowImage};
-use crate::version::head::RowHead;
-use crate::version::heap::Heap;
+use crate::index::{Entry, Finger, Index};
+use crate::primitives::pin;
+use crate::spec::{Bounds, IndexId, IndexKind, IndexSpec, Order, RowId, RowImage, Uniqueness};
+use crate::version::{Heap, RowHead};
 
 const HASH: IndexKind = IndexKind::Hash { bucket_count: 100 };
 
@@ -100,8 +96,7 @@ fn index_agrees_with_an_ordered_map() {
     }
 }
 
-/// Looks up keys that are close to each other, and now and then one that is far away, with one
-/// finger.
+/// Looks up keys close to each other, and now and then one far away, with one finger.
 fn check_near(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Random, keys: u64) {
     let guard = pin();
     let mut finger = Finger::default();
@@ -216,8 +211,7 @@ fn check_and_add_are_one_step_for_a_unique_key() {
     for kind in [IndexKind::Range, HASH] {
         let heap = Heap::new();
         let index = index(kind, Uniqueness::Unique);
-        // Which head holds each of three keys, as the checks see it; many dead entries make keys
-        // spill.
+        // Which head holds each of three keys; many dead entries make keys spill.
         let dead: BTreeSet<RowId> = (0..30).map(|n| bury(&index, &heap, n % 3)).collect();
         let holders: [AtomicI64; 3] = std::array::from_fn(|_| AtomicI64::new(0));
         let is_broken = AtomicBool::new(false);

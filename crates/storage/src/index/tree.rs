@@ -19,14 +19,11 @@ use sos::lock::{ObsoleteError, RawSpin, VersionGuard};
 
 use crate::index::Entry;
 use crate::index::node::{Item, Node, Probe, Stop, Torn, rank};
-use crate::primitives::clerk::booked;
-use crate::primitives::epoch::{Guard, retire_box};
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{AtomicPtr, Ordering, SpinClass};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{IndexStatistics, Uniqueness};
-use crate::spec::row::RowId;
-use crate::version::head::RowHead;
+use crate::primitives::{
+    AtomicPtr, Guard, Mutant, Ordering, SpinClass, booked, is_mutant, retire_box,
+};
+use crate::spec::{Bounds, IndexStatistics, Order, RowId, Uniqueness};
+use crate::version::RowHead;
 
 /// A descent met a writer and must start again.
 struct Restart;
@@ -134,8 +131,7 @@ impl RangeIndex {
                 Some(home)
             }
         };
-        // Not the home leaf, which a descent would wait for: `spill` keeps the fence between the
-        // two.
+        // Not the home leaf, which a descent would wait for: `spill` keeps their fence.
         let (place, latch) = self.latch_with_room(probe, guard);
         put(place.leaf, probe, head);
         publish();
@@ -267,9 +263,8 @@ impl RangeIndex {
         }
     }
 
-    /// Shows the entries behind `from` (or from the start) that one leaf has of the keys that start
-    /// with `prefix`, in key order. Returns the last entry's key and row if there may be more
-    /// behind it.
+    /// Shows the entries behind `from` (or from the start) that one leaf has of the keys with
+    /// `prefix`, in key order. Returns the last entry's key and row if more may follow.
     pub(crate) fn find_under<'a, 'g>(
         &'a self,
         prefix: &[u8],
@@ -374,8 +369,7 @@ impl RangeIndex {
             if !items.is_empty() {
                 return;
             }
-            // Behind the upper fence comes the next leaf; the previous leaf ends at the lower
-            // fence.
+            // Behind the upper fence comes the next leaf; the lower one ends the previous.
             let (fence, stop) = match order {
                 Order::Forward => (place.upper, Stop::Behind),
                 Order::Backward => (place.lower, Stop::At),
@@ -434,8 +428,7 @@ impl RangeIndex {
         }
     }
 
-    /// Splits the nodes on the way so that the leaf has room, and latches the leaf where `probe`
-    /// belongs.
+    /// Splits nodes on the way to make room, and latches the leaf where `probe` belongs.
     fn latch_with_room<'g>(
         &'g self,
         probe: Probe<'_>,

@@ -1,6 +1,5 @@
-//! Deadlock detection. A session that is about to block walks the wait-for graph; the one whose
-//! wait closes a cycle finds it. There is no monitor thread, so sessions that do not block pay
-//! nothing.
+//! Deadlock detection. A session about to block walks the wait-for graph; the one whose wait closes
+//! a cycle finds it. There is no monitor thread, so sessions that do not block pay nothing.
 //!
 //! A cycle is closed by its last wait, and that session searches after it has published what it
 //! waits for, so no cycle is missed. The graph may change during a search, so a cycle is walked a
@@ -10,11 +9,9 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::lock::mode::LockMode;
-use crate::lock::owner::{LockOwner, WaitsFor};
-use crate::lock::resource::Request;
-use crate::lock::{LockKey, LockManager};
-use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::lock::owner::WaitsFor;
+use crate::lock::{LockKey, LockManager, LockMode, LockOwner, Request};
+use crate::primitives::{Mutant, is_mutant};
 
 /// A session of a cycle, and its wait.
 #[derive(Clone)]

@@ -25,9 +25,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::lock::owner::WaitsFor;
 use crate::lock::resource::{Asked, Resource};
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{AtomicU64, CachePadded, Ordering, SpinClass, SpinLock};
-use crate::spec::definition::TableId;
+use crate::primitives::{AtomicU64, CachePadded, Mutant, Ordering, SpinClass, SpinLock, is_mutant};
+use crate::spec::TableId;
 pub use deadlock::{Deadlock, DeadlockMember};
 pub use mode::LockMode;
 pub use owner::{LockOwner, TransactionRow};

@@ -50,8 +50,7 @@ impl LockMode {
         }
     }
 
-    /// Returns the weakest mode that includes both: what a holder of one gets by asking for the
-    /// other.
+    /// Returns the weakest mode that includes both: a holder of one who asks for the other gets it.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         let both = self as u8 | other as u8;

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::lock::LockKey;
-use crate::lock::resource::Request;
-use crate::primitives::sync::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
-use crate::version::blocker::Blocker;
+use crate::lock::{LockKey, Request};
+use crate::primitives::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
+use crate::version::Blocker;
 
 /// A session, as the lock manager knows it.
 #[derive(Debug)]

@@ -7,10 +7,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lock::mode::LockMode;
-use crate::lock::owner::LockOwner;
-use crate::lock::{LockKey, LockRow, LockStatus};
-use crate::primitives::sync::{AtomicU32, Ordering};
+use crate::lock::{LockKey, LockMode, LockOwner, LockRow, LockStatus};
+use crate::primitives::{AtomicU32, Ordering};
 
 /// When a lock is released automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,8 +145,7 @@ impl Resource {
                 && (is_holder || self.nobody_waits_for(mode, self.waiting.len()))
     }
 
-    /// Returns whether neither holders nor the first `ahead` requests in the queue conflict with a
-    /// request.
+    /// Returns whether no holder and none of the first `ahead` queued requests conflicts.
     fn may_have(&self, request: &Request, ahead: usize) -> bool {
         self.is_open_to(request.owner.session(), request.mode)
             && (request.is_conversion || self.nobody_waits_for(request.mode, ahead))
@@ -200,8 +197,7 @@ impl Resource {
         true
     }
 
-    /// Grants the requests that have become possible; returns them, to be woken after the lock is
-    /// released.
+    /// Grants the requests that have become possible; returns them, to be woken.
     pub(super) fn promote(&mut self) -> Vec<Arc<Request>> {
         let mut granted = Vec::new();
         let mut place = 0;
@@ -245,9 +241,8 @@ impl Resource {
         }
     }
 
-    /// Follows from a waiting request to the requests and holders that block it, through the queue
-    /// down to the holders. A waiting request waits for nothing else, so only holders have further
-    /// edges.
+    /// Follows from a waiting request to the requests and holders that block it, through the queue.
+    /// A waiting request waits for nothing else, so only holders have further edges.
     pub(super) fn follow(&self, request: &Arc<Request>) -> Followed {
         let mut followed = Followed::default();
         let place = self.waiting.iter().position(|other| Arc::ptr_eq(other, request));
@@ -259,8 +254,7 @@ impl Resource {
             };
             if reached.iter().any(stops) {
                 followed.waiters.push(other.owner.session());
-                // One request of a mode represents all of that mode, except those whose sessions
-                // hold the lock already.
+                // One request of a mode represents all of that mode, except those of holders.
                 let stands =
                     |known: &Arc<Request>| !known.is_conversion && known.mode == other.mode;
                 if other.is_conversion || !reached.iter().any(stands) {

@@ -2,9 +2,8 @@
 
 use crate::lock::LockManager;
 use crate::lock::owner::WaitsFor;
-use crate::spec::error::{Error, Result};
-use crate::spec::options::SessionTag;
-use crate::version::blocker::Blocker;
+use crate::spec::{Error, Result, SessionTag};
+use crate::version::Blocker;
 
 /// Runs `block`, which waits for the transaction that owns a row, on behalf of a session. `block`
 /// receives a function that returns whether the session was chosen as a deadlock victim.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::lock::mode::LockMode;
-use crate::lock::owner::{LockOwner, WaitsFor};
-use crate::lock::resource::{Asked, Decision, LockScope, Request};
-use crate::lock::{LockKey, LockManager, booked};
-use crate::primitives::park::Cancel;
+use crate::lock::owner::WaitsFor;
+use crate::lock::resource::Asked;
+use crate::lock::{
+    Decision, LockKey, LockManager, LockMode, LockOwner, LockScope, Request, booked,
+};
+use crate::primitives::Cancel;
 
 /// The result of a lock request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +79,7 @@ impl SessionLocks {
         }
     }
 
-    /// Asks for a lock and waits for it. A lock that is held already is acquired once more, in a
-    /// mode that includes both.
+    /// Asks for a lock and waits for it. One that is held already is held in the combined mode.
     pub fn acquire(
         &mut self,
         manager: &LockManager,

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use crate::lock::mode::LockMode;
-use crate::lock::owner::LockOwner;
-use crate::lock::resource::{Asked, LockScope, Request, Resource};
-use crate::lock::session::{Acquired, Patience};
-use crate::lock::{LockKey, LockManager, LockStatus};
+use crate::lock::resource::{Asked, Resource};
+use crate::lock::{
+    Acquired, LockKey, LockManager, LockMode, LockOwner, LockScope, LockStatus, Patience, Request,
+};
 
 const SESSIONS: usize = 4;
 const SCOPES: [LockScope; 2] = [LockScope::Transaction, LockScope::Session];
@@ -100,8 +99,7 @@ impl Model {
         if modes == held || self.is_free(session, &modes, self.queue.len()) {
             return self.grant(session, scope, modes);
         }
-        // A session that holds the lock goes ahead of those that do not, but behind others that
-        // hold it.
+        // A session that holds the lock goes ahead of those that do not.
         let first = self.queue.iter().position(|wait| !self.holds(wait.0));
         let at = if self.holds(session) { first } else { None };
         self.queue.insert(at.unwrap_or(self.queue.len()), (session, scope, modes));
@@ -201,8 +199,7 @@ fn named(name: &str) -> LockKey {
     LockKey { name: name.into(), ..key() }
 }
 
-/// Runs sessions in a ring, each holding one lock and asking for the next one's; returns their
-/// results.
+/// Runs sessions in a ring, each holding one lock and asking for the next; returns results.
 fn ring(priorities: &[i8]) -> Vec<Acquired> {
     let manager = LockManager::default();
     let barrier = std::sync::Barrier::new(priorities.len());

@@ -3,27 +3,20 @@
 
 use std::sync::Arc;
 
+use encoding::GroupBuilder;
 use shuttle::thread::spawn;
 use types::row::RowBuffer;
 use types::value::ColumnType;
 use types::{DataType, Value};
 
-use crate::access::scan::ScanSpec;
 use crate::models::prove;
-use crate::primitives::mutant::Mutant;
-use crate::row_group::Trim;
-use crate::row_group::column_index::ColumnIndexId;
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{
-    IndexId, IndexKind, IndexSpec, TableId, TableKind, TableSpec, Uniqueness,
+use crate::primitives::Mutant;
+use crate::row_group::{ColumnIndexId, Trim};
+use crate::{
+    Bounds, Decision, Error, IndexId, IndexKind, IndexSpec, Keys, Order, Read, RowImage, ScanSpec,
+    Store, StoreOptions, Table, TableId, TableKind, TableSpec, Transaction, TransactionOptions,
+    Uniqueness,
 };
-use crate::spec::error::Error;
-use crate::spec::options::{Read, TransactionOptions};
-use crate::spec::row::{Decision, Keys, RowImage};
-use crate::store::table::Table;
-use crate::store::{Store, StoreOptions};
-use crate::transaction::Transaction;
-use ::encoding::GroupBuilder;
 
 const BY_KEY: IndexId = IndexId(1);
 const INDEX: ColumnIndexId = ColumnIndexId(1);

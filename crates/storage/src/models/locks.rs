@@ -9,7 +9,7 @@ use shuttle::thread::spawn;
 
 use crate::lock::{Acquired, LockKey, LockManager, LockMode, LockScope, Patience};
 use crate::models::prove;
-use crate::primitives::mutant::Mutant;
+use crate::primitives::Mutant;
 
 const AT_ANY_TIME: Patience<'_> =
     Patience { timeout: Some(Duration::from_secs(1)), cancel: None, deadlock_priority: 0 };
@@ -23,8 +23,7 @@ fn exclusive() -> (LockScope, LockMode) {
     (LockScope::Session, LockMode::Exclusive)
 }
 
-/// Two sessions wait for ever and one may give up at any time; a session that has the lock is
-/// alone.
+/// Two sessions wait for ever and one may give up; a session that has the lock is alone.
 fn giving_up_beside_waiting() {
     let manager = Arc::new(LockManager::default());
     let inside = Arc::new(AtomicU32::new(0));
@@ -54,8 +53,7 @@ fn giving_up_beside_waiting() {
     assert!(manager.owners().is_empty());
 }
 
-/// A reader waits behind a writer that gives up, while another reader holds the lock: then it must
-/// be granted.
+/// A reader waits behind a writer, beside a reader that has the lock; the writer gives up.
 fn queue_moves_up_when_one_gives_up() {
     let manager = Arc::new(LockManager::default());
     let shared = (LockScope::Session, LockMode::Shared);
@@ -81,8 +79,7 @@ fn queue_moves_up_when_one_gives_up() {
     assert!(manager.rows().is_empty());
 }
 
-/// Two sessions take two locks in opposite orders: one becomes the victim whenever both would wait,
-/// and none does otherwise.
+/// Two sessions take two locks in opposite orders: one is the victim if both would wait.
 fn opposite_orders() {
     let manager = Arc::new(LockManager::default());
     let session = |number, names: [&'static str; 2]| {

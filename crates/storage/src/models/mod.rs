@@ -18,23 +18,14 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::thread::spawn;
 use types::row::RowBuffer;
 
-use crate::access::scan::ScanSpec;
 use crate::index::Index;
-use crate::primitives::directory::Directory;
-use crate::primitives::epoch::{begin_run, pin};
-use crate::primitives::mutant::{MUTANT, Mutant};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{
-    IndexId, IndexKind, IndexSpec, TableId, TableKind, TableSpec, Uniqueness,
+use crate::primitives::{Directory, MUTANT, Mutant, begin_run, pin};
+use crate::version::{Heap, HeapPosition, RowHead};
+use crate::{
+    Bounds, Decision, Error, IndexId, IndexKind, IndexMask, IndexSpec, Keys, Order, Read, RowImage,
+    RowLock, ScanSpec, SessionTag, Store, StoreOptions, Table, TableId, TableKind, TableSpec,
+    Transaction, TransactionOptions, Uniqueness,
 };
-use crate::spec::error::Error;
-use crate::spec::options::{Read, RowLock, SessionTag, TransactionOptions};
-use crate::spec::row::{Decision, IndexMask, Keys, RowImage};
-use crate::store::table::Table;
-use crate::store::{Store, StoreOptions};
-use crate::transaction::Transaction;
-use crate::version::head::RowHead;
-use crate::version::heap::{Heap, HeapPosition};
 
 /// Runs a model under random schedules, half of them with few but long-lasting switches (PCT),
 /// which find mistakes that need one thread to pause for long. The two kinds take turns, because
@@ -156,8 +147,7 @@ fn increment_current(tables: &[Arc<Table>; 2], is_moved: &sos::sync::AtomicBool)
     }
 }
 
-/// Two writers, and one thread that copies the table to another which replaces it: no increment is
-/// lost.
+/// Two writers, and a thread that copies the table and replaces it: no increment is lost.
 fn copied_table() {
     let (store, old) = table(IndexKind::Hash { bucket_count: 0 });
     insert(&old, &[0, 0]).unwrap();
@@ -290,8 +280,7 @@ impl World {
     }
 }
 
-/// Entries stay findable while `writers` threads add others until the index splits or doubles, and
-/// remove them again.
+/// Entries stay findable while `writers` threads add and remove others: splits and doublings.
 fn entries_stay(kind: IndexKind, writers: u8) {
     let world = world(kind);
     let keys = [10, 20, 30];
@@ -329,8 +318,7 @@ fn entries_stay(kind: IndexKind, writers: u8) {
 fn hash_index_doubles_without_losing_sight_of_an_entry() {
     const KIND: IndexKind = IndexKind::Hash { bucket_count: 64 };
     check(|| entries_stay(KIND, 2), 3_000);
-    // The mistake lasts for one store: with a second writer, that one would mostly run in that
-    // moment, not the reader.
+    // The mistake lasts for one store, in which a second writer would mostly run.
     prove(|| entries_stay(KIND, 1), Mutant::ClearBeforeReady);
 }
 
@@ -457,8 +445,7 @@ fn values_on_a_new_level_of_a_directory_are_found() {
 }
 
 /// A transaction is idle between two statements while a writer changes the row and the collector
-/// frees unneeded versions: each of its statements sees one state, twice the same, and no older one
-/// than before.
+/// frees versions: each statement sees one state, and none older than the one before.
 fn statements_of_one_that_rests() {
     let (store, table) = table(IndexKind::Hash { bucket_count: 0 });
     insert(&table, &[0, 0]).unwrap();
@@ -493,8 +480,7 @@ fn one_that_rests_sees_one_state_with_each_statement() {
     prove(statements_of_one_that_rests, Mutant::SnapshotUnmarked);
 }
 
-/// A table that an idle transaction has written to is dropped: it stays until the transaction has
-/// rolled back.
+/// A table that an idle transaction has written to is dropped: it stays until the rollback.
 fn table_of_one_that_rests() {
     let store = Store::new(StoreOptions::default());
     let spec = spec_of(TableId(1), IndexKind::Hash { bucket_count: 0 });

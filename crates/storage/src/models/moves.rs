@@ -3,24 +3,18 @@
 
 use std::sync::Arc;
 
+use encoding::{GroupBuilder, Segment};
 use shuttle::thread::spawn;
 use types::value::ColumnType;
 use types::{DataType, Value};
 
-use crate::access::scan::ScanSpec;
 use crate::models::prove;
-use crate::primitives::mutant::Mutant;
+use crate::primitives::Mutant;
 use crate::row_group::{Place, Trim};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{TableId, TableKind, TableSpec};
-use crate::spec::error::Error;
-use crate::spec::options::{Read, TransactionOptions, WhenOwned};
-use crate::spec::row::{Keys, RowImage};
-use crate::store::table::Table;
-use crate::store::{Store, StoreOptions};
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::Claim;
-use ::encoding::{GroupBuilder, Segment};
+use crate::{
+    Bounds, Claim, Error, Keys, Order, Read, RowImage, ScanSpec, Store, StoreOptions, Table,
+    TableId, TableKind, TableSpec, Transaction, TransactionOptions, WhenOwned,
+};
 
 const ALL: ScanSpec<'static> =
     ScanSpec { index: None, bounds: Bounds::ALL, order: Order::Forward, read: Read::COMMITTED };
@@ -178,8 +172,7 @@ fn change_while_moving() {
     assert!(seen == [1, 3, 4] || seen == [1, 3, 5], "{seen:?}");
 }
 
-/// A move that is given up after its first part and settled, a thread that changes a row of that
-/// part, and a reader.
+/// A move is given up after its first part and settled, beside a writer and a reader.
 fn settle_while_changing() {
     let (store, table) = three_rows();
     let mover = {

@@ -7,19 +7,13 @@ use std::sync::Arc;
 use shuttle::thread::spawn;
 use types::row::RowBuffer;
 
-use crate::access::scan::ScanSpec;
 use crate::models::{check, prove};
-use crate::primitives::mutant::Mutant;
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{
-    IndexId, IndexKind, IndexSpec, TableId, TableKind, TableSpec, Uniqueness,
+use crate::primitives::Mutant;
+use crate::{
+    Bounds, Decision, Error, IndexId, IndexKind, IndexSpec, Isolation, Keys, Order, Read, RowImage,
+    RowLock, ScanSpec, Store, StoreOptions, Table, TableId, TableKind, TableSpec, Transaction,
+    TransactionOptions, Uniqueness, WhenOwned,
 };
-use crate::spec::error::Error;
-use crate::spec::options::{Isolation, Read, RowLock, TransactionOptions, WhenOwned};
-use crate::spec::row::{Decision, Keys, RowImage};
-use crate::store::table::Table;
-use crate::store::{Store, StoreOptions};
-use crate::transaction::Transaction;
 
 const BY_KEY: IndexId = IndexId(1);
 const READER: Read = Read { isolation: Isolation::Serializable, lock: RowLock::None };

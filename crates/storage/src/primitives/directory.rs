@@ -9,13 +9,11 @@
 
 use std::marker::PhantomData;
 
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{AtomicPtr, Ordering};
+use crate::primitives::{AtomicPtr, Mutant, Ordering, is_mutant};
 
 /// log2 of the places of the first level; each next level has this many bits more.
 const LEVEL_BITS: usize = if cfg!(test) { 1 } else { 4 };
-/// Levels. Together they have places for 17,895,696 values; as segments of a heap, for 73 billion
-/// rows.
+/// Levels. Together they have 17,895,696 places; as segments of a heap, 73 billion rows.
 const LEVELS: usize = if cfg!(test) { 14 } else { 6 };
 
 /// Values by number, from 0 on.
@@ -95,8 +93,7 @@ impl<T: Send + Sync> Directory<T> {
         let raced =
             self.levels[level].compare_exchange(std::ptr::null_mut(), new, order.0, order.1);
         if raced.is_err() && !is_mutant(Mutant::LevelReplaced) {
-            // SAFETY: this thread lost the race, so no other has seen `new`; it has the places of
-            // this level.
+            // SAFETY: this thread lost the race, so no other has seen `new`, a level's places.
             drop(unsafe { boxed(new, level) });
         }
         self.places(level).expect("a level that was just added")
@@ -163,8 +160,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map: whatever numbers are set in whatever order, each has its value and no
-        /// other number has one.
+        /// Against a map: each number that was set has its value, and no other number has one.
         #[test]
         fn numbers_have_the_values_that_were_set(numbers in prop::collection::btree_set(0..5_000_usize, 0..60),
                                                  seed in any::<u64>()) {

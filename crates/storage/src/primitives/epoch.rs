@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::primitives::park::Cancel;
+use crate::primitives::Cancel;
 
 #[cfg(all(test, shuttle))]
 pub(crate) use model::begin_run;
@@ -16,8 +16,7 @@ pub(crate) use sos::epoch::{Pin as Guard, Snapshot as Published, pin};
 /// Frees a box that has just been made unreachable, once no thread can still be reading it.
 ///
 /// # Safety
-/// `pointer` came from `Box::into_raw`, no thread that pins after this call can reach it, and it is
-/// retired once.
+/// `pointer` came from `Box::into_raw`, is retired once, and no later pin can reach it.
 pub(crate) unsafe fn retire_box<T: Send + 'static>(guard: &Guard, pointer: NonNull<T>) {
     #[cfg(not(any(loom, shuttle)))]
     // SAFETY: handed on to our caller.

@@ -7,11 +7,27 @@
 //! Start with `epoch.rs`: what is unlinked from a shared structure is freed only when no thread can
 //! still reach it, and every read of a version happens under such a pin.
 
-pub(crate) mod clerk;
-pub(crate) mod clock;
-pub(crate) mod directory;
-pub(crate) mod epoch;
-pub(crate) mod mutant;
-pub(crate) mod park;
-pub(crate) mod shards;
-pub(crate) mod sync;
+mod clerk;
+mod clock;
+mod directory;
+mod epoch;
+mod mutant;
+mod park;
+mod shards;
+mod sync;
+
+pub(crate) use clerk::booked;
+pub(crate) use clock::{Clock, Timestamp};
+pub(crate) use directory::Directory;
+#[cfg(all(test, shuttle))]
+pub(crate) use epoch::begin_run;
+pub(crate) use epoch::{Guard, Published, breathe, pin, retire_arc, retire_box, wait_for_pins};
+#[cfg(all(test, shuttle))]
+pub(crate) use mutant::MUTANT;
+pub(crate) use mutant::{Mutant, is_mutant};
+pub use park::Cancel;
+pub(crate) use shards::{ShardedCounter, Shards, own_number};
+pub(crate) use sync::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Label, Ordering, SpinClass, SpinLock,
+    label, labelled, prefetch,
+};

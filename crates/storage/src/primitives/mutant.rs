@@ -29,8 +29,7 @@ pub(crate) enum Mutant {
     ColumnsNotTold,
     /// A group of a columnstore index is used before the writers that did not see it have ended.
     ColumnsWithoutWait,
-    /// Collecting a row leaves a note about its table while another thread purges the table's
-    /// notes.
+    /// Collecting a row leaves a note about its table while the table's notes are purged.
     ForgottenIsNoted,
     /// READPAST skips only rows whose changing transaction has not ended.
     PassesOverOwnedOnly,
@@ -42,11 +41,16 @@ pub(crate) enum Mutant {
     HoldsSeenBeforeLink,
     /// A statement reads without publishing its snapshot, so the versions it sees may be freed.
     SnapshotUnmarked,
-    /// A transaction that is idle between statements does not keep the tables that it has written
-    /// to.
+    /// A transaction that is idle between statements does not keep its written tables.
     WrittenTableFreed,
     /// Adding a level to a directory replaces a level that another thread has just added.
     LevelReplaced,
+}
+
+/// Returns whether the code shall make this mistake: only in a model that asked for it.
+#[cfg(not(all(test, shuttle)))]
+pub(crate) const fn is_mutant(_mutant: Mutant) -> bool {
+    false
 }
 
 #[cfg(all(test, shuttle))]
@@ -56,14 +60,7 @@ thread_local! {
     pub(crate) static MUTANT: std::cell::Cell<Option<Mutant>> = const { std::cell::Cell::new(None) };
 }
 
-/// Returns whether the code shall make this mistake: only in a model that asked for it.
 #[cfg(all(test, shuttle))]
 pub(crate) fn is_mutant(mutant: Mutant) -> bool {
     MUTANT.get() == Some(mutant)
-}
-
-/// Returns whether the code shall make this mistake: only in a model that asked for it.
-#[cfg(not(all(test, shuttle)))]
-pub(crate) const fn is_mutant(_mutant: Mutant) -> bool {
-    false
 }

@@ -1,5 +1,4 @@
-//! `Shards`: one value per thread, each on separate cache lines; and the numbers by which
-//! threads find theirs.
+//! `Shards`: one value per thread, each on separate cache lines; and the threads' numbers.
 //!
 //! A thread takes the lowest free number and returns it when it ends, so as many numbers are in use
 //! as there are threads, and no two live threads share one. The first places exist from the start;
@@ -13,7 +12,8 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64 as Bits, AtomicUsize};
 
-use crate::primitives::sync::{AtomicI64, AtomicPtr, CachePadded, Ordering};
+use crate::primitives::sync::AtomicI64;
+use crate::primitives::{AtomicPtr, CachePadded, Ordering};
 
 /// Places that exist from the start.
 const FIRST: usize = 16;
@@ -100,8 +100,7 @@ impl<T> Shards<T> {
 
     fn places(&self, level: usize) -> Option<&[CachePadded<T>]> {
         // SeqCst: pairs with the exchange in `add`. A reader that misses places has looked before
-        // they were added, in the single order in which snapshots are taken too. It is a plain load
-        // on most machines.
+        // they were added, in the single order of snapshots too. A plain load on most machines.
         let places = self.more[level].load(Ordering::SeqCst);
         if places.is_null() {
             return None;
@@ -214,8 +213,7 @@ impl ShardedCounter {
         self.shards.own().fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// Returns the sum of the cells. A read that races with writers may miss some of them; it is
-    /// never below zero.
+    /// Returns the sum of the cells, at least 0. Writes at the same time may be missed.
     pub(crate) fn sum(&self) -> u64 {
         let sum: i64 = self.shards.iter().map(|shard| shard.load(Ordering::Relaxed)).sum();
         u64::try_from(sum).unwrap_or(0)

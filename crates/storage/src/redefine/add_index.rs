@@ -7,20 +7,12 @@
 
 use std::sync::Arc;
 
-use crate::index::Index;
-use crate::index::key::{has_key, with_buffer};
-use crate::primitives::epoch::pin;
-use crate::spec::definition::{IndexId, IndexSpec};
-use crate::spec::error::{Error, Result};
-use crate::spec::row::RowImage;
-use crate::store::index_entries::{Asker, KeyTaken, check_free};
-use crate::store::index_set::Trust;
-use crate::store::table::Table;
-use crate::transaction::wait::{Patience, wait_for};
-use crate::version::chain::{Owner, owner, versions};
-use crate::version::head::RowHead;
-use crate::version::heap::HeapPosition;
-use crate::version::layout::VersionKind;
+use crate::index::{Index, has_key, with_buffer};
+use crate::primitives::pin;
+use crate::spec::{Error, IndexId, IndexSpec, Result, RowImage};
+use crate::store::{Asker, KeyTaken, Table, Trust, check_free};
+use crate::transaction::{Patience, wait_for};
+use crate::version::{HeapPosition, Owner, RowHead, VersionKind, owner, versions};
 
 /// Rows that are indexed per step of the walk over the heap.
 const BATCH: usize = 64;
@@ -87,8 +79,7 @@ impl Table {
                         head,
                         &guard,
                         |other| match is_newest {
-                            // Asked as a statement without a transaction, so that no version counts
-                            // as its own.
+                            // Asked as a statement without a transaction: no version is its own.
                             true => {
                                 check_free((index, key), other, Asker::STATEMENT, clock, &guard)
                             }

@@ -1,13 +1,10 @@
 //! Closing a table to all sessions but one, and waiting for the writers that found it open.
 
-use crate::primitives::epoch::{pin, wait_for_pins};
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::spec::error::{Error, Result};
-use crate::store::table::Table;
+use crate::primitives::{Mutant, is_mutant, pin, wait_for_pins};
+use crate::spec::{Error, Result};
+use crate::store::Table;
 use crate::transaction::Transaction;
-use crate::version::blocker::Blocker;
-use crate::version::chain::{Holder, newest};
-use crate::version::heap::HeapPosition;
+use crate::version::{Blocker, HeapPosition, Holder, newest};
 
 /// Rows that are read under one pin.
 const BATCH: usize = 64;
@@ -27,8 +24,7 @@ impl Transaction {
         closed.inspect_err(|_| table.reopen())
     }
 
-    /// Waits until no other active transaction has written to a table whose gate is closed for this
-    /// session.
+    /// Waits until no other active transaction has written to a table that this session closed.
     fn wait_for_writers(&self, table: &Table) -> Result<()> {
         for part in table.parts() {
             while let Some(writer) = self.find_writer(part) {

@@ -1,5 +1,4 @@
-//! `ColumnIndex`: a nonclustered columnstore index. Its groups are column copies of rows that stay
-//! in the heap.
+//! `ColumnIndex`: a nonclustered columnstore index. Its groups copy columns of rows in the heap.
 //!
 //! ```text
 //!  heads   0 1 2 3 4 5 6 7 | 8 9 .. of a shard, in the order of their ids
@@ -22,13 +21,10 @@ use std::sync::Arc;
 
 use types::Bytes;
 
-use crate::primitives::clock::Timestamp;
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{AtomicU64, Ordering};
+use crate::primitives::{AtomicU64, Mutant, Ordering, Timestamp, is_mutant};
 use crate::row_group::{GROUP_BYTES, RowGroup};
-use crate::spec::definition::TableId;
-use crate::spec::row::{RowId, RowImage};
-use crate::version::head::RowHead;
+use crate::spec::{RowId, RowImage, TableId};
+use crate::version::RowHead;
 
 /// Bits per word of clean bits.
 pub(crate) const WORD: usize = 64;
@@ -46,8 +42,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Adds a head, which is row `row` of a group, to the runs of that group. Ids ascend from call
-    /// to call.
+    /// Adds a head, which is row `row` of a group, to the group's runs. Ids must ascend.
     pub(crate) fn push(runs: &mut Vec<Self>, id: u64, row: usize) {
         match runs.last_mut().filter(|run| run.end() == id) {
             Some(run) => run.len += 1,
@@ -73,8 +68,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Makes a group that no reader may use before [`Self::open_for`]. `clean` has one bit per row,
-    /// 64 to a word.
+    /// Makes a group that no reader may use before [`Self::open_for`]; `clean` has a bit per row.
     pub(crate) fn new(
         bytes: [u8; GROUP_BYTES + 2],
         segments: Vec<Bytes>,
@@ -95,8 +89,7 @@ impl Group {
     pub(crate) fn clear(&self, row: usize) {
         let (word, bit) = (&self.clean[row / WORD], 1_u64 << (row % WORD));
         if word.load(Ordering::Relaxed) & bit != 0 {
-            // SeqCst: the bit is cleared before the new version is linked, and so before that
-            // version has a time.
+            // SeqCst: cleared before the new version is linked, and so before that has a time.
             word.fetch_and(!bit, Ordering::SeqCst);
         }
     }
@@ -203,8 +196,7 @@ impl ColumnView {
         })
     }
 
-    /// Returns, in order, the rows of the `place`-th group that are to be read from the heap
-    /// instead.
+    /// Returns the rows of the `place`-th group to be read from the heap instead, in order.
     pub fn changed_rows(&self, place: usize) -> Vec<u32> {
         let (group, clean) = &self.groups[place];
         let mut changed = Vec::new();
@@ -229,8 +221,7 @@ impl ColumnView {
         })
     }
 
-    /// Returns the first range of ids from `first` on and below `end` whose rows are read from the
-    /// heap.
+    /// Returns the first range of ids within `first..end` whose rows are read from the heap.
     pub(crate) fn loose(&self, first: u64, end: u64) -> Option<std::ops::Range<u64>> {
         let mut start = first;
         while start < end && self.covers(RowId(start)) {

@@ -1,5 +1,4 @@
-//! Row groups: the encoded segments of up to 1,048,576 rows, their number, and which of their rows
-//! count.
+//! Row groups: the encoded segments of up to 1,048,576 rows, and which of their rows count.
 //!
 //! A row group of a clustered columnstore is a row of an internal table (`store/row_groups.rs`). A
 //! group of a nonclustered columnstore index is a copy of rows that stay in the heap
@@ -8,13 +7,16 @@
 //!
 //! Start with [`RowGroup`].
 
-pub(crate) mod column_index;
+mod column_index;
 
-use crate::spec::row::RowImage;
-use ::encoding::Segment;
+use encoding::Segment;
 
-/// Bytes of a group's number, which is its key. Behind it are a byte for the trim reason and a byte
-/// for `MOVING`.
+use crate::spec::RowImage;
+
+pub(crate) use column_index::{ColumnIndex, Group, KeptViews, Run, WORD, run_of};
+pub use column_index::{ColumnIndexId, ColumnView};
+
+/// Bytes of a group's key, its number. Behind it are the trim reason and `MOVING`, a byte each.
 pub(crate) const GROUP_BYTES: usize = 8;
 /// Bytes of the key of a deleted row: group number and row number.
 pub(crate) const PLACE_BYTES: usize = GROUP_BYTES + 4;

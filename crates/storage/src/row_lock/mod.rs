@@ -16,8 +16,7 @@
 //! it waits for the pins of that time, as for a gate (`store/gate.rs`). So a table without holds
 //! costs a writer one branch on a word that it reads anyway, and a reader nothing.
 //!
-//! A transaction that waits for a hold waits for the end of the transaction that has it, as for a
-//! row.
+//! A transaction that waits for a hold waits for the end of its holder, as for a row.
 //!
 //! This folder does not know transactions, isolation levels or waiting: `transaction/row_locks.rs`
 //! takes the holds. Start with [`LockBook`]; `range.rs` finds the key ranges that contain a key.
@@ -30,16 +29,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::index::Index;
-use crate::index::key::with_buffer;
-use crate::primitives::clerk::booked;
-use crate::primitives::sync::{SpinClass, SpinLock};
+use crate::index::{Index, with_buffer};
+use crate::primitives::{SpinClass, SpinLock, booked};
 use crate::row_lock::range::Ranges;
-use crate::spec::bounds::Bounds;
-use crate::spec::definition::IndexId;
-use crate::spec::row::{RowId, RowImage};
-use crate::version::blocker::{Blocker, LockWait};
-use crate::version::state::TxState;
+use crate::spec::{Bounds, IndexId, RowId, RowImage};
+use crate::version::{Blocker, LockWait, TxState};
 pub(crate) use range::KeyRange;
 pub use show::{HeldThing, HoldRow};
 
@@ -93,8 +87,7 @@ pub(crate) struct Change<'a> {
     pub(crate) before: Option<RowImage<'a>>,
     /// The row after the change; `None` if it is deleted or only claimed.
     pub(crate) after: Option<RowImage<'a>>,
-    /// The weakest mode that conflicts with the change. A claim conflicts with `Update` and
-    /// `Exclusive` only.
+    /// The weakest mode that conflicts with the change: `Update` for a claim.
     pub(crate) minds: Hold,
 }
 

@@ -9,9 +9,8 @@ use std::ops::Bound;
 use smallvec::SmallVec;
 
 use crate::row_lock::Held;
-use crate::spec::bounds::Bounds;
-use crate::spec::definition::IndexId;
-use crate::version::state::TxState;
+use crate::spec::{Bounds, IndexId};
+use crate::version::TxState;
 
 /// A range of keys of one index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,8 +182,7 @@ fn is_below(upper: Bound<&[u8]>, lower: Bound<&[u8]>) -> bool {
         std::cmp::Ordering::Less => true,
         std::cmp::Ordering::Greater => false,
         std::cmp::Ordering::Equal => {
-            // One is a prefix of the other: they share keys, unless the shorter one excludes all
-            // keys with that prefix.
+            // One is a prefix of the other: they share keys, unless the shorter one excludes them.
             let upper_excludes = matches!(upper, Bound::Excluded(_)) && u.len() <= l.len();
             let lower_excludes = matches!(lower, Bound::Excluded(_)) && l.len() <= u.len();
             upper_excludes || lower_excludes

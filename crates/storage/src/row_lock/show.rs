@@ -1,9 +1,7 @@
 //! The holds on all tables, as rows for `sys.dm_tran_locks`.
 
-use crate::row_lock::range::KeyRange;
-use crate::row_lock::{Book, Held, Hold, LockBook, Queued};
-use crate::spec::definition::{IndexId, TableId};
-use crate::spec::row::RowId;
+use crate::row_lock::{Book, Held, Hold, KeyRange, LockBook, Queued};
+use crate::spec::{IndexId, RowId, TableId};
 
 /// A hold, or a writer that waits for one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
-//! Definitions of tables and indexes: ids, kinds, specifications; and the figures that describe
-//! them.
+//! Definitions of tables and indexes: ids, kinds, specifications; and their statistics.
 
 use types::row::Likeness;
 
-use crate::spec::row::RowImage;
+use crate::spec::RowImage;
 
 /// The id of a table, given by the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,8 +42,7 @@ pub enum Uniqueness {
     NotUnique,
 }
 
-/// Extracts the key of a row for one index; the engine builds it with `types::row` and
-/// `types::key`.
+/// Extracts the key of a row for one index; the engine builds it with `types::key`.
 ///
 /// The key must be a function of the row alone, and keys must be self-delimiting (no key is a
 /// proper prefix of another), as those of `types::key` are. A row that a filtered index does not

@@ -5,7 +5,7 @@
 
 use types::Msg;
 
-use crate::spec::definition::{IndexId, TableId};
+use crate::spec::{IndexId, TableId};
 
 /// The result of a storage operation, with [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -6,8 +6,17 @@
 //!
 //! Start with `options.rs`: isolation levels and lock hints decide how a read is executed.
 
-pub mod bounds;
-pub mod definition;
-pub mod error;
-pub mod options;
-pub mod row;
+mod bounds;
+mod definition;
+mod error;
+mod options;
+mod row;
+
+pub use bounds::{Bounds, Order};
+pub use definition::{
+    IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, TableId, TableKind, TableMemory,
+    TableSpec, Uniqueness,
+};
+pub use error::{Error, Result};
+pub use options::{Isolation, Read, RowLock, Scope, SessionTag, TransactionOptions, WhenOwned};
+pub use row::{Decision, IndexMask, Keys, RowId, RowImage};

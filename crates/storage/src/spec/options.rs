@@ -1,9 +1,8 @@
-//! What a transaction and each of its reads promise: scope, isolation level, lock hint,
-//! LOCK_TIMEOUT.
+//! What a transaction and its reads promise: scope, isolation level, lock hint, LOCK_TIMEOUT.
 
 use std::sync::Arc;
 
-use crate::primitives::park::Cancel;
+use crate::primitives::Cancel;
 
 /// What a transaction spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +29,12 @@ pub enum Isolation {
     Serializable,
 }
 
-/// Whether a read takes ownership of the rows that it returns, and what it does about uncommitted
-/// changes.
+/// The lock hint of a read: what it locks, and what it does about uncommitted changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowLock {
     /// No lock: the read uses row versions.
     None,
-    /// READPAST: no lock; rows that other transactions have changed since the snapshot, committed
-    /// or not, are left out.
+    /// READPAST: no lock; rows changed since the snapshot, committed or not, are left out.
     Past,
     /// READ COMMITTED without row versions: no lock, but the read waits for a transaction that is
     /// changing a row, and returns its newest committed version.

@@ -3,15 +3,14 @@
 use types::Bytes;
 use types::row::RowBuffer;
 
-use crate::spec::definition::IndexId;
+use crate::spec::IndexId;
 
 /// An encoded row: its bytes (laid out by `types::row`) and the large values beside them.
 #[derive(Clone, Copy, Debug)]
 pub struct RowImage<'a> {
     /// The bytes of the row.
     pub bytes: &'a [u8],
-    /// Large values. A version shares them with the image that it was made from; they are not
-    /// copied.
+    /// Large values. Versions share them with the image they were made from.
     pub blobs: &'a [Bytes],
 }
 
@@ -31,8 +30,7 @@ pub struct RowId(pub u64);
 pub enum Keys {
     /// None: by the plan, no column of an index key is assigned, so no index is looked at.
     Same,
-    /// Columns of the keys of these indexes are assigned and of no others: storage compares those
-    /// keys.
+    /// Only columns of the keys of these indexes are assigned: storage compares those keys.
     In(IndexMask),
     /// Some key may differ: storage extracts both keys of every index and compares.
     MayDiffer,

@@ -9,21 +9,14 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::index::Index;
-use crate::primitives::clock::Timestamp;
-use crate::primitives::epoch::{Guard, pin, retire_arc};
-use crate::primitives::mutant::{Mutant, is_mutant};
 #[cfg(not(any(loom, shuttle)))]
-use crate::primitives::park::Cancel;
-use crate::primitives::shards::Shards;
-use crate::primitives::sync::{
-    AtomicBool, AtomicU64, CachePadded, Label, Ordering, SpinClass, SpinLock, labelled,
+use crate::primitives::Cancel;
+use crate::primitives::{
+    AtomicBool, AtomicU64, CachePadded, Guard, Label, Mutant, Ordering, Shards, SpinClass,
+    SpinLock, Timestamp, is_mutant, labelled, pin, retire_arc,
 };
-use crate::store::index_entries::remove_dead_keys;
-use crate::store::table::Table;
-use crate::store::{Collected, Shared};
-use crate::version::chain::{Owner, owner, versions};
-use crate::version::head::RowHead;
-use crate::version::layout::{Version, VersionKind};
+use crate::store::{Collected, Shared, Table, remove_dead_keys};
+use crate::version::{Owner, RowHead, Version, VersionKind, owner, versions};
 
 /// A note of what can be freed; its queue has the time from which on.
 enum Note {
@@ -38,8 +31,7 @@ enum Note {
 }
 
 // SAFETY: heads live as long as their table, and a table outlives the notes about it: they are
-// purged from all queues before the store drops its reference to the table, and none is left after
-// that.
+// purged from all queues before the store drops the table, and none is left after that.
 unsafe impl Send for Note {}
 
 #[derive(Default)]
@@ -138,8 +130,7 @@ impl Default for GarbageShard {
 pub(crate) struct Garbage {
     shards: Shards<GarbageShard>,
     /// Whether the collector sleeps because there is no garbage. Read with every note, and written
-    /// only when the collector falls asleep or is woken, so its cache line can be shared by all
-    /// threads.
+    /// rarely, so all threads can share its cache line.
     is_unwatched: CachePadded<AtomicBool>,
     /// Whether a dropped table was still referenced when no transaction could see it any more.
     has_held: AtomicBool,
@@ -171,8 +162,7 @@ impl Garbage {
 
         self.is_unwatched.store(true, Ordering::Relaxed);
         let must_wait = || self.is_unwatched.load(Ordering::Relaxed) && !memory::is_relief_wanted();
-        // Ordered by the queues' locks: a thread that leaves a note after this check of its queue
-        // sees the flag.
+        // Ordered by the queues' locks: a later note in a queue sees the flag.
         if self.count() > 0 {
             self.is_unwatched.store(false, Ordering::Relaxed);
             return;
@@ -186,8 +176,7 @@ impl Garbage {
         }
     }
 
-    /// Wakes the collector if it sleeps. Called after a note was left, so after its queue's lock
-    /// was held.
+    /// Wakes the collector if it sleeps. Called after a note was left under its queue's lock.
     #[inline]
     fn announce(&self) {
         if self.is_unwatched.load(Ordering::Relaxed) {
@@ -358,8 +347,7 @@ fn trim(table: &Table, head: &RowHead, horizon: Timestamp, guard: &Guard, done: 
                 free_below(table, head, version, keys_changed, guard, done);
             }
             VersionKind::Tombstone | VersionKind::Moved => {
-                // No version is ever linked above a committed tombstone. The thread that wins here
-                // frees the row.
+                // No version is linked above a committed tombstone. The winner frees the row.
                 let tombstone = std::ptr::from_ref(version).cast_mut();
                 if head.replace_latest(tombstone, std::ptr::null_mut()) {
                     free_below(table, head, version, true, guard, done);
@@ -381,8 +369,7 @@ fn free_below(
     guard: &Guard,
     done: &mut Collected,
 ) {
-    // Each swap decides which thread frees the older versions, if two trim one chain at different
-    // versions.
+    // Each swap decides which thread frees the older versions, if two trim a chain.
     let mut next = NonNull::new(version.next.swap(std::ptr::null_mut(), Ordering::AcqRel));
     while let Some(old) = next {
         // SAFETY: cut off by this thread, which alone retires it below.

@@ -1,5 +1,4 @@
-//! The gate of a table: which sessions may write while it is redefined, and with which plans
-//! afterwards.
+//! The gate of a table: which sessions may write while it is redefined, and with which plans.
 //!
 //! ```text
 //!                close_for_alone                                open_for(version)
@@ -14,8 +13,8 @@
 //! of its time have ended. A transaction that wrote before the gate was closed may go on writing:
 //! the redefinition waits for its end.
 
-use crate::spec::options::SessionTag;
-use crate::store::table::Table;
+use crate::spec::SessionTag;
+use crate::store::Table;
 
 /// Which sessions may write to a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

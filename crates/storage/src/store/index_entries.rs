@@ -4,19 +4,11 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use crate::index::Index;
-use crate::index::key::{has_key, key_differs, with_buffer};
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::epoch::Guard;
-use crate::spec::definition::{IndexId, Uniqueness};
-use crate::spec::row::{Keys, RowImage};
-use crate::store::index_set::{IndexSet, Trust};
-use crate::store::table::Table;
-use crate::version::blocker::Blocker;
-use crate::version::chain::{Owner, owner, versions};
-use crate::version::head::RowHead;
-use crate::version::layout::{Version, VersionKind};
-use crate::version::state::TxState;
+use crate::index::{Index, has_key, key_differs, with_buffer};
+use crate::primitives::{Clock, Guard, Timestamp};
+use crate::spec::{IndexId, Keys, RowImage, Uniqueness};
+use crate::store::{IndexSet, Table, Trust};
+use crate::version::{Blocker, Owner, RowHead, TxState, Version, VersionKind, owner, versions};
 
 /// Why a key cannot be taken.
 pub(crate) enum KeyTaken {
@@ -24,8 +16,7 @@ pub(crate) enum KeyTaken {
     Duplicate { index: IndexId, key: Box<[u8]> },
     /// A transaction that has not ended is adding or removing the key.
     Busy { blocker: Blocker, change: KeyChange },
-    /// The asking transaction's snapshot sees a row with the key, which another transaction has
-    /// changed since.
+    /// The asker's snapshot sees a row with the key, which another transaction has changed.
     Stale,
 }
 
@@ -62,8 +53,7 @@ pub(crate) enum Moves<'s> {
     InSeveral,
 }
 
-/// Finds the indexes in which an update changes the row's key, as far as they are known before it
-/// is linked.
+/// Finds the indexes in which an update changes the key, as far as known before it is linked.
 pub(crate) fn moves<'s>(
     keys: Keys,
     set: &'s IndexSet,
@@ -84,8 +74,7 @@ pub(crate) fn moves<'s>(
     moves
 }
 
-/// Returns whether an update may change the key in `index`: by the plan, if the plan can be
-/// trusted.
+/// Returns whether an update may change the key in `index`: by the plan, if that is trusted.
 fn may_move(keys: Keys, set: &IndexSet, index: &Index) -> bool {
     match (keys, set.trust) {
         (Keys::Same, Trust::Plan) => false,

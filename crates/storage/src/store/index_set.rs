@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::index::Index;
-use crate::row_group::column_index::ColumnIndex;
-use crate::store::gate::Gate;
-use crate::version::head::RowHead;
+use crate::row_group::ColumnIndex;
+use crate::store::Gate;
+use crate::version::RowHead;
 
 /// Whether a plan can be trusted when it says that an update changes no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

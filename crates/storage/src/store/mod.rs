@@ -18,28 +18,35 @@
 //! Start with `table.rs`; `garbage.rs` says when a version is freed, and `index_entries.rs` keeps
 //! the indexes true to the rows.
 
-pub(crate) mod garbage;
-pub(crate) mod gate;
-pub(crate) mod index_entries;
-pub(crate) mod index_set;
-pub(crate) mod row_groups;
-pub(crate) mod snapshots;
-pub mod table;
+mod garbage;
+mod gate;
+mod index_entries;
+mod index_set;
+mod row_groups;
+mod snapshots;
+mod table;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::lock::LockManager;
-use crate::primitives::clock::Clock;
 #[cfg(not(any(loom, shuttle)))]
-use crate::primitives::park::Cancel;
-use crate::primitives::sync::{SpinClass, SpinLock};
+use crate::primitives::Cancel;
+use crate::primitives::{Clock, SpinClass, SpinLock};
 use crate::row_lock::HoldRow;
-use crate::spec::definition::{TableId, TableSpec};
-use crate::spec::error::Result;
+use crate::spec::{Result, TableId, TableSpec};
 use crate::store::garbage::Garbage;
-use crate::store::snapshots::Snapshots;
-use crate::store::table::Table;
+
+pub(crate) use gate::Gate;
+pub(crate) use index_entries::{
+    Asker, KeyChange, KeyTaken, Moves, add_keys, add_new_keys, check_free, check_keys, link_moved,
+    moves, remove_dead_keys,
+};
+pub(crate) use index_set::{IndexSet, Trust};
+pub(crate) use row_groups::BY_KEY;
+pub use row_groups::{ColumnStore, Mover};
+pub(crate) use snapshots::{Slot, Snapshots};
+pub use table::Table;
 
 /// The options of a store; there are none yet.
 #[derive(Clone, Debug, Default)]
@@ -56,8 +63,7 @@ pub struct Collected {
     pub remaining: u64,
 }
 
-/// A deliberate mistake for tests of transaction histories, which must detect it. Release builds
-/// make none.
+/// A deliberate mistake, which tests of histories must detect. Release builds make none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
     /// SERIALIZABLE does not lock the key ranges that it reads.
@@ -181,14 +187,12 @@ impl Store {
         self.shared.garbage.collect(&self.shared)
     }
 
-    /// Returns whether, since the last call, a dropped table could not be freed because the caller
-    /// still had handles to it.
+    /// Returns whether a dropped table could not be freed since the last call: it was still in use.
     pub fn take_held(&self) -> bool {
         self.shared.garbage.take_held()
     }
 
-    /// Sleeps until there is garbage to collect, or until `cancel` is set. Only the one collector
-    /// calls this.
+    /// Sleeps until there is garbage to collect, or `cancel` is set. Called by the one collector.
     #[cfg(not(any(loom, shuttle)))]
     pub fn wait_for_garbage(&self, cancel: &Cancel) {
         self.shared.garbage.wait(cancel);
@@ -202,8 +206,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // Tables and the shared part refer to each other: dropping the original handle breaks that
-        // cycle.
+        // Tables and the shared part refer to each other: this breaks that cycle.
         if self.owner == Ownership::Original {
             self.shared.garbage.clear();
             let tables = std::mem::take(&mut *self.shared.tables.lock());

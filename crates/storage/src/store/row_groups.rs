@@ -15,13 +15,12 @@
 
 use types::ColumnType;
 
-use crate::primitives::sync::{AtomicU64, SpinClass, SpinLock};
+use crate::primitives::{AtomicU64, SpinClass, SpinLock};
 use crate::row_group::{GROUP_BYTES, PLACE_BYTES};
-use crate::spec::definition::{
-    IndexId, IndexKind, IndexSpec, TableId, TableKind, TableSpec, Uniqueness,
+use crate::spec::{
+    IndexId, IndexKind, IndexSpec, RowImage, TableId, TableKind, TableSpec, Uniqueness,
 };
-use crate::spec::row::RowImage;
-use crate::store::table::Table;
+use crate::store::Table;
 
 /// The only index of each of these tables.
 pub(crate) const BY_KEY: IndexId = IndexId(1);

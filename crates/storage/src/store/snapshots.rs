@@ -1,17 +1,14 @@
-//! The snapshots in use: one slot per transaction that reads. The slots are scanned only for
-//! garbage collection.
+//! The snapshots in use: one slot per transaction that reads, scanned for garbage collection.
 //!
 //! ```text
 //! slot  0 free ──► 1 taking a snapshot ──► ts in use ──► 0
 //! ```
 //! A slot says 1 before the snapshot is taken. A thread that computes the horizon takes the time
-//! first and reads the slots then. So it either meets the 1 and gives up, or the snapshot is later
-//! than its time.
+//! first and reads the slots then: it meets the 1 and gives up, or the snapshot is later.
 
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::shards::Shards;
-use crate::primitives::sync::{AtomicPtr, AtomicU64, CachePadded, Ordering};
+use crate::primitives::{
+    AtomicPtr, AtomicU64, CachePadded, Clock, Mutant, Ordering, Shards, Timestamp, is_mutant,
+};
 
 const FREE: u64 = 0;
 const TAKING: u64 = 1;

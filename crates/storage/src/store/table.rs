@@ -7,21 +7,15 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::index::Index;
-use crate::primitives::epoch::{Guard, Published, pin};
-use crate::primitives::shards::ShardedCounter;
-use crate::primitives::sync::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
-use crate::row_lock::LockBook;
-use crate::spec::definition::{
-    IndexId, IndexStatistics, TableId, TableKind, TableMemory, TableSpec,
+use crate::primitives::{
+    AtomicBool, AtomicU64, Guard, Ordering, Published, ShardedCounter, SpinClass, SpinLock, pin,
 };
-use crate::spec::error::{Error, Result};
-use crate::spec::row::RowImage;
-use crate::store::Shared;
-use crate::store::gate::Gate;
-use crate::store::index_set::{IndexSet, Trust};
-use crate::store::row_groups::ColumnStore;
-use crate::version::heap::Heap;
-use crate::version::layout::{Begin, Version, VersionKind, retire_version};
+use crate::row_lock::LockBook;
+use crate::spec::{
+    Error, IndexId, IndexStatistics, Result, RowImage, TableId, TableKind, TableMemory, TableSpec,
+};
+use crate::store::{ColumnStore, Gate, IndexSet, Shared, Trust};
+use crate::version::{Begin, Heap, Version, VersionKind, retire_version};
 
 /// A table: rows, indexes, locks and row groups.
 pub struct Table {
@@ -38,8 +32,7 @@ pub struct Table {
     /// Since when there have been enough rows outside the columnstore index for another group, in
     /// milliseconds of the machine's clock; 0 if there are not enough.
     loose_since_ms: AtomicU64,
-    /// Whether the table was dropped and no snapshot needs it: its garbage notes are purged, and no
-    /// new one may be left.
+    /// Whether the table was dropped and its garbage notes are purged: no new one may be left.
     forgotten: AtomicBool,
     rows: ShardedCounter,
     row_bytes: ShardedCounter,
@@ -106,8 +99,7 @@ impl Table {
         self.indexes.replace(change(self.indexes.load(&guard)));
     }
 
-    /// Finds an index. Fails with [`Error::Closed`] if it has been dropped since the statement was
-    /// planned.
+    /// Finds an index. [`Error::Closed`] if it was dropped since the statement was planned.
     pub(crate) fn index<'g>(&'g self, id: IndexId, guard: &'g Guard) -> Result<&'g Arc<Index>> {
         let index = self.indexes(guard).iter().find(|index| index.id == id);
         index.ok_or(Error::Closed(self.id))

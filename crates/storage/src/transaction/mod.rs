@@ -19,12 +19,12 @@
 //! This folder does not know how rows are found: scans and lookups are in `access/` and call
 //! `read_row.rs`. Which version is visible is decided in `version/visibility.rs`.
 
-pub(crate) mod read_row;
-pub(crate) mod row_locks;
-pub mod row_ref;
-pub(crate) mod undo;
-pub(crate) mod validate;
-pub(crate) mod wait;
+mod read_row;
+mod row_locks;
+mod row_ref;
+mod undo;
+mod validate;
+mod wait;
 mod write;
 
 use std::cell::{Cell, RefCell};
@@ -32,31 +32,27 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::index::Index;
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::epoch::{Guard, breathe, pin, retire_arc};
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{Label, labelled};
-use crate::row_group::column_index::{ColumnIndexId, ColumnView, KeptViews};
-use crate::spec::bounds::Bounds;
-use crate::spec::definition::{IndexId, TableId, TableKind};
-use crate::spec::error::{Error, Result};
-use crate::spec::options::{Isolation, Read, RowLock, Scope, SessionTag, TransactionOptions};
-use crate::store::snapshots::Slot;
-use crate::store::table::Table;
-use crate::store::{Mistake, Store};
+use crate::primitives::{
+    Clock, Guard, Label, Mutant, Timestamp, breathe, is_mutant, labelled, pin, retire_arc,
+};
+use crate::row_group::{ColumnIndexId, ColumnView, KeptViews};
+use crate::spec::{
+    Bounds, Error, IndexId, Isolation, Read, Result, RowLock, Scope, SessionTag, TableId,
+    TableKind, TransactionOptions,
+};
+use crate::store::{Mistake, Slot, Store, Table};
 use crate::transaction::row_locks::{Holds, hold_of};
-use crate::transaction::row_ref::{Basis, RowRef};
 use crate::transaction::undo::{Write, WriteKind};
 use crate::transaction::validate::{RangeRead, RowRead, validate};
-use crate::transaction::wait::{
-    Patience, ask_for_reserve, is_memory_short, wait_for, wait_for_memory,
+use crate::transaction::wait::ask_for_reserve;
+use crate::version::{
+    Begin, Blocker, Pace, TxState, TxStatus, Version, View, announce_undo, announce_withdrawal,
+    wake_waiters,
 };
-use crate::version::blocker::Blocker;
-use crate::version::layout::{Begin, Version};
-use crate::version::state::{
-    Pace, TxState, TxStatus, announce_undo, announce_withdrawal, wake_waiters,
-};
-use crate::version::visibility::View;
+
+pub(crate) use row_ref::Basis;
+pub use row_ref::{Claim, RowRef};
+pub(crate) use wait::{Patience, is_memory_short, wait_for, wait_for_memory};
 
 /// A point in a transaction to which its writes can be rolled back.
 #[derive(Clone, Copy, Debug)]
@@ -368,8 +364,7 @@ impl Transaction {
         inner.slot.get_or_insert_with(|| self.store.shared().snapshots.acquire());
     }
 
-    /// Returns the view of an access, and whether it is that of the statement or of the
-    /// transaction.
+    /// Returns the view of an access, and whether it is the statement's or the transaction's.
     pub(crate) fn view(&self, table: &Table, isolation: Isolation) -> (View, Basis) {
         let basis = match (self.scope.get(), table.kind(), isolation) {
             (Scope::Statement, _, _) | (_, _, Isolation::ReadCommitted) => Basis::Statement,
@@ -449,8 +444,7 @@ impl Transaction {
         unsafe { &*kept }
     }
 
-    /// Waits until there is memory for another row; the collector may have to free some. The caller
-    /// holds no pin.
+    /// Waits until there is memory for another row. The caller holds no pin.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; [`Error::Cancelled`].
@@ -619,8 +613,7 @@ fn ask_for_writes(writes: &Vec<Write>) -> Result<()> {
 /// Frees copies of versions that only this transaction has seen.
 fn drop_copies(copies: &mut Vec<NonNull<Version>>) {
     for copy in copies.drain(..) {
-        // SAFETY: made by `Version::allocate` for this transaction alone; the borrows of it have
-        // ended.
+        // SAFETY: made by `Version::allocate` for this transaction alone; the borrows have ended.
         unsafe { Version::free(copy) };
     }
 }

@@ -3,29 +3,22 @@
 
 use std::ptr::NonNull;
 
-use crate::index::Index;
-use crate::index::key::has_key;
-use crate::primitives::epoch::pin;
-use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::index::{Index, has_key};
+use crate::primitives::{Mutant, is_mutant, pin};
 use crate::row_lock::Hold;
-use crate::spec::definition::TableKind;
-use crate::spec::error::Result;
-use crate::spec::options::{Isolation, Read, RowLock, WhenOwned};
-use crate::store::table::Table;
-use crate::transaction::Transaction;
+use crate::spec::{Isolation, Read, Result, RowLock, TableKind, WhenOwned};
+use crate::store::Table;
 use crate::transaction::row_locks::hold_of;
-use crate::transaction::row_ref::{Basis, Claim, RowRef};
-use crate::version::chain::{Owner, owner, versions};
-use crate::version::head::RowHead;
-use crate::version::layout::{Begin, Version, VersionKind};
-use crate::version::visibility::{Sight, View, visible};
+use crate::transaction::{Basis, Claim, RowRef, Transaction};
+use crate::version::{
+    Begin, Owner, RowHead, Sight, Version, VersionKind, View, owner, versions, visible,
+};
 
 /// An index and the key under which it led to a row.
 type Under<'a> = Option<(&'a Index, &'a [u8])>;
 
 impl Transaction {
-    /// Reads one row if it is visible and has the right key, and locks it if the access asks for
-    /// that.
+    /// Reads one row if it is visible and has the right key; locks it if the access asks for it.
     pub(crate) fn look<'t>(
         &'t self,
         (table, head): (&'t Table, &'t RowHead),
@@ -124,8 +117,7 @@ impl Transaction {
         Ok(None)
     }
 
-    /// Returns whether another transaction has written a newer version than this one; it may not
-    /// have ended.
+    /// Returns whether another transaction has written a newer version, committed or not.
     fn has_changed(&self, head: &RowHead, seen: &Version) -> bool {
         let guard = pin();
         let clock = self.clock();
@@ -148,9 +140,8 @@ impl Transaction {
         loop {
             let guard = pin();
             match visible(head, view, self.clock(), &guard) {
-                // SAFETY: the version is visible to a snapshot whose slot is held, or the
-                // transaction's own, so it stays until the next statement or the end, which take
-                // `&mut self`.
+                // SAFETY: the version is visible to a held snapshot, or the transaction's own, so
+                // it stays until the next statement or the end, which take `&mut self`.
                 Sight::Row(version) => return Ok(Some(unsafe { &*std::ptr::from_ref(version) })),
                 Sight::Nothing | Sight::Dirty => return Ok(None),
                 Sight::Undecided(state) => {
@@ -164,7 +155,6 @@ impl Transaction {
 
 /// Returns whether the version has the key of the index entry that led to it.
 fn is_under(index: &Index, key: &[u8], row: RowRef<'_>) -> bool {
-    // The mark is read after the version: a writer that links a version with another key sets it
-    // before.
+    // The mark is read after the version: a writer that changes the key sets it before.
     !index.is_verified_by_reader(row.head) || has_key(index, row.image(), key)
 }

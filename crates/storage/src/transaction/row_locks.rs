@@ -1,28 +1,21 @@
-//! Taking row locks and waiting for those of other transactions. Reads and table hints take holds;
-//! writers wait for them.
+//! Taking row locks for reads and table hints, and waiting for those of other transactions.
 
 use std::sync::Arc;
 
 use types::Bytes;
 
-use crate::primitives::epoch::{Guard, pin, wait_for_pins};
-use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::{Guard, Mutant, is_mutant, pin, wait_for_pins};
 use crate::row_lock::{Asked, Held, Hold, KeyRange, Place};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::{IndexId, TableKind};
-use crate::spec::error::{Error, Result};
-use crate::spec::options::{Isolation, Read, RowLock, Scope, WhenOwned};
-use crate::spec::row::RowId;
-use crate::store::Mistake;
-use crate::store::table::Table;
+use crate::spec::{
+    Bounds, Error, IndexId, Isolation, Order, Read, Result, RowId, RowLock, Scope, TableKind,
+    WhenOwned,
+};
+use crate::store::{Mistake, Table};
 use crate::transaction::Transaction;
-use crate::version::blocker::{Blocker, LockWait};
-use crate::version::chain::{Holder, changer, newest};
-use crate::version::head::RowHead;
-use crate::version::heap::HeapPosition;
-use crate::version::layout::{Version, VersionKind};
-use crate::version::state::{TxState, announce_withdrawal};
-use crate::version::visibility::View;
+use crate::version::{
+    Blocker, HeapPosition, Holder, LockWait, RowHead, TxState, Version, VersionKind, View,
+    announce_withdrawal, changer, newest,
+};
 
 /// Rows that are read under one pin.
 const BATCH: usize = 64;
@@ -171,8 +164,7 @@ impl Transaction {
         }
     }
 
-    /// Enters a hold, and waits until nothing that it covers is being changed; `look` finds a
-    /// transaction that does.
+    /// Enters a hold, and waits until nothing that it covers is being changed, by `look`.
     fn hold(
         &self,
         table: &Table,
@@ -218,8 +210,7 @@ impl Transaction {
                 });
                 return Ok(());
             };
-            // Others would wait for this one while it waits: nothing stays held before all of it
-            // can be.
+            // Others would wait for this one while it waits: it holds all or nothing.
             table.book.remove(&place, mine.state);
             announce_withdrawal(&state);
             self.meet(table, other, when)?;
@@ -245,8 +236,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Finds a transaction that is changing a row of a range; for a hold that is not shared, also
-    /// one that owns a row.
+    /// Finds a transaction that changes a row of a range; unless shared, also one that owns a row.
     fn find_in_range(
         &self,
         table: &Table,

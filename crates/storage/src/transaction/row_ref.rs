@@ -1,10 +1,8 @@
-//! `RowRef`: one version of a row as a transaction has read it, and `Claim`: what claiming the row
-//! made of it.
+//! `RowRef`: a version of a row as a transaction has read it; `Claim`: the result of claiming.
 
-use crate::spec::row::{RowId, RowImage};
-use crate::store::table::Table;
-use crate::version::head::RowHead;
-use crate::version::layout::Version;
+use crate::spec::{RowId, RowImage};
+use crate::store::Table;
+use crate::version::{RowHead, Version};
 
 /// One version of a row, as seen by a transaction. Valid as long as the borrow of the transaction:
 /// until its next statement, rollback or commit.

@@ -2,14 +2,9 @@
 
 use std::ptr::NonNull;
 
-use crate::primitives::clock::Timestamp;
-use crate::primitives::epoch::Guard;
-use crate::primitives::sync::Ordering;
-use crate::store::Shared;
-use crate::store::index_entries::remove_dead_keys;
-use crate::store::table::Table;
-use crate::version::head::RowHead;
-use crate::version::layout::Version;
+use crate::primitives::{Guard, Ordering, Timestamp};
+use crate::store::{Shared, Table, remove_dead_keys};
+use crate::version::{RowHead, Version};
 
 /// The kind of a write; `Lock` is a claim without a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,8 +94,7 @@ impl Write {
     }
 }
 
-/// Takes an own newest version out of the chain, and removes from the indexes the keys that only it
-/// had.
+/// Unlinks an own newest version, and removes from the indexes the keys that only it had.
 pub(crate) fn unlink_top(table: &Table, head: &RowHead, version: NonNull<Version>, guard: &Guard) {
     // SAFETY: linked by this transaction and not undone yet.
     let own = unsafe { version.as_ref() };

@@ -1,23 +1,16 @@
-//! Validation at commit, for REPEATABLE READ and SERIALIZABLE on memory-optimized tables: what was
-//! read has not changed.
+//! Validation at commit on memory-optimized tables: REPEATABLE READ and SERIALIZABLE.
 
 use std::ops::Bound;
 
 use types::Bytes;
 
-use crate::index::key::has_key;
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::epoch::{Guard, pin};
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::IndexId;
-use crate::spec::error::{Error, Result};
-use crate::spec::row::RowId;
-use crate::store::table::Table;
-use crate::version::chain::{Owner, owner, versions};
-use crate::version::head::RowHead;
-use crate::version::heap::HeapPosition;
-use crate::version::layout::{Version, VersionKind};
-use crate::version::state::{TxState, TxStatus};
+use crate::index::has_key;
+use crate::primitives::{Clock, Guard, Timestamp, pin};
+use crate::spec::{Bounds, Error, IndexId, Order, Result, RowId};
+use crate::store::Table;
+use crate::version::{
+    HeapPosition, Owner, RowHead, TxState, TxStatus, Version, VersionKind, owner, versions,
+};
 
 /// A row that was read, and the version that was seen.
 pub(crate) struct RowRead {
@@ -79,8 +72,7 @@ pub(crate) fn validate(
     Ok(())
 }
 
-/// Returns the newest version of other transactions that is committed by the commit time of `me`,
-/// and its time.
+/// Returns the newest version of others committed by the commit time of `me`, and its time.
 fn foreign_version<'g>(
     head: &RowHead,
     (me, ts_me): Me,

@@ -1,16 +1,11 @@
-//! Waiting for another transaction to end, and detecting deadlocks among transactions without a
-//! session.
+//! Waiting for another transaction, and detecting deadlocks among those without a session.
 
 use std::sync::Arc;
 
 use crate::lock::{LockManager, wait_for_row};
-use crate::primitives::epoch::pin;
-use crate::primitives::park::Cancel;
-use crate::primitives::sync::Ordering;
-use crate::spec::error::{Error, Result};
-use crate::spec::options::{SessionTag, TransactionOptions};
-use crate::version::blocker::Blocker;
-use crate::version::state::TxState;
+use crate::primitives::{Cancel, Ordering, pin};
+use crate::spec::{Error, Result, SessionTag, TransactionOptions};
+use crate::version::{Blocker, TxState};
 
 /// The limits of a wait: timeout, cancellation, and the session that waits.
 #[derive(Clone, Debug)]
@@ -70,7 +65,7 @@ fn park_behind(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> boo
     use sos::sched;
     use std::time::Duration;
 
-    use crate::version::state::Pace;
+    use crate::version::Pace;
 
     // A brief transaction ends at once, so even the shortest timeout does not apply to it.
     let timeout_ms = patience.timeout_ms.filter(|_| other.state.pace == Pace::Any);
@@ -116,9 +111,8 @@ fn closes_cycle(waiter: &TxState) -> bool {
     let _guard = pin();
     let mut current: *const TxState = waiter;
     for _ in 0..WAITS_MAX {
-        // SAFETY: a waiter holds a reference count on the transaction that it waits for, and counts
-        // are dropped through `epoch`, so under the guard each state read from `waiting_for` is
-        // alive.
+        // SAFETY: a waiter counts on the transaction that it waits for, and counts are dropped
+        // through `epoch`, so under the guard each state read from `waiting_for` is alive.
         let state = unsafe { &*current };
         let next = state.waiting_for.load(Ordering::SeqCst);
         let undos = state.waiting_undos.load(Ordering::SeqCst);

@@ -8,26 +8,19 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::primitives::epoch::{Guard, pin};
-use crate::primitives::mutant::{Mutant, is_mutant};
-use crate::primitives::sync::{Label, Ordering, labelled};
+use crate::primitives::{Guard, Label, Mutant, Ordering, is_mutant, labelled, pin};
 use crate::row_group::Place;
 use crate::row_lock::{Change, Hold};
-use crate::spec::definition::TableKind;
-use crate::spec::error::{Error, Result};
-use crate::spec::options::{Isolation, Scope, WhenOwned};
-use crate::spec::row::{Keys, RowImage};
-use crate::store::index_entries::{Asker, KeyChange, KeyTaken, Moves, add_keys, check_keys, moves};
-use crate::store::index_set::IndexSet;
-use crate::store::table::Table;
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::{Basis, Claim, RowRef};
+use crate::spec::{Error, Isolation, Keys, Result, RowImage, Scope, TableKind, WhenOwned};
+use crate::store::{
+    Asker, IndexSet, KeyChange, KeyTaken, Moves, Table, add_keys, check_keys, moves,
+};
 use crate::transaction::undo::{Write, WriteKind, unlink_top};
-use crate::version::blocker::Blocker;
-use crate::version::chain::{Holder, Newest, newest, versions};
-use crate::version::head::RowHead;
-use crate::version::layout::{Begin, Version, VersionKind};
-use crate::version::state::{Pace, TxState, announce_undo};
+use crate::transaction::{Basis, Claim, RowRef, Transaction};
+use crate::version::{
+    Begin, Blocker, Holder, Newest, Pace, RowHead, TxState, Version, VersionKind, announce_undo,
+    newest, versions,
+};
 
 /// Finds a transaction that holds a row lock on what a writer has just changed, and queues the
 /// writer for it. `set` was read under the pin, before the version was linked.
@@ -188,8 +181,7 @@ impl Transaction {
         }
     }
 
-    /// Links a `Lock` version, which makes the row this transaction's, unless it has changed or a
-    /// row lock conflicts.
+    /// Links a `Lock` version, which makes the row this transaction's; not if the row changed.
     fn link_lock(
         &self,
         row: RowRef<'_>,
@@ -228,8 +220,7 @@ impl Transaction {
         Ok(Linked::Yes)
     }
 
-    /// Replaces a row. Without a claim before, it is a conflict if the row has changed since it was
-    /// read.
+    /// Replaces a row. Without a claim, it is a conflict if the row has changed since it was read.
     pub fn update<'t>(
         &'t self,
         row: RowRef<'t>,
@@ -427,8 +418,7 @@ impl Transaction {
         let guard = pin();
         let below = versions(moved.next.load(Ordering::Acquire), &guard);
         let version = below.into_iter().find(|version| version.kind == VersionKind::Data);
-        // It was read by a snapshot from before the move; otherwise the move would not have been
-        // met here.
+        // It was read by a snapshot from before the move, or the move would not be met here.
         let version = version.expect("what has moved is kept for who has read it");
         let is_same = std::ptr::eq(version, row.version);
         if !is_same && row.basis == Basis::Transaction {
@@ -459,8 +449,7 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Waits for a transaction that owns what this one needs, or fails, by the kind of table and
-    /// the scope.
+    /// Waits for a transaction that owns what this one needs, or fails: by kind and scope.
     pub(crate) fn meet_owner(&self, table: &Table, other: Blocker) -> Result<()> {
         match (self.scope(), table.kind()) {
             (Scope::Explicit, TableKind::MemoryOptimized) => Err(self.doom(Error::UpdateConflict)),

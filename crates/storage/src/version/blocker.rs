@@ -7,11 +7,9 @@
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use crate::primitives::epoch::{pin, retire_arc};
-use crate::primitives::sync::Ordering;
-use crate::version::head::RowHead;
-use crate::version::layout::Version;
-use crate::version::state::{TxState, share};
+use crate::primitives::{Ordering, pin, retire_arc};
+use crate::version::state::share;
+use crate::version::{RowHead, TxState, Version};
 
 /// What a wait is for, which gives its wait type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +60,7 @@ impl Blocker {
         Self { state, undos, is_hold: false, wait: LockWait::Exclusive }
     }
 
-    /// Records that `state` holds a row lock or queues for one, in a book whose lock the caller
-    /// holds.
+    /// Records that `state` holds or awaits a row lock, in a book that the caller has locked.
     pub(crate) fn of_hold(state: &TxState, wait: LockWait) -> Self {
         let undos = state.taken_back(true);
         Self { state: ManuallyDrop::new(share(state)), undos, is_hold: true, wait }

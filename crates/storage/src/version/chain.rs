@@ -1,12 +1,8 @@
 //! Reading a chain of versions: which transaction wrote each, whether it has committed, and the
 //! newest state of a row for a writer.
 
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::epoch::Guard;
-use crate::primitives::sync::Ordering;
-use crate::version::head::RowHead;
-use crate::version::layout::{Begin, Version, VersionKind};
-use crate::version::state::{TxState, TxStatus};
+use crate::primitives::{Clock, Guard, Ordering, Timestamp};
+use crate::version::{Begin, RowHead, TxState, TxStatus, Version, VersionKind};
 
 /// Which transaction a version belongs to.
 pub(crate) enum Owner<'g> {
@@ -35,8 +31,7 @@ pub(crate) fn owner<'g>(
             Begin::Transaction(state) if state == me => return Owner::Own,
             Begin::Transaction(state) => state,
             Begin::Committing => {
-                // The time is taken after COMMITTING was seen, so it is above this reader's
-                // snapshot.
+                // Taken after COMMITTING was seen, so it is above this reader's snapshot.
                 version.replace_begin(begin, Begin::Committed(clock.commit()));
                 continue;
             }
@@ -70,8 +65,7 @@ pub(crate) fn versions<'g>(
     })
 }
 
-/// Finds another transaction that is changing a row, not only owning it, and the newest link of
-/// that moment.
+/// Finds another transaction that is changing a row, not only owning it, and the newest link.
 pub(crate) fn changer<'g>(
     head: &RowHead,
     me: *const TxState,
@@ -95,8 +89,7 @@ pub(crate) struct Newest<'g> {
     pub(crate) top: *mut Version,
     /// Which transaction owns the row.
     pub(crate) holder: Holder<'g>,
-    /// The newest version that counts for the asking transaction: its own, or the newest committed
-    /// one.
+    /// The newest version that counts for the asker: its own, or the newest committed one.
     pub(crate) content: Option<&'g Version>,
     /// The commit time of `content`, if it is committed.
     pub(crate) content_ts: Option<Timestamp>,

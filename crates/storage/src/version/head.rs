@@ -1,8 +1,8 @@
 //! `RowHead`: the root of a row's chain of versions. It does not move while the row lives.
 
-use crate::primitives::sync::{AtomicPtr, AtomicU64, Ordering, prefetch};
-use crate::spec::row::RowId;
-use crate::version::layout::Version;
+use crate::primitives::{AtomicPtr, AtomicU64, Ordering, prefetch};
+use crate::spec::RowId;
+use crate::version::Version;
 
 /// The root of a row's chain of versions.
 pub(crate) struct RowHead {
@@ -33,9 +33,8 @@ impl RowHead {
     /// Records that the row's versions may have different keys, so readers that came through an
     /// index compare them. Called before the version is linked.
     pub(crate) fn note_keys_changed(&self) {
-        // The mark is permanent, so a writer that finds it set need not write; and a reader that
-        // sees the new version, which is published with Release, sees at least what this writer
-        // saw.
+        // The mark is permanent, so a writer that finds it set need not write. A reader that sees
+        // the new version, published with Release, sees at least what this writer saw.
         if self.meta.load(Ordering::Relaxed) & KEYS_CHANGED == 0 {
             // Release: a reader that sees the new version or its index entry sees the mark.
             self.meta.fetch_or(KEYS_CHANGED, Ordering::Release);

@@ -1,18 +1,15 @@
 //! `Heap`: the heads of a table's rows, in segments that never move.
 //!
-//! Each thread appends to its own shard. A head is reused only after its row has been
-//! collected, and its memory remains a head until the table is freed, so a stale pointer to one is
-//! never invalid.
+//! Each thread appends to its own shard. A head is reused only after its row is collected, and its
+//! memory remains a head until the table is freed, so a stale pointer is never invalid.
 
 use std::ptr::NonNull;
 
-use crate::primitives::clerk::booked;
-use crate::primitives::directory::Directory;
-use crate::primitives::shards::{Shards, own_number};
-use crate::primitives::sync::{AtomicU64, CachePadded, Ordering, SpinClass, SpinLock};
-use crate::spec::row::RowId;
-use crate::version::head::RowHead;
-use crate::version::layout::Version;
+use crate::primitives::{
+    AtomicU64, CachePadded, Directory, Ordering, Shards, SpinClass, SpinLock, booked, own_number,
+};
+use crate::spec::RowId;
+use crate::version::{RowHead, Version};
 
 /// Heads in the first segment of a shard; each next segment is twice as large, up to the maximum.
 const SEGMENT_HEADS_MIN: usize = if cfg!(test) { 4 } else { 16 };

@@ -19,13 +19,9 @@ use std::ptr::NonNull;
 
 use types::Bytes;
 
-use crate::primitives::clerk::booked;
-use crate::primitives::clock::Timestamp;
-use crate::primitives::epoch::Guard;
-use crate::primitives::sync::{AtomicPtr, AtomicU64, Ordering};
-use crate::spec::error::{Error, Result};
-use crate::spec::row::RowImage;
-use crate::version::state::TxState;
+use crate::primitives::{AtomicPtr, AtomicU64, Guard, Ordering, Timestamp, booked};
+use crate::spec::{Error, Result, RowImage};
+use crate::version::TxState;
 
 /// What a version says about its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

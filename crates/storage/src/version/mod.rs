@@ -18,10 +18,18 @@
 //! Start with `visibility.rs`; go to `layout.rs` for the bytes of a version and to `state.rs` for
 //! how a commit becomes visible at one moment.
 
-pub(crate) mod blocker;
-pub(crate) mod chain;
-pub(crate) mod head;
-pub(crate) mod heap;
-pub(crate) mod layout;
-pub(crate) mod state;
-pub(crate) mod visibility;
+mod blocker;
+mod chain;
+mod head;
+mod heap;
+mod layout;
+mod state;
+mod visibility;
+
+pub(crate) use blocker::{Blocker, LockWait};
+pub(crate) use chain::{Holder, Newest, Owner, changer, newest, owner, versions};
+pub(crate) use head::{RowHead, prefetch_version};
+pub(crate) use heap::{HeadRun, Heap, HeapPosition};
+pub(crate) use layout::{Begin, Version, VersionKind, retire_version};
+pub(crate) use state::{Pace, TxState, TxStatus, announce_undo, announce_withdrawal, wake_waiters};
+pub(crate) use visibility::{Sight, View, visible, visible_fast};

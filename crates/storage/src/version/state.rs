@@ -1,5 +1,4 @@
-//! `TxState`: the outcome of a transaction in one word, and how many other transactions wait for
-//! it.
+//! `TxState`: the outcome of a transaction in one word, and how many wait for it.
 //!
 //! ```text
 //! Active ──► Committing ──────────────────────────► Committed(ts)
@@ -13,8 +12,7 @@
 
 use std::sync::Arc;
 
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::primitives::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Clock, Ordering, Timestamp};
 
 /// The status of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,11 +69,9 @@ pub(crate) struct TxState {
     pub(crate) waiting_for: AtomicPtr<TxState>,
     /// Incremented when the transaction takes writes back before it ends.
     pub(crate) undos: AtomicU32,
-    /// Incremented when the transaction releases a row lock before it ends, or leaves the queue for
-    /// one.
+    /// Incremented when the transaction releases a row lock, or leaves a queue, before its end.
     pub(crate) withdrawals: AtomicU32,
-    /// The `undos` or `withdrawals` of the transaction in `waiting_for`, as they were when the wait
-    /// began.
+    /// The `undos` or `withdrawals` of `waiting_for` when the wait began.
     pub(crate) waiting_undos: AtomicU32,
     /// Whether the wait is for a row lock: then `withdrawals` are compared, else `undos`.
     pub(crate) waits_for_hold: AtomicBool,
@@ -92,8 +88,7 @@ pub(crate) struct TxState {
 pub(crate) enum Pace {
     /// As long as its client likes.
     Any,
-    /// It never waits and ends at once, so other transactions wait for it whatever their hints and
-    /// timeouts say.
+    /// It never waits and ends at once: others wait for it whatever their hints and timeouts.
     Brief,
 }
 
@@ -113,8 +108,7 @@ impl TxState {
     }
 
     pub(crate) fn status(&self) -> TxStatus {
-        // Acquire: pairs with the Release of `set` and `advance`; SeqCst orders it with
-        // `waiting_for`.
+        // Acquire: pairs with the Release of `set`; SeqCst orders it with `waiting_for`.
         TxStatus::decode(self.word.load(Ordering::SeqCst))
     }
 
@@ -134,8 +128,7 @@ impl TxState {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Takes a timestamp for a commit that has none yet; any thread may call this. Returns the new
-    /// status.
+    /// Takes the timestamp of a commit that has none yet; any thread may. Returns the status.
     pub(crate) fn help(&self, clock: &Clock) -> TxStatus {
         loop {
             let current = self.status();

@@ -5,13 +5,10 @@
 //! such a transaction is validating with a commit time within the snapshot, visibility depends on
 //! its outcome, and the reader waits for it.
 
-use crate::primitives::clock::{Clock, Timestamp};
-use crate::primitives::epoch::Guard;
-use crate::version::blocker::Blocker;
-use crate::version::chain::{Owner, owner, versions};
-use crate::version::head::RowHead;
-use crate::version::layout::{Begin, Version, VersionKind};
-use crate::version::state::{TxState, TxStatus};
+use crate::primitives::{Clock, Guard, Timestamp};
+use crate::version::{
+    Begin, Blocker, Owner, RowHead, TxState, TxStatus, Version, VersionKind, owner, versions,
+};
 
 /// What a transaction sees of a row.
 pub(crate) enum Sight<'g> {
@@ -21,8 +18,7 @@ pub(crate) enum Sight<'g> {
     Nothing,
     /// It depends on this transaction, which is validating with a commit time within the snapshot.
     Undecided(Blocker),
-    /// A READ UNCOMMITTED read: the caller takes the newest version, committed or not, and copies
-    /// it.
+    /// READ UNCOMMITTED: the caller copies the newest version, committed or not.
     Dirty,
 }
 
@@ -77,8 +73,7 @@ pub(crate) fn visible<'g>(
     Sight::Nothing
 }
 
-/// Like [`visible`], with a fast path for the usual case: the newest version is committed and
-/// within the snapshot.
+/// Like [`visible`], with a fast path: the newest version is committed within the snapshot.
 #[inline]
 pub(crate) fn visible_fast<'g>(
     head: &RowHead,

@@ -155,7 +155,7 @@ impl Exchanged {
             places: probe.table.store.places().to_vec(),
             pairs: Pairs::default(),
             out: Batch::default(),
-            charge: cx.session.grant.charge(0),
+            charge: cx.session.accounting.grant.charge(0),
         }
     }
 

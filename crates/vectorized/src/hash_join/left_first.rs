@@ -184,7 +184,7 @@ impl<'p> HashJoin<'p> {
         Aside {
             store: Store::new(layout, &layout.iter().copied().collect()),
             columns: columns.collect(),
-            charge: cx.session.grant.charge(0),
+            charge: cx.session.accounting.grant.charge(0),
         }
     }
 }

@@ -185,7 +185,7 @@ fn build<'p>(
     table.numbers = KeyTable::new(keys.width());
     let mut key_rows = KeyRows::default();
     let mut numbers = Vec::new();
-    let mut charge = cx.session.grant.charge(0);
+    let mut charge = cx.session.accounting.grant.charge(0);
     right.run(cx, rows, &mut |cx, _, batch| {
         let _label = ledger::labelled(Label::Join);
         encode(keys, right_keys, batch, Unknown::Add, &mut key_rows, cx)?;

@@ -67,10 +67,10 @@ pub(crate) fn lead<'p, H: Help<'p>>(
         return Ok(None);
     }
     // From here on the query has memory, so helpers never wait for a first grant.
-    let mut charge = cx.session.grant.charge(0);
+    let mut charge = cx.session.accounting.grant.charge(0);
     if let Err(error) = charge.add(usize::try_from(STEP_BYTES).unwrap_or(0)) {
         // Without memory for helpers, the leader can still run alone.
-        return if cx.session.cancel.is_set() { Err(error) } else { Ok(None) };
+        return if cx.session.connection.cancel.is_set() { Err(error) } else { Ok(None) };
     }
     let share = Arc::new(Share::new(region.driver));
     let errand = Errand::of(cx);
@@ -88,7 +88,7 @@ pub(crate) fn lead<'p, H: Help<'p>>(
         stops.is_armed = returned.done.is_err();
         *returns[number].lock() = Some(returned);
     };
-    cx.session.meter.begin_parallel(count + 1);
+    cx.session.accounting.meter.begin_parallel(count + 1);
     if let Some(profile) = &mut cx.profile {
         profile.note_degree(count + 1);
     }
@@ -167,7 +167,7 @@ struct Errand {
 impl Errand {
     fn of(cx: &Cx<'_>) -> Self {
         Self {
-            statement: cx.session.meter.statement_number(),
+            statement: cx.session.accounting.meter.statement_number(),
             activity: sos::xe::present_activity(),
             is_profiled: cx.profile.is_some(),
         }
@@ -224,9 +224,9 @@ impl<'t> Seat<'t> {
     where
         'p: 't,
     {
-        let books = Arc::clone(&self.session.books);
+        let books = Arc::clone(&self.session.accounting.books);
         let part = u32::try_from(number + 1).unwrap_or(u32::MAX);
-        let tag = session_number(self.session.id);
+        let tag = session_number(self.session.connection.id);
         let (mut returned, spent) = ledger::request(Some(&books), || {
             let before = Spend::from(ledger::spent());
             let _helping = sos::sched::help_for(tag, part, before.worker());
@@ -291,8 +291,8 @@ fn collect<T>(
 ) -> Result<(Flow, Vec<T>)> {
     let mut outs = Vec::with_capacity(returns.len());
     for returned in returns {
-        cx.session.books.absorb(&returned.books);
-        cx.session.meter.helped(&returned.spent);
+        cx.session.accounting.books.absorb(&returned.books);
+        cx.session.accounting.meter.helped(&returned.spent);
         cx.null_eliminated |= returned.null_eliminated;
         if let (Some(profile), Some(theirs)) = (&mut cx.profile, &returned.profile) {
             profile.absorb(theirs);

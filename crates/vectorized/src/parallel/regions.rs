@@ -8,9 +8,9 @@
 
 use std::sync::Arc;
 
-use crate::choice::reads;
 use crate::hash_join::{Course, course};
 use crate::index_join;
+use crate::row_or_batch::reads;
 use crate::total::Totals;
 use catalog::Catalog;
 use executor::Cx;
@@ -43,7 +43,7 @@ impl Degree {
     /// As [`Self::of`], for a session.
     pub fn of_session(session: &SessionState, hint: Option<u32>) -> Self {
         let schedulers = session.instance.machine.scheduler_count();
-        Self::of(&session.catalog, &session.database, hint, schedulers)
+        Self::of(&session.catalog, &session.identity.database, hint, schedulers)
     }
 
     /// Determines the degree: the hint, the database's MAXDOP, or the server's 'max degree of

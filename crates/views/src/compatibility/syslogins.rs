@@ -52,6 +52,6 @@ impl Row {
 }
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let logins = scope.session.rights.logins_in_sight(&scope.session.catalog);
+    let logins = scope.session.identity.rights.logins_in_sight(&scope.session.catalog);
     rows(COLUMNS, logins.map(|login| Row(Arc::clone(login))))
 }

@@ -18,7 +18,7 @@ pub fn end(session: &SessionState) {
 
 fn tell(session: &SessionState, event: &'static Event) {
     if xe::enabled(event) {
-        let database = session.catalog.database(&session.database);
+        let database = session.catalog.database(&session.identity.database);
         let id = database.map_or(0, |database| u64::from(database.id.cast_unsigned()));
         fire(session, event, &[Value::UInt(id)]);
     }

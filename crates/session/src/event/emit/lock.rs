@@ -58,7 +58,7 @@ pub fn answered(
 pub fn released(session: &SessionState, key: &LockKey, scope: LockScope) {
     if xe::enabled(&LOCK_RELEASED) {
         let locks = session.instance.store.locks();
-        let mode = locks.held(key, crate::session_number(session.id), scope);
+        let mode = locks.held(key, crate::session_number(session.connection.id), scope);
         tell(session, &LOCK_RELEASED, key, (scope, mode.unwrap_or(LockMode::Exclusive)), 0);
     }
 }

@@ -60,7 +60,7 @@ fn complete(session: &SessionState, (duration, cpu): (u64, u64), text: &str, res
         none,
         none,
         none,
-        Value::UInt(session.row_count),
+        Value::UInt(session.last.row_count),
         Value::Map(result),
         Value::Text(text),
     ];
@@ -123,7 +123,7 @@ pub(crate) fn result(session: &SessionState, outcome: &Result<(), Stop>) -> u32 
     match outcome {
         Err(Stop::Cancelled | Stop::Disconnected) => ABORT,
         Err(_) => ERROR,
-        Ok(()) if session.last_error != 0 => ERROR,
+        Ok(()) if session.last.error != 0 => ERROR,
         Ok(()) => OK,
     }
 }
@@ -160,7 +160,7 @@ pub fn rpc_starting<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Call<'a> {
     if let Some(Watched { text, stream, .. }) = &watched
         && xe::enabled(&RPC_STARTING)
     {
-        let reset = Value::Map(session.pooled.reset);
+        let reset = Value::Map(session.connection.pooled.reset);
         let values = [reset, Value::Text(text.name()), text.statement(), bytes_of(*stream)];
         fire(session, &RPC_STARTING, &values);
     }
@@ -201,8 +201,8 @@ pub fn rpc_completed(
             none,
             none,
             Value::Map(result(session, outcome)),
-            Value::UInt(session.row_count),
-            Value::Map(session.pooled.reset),
+            Value::UInt(session.last.row_count),
+            Value::Map(session.connection.pooled.reset),
             Value::Text(text.name()),
             text.statement(),
             bytes_of(*stream),
@@ -224,7 +224,8 @@ pub fn reset_key(reset: Reset) -> u32 {
 /// Fires attention: the client has cancelled its request.
 pub fn attention(session: &SessionState) {
     if xe::enabled(&ATTENTION) {
-        let since = sos::clock::now_ticks().saturating_sub(session.meter.live().started());
+        let since =
+            sos::clock::now_ticks().saturating_sub(session.accounting.meter.live().started());
         fire(session, &ATTENTION, &[Value::UInt(us(since)), Value::UInt(0)]);
     }
 }

@@ -15,17 +15,18 @@ pub fn login(session: &SessionState, cached: bool) {
     if !xe::enabled(&LOGIN) {
         return;
     }
-    let database = session.catalog.database(&session.database).map_or(0, |database| database.id);
+    let database =
+        session.catalog.database(&session.identity.database).map_or(0, |database| database.id);
     let text = options_text(&session.options);
     let values = [
         Value::Bool(cached),
         Value::Bool(false),
         Value::Bool(false),
         Value::UInt(u64::from(database.cast_unsigned())),
-        Value::UInt(u64::from(session.client.packet_size)),
+        Value::UInt(u64::from(session.connection.client.packet_size)),
         Value::Bytes(&options_bits(&session.options)),
         Value::Text(&text),
-        Value::Text(&session.database),
+        Value::Text(&session.identity.database),
     ];
     fire(session, &LOGIN, &values);
 }
@@ -36,7 +37,7 @@ pub fn logout(session: &SessionState, since: u64, cached: bool) {
         return;
     }
     let none = Value::UInt(0);
-    let cpu = plan::stats::Spend::from(session.books.spent()).worker();
+    let cpu = plan::stats::Spend::from(session.accounting.books.spent()).worker();
     let values = [
         Value::Bool(cached),
         Value::Bool(false),

@@ -56,7 +56,7 @@ pub fn starting(
                 object,
                 place.object_type(),
                 ended,
-                Value::UInt(u64::from(session.nest_level)),
+                Value::UInt(u64::from(session.request.nest_level)),
                 line,
                 start,
                 end,
@@ -85,7 +85,7 @@ pub fn completed(session: &SessionState, program: &Program, step: &Step, followe
     context::enter_statement(session, frame(program, step, place));
     let (duration, cpu) = followed.begun.spent_us();
     let (line, start, end) = place.numbers();
-    let (none, rows) = (Value::UInt(0), Value::UInt(session.row_count));
+    let (none, rows) = (Value::UInt(0), Value::UInt(session.last.row_count));
     let duration = Value::Int(i64::try_from(duration).unwrap_or(i64::MAX));
     let counts = [duration, Value::UInt(cpu), none, none, none, none, none, rows, rows];
     let text = Value::Text(step.span.text(&program.source));
@@ -94,7 +94,7 @@ pub fn completed(session: &SessionState, program: &Program, step: &Step, followe
         let (database, object) = place.ids();
         values.extend([database, object, place.object_type()]);
         values.extend(counts);
-        let level = Value::UInt(u64::from(session.nest_level));
+        let level = Value::UInt(u64::from(session.request.nest_level));
         values.extend([level, line, start, end, Value::Text(&place.object), text]);
     } else {
         values.extend(counts);
@@ -231,7 +231,7 @@ pub fn module_start(session: &SessionState, called: Called<'_>) -> Entered {
         let values = [
             Value::UInt(u64::from(called.module.database_id.cast_unsigned())),
             Value::Int(i64::from(called.module.object_id)),
-            Value::Int(i64::from(session.line)),
+            Value::Int(i64::from(session.request.line)),
             Value::Map(called.object_type),
             Value::Text(called.name),
         ];
@@ -247,9 +247,9 @@ pub fn module_end(session: &SessionState, called: Called<'_>, entered: &Entered)
         let values = [
             Value::UInt(u64::from(called.module.database_id.cast_unsigned())),
             Value::Int(i64::from(called.module.object_id)),
-            Value::UInt(session.row_count),
+            Value::UInt(session.last.row_count),
             Value::UInt(begun.spent_us().0),
-            Value::Int(i64::from(session.line)),
+            Value::Int(i64::from(session.request.line)),
             Value::Map(called.object_type),
             Value::Text(called.name),
         ];
@@ -267,16 +267,17 @@ pub fn wants_plans() -> bool {
 #[cold]
 pub fn plan(session: &SessionState, (program, procedure): (&Program, &str), ms: u64, xml: &str) {
     let module = module_of(program);
-    let database = session.catalog.database(&session.database).map_or(0, |database| database.id);
+    let database =
+        session.catalog.database(&session.identity.database).map_or(0, |database| database.id);
     let values = [
         Value::UInt(u64::from(database.cast_unsigned())),
         Value::Map(object_type_of(program, procedure)),
         Value::Int(module.map_or(0, |module| i64::from(module.object_id))),
-        Value::UInt(u64::from(session.nest_level)),
+        Value::UInt(u64::from(session.request.nest_level)),
         Value::UInt(ms.saturating_mul(1_000)),
         Value::Text(procedure),
         Value::Text(xml),
-        Value::Text(&session.database),
+        Value::Text(&session.identity.database),
     ];
     fire(session, &QUERY_POST_EXECUTION_SHOWPLAN, &values);
 }

@@ -1,19 +1,13 @@
 //! Reading many rows per call: for statements that read whole tables and change nothing.
 //!
 //! Row by row, each row costs a pin of the epoch, a borrow of the transaction and a call. Here they
-//! are paid once for the heads read ahead, and loading one row's version does not wait for the row
-//! before.
+//! are paid once for the heads read ahead, and the loads of versions overlap.
 
-use crate::access::scan::Scan;
-use crate::index::Index;
-use crate::index::key::has_key;
-use crate::primitives::epoch::pin;
-use crate::spec::error::Result;
-use crate::spec::row::RowImage;
-use crate::version::head::{RowHead, prefetch_version};
-use crate::version::heap::HeadRun;
-use crate::version::layout::Version;
-use crate::version::visibility::{Sight, View, visible_fast};
+use crate::access::Scan;
+use crate::index::{Index, has_key};
+use crate::primitives::pin;
+use crate::spec::{Result, RowImage};
+use crate::version::{HeadRun, RowHead, Sight, Version, View, prefetch_version, visible_fast};
 
 impl<'t> Scan<'t> {
     /// Appends the next rows to `images` until it has `images_max` of them; appends nothing only at
@@ -49,8 +43,7 @@ impl<'t> Scan<'t> {
         Ok(())
     }
 
-    /// Appends the next rows in heap order. Returns `true` at a row whose visibility is undecided;
-    /// that one is read next.
+    /// Appends the next rows in heap order; returns `true` before a row that is undecided.
     fn see_heap(&mut self, images: &mut Vec<RowImage<'t>>, images_max: usize) -> bool {
         let Some(run) = self.next_run(images_max - images.len()) else {
             self.position.is_done = true;
@@ -151,7 +144,6 @@ const AHEAD: usize = 12;
 
 /// Returns whether a row has the key under which an index led to it.
 fn is_under(index: &Index, head: &RowHead, image: RowImage<'_>, key: &[u8]) -> bool {
-    // The mark is read after the version: a writer that links a version with another key sets it
-    // before.
+    // The mark is read after the version: a writer that changes the key sets it before.
     !index.is_verified_by_reader(head) || has_key(index, image, key)
 }

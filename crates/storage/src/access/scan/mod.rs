@@ -12,25 +12,17 @@ use std::sync::Arc;
 use types::Bytes;
 
 use crate::index::Index;
-use crate::primitives::epoch::pin;
-use crate::primitives::sync::{Label, labelled};
-use crate::row_group::column_index::ColumnView;
-use crate::spec::bounds::{Bounds, Order};
-use crate::spec::definition::IndexId;
-use crate::spec::error::Result;
-use crate::spec::options::Read;
-use crate::spec::row::RowId;
-use crate::store::table::Table;
-use crate::transaction::Transaction;
-use crate::transaction::row_ref::{Basis, RowRef};
-use crate::version::head::RowHead;
-use crate::version::heap::{HeadRun, HeapPosition};
-use crate::version::visibility::View;
+use crate::primitives::{Label, labelled, pin};
+use crate::row_group::ColumnView;
+use crate::spec::{Bounds, IndexId, Order, Read, Result, RowId};
+use crate::store::Table;
+use crate::transaction::{Basis, RowRef, Transaction};
+use crate::version::{HeadRun, HeapPosition, RowHead, View};
 
 /// The table access that a scan makes.
 #[derive(Clone, Copy, Debug)]
 pub struct ScanSpec<'a> {
-    /// The index, or `None` for heap order. A hash index takes whole-key equality only
+    /// The index; `None` for heap order. A hash index takes whole keys only
     /// (`Bounds::prefix(key)`).
     pub index: Option<IndexId>,
     /// The range of keys; must be [`Bounds::ALL`] in heap order.
@@ -50,13 +42,11 @@ pub struct Scan<'t> {
     basis: Basis,
     index: Option<&'t Index>,
     position: ScanPosition,
-    /// Entries read ahead, the next one first. Index keys are kept, so that the scan can continue
-    /// behind a row.
+    /// Entries read ahead, next one first; with index keys, so that the scan can be resumed.
     batch: VecDeque<(Option<Bytes>, &'t RowHead)>,
     /// The parts of the heap that are left, if several scans share it.
     parts: Option<Arc<Parts>>,
-    /// Whether no entry follows those read ahead. Not part of the position: a scan that is resumed
-    /// looks again.
+    /// Whether no entry follows those read ahead. A scan that is resumed looks again.
     is_last: bool,
     /// Rows that are read from the columnstore index and skipped here.
     passed: Option<&'t ColumnView>,

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::access::scan::Scan;
-use crate::primitives::sync::{SpinClass, SpinLock};
-use crate::version::heap::{HeadRun, HeapPosition};
+use crate::access::Scan;
+use crate::primitives::{SpinClass, SpinLock};
+use crate::version::{HeadRun, HeapPosition};
 
 /// The rest of a heap that several scans share.
 pub struct Parts {
@@ -27,8 +27,7 @@ impl std::fmt::Debug for Parts {
 }
 
 impl<'t> Scan<'t> {
-    /// Makes the scan read only those parts of the heap that it takes. No effect on a scan in index
-    /// order.
+    /// Makes a heap scan read only those parts of the heap that it takes.
     pub fn share(&mut self, parts: &Arc<Parts>) {
         if self.index.is_none() {
             self.parts = Some(Arc::clone(parts));

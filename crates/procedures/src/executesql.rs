@@ -37,7 +37,7 @@ fn execute_sql(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
     match prepare(&statement, &declared, cx.session) {
         Ok(entry) => run_prepared(entry, values, cx),
         Err(Stop::Error(error)) => match report_scope(error, cx) {
-            Err(Stop::Scope) => Ok(cx.session.last_error),
+            Err(Stop::Scope) => Ok(cx.session.last.error),
             other => other,
         },
         Err(stop) => Err(stop),
@@ -86,8 +86,8 @@ pub(crate) fn prepare(
     let is_it = |e: &Entry| {
         e.text.strip_prefix(bytes(statement)).is_some_and(|rest| rest == bytes(declared))
     };
-    session.counters.count(SessionCounter::PlanLookups);
-    if let Some(entry) = session.programs.take(key, version).filter(is_it) {
+    session.accounting.counters.count(SessionCounter::PlanLookups);
+    if let Some(entry) = session.caches.programs.take(key, version).filter(is_it) {
         return Ok((key, entry));
     }
     let sent: Arc<[u8]> = [bytes(statement), bytes(declared)].concat().into();
@@ -99,7 +99,7 @@ pub(crate) fn prepare(
     let parse = || parse_parameters(&declared, session);
     let parameters = with_clerk(MemoryClerk::SqlPlans, parse)?;
     let text = statement.as_text(collation).unwrap_or_default();
-    session.counters.count(SessionCounter::PlanMisses);
+    session.accounting.counters.count(SessionCounter::PlanMisses);
     let origin = Origin::Prepared(declared.as_str().into());
     let program = ::compile::compile_text(session, &text, parameters, origin)?;
     session.instance.programs.put(key, &sent, &program);
@@ -112,7 +112,7 @@ pub(crate) fn parse_parameters(declared: &str, session: &SessionState) -> Result
     if declared.trim().is_empty() {
         return Ok(parameters);
     }
-    let context = metadata::binding::bare_context(session, &session.database);
+    let context = metadata::binding::bare_context(session, &session.identity.database);
     let binder = context.binder();
     let declared = ::binder::fragment::parse_parameters(declared)?;
     for (ordinal, parameter) in declared.into_iter().enumerate() {
@@ -146,7 +146,7 @@ pub(crate) fn run_prepared(
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
     make_tables(&entry.program, values, cx)?;
-    let buffer = std::mem::take(&mut cx.session.scratch.variables);
+    let buffer = std::mem::take(&mut cx.session.caches.scratch.variables);
     let mut frame = Frame::with_buffer(cx.session, &entry.program, buffer)?;
     let places = match bind_values(&entry.program, &mut frame, values, cx.session) {
         Ok(places) => places,
@@ -156,12 +156,12 @@ pub(crate) fn run_prepared(
         }
     };
     let outcome = match enter(&entry.program, "", &mut frame, cx) {
-        Err(Stop::Scope) => Ok(cx.session.last_error),
+        Err(Stop::Scope) => Ok(cx.session.last.error),
         other => other,
     };
     let returned = return_values(&entry.program, (values, &places), &mut frame, cx.session);
-    cx.session.scratch.keep_variables(frame.variables);
-    cx.session.programs.put(key, entry);
+    cx.session.caches.scratch.keep_variables(frame.variables);
+    cx.session.caches.programs.put(key, entry);
     let status = outcome?;
     returned.map(|()| status)
 }

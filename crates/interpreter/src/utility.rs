@@ -18,11 +18,11 @@ impl Runner<'_> {
     pub(crate) fn other(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
         match &statement.kind {
             StatementKind::SetOption(option) => {
-                cx.session.row_count = 0;
+                cx.session.last.row_count = 0;
                 self.set_option(option, cx)?;
             }
             StatementKind::Transaction(transaction) => {
-                cx.session.row_count = 0;
+                cx.session.last.row_count = 0;
                 self.transaction(transaction, cx)?;
             }
             StatementKind::Use(name) => use_database(name, cx)?,
@@ -35,7 +35,7 @@ impl Runner<'_> {
             StatementKind::InsertBulk(bulk) => {
                 transactions::begin_implicit(cx)?;
                 crate::insert_bulk::announce(bulk, cx)?;
-                cx.session.pending_bulk = Some((**bulk).clone());
+                cx.session.held.pending_bulk = Some((**bulk).clone());
             }
             // There is no log that a checkpoint could shorten.
             StatementKind::Checkpoint(_) => {
@@ -87,7 +87,7 @@ impl Runner<'_> {
             definition_trigger::fire(&watched, begun, cx)?;
         }
         cx.session.refresh_catalog();
-        cx.session.row_count = 0;
+        cx.session.last.row_count = 0;
         ended(cx, Command::of(&statement.kind), None)?;
         Ok(())
     }
@@ -125,39 +125,12 @@ impl Runner<'_> {
             TransactionAction::Save => transactions::save(cx.session, &name),
         }
     }
-
-    fn kill(&self, kill: &ast::Kill, cx: &mut Cx<'_>) -> Result<(), Stop> {
-        if !cx.session.rights.has_of_server(&cx.session.catalog, "ALTER ANY CONNECTION") {
-            let text = "User does not have permission to use the KILL statement.";
-            return Err(Error::custom(6102, 14, 1, text).into());
-        }
-        let leaf = Leaf::new(LeafAst::Value(kill.target.clone()));
-        let Some(id) = self.int(&leaf, cx)? else {
-            return Err(Msg::NotSupported("KILL of a unit of work").into());
-        };
-        if kill.status_only {
-            // KILL WITH STATUSONLY: rollback is immediate, so none is ever in progress.
-            let cards = cx.session.instance.sessions.cards();
-            let is_there = cards.iter().any(|card| i32::from(card.id) == id);
-            return Err(match is_there {
-                true => Msg::NotRollingBack(i64::from(id)).into(),
-                false => Msg::NotAnActiveSession(i64::from(id)).into(),
-            });
-        }
-        if i32::from(cx.session.id) == id {
-            return Err(Msg::CannotKillSelf.into());
-        }
-        if !cx.session.instance.sessions.kill(id) {
-            return Err(Msg::NotAnActiveSession(i64::from(id)).into());
-        }
-        Ok(())
-    }
 }
 
 /// Checks the permission CHECKPOINT.
 fn check_checkpoint(cx: &Cx<'_>) -> Result<(), Stop> {
-    match cx.session.catalog.database(&cx.session.database) {
-        Some(database) => Ok(cx.session.rights.check_database(database, "CHECKPOINT")?),
+    match cx.session.catalog.database(&cx.session.identity.database) {
+        Some(database) => Ok(cx.session.identity.rights.check_database(database, "CHECKPOINT")?),
         None => Ok(()),
     }
 }
@@ -186,8 +159,8 @@ fn use_database(name: &ast::Ident, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let Some(database) = cx.session.catalog.database(name) else {
         return Err(Msg::DatabaseNotFound(name).into());
     };
-    if !cx.session.rights.enters(database) {
-        return Err(Msg::NoDatabaseAccess(&cx.session.login, &database.name).into());
+    if !cx.session.identity.rights.enters(database) {
+        return Err(Msg::NoDatabaseAccess(&cx.session.identity.login, &database.name).into());
     }
     check_entry(cx.session, database)?;
     let new: std::sync::Arc<str> = database.name.as_str().into();
@@ -196,6 +169,6 @@ fn use_database(name: &ast::Ident, cx: &mut Cx<'_>) -> Result<(), Stop> {
     cx.session.instance.sessions.publish(cx.session);
     cx.sink.env_change(&EnvChange::Database { new: &new, old: &old })?;
     let text = format!("Changed database context to '{new}'.");
-    cx.sink.message(&Error::custom(5701, 0, 1, text).at_line(cx.session.line))?;
+    cx.sink.message(&Error::custom(5701, 0, 1, text).at_line(cx.session.request.line))?;
     Ok(())
 }

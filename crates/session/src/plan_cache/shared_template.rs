@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use sos::lock::{SpinClass, SpinLock};
 use sos::sync::{AtomicBool, AtomicU64, Ordering};
 
-use crate::{Kind, ProgramKey};
+use super::{Kind, ProgramKey};
 
 /// Maximum number of templates.
 const TEMPLATES_MAX: usize = 1_024;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use sos::lock::{SpinClass, SpinLock};
 
-use crate::ProgramKey;
+use super::ProgramKey;
 use plan::program::Program;
 use plan::stats::ProgramBooks;
 

@@ -1,19 +1,34 @@
-//! The session's cache of recently run programs, in front of the instance's shared cache.
+//! The caches of a session, among them that of recently run programs, in front of the instance's
+//! shared cache.
 //!
-//! It is direct-mapped by a hash of the text (or of the procedure's id). A program is *moved* out
-//! while it runs and put back afterwards: changing its reference count would write a cache line
-//! that all sessions share.
+//! The cache of programs is direct-mapped by a hash of the text (or of the procedure's id). A
+//! program is *moved* out while it runs and put back afterwards: changing its reference count would
+//! write a cache line that all sessions share.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use super::template::TemplateCache;
 use crate::SessionState;
-use crate::template::TemplateCache;
+use crate::scratch::SessionScratch;
 use catalog::ProcedureDef;
+use catalog::security::Copies;
 use plan::program::Program;
 
 /// Number of slots in a session's cache; a power of two.
 const PLACES: usize = 16;
+
+/// The caches of a session. They last as long as the connection, through its resets. Entries may be
+/// dropped at any time: then they are made again.
+#[derive(Default)]
+pub struct Caches {
+    /// Programs that ran recently.
+    pub programs: ProgramCache,
+    /// Buffers that are reused from request to request.
+    pub scratch: SessionScratch,
+    /// Copies of databases without the items that the login may not see.
+    pub copies: Copies,
+}
 
 /// The key of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,5 +125,5 @@ pub fn free_programs(session: &mut SessionState) {
     session.instance.programs.clear();
     session.instance.templates.clear();
     session.instance.statistics.evict_all();
-    session.programs.clear();
+    session.caches.programs.clear();
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tsql::Template;
 use types::Value;
 
-use crate::ProgramKey;
+use super::ProgramKey;
 use plan::program::Program;
 
 /// Number of slots in each of a session's caches; a power of two.

@@ -1,0 +1,56 @@
+//! `Accounting`: what is counted, timed and charged to a session.
+
+use std::sync::Arc;
+
+use sos::ledger::SessionBooks;
+use sos::park::Cancel;
+
+use crate::grant::Grant;
+use crate::instance::{DatabaseCounters, Instance, SessionCounters};
+use plan::stats::{Live, Meter};
+
+/// The counters, times and memory of a session. They last as long as the connection, and other
+/// sessions see them through the session's card; a reset of the connection sets `books` to zero.
+pub struct Accounting {
+    /// Counters of the session's activity.
+    pub counters: Arc<SessionCounters>,
+    /// Counters for its current database.
+    pub database_counters: Arc<DatabaseCounters>,
+    /// Statement statistics of the session.
+    pub meter: Meter,
+    /// Time spent compiling since the last report to the client, in ns.
+    pub compile_ns: u64,
+    /// Memory that its running query uses to buffer rows.
+    pub grant: Arc<Grant>,
+    /// Times and waits of its requests.
+    pub books: Arc<SessionBooks>,
+}
+
+impl Accounting {
+    /// Returns the accounting of a session that logs in to a database, given by id. An attention
+    /// sets `cancel`, which ends a wait for memory.
+    pub fn new(instance: &Instance, cancel: &Arc<Cancel>, database: i16) -> Self {
+        let counters = Arc::<SessionCounters>::default();
+        Self {
+            database_counters: counters.of_database(database),
+            counters,
+            meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
+            compile_ns: 0,
+            grant: Arc::new(Grant::new(&instance.workspace, cancel)),
+            books: Arc::default(),
+        }
+    }
+
+    /// Returns the accounting of a helper: the session's memory grant, with new counters and new
+    /// statistics, which are added to the session's when the helper ends.
+    pub(crate) fn of_helper(&self) -> Self {
+        Self {
+            counters: Arc::default(),
+            database_counters: Arc::default(),
+            meter: Meter::new(Arc::new(Live::default())),
+            compile_ns: 0,
+            grant: Arc::clone(&self.grant),
+            books: Arc::default(),
+        }
+    }
+}
