@@ -102,6 +102,11 @@ pub struct Cx<'a> {
 }
 
 impl<'a> Cx<'a> {
+    /// Returns the transaction of a statement that changes rows; a point statement has none.
+    pub(crate) fn changing(&self) -> &'a storage::Transaction {
+        self.transaction.expect("`in_transaction` runs whatever changes more than one row")
+    }
+
     /// Makes a context with an empty register file.
     #[inline]
     pub fn new(

@@ -281,7 +281,11 @@ impl Optimizer<'_> {
         if self.subqueries {
             children::expressions_mut(&mut node, &mut |e| self.expression(e));
         }
-        let Node::Aggregate(mut aggregate) = node else { return node };
+        let Node::Aggregate(mut aggregate) = node else {
+            unreachable!(
+                "the node was made of an aggregate, and its expressions do not change that"
+            )
+        };
         let plain = !aggregate.scalar && aggregate.sets.len() <= 1;
         let made = walk::fills(&Node::Aggregate(aggregate.clone())).0;
         let mut below = Vec::new();
@@ -318,7 +322,9 @@ impl Optimizer<'_> {
         if self.subqueries {
             children::expressions_mut(&mut node, &mut |e| self.expression(e));
         }
-        let Node::Window(mut window) = node else { return node };
+        let Node::Window(mut window) = node else {
+            unreachable!("the node was made of a window, and its expressions do not change that")
+        };
         let mut shared: Option<Registers> = None;
         for call in &window.calls {
             let bare = call.partition.iter().filter_map(|e| match e.kind {

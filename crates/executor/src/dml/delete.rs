@@ -87,7 +87,7 @@ fn run_point(delete: &Delete, cx: &mut Cx<'_>) -> Result<bool> {
 }
 
 fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {
-    let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let main = cx.changing();
     let table = table_of(&delete.target);
     let limit = limit_of(delete.top.as_ref(), cx)?;
     let private = Private::begin(&delete.target, cx);
@@ -128,7 +128,7 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
 pub fn run_truncate(table: &TableSource, cx: &mut Cx<'_>) -> Result<StatementResult> {
     let definition = table_of(table);
     in_transaction(cx, &mut |cx| {
-        let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+        let transaction = cx.changing();
         transaction.truncate(&definition.rows.data).map_err(|e| fault::raise(cx, e))
     })?;
     let seed = catalog::table::identity_seed(&definition.columns);

@@ -366,8 +366,8 @@ fn finish(
     private: &Private,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let (Some(load), Some(main)) = (load, cx.transaction) else { return Ok(()) };
-    load.finish(table_of(&insert.target), To::Table(private.or(main)), cx)
+    let Some(load) = load else { return Ok(()) };
+    load.finish(table_of(&insert.target), To::Table(private.or(cx.changing())), cx)
 }
 
 /// Inserts one row directly, without a transaction: no cache line is written that other sessions
@@ -420,7 +420,7 @@ fn insert_row(
     }
     let identity = build(insert, table, &rows, cx)?;
     if let Some(load) = load {
-        let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
+        let main = cx.changing();
         let first = insert.first.index();
         let values = std::mem::take(&mut cx.registers);
         let to = To::Table(private.or(main));
@@ -473,7 +473,7 @@ pub(super) fn store(
     private: &Private,
     cx: &mut Cx<'_>,
 ) -> Result<bool> {
-    let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let main = cx.changing();
     reference::check_new(&row.foreign, table, Verb::Insert, cx)?;
     let mut buffer = std::mem::take(&mut cx.scratch.row);
     let values = &cx.registers[first.index()..][..table.columns.len()];

@@ -36,7 +36,7 @@ pub(crate) fn run_merge(merge: &Merge, cx: &mut Cx<'_>) -> Result<StatementResul
 }
 
 fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {
-    let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let main = cx.changing();
     let limit = limit_of(merge.top.as_ref(), cx)?;
     let private = Private::begin(&merge.target, cx);
     let tables = cx.frame.tables.clone();

@@ -27,7 +27,7 @@ pub use write::display;
 pub(crate) use write::value_of;
 
 use storage::{Hold, Transaction, WhenOwned};
-use types::{Msg, Result};
+use types::Result;
 
 use crate::query::{Flow, run_node};
 use crate::statement::{in_transaction, prepare};
@@ -61,7 +61,7 @@ pub fn hold(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     if table.memory_optimized || table.columnstore.is_some() {
         return Ok(());
     }
-    let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let transaction = cx.changing();
     let held = transaction.hold_table(&table.rows.data, Hold::Exclusive, WhenOwned::Wait);
     held.map_err(|error| fault::raise(cx, error))
 }

@@ -38,7 +38,7 @@ pub(super) fn check_new(
         for (value, part) in values().zip(lookup.table.key_parts(index)) {
             encode_value(value, part, &mut key);
         }
-        let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+        let transaction = cx.changing();
         let id = lookup.table.indexes[index].storage_id();
         let found = transaction.get(&lookup.table.rows.data, id, &key, Read::COMMITTED);
         let found = found.map(|row| row.is_some()).map_err(|e| fault::raise(cx, e))?;
@@ -159,7 +159,7 @@ fn follow_key(
     if after.as_ref().is_some_and(|a| group(a, parent.table, &key.referenced_columns) == grouped) {
         return Ok(());
     }
-    let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let transaction = cx.changing();
     let (verb, action) = match parent.new {
         None => (Verb::Delete, key.on_delete),
         Some(_) => (Verb::Update, key.on_update),
@@ -341,7 +341,7 @@ pub(crate) fn check_late(late: &[Late], cx: &mut Cx<'_>) -> Result<()> {
             let column = (key.columns.len() == 1).then_some(key.referenced_columns[0]);
             return Err(conflict(*verb, "FOREIGN KEY", &key.name, table, column, cx));
         };
-        let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+        let transaction = cx.changing();
         let grouped = group(values, table, &key.referenced_columns);
         if !referring(child, key, values, &grouped, transaction, cx)?.is_empty() {
             let column = (key.columns.len() == 1).then_some(key.columns[0]);
@@ -373,7 +373,7 @@ fn has_key(
         let at = at.expect("the index was chosen because its keys are these columns");
         encode_value(&values[at], part, &mut encoded);
     }
-    let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let transaction = cx.changing();
     let data = &table.rows.data;
     let found = transaction.get(data, index.storage_id(), &encoded, Read::COMMITTED);
     found.map(|row| row.is_some()).map_err(|e| fault::raise(cx, e))
@@ -388,7 +388,7 @@ fn change_child(
     depth: u32,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let transaction = cx.changing();
     version::keep(child, row.image(), transaction, cx)?;
     let Some((new, wake)) = new else {
         transaction.delete(row).map_err(|e| fault::raise(cx, e))?;

@@ -162,7 +162,7 @@ fn update_error(error: storage::Error, set: &SetRow, table: &TableDef, cx: &mut 
 }
 
 fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {
-    let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let main = cx.changing();
     let table = table_of(&update.target);
     let limit = limit_of(update.top.as_ref(), cx)?;
     let private = Private::begin(&update.target, cx);

@@ -46,7 +46,7 @@ pub(super) fn run<'p>(
             let spec = path.spec(&lower, &upper, read);
             match &scan.access {
                 Access::Seek { index, .. } if definition.indexes[usize::from(*index)].unique => {
-                    one(scan, definition, table, spec, (&lower, cx), rows, receive)
+                    one(scan, definition, table, spec, &lower, cx, rows, receive)
                 }
                 Access::Seek { .. } | Access::Range { .. } | Access::Full => {
                     walk(scan, definition, table, spec, cx, rows, receive)
@@ -112,7 +112,8 @@ fn one<'p>(
     definition: &'p TableDef,
     table: &'p Table,
     spec: ScanSpec<'_>,
-    (key, cx): (&[u8], &mut Cx<'_>),
+    key: &[u8],
+    cx: &mut Cx<'_>,
     rows: &mut Rows<'p>,
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
@@ -400,7 +401,7 @@ fn encode_access(
             let path = Path { index, order, ..all };
             let part = definition.key_parts(place).nth(prefix.len());
             let bounds = [low.as_ref(), high.as_ref()];
-            encode_bounds(bounds, part, path, cx, (lower, upper))
+            encode_bounds(bounds, part, path, cx, lower, upper)
         }
     }
 }
@@ -411,7 +412,8 @@ fn encode_bounds(
     part: Option<KeyPart>,
     mut path: Path,
     cx: &mut Cx<'_>,
-    (lower, upper): (&mut Vec<u8>, &mut Vec<u8>),
+    lower: &mut Vec<u8>,
+    upper: &mut Vec<u8>,
 ) -> Result<Option<Path>> {
     let prefix = lower.len();
     if prefix > 0 {

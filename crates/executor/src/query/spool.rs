@@ -63,7 +63,7 @@ pub(super) fn run<'p>(
         let Spooled::Rows(table) = &*spooled else { return Ok(Flow::More) };
         return look_up(spool, table, &key, cx, rows, receive);
     }
-    scan(spool, (read, &key), cx, rows, receive)
+    scan(spool, read, &key, cx, rows, receive)
 }
 
 /// Returns the number of rows of the scanned table.
@@ -77,7 +77,8 @@ fn size_of_input<'p>(input: &'p Node, rows: &Rows<'p>) -> u64 {
 /// Scans the table, and records how many rows it read.
 fn scan<'p>(
     spool: &'p Spool,
-    (read, wanted): (u64, &[u8]),
+    read: u64,
+    wanted: &[u8],
     cx: &mut Cx<'_>,
     rows: &mut Rows<'p>,
     receive: Receive<'_, 'p>,

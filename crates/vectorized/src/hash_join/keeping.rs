@@ -55,7 +55,7 @@ impl<'p> HashJoin<'p> {
                 return done.map(|()| Flow::More);
             }
             if let Some(keeping) = kept.take() {
-                build((&mut *right, &mut *right_keys), probe, cx, rows)?;
+                build(&mut *right, &mut *right_keys, probe, cx, rows)?;
                 if keeping.give_back(probe, cx, rows, receive)? == Flow::Enough {
                     return Ok(Flow::Enough);
                 }

@@ -168,7 +168,7 @@ impl<'p> HashJoin<'p> {
         let Some(mut kept) = kept else { return ran };
         let Self { right, right_keys, probe, .. } = self;
         kept.restrictions()?.iter().for_each(|restriction| right.restrict(restriction));
-        build((right, right_keys), probe, cx, rows)?;
+        build(right, right_keys, probe, cx, rows)?;
         let flow = kept.give_back(probe, cx, rows, receive)?;
         if flow == Flow::Enough { Ok(flow) } else { ran }
     }

@@ -148,7 +148,7 @@ impl<'p> HashJoin<'p> {
                 published.restrictions.clone()
             }
             None => {
-                build((&mut self.right, &mut self.right_keys), &mut self.probe, cx, rows)?;
+                build(&mut self.right, &mut self.right_keys, &mut self.probe, cx, rows)?;
                 self.is_built = true;
                 let restrictions = self.restrictions();
                 let filters =
@@ -173,7 +173,8 @@ fn is_safe(join: &Join, keys: &[(Expr, Expr)]) -> bool {
 
 /// Reads the right input into the hash table.
 fn build<'p>(
-    (right, right_keys): (&mut Input<'p>, &mut [Kernel<'p>]),
+    right: &mut Input<'p>,
+    right_keys: &mut [Kernel<'p>],
     probe: &mut Probe<'p>,
     cx: &mut Cx<'_>,
     rows: &mut Rows<'p>,

@@ -143,7 +143,9 @@ impl Step for Connected<'_> {
             }
             operand.compute(scope, &self.open, cx)?;
             let truths = operand.output(scope);
-            let (Data::Bit(bits), _) = self.output.parts_mut() else { continue };
+            let (Data::Bit(bits), _) = self.output.parts_mut() else {
+                unreachable!("`bits` has made the output one of bits")
+            };
             let unknown = &mut self.unknown;
             self.next.filter(&self.open, |row| match truth(truths, row) {
                 Truth::Unknown => {
