@@ -2,8 +2,9 @@
 //! savepoint.
 //!
 //! A write-write conflict in a block that is its own transaction is handled here: none of its
-//! effects is visible yet, so the block runs again. Inside the caller's transaction the conflict
-//! dooms that transaction (41302), since only the caller can repeat its reads.
+//! effects is visible yet, so the block runs again, unless the client has got a result set, a
+//! message of it. Inside the caller's transaction the conflict dooms that transaction (41302), since
+//! only the caller can repeat its reads.
 
 use std::time::Duration;
 
@@ -33,6 +34,9 @@ impl Runner<'_> {
     ) -> Run {
         let isolation = ::binder::check_atomic_options(options)?;
         let before = std::mem::replace(&mut cx.session.isolation, isolation);
+        // SET options of atomic blocks are fixed, and NOCOUNT is ON ("Atomic Blocks in Native
+        // Procedures").
+        let no_count = std::mem::replace(&mut cx.session.options.no_count, true);
         let outcome = if cx.session.transaction.count > 0 {
             self.atomic_in_transaction(body, cx)
         } else if commits_alone {
@@ -40,6 +44,7 @@ impl Runner<'_> {
         } else {
             self.atomic_alone(body, cx)
         };
+        cx.session.options.no_count = no_count;
         cx.session.isolation = before;
         outcome
     }
@@ -66,12 +71,13 @@ impl Runner<'_> {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let sent_before = cx.session.request.tokens_sent;
+            let sent_before = cx.sink.sent();
             match self.attempt(body, cx) {
                 Err(Stop::Error(error))
                     if error.number == 41302
                         && attempt < ATTEMPTS_MAX
-                        && cx.session.request.tokens_sent == sent_before =>
+                        && sent_before.is_some()
+                        && cx.sink.sent() == sent_before =>
                 {
                     let after = cx.frame.variables.split_at_mut(parameters.len());
                     after.0.clone_from_slice(parameters);

@@ -110,4 +110,9 @@ impl ResultSink for Captured<'_> {
     fn flush(&mut self) -> Sent {
         self.inner.flush()
     }
+    fn sent(&self) -> Option<u64> {
+        // Rows that were stored would be inserted twice.
+        let stored: usize = self.sets.iter().map(|set| 1 + set.rows.len()).sum();
+        Some(self.inner.sent()? + stored as u64)
+    }
 }

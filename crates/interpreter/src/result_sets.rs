@@ -128,4 +128,7 @@ impl ResultSink for Described<'_> {
     fn flush(&mut self) -> Sent {
         self.inner.flush()
     }
+    fn sent(&self) -> Option<u64> {
+        self.inner.sent()
+    }
 }

@@ -23,6 +23,8 @@ pub struct Deferred<'a> {
     pending: Option<Done>,
     /// OUTPUT parameters returned so far, if they are to be kept.
     outputs: Option<Vec<Output>>,
+    /// Result sets, DONEs and messages so far.
+    sent: u64,
     /// Number of messages of severity up to 10, from 11 to 19, and from 20.
     messages: [u64; 3],
 }
@@ -30,7 +32,7 @@ pub struct Deferred<'a> {
 impl<'a> Deferred<'a> {
     /// Begins a request with results to a sink.
     pub fn new(inner: &'a mut dyn ResultSink) -> Self {
-        Self { inner, pending: None, outputs: None, messages: [0; 3] }
+        Self { inner, pending: None, outputs: None, sent: 0, messages: [0; 3] }
     }
 
     /// Keeps the OUTPUT parameters that are returned from now on.
@@ -88,6 +90,7 @@ impl<'a> Deferred<'a> {
 
 impl ResultSink for Deferred<'_> {
     fn columns(&mut self, shape: &ResultShape) -> Sent {
+        self.sent += 1;
         self.pass_pending()?;
         self.inner.columns(shape)
     }
@@ -95,6 +98,7 @@ impl ResultSink for Deferred<'_> {
         self.inner.row(values)
     }
     fn done(&mut self, done: Done) -> Sent {
+        self.sent += 1;
         self.pass_pending()?;
         self.pending = Some(done);
         Ok(())
@@ -106,6 +110,7 @@ impl ResultSink for Deferred<'_> {
             _ => 2,
         };
         self.messages[kind] += 1;
+        self.sent += 1;
         self.pass_pending()?;
         self.inner.message(message)
     }
@@ -131,5 +136,8 @@ impl ResultSink for Deferred<'_> {
     fn flush(&mut self) -> Sent {
         self.pass_pending()?;
         self.inner.flush()
+    }
+    fn sent(&self) -> Option<u64> {
+        Some(self.sent)
     }
 }

@@ -28,9 +28,6 @@ pub struct RequestState {
     pub handled_errors: Vec<Error>,
     /// Line of the running statement in its batch or procedure.
     pub line: u32,
-    /// Number of tokens sent to the client for this request: with none, an atomic block may be
-    /// restarted. Nothing counts them yet.
-    pub tokens_sent: u64,
 }
 
 impl RequestState {

@@ -135,3 +135,40 @@ fn every_lock_mode_gives_the_same_answers_while_the_catalog_changes() {
         assert_eq!(run(&mut session, sql), [[["3"]]], "{name}");
     }
 }
+
+#[test]
+fn an_atomic_block_that_has_sent_rows_does_not_run_again() {
+    let (instance, mut session) = with_table(MEMORY);
+    run(
+        &mut session,
+        "CREATE PROCEDURE dbo.p WITH NATIVE_COMPILATION, SCHEMABINDING AS BEGIN ATOMIC WITH \
+         (TRANSACTION ISOLATION LEVEL = SNAPSHOT, LANGUAGE = N'us_english') \
+         SELECT n FROM dbo.t WHERE id = 1; \
+         DECLARE @i int = 0; WHILE @i < 200 SET @i += 1; \
+         UPDATE dbo.t SET n += 1 WHERE id = 1; UPDATE dbo.t SET n += 1 WHERE id = 2; END",
+    );
+    let conflicts = std::sync::atomic::AtomicU32::new(0);
+    let order = std::sync::atomic::Ordering::Relaxed;
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                let mut session = login(&instance);
+                run(&mut session, "USE d");
+                // A conflict takes two sessions at once: on a loaded machine that may be rare.
+                for round in 0..100 * ROUNDS {
+                    if round >= ROUNDS && conflicts.load(order) > 0 {
+                        break;
+                    }
+                    let answer = batch(&mut session, "EXEC dbo.p");
+                    assert_eq!(answer.sets.len(), 1, "{answer:?}");
+                    assert_eq!(answer.counts, [0_u64; 0], "NOCOUNT is ON");
+                    if let Some(error) = answer.errors.first() {
+                        assert_eq!(error.number, 41302);
+                        conflicts.fetch_add(1, order);
+                    }
+                }
+            });
+        }
+    });
+    assert!(conflicts.load(order) > 0, "sessions met");
+}

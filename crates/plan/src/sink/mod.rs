@@ -151,4 +151,9 @@ pub trait ResultSink {
     fn log(&mut self, _message: &Error) {}
     /// Sends what is buffered: before a long wait, and for RAISERROR WITH NOWAIT.
     fn flush(&mut self) -> Sent;
+    /// Number of result sets, DONEs and messages that the receiver has got so far: with none, an
+    /// atomic block may run again. `None` if the sink does not count, and then none does.
+    fn sent(&self) -> Option<u64> {
+        None
+    }
 }
