@@ -268,3 +268,26 @@ impl DiskFile for OsFile {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `allocate` does where the file system has no such call.
+    #[test]
+    fn zeros_extend_a_file_whose_file_system_cannot_allocate() {
+        let path = std::env::temp_dir().join(format!("sos-extend-{}", std::process::id()));
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        let fd = Fd::from(fs::open(&path, flags, FILE_MODE).unwrap());
+        fs::unlink(&path).unwrap();
+        write_all(&fd, 0, b"abc").unwrap();
+        let end = 2 * ZEROS as u64 + 1;
+        extend(&fd, end).unwrap();
+        extend(&fd, 1).unwrap();
+        assert_eq!(byte_count(&fd).unwrap(), end, "it is never cut");
+        let mut bytes = vec![1; 3 * ZEROS];
+        assert_eq!(read_all(&fd, 0, &mut bytes).unwrap() as u64, end);
+        assert_eq!(&bytes[..4], b"abc\0");
+        assert!(bytes[4..=2 * ZEROS].iter().all(|byte| *byte == 0));
+    }
+}
