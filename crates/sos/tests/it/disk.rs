@@ -2,7 +2,7 @@
 //!
 //! The crate `simdisk` compares random programs of calls on this disk with its own.
 
-use std::io::ErrorKind;
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::PathBuf;
 
 use sos::ledger::Accounts;
@@ -128,7 +128,7 @@ fn a_full_disk_is_told_apart_from_other_errors() {
 }
 
 #[test]
-fn a_lock_names_its_process_and_ends_with_it() {
+fn a_lock_names_its_process_until_it_is_dropped() {
     let folder = Temporary::new("lock");
     let disk = folder.disk();
     let lock = disk.lock("lock").unwrap();
@@ -142,6 +142,39 @@ fn a_lock_names_its_process_and_ends_with_it() {
     let _lock = disk.lock("lock").unwrap();
     let text = std::fs::read_to_string(folder.0.join("lock")).unwrap();
     assert_eq!(text, format!("{}\n", std::process::id()));
+}
+
+/// Names the folder to [`child_locks_and_waits_to_be_killed`], which runs as a process.
+const LOCK_FOLDER: &str = "SOS_DISK_TEST_LOCK_FOLDER";
+
+#[test]
+fn a_lock_ends_when_its_process_is_killed() {
+    let folder = Temporary::new("killed");
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "disk::child_locks_and_waits_to_be_killed", "--nocapture"])
+        .env(LOCK_FOLDER, &folder.0)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let locked = lines.map_while(Result::ok).any(|line| line.ends_with("it is locked"));
+    let held = folder.disk().lock("lock");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(locked, "the child has locked the file");
+    assert!(matches!(held, Err(LockError::Held(Some(id))) if id == child.id()), "{held:?}");
+    folder.disk().lock("lock").unwrap();
+}
+
+/// Does nothing but in the child of [`a_lock_ends_when_its_process_is_killed`].
+#[test]
+fn child_locks_and_waits_to_be_killed() {
+    let Ok(folder) = std::env::var(LOCK_FOLDER) else { return };
+    let _lock = OsDisk::open(&folder).unwrap().lock("lock").unwrap();
+    println!("it is locked");
+    // Ends at the latest when the parent does, which has the other end.
+    std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
 #[test]
