@@ -3,13 +3,14 @@
 //! No other file of Clearway makes a system call in the path of a request.
 
 mod cgroup;
+mod disk;
 mod event;
-mod fd;
 mod file;
 mod forbid;
 mod host;
 mod image;
 mod memory;
+mod os_disk;
 mod other;
 mod poll;
 mod process;
@@ -21,6 +22,7 @@ mod tasks;
 mod terminal;
 mod timer;
 
+pub use disk::{Disk, DiskFile, DiskLock, LockError, Open, is_disk_full, path_names};
 pub use event::EventFd;
 pub(crate) use file::{FileReader, FileWriter, cpu_number};
 pub use file::{
@@ -40,6 +42,7 @@ pub(crate) use memory::{
     raise_locked_limit, release, reserve, resident_stack, resident_variables, resident_within,
     untouched_from,
 };
+pub use os_disk::OsDisk;
 pub use other::{
     TaskTimes, kernel_ticks_per_second, process_clock_ns, process_cpu_ns, process_resident_bytes,
     process_tasks,
@@ -63,6 +66,7 @@ pub(crate) use tasks::{KernelCounts, cpu_ns_of, kernel_counts, own_kernel_ns, ti
 pub use terminal::terminal_columns;
 pub(crate) use timer::CpuTimer;
 
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::thread::{MembarrierCommand, futex, membarrier as membarrier_command};
@@ -117,6 +121,31 @@ registry! {
 #[inline]
 pub(crate) fn call<R>(cause: SysCause, call: impl FnOnce() -> R) -> R {
     ledger::call(cause, call)
+}
+
+/// An open descriptor; closed through the wrapper when dropped, because closing may take long too.
+#[derive(Debug)]
+pub(super) struct Fd(Option<OwnedFd>);
+
+impl From<OwnedFd> for Fd {
+    fn from(fd: OwnedFd) -> Self {
+        Self(Some(fd))
+    }
+}
+
+impl AsFd for Fd {
+    #[inline]
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_ref().expect("a descriptor is open until it is dropped").as_fd()
+    }
+}
+
+impl Drop for Fd {
+    fn drop(&mut self) {
+        if let Some(fd) = self.0.take() {
+            call(SysCause::Control, || drop(fd));
+        }
+    }
 }
 
 /// The operating system's id of the calling thread.
