@@ -33,7 +33,7 @@
 # make fuzz     each fuzz target for a minute; needs cargo-fuzz and a nightly toolchain
 
 PYTEST = .venv/bin/python -m pytest -q -p no:cacheprovider
-FUZZ_TARGETS = packets login rpc parser
+FUZZ_TARGETS = packets login rpc parser log_bytes
 FUZZ_SECONDS = 60
 
 # Every load and store is instrumented, by a pass that the compiler has but does not promise to keep.

@@ -30,6 +30,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("parquet_io", 2),
     ("tds", 2),
     ("load", 3),
+    ("log", 3),
     ("storage", 3),
     ("catalog", 4),
     ("files", 4),

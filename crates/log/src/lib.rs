@@ -1,0 +1,39 @@
+//! The log: committed changes to durable bytes and back. docs/log-format.md is the format.
+//!
+//! This crate knows rows, tables and transactions by id and image. It does not know SQL, names,
+//! sockets or the row store.
+//!
+//! | looking for                                        | start here            |
+//! |----------------------------------------------------|-----------------------|
+//! | one change or definition as bytes                  | `record`              |
+//! | a batch: header, checksums, payload                | `batch`               |
+//! | the first block of a segment, versions             | `segment_header`      |
+//! | what is wrong with bytes, and where                | `error`               |
+//!
+//! Not here yet: files (segments, recovery, salvage), buffers of schedulers and the flush by epoch.
+#![forbid(unsafe_code)]
+
+mod batch;
+mod bytes;
+mod error;
+mod record;
+mod segment_header;
+
+pub use batch::{
+    BATCH_HEADER_BYTES, Batch, BatchBuffer, BatchHeader, PAYLOAD_BYTES_MAX, decode_batch_header,
+};
+pub use error::{FormatError, Problem};
+pub use record::{Columns, Nesting, Record, Records, Row, Transaction};
+pub use segment_header::{FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader};
+
+/// Segments are written in blocks of this size. Each batch starts at a new block, so a torn
+/// write damages no batch that was synced before.
+pub const BLOCK_BYTES: usize = 4096;
+
+/// The identity of a database: random bytes made with its folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatabaseId(pub [u8; 16]);
+
+/// A number that the log thread raises once per flush. Commits become durable by epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Epoch(pub u64);
