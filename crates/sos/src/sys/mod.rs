@@ -3,6 +3,7 @@
 //! No other file of Clearway makes a system call in the path of a request.
 
 mod cgroup;
+mod disk;
 mod event;
 mod fd;
 mod file;
@@ -21,6 +22,7 @@ mod tasks;
 mod terminal;
 mod timer;
 
+pub use disk::{Disk, DiskFile, DiskLock, LockError, Open, is_disk_full};
 pub use event::EventFd;
 pub(crate) use file::{FileReader, FileWriter, cpu_number};
 pub use file::{
