@@ -157,7 +157,7 @@ pub trait DiskFile: fmt::Debug + Send + Sync {
     /// extended to the range's end if it is shorter; new bytes are zeros, others stay.
     ///
     /// A file system that cannot do this writes the zeros beyond the end instead; there, a hole
-    /// in front of the end gets no room.
+    /// in front of the end gets no room, and no other thread may write beyond the end until then.
     ///
     /// # Errors
     /// See [`is_disk_full`]; [`io::ErrorKind::InvalidInput`] for an empty range.
@@ -168,4 +168,19 @@ pub trait DiskFile: fmt::Debug + Send + Sync {
 #[must_use]
 pub fn is_disk_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// Returns the names in a path of a [`Disk`]; none for the disk's folder.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] for a path that no disk has: see the top of this file.
+pub fn path_names(path: &str) -> io::Result<Vec<&str>> {
+    if path.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<_> = path.split('/').collect();
+    if path.contains('\0') || names.iter().any(|name| ["", ".", ".."].contains(name)) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    Ok(names)
 }

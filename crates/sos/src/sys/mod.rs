@@ -11,6 +11,7 @@ mod forbid;
 mod host;
 mod image;
 mod memory;
+mod os_disk;
 mod other;
 mod poll;
 mod process;
@@ -22,7 +23,7 @@ mod tasks;
 mod terminal;
 mod timer;
 
-pub use disk::{Disk, DiskFile, DiskLock, LockError, Open, is_disk_full};
+pub use disk::{Disk, DiskFile, DiskLock, LockError, Open, is_disk_full, path_names};
 pub use event::EventFd;
 pub(crate) use file::{FileReader, FileWriter, cpu_number};
 pub use file::{
@@ -42,6 +43,7 @@ pub(crate) use memory::{
     raise_locked_limit, release, reserve, resident_stack, resident_variables, resident_within,
     untouched_from,
 };
+pub use os_disk::OsDisk;
 pub use other::{
     TaskTimes, kernel_ticks_per_second, process_clock_ns, process_cpu_ns, process_resident_bytes,
     process_tasks,

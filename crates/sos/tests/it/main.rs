@@ -3,6 +3,7 @@
 
 mod clock;
 mod crew;
+mod disk;
 mod epoch;
 mod events;
 mod ledger;
