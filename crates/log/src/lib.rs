@@ -8,9 +8,12 @@
 //! | one change or definition as bytes                  | `record`              |
 //! | a batch: header, checksums, payload                | `batch`               |
 //! | the first block of a segment, versions             | `segment_header`      |
+//! | files: appending groups, rolling over, recycling   | `segments/writer.rs`  |
+//! | files: reading, torn tails, corruption, salvage    | `segments/reader.rs`  |
 //! | what is wrong with bytes, and where                | `error`               |
 //!
-//! Not here yet: files (segments, recovery, salvage), buffers of schedulers and the flush by epoch.
+//! Not here yet: buffers of schedulers and the flush by epoch, the manifest, a segment that is
+//! prepared before the current one is full, `clearway log`. The server does not use this crate yet.
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -18,6 +21,7 @@ mod bytes;
 mod error;
 mod record;
 mod segment_header;
+mod segments;
 
 pub use batch::{
     BATCH_HEADER_BYTES, Batch, BatchBuffer, BatchHeader, PAYLOAD_BYTES_MAX, decode_batch_header,
@@ -25,6 +29,7 @@ pub use batch::{
 pub use error::{FormatError, Problem};
 pub use record::{Columns, Nesting, Record, Records, Row, Transaction};
 pub use segment_header::{FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader};
+pub use segments::{End, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped, Tail};
 
 /// Segments are written in blocks of this size. Each batch starts at a new block, so a torn
 /// write damages no batch that was synced before.

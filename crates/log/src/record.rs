@@ -385,3 +385,15 @@ fn place<'a>(body: &mut Cursor<'a>) -> Result<(u32, Row<'a>), FormatError> {
     };
     Ok((table, row))
 }
+
+/// Returns the length of the record at the front, without looking into its body.
+///
+/// # Errors
+/// What is wrong with its length.
+pub(crate) fn record_bytes(records: &[u8]) -> Result<usize, FormatError> {
+    let mut cursor = Cursor::new(records, 0);
+    cursor.byte()?;
+    let body_bytes = cursor.varint()?;
+    cursor.take(body_bytes)?;
+    Ok(cursor.offset())
+}

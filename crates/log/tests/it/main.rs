@@ -4,3 +4,4 @@ mod batches;
 mod drive;
 mod records;
 mod segment_headers;
+mod segments;
