@@ -18,7 +18,7 @@ const FILE_LINES_MAX: usize = 800;
 const CRATE_LINES_MAX: usize = 16_000;
 
 /// Crates past that wall, with a wall of their size.
-const LARGE_CRATES: &[(&str, usize)] = &[("sos", 29_500)];
+const LARGE_CRATES: &[(&str, usize)] = &[("sos", 29_800)];
 
 /// Layer of each crate: it may depend on lower ones only.
 const LAYERS: &[(&str, u8)] = &[
@@ -28,6 +28,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("tsql", 2),
     ("encoding", 2),
     ("parquet_io", 2),
+    ("simdisk", 2),
     ("tds", 2),
     ("load", 3),
     ("log", 3),

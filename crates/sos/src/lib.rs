@@ -16,6 +16,7 @@
 //! | freeing memory that readers may still use           | `epoch`                                |
 //! | extended events                                     | `xe`                                   |
 //! | system calls, sockets, files, signals               | `sys`                                  |
+//! | the files that a database lives in                  | `sys/disk.rs`                          |
 //! | ticks, UTC, transaction timestamps                  | `clock`                                |
 //!
 //! These modules import each other in a cycle, and must: a lock that spins books its time in the

@@ -109,7 +109,7 @@ pub trait DiskLock: fmt::Debug + Send + Sync {}
 pub enum LockError {
     /// It is locked, by the process of this id if the file's text is readable.
     Held(Option<u32>),
-    /// The system's error.
+    /// Another error, of the system.
     Io(io::Error),
 }
 

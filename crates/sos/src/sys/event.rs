@@ -5,8 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::fd::Fd;
-use super::{SysCause, call};
+use super::{Fd, SysCause, call};
 
 /// A wake-up that a poller can see.
 #[derive(Debug)]

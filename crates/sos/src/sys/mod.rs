@@ -5,7 +5,6 @@
 mod cgroup;
 mod disk;
 mod event;
-mod fd;
 mod file;
 mod forbid;
 mod host;
@@ -67,6 +66,7 @@ pub(crate) use tasks::{KernelCounts, cpu_ns_of, kernel_counts, own_kernel_ns, ti
 pub use terminal::terminal_columns;
 pub(crate) use timer::CpuTimer;
 
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::thread::{MembarrierCommand, futex, membarrier as membarrier_command};
@@ -121,6 +121,31 @@ registry! {
 #[inline]
 pub(crate) fn call<R>(cause: SysCause, call: impl FnOnce() -> R) -> R {
     ledger::call(cause, call)
+}
+
+/// An open descriptor; closed through the wrapper when dropped, because closing may take long too.
+#[derive(Debug)]
+pub(super) struct Fd(Option<OwnedFd>);
+
+impl From<OwnedFd> for Fd {
+    fn from(fd: OwnedFd) -> Self {
+        Self(Some(fd))
+    }
+}
+
+impl AsFd for Fd {
+    #[inline]
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_ref().expect("a descriptor is open until it is dropped").as_fd()
+    }
+}
+
+impl Drop for Fd {
+    fn drop(&mut self) {
+        if let Some(fd) = self.0.take() {
+            call(SysCause::Control, || drop(fd));
+        }
+    }
 }
 
 /// The operating system's id of the calling thread.

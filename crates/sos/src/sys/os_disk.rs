@@ -8,8 +8,7 @@ use rustix::fs::{self, AtFlags, Dir, FallocateFlags, FileType, FlockOperation, M
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
 use super::disk::path_names;
-use super::fd::Fd;
-use super::{Disk, DiskFile, DiskLock, LockError, Open, SysCause, call};
+use super::{Disk, DiskFile, DiskLock, Fd, LockError, Open, SysCause, call};
 use crate::sched::{Unblocked, blocking};
 use crate::wait::WaitType;
 

@@ -10,8 +10,7 @@ use rustix::net::{
     SocketType, ipproto, sockopt,
 };
 
-use super::fd::Fd;
-use super::{SysCause, call};
+use super::{Fd, SysCause, call};
 use crate::ledger;
 
 /// Connections the kernel completes ahead of `accept`; it caps this at net.core.somaxconn.

@@ -18,12 +18,13 @@ struct Temporary(PathBuf);
 impl Temporary {
     fn new(test: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("sos-disk-{test}-{}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
+        std::fs::create_dir(&folder).expect("the temporary folder is writable");
         Self(folder)
     }
 
     fn disk(&self) -> OsDisk {
-        OsDisk::open(self.0.to_str().unwrap()).unwrap()
+        let folder = self.0.to_str().expect("temporary paths are text");
+        OsDisk::open(folder).expect("the folder exists")
     }
 }
 
