@@ -114,6 +114,7 @@ models:
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_sampler --target-dir target/loom
 	RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir target/shuttle
 	RUSTFLAGS="--cfg shuttle" cargo test -p storage --release --lib models --target-dir target/shuttle
+	RUSTFLAGS="--cfg loom" cargo test -p clearway-log --release --lib models --target-dir target/loom
 
 histories:
 	HISTORY_SECONDS=60 cargo test -p engine --locked --test it -- --nocapture histories

@@ -3,7 +3,7 @@
 
 use crate::bytes::{u32_at, u64_at};
 use crate::error::{FormatError, Problem};
-use crate::{BLOCK_BYTES, DatabaseId};
+use crate::{BLOCK_BYTES, DatabaseId, Epoch};
 
 /// Bytes of a segment header; the rest of its block is zero.
 pub const SEGMENT_HEADER_BYTES: usize = 128;
@@ -29,6 +29,8 @@ pub struct SegmentHeader {
     pub first_batch: u64,
     /// Header CRC of the batch before the first one; 0 for the first batch of a log.
     pub previous_crc: u32,
+    /// Last epoch of the batch before the first one; 0 for the first batch of a log.
+    pub last_epoch: Epoch,
 }
 
 impl SegmentHeader {
@@ -46,6 +48,7 @@ impl SegmentHeader {
         block[48..56].copy_from_slice(&self.segment_bytes.to_le_bytes());
         block[56..64].copy_from_slice(&self.first_batch.to_le_bytes());
         block[64..68].copy_from_slice(&self.previous_crc.to_le_bytes());
+        block[72..80].copy_from_slice(&self.last_epoch.0.to_le_bytes());
         let crc = crc32c::crc32c(&block[..CRC_AT]);
         block[CRC_AT..SEGMENT_HEADER_BYTES].copy_from_slice(&crc.to_le_bytes());
         block
@@ -82,11 +85,12 @@ impl SegmentHeader {
             segment_bytes: u64_at(block, 48),
             first_batch: u64_at(block, 56),
             previous_crc: u32_at(block, 64),
+            last_epoch: Epoch(u64_at(block, 72)),
         };
         if u32_at(block, 12) as usize != BLOCK_BYTES {
             return error(12, Problem::Field("block size"));
         }
-        if block[68..CRC_AT].iter().any(|byte| *byte != 0) {
+        if u32_at(block, 68) != 0 || block[80..CRC_AT].iter().any(|byte| *byte != 0) {
             return error(68, Problem::NotZero);
         }
         let block_bytes = BLOCK_BYTES as u64;

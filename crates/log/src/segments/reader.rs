@@ -13,8 +13,9 @@ use super::names::{segment_path, segments};
 use super::search::{Found, View};
 use crate::batch::{Batch, BatchHeader, decode_batch_header};
 use crate::error::Problem;
+use crate::mutant::{Mutant, is_mutant};
 use crate::segment_header::SegmentHeader;
-use crate::{BLOCK_BYTES, DatabaseId};
+use crate::{BLOCK_BYTES, DatabaseId, Epoch};
 
 /// What the reader does with bytes that were durable once and are damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,10 @@ pub struct End {
     pub next_batch: u64,
     /// Header CRC of the last batch.
     pub previous_crc: u32,
+    /// Last epoch of the log; new ones begin after it.
+    pub last_epoch: Epoch,
+    /// Where in that segment the part of the last group begins.
+    pub last_group: u64,
     /// What is there instead of a batch.
     pub tail: Tail,
 }
@@ -88,6 +93,9 @@ struct Place {
     offset: u64,
     next_batch: u64,
     previous_crc: u32,
+    last_epoch: Epoch,
+    /// Where in the segment the part of the last group begins.
+    last_group: u64,
     /// The group of the batch before, if it goes on.
     open_group: Option<u64>,
     /// Whether the next batch may be in the middle of a group: where reading began, and after
@@ -212,10 +220,14 @@ impl LogReader {
                     return Ok(if is_single { Ahead::Single(ahead) } else { Ahead::Several });
                 }
                 Step::Batch(_) => {}
+                Step::End(_) if is_mutant(Mutant::TornGroupKept) && ahead.open_group.is_some() => {
+                    self.group_end = ahead.next_batch;
+                    return Ok(Ahead::Several);
+                }
                 Step::End(tail) => {
                     // Batches of a group without its end are torn, even if nothing follows them.
                     let is_begun = ahead.next_batch != self.place.next_batch;
-                    self.finish(if is_begun { Tail::Torn } else { tail })?;
+                    self.end = Some(self.place.end(if is_begun { Tail::Torn } else { tail }));
                     return Ok(Ahead::Elsewhere);
                 }
                 Step::Corrupt { problem, .. } if self.mode == Mode::Strict => {
@@ -266,20 +278,6 @@ impl LogReader {
         self.skipped.push(Skipped { from, to, batches: (first, next.next_batch), problem });
         self.group_end = next.next_batch;
         self.place = Place { open_group: None, may_be_inside: true, ..next };
-    }
-
-    /// Ends the log here. If the segment is complete and the next one is empty, the next one is the
-    /// last.
-    fn finish(&mut self, tail: Tail) -> Result<(), LogError> {
-        let mut end = self.place.clone();
-        while let Some(next) = self.open_next(&end)? {
-            if !next.follows(&end) {
-                break;
-            }
-            end = next;
-        }
-        self.end = Some(end.end(tail));
-        Ok(())
     }
 
     fn open_next(&self, place: &Place) -> Result<Option<Place>, LogError> {
@@ -334,9 +332,13 @@ impl LogReader {
             Ok(batch) => batch.crc,
             Err(error) => return Ok(Err(error.problem)),
         };
+        if header.group == header.number {
+            place.last_group = place.offset;
+        }
         place.offset += byte_count as u64;
         place.next_batch += 1;
         place.previous_crc = crc;
+        place.last_epoch = header.last_epoch;
         place.open_group = (!header.is_last).then_some(header.group);
         place.may_be_inside = false;
         Ok(Ok(header))
@@ -389,6 +391,8 @@ impl Place {
             offset: self.offset,
             next_batch: self.next_batch,
             previous_crc: self.previous_crc,
+            last_epoch: self.last_epoch,
+            last_group: self.last_group,
             tail,
         }
     }
@@ -431,6 +435,8 @@ fn open_segment(
         offset: BLOCK_BYTES as u64,
         next_batch: segment.first_batch,
         previous_crc: segment.previous_crc,
+        last_epoch: segment.last_epoch,
+        last_group: BLOCK_BYTES as u64,
         open_group: None,
         may_be_inside: false,
     })

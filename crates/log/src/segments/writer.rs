@@ -7,6 +7,7 @@
 //! A segment is synced before the next one is made, so the header of a segment proves that the one
 //! before it is complete.
 
+use std::io;
 use std::sync::Arc;
 
 use sos::sys::{Disk, DiskFile, Open, is_disk_full};
@@ -15,9 +16,13 @@ use sos::wait::WaitType;
 use super::names::{segment_path, segments, spare_path, spares};
 use super::{End, LogError};
 use crate::batch::{BATCH_HEADER_BYTES, BatchBuffer, BatchHeader};
+use crate::mutant::{Mutant, is_mutant};
 use crate::record::record_bytes;
 use crate::segment_header::SegmentHeader;
 use crate::{BLOCK_BYTES, DatabaseId, Epoch};
+
+/// Bytes that are copied at once when the last group is written again.
+const CHUNK_BYTES: usize = 256 * BLOCK_BYTES;
 
 /// Where a log is and how large its parts are.
 #[derive(Clone, Debug)]
@@ -51,6 +56,7 @@ pub struct SegmentWriter {
     offset: u64,
     next_batch: u64,
     previous_crc: u32,
+    last_epoch: Epoch,
     batch: BatchBuffer,
     health: Health,
 }
@@ -61,33 +67,47 @@ impl SegmentWriter {
     /// # Errors
     /// [`LogError::Io`], [`LogError::Full`].
     pub fn create(disk: Arc<dyn Disk>, options: LogOptions) -> Result<Self, LogError> {
-        let next = Next { number: 1, first_batch: 1, previous_crc: 0, batch_bytes: 0 };
+        let (number, first_batch, previous_crc, last_epoch) = (1, 1, 0, Epoch(0));
+        let next = Next { number, first_batch, previous_crc, last_epoch, batch_bytes: 0 };
         let (file, segment) = make_segment(&*disk, &options, &next)?;
         Ok(Self::at(disk, options, file, segment, BLOCK_BYTES as u64))
     }
 
-    /// Goes on where a reader found the end of the log. Syncs the last segment first: what was read
-    /// from the page cache may not be on the device.
+    /// Goes on where a reader found the end of the log. Makes durable first what was read: after a
+    /// sync that failed, the last group may be in the page cache and nowhere else, and a second sync
+    /// would succeed without it. So the group is written again, with the same bytes.
     ///
     /// # Errors
-    /// [`LogError::Io`].
+    /// [`LogError::Io`], [`LogError::Full`].
     pub fn resume(disk: Arc<dyn Disk>, options: LogOptions, end: &End) -> Result<Self, LogError> {
-        let path = segment_path(&options.folder, end.segment.number);
+        let folder = &options.folder;
+        // A segment without a complete group is removed: its name may not be durable, and its header
+        // names batches of a torn group. From the last one on, to leave no gap.
+        let is_empty = end.offset == BLOCK_BYTES as u64;
+        let keep = end.segment.number - u64::from(is_empty);
+        for number in segments(&*disk, folder)?.into_iter().rev().filter(|n| *n > keep) {
+            let path = segment_path(folder, number);
+            disk.remove(&path).map_err(LogError::io(&path))?;
+            disk.sync_folder(folder).map_err(LogError::io(folder))?;
+        }
+        if is_empty {
+            let SegmentHeader { number, first_batch, previous_crc, last_epoch, .. } = end.segment;
+            let next = Next { number, first_batch, previous_crc, last_epoch, batch_bytes: 0 };
+            let (file, segment) = make_segment(&*disk, &options, &next)?;
+            return Ok(Self::at(disk, options, file, segment, end.offset));
+        }
+        let path = segment_path(folder, end.segment.number);
         let file = disk.open(&path, Open::Write, WaitType::WriteLog);
         let file = file.map_err(LogError::io(&path))?;
-        file.sync().map_err(LogError::io(&path))?;
-        // Segments behind the end have the rest of a torn group. Their headers name its batches, so
-        // they go before other batches get those numbers; from the last one on, to leave no gap.
-        let torn = segments(&*disk, &options.folder)?;
-        for number in torn.into_iter().rev().filter(|n| *n > end.segment.number) {
-            let path = segment_path(&options.folder, number);
-            disk.remove(&path).map_err(LogError::io(&path))?;
-            disk.sync_folder(&options.folder).map_err(LogError::io(&options.folder))?;
+        if !is_mutant(Mutant::ReadIsDurable) {
+            write_again(&*file, end.last_group, end.offset).map_err(LogError::io(&path))?;
         }
-        disk.sync_folder(&options.folder).map_err(LogError::io(&options.folder))?;
+        file.sync().map_err(LogError::io(&path))?;
+        disk.sync_folder(folder).map_err(LogError::io(folder))?;
         let mut writer = Self::at(disk, options, file, end.segment, end.offset);
         writer.next_batch = end.next_batch;
         writer.previous_crc = end.previous_crc;
+        writer.last_epoch = end.last_epoch;
         Ok(writer)
     }
 
@@ -98,9 +118,18 @@ impl SegmentWriter {
         segment: SegmentHeader,
         offset: u64,
     ) -> Self {
-        let (next_batch, previous_crc) = (segment.first_batch, segment.previous_crc);
-        let (batch, health) = (BatchBuffer::default(), Health::Good);
-        Self { disk, options, file, segment, offset, next_batch, previous_crc, batch, health }
+        Self {
+            disk,
+            options,
+            file,
+            segment,
+            offset,
+            next_batch: segment.first_batch,
+            previous_crc: segment.previous_crc,
+            last_epoch: segment.last_epoch,
+            batch: BatchBuffer::default(),
+            health: Health::Good,
+        }
     }
 
     /// Returns the number of the segment that is being written.
@@ -140,9 +169,18 @@ impl SegmentWriter {
     /// a checkpoint that covers them is durable.
     ///
     /// # Errors
-    /// [`LogError::Io`]; the log itself is as good as before.
+    /// [`LogError::Io`], which is final as in [`Self::append_group`].
     pub fn recycle(&mut self, before: u64) -> Result<(), LogError> {
+        let recycled = self.recycle_segments(before);
+        if recycled.is_err() {
+            self.health = Health::Suspect;
+        }
+        recycled
+    }
+
+    fn recycle_segments(&self, before: u64) -> Result<(), LogError> {
         let folder = &self.options.folder;
+        let before = before + u64::from(is_mutant(Mutant::RecycledTooEarly));
         let old = segments(&*self.disk, folder)?;
         for number in old.into_iter().filter(|n| *n < before.min(self.segment.number)) {
             let (from, to) = (segment_path(folder, number), spare_path(folder, number));
@@ -154,6 +192,9 @@ impl SegmentWriter {
     }
 
     fn sync(&self) -> Result<(), LogError> {
+        if is_mutant(Mutant::SyncRetried) && self.file.sync().is_ok() {
+            return Ok(());
+        }
         self.file.sync().map_err(LogError::io(&self.path()))
     }
 
@@ -202,6 +243,7 @@ impl SegmentWriter {
         self.file.write_at(self.offset, blocks).map_err(LogError::io(&path))?;
         self.offset += bytes;
         self.previous_crc = crc;
+        self.last_epoch = group.epochs.1;
         self.batch.clear();
         Ok(())
     }
@@ -213,6 +255,7 @@ impl SegmentWriter {
             number: self.segment.number + 1,
             first_batch: self.next_batch,
             previous_crc: self.previous_crc,
+            last_epoch: self.last_epoch,
             batch_bytes,
         };
         let (file, segment) = make_segment(&*self.disk, &self.options, &next)?;
@@ -235,6 +278,7 @@ struct Next {
     number: u64,
     first_batch: u64,
     previous_crc: u32,
+    last_epoch: Epoch,
     batch_bytes: u64,
 }
 
@@ -256,12 +300,15 @@ fn make_segment(
         segment_bytes,
         first_batch: next.first_batch,
         previous_crc: next.previous_crc,
+        last_epoch: next.last_epoch,
     };
     let path = &spare.path;
     spare.file.write_at(0, &header.encode()).map_err(LogError::io(path))?;
     spare.file.sync().map_err(LogError::io(path))?;
     disk.rename(path, &segment_path(&options.folder, next.number)).map_err(LogError::io(path))?;
-    disk.sync_folder(&options.folder).map_err(LogError::io(&options.folder))?;
+    if !is_mutant(Mutant::FolderNotSynced) {
+        disk.sync_folder(&options.folder).map_err(LogError::io(&options.folder))?;
+    }
     Ok((spare.file, header))
 }
 
@@ -318,6 +365,21 @@ fn new_spare(
         }
         Err(error) => Err(LogError::Io { path, error }),
     }
+}
+
+/// Writes a part of a file again, with the same bytes.
+fn write_again(file: &dyn DiskFile, mut offset: u64, end: u64) -> io::Result<()> {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    while offset < end {
+        let bytes = usize::try_from(end - offset).map_or(CHUNK_BYTES, |b| b.min(CHUNK_BYTES));
+        let read = file.read_at(offset, &mut chunk[..bytes])?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        file.write_at(offset, &chunk[..read])?;
+        offset += read as u64;
+    }
+    Ok(())
 }
 
 /// Returns the length of the records at the front that fit into `room`: at least one record if

@@ -1,6 +1,6 @@
 //! Segment headers: what was written is read, damage is detected, a newer format refused by name.
 
-use log::{BLOCK_BYTES, DatabaseId, FORMAT_VERSION, Problem, SegmentHeader};
+use log::{BLOCK_BYTES, DatabaseId, Epoch, FORMAT_VERSION, Problem, SegmentHeader};
 
 const HEADER: SegmentHeader = SegmentHeader {
     database: DatabaseId(*b"sixteen bytes..."),
@@ -9,6 +9,7 @@ const HEADER: SegmentHeader = SegmentHeader {
     segment_bytes: 64 << 20,
     first_batch: 1200,
     previous_crc: 0x1234_5678,
+    last_epoch: Epoch(77),
 };
 
 #[test]

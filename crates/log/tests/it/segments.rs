@@ -11,20 +11,20 @@ use sos::sync::Arc;
 use sos::sys::{Disk, Open, OsDisk};
 use sos::wait::WaitType;
 
-const DATABASE: DatabaseId = DatabaseId(*b"0123456789abcdef");
+pub(crate) const DATABASE: DatabaseId = DatabaseId(*b"0123456789abcdef");
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
 /// A new folder with a folder `log`, removed at the end of its test.
-struct Temporary(PathBuf);
+pub(crate) struct Temporary(PathBuf);
 
 impl Temporary {
-    fn new(test: &str) -> Self {
+    pub(crate) fn new(test: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("log-{test}-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("log")).unwrap();
         Self(folder)
     }
 
-    fn disk(&self) -> Arc<dyn Disk> {
+    pub(crate) fn disk(&self) -> Arc<dyn Disk> {
         Arc::new(OsDisk::open(self.0.to_str().unwrap()).unwrap())
     }
 
@@ -67,7 +67,7 @@ impl Drop for Temporary {
 }
 
 /// Segments of eight blocks, so seven batches; batches of two blocks.
-fn options() -> LogOptions {
+pub(crate) fn options() -> LogOptions {
     let (folder, segment_bytes) = ("log".to_owned(), 8 * BLOCK);
     LogOptions { folder, database: DATABASE, segment_bytes, batch_bytes: 8000 }
 }
