@@ -120,6 +120,10 @@ fn commit(committer: &mut Committer, oracle: &mut Oracle, random: &mut Random) {
         1..20 => random.below(400) + 1,
         _ => random.below(4) + 1,
     };
+    commit_rows(committer, oracle, rows);
+}
+
+fn commit_rows(committer: &mut Committer, oracle: &mut Oracle, rows: u64) {
     oracle.timestamp += 1;
     let timestamp = oracle.timestamp;
     let mut commit = committer.begin();
@@ -218,4 +222,34 @@ fn crash_test_catches_planted_bugs() {
         assert!(caught.is_some(), "{MUTANT_SEEDS} seeds let {mutant:?} pass");
         println!("{mutant:?}: caught by seed {caught:?}");
     }
+}
+
+/// A full disk is not final: the commits are kept, and written once there is room.
+#[test]
+fn full_disk_is_found_to_have_room_again() {
+    let disk = SimDisk::new(1);
+    let shared: &dyn sos::sys::Disk = &disk;
+    shared.make_folder("log").expect("the disk works");
+    shared.sync_folder("").expect("the disk works");
+    let mut oracle = Oracle::default();
+    let (writer, last) = open(&disk, &mut oracle).expect("the disk works");
+    disk.set_room(Some(disk.room_taken()));
+    let (shared, mut committers) = CommitBuffers::new(1, last);
+    let mut log_thread = LogThread::new(Arc::clone(&shared), writer, |_| ());
+    let full = (0..10).find_map(|_| {
+        commit_rows(&mut committers[0], &mut oracle, 1);
+        log_thread.flush().err()
+    });
+    assert!(matches!(full, Some(LogError::Full { .. })), "{full:?}");
+    let before = shared.durability();
+    assert!(!before.is_suspect);
+    commit_rows(&mut committers[0], &mut oracle, 1);
+    assert!(matches!(log_thread.flush(), Err(LogError::Full { .. })));
+    disk.set_room(None);
+    assert!(log_thread.flush().is_ok_and(|flush| flush.epoch > before.epoch));
+    assert!(log_thread.flush().is_ok_and(|flush| flush.bytes > 0), "of the epoch that waited");
+    oracle.durable = Some(shared.durability().epoch);
+    let (found, _) = read(&disk).expect("the log is good");
+    oracle.compare(found);
+    assert_eq!(oracle.epochs.values().map(Commits::len).sum::<usize>(), 9);
 }

@@ -10,9 +10,8 @@
 //! | the first block of a segment, versions             | `segment_header`       |
 //! | files: appending groups, rolling over, recycling   | `segments/writer.rs`   |
 //! | files: reading, torn tails, corruption, salvage    | `segments/reader.rs`   |
-//!
 //! | what is wrong with bytes, and where                | `error`                |
-//! | commits to groups: buffers, epochs, what is durable | `commit/buffers.rs`    |
+//! | commits to groups: buffers, epochs, durability     | `commit/buffers.rs`    |
 //! | the thread that writes groups                      | `commit/log_thread.rs` |
 //! | power losses and planted bugs                      | `crash_tests.rs`       |
 //!

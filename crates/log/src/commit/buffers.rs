@@ -54,7 +54,7 @@ struct Slot {
     buffers: [TryCell<Vec<u8>>; 2],
 }
 
-/// What is durable.
+/// Which epochs are durable, and whether more can become so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Durability {
     /// All commits up to this epoch are durable.

@@ -34,7 +34,7 @@ pub enum LogError {
     Version {
         /// Number of the segment.
         segment: u64,
-        /// Its format version.
+        /// The format version in its header.
         version: u32,
     },
     /// A segment between two others is not there.

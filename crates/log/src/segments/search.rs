@@ -30,7 +30,7 @@ pub(super) struct View<'p> {
 pub(super) enum Found {
     /// A batch of a later group, so the bad one was durable once.
     Batch { offset: u64, header: BatchHeader },
-    /// No such batch.
+    /// No batch of a later group.
     Nothing(Tail),
 }
 

@@ -13,7 +13,7 @@ use crate::segments::{DATABASE, Temporary, options};
 
 const COMMITS: u64 = 300;
 
-/// Commits rows of its own and waits for each to be durable, as a connection would.
+/// Commits rows to a table that no other thread uses and waits for each to be durable, as a connection would.
 fn connection(
     shared: &CommitBuffers,
     mut committer: log::Committer,
