@@ -319,8 +319,9 @@ struct Spare {
     generation: u64,
 }
 
-/// Opens a spare of exactly this size. Spares of another size, or without a readable header, are
-/// removed.
+/// Opens a spare of exactly this size. Other spares are removed: of another size, without a readable
+/// header, or with another number, since such a file may have the name of a segment as well after a
+/// folder's sync failed.
 fn take_spare(
     disk: &dyn Disk,
     folder: &str,
@@ -336,6 +337,7 @@ fn take_spare(
         let bytes = file.len().map_err(LogError::io(&path))?;
         if let Some(header) = header
             && bytes == segment_bytes
+            && header.number == number
         {
             return Ok(Some(Spare { path, file, generation: header.generation + 1 }));
         }
