@@ -17,6 +17,11 @@ pub(super) fn spare_path(folder: &str, number: u64) -> String {
     format!("{folder}/spare-{number}.log")
 }
 
+/// Returns the path of a file that is being made.
+pub(super) fn new_path(folder: &str) -> String {
+    format!("{folder}/new.log")
+}
+
 /// Returns the numbers of the segments in a folder, or of the spares; other names are ignored.
 fn numbers(disk: &dyn Disk, folder: &str, is_spare: bool) -> Result<Vec<u64>, LogError> {
     let names = disk.list(folder).map_err(LogError::io(folder))?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use sos::sys::{Disk, DiskFile, Open, is_disk_full};
 use sos::wait::WaitType;
 
-use super::names::{segment_path, segments, spare_path, spares};
+use super::names::{new_path, segment_path, segments, spare_path, spares};
 use super::{End, LogError};
 use crate::batch::{BATCH_HEADER_BYTES, BatchBuffer, BatchHeader};
 use crate::mutant::{Mutant, is_mutant};
@@ -291,7 +291,7 @@ fn make_segment(
     let segment_bytes = options.segment_bytes.max(BLOCK_BYTES as u64 + next.batch_bytes);
     let spare = match take_spare(disk, &options.folder, segment_bytes)? {
         Some(spare) => spare,
-        None => new_spare(disk, &options.folder, segment_bytes, next.number)?,
+        None => new_file(disk, &options.folder, segment_bytes)?,
     };
     let header = SegmentHeader {
         database: options.database,
@@ -346,14 +346,16 @@ fn take_spare(
     Ok(None)
 }
 
-/// Makes a file with all its room taken.
-fn new_spare(
-    disk: &dyn Disk,
-    folder: &str,
-    segment_bytes: u64,
-    number: u64,
-) -> Result<Spare, LogError> {
-    let path = spare_path(folder, number);
+/// Makes a file with all its room taken. One that is left from an earlier start is not used: after
+/// a failed sync its length may not be durable.
+fn new_file(disk: &dyn Disk, folder: &str, segment_bytes: u64) -> Result<Spare, LogError> {
+    let path = new_path(folder);
+    match disk.remove(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(LogError::Io { path, error });
+        }
+        Ok(()) | Err(_) => {}
+    }
     let made = disk.open(&path, Open::Create, WaitType::WriteLog).and_then(|file| {
         file.allocate(0, segment_bytes)?;
         Ok(file)
@@ -361,7 +363,7 @@ fn new_spare(
     match made {
         Ok(file) => Ok(Spare { path, file, generation: 1 }),
         Err(error) if is_disk_full(&error) => {
-            // It may not exist; a spare that stays is removed by the next call.
+            // It may not exist; a file that stays is removed by the next call.
             let _ = disk.remove(&path);
             Err(LogError::Full { path })
         }
