@@ -33,7 +33,7 @@
 # make fuzz     each fuzz target for a minute; needs cargo-fuzz and a nightly toolchain
 
 PYTEST = .venv/bin/python -m pytest -q -p no:cacheprovider
-FUZZ_TARGETS = packets login rpc parser
+FUZZ_TARGETS = packets login rpc parser log_bytes
 FUZZ_SECONDS = 60
 
 # Every load and store is instrumented, by a pass that the compiler has but does not promise to keep.
@@ -114,6 +114,7 @@ models:
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_sampler --target-dir target/loom
 	RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir target/shuttle
 	RUSTFLAGS="--cfg shuttle" cargo test -p storage --release --lib models --target-dir target/shuttle
+	RUSTFLAGS="--cfg loom" cargo test -p clearway-log --release --lib models --target-dir target/loom
 
 histories:
 	HISTORY_SECONDS=60 cargo test -p engine --locked --test it -- --nocapture histories

@@ -31,6 +31,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("simdisk", 2),
     ("tds", 2),
     ("load", 3),
+    ("log", 3),
     ("storage", 3),
     ("catalog", 4),
     ("files", 4),

@@ -1,0 +1,209 @@
+//! `LogThread`: takes the commits of an epoch, writes them as one group, publishes the epoch; again
+//! as soon as that is done. It sleeps only when there is nothing to write.
+//!
+//! There is no timer: while a group is written, the next one fills. The caller starts the thread and
+//! calls [`LogThread::run`] on it.
+
+use std::fmt;
+use std::time::Duration;
+
+use sos::clock;
+use sos::park::{self, Cancel};
+use sos::sync::{Arc, AtomicBool, Ordering, spin_hint};
+use sos::wait::WaitType;
+
+use super::buffers::{CommitBuffers, Durability, Wake};
+use crate::Epoch;
+use crate::mutant::{Mutant, is_mutant};
+use crate::segments::{LogError, SegmentWriter};
+
+/// How long the thread waits for a commit by spinning, in rounds, before it gives the CPU away.
+const SPINS_BEFORE_SLEEP: u32 = 1000;
+
+/// How long it then sleeps between two looks.
+const REST: Duration = Duration::from_micros(20);
+
+/// How long it waits for room on a full disk before it tries again.
+const FULL_DISK_REST: Duration = Duration::from_millis(100);
+
+/// What a call of [`LogThread::flush`] has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flush {
+    /// The epoch that is durable now.
+    pub epoch: Epoch,
+    /// Bytes of records that were written; 0 if there was no commit.
+    pub bytes: usize,
+}
+
+/// Writes the commits of [`CommitBuffers`] to segments.
+pub struct LogThread {
+    buffers: Arc<CommitBuffers>,
+    writer: SegmentWriter,
+    /// The records of `closed` by scheduler; empty between two flushes.
+    taken: Vec<Vec<u8>>,
+    /// An epoch that was closed and is not written, since the disk was full.
+    closed: Option<Epoch>,
+    /// The last epoch that was published. Epochs without commits have no group.
+    published: Epoch,
+    on_publish: Box<dyn Fn(Durability) + Send>,
+}
+
+impl fmt::Debug for LogThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogThread").field("writer", &self.writer).finish_non_exhaustive()
+    }
+}
+
+impl LogThread {
+    /// Makes the log thread's part. `on_publish` is called on it after each group, and after the
+    /// first error: it releases the replies that wait.
+    #[must_use]
+    pub fn new(
+        buffers: Arc<CommitBuffers>,
+        writer: SegmentWriter,
+        on_publish: impl Fn(Durability) + Send + 'static,
+    ) -> Self {
+        let taken = vec![Vec::new(); buffers.schedulers()];
+        let published = buffers.durability().epoch;
+        let on_publish = Box::new(on_publish);
+        Self { buffers, writer, taken, closed: None, published, on_publish }
+    }
+
+    /// Flushes until `stop` is set and all commits are written. `idle` is the wait type of the
+    /// thread's sleep.
+    ///
+    /// # Errors
+    /// The first error of a write or a sync, which is final; a full disk is not.
+    pub fn run(&mut self, stop: &AtomicBool, idle: WaitType) -> Result<(), LogError> {
+        loop {
+            match self.flush() {
+                Ok(flush) if flush.bytes > 0 => {}
+                Ok(_) if stop.load(Ordering::Acquire) => return Ok(()),
+                Ok(_) => self.buffers.sleep_until_commit(idle, stop),
+                Err(LogError::Full { .. }) => {
+                    park::sleep(FULL_DISK_REST, idle, None);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Closes the epoch, writes its commits as one group and publishes it.
+    ///
+    /// # Errors
+    /// [`LogError::Full`]: the commits are kept, and the next call writes them. Any other error is
+    /// final: it is published, and each later call is [`LogError::Suspect`].
+    pub fn flush(&mut self) -> Result<Flush, LogError> {
+        if self.buffers.durability().is_suspect {
+            return Err(LogError::Suspect);
+        }
+        let epoch = match self.closed {
+            Some(epoch) => epoch,
+            None => self.buffers.close_epoch(&mut self.taken, rest()),
+        };
+        self.closed = Some(epoch);
+        if is_mutant(Mutant::PublishedBeforeWrite) {
+            self.buffers.publish(epoch);
+        }
+        let bytes = self.taken.iter().map(Vec::len).sum();
+        if bytes > 0 {
+            let first = Epoch(self.published.0 + 1);
+            let groups: Vec<&[u8]> = self.taken.iter().map(Vec::as_slice).collect();
+            let written = self.writer.append_group((first, epoch), clock::utc_100ns(), &groups);
+            if let Err(error) = written {
+                if !matches!(error, LogError::Full { .. }) {
+                    self.buffers.publish_suspect();
+                    self.release();
+                }
+                return Err(error);
+            }
+        }
+        self.taken.iter_mut().for_each(Vec::clear);
+        self.closed = None;
+        self.published = epoch;
+        self.buffers.publish(epoch);
+        if bytes > 0 {
+            self.release();
+        }
+        Ok(Flush { epoch, bytes })
+    }
+
+    /// Returns the number of the segment that is being written.
+    #[must_use]
+    pub const fn segment_number(&self) -> u64 {
+        self.writer.segment_number()
+    }
+
+    /// Turns segments before this one into spares: see [`SegmentWriter::recycle`].
+    ///
+    /// # Errors
+    /// [`LogError::Io`].
+    pub fn recycle(&mut self, before: u64) -> Result<(), LogError> {
+        self.writer.recycle(before)
+    }
+
+    fn release(&self) {
+        park::unpark_all(self.buffers.durable_key());
+        (self.on_publish)(self.buffers.durability());
+    }
+}
+
+/// Returns what the thread does while a commit is not over: it spins, then sleeps.
+fn rest() -> impl FnMut() {
+    let mut spins = 0;
+    move || {
+        spins += 1;
+        if spins < SPINS_BEFORE_SLEEP {
+            return spin_hint();
+        }
+        park::sleep(REST, WaitType::LogBuffer, None);
+    }
+}
+
+impl CommitBuffers {
+    /// Wakes the log thread: to be called after a commit that returned [`Wake::Needed`], and after
+    /// a request to stop.
+    pub fn wake(&self) {
+        self.end_sleep();
+        park::unpark_one(self.sleep_key());
+    }
+
+    /// Waits until an epoch is durable or the log has failed, or the wait ends for another reason;
+    /// returns what is durable then. For callers without replies that can wait instead.
+    pub fn wait(
+        &self,
+        epoch: Epoch,
+        timeout: Option<Duration>,
+        cancel: Option<&Cancel>,
+    ) -> Durability {
+        let must_wait = || {
+            let now = self.durability();
+            now.epoch < epoch && !now.is_suspect
+        };
+        while must_wait() {
+            let key = self.durable_key();
+            let wake = park::park(key, WaitType::WriteLog, must_wait, timeout, cancel);
+            if wake != park::Wake::Signalled {
+                break;
+            }
+        }
+        self.durability()
+    }
+
+    /// Wakes the log thread if a commit has found it asleep.
+    pub fn wake_if(&self, wake: Wake) {
+        match wake {
+            Wake::NotNeeded => {}
+            Wake::Needed => self.wake(),
+        }
+    }
+
+    fn sleep_until_commit(&self, idle: WaitType, stop: &AtomicBool) {
+        if self.prepare_sleep() {
+            // Acquire: pairs with the Release of the thread that asks for the stop and then wakes.
+            let must_wait = || self.is_asleep() && !stop.load(Ordering::Acquire);
+            park::park(self.sleep_key(), idle, must_wait, None, None);
+            self.end_sleep();
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Power losses, kills and failing calls at random moments, on a simulated disk. After each restart
+//! the log is compared with what was committed:
+//!
+//! - every epoch that was published as durable is there, with all its commits;
+//! - each epoch is there as a whole or not at all, and so is each commit;
+//! - what is there is a prefix by epoch.
+//!
+//! A seed repeats a failure: `CRASH_SEED=7 cargo test -p clearway-log crash`; `CRASH_SEEDS=10000`
+//! tries more of them. Planted bugs prove that the test finds bugs.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use simdisk::{Call, Fault, Random, SimDisk};
+use sos::sync::Arc;
+
+use crate::mutant::{MUTANT, Mutant};
+use crate::{
+    BLOCK_BYTES, CommitBuffers, Committer, DatabaseId, Durability, End, Epoch, LogError,
+    LogOptions, LogReader, LogThread, Mode, Nesting, Record, Records, Row, SegmentWriter,
+    Transaction,
+};
+
+const DATABASE: DatabaseId = DatabaseId(*b"crash test......");
+const SEEDS: u64 = 500;
+
+/// Seeds within which each planted bug must be caught.
+const MUTANT_SEEDS: u64 = 50;
+
+/// How often the machine is started per seed.
+const LIVES: u64 = 4;
+
+/// Commits of an epoch: timestamp and number of rows.
+type Commits = BTreeMap<u64, u64>;
+
+/// What was committed, and what of it must be found.
+#[derive(Debug, Default)]
+struct Oracle {
+    epochs: BTreeMap<Epoch, Commits>,
+    /// All up to here was published as durable.
+    durable: Option<Epoch>,
+    /// All up to here is in a checkpoint, so it need not be in the log.
+    checkpoint: Option<Epoch>,
+    /// The segment from which on the log is read, as the manifest of the checkpoint will say.
+    first_segment: Option<u64>,
+    timestamp: u64,
+}
+
+impl Oracle {
+    /// Compares what was read with what was committed. What was not found will never be.
+    fn compare(&mut self, found: BTreeMap<Epoch, Commits>) {
+        let checkpoint = self.checkpoint;
+        self.epochs.retain(|epoch, _| Some(*epoch) > checkpoint);
+        let found: BTreeMap<_, _> =
+            found.into_iter().filter(|(epoch, _)| Some(*epoch) > checkpoint).collect();
+        let due: BTreeMap<_, _> =
+            self.epochs.iter().take(found.len()).map(|(e, c)| (*e, c.clone())).collect();
+        assert_eq!(found, due, "what is found is whole epochs, and a prefix");
+        let last = found.keys().last().copied().max(checkpoint);
+        let lost = self.epochs.keys().find(|e| Some(**e) > last && Some(**e) <= self.durable);
+        assert_eq!(lost, None, "an epoch that was durable is lost");
+        // Epochs without commits are not in the log, and their numbers are used again.
+        let durable = self.durable;
+        self.durable = found.keys().copied().rfind(|epoch| Some(*epoch) <= durable);
+        self.epochs = found;
+    }
+}
+
+fn options() -> LogOptions {
+    let segment_bytes = 8 * BLOCK_BYTES as u64;
+    LogOptions { folder: "log".to_owned(), database: DATABASE, segment_bytes, batch_bytes: 8000 }
+}
+
+/// Reads the log. The epochs of a group are those of its header; a test flushes each alone.
+fn read(
+    disk: &SimDisk,
+    first_segment: Option<u64>,
+) -> Result<(BTreeMap<Epoch, Commits>, End), LogError> {
+    let disk = Arc::new(disk.clone());
+    let mut reader = LogReader::open(disk, "log", DATABASE, first_segment, Mode::Strict)?;
+    let (mut found, mut nesting) = (BTreeMap::new(), Nesting::default());
+    let (mut timestamp, mut rows) = (0, 0);
+    while let Some(batch) = reader.next_batch()? {
+        let mut records = Records::new(batch.payload, nesting);
+        for record in records.by_ref() {
+            match record.expect("a batch that is returned is what was written") {
+                Record::Begin { timestamp: of, .. } => (timestamp, rows) = (of, 0),
+                Record::End => {
+                    let commits: &mut Commits = found.entry(batch.header.last_epoch).or_default();
+                    assert_eq!(commits.insert(timestamp, rows), None, "a commit is there twice");
+                }
+                _ => rows += 1,
+            }
+        }
+        nesting = records.nesting();
+        assert!(!batch.header.is_last || nesting.is_outside());
+    }
+    assert!(nesting.is_outside(), "half a transaction");
+    let end = *reader.end().expect("the end was reached");
+    Ok((found, end))
+}
+
+/// Opens the log, or begins one if there is none; none if a call of the disk fails.
+fn open(disk: &SimDisk, oracle: &mut Oracle) -> Option<(SegmentWriter, Epoch)> {
+    let shared = Arc::new(disk.clone());
+    match read(disk, oracle.first_segment) {
+        Ok((found, end)) => {
+            oracle.compare(found);
+            let writer = SegmentWriter::resume(shared, options(), &end).ok()?;
+            // From here on, what was read may be served.
+            oracle.durable = oracle.epochs.keys().last().copied();
+            Some((writer, end.last_epoch))
+        }
+        Err(LogError::NoSegment) => {
+            oracle.compare(BTreeMap::new());
+            let writer = SegmentWriter::create(shared, options()).ok()?;
+            Some((writer, Epoch(0)))
+        }
+        Err(LogError::Io { .. }) if disk.is_down() => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Commits a transaction in the epoch that is open.
+fn commit(committer: &mut Committer, oracle: &mut Oracle, random: &mut Random) {
+    // One sector, some sectors, or several batches.
+    let rows = match random.below(40) {
+        0 => random.below(9000),
+        1..20 => random.below(400) + 1,
+        _ => random.below(4) + 1,
+    };
+    commit_rows(committer, oracle, rows);
+}
+
+fn commit_rows(committer: &mut Committer, oracle: &mut Oracle, rows: u64) {
+    oracle.timestamp += 1;
+    let timestamp = oracle.timestamp;
+    let mut commit = committer.begin();
+    let epoch = commit.epoch();
+    commit.write(|records| {
+        let mut transaction = Transaction::begin(records, timestamp, 0);
+        (0..rows).for_each(|row| transaction.delete(1, Row::Id(row)));
+        transaction.end();
+    });
+    let _ = commit.finish();
+    oracle.epochs.entry(epoch).or_default().insert(timestamp, rows);
+}
+
+/// Runs one life of the machine on an open log, until the power is cut or a call fails.
+fn live(writer: SegmentWriter, last: Epoch, oracle: &mut Oracle, random: &mut Random) {
+    let (shared, mut committers) = CommitBuffers::new(3, last);
+    let mut log_thread = LogThread::new(Arc::clone(&shared), writer, |_| ());
+    let mut checkpoint = None;
+    for _ in 0..random.below(60) + 1 {
+        for _ in 0..random.below(4) {
+            commit(&mut committers[random.index(3)], oracle, random);
+        }
+        let flushed = log_thread.flush();
+        let Durability { epoch, is_suspect } = shared.durability();
+        oracle.durable = oracle.durable.max(Some(epoch));
+        assert_eq!(flushed.is_err(), is_suspect);
+        if is_suspect {
+            assert!(matches!(log_thread.flush(), Err(LogError::Suspect)), "it is final");
+            return;
+        }
+        if random.below(8) == 0 {
+            checkpoint = Some((log_thread.segment_number(), epoch));
+        }
+        if random.below(8) == 0
+            && let Some((segment, epoch)) = checkpoint.take()
+        {
+            (oracle.checkpoint, oracle.first_segment) = (Some(epoch), Some(segment));
+            if log_thread.recycle(segment).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Runs one seed: some lives, each ended by a power loss, a kill or a failing call.
+fn run(seed: u64) {
+    let mut random = Random::new(seed);
+    let disk = SimDisk::new(seed);
+    let shared: &dyn sos::sys::Disk = &disk;
+    shared.make_folder("log").expect("the disk works");
+    shared.sync_folder("").expect("the disk works");
+    let mut oracle = Oracle::default();
+    for _ in 0..LIVES {
+        match random.below(7) {
+            6 => disk.fail(Fault::new(Call::SyncFolder).after(random.below(20))),
+            0 | 1 => disk.fail(Fault::new(Call::Sync).after(random.below(40))),
+            2 => disk.fail(Fault::new(Call::Write).after(random.below(60))),
+            _ => disk.crash_at(random.below(150) + 1),
+        }
+        if let Some((writer, last)) = open(&disk, &mut oracle) {
+            live(writer, last, &mut oracle, &mut random);
+        }
+        if !disk.is_down() {
+            if random.coin() { disk.kill() } else { disk.crash() }
+        }
+        disk.restart();
+    }
+    assert!(open(&disk, &mut oracle).is_some(), "the disk works");
+}
+
+#[test]
+fn crash_loses_nothing_that_was_durable() {
+    let number = |name| std::env::var(name).ok().and_then(|number| number.parse().ok());
+    if let Some(seed) = number("CRASH_SEED") {
+        return run(seed);
+    }
+    for seed in 0..number("CRASH_SEEDS").unwrap_or(SEEDS) {
+        let result = catch_unwind(AssertUnwindSafe(|| run(seed)));
+        assert!(result.is_ok(), "seed {seed}: see above");
+    }
+}
+
+#[test]
+fn crash_test_catches_planted_bugs() {
+    let planted = [
+        Mutant::PublishedBeforeWrite,
+        Mutant::FolderNotSynced,
+        Mutant::RecycledTooEarly,
+        Mutant::ChecksumIgnored,
+        Mutant::SyncRetried,
+        Mutant::TornGroupKept,
+        Mutant::ReadIsDurable,
+    ];
+    for mutant in planted {
+        MUTANT.set(Some(mutant));
+        let caught = (0..MUTANT_SEEDS).find(|seed| catch_unwind(|| run(*seed)).is_err());
+        MUTANT.set(None);
+        assert!(caught.is_some(), "{MUTANT_SEEDS} seeds let {mutant:?} pass");
+        println!("{mutant:?}: caught by seed {caught:?}");
+    }
+}
+
+/// A full disk is not final: the commits are kept, and written once there is room.
+#[test]
+fn full_disk_is_found_to_have_room_again() {
+    let disk = SimDisk::new(1);
+    let shared: &dyn sos::sys::Disk = &disk;
+    shared.make_folder("log").expect("the disk works");
+    shared.sync_folder("").expect("the disk works");
+    let mut oracle = Oracle::default();
+    let (writer, last) = open(&disk, &mut oracle).expect("the disk works");
+    disk.set_room(Some(disk.room_taken()));
+    let (shared, mut committers) = CommitBuffers::new(1, last);
+    let mut log_thread = LogThread::new(Arc::clone(&shared), writer, |_| ());
+    let full = (0..10).find_map(|_| {
+        commit_rows(&mut committers[0], &mut oracle, 1);
+        log_thread.flush().err()
+    });
+    assert!(matches!(full, Some(LogError::Full { .. })), "{full:?}");
+    let before = shared.durability();
+    assert!(!before.is_suspect);
+    commit_rows(&mut committers[0], &mut oracle, 1);
+    assert!(matches!(log_thread.flush(), Err(LogError::Full { .. })));
+    disk.set_room(None);
+    assert!(log_thread.flush().is_ok_and(|flush| flush.epoch > before.epoch));
+    assert!(log_thread.flush().is_ok_and(|flush| flush.bytes > 0), "of the epoch that waited");
+    oracle.durable = Some(shared.durability().epoch);
+    let (found, _) = read(&disk, None).expect("the log is good");
+    oracle.compare(found);
+    assert_eq!(oracle.epochs.values().map(Commits::len).sum::<usize>(), 9);
+}

@@ -1,0 +1,61 @@
+//! The log: committed changes to durable bytes and back. docs/log-format.md is the format.
+//!
+//! This crate knows rows, tables and transactions by id and image. It does not know SQL, names,
+//! sockets or the row store.
+//!
+//! | looking for                                        | start here             |
+//! |----------------------------------------------------|------------------------|
+//! | one change or definition as bytes                  | `record`               |
+//! | a batch: header, checksums, payload                | `batch`                |
+//! | the first block of a segment, versions             | `segment_header`       |
+//! | files: appending groups, rolling over, recycling   | `segments/writer.rs`   |
+//! | files: reading, torn tails, corruption, salvage    | `segments/reader.rs`   |
+//! | what is wrong with bytes, and where                | `error`                |
+//! | commits to groups: buffers, epochs, durability     | `commit/buffers.rs`    |
+//! | the thread that writes groups                      | `commit/log_thread.rs` |
+//! | power losses and planted bugs                      | `crash_tests.rs`       |
+//!
+//! Not here yet: the manifest, a segment that is prepared before the current one is full, error 9002
+//! while the disk is full (commits are kept in memory and written when there is room), a limit on
+//! the bytes in the buffers, the choice of a sync method, `clearway log`. The server does not use
+//! this crate yet.
+#![forbid(unsafe_code)]
+#![cfg_attr(any(loom, shuttle), allow(dead_code, reason = "models leave the files out"))]
+
+mod batch;
+mod bytes;
+mod commit;
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod crash_tests;
+mod error;
+#[cfg(all(test, loom))]
+mod models;
+mod mutant;
+mod record;
+mod segment_header;
+#[cfg(not(any(loom, shuttle)))]
+mod segments;
+
+pub use batch::{
+    BATCH_HEADER_BYTES, Batch, BatchBuffer, BatchHeader, PAYLOAD_BYTES_MAX, decode_batch_header,
+};
+pub use commit::{Commit, CommitBuffers, Committer, Durability, Wake};
+#[cfg(not(any(loom, shuttle)))]
+pub use commit::{Flush, LogThread};
+pub use error::{FormatError, Problem};
+pub use record::{Columns, Nesting, Record, Records, Row, Transaction};
+pub use segment_header::{FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader};
+#[cfg(not(any(loom, shuttle)))]
+pub use segments::{End, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped, Tail};
+
+/// Segments are written in blocks of this size. Each batch starts at a new block, so a torn
+/// write damages no batch that was synced before.
+pub const BLOCK_BYTES: usize = 4096;
+
+/// The identity of a database: random bytes made with its folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatabaseId(pub [u8; 16]);
+
+/// A number that the log thread raises once per flush. Commits become durable by epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Epoch(pub u64);

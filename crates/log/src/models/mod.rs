@@ -1,0 +1,150 @@
+//! Models of commits and the log thread under loom: every interleaving and every reordering that
+//! the memory model allows, and for each rule a mutant that must be caught.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p clearway-log --release --lib models`
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use loom::model::Builder;
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+
+use crate::Epoch;
+use crate::commit::{CommitBuffers, Committer, Wake};
+use crate::mutant::{MUTANT, Mutant};
+
+/// Schedules with more preemptions are not checked.
+const PREEMPTIONS: usize = 3;
+
+/// Runs a model without a mutant, which must pass, and with each mutant, which must fail.
+fn prove(model: fn(), mutants: &[Mutant]) {
+    let check = || {
+        let mut builder = Builder::new();
+        builder.preemption_bound = Some(PREEMPTIONS);
+        builder.check(model);
+    };
+    check();
+    for mutant in mutants {
+        MUTANT.set(Some(*mutant));
+        let caught = catch_unwind(AssertUnwindSafe(check)).is_err();
+        MUTANT.set(None);
+        assert!(caught, "the model lets {mutant:?} pass");
+    }
+}
+
+/// What was written to the device: per group its epoch and the records, one byte each.
+type Device = Arc<Mutex<Vec<(Epoch, Vec<u8>)>>>;
+
+/// Makes one flush, as the log thread does.
+fn flush(buffers: &CommitBuffers, device: &Device) {
+    let mut taken = vec![Vec::new(); buffers.schedulers()];
+    let epoch = buffers.close_epoch(&mut taken, thread::yield_now);
+    if crate::mutant::is_mutant(Mutant::PublishedBeforeWrite) {
+        buffers.publish(epoch);
+    }
+    device.lock().unwrap().push((epoch, taken.concat()));
+    buffers.publish(epoch);
+}
+
+/// Makes a commit whose record is its epoch.
+fn commit(committer: &mut Committer) -> (Epoch, Wake) {
+    let mut commit = committer.begin();
+    let epoch = commit.epoch();
+    commit.write(|records| records.push(u8::try_from(epoch.0).unwrap()));
+    (epoch, commit.finish())
+}
+
+/// Each group has the commits of its epoch and no others, and what is published is on the device.
+#[test]
+fn group_has_exactly_the_commits_of_its_epoch() {
+    prove(
+        || {
+            let (buffers, mut committers) = CommitBuffers::new(1, Epoch(0));
+            let device = Device::default();
+            let mut committer = committers.pop().unwrap();
+            let scheduler = {
+                let (buffers, device) = (std::sync::Arc::clone(&buffers), Arc::clone(&device));
+                thread::spawn(move || {
+                    for _ in 0..2 {
+                        let (epoch, _) = commit(&mut committer);
+                        if buffers.durability().epoch >= epoch {
+                            let device = device.lock().unwrap();
+                            let group = device.iter().find(|(of, _)| *of == epoch);
+                            assert!(group.is_some_and(|(_, records)| !records.is_empty()));
+                        }
+                    }
+                })
+            };
+            flush(&buffers, &device);
+            flush(&buffers, &device);
+            scheduler.join().unwrap();
+            flush(&buffers, &device);
+            flush(&buffers, &device);
+            let device = device.lock().unwrap();
+            let total: usize = device.iter().map(|(_, records)| records.len()).sum();
+            assert_eq!(total, 2, "no commit is lost");
+            for (epoch, records) in device.iter() {
+                assert!(records.iter().all(|record| u64::from(*record) == epoch.0));
+            }
+        },
+        &[
+            Mutant::EpochNotSeenAgain,
+            Mutant::NoFenceBeforeScan,
+            Mutant::AnnouncementsIgnored,
+            Mutant::OneBuffer,
+            Mutant::PublishedBeforeWrite,
+        ],
+    );
+}
+
+/// A commit that depends on another one has its epoch or a later one.
+#[test]
+fn epochs_follow_dependencies() {
+    prove(
+        || {
+            let (buffers, committers) = CommitBuffers::new(2, Epoch(0));
+            let device = Device::default();
+            let row = Arc::new(Mutex::new(None));
+            let threads: Vec<_> = committers
+                .into_iter()
+                .map(|mut committer| {
+                    let row = Arc::clone(&row);
+                    thread::spawn(move || {
+                        let before = *row.lock().unwrap();
+                        let mut commit = committer.begin();
+                        let epoch = commit.epoch();
+                        commit.write(|records| records.push(1));
+                        *row.lock().unwrap() = Some(epoch);
+                        let _ = commit.finish();
+                        assert!(before.is_none_or(|before| before <= epoch));
+                    })
+                })
+                .collect();
+            flush(&buffers, &device);
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            flush(&buffers, &device);
+            let device = device.lock().unwrap();
+            assert_eq!(device.iter().map(|(_, records)| records.len()).sum::<usize>(), 2);
+        },
+        &[],
+    );
+}
+
+/// The log thread does not sleep while there is a commit that it was not woken for.
+#[test]
+fn no_commit_waits_for_a_log_thread_that_sleeps() {
+    prove(
+        || {
+            let (buffers, mut committers) = CommitBuffers::new(1, Epoch(0));
+            let device = Device::default();
+            let mut committer = committers.pop().unwrap();
+            let scheduler = thread::spawn(move || commit(&mut committer).1);
+            flush(&buffers, &device);
+            let sleeps = buffers.prepare_sleep();
+            let wake = scheduler.join().unwrap();
+            let written: usize = device.lock().unwrap().iter().map(|(_, r)| r.len()).sum();
+            assert!(written == 1 || !sleeps || wake == Wake::Needed, "the commit is forgotten");
+        },
+        &[Mutant::NoFenceBeforeWake, Mutant::SleepWithoutLook],
+    );
+}

@@ -1,0 +1,399 @@
+//! Records: the changes of one transaction as bytes, in a batch's payload. docs/log-format.md,
+//! "Records".
+//!
+//! Writing copies into the caller's buffer and allocates only when that grows. Reading borrows from
+//! the payload; all lengths are checked before a record is returned.
+
+use std::iter;
+
+use crate::bytes::{Cursor, push_varint, varint_bytes};
+use crate::error::{FormatError, Problem};
+
+const BEGIN: u8 = 1;
+const INSERT: u8 = 2;
+const UPDATE: u8 = 3;
+const DELETE: u8 = 4;
+const DEFINITION: u8 = 5;
+const END: u8 = 6;
+
+/// Which row of a table a change is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Row<'a> {
+    /// The number of the row in a table without a primary key.
+    Id(u64),
+    /// The image of the row's primary key.
+    Key(&'a [u8]),
+}
+
+impl Row<'_> {
+    fn byte_count(self) -> usize {
+        1 + match self {
+            Self::Id(id) => varint_bytes(id),
+            Self::Key(image) => varint_bytes(image.len() as u64) + image.len(),
+        }
+    }
+
+    fn push(self, buffer: &mut Vec<u8>) {
+        match self {
+            Self::Id(id) => {
+                buffer.push(0);
+                push_varint(buffer, id);
+            }
+            Self::Key(image) => {
+                buffer.push(1);
+                push_varint(buffer, image.len() as u64);
+                buffer.extend_from_slice(image);
+            }
+        }
+    }
+}
+
+/// Writes the records of one transaction to a buffer. Dropped before [`Self::end`], it leaves the
+/// buffer as it was.
+#[derive(Debug)]
+pub struct Transaction<'b> {
+    buffer: &'b mut Vec<u8>,
+    /// Length of the buffer before the begin record.
+    start: usize,
+    changes: u64,
+    is_ended: bool,
+}
+
+impl<'b> Transaction<'b> {
+    /// Writes the begin record: commit timestamp, and commit time in UTC in units of 100 ns.
+    pub fn begin(buffer: &'b mut Vec<u8>, timestamp: u64, utc_100ns: u64) -> Self {
+        let start = buffer.len();
+        buffer.extend_from_slice(&[BEGIN, 16]);
+        buffer.extend_from_slice(&timestamp.to_le_bytes());
+        buffer.extend_from_slice(&utc_100ns.to_le_bytes());
+        Self { buffer, start, changes: 0, is_ended: false }
+    }
+
+    /// Writes a new row with all its columns: ordinals that rise, `None` for NULL.
+    pub fn insert<'v, I>(&mut self, table: u32, row: Row<'_>, columns: I)
+    where
+        I: Iterator<Item = (u32, Option<&'v [u8]>)> + Clone,
+    {
+        self.push_columns(INSERT, table, row, columns);
+    }
+
+    /// Writes the columns of a row that have changed: ordinals that rise, `None` for NULL.
+    pub fn update<'v, I>(&mut self, table: u32, row: Row<'_>, columns: I)
+    where
+        I: Iterator<Item = (u32, Option<&'v [u8]>)> + Clone,
+    {
+        self.push_columns(UPDATE, table, row, columns);
+    }
+
+    /// Writes that a row is gone.
+    pub fn delete(&mut self, table: u32, row: Row<'_>) {
+        self.push_head(DELETE, varint_bytes(u64::from(table)) + row.byte_count());
+        push_varint(self.buffer, u64::from(table));
+        row.push(self.buffer);
+    }
+
+    /// Writes a definition: its bytes are opaque here, and `kind` belongs to the caller.
+    pub fn definition(&mut self, kind: u32, bytes: &[u8]) {
+        self.push_head(DEFINITION, varint_bytes(u64::from(kind)) + bytes.len());
+        push_varint(self.buffer, u64::from(kind));
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Writes the end record, with the number of changes.
+    pub fn end(mut self) {
+        let changes = self.changes;
+        self.push_head(END, varint_bytes(changes));
+        push_varint(self.buffer, changes);
+        self.is_ended = true;
+    }
+
+    fn push_head(&mut self, kind: u8, body_bytes: usize) {
+        self.buffer.push(kind);
+        push_varint(self.buffer, body_bytes as u64);
+        self.changes += 1;
+    }
+
+    fn push_columns<'v, I>(&mut self, kind: u8, table: u32, row: Row<'_>, columns: I)
+    where
+        I: Iterator<Item = (u32, Option<&'v [u8]>)> + Clone,
+    {
+        let (mut count, mut bytes) = (0_u64, 0_usize);
+        for (step, value) in steps(columns.clone()) {
+            count += 1;
+            bytes += varint_bytes(u64::from(step)) + value_bytes(value);
+        }
+        let head = varint_bytes(u64::from(table)) + row.byte_count() + varint_bytes(count);
+        self.push_head(kind, head + bytes);
+        push_varint(self.buffer, u64::from(table));
+        row.push(self.buffer);
+        push_varint(self.buffer, count);
+        for (step, value) in steps(columns) {
+            push_varint(self.buffer, u64::from(step));
+            push_varint(self.buffer, value.map_or(0, |image| image.len() as u64 + 1));
+            self.buffer.extend_from_slice(value.unwrap_or_default());
+        }
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if !self.is_ended {
+            self.buffer.truncate(self.start);
+        }
+    }
+}
+
+/// Turns ordinals into differences to the ordinal before.
+fn steps<'v>(
+    columns: impl Iterator<Item = (u32, Option<&'v [u8]>)>,
+) -> impl Iterator<Item = (u32, Option<&'v [u8]>)> {
+    let mut last = None;
+    columns.map(move |(ordinal, value)| {
+        let step = last.map_or(Some(ordinal), |last| ordinal.checked_sub(last));
+        let step = step.filter(|step| last.is_none() || *step > 0);
+        last = Some(ordinal);
+        (step.expect("the ordinals of a record rise"), value)
+    })
+}
+
+fn value_bytes(value: Option<&[u8]>) -> usize {
+    value.map_or(1, |image| varint_bytes(image.len() as u64 + 1) + image.len())
+}
+
+/// One record of a payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// The first record of a transaction.
+    Begin {
+        /// Commit timestamp: of two changes of one column the later one wins.
+        timestamp: u64,
+        /// Commit time in UTC, in units of 100 ns since 0001-01-01.
+        utc_100ns: u64,
+    },
+    /// A row that was inserted.
+    Insert {
+        /// Id of the table.
+        table: u32,
+        /// The row in that table.
+        row: Row<'a>,
+        /// All columns of the row.
+        columns: Columns<'a>,
+    },
+    /// A row with other values in some columns.
+    Update {
+        /// Id of the table.
+        table: u32,
+        /// The row in that table.
+        row: Row<'a>,
+        /// The columns that have changed.
+        columns: Columns<'a>,
+    },
+    /// A row that is gone.
+    Delete {
+        /// Id of the table.
+        table: u32,
+        /// The row in that table.
+        row: Row<'a>,
+    },
+    /// A definition, opaque here.
+    Definition {
+        /// A number whose meaning belongs to the writer.
+        kind: u32,
+        /// The definition in the writer's form.
+        bytes: &'a [u8],
+    },
+    /// The last record of a transaction.
+    End,
+}
+
+/// The columns of a change: ordinals that rise, each with its image or `None` for NULL.
+#[derive(Clone, Debug)]
+pub struct Columns<'a> {
+    /// Checked when the record was decoded.
+    rest: Cursor<'a>,
+    count: u64,
+    last: Option<u32>,
+}
+
+impl<'a> Columns<'a> {
+    /// Takes the columns of a record and checks all of them.
+    fn decode(cursor: &mut Cursor<'a>) -> Result<Self, FormatError> {
+        let count = cursor.varint()?;
+        let columns = Self { rest: cursor.clone(), count, last: None };
+        // A column takes two bytes at least, so a false count ends with the bytes of the record.
+        let (mut checked, mut left) = (columns.clone(), count);
+        while left > 0 {
+            checked.step()?;
+            left -= 1;
+        }
+        *cursor = checked.rest;
+        Ok(columns)
+    }
+
+    fn step(&mut self) -> Result<(u32, Option<&'a [u8]>), FormatError> {
+        let error = self.rest.error(Problem::Ordinals);
+        let step = self.rest.varint_u32()?;
+        let ordinal = match self.last {
+            None => Some(step),
+            Some(_) if step == 0 => None,
+            Some(last) => last.checked_add(step),
+        };
+        let ordinal = ordinal.ok_or(error)?;
+        self.last = Some(ordinal);
+        let value = match self.rest.varint()? {
+            0 => None,
+            more => Some(self.rest.take(more - 1)?),
+        };
+        Ok((ordinal, value))
+    }
+}
+
+impl<'a> Iterator for Columns<'a> {
+    type Item = (u32, Option<&'a [u8]>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.count = self.count.checked_sub(1)?;
+        Some(self.step().expect("columns were checked when their record was decoded"))
+    }
+}
+
+impl PartialEq for Columns<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.clone().eq(other.clone())
+    }
+}
+
+impl Eq for Columns<'_> {}
+
+/// Where in a transaction a payload begins or ends: a transaction may continue in the next batch of
+/// its group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nesting {
+    /// Changes since the begin record; `None` between transactions.
+    changes: Option<u64>,
+}
+
+impl Nesting {
+    /// Returns whether no transaction is open, as it must be at both ends of a group.
+    #[must_use]
+    pub const fn is_outside(self) -> bool {
+        self.changes.is_none()
+    }
+}
+
+/// Reads the records of a payload from front to back. Ends after the first error.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    rest: Cursor<'a>,
+    nesting: Nesting,
+}
+
+impl<'a> Records<'a> {
+    /// Starts at the front of a payload, of which the batch before ended with this nesting.
+    #[must_use]
+    pub const fn new(payload: &'a [u8], nesting: Nesting) -> Self {
+        Self { rest: Cursor::new(payload, 0), nesting }
+    }
+
+    /// Returns the nesting after the records read so far.
+    #[must_use]
+    pub const fn nesting(&self) -> Nesting {
+        self.nesting
+    }
+
+    /// Returns the offset in the payload of the next record.
+    #[must_use]
+    pub const fn offset(&self) -> usize {
+        self.rest.offset()
+    }
+
+    fn decode(&mut self) -> Result<Record<'a>, FormatError> {
+        let start = self.rest.offset();
+        let kind = self.rest.byte()?;
+        if !(BEGIN..=END).contains(&kind) {
+            return Err(FormatError::new(start, Problem::RecordKind(kind)));
+        }
+        let body_bytes = self.rest.varint()?;
+        let body_start = self.rest.offset();
+        let mut body = Cursor::new(self.rest.take(body_bytes)?, body_start);
+        let record = match kind {
+            BEGIN => Record::Begin { timestamp: body.u64()?, utc_100ns: body.u64()? },
+            INSERT => {
+                let (table, row) = place(&mut body)?;
+                Record::Insert { table, row, columns: Columns::decode(&mut body)? }
+            }
+            UPDATE => {
+                let (table, row) = place(&mut body)?;
+                Record::Update { table, row, columns: Columns::decode(&mut body)? }
+            }
+            DELETE => {
+                let (table, row) = place(&mut body)?;
+                Record::Delete { table, row }
+            }
+            DEFINITION => Record::Definition { kind: body.varint_u32()?, bytes: body.take_all() },
+            _ => {
+                let changes = body.varint()?;
+                if self.nesting.changes.is_some_and(|before| before != changes) {
+                    return Err(FormatError::new(start, Problem::ChangeCount));
+                }
+                Record::End
+            }
+        };
+        if !body.is_at_end() {
+            return Err(body.error(Problem::RecordLength));
+        }
+        self.nesting.changes = match (&record, self.nesting.changes) {
+            (Record::Begin { .. }, None) => Some(0),
+            (Record::Begin { .. }, Some(_)) | (_, None) => {
+                return Err(FormatError::new(start, Problem::Nesting));
+            }
+            (Record::End, Some(_)) => None,
+            (_, Some(changes)) => Some(changes + 1),
+        };
+        Ok(record)
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_at_end() {
+            return None;
+        }
+        let record = self.decode();
+        if record.is_err() {
+            self.rest.take_all();
+        }
+        Some(record)
+    }
+}
+
+impl iter::FusedIterator for Records<'_> {}
+
+/// Takes the table and the row of a change.
+fn place<'a>(body: &mut Cursor<'a>) -> Result<(u32, Row<'a>), FormatError> {
+    let table = body.varint_u32()?;
+    let at = body.offset();
+    let row = match body.byte()? {
+        0 => Row::Id(body.varint()?),
+        1 => {
+            let image_bytes = body.varint()?;
+            Row::Key(body.take(image_bytes)?)
+        }
+        _ => return Err(FormatError::new(at, Problem::Field("kind of row"))),
+    };
+    Ok((table, row))
+}
+
+/// Returns the length of the record at the front, without looking into its body.
+///
+/// # Errors
+/// What is wrong with its length.
+pub(crate) fn record_bytes(records: &[u8]) -> Result<usize, FormatError> {
+    let mut cursor = Cursor::new(records, 0);
+    cursor.byte()?;
+    let body_bytes = cursor.varint()?;
+    cursor.take(body_bytes)?;
+    Ok(cursor.offset())
+}

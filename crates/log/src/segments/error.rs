@@ -1,0 +1,82 @@
+//! Why a log could not be read or written.
+
+use std::{fmt, io};
+
+use crate::error::Problem;
+
+/// Why a log could not be read or written.
+#[derive(Debug)]
+pub enum LogError {
+    /// A call of the disk failed. After a write or a sync that failed, the writer is unusable.
+    Io {
+        /// The file or folder.
+        path: String,
+        /// The error that the disk reports.
+        error: io::Error,
+    },
+    /// The disk is full, and nothing was written: the same call may be made again later.
+    Full {
+        /// The file that could not be allocated.
+        path: String,
+    },
+    /// An earlier write or sync failed. What it should have made durable may be lost.
+    Suspect,
+    /// Bytes that were durable once are not what was written.
+    Corrupt {
+        /// Number of the segment.
+        segment: u64,
+        /// Offset in the segment.
+        offset: u64,
+        /// What is wrong there.
+        problem: Problem,
+    },
+    /// The segment has a newer format.
+    Version {
+        /// Number of the segment.
+        segment: u64,
+        /// The format version in its header.
+        version: u32,
+    },
+    /// A segment between two others is not there.
+    MissingSegment(u64),
+    /// The segment is of another database.
+    Foreign(u64),
+    /// A folder without segments was to be read from a position, or the position's segment is gone.
+    NoSegment,
+}
+
+impl LogError {
+    pub(super) fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self::Io { path: path.to_owned(), error }
+    }
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, error } => write!(f, "{path}: {error}"),
+            Self::Full { path } => write!(f, "{path}: the disk is full"),
+            Self::Suspect => f.write_str("an earlier write of the log failed"),
+            Self::Corrupt { segment, offset, problem } => {
+                write!(f, "log segment {segment} is damaged at offset {offset}: {problem}")
+            }
+            Self::Version { segment, version } => {
+                write!(f, "log segment {segment}: {}", Problem::Version(*version))
+            }
+            Self::MissingSegment(segment) => write!(f, "log segment {segment} is missing"),
+            Self::Foreign(segment) => {
+                write!(f, "log segment {segment} belongs to another database")
+            }
+            Self::NoSegment => f.write_str("the log has no segment to read from"),
+        }
+    }
+}
+
+impl std::error::Error for LogError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Names of segments: the number with 20 digits, so that names sort as numbers do.
+
+use sos::sys::Disk;
+
+use super::LogError;
+
+/// Digits of the largest number of 64 bits.
+const DIGITS: usize = 20;
+
+/// Returns the path of a segment.
+pub(super) fn segment_path(folder: &str, number: u64) -> String {
+    format!("{folder}/{number:020}.log")
+}
+
+/// Returns the path of a spare: a file that a later segment will use.
+pub(super) fn spare_path(folder: &str, number: u64) -> String {
+    format!("{folder}/spare-{number}.log")
+}
+
+/// Returns the path of a file that is being made.
+pub(super) fn new_path(folder: &str) -> String {
+    format!("{folder}/new.log")
+}
+
+/// Returns the numbers of the segments in a folder, or of the spares; other names are ignored.
+fn numbers(disk: &dyn Disk, folder: &str, is_spare: bool) -> Result<Vec<u64>, LogError> {
+    let names = disk.list(folder).map_err(LogError::io(folder))?;
+    let mut found: Vec<u64> = names
+        .iter()
+        .filter_map(|name| {
+            let name = name.strip_suffix(".log")?;
+            let digits = if is_spare { name.strip_prefix("spare-")? } else { name };
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+            (is_number && (is_spare || digits.len() == DIGITS)).then(|| digits.parse().ok())?
+        })
+        .collect();
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Returns the numbers of the segments in a folder, rising.
+pub(super) fn segments(disk: &dyn Disk, folder: &str) -> Result<Vec<u64>, LogError> {
+    numbers(disk, folder, false)
+}
+
+/// Returns the numbers of the spares in a folder, rising.
+pub(super) fn spares(disk: &dyn Disk, folder: &str) -> Result<Vec<u64>, LogError> {
+    numbers(disk, folder, true)
+}
