@@ -43,7 +43,7 @@ pub use commit::{Commit, CommitBuffers, Committer, Durability, Wake};
 #[cfg(not(any(loom, shuttle)))]
 pub use commit::{Flush, LogThread};
 pub use error::{FormatError, Problem};
-pub use record::{Columns, Nesting, Record, Records, Row, Transaction};
+pub use record::{Columns, Nesting, Paused, Record, Records, Row, Transaction};
 pub use segment_header::{FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader};
 #[cfg(not(any(loom, shuttle)))]
 pub use segments::{End, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped, Tail};

@@ -69,6 +69,25 @@ impl<'b> Transaction<'b> {
         Self { buffer, start, changes: 0, is_ended: false }
     }
 
+    /// Leaves the transaction open: [`Self::resume`] continues it in the same buffer.
+    #[must_use]
+    pub fn pause(mut self) -> Paused {
+        self.is_ended = true;
+        Paused { start: self.start, changes: self.changes }
+    }
+
+    /// Continues a transaction at the end of `buffer`, where nothing was written in between.
+    pub fn resume(buffer: &'b mut Vec<u8>, paused: Paused) -> Self {
+        Self { buffer, start: paused.start, changes: paused.changes, is_ended: false }
+    }
+
+    /// Sets the times of the begin record, for a commit whose timestamp was not known at its begin.
+    pub fn set_times(&mut self, timestamp: u64, utc_100ns: u64) {
+        let times = self.start + 2;
+        self.buffer[times..times + 8].copy_from_slice(&timestamp.to_le_bytes());
+        self.buffer[times + 8..times + 16].copy_from_slice(&utc_100ns.to_le_bytes());
+    }
+
     /// Writes a new row with all its columns: ordinals that rise, `None` for NULL.
     pub fn insert<'v, I>(&mut self, table: u32, row: Row<'_>, columns: I)
     where
@@ -133,6 +152,13 @@ impl<'b> Transaction<'b> {
             self.buffer.extend_from_slice(value.unwrap_or_default());
         }
     }
+}
+
+/// The state of a transaction whose records are not complete.
+#[derive(Clone, Copy, Debug)]
+pub struct Paused {
+    start: usize,
+    changes: u64,
 }
 
 impl Drop for Transaction<'_> {

@@ -120,6 +120,72 @@ impl CommitBuffers {
         Durability { epoch: Epoch(word & !SUSPECT), is_suspect: word & SUSPECT != 0 }
     }
 
+    /// Announces a commit in a slot; returns its epoch. For callers who keep several commits apart by
+    /// other means than a [`Committer`]: until [`Self::finish`] or [`Self::withdraw`] no other thread
+    /// may use the slot. The rules of [`Committer::begin`] hold.
+    #[inline]
+    pub fn announce(&self, slot: usize) -> Epoch {
+        Epoch(self.announce_in(&self.slots[slot]))
+    }
+
+    fn announce_in(&self, slot: &Slot) -> u64 {
+        loop {
+            // Acquire: pairs with the Release in `close_epoch`.
+            let epoch = self.epoch.load(Ordering::Acquire);
+            slot.announced.store(epoch, Ordering::Relaxed);
+            // SeqCst: pairs with the one in `close_epoch`.
+            fence(Ordering::SeqCst);
+            let is_open = self.epoch.load(Ordering::Relaxed) == epoch;
+            if is_open || is_mutant(Mutant::EpochNotSeenAgain) {
+                return epoch;
+            }
+        }
+    }
+
+    /// Runs `write` on the records of a slot that has announced `epoch`.
+    pub fn write<R>(&self, slot: usize, epoch: Epoch, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        self.slots[slot].buffer(epoch.0, write)
+    }
+
+    /// Ends an announced commit: its records are complete.
+    #[inline]
+    pub fn finish(&self, slot: usize, epoch: Epoch) -> Wake {
+        self.finish_in(&self.slots[slot], epoch.0)
+    }
+
+    fn finish_in(&self, slot: &Slot, epoch: u64) -> Wake {
+        // Relaxed: made visible by the announcement's end, or by the fence below.
+        slot.last_commit.store(epoch, Ordering::Relaxed);
+        slot.withdraw();
+        if !is_mutant(Mutant::NoFenceBeforeWake) {
+            // SeqCst: pairs with the one in `prepare_sleep`.
+            fence(Ordering::SeqCst);
+        }
+        if self.is_asleep() { Wake::Needed } else { Wake::NotNeeded }
+    }
+
+    /// Ends an announced commit that has written nothing.
+    #[inline]
+    pub fn withdraw(&self, slot: usize) {
+        self.slots[slot].withdraw();
+    }
+
+    /// Returns an epoch such that all commits that the caller can see belong to it or to an earlier
+    /// one; `None` if all of them are durable.
+    #[must_use]
+    pub fn visible_epoch(&self) -> Option<Epoch> {
+        // Acquire: a commit that is visible has announced its epoch before, so this is not lower.
+        let epoch = self.epoch.load(Ordering::Acquire);
+        let durable = self.durability().epoch.0;
+        let may_wait = |slot: &Slot| {
+            // Acquire: pairs with the Release in `withdraw`, so that a commit that has ended is seen
+            // in the second word.
+            slot.announced.load(Ordering::Acquire) != NONE
+                || slot.last_commit.load(Ordering::Relaxed) > durable
+        };
+        self.slots.iter().any(|slot| may_wait(slot)).then_some(Epoch(epoch))
+    }
+
     /// Closes the present epoch, waits for its commits, and swaps the records of each scheduler with
     /// one of `taken`, which are empty. `rest` is called while a commit is not over. Returns the
     /// epoch.
@@ -212,6 +278,12 @@ impl CommitBuffers {
 }
 
 impl Slot {
+    /// Ends the announcement.
+    fn withdraw(&self) {
+        // Release: pairs with the Acquire in `close_epoch`.
+        self.announced.store(NONE, Ordering::Release);
+    }
+
     /// Runs `run` on the records of an epoch. The protocol excludes other threads.
     fn buffer<R>(&self, epoch: u64, run: impl FnOnce(&mut Vec<u8>) -> R) -> R {
         let index = if is_mutant(Mutant::OneBuffer) { 0 } else { usize::from(epoch % 2 == 1) };
@@ -228,17 +300,7 @@ impl Committer {
     pub fn begin(&mut self) -> Commit<'_> {
         let shared = &*self.shared;
         let slot = &*shared.slots[self.slot];
-        loop {
-            // Acquire: pairs with the Release in `close_epoch`.
-            let epoch = shared.epoch.load(Ordering::Acquire);
-            slot.announced.store(epoch, Ordering::Relaxed);
-            // SeqCst: pairs with the one in `close_epoch`.
-            fence(Ordering::SeqCst);
-            let is_open = shared.epoch.load(Ordering::Relaxed) == epoch;
-            if is_open || is_mutant(Mutant::EpochNotSeenAgain) {
-                return Commit { shared, slot, epoch };
-            }
-        }
+        Commit { shared, slot, epoch: shared.announce_in(slot) }
     }
 }
 
@@ -257,22 +319,14 @@ impl Commit<'_> {
     /// Ends the commit: its records are complete.
     #[inline]
     pub fn finish(self) -> Wake {
-        // Relaxed: made visible by the announcement's end, or by the fence below.
-        self.slot.last_commit.store(self.epoch, Ordering::Relaxed);
-        let shared = self.shared;
-        drop(self);
-        if !is_mutant(Mutant::NoFenceBeforeWake) {
-            // SeqCst: pairs with the one in `prepare_sleep`.
-            fence(Ordering::SeqCst);
-        }
-        if shared.is_asleep() { Wake::Needed } else { Wake::NotNeeded }
+        // The drop withdraws once more, which changes nothing: this slot is the committer's.
+        self.shared.finish_in(self.slot, self.epoch)
     }
 }
 
 impl Drop for Commit<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Release: pairs with the Acquire in `close_epoch`.
-        self.slot.announced.store(NONE, Ordering::Release);
+        self.slot.withdraw();
     }
 }

@@ -63,7 +63,7 @@ pub(crate) use scheduler::current_worker;
 #[cfg(not(any(loom, shuttle)))]
 pub use scheduler::{
     Connection, Interrupt, Next, QUANTUM, Ready, SchedulerCounts, Task, TaskWaker,
-    yield_if_quantum_due,
+    current_scheduler, yield_if_quantum_due,
 };
 #[cfg(not(any(loom, shuttle)))]
 pub use stall_detection::{Stall, StallKind};

@@ -12,11 +12,13 @@
 
 mod decode;
 mod fixed;
+mod images;
 mod variant;
 
 use crate::{Bytes, ColumnType, DataType, Value};
 pub use decode::Images;
 use fixed::FixedKind;
+pub use images::ImageError;
 
 /// The longest variable value that is stored within the row, in bytes.
 pub const INLINE_BYTES_MAX: usize = 1_024;

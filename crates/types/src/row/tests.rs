@@ -262,3 +262,48 @@ fn check_columns(columns: &[ColumnType], rows: &[Vec<Value>], selected: Option<u
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn images_put_a_row_together(
+        first in (row(), row()), second in (more_row(), more_row()), which in any::<u16>(),
+    ) {
+        for (columns, (before, after)) in [(columns(), first), (more_columns(), second)] {
+            let layout = RowLayout::new(&columns);
+            let mixed: Vec<Value> = (0..before.len())
+                .map(|i| if which >> (i % 16) & 1 != 0 { &after[i] } else { &before[i] }.clone())
+                .collect();
+            let (old, new) = (encode(&layout, &before), encode(&layout, &mixed));
+            let old = layout.view(&old.bytes, &old.blobs);
+            let new = layout.view(&new.bytes, &new.blobs);
+            let mut row = RowBuffer::default();
+            layout.assemble(None, new.images(), &mut row).expect("all columns");
+            prop_assert_eq!(&read(&layout, &row), &mixed);
+            layout.assemble(Some(old), new.changed_images(old), &mut row).expect("the changes");
+            prop_assert_eq!(&read(&layout, &row), &mixed);
+            // What did not change is not among the changes.
+            for (ordinal, _) in new.changed_images(old) {
+                let at = ordinal as usize;
+                prop_assert!(old.image(at) != new.image(at));
+            }
+        }
+    }
+
+    #[test]
+    fn foreign_images_are_errors(
+        images in proptest::collection::vec((0..14_u32, proptest::option::of(proptest::collection::vec(any::<u8>(), 0..40))), 0..14),
+    ) {
+        let layout = RowLayout::new(&columns());
+        let mut images = images;
+        images.sort_by_key(|(ordinal, _)| *ordinal);
+        images.dedup_by_key(|(ordinal, _)| *ordinal);
+        let mut row = RowBuffer::default();
+        let images = images.iter().map(|(ordinal, image)| (*ordinal, image.as_deref()));
+        if layout.assemble(None, images.clone(), &mut row).is_ok() {
+            let view = layout.view(&row.bytes, &row.blobs);
+            for (ordinal, image) in images {
+                prop_assert_eq!(view.image(ordinal as usize), image);
+            }
+        }
+    }
+}

@@ -133,6 +133,13 @@ impl Machine {
         self.shared.workers_max
     }
 
+    /// Releases the answers that are held for `number` or a lower one ([`super::Next::Hold`]). Numbers
+    /// must rise from call to call; one thread at a time may call this.
+    pub fn release(&self, number: u64) {
+        self.shared.release(number);
+        self.schedulers.iter().for_each(|scheduler| scheduler.released());
+    }
+
     /// What each of its threads does now.
     #[must_use]
     pub fn activities(&self) -> Vec<Arc<Activity>> {

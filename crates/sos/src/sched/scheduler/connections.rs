@@ -44,6 +44,8 @@ pub(super) struct Slot {
     /// Reasons to run that came while the task was running.
     pub(super) pending: Ready,
     pub(super) deadline_ns: Option<u64>,
+    /// Whether its answer is held: it does not run until that is released.
+    pub(super) is_held: bool,
 }
 
 impl Slot {
@@ -61,6 +63,8 @@ pub(super) struct Core {
     pub(super) again: VecDeque<(Token, Ready)>,
     /// How many of `again` belong to the present round.
     pub(super) again_due: usize,
+    /// Tasks whose answers are held, each with the number that has to be released; lowest first.
+    pub(super) held: BinaryHeap<Reverse<(u64, Token)>>,
     /// Work items of requests that run on other schedulers.
     pub(super) work_items: VecDeque<Arc<SentItem>>,
     /// Deadlines; an entry that differs from its slot's deadline is stale.
@@ -75,6 +79,7 @@ impl Core {
             free: Vec::new(),
             again: VecDeque::new(),
             again_due: 0,
+            held: BinaryHeap::new(),
             work_items: VecDeque::new(),
             timers: BinaryHeap::new(),
         }
@@ -94,6 +99,7 @@ impl Core {
                 interrupt: None,
                 pending: Ready::default(),
                 deadline_ns: None,
+                is_held: false,
             });
         }
         let slot = &mut self.slots[index];
@@ -118,15 +124,17 @@ impl Core {
         slot.interrupt = None;
         slot.pending = Ready::default();
         slot.deadline_ns = None;
+        slot.is_held = false;
         let resting = slot.resting.take();
         self.free.push(token.index());
         resting
     }
 
-    /// The connections whose tasks are at rest.
-    pub(super) fn resting(&self) -> Vec<Token> {
+    /// The connections whose tasks are at rest; those with a held answer only if `and_held`.
+    pub(super) fn resting(&self, and_held: bool) -> Vec<Token> {
         let slots = self.slots.iter().enumerate();
-        let resting = slots.filter(|(_, slot)| !slot.is_free() && slot.resting.is_some());
+        let rests = |slot: &Slot| slot.resting.is_some() && (and_held || !slot.is_held);
+        let resting = slots.filter(|(_, slot)| !slot.is_free() && rests(slot));
         resting.map(|(index, slot)| Token::new(index, slot.generation)).collect()
     }
 

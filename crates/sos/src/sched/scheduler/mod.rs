@@ -11,6 +11,7 @@
 mod connections;
 mod counters;
 mod events;
+mod held;
 mod holder_cell;
 mod quantum;
 mod rounds;
@@ -35,6 +36,7 @@ pub use quantum::{QUANTUM, yield_if_quantum_due};
 pub(in crate::sched) use shared::{Phase, Shared};
 pub use task::{Connection, Interrupt, Next, Ready, Task, TaskWaker};
 pub(in crate::sched) use worker::Worker;
+pub use worker::current_scheduler;
 pub(crate) use worker::current_worker;
 
 /// A message from another thread to the holder.
@@ -54,6 +56,8 @@ pub(in crate::sched) struct Scheduler {
     poller: Poller,
     kick: EventFd,
     mail: CachePadded<SpinLock<Vec<Mail>>>,
+    /// The number of its connections whose answers are held.
+    held: CachePadded<AtomicU64>,
     /// The number of its connections, those still in the mail included.
     pub(in crate::sched) connections: AtomicU64,
     pub(in crate::sched) workers: AtomicU64,
@@ -87,6 +91,7 @@ impl Scheduler {
             poller,
             kick,
             mail: CachePadded::new(SpinLock::new(SpinClass::SosScheduler, Vec::new())),
+            held: CachePadded::new(AtomicU64::new(0)),
             connections: AtomicU64::new(0),
             workers: AtomicU64::new(0),
             counters: CachePadded::default(),

@@ -53,6 +53,8 @@ impl Scheduler {
         if self.baton.take_mail_flag() {
             self.read_mail();
         }
+        // SAFETY: called by the loop, which holds the scheduler; the closure does not give it up.
+        unsafe { self.core.with(|core| self.run_released(core)) };
         self.run_work_items(worker);
         if self.shared.phase() != Phase::Running && self.close_down() {
             return Serving::End;
@@ -81,6 +83,10 @@ impl Scheduler {
         let resting = unsafe {
             self.core.with(|core| {
                 let slot = core.slot(token)?;
+                if slot.is_held {
+                    slot.pending = slot.pending.and(ready);
+                    return None;
+                }
                 match slot.resting.take() {
                     Some(resting) => Some(Ok(resting)),
                     None => {
@@ -140,6 +146,10 @@ impl Scheduler {
                 core.set_deadline(token, deadline_ns);
                 let Some(slot) = core.slot(token) else { return };
                 slot.resting = Some(resting);
+                if let Next::Hold(number) = next {
+                    slot.is_held = true;
+                    return self.hold(core, token, number);
+                }
                 let mut reasons = std::mem::take(&mut slot.pending);
                 if next == Next::Again {
                     reasons = reasons.and(Ready::AGAIN);
@@ -307,10 +317,16 @@ impl Scheduler {
     /// True when none is left.
     #[cold]
     fn close_down(&self) -> bool {
+        // Held answers leave first, unless requests are asked to stop.
+        let and_held = self.shared.phase() == Phase::Stopping;
         // SAFETY: called by the loop, which holds the scheduler; the closures do not give it up.
-        let resting = unsafe { self.core.with(|core| core.resting()) };
+        let resting = unsafe { self.core.with(|core| core.resting(and_held)) };
         for token in resting {
             self.close(token, None);
+        }
+        if and_held {
+            // SAFETY: as above.
+            unsafe { self.core.with(|core| core.held.clear()) };
         }
         // SAFETY: as above.
         let running = unsafe { self.core.with(|core| core.running()) };
@@ -319,7 +335,8 @@ impl Scheduler {
                 interrupt.stop();
             }
         }
-        if !running.is_empty() {
+        // SAFETY: as above.
+        if !running.is_empty() || unsafe { self.core.with(|core| !core.held.is_empty()) } {
             return false;
         }
         self.ended.store(true, Ordering::Release);

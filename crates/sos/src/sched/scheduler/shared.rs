@@ -8,7 +8,7 @@ use crate::ledger::Accounts;
 use crate::lock::{SpinClass, SpinLock};
 use crate::park::{self, Cancel, WakeWord};
 use crate::sched::activity::Roster;
-use crate::sync::{Arc, AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use crate::sync::{Arc, AtomicBool, AtomicU32, AtomicU64, AtomicUsize, CachePadded, Ordering};
 use crate::sys::EventFd;
 
 /// How far the machine is on its way to a stop.
@@ -32,6 +32,8 @@ pub(in crate::sched) struct Shared {
     handles: SpinLock<Vec<JoinHandle<()>>>,
     pub(in crate::sched) roster: Roster,
     pub(in crate::sched) monitor: MonitorBell,
+    /// Answers that are held for this number, or a lower one, may leave.
+    pub(super) released: CachePadded<AtomicU64>,
     /// Set when the machine begins to stop; background threads sleep on it.
     pub(in crate::sched) stopping: Cancel,
     /// Wakes the listener when the machine begins to stop.
@@ -54,6 +56,7 @@ impl Shared {
             handles: SpinLock::new(SpinClass::SosThreadList, Vec::new()),
             roster: Roster::new(),
             monitor: MonitorBell::default(),
+            released: CachePadded::new(AtomicU64::new(0)),
             stopping: Cancel::new(),
             stop_accepting: EventFd::new()?,
         })

@@ -23,6 +23,8 @@ impl Ready {
     pub const WOKEN: Self = Self(8);
     /// It asked to be run again.
     pub const AGAIN: Self = Self(16);
+    /// What it was held for, with [`Next::Hold`], is released.
+    pub const RELEASED: Self = Self(32);
 
     /// Whether a reason is among these.
     #[inline]
@@ -47,6 +49,9 @@ pub enum Next {
     Keep,
     /// Run it again after the others: it has input that it has not handled yet.
     Again,
+    /// Run it when this number is released ([`crate::sched::Machine::release`]): it has an answer that may
+    /// not leave before. Until then it runs for no other reason; those that come are kept.
+    Hold(u64),
     /// The connection has ended: drop the task.
     Close,
 }
@@ -92,8 +97,7 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// Makes a task run again from another thread: for an answer that was held back until the log is
-/// durable, or work that was finished elsewhere.
+/// Makes a task run again from another thread: for work that was finished elsewhere.
 #[derive(Clone)]
 pub struct TaskWaker {
     pub(super) scheduler: Arc<Scheduler>,

@@ -33,6 +33,14 @@ pub(crate) fn current_worker() -> Option<(u32, usize)> {
     })
 }
 
+/// Returns the number of the scheduler whose worker calls this; `None` on any other thread. A worker
+/// that runs holds its scheduler, so no other thread gets the same number at the same time.
+#[inline]
+#[must_use]
+pub fn current_scheduler() -> Option<u32> {
+    Worker::with_current(|worker| worker.map(|worker| worker.scheduler.id))
+}
+
 impl Worker {
     /// Starts a worker that holds the scheduler from its first moment. Returns false if the limit
     /// of workers is reached or the system refuses a thread.
