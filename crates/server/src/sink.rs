@@ -7,6 +7,7 @@ use std::rc::Rc;
 use engine::sink::{
     ColumnInfo, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
 };
+use durable::Database;
 use sos::ledger::{self, Label};
 use tds::{Columns, DoneStatus, ResponseWriter};
 use types::{Error, Value};
@@ -33,6 +34,8 @@ pub(crate) struct TokenSink<'a> {
     pub(crate) server_name: &'a str,
     /// The server's log, and the client's address for its lines.
     pub(crate) log: (&'a ClientLog, SocketAddr),
+    /// What makes the instance durable, if it is.
+    pub(crate) database: Option<&'a Database>,
     /// The state of the response.
     pub(crate) progress: &'a mut Progress,
 }
@@ -115,7 +118,7 @@ impl TokenSink<'_> {
 
     #[cold]
     fn send(&mut self) -> Sent {
-        self.output.send(self.writer).map_err(|end| {
+        self.output.send_part(self.writer, self.database).map_err(|end| {
             self.progress.end = Some(end);
             Disconnected
         })

@@ -28,6 +28,8 @@ pub(crate) enum End {
     Panicked,
     /// The server is stopping.
     Stopping,
+    /// The log failed while a part of a response waited for it.
+    LogFailed,
     /// Another session killed this one while it ran a request.
     Killed,
     /// Another session killed this one while it was idle.
@@ -52,6 +54,7 @@ impl End {
             | Self::Unencrypted
             | Self::TimedOut(_)
             | Self::Panicked
+            | Self::LogFailed
             | Self::Socket(_) => true,
         }
     }
@@ -70,6 +73,7 @@ impl fmt::Display for End {
             Self::Fatal => f.write_str("An error has ended the session."),
             Self::Panicked => f.write_str("A request has failed an assertion; its session ended."),
             Self::Stopping => f.write_str("The server is stopping."),
+            Self::LogFailed => f.write_str("The log has failed."),
             Self::Killed | Self::KilledIdle => f.write_str("The session was killed."),
             Self::Socket(error) => write!(f, "The connection failed: {error}."),
         }

@@ -78,7 +78,9 @@ impl Execution<'_> {
         };
         let (server_name, log) =
             (self.shared.server_name.as_str(), (&self.shared.client_log, self.client));
-        let sink = TokenSink { writer, output, shapes, names, server_name, log, progress };
+        let database = self.shared.instance.durable();
+        let sink =
+            TokenSink { writer, output, shapes, names, server_name, log, database, progress };
         Parts { session: self.session, sink, text, parameters }
     }
 

@@ -14,6 +14,7 @@ mod channel;
 mod end;
 mod execute;
 mod heads;
+mod held;
 mod link;
 mod login;
 mod output;
@@ -45,6 +46,7 @@ use crate::options::Encryption;
 use crate::shared::{Seat, Shared};
 use crate::tls::Mode;
 use channel::Channel;
+use held::Held;
 use link::Link;
 use login::{Delayed, Negotiated};
 use request::Open;
@@ -79,6 +81,8 @@ struct Side {
     stage: Stage,
     /// Why the current message is skipped; `None` if it is not.
     refused: Option<Error>,
+    /// The answer that waits for the log.
+    held: Held,
     client: SocketAddr,
     local: SocketAddr,
     /// The connection's place in the count of connections.
@@ -117,6 +121,7 @@ impl Connection {
             channel: Channel::Plain,
             stage: Stage::Opening,
             refused: None,
+            held: Held::default(),
             client,
             local,
             _seat: seat,
@@ -272,7 +277,14 @@ impl Task for Connection {
     fn run(&mut self, ready: Ready, waker: &TaskWaker) -> Next {
         let mut scratch = Scratch::take();
         let was_open = matches!(self.side.stage, Stage::Open(_));
-        let mut outcome = self.receive(&mut scratch);
+        let mut outcome = Ok(());
+        if self.side.held.is_some() {
+            outcome = self.side.send_released(&mut scratch.io);
+        }
+        // A task that runs for its held answer alone has nothing to receive.
+        if outcome.is_ok() && !self.side.held.is_some() && ready != Ready::RELEASED {
+            outcome = self.receive(&mut scratch);
+        }
         if ready.has(Ready::WOKEN)
             && let Stage::Open(open) = &mut self.side.stage
         {
@@ -291,7 +303,7 @@ impl Task for Connection {
             self.side.let_nudge(waker);
         }
         let next = match outcome {
-            Ok(()) => Next::Keep,
+            Ok(()) => self.side.next(),
             Err(end) => {
                 self.side.end(&end, &mut scratch.io);
                 Next::Close
@@ -416,6 +428,8 @@ impl Side {
     /// Ends the connection, and reports the reason to the log and, if it can still receive, to the
     /// client.
     fn end(&mut self, end: &End, io: &mut Io) {
+        // What the client is still to get depends on the log; if that has failed, nothing is left.
+        let _ = self.settle_held(io);
         io.writer.discard();
         match end {
             End::Protocol(error) => self.explain(&error.to_error(), io),
@@ -429,6 +443,7 @@ impl Side {
             | End::TimedOut(_)
             | End::Fatal
             | End::Panicked
+            | End::LogFailed
             | End::Stopping
             | End::Socket(_) => {}
         }

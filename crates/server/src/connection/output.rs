@@ -3,6 +3,7 @@
 use std::io::{self, IoSlice};
 use std::time::Duration;
 
+use durable::Database;
 use sos::park::Wake;
 use sos::sched;
 use sos::sys::Direction;
@@ -11,6 +12,7 @@ use tds::ResponseWriter;
 
 use super::channel::Channel;
 use super::end::End;
+use super::held::wait_for_log;
 use super::link::Link;
 
 /// Most slices passed to the kernel at once.
@@ -27,8 +29,18 @@ pub(crate) struct Output<'a> {
 }
 
 impl Output<'_> {
+    /// Sends all closed packets of a response that goes on, once what they depend on is durable.
+    pub(crate) fn send_part(
+        &mut self,
+        writer: &mut ResponseWriter,
+        database: Option<&Database>,
+    ) -> Result<(), End> {
+        wait_for_log(database)?;
+        self.send(writer)
+    }
+
     /// Sends all closed packets.
-    pub(crate) fn send(&mut self, writer: &mut ResponseWriter) -> Result<(), End> {
+    pub(super) fn send(&mut self, writer: &mut ResponseWriter) -> Result<(), End> {
         while writer.sendable_bytes() > 0 {
             let sent = match (self.channel.is_plain(), writer.as_single()) {
                 (true, Some(bytes)) => self.patiently(|link| link.socket.send(bytes))?,
@@ -46,6 +58,14 @@ impl Output<'_> {
             writer.consume(sent);
         }
         Ok(())
+    }
+
+    /// Sends packets that were moved out of a writer.
+    pub(super) fn send_plain(&mut self, bytes: &[u8]) -> Result<(), End> {
+        if self.channel.is_plain() {
+            return self.send_raw(bytes);
+        }
+        self.send_sealed(&[IoSlice::new(bytes)]).map(|_| ())
     }
 
     /// Sends slices through TLS; returns their length in bytes.

@@ -29,7 +29,7 @@ pub(super) struct Open {
     /// The bulk load whose rows are arriving.
     bulk: Option<Box<Bulk>>,
     /// The session's accounts of time and waits; lent to the ledger while a request runs.
-    books: Option<Arc<SessionBooks>>,
+    pub(super) books: Option<Arc<SessionBooks>>,
 }
 
 /// A bulk load in progress.
@@ -67,6 +67,8 @@ impl Side {
         next_byte: Option<u8>,
         io: &mut Io,
     ) -> Result<(), End> {
+        // A client that sends on without waiting gets its answers in order.
+        self.settle_held(io)?;
         match step {
             Step::NeedMore => Ok(()),
             Step::Cancelled(_) => {
@@ -255,8 +257,13 @@ impl Side {
         self.send_now(io);
     }
 
-    /// Sends the response, waiting for a slow client.
+    /// Sends the response, waiting for a slow client; or holds it: see `held.rs`.
     pub(super) fn send(&mut self, io: &mut Io) -> Result<(), End> {
+        self.send_or_hold(io)
+    }
+
+    /// Sends the response whatever it depends on, waiting for a slow client.
+    pub(super) fn send_at_once(&mut self, io: &mut Io) -> Result<(), End> {
         let Io { writer, sealed, .. } = io;
         let mut output = Output {
             link: &self.link,

@@ -161,6 +161,18 @@ impl ResponseWriter {
         used
     }
 
+    /// Appends all bytes to send to `target`, and takes them for sent.
+    pub fn move_to(&mut self, target: &mut Vec<u8>) {
+        while self.sendable_bytes() > 0 {
+            let mut pieces = [IoSlice::new(&[]); 16];
+            let count = self.slices(&mut pieces);
+            let pieces = &pieces[..count];
+            pieces.iter().for_each(|piece| target.extend_from_slice(piece));
+            let moved = pieces.iter().map(|piece| piece.len()).sum();
+            self.consume(moved);
+        }
+    }
+
     /// Records that `count` bytes of [`Self::slices`] have been sent. Once all have, their memory
     /// is used again.
     pub fn consume(&mut self, count: usize) {
