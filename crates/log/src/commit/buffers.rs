@@ -12,7 +12,15 @@
 //!
 //! A commit writes its scheduler's cache lines only. It reads the epoch, which changes once per
 //! flush. A scheduler that commits nothing announces nothing, so the log thread never waits for it.
+//!
+//! # The limit
+//!
+//! Before a commit begins, [`Committer::admit`] asks whether it may. While the disk is full it may
+//! not, and while the buffers hold more than their limit it may not either. A scheduler below half
+//! of its share of the limit looks at its own count alone. So the buffers hold at most twice the
+//! limit and the transactions that passed it.
 
+use super::stats::Counters;
 use crate::Epoch;
 use crate::mutant::{Mutant, is_mutant};
 use sos::lock::TryCell;
@@ -31,16 +39,35 @@ const FIRST: u64 = 1;
 const AWAKE: u64 = 0;
 const ASLEEP: u64 = 1;
 
+/// Whether the log thread can write.
+const GOOD: u64 = 0;
+const FULL: u64 = 1;
+const FAILED: u64 = 2;
+
+/// The usual limit of the bytes in the buffers.
+pub const BUFFER_BYTES_MAX: u64 = 64 << 20;
+
 /// The records of commits until they are written, and what is durable.
 #[derive(Debug)]
 pub struct CommitBuffers {
-    /// The epoch of new commits. The log thread writes it once per flush.
-    epoch: CachePadded<AtomicU64>,
+    gate: CachePadded<Gate>,
     /// The last durable epoch, and whether the log has failed. The log thread writes it.
     durable: CachePadded<AtomicU64>,
     /// Whether the log thread sleeps and has to be woken.
     sleep: CachePadded<AtomicU64>,
     slots: Box<[CachePadded<Slot>]>,
+    /// Bytes that the buffers may hold before new commits are refused.
+    bytes_max: u64,
+    pub(super) counters: CachePadded<Counters>,
+}
+
+/// What a commit reads before it begins. The log thread writes it.
+#[derive(Debug)]
+struct Gate {
+    /// The epoch of new commits, raised once per flush.
+    epoch: AtomicU64,
+    /// One of [`GOOD`], [`FULL`], [`FAILED`].
+    state: AtomicU64,
 }
 
 /// What belongs to one scheduler.
@@ -50,8 +77,27 @@ struct Slot {
     announced: AtomicU64,
     /// The last epoch in which a commit was made.
     last_commit: AtomicU64,
+    /// Bytes of records that were ever written here.
+    written: AtomicU64,
     /// Records by epoch modulo 2.
-    buffers: [TryCell<Vec<u8>>; 2],
+    buffers: [TryCell<Taken>; 2],
+}
+
+/// The commits of one scheduler in one epoch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Taken {
+    /// Their records.
+    pub(crate) records: Vec<u8>,
+    /// How many wrote records.
+    pub(crate) commits: u64,
+}
+
+impl Taken {
+    /// Empties it and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.records.clear();
+        self.commits = 0;
+    }
 }
 
 /// Which epochs are durable, and whether more can become so.
@@ -61,6 +107,29 @@ pub struct Durability {
     pub epoch: Epoch,
     /// Whether the log has failed: later epochs will never be durable.
     pub is_suspect: bool,
+}
+
+/// What the log can do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogState {
+    /// It writes.
+    Good,
+    /// The disk is full. Commits wait in the buffers, and are written once there is room.
+    Full,
+    /// A write or a sync has failed, which is final.
+    Suspect,
+}
+
+/// Why a commit may not begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The disk is full: SQL Server's error 9002.
+    Full,
+    /// The buffers are full, since the disk is slower than the commits. There is room again when
+    /// this epoch is durable.
+    Behind(Epoch),
+    /// The log has failed: SQL Server's error 9001.
+    Suspect,
 }
 
 /// Whether the log thread has to be woken after a commit.
@@ -78,6 +147,17 @@ pub enum Wake {
 pub struct Committer {
     shared: Arc<CommitBuffers>,
     slot: usize,
+    account: Account,
+}
+
+/// What a committer has written.
+#[derive(Debug, Default)]
+struct Account {
+    /// Bytes since it was made.
+    bytes: u64,
+    /// The epoch of its last commit, and the bytes in that epoch.
+    epoch: u64,
+    epoch_bytes: u64,
 }
 
 /// A commit that has announced its epoch. The log thread waits for its end, so it must be short and
@@ -86,28 +166,47 @@ pub struct Committer {
 pub struct Commit<'c> {
     shared: &'c CommitBuffers,
     slot: &'c Slot,
+    account: &'c mut Account,
     epoch: u64,
+    is_written: bool,
 }
 
 impl CommitBuffers {
-    /// Makes the buffers of some schedulers, and the committer of each. The epochs begin after the
-    /// last one of the log.
+    /// Makes the buffers of some schedulers, and the committer of each, with the usual limit. The
+    /// epochs begin after the last one of the log.
     #[must_use]
     pub fn new(schedulers: usize, last: Epoch) -> (Arc<Self>, Vec<Committer>) {
+        Self::with_limit(schedulers, last, BUFFER_BYTES_MAX)
+    }
+
+    /// As [`Self::new`], with another limit of the bytes in the buffers.
+    #[must_use]
+    pub fn with_limit(
+        schedulers: usize,
+        last: Epoch,
+        bytes_max: u64,
+    ) -> (Arc<Self>, Vec<Committer>) {
         let slot = || {
             CachePadded::new(Slot {
                 announced: AtomicU64::new(NONE),
                 last_commit: AtomicU64::new(NONE),
-                buffers: [TryCell::new(Vec::new()), TryCell::new(Vec::new())],
+                written: AtomicU64::new(0),
+                buffers: [TryCell::new(Taken::default()), TryCell::new(Taken::default())],
             })
         };
         let shared = Arc::new(Self {
-            epoch: CachePadded::new(AtomicU64::new(last.0 + FIRST)),
+            gate: CachePadded::new(Gate {
+                epoch: AtomicU64::new(last.0 + FIRST),
+                state: AtomicU64::new(GOOD),
+            }),
             durable: CachePadded::new(AtomicU64::new(last.0)),
             sleep: CachePadded::new(AtomicU64::new(AWAKE)),
             slots: (0..schedulers).map(|_| slot()).collect(),
+            bytes_max,
+            counters: CachePadded::new(Counters::default()),
         });
-        let committer = |slot| Committer { shared: Arc::clone(&shared), slot };
+        let committer =
+            |slot| Committer { shared: Arc::clone(&shared), slot, account: Account::default() };
         let committers = (0..schedulers).map(committer).collect();
         (shared, committers)
     }
@@ -120,16 +219,46 @@ impl CommitBuffers {
         Durability { epoch: Epoch(word & !SUSPECT), is_suspect: word & SUSPECT != 0 }
     }
 
+    /// Returns what the log can do now.
+    #[must_use]
+    pub fn state(&self) -> LogState {
+        // Relaxed: nothing is read that depends on it.
+        match self.gate.state.load(Ordering::Relaxed) {
+            GOOD => LogState::Good,
+            FULL => LogState::Full,
+            _ => LogState::Suspect,
+        }
+    }
+
+    /// Returns the bytes of records that are not durable yet: in the buffers, and being written.
+    #[must_use]
+    pub fn buffered_bytes(&self) -> u64 {
+        let written: u64 = self.slots.iter().map(|s| s.written.load(Ordering::Relaxed)).sum();
+        written.saturating_sub(self.counters.bytes_flushed())
+    }
+
+    /// Publishes what the log can do.
+    pub(crate) fn publish_state(&self, state: LogState) {
+        let word = match state {
+            LogState::Good => GOOD,
+            LogState::Full => FULL,
+            LogState::Suspect => FAILED,
+        };
+        if self.gate.state.load(Ordering::Relaxed) != word {
+            self.gate.state.store(word, Ordering::Relaxed);
+        }
+    }
+
     /// Closes the present epoch, waits for its commits, and swaps the records of each scheduler with
     /// one of `taken`, which are empty. `rest` is called while a commit is not over. Returns the
     /// epoch.
     ///
     /// Only the log thread calls it, and only after [`Self::publish`] of the epoch before.
-    pub(crate) fn close_epoch(&self, taken: &mut [Vec<u8>], mut rest: impl FnMut()) -> Epoch {
+    pub(crate) fn close_epoch(&self, taken: &mut [Taken], mut rest: impl FnMut()) -> Epoch {
         // Relaxed: only this thread writes it.
-        let epoch = self.epoch.load(Ordering::Relaxed);
+        let epoch = self.gate.epoch.load(Ordering::Relaxed);
         // Release: a commit of the new epoch sees the buffers of the epoch before the last empty.
-        self.epoch.store(epoch + 1, Ordering::Release);
+        self.gate.epoch.store(epoch + 1, Ordering::Release);
         if !is_mutant(Mutant::NoFenceBeforeScan) {
             // SeqCst: pairs with the one in `begin`. Either the commit sees the new epoch, or its
             // announcement is seen here.
@@ -160,6 +289,7 @@ impl CommitBuffers {
         // Relaxed: only this thread writes it.
         let durable = self.durable.load(Ordering::Relaxed);
         self.durable.store(durable | SUSPECT, Ordering::Release);
+        self.publish_state(LogState::Suspect);
     }
 
     /// Prepares the log thread's sleep. Returns false if there are commits to write; else commits
@@ -189,7 +319,7 @@ impl CommitBuffers {
     /// Returns whether there are commits of epochs that were not closed.
     fn has_commits(&self) -> bool {
         // Relaxed: only the log thread, which asks, writes it.
-        let epoch = self.epoch.load(Ordering::Relaxed);
+        let epoch = self.gate.epoch.load(Ordering::Relaxed);
         self.slots.iter().any(|slot| slot.last_commit.load(Ordering::Relaxed) >= epoch)
     }
 
@@ -213,7 +343,7 @@ impl CommitBuffers {
 
 impl Slot {
     /// Runs `run` on the records of an epoch. The protocol excludes other threads.
-    fn buffer<R>(&self, epoch: u64, run: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+    fn buffer<R>(&self, epoch: u64, run: impl FnOnce(&mut Taken) -> R) -> R {
         let index = if is_mutant(Mutant::OneBuffer) { 0 } else { usize::from(epoch % 2 == 1) };
         self.buffers[index]
             .try_with(run)
@@ -222,23 +352,61 @@ impl Slot {
 }
 
 impl Committer {
+    /// Asks whether a commit may begin. An answer holds for a moment: the state may change before
+    /// the commit begins, which is harmless.
+    ///
+    /// # Errors
+    /// Why it may not.
+    #[inline]
+    pub fn admit(&self) -> Result<(), Refusal> {
+        match self.shared.state() {
+            LogState::Good => {}
+            LogState::Full => return Err(Refusal::Full),
+            LogState::Suspect => return Err(Refusal::Suspect),
+        }
+        // Relaxed: an old epoch makes the answer too strict by one flush at most.
+        let epoch = self.shared.gate.epoch.load(Ordering::Relaxed);
+        let own = if self.account.epoch == epoch { self.account.epoch_bytes } else { 0 };
+        let share = self.shared.bytes_max / (2 * self.shared.slots.len() as u64);
+        if own <= share { Ok(()) } else { self.admit_above_share(epoch) }
+    }
+
+    #[cold]
+    fn admit_above_share(&self, epoch: u64) -> Result<(), Refusal> {
+        if self.shared.buffered_bytes() <= self.shared.bytes_max {
+            return Ok(());
+        }
+        Err(Refusal::Behind(Epoch(epoch)))
+    }
+
     /// Announces a commit. The commit timestamp must be taken after this: then a transaction that
     /// depends on this one, which it sees only after its timestamp, has this epoch or a later one.
     #[inline]
     pub fn begin(&mut self) -> Commit<'_> {
-        let shared = &*self.shared;
-        let slot = &*shared.slots[self.slot];
+        let Self { shared, slot, account } = self;
+        let shared = &**shared;
+        let slot = &*shared.slots[*slot];
         loop {
             // Acquire: pairs with the Release in `close_epoch`.
-            let epoch = shared.epoch.load(Ordering::Acquire);
+            let epoch = shared.gate.epoch.load(Ordering::Acquire);
             slot.announced.store(epoch, Ordering::Relaxed);
             // SeqCst: pairs with the one in `close_epoch`.
             fence(Ordering::SeqCst);
-            let is_open = shared.epoch.load(Ordering::Relaxed) == epoch;
+            let is_open = shared.gate.epoch.load(Ordering::Relaxed) == epoch;
             if is_open || is_mutant(Mutant::EpochNotSeenAgain) {
-                return Commit { shared, slot, epoch };
+                return Commit { shared, slot, account, epoch, is_written: false };
             }
         }
+    }
+}
+
+impl Account {
+    const fn add(&mut self, epoch: u64, bytes: u64) {
+        if self.epoch != epoch {
+            (self.epoch, self.epoch_bytes) = (epoch, 0);
+        }
+        self.bytes += bytes;
+        self.epoch_bytes += bytes;
     }
 }
 
@@ -251,7 +419,17 @@ impl Commit<'_> {
 
     /// Writes the records of the transaction to the scheduler's buffer: see [`crate::Transaction`].
     pub fn write<R>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-        self.slot.buffer(self.epoch, write)
+        let is_first = !std::mem::replace(&mut self.is_written, true);
+        let (result, bytes) = self.slot.buffer(self.epoch, |taken| {
+            let before = taken.records.len();
+            let result = write(&mut taken.records);
+            taken.commits += u64::from(is_first);
+            (result, taken.records.len().saturating_sub(before) as u64)
+        });
+        self.account.add(self.epoch, bytes);
+        // Relaxed: a count.
+        self.slot.written.store(self.account.bytes, Ordering::Relaxed);
+        result
     }
 
     /// Ends the commit: its records are complete.
