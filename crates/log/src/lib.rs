@@ -27,6 +27,7 @@ mod bytes;
 mod commit;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod crash_tests;
+mod desk;
 mod error;
 #[cfg(all(test, loom))]
 mod models;
@@ -39,14 +40,19 @@ mod segments;
 pub use batch::{
     BATCH_HEADER_BYTES, Batch, BatchBuffer, BatchHeader, PAYLOAD_BYTES_MAX, decode_batch_header,
 };
-pub use commit::{Commit, CommitBuffers, Committer, Durability, Wake};
+pub use commit::{
+    BUFFER_BYTES_MAX, Commit, CommitBuffers, Committer, Durability, HISTOGRAM_CLASSES, Histogram,
+    LogState, LogStats, Refusal, Wake,
+};
 #[cfg(not(any(loom, shuttle)))]
 pub use commit::{Flush, LogThread};
 pub use error::{FormatError, Problem};
 pub use record::{Columns, Nesting, Paused, Record, Records, Row, Transaction};
 pub use segment_header::{FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader};
 #[cfg(not(any(loom, shuttle)))]
-pub use segments::{End, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped, Tail};
+pub use segments::{
+    End, Keeper, LogError, LogFolder, LogOptions, LogReader, Mode, SegmentWriter, Skipped, Tail,
+};
 
 /// Segments are written in blocks of this size. Each batch starts at a new block, so a torn
 /// write damages no batch that was synced before.

@@ -22,6 +22,8 @@ pub(crate) enum Mutant {
     FolderNotSynced,
     /// A segment after those that a checkpoint covers is recycled with them.
     RecycledTooEarly,
+    /// A failure of the keeper does not come back to the log thread.
+    KeeperFailureDropped,
     /// A payload's checksum is not compared.
     ChecksumIgnored,
     /// A sync that has failed is tried again.

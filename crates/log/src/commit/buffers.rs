@@ -12,7 +12,15 @@
 //!
 //! A commit writes its scheduler's cache lines only. It reads the epoch, which changes once per
 //! flush. A scheduler that commits nothing announces nothing, so the log thread never waits for it.
+//!
+//! # The limit
+//!
+//! Before a commit begins, [`Committer::admit`] asks whether it may. While the disk is full it may
+//! not, and while the buffers hold more than their limit it may not either. A scheduler below half
+//! of its share of the limit looks at its own count alone. So the buffers hold at most twice the
+//! limit and the transactions that passed it.
 
+use super::stats::Counters;
 use crate::Epoch;
 use crate::mutant::{Mutant, is_mutant};
 use sos::lock::TryCell;
@@ -31,16 +39,37 @@ const FIRST: u64 = 1;
 const AWAKE: u64 = 0;
 const ASLEEP: u64 = 1;
 
+/// Whether the log thread can write.
+const GOOD: u64 = 0;
+const FULL: u64 = 1;
+const FAILED: u64 = 2;
+
+/// The usual limit of the bytes in the buffers.
+pub const BUFFER_BYTES_MAX: u64 = 64 << 20;
+
 /// The records of commits until they are written, and what is durable.
 #[derive(Debug)]
 pub struct CommitBuffers {
-    /// The epoch of new commits. The log thread writes it once per flush.
-    epoch: CachePadded<AtomicU64>,
+    gate: CachePadded<Gate>,
     /// The last durable epoch, and whether the log has failed. The log thread writes it.
     durable: CachePadded<AtomicU64>,
     /// Whether the log thread sleeps and has to be woken.
     sleep: CachePadded<AtomicU64>,
+    /// The highest epoch that a thread waits for. Written at most once per flush and waiting thread.
+    demanded: CachePadded<AtomicU64>,
     slots: Box<[CachePadded<Slot>]>,
+    /// Bytes that the buffers may hold before new commits are refused.
+    bytes_max: u64,
+    pub(super) counters: CachePadded<Counters>,
+}
+
+/// What a commit reads before it begins. The log thread writes it.
+#[derive(Debug)]
+struct Gate {
+    /// The epoch of new commits, raised once per flush.
+    epoch: AtomicU64,
+    /// One of [`GOOD`], [`FULL`], [`FAILED`].
+    state: AtomicU64,
 }
 
 /// What belongs to one scheduler.
@@ -50,8 +79,29 @@ struct Slot {
     announced: AtomicU64,
     /// The last epoch in which a commit was made.
     last_commit: AtomicU64,
+    /// Bytes of records that were ever written here.
+    written: AtomicU64,
+    /// Bytes of records in the epoch of the last commit.
+    epoch_bytes: AtomicU64,
     /// Records by epoch modulo 2.
-    buffers: [TryCell<Vec<u8>>; 2],
+    buffers: [TryCell<Taken>; 2],
+}
+
+/// The commits of one scheduler in one epoch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Taken {
+    /// Their records.
+    pub(crate) records: Vec<u8>,
+    /// How many wrote records.
+    pub(crate) commits: u64,
+}
+
+impl Taken {
+    /// Empties it and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.records.clear();
+        self.commits = 0;
+    }
 }
 
 /// Which epochs are durable, and whether more can become so.
@@ -61,6 +111,29 @@ pub struct Durability {
     pub epoch: Epoch,
     /// Whether the log has failed: later epochs will never be durable.
     pub is_suspect: bool,
+}
+
+/// What the log can do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogState {
+    /// It writes.
+    Good,
+    /// The disk is full. Commits wait in the buffers, and are written once there is room.
+    Full,
+    /// A write or a sync has failed, which is final.
+    Suspect,
+}
+
+/// Why a commit may not begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The disk is full: SQL Server's error 9002.
+    Full,
+    /// The buffers are full, since the disk is slower than the commits. There is room again when
+    /// this epoch is durable.
+    Behind(Epoch),
+    /// The log has failed: SQL Server's error 9001.
+    Suspect,
 }
 
 /// Whether the log thread has to be woken after a commit.
@@ -87,25 +160,44 @@ pub struct Commit<'c> {
     shared: &'c CommitBuffers,
     slot: &'c Slot,
     epoch: u64,
+    is_written: bool,
 }
 
 impl CommitBuffers {
-    /// Makes the buffers of some schedulers, and the committer of each. The epochs begin after the
-    /// last one of the log.
+    /// Makes the buffers of some schedulers, and the committer of each, with the usual limit. The
+    /// epochs begin after the last one of the log.
     #[must_use]
     pub fn new(schedulers: usize, last: Epoch) -> (Arc<Self>, Vec<Committer>) {
+        Self::with_limit(schedulers, last, BUFFER_BYTES_MAX)
+    }
+
+    /// As [`Self::new`], with another limit of the bytes in the buffers.
+    #[must_use]
+    pub fn with_limit(
+        schedulers: usize,
+        last: Epoch,
+        bytes_max: u64,
+    ) -> (Arc<Self>, Vec<Committer>) {
         let slot = || {
             CachePadded::new(Slot {
                 announced: AtomicU64::new(NONE),
                 last_commit: AtomicU64::new(NONE),
-                buffers: [TryCell::new(Vec::new()), TryCell::new(Vec::new())],
+                written: AtomicU64::new(0),
+                epoch_bytes: AtomicU64::new(0),
+                buffers: [TryCell::new(Taken::default()), TryCell::new(Taken::default())],
             })
         };
         let shared = Arc::new(Self {
-            epoch: CachePadded::new(AtomicU64::new(last.0 + FIRST)),
+            gate: CachePadded::new(Gate {
+                epoch: AtomicU64::new(last.0 + FIRST),
+                state: AtomicU64::new(GOOD),
+            }),
             durable: CachePadded::new(AtomicU64::new(last.0)),
             sleep: CachePadded::new(AtomicU64::new(AWAKE)),
+            demanded: CachePadded::new(AtomicU64::new(NONE)),
             slots: (0..schedulers).map(|_| slot()).collect(),
+            bytes_max,
+            counters: CachePadded::new(Counters::default()),
         });
         let committer = |slot| Committer { shared: Arc::clone(&shared), slot };
         let committers = (0..schedulers).map(committer).collect();
@@ -131,20 +223,55 @@ impl CommitBuffers {
     fn announce_in(&self, slot: &Slot) -> u64 {
         loop {
             // Acquire: pairs with the Release in `close_epoch`.
-            let epoch = self.epoch.load(Ordering::Acquire);
+            let epoch = self.gate.epoch.load(Ordering::Acquire);
             slot.announced.store(epoch, Ordering::Relaxed);
             // SeqCst: pairs with the one in `close_epoch`.
             fence(Ordering::SeqCst);
-            let is_open = self.epoch.load(Ordering::Relaxed) == epoch;
+            let is_open = self.gate.epoch.load(Ordering::Relaxed) == epoch;
             if is_open || is_mutant(Mutant::EpochNotSeenAgain) {
                 return epoch;
             }
         }
     }
 
-    /// Runs `write` on the records of a slot that has announced `epoch`.
-    pub fn write<R>(&self, slot: usize, epoch: Epoch, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-        self.slots[slot].buffer(epoch.0, write)
+    /// Runs `write` on the records of a slot that has announced `epoch`. `is_first` is set for the
+    /// first records of a commit.
+    pub fn write<R>(
+        &self,
+        (slot, epoch): (usize, Epoch),
+        is_first: bool,
+        write: impl FnOnce(&mut Vec<u8>) -> R,
+    ) -> R {
+        self.slots[slot].write(epoch.0, is_first, write)
+    }
+
+    /// Asks whether a commit may begin in a slot. An answer holds for a moment: the state may change
+    /// before the commit begins, which is harmless.
+    ///
+    /// # Errors
+    /// Why it may not.
+    #[inline]
+    pub fn admit(&self, slot: usize) -> Result<(), Refusal> {
+        match self.state() {
+            LogState::Good => {}
+            LogState::Full => return Err(Refusal::Full),
+            LogState::Suspect => return Err(Refusal::Suspect),
+        }
+        // Relaxed: an old epoch makes the answer too strict by one flush at most.
+        let epoch = self.gate.epoch.load(Ordering::Relaxed);
+        let slot = &self.slots[slot];
+        let is_present = slot.last_commit.load(Ordering::Relaxed) == epoch;
+        let own = if is_present { slot.epoch_bytes.load(Ordering::Relaxed) } else { 0 };
+        let share = self.bytes_max / (2 * self.slots.len() as u64);
+        if own <= share { Ok(()) } else { self.admit_above_share(epoch) }
+    }
+
+    #[cold]
+    fn admit_above_share(&self, epoch: u64) -> Result<(), Refusal> {
+        if self.buffered_bytes() <= self.bytes_max {
+            return Ok(());
+        }
+        Err(Refusal::Behind(Epoch(epoch)))
     }
 
     /// Ends an announced commit: its records are complete.
@@ -170,12 +297,32 @@ impl CommitBuffers {
         self.slots[slot].withdraw();
     }
 
+    /// Returns whether a slot has committed in this epoch or later: then it will be closed without
+    /// [`Self::demand`].
+    #[must_use]
+    pub fn has_committed(&self, slot: usize, epoch: Epoch) -> bool {
+        // Relaxed: only the caller's own commits count.
+        self.slots[slot].last_commit.load(Ordering::Relaxed) >= epoch.0
+    }
+
+    /// Asks for an epoch to become durable, also if it has no commits: to be called before a wait for
+    /// it. A commit that is waited for may withdraw, or belong to an earlier epoch.
+    pub fn demand(&self, epoch: Epoch) -> Wake {
+        // Relaxed: read first, so that those who wait for one flush write it once.
+        if self.demanded.load(Ordering::Relaxed) < epoch.0 {
+            self.demanded.fetch_max(epoch.0, Ordering::Relaxed);
+        }
+        // SeqCst: pairs with the one in `prepare_sleep`.
+        fence(Ordering::SeqCst);
+        if self.is_asleep() { Wake::Needed } else { Wake::NotNeeded }
+    }
+
     /// Returns an epoch such that all commits that the caller can see belong to it or to an earlier
     /// one; `None` if all of them are durable.
     #[must_use]
     pub fn visible_epoch(&self) -> Option<Epoch> {
         // Acquire: a commit that is visible has announced its epoch before, so this is not lower.
-        let epoch = self.epoch.load(Ordering::Acquire);
+        let epoch = self.gate.epoch.load(Ordering::Acquire);
         let durable = self.durability().epoch.0;
         let may_wait = |slot: &Slot| {
             // Acquire: pairs with the Release in `withdraw`, so that a commit that has ended is seen
@@ -186,16 +333,46 @@ impl CommitBuffers {
         self.slots.iter().any(|slot| may_wait(slot)).then_some(Epoch(epoch))
     }
 
+    /// Returns what the log can do now.
+    #[must_use]
+    pub fn state(&self) -> LogState {
+        // Relaxed: nothing is read that depends on it.
+        match self.gate.state.load(Ordering::Relaxed) {
+            GOOD => LogState::Good,
+            FULL => LogState::Full,
+            _ => LogState::Suspect,
+        }
+    }
+
+    /// Returns the bytes of records that are not durable yet: in the buffers, and being written.
+    #[must_use]
+    pub fn buffered_bytes(&self) -> u64 {
+        let written: u64 = self.slots.iter().map(|s| s.written.load(Ordering::Relaxed)).sum();
+        written.saturating_sub(self.counters.bytes_flushed())
+    }
+
+    /// Publishes what the log can do.
+    pub(crate) fn publish_state(&self, state: LogState) {
+        let word = match state {
+            LogState::Good => GOOD,
+            LogState::Full => FULL,
+            LogState::Suspect => FAILED,
+        };
+        if self.gate.state.load(Ordering::Relaxed) != word {
+            self.gate.state.store(word, Ordering::Relaxed);
+        }
+    }
+
     /// Closes the present epoch, waits for its commits, and swaps the records of each scheduler with
     /// one of `taken`, which are empty. `rest` is called while a commit is not over. Returns the
     /// epoch.
     ///
     /// Only the log thread calls it, and only after [`Self::publish`] of the epoch before.
-    pub(crate) fn close_epoch(&self, taken: &mut [Vec<u8>], mut rest: impl FnMut()) -> Epoch {
+    pub(crate) fn close_epoch(&self, taken: &mut [Taken], mut rest: impl FnMut()) -> Epoch {
         // Relaxed: only this thread writes it.
-        let epoch = self.epoch.load(Ordering::Relaxed);
+        let epoch = self.gate.epoch.load(Ordering::Relaxed);
         // Release: a commit of the new epoch sees the buffers of the epoch before the last empty.
-        self.epoch.store(epoch + 1, Ordering::Release);
+        self.gate.epoch.store(epoch + 1, Ordering::Release);
         if !is_mutant(Mutant::NoFenceBeforeScan) {
             // SeqCst: pairs with the one in `begin`. Either the commit sees the new epoch, or its
             // announcement is seen here.
@@ -226,6 +403,7 @@ impl CommitBuffers {
         // Relaxed: only this thread writes it.
         let durable = self.durable.load(Ordering::Relaxed);
         self.durable.store(durable | SUSPECT, Ordering::Release);
+        self.publish_state(LogState::Suspect);
     }
 
     /// Prepares the log thread's sleep. Returns false if there are commits to write; else commits
@@ -252,11 +430,12 @@ impl CommitBuffers {
         self.sleep.load(Ordering::Relaxed) == ASLEEP
     }
 
-    /// Returns whether there are commits of epochs that were not closed.
+    /// Returns whether there are commits of epochs that were not closed, or a thread waits for one.
     fn has_commits(&self) -> bool {
         // Relaxed: only the log thread, which asks, writes it.
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        self.slots.iter().any(|slot| slot.last_commit.load(Ordering::Relaxed) >= epoch)
+        let epoch = self.gate.epoch.load(Ordering::Relaxed);
+        let is_demanded = self.demanded.load(Ordering::Relaxed) >= epoch;
+        is_demanded || self.slots.iter().any(|slot| slot.last_commit.load(Ordering::Relaxed) >= epoch)
     }
 
     /// Returns the address under which threads wait for an epoch to be durable.
@@ -278,6 +457,21 @@ impl CommitBuffers {
 }
 
 impl Slot {
+    /// Runs `write` on the records of a commit, and counts them.
+    fn write<R>(&self, epoch: u64, is_first: bool, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        let (result, before, after) = self.buffer(epoch, |taken| {
+            let before = taken.records.len();
+            let result = write(&mut taken.records);
+            taken.commits += u64::from(is_first);
+            (result, before as u64, taken.records.len() as u64)
+        });
+        // Relaxed, all of them: counts that only this commit's thread writes.
+        let written = self.written.load(Ordering::Relaxed) + after.saturating_sub(before);
+        self.written.store(written, Ordering::Relaxed);
+        self.epoch_bytes.store(after, Ordering::Relaxed);
+        result
+    }
+
     /// Ends the announcement.
     fn withdraw(&self) {
         // Release: pairs with the Acquire in `close_epoch`.
@@ -285,7 +479,7 @@ impl Slot {
     }
 
     /// Runs `run` on the records of an epoch. The protocol excludes other threads.
-    fn buffer<R>(&self, epoch: u64, run: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+    fn buffer<R>(&self, epoch: u64, run: impl FnOnce(&mut Taken) -> R) -> R {
         let index = if is_mutant(Mutant::OneBuffer) { 0 } else { usize::from(epoch % 2 == 1) };
         self.buffers[index]
             .try_with(run)
@@ -294,13 +488,22 @@ impl Slot {
 }
 
 impl Committer {
+    /// Asks whether a commit may begin: see [`CommitBuffers::admit`].
+    ///
+    /// # Errors
+    /// Why it may not.
+    #[inline]
+    pub fn admit(&self) -> Result<(), Refusal> {
+        self.shared.admit(self.slot)
+    }
+
     /// Announces a commit. The commit timestamp must be taken after this: then a transaction that
     /// depends on this one, which it sees only after its timestamp, has this epoch or a later one.
     #[inline]
     pub fn begin(&mut self) -> Commit<'_> {
         let shared = &*self.shared;
         let slot = &*shared.slots[self.slot];
-        Commit { shared, slot, epoch: shared.announce_in(slot) }
+        Commit { shared, slot, epoch: shared.announce_in(slot), is_written: false }
     }
 }
 
@@ -313,7 +516,8 @@ impl Commit<'_> {
 
     /// Writes the records of the transaction to the scheduler's buffer: see [`crate::Transaction`].
     pub fn write<R>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-        self.slot.buffer(self.epoch, write)
+        let is_first = !std::mem::replace(&mut self.is_written, true);
+        self.slot.write(self.epoch, is_first, write)
     }
 
     /// Ends the commit: its records are complete.

@@ -12,10 +12,10 @@ use sos::park::{self, Cancel};
 use sos::sync::{Arc, AtomicBool, Ordering, spin_hint};
 use sos::wait::WaitType;
 
-use super::buffers::{CommitBuffers, Durability, Wake};
+use super::buffers::{CommitBuffers, Durability, LogState, Taken, Wake};
 use crate::Epoch;
 use crate::mutant::{Mutant, is_mutant};
-use crate::segments::{LogError, SegmentWriter};
+use crate::segments::{LogError, LogFolder, SegmentWriter};
 
 /// How long the thread waits for a commit by spinning, in rounds, before it gives the CPU away.
 const SPINS_BEFORE_SLEEP: u32 = 1000;
@@ -40,7 +40,7 @@ pub struct LogThread {
     buffers: Arc<CommitBuffers>,
     writer: SegmentWriter,
     /// The records of `closed` by scheduler; empty between two flushes.
-    taken: Vec<Vec<u8>>,
+    taken: Vec<Taken>,
     /// An epoch that was closed and is not written, since the disk was full.
     closed: Option<Epoch>,
     /// The last epoch that was published. Epochs without commits have no group.
@@ -63,8 +63,9 @@ impl LogThread {
         writer: SegmentWriter,
         on_publish: impl Fn(Durability) + Send + 'static,
     ) -> Self {
-        let taken = vec![Vec::new(); buffers.schedulers()];
+        let taken = vec![Taken::default(); buffers.schedulers()];
         let published = buffers.durability().epoch;
+        buffers.counters.set_size(writer.segment_number(), writer.folder().log_bytes());
         let on_publish = Box::new(on_publish);
         Self { buffers, writer, taken, closed: None, published, on_publish }
     }
@@ -73,14 +74,15 @@ impl LogThread {
     /// thread's sleep.
     ///
     /// # Errors
-    /// The first error of a write or a sync, which is final; a full disk is not.
+    /// The first error of a write or a sync, which is final; a full disk is not, unless the thread
+    /// is to stop.
     pub fn run(&mut self, stop: &AtomicBool, idle: WaitType) -> Result<(), LogError> {
         loop {
             match self.flush() {
                 Ok(flush) if flush.bytes > 0 => {}
                 Ok(_) if stop.load(Ordering::Acquire) => return Ok(()),
                 Ok(_) => self.buffers.sleep_until_commit(idle, stop),
-                Err(LogError::Full { .. }) => {
+                Err(LogError::Full { .. }) if !stop.load(Ordering::Acquire) => {
                     park::sleep(FULL_DISK_REST, idle, None);
                 }
                 Err(error) => return Err(error),
@@ -105,33 +107,53 @@ impl LogThread {
         if is_mutant(Mutant::PublishedBeforeWrite) {
             self.buffers.publish(epoch);
         }
-        let bytes = self.taken.iter().map(Vec::len).sum();
+        let bytes = self.taken.iter().map(|taken| taken.records.len()).sum();
         if bytes > 0 {
-            let first = Epoch(self.published.0 + 1);
-            let groups: Vec<&[u8]> = self.taken.iter().map(Vec::as_slice).collect();
-            let written = self.writer.append_group((first, epoch), clock::utc_100ns(), &groups);
-            if let Err(error) = written {
-                if !matches!(error, LogError::Full { .. }) {
-                    self.buffers.publish_suspect();
-                    self.release();
-                }
-                return Err(error);
-            }
+            self.write(epoch, bytes)?;
         }
-        self.taken.iter_mut().for_each(Vec::clear);
+        self.taken.iter_mut().for_each(Taken::clear);
         self.closed = None;
         self.published = epoch;
         self.buffers.publish(epoch);
-        if bytes > 0 {
-            self.release();
-        }
+        // Without a commit, too: a reader may wait for an epoch in which none was made.
+        self.release();
         Ok(Flush { epoch, bytes })
+    }
+
+    /// Writes what was taken, and publishes how that went.
+    fn write(&mut self, epoch: Epoch, bytes: usize) -> Result<(), LogError> {
+        let first = Epoch(self.published.0 + 1);
+        let records: Vec<&[u8]> = self.taken.iter().map(|taken| &taken.records[..]).collect();
+        let start_ns = clock::monotonic_ns();
+        let written = self.writer.append_group((first, epoch), clock::utc_100ns(), &records);
+        let counters = &self.buffers.counters;
+        counters.set_size(self.writer.segment_number(), self.writer.folder().log_bytes());
+        match &written {
+            Ok(()) => {
+                let micros = (clock::monotonic_ns() - start_ns) / 1000;
+                let commits = self.taken.iter().map(|taken| taken.commits).sum();
+                counters.count_flush(commits, bytes as u64, micros);
+                self.buffers.publish_state(LogState::Good);
+            }
+            Err(LogError::Full { .. }) => self.buffers.publish_state(LogState::Full),
+            Err(_) => {
+                self.buffers.publish_suspect();
+                self.release();
+            }
+        }
+        written
     }
 
     /// Returns the number of the segment that is being written.
     #[must_use]
     pub const fn segment_number(&self) -> u64 {
         self.writer.segment_number()
+    }
+
+    /// Returns the folder, for a [`crate::Keeper`] and for [`LogFolder::retire`].
+    #[must_use]
+    pub const fn folder(&self) -> &Arc<LogFolder> {
+        self.writer.folder()
     }
 
     /// Turns segments before this one into spares: see [`SegmentWriter::recycle`].
@@ -181,6 +203,7 @@ impl CommitBuffers {
             now.epoch < epoch && !now.is_suspect
         };
         while must_wait() {
+            self.wake_if(self.demand(epoch));
             let key = self.durable_key();
             let wake = park::park(key, WaitType::WriteLog, must_wait, timeout, cancel);
             if wake != park::Wake::Signalled {

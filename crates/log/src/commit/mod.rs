@@ -5,7 +5,13 @@
 mod buffers;
 #[cfg(not(any(loom, shuttle)))]
 mod log_thread;
+mod stats;
 
-pub use buffers::{Commit, CommitBuffers, Committer, Durability, Wake};
+#[cfg(all(test, loom))]
+pub(crate) use buffers::Taken;
+pub use buffers::{
+    BUFFER_BYTES_MAX, Commit, CommitBuffers, Committer, Durability, LogState, Refusal, Wake,
+};
 #[cfg(not(any(loom, shuttle)))]
 pub use log_thread::{Flush, LogThread};
+pub use stats::{HISTOGRAM_CLASSES, Histogram, LogStats};

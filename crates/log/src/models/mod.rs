@@ -10,14 +10,15 @@ use loom::sync::{Arc, Mutex};
 use loom::thread;
 
 use crate::Epoch;
-use crate::commit::{CommitBuffers, Committer, Wake};
+use crate::commit::{CommitBuffers, Committer, Taken, Wake};
+use crate::desk::{Desk, Failure};
 use crate::mutant::{MUTANT, Mutant};
 
 /// Schedules with more preemptions are not checked.
 const PREEMPTIONS: usize = 3;
 
 /// Runs a model without a mutant, which must pass, and with each mutant, which must fail.
-fn prove(model: fn(), mutants: &[Mutant]) {
+fn prove(model: impl Fn() + Copy + Send + Sync + 'static, mutants: &[Mutant]) {
     let check = || {
         let mut builder = Builder::new();
         builder.preemption_bound = Some(PREEMPTIONS);
@@ -37,12 +38,13 @@ type Device = Arc<Mutex<Vec<(Epoch, Vec<u8>)>>>;
 
 /// Makes one flush, as the log thread does.
 fn flush(buffers: &CommitBuffers, device: &Device) {
-    let mut taken = vec![Vec::new(); buffers.schedulers()];
+    let mut taken = vec![Taken::default(); buffers.schedulers()];
     let epoch = buffers.close_epoch(&mut taken, thread::yield_now);
     if crate::mutant::is_mutant(Mutant::PublishedBeforeWrite) {
         buffers.publish(epoch);
     }
-    device.lock().unwrap().push((epoch, taken.concat()));
+    let records = taken.into_iter().flat_map(|taken| taken.records).collect();
+    device.lock().unwrap().push((epoch, records));
     buffers.publish(epoch);
 }
 
@@ -147,4 +149,78 @@ fn no_commit_waits_for_a_log_thread_that_sleeps() {
         },
         &[Mutant::NoFenceBeforeWake, Mutant::SleepWithoutLook],
     );
+}
+
+/// A disk with room for some files, one of which is made at a time.
+#[derive(Debug, Default)]
+struct Files {
+    made: usize,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum DeskError {
+    Full,
+    Io,
+    Final,
+}
+
+impl Failure for DeskError {
+    fn is_full(&self) -> bool {
+        *self == Self::Full
+    }
+
+    fn is_final_already() -> Self {
+        Self::Final
+    }
+}
+
+/// The keeper and the log thread share a folder in which `room` files can be made; a further one
+/// fails with `error`, for the log thread only if the folder is full. Each file is used once, the log thread never waits for a file that is not
+/// coming, and a failure of the keeper comes back to it.
+fn share_a_desk(room: usize, error: fn() -> DeskError) {
+    let make = move |files: &mut Files| {
+        if files.made == room {
+            return Err(error());
+        }
+        files.made += 1;
+        Ok(files.made)
+    };
+    let desk = std::sync::Arc::new(Desk::new(Files::default()));
+    let keeper = {
+        let desk = std::sync::Arc::clone(&desk);
+        thread::spawn(move || {
+            let first = desk.prepare(thread::yield_now, make);
+            first.and_then(|()| desk.prepare(thread::yield_now, make))
+        })
+    };
+    let mut used = Vec::new();
+    let mut take = || {
+        let taken = desk.take(thread::yield_now, |ready, files| match ready {
+            Some(ready) => Ok(ready),
+            None if error() == DeskError::Full => make(files),
+            None => {
+                files.made += 1;
+                Ok(files.made)
+            }
+        });
+        taken.map(|file| used.push(file))
+    };
+    let taken = take().and_then(|()| take());
+    let kept = keeper.join().unwrap();
+    let last = take();
+    assert!(kept.is_ok() || last.is_err(), "the failure is forgotten");
+    assert!(last != Err(DeskError::Full) || taken.is_err() || used.len() == room);
+    assert!(used.iter().zip(1..).all(|(file, number)| *file == number), "{used:?}");
+}
+
+#[test]
+fn log_thread_does_not_wait_for_a_keeper_without_room() {
+    for room in 0..3 {
+        prove(move || share_a_desk(room, || DeskError::Full), &[]);
+    }
+}
+
+#[test]
+fn failure_of_the_keeper_reaches_the_log_thread() {
+    prove(|| share_a_desk(1, || DeskError::Io), &[Mutant::KeeperFailureDropped]);
 }

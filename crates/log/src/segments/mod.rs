@@ -1,12 +1,16 @@
-//! Segments: the files of a log. `SegmentWriter` appends groups of batches, `LogReader` reads them
-//! back, cuts a torn tail and refuses corruption.
+//! Segments: the files of a log. `SegmentWriter` appends groups of batches, `Keeper` prepares
+//! and retires files, `LogReader` reads groups back, cuts a torn tail and refuses corruption.
 
 mod error;
+mod folder;
+mod keeper;
 mod names;
 mod reader;
 mod search;
 mod writer;
 
 pub use error::LogError;
+pub use folder::LogFolder;
+pub use keeper::Keeper;
 pub use reader::{End, LogReader, Mode, Skipped, Tail};
 pub use writer::{LogOptions, SegmentWriter};

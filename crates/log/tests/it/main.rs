@@ -5,6 +5,7 @@
 mod batches;
 mod commits;
 mod drive;
+mod full_disk;
 mod records;
 mod segment_headers;
 mod segments;

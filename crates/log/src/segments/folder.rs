@@ -1,0 +1,333 @@
+//! `LogFolder`: the names in the folder of a log. It makes segments of spares and new files, and
+//! retires segments that no recovery reads.
+//!
+//! The log thread and the keeper use it, one at a time: see [`crate::desk`]. Each rename and each
+//! removal is followed by a sync of the folder before the other one may change a name, so that a
+//! sync that fails takes back the names of its own thread only.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sos::park;
+use sos::sync::{AtomicU64, Ordering};
+use sos::sys::{Disk, DiskFile, Open, is_disk_full};
+use sos::wait::WaitType;
+
+use super::names::{new_path, segment_path, segments, spare_path, spares};
+use super::{LogError, LogOptions};
+use crate::desk::{Desk, Failure};
+use crate::mutant::{Mutant, is_mutant};
+use crate::segment_header::SegmentHeader;
+use crate::{BLOCK_BYTES, Epoch};
+
+/// On a full disk a segment may be smaller by this factor: 1 MiB instead of 64 MiB.
+const SMALLER_BY_MAX: u64 = 64;
+
+/// Spares that are kept.
+const SPARES_MAX: usize = 2;
+
+/// How long the log thread and the keeper sleep between two looks whether the other one is done.
+const REST: Duration = Duration::from_micros(100);
+
+/// The keeper shall prepare a file.
+pub(super) const PREPARE: u64 = 1;
+/// The keeper shall retire segments.
+pub(super) const RETIRE: u64 = 2;
+
+/// The folder of a log.
+#[derive(Debug)]
+pub struct LogFolder {
+    disk: Arc<dyn Disk>,
+    pub(super) options: LogOptions,
+    desk: Desk<Spare, LogError, Files>,
+    /// What the keeper shall do.
+    requests: AtomicU64,
+    /// Segments before this one are to be retired.
+    retired_before: AtomicU64,
+    /// Bytes of all segments.
+    log_bytes: AtomicU64,
+}
+
+/// The files in the folder.
+#[derive(Debug, Default)]
+struct Files {
+    /// Numbers and sizes of the segments, rising. The last one is being written.
+    segments: VecDeque<(u64, u64)>,
+    /// Numbers of the spares.
+    spares: VecDeque<u64>,
+}
+
+/// A file that becomes a segment.
+#[derive(Debug)]
+struct Spare {
+    path: String,
+    /// Its number if it was a segment.
+    number: Option<u64>,
+    file: Box<dyn DiskFile>,
+    generation: u64,
+    bytes: u64,
+}
+
+/// What a new segment has to say and hold.
+pub(super) struct Next {
+    pub(super) number: u64,
+    pub(super) first_batch: u64,
+    pub(super) previous_crc: u32,
+    pub(super) last_epoch: Epoch,
+    pub(super) batch_bytes: u64,
+}
+
+impl Failure for LogError {
+    fn is_full(&self) -> bool {
+        matches!(self, Self::Full { .. })
+    }
+
+    fn is_final_already() -> Self {
+        Self::Suspect
+    }
+}
+
+fn rest() {
+    park::sleep(REST, WaitType::LogBuffer, None);
+}
+
+impl LogFolder {
+    /// Reads the names that are in the folder.
+    pub(super) fn open(disk: Arc<dyn Disk>, options: LogOptions) -> Result<Self, LogError> {
+        let folder = &options.folder;
+        let mut files = Files { spares: spares(&*disk, folder)?.into(), ..Files::default() };
+        for number in segments(&*disk, folder)? {
+            let path = segment_path(folder, number);
+            let file = disk.open(&path, Open::Read, WaitType::IoCompletion);
+            let bytes = file.and_then(|file| file.len()).map_err(LogError::io(&path))?;
+            files.segments.push_back((number, bytes));
+        }
+        let log_bytes = AtomicU64::new(files.bytes());
+        let desk = Desk::new(files);
+        let (requests, retired_before) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { disk, options, desk, requests, retired_before, log_bytes })
+    }
+
+    /// Asks the keeper to turn segments before this one into spares. The caller knows that no
+    /// recovery reads them: a checkpoint that covers them is durable.
+    pub fn retire(&self, before: u64) {
+        self.retired_before.fetch_max(before, Ordering::Relaxed);
+        self.request(RETIRE);
+    }
+
+    /// Returns the bytes of all segments, without spares.
+    #[must_use]
+    pub fn log_bytes(&self) -> u64 {
+        self.log_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(super) const fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
+    }
+
+    /// Wakes the keeper for a request.
+    pub(super) fn request(&self, request: u64) {
+        // Release: pairs with the Acquire in `take_requests`, for the number of `retire`.
+        self.requests.fetch_or(request, Ordering::Release);
+        self.wake();
+    }
+
+    /// Wakes the keeper: after a request to stop.
+    pub fn wake(&self) {
+        park::unpark_one(self.key());
+    }
+
+    /// Returns the address under which the keeper sleeps.
+    pub(super) fn key(&self) -> usize {
+        std::ptr::from_ref(&self.requests).addr()
+    }
+
+    pub(super) fn has_requests(&self) -> bool {
+        self.requests.load(Ordering::Acquire) != 0
+    }
+
+    pub(super) fn take_requests(&self) -> u64 {
+        self.requests.swap(0, Ordering::Acquire)
+    }
+
+    /// Prepares the file of the next segment, unless there is one. No room is no error: the log
+    /// thread looks for it when it needs it.
+    pub(super) fn prepare(&self) -> Result<(), LogError> {
+        let bytes = self.options.segment_bytes;
+        self.desk.prepare(rest, |files| {
+            let spare = match self.take_spare(files, bytes)? {
+                Some(spare) => spare,
+                None => self.new_file(bytes)?,
+            };
+            // Its length shall be durable before the log thread needs it.
+            spare.file.sync().map_err(LogError::io(&spare.path))?;
+            Ok(spare)
+        })
+    }
+
+    /// Retires the segments that [`Self::retire`] has named.
+    pub(super) fn retire_requested(&self) -> Result<(), LogError> {
+        self.retire_now(self.retired_before.load(Ordering::Relaxed))
+    }
+
+    /// Retires segments before this one, but not the one that is being written.
+    pub(super) fn retire_now(&self, before: u64) -> Result<(), LogError> {
+        let before = before + u64::from(is_mutant(Mutant::RecycledTooEarly));
+        // Segments go one by one from the front, so that a crash leaves no gap. The log thread
+        // may have the desk in between.
+        while self.desk.change(rest, |files| self.retire_first(files, before))? {}
+        Ok(())
+    }
+
+    fn retire_first(&self, files: &mut Files, before: u64) -> Result<bool, LogError> {
+        let Some((number, bytes)) = files.segments.front().copied() else { return Ok(false) };
+        if number >= before || files.segments.len() == 1 {
+            return Ok(false);
+        }
+        let folder = &self.options.folder;
+        let path = segment_path(folder, number);
+        let is_kept = bytes == self.options.segment_bytes && files.spares.len() < SPARES_MAX;
+        if is_kept {
+            let spare = spare_path(folder, number);
+            self.disk.rename(&path, &spare).map_err(LogError::io(&path))?;
+            files.spares.push_back(number);
+        } else {
+            self.disk.remove(&path).map_err(LogError::io(&path))?;
+        }
+        self.disk.sync_folder(folder).map_err(LogError::io(folder))?;
+        files.segments.pop_front();
+        self.log_bytes.store(files.bytes(), Ordering::Relaxed);
+        Ok(true)
+    }
+
+    /// Removes segments behind the end of the log, from the last one on, to leave no gap.
+    pub(super) fn remove_behind(&self, keep: u64) -> Result<(), LogError> {
+        let folder = &self.options.folder;
+        self.desk.change(rest, |files| {
+            while let Some((number, _)) = files.segments.pop_back_if(|(number, _)| *number > keep) {
+                let path = segment_path(folder, number);
+                self.disk.remove(&path).map_err(LogError::io(&path))?;
+                self.disk.sync_folder(folder).map_err(LogError::io(folder))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes a segment of what is prepared, or of a spare, or of a new file, which is smaller than
+    /// usual if there is no room. It has its name only when its header is durable.
+    pub(super) fn make_segment(
+        &self,
+        next: &Next,
+    ) -> Result<(Box<dyn DiskFile>, SegmentHeader), LogError> {
+        let folder = &self.options.folder;
+        self.desk.take(rest, |ready, files| {
+            let spare = self.find_file(ready, files, BLOCK_BYTES as u64 + next.batch_bytes)?;
+            let header = SegmentHeader {
+                database: self.options.database,
+                number: next.number,
+                generation: spare.generation,
+                segment_bytes: spare.bytes,
+                first_batch: next.first_batch,
+                previous_crc: next.previous_crc,
+                last_epoch: next.last_epoch,
+            };
+            let path = &spare.path;
+            spare.file.write_at(0, &header.encode()).map_err(LogError::io(path))?;
+            spare.file.sync().map_err(LogError::io(path))?;
+            let named = segment_path(folder, next.number);
+            self.disk.rename(path, &named).map_err(LogError::io(path))?;
+            if !is_mutant(Mutant::FolderNotSynced) {
+                self.disk.sync_folder(folder).map_err(LogError::io(folder))?;
+            }
+            files.spares.retain(|number| Some(*number) != spare.number);
+            files.segments.push_back((next.number, spare.bytes));
+            self.log_bytes.store(files.bytes(), Ordering::Relaxed);
+            Ok((spare.file, header))
+        })
+    }
+
+    /// Finds a file with room for `bytes`.
+    fn find_file(
+        &self,
+        ready: Option<Spare>,
+        files: &mut Files,
+        bytes: u64,
+    ) -> Result<Spare, LogError> {
+        if let Some(ready) = ready.filter(|ready| ready.bytes >= bytes) {
+            return Ok(ready);
+        }
+        let usual = self.options.segment_bytes.max(bytes);
+        if let Some(spare) = self.take_spare(files, usual)? {
+            return Ok(spare);
+        }
+        let least = (self.options.segment_bytes / SMALLER_BY_MAX).max(bytes);
+        let mut size = usual;
+        loop {
+            match self.new_file(size) {
+                Err(LogError::Full { .. }) if size > least => {
+                    let half = (size / 2).next_multiple_of(BLOCK_BYTES as u64);
+                    size = half.max(least).min(size - BLOCK_BYTES as u64);
+                }
+                made => return made,
+            }
+        }
+    }
+
+    /// Opens a spare of exactly this size. Other spares are removed: of another size, without a
+    /// readable header, or with another number, since such a file may have the name of a segment as
+    /// well after a folder's sync failed.
+    fn take_spare(&self, files: &mut Files, bytes: u64) -> Result<Option<Spare>, LogError> {
+        while let Some(number) = files.spares.front().copied() {
+            let path = spare_path(&self.options.folder, number);
+            let file = self.disk.open(&path, Open::Write, WaitType::WriteLog);
+            let file = file.map_err(LogError::io(&path))?;
+            let mut block = [0; BLOCK_BYTES];
+            let read = file.read_at(0, &mut block).map_err(LogError::io(&path))?;
+            let header = SegmentHeader::decode(&block).ok().filter(|_| read == BLOCK_BYTES);
+            let found = file.len().map_err(LogError::io(&path))?;
+            files.spares.pop_front();
+            if let Some(header) = header
+                && found == bytes
+                && header.number == number
+            {
+                let (number, generation) = (Some(number), header.generation + 1);
+                return Ok(Some(Spare { path, number, file, generation, bytes }));
+            }
+            self.disk.remove(&path).map_err(LogError::io(&path))?;
+        }
+        Ok(None)
+    }
+
+    /// Makes a file with all its room taken. One that is left from an earlier start is not used:
+    /// after a failed sync its length may not be durable.
+    fn new_file(&self, bytes: u64) -> Result<Spare, LogError> {
+        let path = new_path(&self.options.folder);
+        match self.disk.remove(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(LogError::Io { path, error });
+            }
+            Ok(()) | Err(_) => {}
+        }
+        let made = self.disk.open(&path, Open::Create, WaitType::WriteLog).and_then(|file| {
+            file.allocate(0, bytes)?;
+            Ok(file)
+        });
+        match made {
+            Ok(file) => Ok(Spare { path, number: None, file, generation: 1, bytes }),
+            Err(error) if is_disk_full(&error) => {
+                // It may not exist; a file that stays is removed by the next call.
+                let _ = self.disk.remove(&path);
+                Err(LogError::Full { path })
+            }
+            Err(error) => Err(LogError::Io { path, error }),
+        }
+    }
+}
+
+impl Files {
+    fn bytes(&self) -> u64 {
+        self.segments.iter().map(|(_, bytes)| bytes).sum()
+    }
+}
