@@ -144,6 +144,7 @@ fn dependencies_are_used() {
 const STORAGE_FOLDERS: &[&str] = &[
     "primitives",
     "spec",
+    "durability",
     "version",
     "row_group",
     "index",

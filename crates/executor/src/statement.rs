@@ -129,7 +129,8 @@ pub fn options(cx: &Cx<'_>) -> TransactionOptions {
     let scope = if explicit { Scope::Explicit } else { Scope::Statement };
     let lock_timeout_ms = u32::try_from(cx.session.options.lock_timeout_ms).ok();
     let cancel = Some(std::sync::Arc::clone(&cx.session.connection.cancel));
-    TransactionOptions { scope, lock_timeout_ms, cancel, session: cx.session.tag() }
+    let session = cx.session.tag();
+    TransactionOptions { scope, lock_timeout_ms, cancel, session, is_lazy: false }
 }
 
 /// Runs `work` in the session's transaction, or in a transaction of the statement, which is

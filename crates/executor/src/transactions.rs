@@ -35,6 +35,7 @@ fn start(session: &mut SessionState, name: &str) {
         lock_timeout_ms: timeout,
         cancel: Some(std::sync::Arc::clone(&session.connection.cancel)),
         session: session.tag(),
+        is_lazy: false,
     };
     let active = session.instance.store.begin(options);
     session.accounting.database_counters.transactions.add(1);

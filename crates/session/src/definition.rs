@@ -142,6 +142,7 @@ impl SessionState {
             lock_timeout_ms: u32::try_from(self.options.lock_timeout_ms).ok(),
             cancel: Some(Arc::clone(&self.connection.cancel)),
             session: self.tag(),
+            is_lazy: false,
         })
     }
 

@@ -18,6 +18,7 @@
 //! |---|---|
 //! | `primitives` | atomics, epochs, per-thread shards, the commit clock, memory clerks |
 //! | [`spec`] | what callers say: ids, definitions, row images, key bounds, isolation, errors |
+//! | [`durability`] | what storage asks of a log, and the epochs that readers wait for |
 //! | `version` | heads, versions, who wrote them, and which one a snapshot sees (visibility) |
 //! | `row_group` | row groups: segments (of the crate `encoding`), and which of their rows count |
 //! | `index` | hash and range indexes: from key bytes to heads |
@@ -56,6 +57,7 @@
 
 pub mod access;
 pub mod columnstore;
+pub mod durability;
 mod index;
 pub mod lock;
 #[cfg(all(test, shuttle))]

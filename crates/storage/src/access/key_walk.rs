@@ -128,7 +128,7 @@ impl Transaction {
                 self.note_range(table, Some(id), Bounds::prefix(keys.get(place)), read.isolation);
             }
         }
-        let from = self.view_of(table, read);
+        let from = self.noted_view(table, read);
         let index = self.index_of(table, id)?;
         while !walk.is_done() && found.len() < BATCH_ROWS {
             if remembers {

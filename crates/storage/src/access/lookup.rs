@@ -84,7 +84,7 @@ impl Transaction {
             return (0..keys.len())
                 .try_for_each(|place| self.get_one((table, id), keys, place, read, found));
         }
-        let (view, _) = self.view_of(table, read);
+        let (view, _) = self.noted_view(table, read);
         let index = self.index_of(table, id)?;
         let source = Source { index, view };
         let mut first = 0;
@@ -192,10 +192,12 @@ impl Transaction {
         });
         for head in heads {
             let row = self.look((table, head), from, Some((index, key)), read)?;
-            if row.is_some() {
+            if let Some(found) = row {
+                self.note_found(table, Some(found.version));
                 return Ok(row);
             }
         }
+        self.note_found(table, None);
         Ok(None)
     }
 }

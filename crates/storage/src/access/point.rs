@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 
 use types::row::RowBuffer;
 
+use crate::durability::{Announced, EpochMark};
 use crate::index::{has_key, with_buffer};
 use crate::primitives::{Guard, Label, Mutant, Timestamp, is_mutant, label, labelled, pin};
 use crate::spec::{
@@ -52,8 +53,12 @@ impl Table {
     ) -> Result<Option<R>> {
         let _label = labelled(Label::Index);
         let guard = pin();
-        let Some(found) = self.find_newest(index, key, &guard)? else { return Ok(None) };
+        let Some(found) = self.find_newest(index, key, &guard)? else {
+            self.note_barrier();
+            return Ok(None);
+        };
         label(Label::Row);
+        self.note_version(found.version);
         Ok(Some(show(found.version.image())))
     }
 
@@ -111,12 +116,14 @@ impl Table {
             return Ok(Attempt::Held);
         }
         let Some(found) = self.find_newest(index, key, &guard)? else {
+            self.note_barrier();
             return Ok(Attempt::Done(false));
         };
         if let Some(holder) = found.holder {
             return Ok(Attempt::Owned(Blocker::new(holder, found.head, found.top)));
         }
         label(Label::Row);
+        self.note_version(found.version);
         buffer.bytes.clear();
         buffer.blobs.clear();
         let before = found.version.image();
@@ -143,23 +150,24 @@ impl Table {
             made => made?,
         };
         set.note_change(found.head);
+        let announced = self.announce(options.is_lazy);
+        // SAFETY: made just now, and no other thread has it until it is linked.
+        let made = unsafe { version.as_ref() };
+        made.set_mark(mark_of(announced.as_ref()));
         let linked = match moved {
             None => found.head.replace_latest(found.top, version.as_ptr()),
-            Some(index) => {
-                // SAFETY: made just now, and no other thread has it until it is linked.
-                let made = unsafe { version.as_ref() };
-                link_moved(index, found.head, (found.top, made), &guard)
-            }
+            Some(index) => link_moved(index, found.head, (found.top, made), &guard),
         };
         label(Label::Commit);
         if !linked {
+            drop(announced);
             // No other thread has seen it.
             self.release_version(version, &guard);
             return Ok(Attempt::Raced);
         }
         // SAFETY: linked just now, and the guard keeps it alive.
         let version = unsafe { version.as_ref() };
-        let ts = self.commit_version(version, found.head, set, &guard);
+        let ts = self.commit_version((version, found.head), Some(before), (set, announced), &guard);
         if kind == VersionKind::Tombstone {
             self.count_rows(-1);
         }
@@ -180,7 +188,11 @@ impl Table {
         transaction.ensure_slot();
         let guard = pin();
         let found = self.find_newest(index, key, &guard).map_err(Failure::from_write)?;
-        let Some(found) = found else { return Ok(false) };
+        let Some(found) = found else {
+            self.note_barrier();
+            return Ok(false);
+        };
+        self.note_version(found.version);
         buffer.bytes.clear();
         buffer.blobs.clear();
         let decision = change(found.version.image(), buffer).map_err(Failure::User)?;
@@ -258,9 +270,10 @@ impl Table {
             if set.list.len() > 1 || set.has_holds {
                 break;
             }
-            match self.try_insert(set, row, &guard)? {
+            match self.try_insert(set, row, options.is_lazy, &guard)? {
                 Ok(id) => return Ok(id),
                 Err(KeyTaken::Duplicate { index, key }) => {
+                    self.note_barrier();
                     return Err(Error::Unique { table: self.id(), index, key });
                 }
                 Err(KeyTaken::Stale) => unreachable!("no snapshot was asked for"),
@@ -282,6 +295,7 @@ impl Table {
         &self,
         set: &IndexSet,
         row: RowImage<'_>,
+        is_lazy: bool,
         guard: &Guard,
     ) -> Result<Result<RowId, KeyTaken>> {
         let _label = labelled(Label::Row);
@@ -293,13 +307,19 @@ impl Table {
         // SAFETY: linked just now; a version that is not committed cannot be superseded, and
         // afterwards the guard keeps it alive.
         let version = unsafe { place.as_ref() };
-        let publish = || version.set_begin(Begin::Committing);
-        let entered = set.list.first().map_or_else(
-            || {
+        let mut announced = None;
+        let mut publish = || {
+            // When the key is known to be free: then its last owner has announced its commit.
+            announced = self.announce(is_lazy);
+            version.set_mark(mark_of(announced.as_ref()));
+            version.set_begin(Begin::Committing);
+        };
+        let entered = match set.list.first() {
+            None => {
                 publish();
                 Ok(())
-            },
-            |index| {
+            }
+            Some(index) => {
                 let _label = labelled(Label::Index);
                 with_buffer(|key| {
                     index.extractor.key(row, key);
@@ -308,8 +328,8 @@ impl Table {
                         |other: &RowHead| check_free((index, key), other, asker, clock, guard);
                     index.add(key, head, guard, check, publish)
                 })
-            },
-        );
+            }
+        };
         if let Err(taken) = entered {
             let unlinked = head.replace_latest(place.as_ptr(), null);
             assert!(unlinked, "nobody links above an undecided version");
@@ -318,17 +338,18 @@ impl Table {
             return Ok(Err(taken));
         }
         label(Label::Commit);
-        self.commit_version(version, head, set, guard);
+        self.commit_version((version, head), None, (set, announced), guard);
         self.count_rows(1);
         Ok(Ok(head.id()))
     }
 
-    /// Takes the timestamp of an autocommit write that has been linked.
+    /// Takes the timestamp of an autocommit write that has been linked, and logs it. A reader may
+    /// have taken another one before, which counts.
     fn commit_version(
         &self,
-        version: &Version,
-        head: &RowHead,
-        set: &IndexSet,
+        (version, head): (&Version, &RowHead),
+        before: Option<RowImage<'_>>,
+        (set, announced): (&IndexSet, Option<Announced<'_>>),
         guard: &Guard,
     ) -> Timestamp {
         if !std::ptr::eq(set, self.index_set(guard)) {
@@ -338,6 +359,12 @@ impl Table {
         }
         let ts = self.shared.clock.commit();
         version.replace_begin(Begin::Committing, Begin::Committed(ts));
+        if let Some(announced) = announced {
+            let Begin::Committed(ts) = version.begin() else { unreachable!("it was committed") };
+            // Not read from the chain: the version below may have been collected by now.
+            self.write_change(&announced, (head, version), before);
+            announced.finish(ts.0);
+        }
         ts
     }
 
@@ -366,6 +393,11 @@ impl Table {
         });
         Ok(found)
     }
+}
+
+/// Returns what a version keeps of an announced commit.
+fn mark_of(announced: Option<&Announced<'_>>) -> EpochMark {
+    announced.map_or(EpochMark::NONE, Announced::mark)
 }
 
 enum Failure<E> {

@@ -41,7 +41,12 @@ impl Transaction {
 
     /// Makes a reader. It reads by the snapshots that have been taken, and columnstore indexes by
     /// the views that the transaction has of them ([`Transaction::column_view`]).
+    ///
+    /// What a reader sees need not be durable. So this notes what the snapshots may see, for the
+    /// reply of the calling thread, and readers note nothing. What READ UNCOMMITTED sees above the
+    /// snapshots is not covered: it may be taken back in any case.
     pub fn reader(&self) -> Reader<'_> {
+        self.note_all();
         Reader { eyes: self.lend(), _of: PhantomData }
     }
 }

@@ -30,7 +30,8 @@ fn one_row() -> (Arc<Store>, Arc<Table>) {
     let (kind, uniqueness) = (IndexKind::Range, Uniqueness::Unique);
     let indexes = vec![IndexSpec { id: BY_KEY, kind, uniqueness, extractor }];
     let (id, kind) = (TableId(1), TableKind::Ordinary);
-    let table = store.create_table(TableSpec { id, kind, indexes, columns: None }).unwrap();
+    let table =
+        store.create_table(TableSpec { id, kind, indexes, columns: None, durable: None }).unwrap();
     let row = RowImage { bytes: &[0, 0], blobs: &[] };
     table.insert_point(&TransactionOptions::STATEMENT, row).unwrap();
     table.add_column_index(INDEX);

@@ -75,7 +75,7 @@ fn table(kind: IndexKind) -> (Arc<Store>, Arc<Table>) {
 fn spec_of(id: TableId, kind: IndexKind) -> TableSpec {
     let extractor = Box::new(|row: RowImage<'_>, key: &mut Vec<u8>| key.push(row.bytes[0]));
     let indexes = vec![IndexSpec { id: BY_KEY, kind, uniqueness: Uniqueness::Unique, extractor }];
-    TableSpec { id, kind: TableKind::MemoryOptimized, indexes, columns: None }
+    TableSpec { id, kind: TableKind::MemoryOptimized, indexes, columns: None, durable: None }
 }
 
 fn insert(table: &Table, bytes: &[u8]) -> Result<(), Error> {
@@ -387,8 +387,13 @@ fn moved_row() {
         spec(BY_KEY, IndexKind::Hash { bucket_count: 0 }, Uniqueness::Unique, 0),
         spec(BY_TIME, IndexKind::Range, Uniqueness::NotUnique, 1),
     ];
-    let spec =
-        TableSpec { id: TableId(1), kind: TableKind::MemoryOptimized, indexes, columns: None };
+    let spec = TableSpec {
+        id: TableId(1),
+        kind: TableKind::MemoryOptimized,
+        indexes,
+        columns: None,
+        durable: None,
+    };
     let table = store.create_table(spec).unwrap();
     insert(&table, &[0, 1]).unwrap();
     let writers: Vec<_> = [[2, 1], [3, 2]]

@@ -28,7 +28,8 @@ fn three_rows() -> (Arc<Store>, Arc<Table>) {
     let store = Store::new(StoreOptions::default());
     let columns = Some(vec![ColumnType::nullable(DataType::BigInt)]);
     let (id, kind, indexes) = (TableId(1), TableKind::Ordinary, Vec::new());
-    let table = store.create_table(TableSpec { id, kind, indexes, columns }).unwrap();
+    let table =
+        store.create_table(TableSpec { id, kind, indexes, columns, durable: None }).unwrap();
     let load = store.begin(TransactionOptions::STATEMENT);
     for number in [1, 2, 3] {
         load.insert(&table, image(&[number])).unwrap();

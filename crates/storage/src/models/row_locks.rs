@@ -27,7 +27,7 @@ fn table() -> (Arc<Store>, Arc<Table>) {
     let (kind, uniqueness) = (IndexKind::Range, Uniqueness::Unique);
     let indexes = vec![IndexSpec { id: BY_KEY, kind, uniqueness, extractor }];
     let kind = TableKind::Ordinary;
-    let spec = TableSpec { id: TableId(1), kind, indexes, columns: None };
+    let spec = TableSpec { id: TableId(1), kind, indexes, columns: None, durable: None };
     let table = store.create_table(spec).unwrap();
     insert_at_once(&store, &table, 1);
     (store, table)

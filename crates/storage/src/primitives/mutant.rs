@@ -43,6 +43,14 @@ pub(crate) enum Mutant {
     SnapshotUnmarked,
     /// A transaction that is idle between statements does not keep its written tables.
     WrittenTableFreed,
+    /// A reader does not note the epoch of the version that it found.
+    SeenNotNoted,
+    /// A reader that stamps the version of a transaction leaves out its mark.
+    HelpedUnmarked,
+    /// A commit is announced after its timestamp was taken.
+    AnnouncedAfterTime,
+    /// A scan notes the barrier before its snapshot is taken.
+    BarrierBeforeSnapshot,
     /// Adding a level to a directory replaces a level that another thread has just added.
     LevelReplaced,
 }

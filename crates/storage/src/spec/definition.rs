@@ -1,5 +1,7 @@
 //! Definitions of tables and indexes: ids, kinds, specifications; and their statistics.
 
+use std::sync::Arc;
+
 use types::row::Likeness;
 
 use crate::spec::RowImage;
@@ -86,6 +88,9 @@ pub struct TableSpec {
     /// The column types of a table with a clustered columnstore; its heap is then the delta store.
     /// `None` for a table of rows.
     pub columns: Option<Vec<types::ColumnType>>,
+    /// The layout of the rows, if changes of the table are written to the store's log; `None` for a
+    /// table whose rows do not survive a restart.
+    pub durable: Option<Arc<types::row::RowLayout>>,
 }
 
 /// The memory of a table, for `sys.dm_db_xtp_table_memory_stats`.

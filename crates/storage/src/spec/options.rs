@@ -86,6 +86,8 @@ pub struct TransactionOptions {
     pub cancel: Option<Arc<Cancel>>,
     /// The session that runs the transaction.
     pub session: SessionTag,
+    /// Delayed durability: neither the commit nor who reads what it wrote waits for the log.
+    pub is_lazy: bool,
 }
 
 /// The session of a transaction, as [`crate::lock::LockManager`] knows it.
@@ -113,6 +115,7 @@ impl TransactionOptions {
         lock_timeout_ms: None,
         cancel: None,
         session: SessionTag::NONE,
+        is_lazy: false,
     };
 
     /// An explicit transaction without a lock timeout.

@@ -18,6 +18,7 @@
 //! Start with `table.rs`; `garbage.rs` says when a version is freed, and `index_entries.rs` keeps
 //! the indexes true to the rows.
 
+mod durable;
 mod garbage;
 mod gate;
 mod index_entries;
@@ -27,8 +28,9 @@ mod snapshots;
 mod table;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use crate::durability::CommitLog;
 use crate::lock::LockManager;
 #[cfg(not(any(loom, shuttle)))]
 use crate::primitives::Cancel;
@@ -37,6 +39,7 @@ use crate::row_lock::HoldRow;
 use crate::spec::{Result, TableId, TableSpec};
 use crate::store::garbage::Garbage;
 
+pub(crate) use durable::{Durable, content_below};
 pub(crate) use gate::Gate;
 pub(crate) use index_entries::{
     Asker, KeyChange, KeyTaken, Moves, add_keys, add_new_keys, check_free, check_keys, link_moved,
@@ -77,7 +80,7 @@ pub enum Mistake {
 /// What all handles of a store and its tables share.
 pub(crate) struct Shared {
     #[cfg(debug_assertions)]
-    mistake: std::sync::OnceLock<Mistake>,
+    mistake: OnceLock<Mistake>,
     pub(crate) clock: Clock,
     pub(crate) snapshots: Snapshots,
     pub(crate) garbage: Garbage,
@@ -85,6 +88,8 @@ pub(crate) struct Shared {
     /// for which the allocator takes half a megabyte.
     pub(crate) locks: Box<LockManager>,
     tables: SpinLock<HashMap<TableId, Arc<Table>>>,
+    /// The log of commits to durable tables; a store without one keeps nothing.
+    pub(crate) log: OnceLock<Arc<dyn CommitLog>>,
 }
 
 impl Shared {
@@ -123,12 +128,13 @@ impl Store {
         Arc::new(Self {
             shared: Arc::new(Shared {
                 #[cfg(debug_assertions)]
-                mistake: std::sync::OnceLock::new(),
+                mistake: OnceLock::new(),
                 clock: Clock::new(),
                 snapshots: Snapshots::new(),
                 garbage: Garbage::new(),
                 locks: Box::default(),
                 tables: SpinLock::new(SpinClass::XtpTransaction, HashMap::new()),
+                log: OnceLock::new(),
             }),
             owner: Ownership::Original,
         })

@@ -58,7 +58,7 @@ impl Drop for Mover<'_> {
 
 impl ColumnStore {
     /// Makes the tables; they have the same id as the table that they belong to.
-    pub(crate) fn new(columns: Vec<ColumnType>, part: impl Fn(TableSpec) -> Table) -> Self {
+    pub(crate) fn new(columns: Vec<ColumnType>, part: impl Fn(u8, TableSpec) -> Table) -> Self {
         let by_first = |bytes: usize| TableSpec {
             // Replaced by the id of the table that this belongs to.
             id: TableId(0),
@@ -72,11 +72,14 @@ impl ColumnStore {
                 }),
             }],
             columns: None,
+            durable: None,
         };
-        let [deleted, shown] = [PLACE_BYTES; 2].map(|bytes| part(by_first(bytes)));
+        let groups = part(1, by_first(GROUP_BYTES));
+        let deleted = part(2, by_first(PLACE_BYTES));
+        let shown = part(3, by_first(PLACE_BYTES));
         let mover = SpinLock::new(SpinClass::XtpTransaction, MoverState::default());
         let next = AtomicU64::new(0);
-        Self { columns, groups: part(by_first(GROUP_BYTES)), deleted, shown, next, mover }
+        Self { columns, groups, deleted, shown, next, mover }
     }
 
     /// Takes the right to move rows; `None` while another thread has it.

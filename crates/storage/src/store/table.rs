@@ -14,7 +14,7 @@ use crate::row_lock::LockBook;
 use crate::spec::{
     Error, IndexId, IndexStatistics, Result, RowImage, TableId, TableKind, TableMemory, TableSpec,
 };
-use crate::store::{ColumnStore, Gate, IndexSet, Shared, Trust};
+use crate::store::{ColumnStore, Durable, Gate, IndexSet, Shared, Trust};
 use crate::version::{Begin, Heap, Version, VersionKind, retire_version};
 
 /// A table: rows, indexes, locks and row groups.
@@ -29,6 +29,8 @@ pub struct Table {
     pub(crate) book: LockBook,
     pub(crate) shared: Arc<Shared>,
     columnstore: Option<Box<ColumnStore>>,
+    /// `None` for a table that does not survive a restart.
+    pub(crate) durable: Option<Box<Durable>>,
     /// Since when there have been enough rows outside the columnstore index for another group, in
     /// milliseconds of the machine's clock; 0 if there are not enough.
     loose_since_ms: AtomicU64,
@@ -40,8 +42,20 @@ pub struct Table {
 
 impl Table {
     pub(crate) fn new(spec: TableSpec, shared: Arc<Shared>) -> Self {
-        let part = |part| Self::new(TableSpec { id: spec.id, ..part }, Arc::clone(&shared));
-        let columnstore = spec.columns.map(|columns| Box::new(ColumnStore::new(columns, part)));
+        let durable = spec.durable.map(|layout| Durable { layout: Some(layout), part: 0 });
+        let is_durable = durable.is_some();
+        let part = |number, part| {
+            let durable = is_durable.then_some(Durable { layout: None, part: number });
+            Self::part(TableSpec { id: spec.id, ..part }, durable, Arc::clone(&shared))
+        };
+        let columns = spec.columns;
+        let columnstore = columns.map(|columns| Box::new(ColumnStore::new(columns, part)));
+        let spec = TableSpec { columns: None, durable: None, ..spec };
+        Self { columnstore, ..Self::part(spec, durable, Arc::clone(&shared)) }
+    }
+
+    /// Makes a table of rows: one without columns, or one of the parts of a table with columns.
+    fn part(spec: TableSpec, durable: Option<Durable>, shared: Arc<Shared>) -> Self {
         let indexes = spec.indexes.into_iter().map(Index::new).map(Arc::new).collect();
         Self {
             id: spec.id,
@@ -57,7 +71,8 @@ impl Table {
             definition: SpinLock::new(SpinClass::XtpIndex, ()),
             book: LockBook::default(),
             shared,
-            columnstore,
+            columnstore: None,
+            durable: durable.map(Box::new),
             loose_since_ms: AtomicU64::new(0),
             forgotten: AtomicBool::new(false),
             rows: ShardedCounter::default(),

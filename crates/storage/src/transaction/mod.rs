@@ -31,6 +31,7 @@ use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use crate::durability::{Announced, note};
 use crate::index::Index;
 use crate::primitives::{
     Clock, Guard, Label, Mutant, Timestamp, breathe, is_mutant, labelled, pin, retire_arc,
@@ -65,6 +66,8 @@ pub struct Transaction {
     store: Arc<Store>,
     scope: Cell<Scope>,
     patience: Patience,
+    /// Whether its commit does not wait for the log.
+    is_lazy: bool,
     inner: RefCell<Inner>,
 }
 
@@ -106,10 +109,10 @@ impl Inner {
 
 impl Transaction {
     pub(crate) fn new(store: Arc<Store>, options: TransactionOptions) -> Self {
-        let TransactionOptions { scope, lock_timeout_ms, cancel, session } = options;
+        let TransactionOptions { scope, lock_timeout_ms, cancel, session, is_lazy } = options;
         let patience = Patience { timeout_ms: lock_timeout_ms, cancel, session };
         let inner = Inner { command: 1, ..Inner::default() };
-        Self { store, scope: Cell::new(scope), patience, inner: RefCell::new(inner) }
+        Self { store, scope: Cell::new(scope), patience, is_lazy, inner: RefCell::new(inner) }
     }
 
     /// Makes a transaction that sees what this one does and owns nothing. [`crate::Reader`] wraps
@@ -130,6 +133,7 @@ impl Transaction {
             store: Arc::clone(&self.store),
             scope: self.scope.clone(),
             patience: self.patience.clone(),
+            is_lazy: self.is_lazy,
             inner: RefCell::new(lent),
         }
     }
@@ -178,6 +182,11 @@ impl Transaction {
     /// Sets SET LOCK_TIMEOUT for later waits, in milliseconds; `None` for no limit.
     pub fn set_lock_timeout(&mut self, lock_timeout_ms: Option<u32>) {
         self.patience.timeout_ms = lock_timeout_ms;
+    }
+
+    /// Sets whether the commit does not wait for the log (delayed durability).
+    pub fn set_lazy(&mut self, is_lazy: bool) {
+        self.is_lazy = is_lazy;
     }
 
     /// Sets the version of the catalog that later statements are planned for.
@@ -250,9 +259,27 @@ impl Transaction {
             // Dropping `self` rolls it back.
             return Err(Error::Doomed);
         }
+        let store = Arc::clone(&self.store);
+        let is_late = is_mutant(Mutant::AnnouncedAfterTime);
+        let announced = if is_late { None } else { self.announce(&store) };
         self.decide()?;
-        self.end_committed();
+        let announced = if is_late { self.announce(&store) } else { announced };
+        self.end_committed(announced);
         Ok(())
+    }
+
+    /// Announces the commit to the log, if the transaction has changed a durable table. An error
+    /// that follows withdraws it.
+    fn announce<'l>(&mut self, store: &'l Store) -> Option<Announced<'l>> {
+        let log = store.log()?;
+        let inner = self.inner.get_mut();
+        let state = inner.state.as_ref()?;
+        if !inner.writes.iter().any(Write::is_logged) {
+            return None;
+        }
+        let announced = Announced::new(log, self.is_lazy);
+        state.set_mark(announced.mark());
+        Some(announced)
     }
 
     /// Rolls back the transaction and ends it.
@@ -293,7 +320,7 @@ impl Transaction {
         Ok(())
     }
 
-    fn end_committed(&mut self) {
+    fn end_committed(&mut self, announced: Option<Announced<'_>>) {
         let store = Arc::clone(&self.store);
         let shared = store.shared();
         let inner = self.inner.get_mut();
@@ -302,8 +329,14 @@ impl Transaction {
                 unreachable!("decide() has committed")
             };
             let guard = pin();
+            let mark = state.mark();
+            if let Some(announced) = announced {
+                // The slot still keeps the versions below.
+                inner.writes.iter().for_each(|write| write.write_change(&announced, &guard));
+                announced.finish(ts.0);
+            }
             for write in &inner.writes {
-                write.finish(shared, ts, &guard);
+                write.finish(shared, (ts, mark), &guard);
             }
             for write in &inner.writes {
                 write.release_lock(&guard);
@@ -404,6 +437,36 @@ impl Transaction {
         }
         view.is_dirty = read.lock == RowLock::Dirty;
         (view, basis)
+    }
+
+    /// Like [`Self::view_of`], for an access that may read many rows or none: notes what is visible
+    /// when the snapshot has been taken. A [`crate::Reader`] notes nothing: its leader has done so.
+    pub(crate) fn noted_view(&self, table: &Table, read: Read) -> (View, Basis) {
+        if is_mutant(Mutant::BarrierBeforeSnapshot) {
+            table.note_barrier();
+            return self.view_of(table, read);
+        }
+        let from = self.view_of(table, read);
+        if !self.is_lent() {
+            table.note_barrier();
+        }
+        from
+    }
+
+    /// Notes everything that is visible now, in all tables.
+    pub(crate) fn note_all(&self) {
+        if let Some(log) = self.store.log() {
+            note(log.barrier());
+        }
+    }
+
+    /// Notes what a read of one row depends on: its version, or that there is none.
+    pub(crate) fn note_found(&self, table: &Table, row: Option<&Version>) {
+        match row {
+            _ if self.is_lent() => {}
+            Some(version) => table.note_version(version),
+            None => table.note_barrier(),
+        }
     }
 
     /// Returns whether such a read of the table must be remembered: it claims or locks rows, or

@@ -18,7 +18,8 @@ use crate::version::{
 type Under<'a> = Option<(&'a Index, &'a [u8])>;
 
 impl Transaction {
-    /// Reads one row if it is visible and has the right key; locks it if the access asks for it.
+    /// Reads one row if it is visible and has the right key; locks it if the access asks for it. Notes
+    /// the epoch of what may be newer than the snapshot; the caller notes that of the snapshot.
     pub(crate) fn look<'t>(
         &'t self,
         (table, head): (&'t Table, &'t RowHead),
@@ -46,6 +47,10 @@ impl Transaction {
             }
             (RowLock::None | RowLock::Committed(_) | RowLock::Dirty, _) => self.see(head, view)?,
         };
+        if hold.is_some() || !matches!(read.lock, RowLock::None) {
+            // It may be newer than the snapshot, whose barrier was noted.
+            self.note_found(table, seen);
+        }
         let Some(version) = seen else { return Ok(None) };
         let row = RowRef { table, head, version, basis };
         if !index.is_none_or(|(index, key)| is_under(index, key, row)) {

@@ -2,8 +2,9 @@
 
 use std::ptr::NonNull;
 
+use crate::durability::{Announced, EpochMark};
 use crate::primitives::{Guard, Ordering, Timestamp};
-use crate::store::{Shared, Table, remove_dead_keys};
+use crate::store::{Shared, Table, content_below, remove_dead_keys};
 use crate::version::{RowHead, Version};
 
 /// The kind of a write; `Lock` is a claim without a change.
@@ -76,8 +77,25 @@ impl Write {
         // Else it is below a newer version, stamped as committed: the collector frees it.
     }
 
+    /// Returns whether it changes a row of a table whose changes are logged.
+    pub(crate) fn is_logged(&self) -> bool {
+        self.kind != WriteKind::Lock && self.table().log().is_some()
+    }
+
+    /// Writes the change to the log, while the transaction's slot keeps the version below.
+    pub(crate) fn write_change(&self, announced: &Announced<'_>, guard: &Guard) {
+        let (head, version) = (self.head(), self.version());
+        self.table().write_change(announced, (head, version), content_below(version, guard));
+    }
+
     /// Stamps the version with the commit time, counts the row and notes the garbage.
-    pub(crate) fn finish(&self, shared: &Shared, ts: Timestamp, _guard: &Guard) {
+    pub(crate) fn finish(
+        &self,
+        shared: &Shared,
+        (ts, mark): (Timestamp, EpochMark),
+        _guard: &Guard,
+    ) {
+        self.version().set_mark(mark);
         self.version().stamp(ts);
         let table = self.table();
         match self.kind {

@@ -154,9 +154,16 @@ impl Transaction {
                 .ready(row, when_owned, &state, &guard)?
             {
                 Ready::Current { top, version, is_own } => (top, version, is_own, false),
-                Ready::Changed { top, version, is_own } => (top, version, is_own, true),
-                Ready::Gone => return Ok(Claim::Gone),
+                Ready::Changed { top, version, is_own } => {
+                    row.table.note_version(version);
+                    (top, version, is_own, true)
+                }
+                Ready::Gone => {
+                    row.table.note_barrier();
+                    return Ok(Claim::Gone);
+                }
                 Ready::Moved { place, version, is_same } => {
+                    row.table.note_barrier();
                     drop(guard);
                     let taken = self.take_compressed(row.table, place, version.image())?;
                     return Ok(if is_same { Claim::Current(taken) } else { Claim::Changed(taken) });
@@ -463,6 +470,7 @@ impl Transaction {
     fn resolve_taken(&self, table: &Table, taken: KeyTaken) -> Result<()> {
         match taken {
             KeyTaken::Duplicate { index, key } => {
+                table.note_barrier();
                 Err(Error::Unique { table: table.id(), index, key })
             }
             KeyTaken::Stale => Err(self.lose(table)),

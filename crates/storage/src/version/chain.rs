@@ -1,7 +1,7 @@
 //! Reading a chain of versions: which transaction wrote each, whether it has committed, and the
 //! newest state of a row for a writer.
 
-use crate::primitives::{Clock, Guard, Ordering, Timestamp};
+use crate::primitives::{Clock, Guard, Mutant, Ordering, Timestamp, is_mutant};
 use crate::version::{Begin, RowHead, TxState, TxStatus, Version, VersionKind};
 
 /// Which transaction a version belongs to.
@@ -40,7 +40,12 @@ pub(crate) fn owner<'g>(
         // unlinked, so one that is read from a version is alive under the guard.
         let state = unsafe { &*state };
         match state.help(clock) {
-            TxStatus::Committed(ts) => version.replace_begin(begin, Begin::Committed(ts)),
+            TxStatus::Committed(ts) => {
+                if !is_mutant(Mutant::HelpedUnmarked) {
+                    version.set_mark(state.mark());
+                }
+                version.replace_begin(begin, Begin::Committed(ts));
+            }
             TxStatus::Aborted => return Owner::Nobody,
             TxStatus::Active
             | TxStatus::Validating(_)

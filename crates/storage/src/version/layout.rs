@@ -11,15 +11,17 @@
 //! | header | blobs: [Bytes] | bytes [u8] |
 //! +--------+----------------+------------+
 //! ```
-//! A version never changes except for its begin word (towards committed) and its link. The chain is
-//! linked newest to oldest; a `Lock` marks ownership without a change, and readers pass over it.
+//! A version never changes except for its begin word (towards committed), its mark and its link. The chain is
+//! linked newest to oldest; a `Lock` marks ownership without a change, and readers pass over it. The
+//! mark of its epoch is there before the begin word says that it is committed, or being committed.
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
 use types::Bytes;
 
-use crate::primitives::{AtomicPtr, AtomicU64, Guard, Ordering, Timestamp, booked};
+use crate::durability::EpochMark;
+use crate::primitives::{AtomicPtr, AtomicU32, AtomicU64, Guard, Ordering, Timestamp, booked};
 use crate::spec::{Error, Result, RowImage};
 use crate::version::TxState;
 
@@ -84,9 +86,13 @@ pub(crate) struct Version {
     /// The number, within its transaction, of the statement that wrote it.
     pub(crate) command: u32,
     bytes_len: u32,
+    /// What it keeps of its epoch: an [`EpochMark`].
+    mark: AtomicU32,
     blobs_len: u16,
     pub(crate) kind: VersionKind,
 }
+
+const _: () = assert!(cfg!(any(loom, shuttle)) || size_of::<Version>() == 32);
 
 impl Version {
     /// Allocates a version of a row; the blobs are shared, not copied.
@@ -114,6 +120,7 @@ impl Version {
             next: AtomicPtr::new(next),
             command,
             bytes_len,
+            mark: AtomicU32::new(EpochMark::NONE.0),
             blobs_len,
             kind,
         };
@@ -194,6 +201,22 @@ impl Version {
     pub(crate) fn begin(&self) -> Begin {
         // Acquire: pairs with the Release in `stamp` and `replace_begin`.
         Begin::decode(self.begin.load(Ordering::Acquire))
+    }
+
+    /// Returns what the version keeps of its epoch, once it is committed.
+    #[inline]
+    pub(crate) fn mark(&self) -> EpochMark {
+        // Relaxed: the begin word, which was read before, orders it.
+        EpochMark(self.mark.load(Ordering::Relaxed))
+    }
+
+    /// Sets the mark, before a begin word that says that the version is committed. Several threads
+    /// may do so; all write the same.
+    pub(crate) fn set_mark(&self, mark: EpochMark) {
+        if mark != EpochMark::NONE {
+            // Relaxed: published by the begin word.
+            self.mark.store(mark.0, Ordering::Relaxed);
+        }
     }
 
     /// Stamps the version with its commit time. Several threads may do so; all write the same time.

@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use crate::durability::EpochMark;
 use crate::primitives::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Clock, Ordering, Timestamp};
 
 /// The status of a transaction.
@@ -77,6 +78,8 @@ pub(crate) struct TxState {
     pub(crate) waits_for_hold: AtomicBool,
     /// The number of threads that wait for this transaction.
     pub(crate) waiters: AtomicU32,
+    /// What its versions keep of its epoch: an [`EpochMark`], set before it commits.
+    mark: AtomicU32,
     /// The session that it belongs to; 0 if to none.
     pub(crate) session: u32,
     /// Whether it may last long.
@@ -102,6 +105,7 @@ impl TxState {
             waiting_undos: AtomicU32::new(0),
             waits_for_hold: AtomicBool::new(false),
             waiters: AtomicU32::new(0),
+            mark: AtomicU32::new(EpochMark::NONE.0),
             session,
             pace,
         })
@@ -115,6 +119,17 @@ impl TxState {
     /// Sets the status. Only the owner may call this.
     pub(crate) fn set(&self, status: TxStatus) {
         self.word.store(status.encode(), Ordering::SeqCst);
+    }
+
+    /// Returns what the versions keep of the epoch, once the transaction is committing.
+    pub(crate) fn mark(&self) -> EpochMark {
+        // Relaxed: the status, which was read before, orders it.
+        EpochMark(self.mark.load(Ordering::Relaxed))
+    }
+
+    /// Sets the mark. Only the owner may call this, before it sets a status of a commit.
+    pub(crate) fn set_mark(&self, mark: EpochMark) {
+        self.mark.store(mark.0, Ordering::Relaxed);
     }
 
     /// Returns how often the transaction has taken back writes, or row locks, before it ended.

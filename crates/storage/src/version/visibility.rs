@@ -59,7 +59,11 @@ pub(crate) fn visible<'g>(
                 | TxStatus::Validating(_)
                 | TxStatus::Aborted => false,
                 // It ended after `owner` looked; its commit time decides.
-                TxStatus::Committed(ts) => ts <= view.snapshot,
+                TxStatus::Committed(ts) => {
+                    // Its owner has not stamped the version yet.
+                    version.set_mark(state.mark());
+                    ts <= view.snapshot
+                }
             },
         };
         if counts {

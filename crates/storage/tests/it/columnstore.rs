@@ -32,8 +32,13 @@ impl Numbers {
     fn new() -> Self {
         let store = Store::new(StoreOptions::default());
         let columns = Some(vec![number()]);
-        let spec =
-            TableSpec { id: TableId(1), kind: TableKind::Ordinary, indexes: Vec::new(), columns };
+        let spec = TableSpec {
+            id: TableId(1),
+            kind: TableKind::Ordinary,
+            indexes: Vec::new(),
+            columns,
+            durable: None,
+        };
         let table = store.create_table(spec).unwrap();
         Self { store, table }
     }

@@ -80,8 +80,13 @@ fn dropped_table_gives_back_its_blobs() {
         uniqueness: Uniqueness::Unique,
         extractor: column(0),
     }];
-    let spec =
-        TableSpec { id: TableId(7), kind: TableKind::MemoryOptimized, indexes, columns: None };
+    let spec = TableSpec {
+        id: TableId(7),
+        kind: TableKind::MemoryOptimized,
+        indexes,
+        columns: None,
+        durable: None,
+    };
     let table = store.create_table(spec).unwrap();
     let shared: Arc<[u8]> = vec![1; 100_000].into();
     let blobs = [Bytes::from_shared(Arc::clone(&shared))];

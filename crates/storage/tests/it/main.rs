@@ -7,6 +7,8 @@ mod column_index;
 mod columnstore;
 mod conflicts;
 mod definition;
+mod durability;
+mod fake_log;
 mod model;
 mod moving;
 mod stress;

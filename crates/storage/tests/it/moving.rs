@@ -37,7 +37,8 @@ impl Numbers {
         let store = Store::new(StoreOptions::default());
         let columns = Some(vec![number()]);
         let (id, kind, indexes) = (TableId(1), TableKind::Ordinary, Vec::new());
-        let table = store.create_table(TableSpec { id, kind, indexes, columns }).unwrap();
+        let table =
+            store.create_table(TableSpec { id, kind, indexes, columns, durable: None }).unwrap();
         let numbers_of = Self { store, table };
         let load = numbers_of.begin();
         numbers.into_iter().for_each(|n| drop(load.insert(&numbers_of.table, image(&key(n)))));

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use storage::durability::CommitLog;
 use storage::{
     Bounds, Error, IndexId, IndexKind, IndexSpec, Isolation, Order, Read, RowImage, RowLock,
     RowRef, ScanSpec, Store, StoreOptions, Table, TableId, TableKind, TableSpec, Transaction,
     TransactionOptions, Uniqueness,
 };
-use types::row::RowBuffer;
+use types::row::{RowBuffer, RowLayout};
+use types::{ColumnType, DataType};
 
 pub(crate) const BY_KEY: IndexId = IndexId(1);
 pub(crate) const BY_GROUP: IndexId = IndexId(2);
@@ -68,6 +70,18 @@ fn large() -> IndexSpec {
 
 impl Bank {
     pub(crate) fn new(kind: TableKind) -> Self {
+        Self::made(kind, None)
+    }
+
+    /// Makes a durable table, whose store has this log.
+    pub(crate) fn durable(kind: TableKind, log: Option<Arc<dyn CommitLog>>) -> Self {
+        let layout = RowLayout::new(&[ColumnType::nullable(DataType::BigInt); 3]);
+        let bank = Self::made(kind, Some(Arc::new(layout)));
+        log.into_iter().for_each(|log| bank.store.set_log(log));
+        bank
+    }
+
+    fn made(kind: TableKind, durable: Option<Arc<RowLayout>>) -> Self {
         let store = Store::new(StoreOptions::default());
         let indexes = vec![
             index(BY_KEY, IndexKind::Range, Uniqueness::Unique, 0),
@@ -75,8 +89,9 @@ impl Bank {
             index(BY_HASH, IndexKind::Hash { bucket_count: 1 << 25 }, Uniqueness::Unique, 0),
             large(),
         ];
-        let table =
-            store.create_table(TableSpec { id: TableId(1), kind, indexes, columns: None }).unwrap();
+        let table = store
+            .create_table(TableSpec { id: TableId(1), kind, indexes, columns: None, durable })
+            .unwrap();
         Self { store, table }
     }
 

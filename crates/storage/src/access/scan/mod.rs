@@ -209,7 +209,7 @@ impl Transaction {
 
     /// Continues a suspended scan of the same table.
     pub fn resume<'t>(&'t self, table: &'t Table, position: ScanPosition) -> Result<Scan<'t>> {
-        let from = self.view_of(table, position.read());
+        let from = self.noted_view(table, position.read());
         let index = position.index().map(|index| self.index_of(table, index)).transpose()?;
         Ok(Scan::new(self, table, from, index, position))
     }
