@@ -34,6 +34,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("log", 3),
     ("storage", 3),
     ("catalog", 4),
+    ("definitions", 5),
     ("files", 4),
     ("plan", 5),
     ("functions", 6),

@@ -2,7 +2,8 @@
 //!
 //! Readers compare [`CatalogCell::version`] with the version they hold and take the lock only when
 //! it differs. A change builds the next snapshot aside, one change at a time, and then swaps it in;
-//! a change that fails leaves nothing behind.
+//! a change that fails leaves nothing behind. The listener sees each change before readers do, so
+//! that a definition is in the log before any row or reply depends on it.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use sos::memory::{MemoryClerk, with_clerk};
 use sos::sync::{AtomicI64, AtomicU64, CachePadded, Ordering};
 use types::Result;
 
-use super::Catalog;
+use super::counter::{CounterKey, CounterLog, LogSlot, Reserved, Upto};
+use super::{Catalog, Counter};
 
 /// First object id of users' objects: SQL Server's are large and positive.
 const OBJECT_ID_FIRST: i64 = 901_578_250;
@@ -19,6 +21,14 @@ const OBJECT_ID_FIRST: i64 = 901_578_250;
 const ROW_VERSION_FIRST: i64 = 2_001;
 /// Distance between object ids: as in SQL Server, they are not consecutive.
 const OBJECT_ID_STEP: i64 = 16;
+/// Object ids that one record in the log reserves.
+const OBJECT_ID_BLOCK: i64 = 1_024 * OBJECT_ID_STEP;
+/// Storage ids that one record in the log reserves. Temporary tables take them, too.
+const STORAGE_ID_BLOCK: i64 = 4_096;
+/// Rowversions that one record in the log reserves.
+const ROW_VERSION_BLOCK: i64 = 10_000;
+/// Values of NEWSEQUENTIALID() that one record in the log reserves: a tenth of a second of ticks.
+const SEQUENTIAL_ID_BLOCK: i64 = 1_000_000;
 
 /// First version of a catalog that belongs to one session: above all shared versions.
 const OWN_VERSION_FIRST: u64 = 1 << 63;
@@ -31,6 +41,10 @@ fn sequential_first() -> i64 {
         .saturating_add(i64::try_from(ticks).unwrap_or(0))
 }
 
+/// Called with the snapshot before a change and the one after it, before the latter is published.
+/// If it fails, the change fails and nothing has changed.
+pub type Listener = Box<dyn Fn(&Catalog, &Catalog) -> Result<()> + Send + Sync>;
+
 /// The current catalog snapshot of an instance.
 pub struct CatalogCell {
     /// On its own cache line: every request reads it, and the ids below are written now and then.
@@ -39,12 +53,14 @@ pub struct CatalogCell {
     own_version: AtomicU64,
     current: SpinLock<Arc<Catalog>>,
     /// Held while a change builds the next snapshot, so that there is one at a time.
-    changing: RwLatch<()>,
-    object_id: AtomicI64,
+    changing: RwLatch<Option<Listener>>,
+    /// The log in which counters reserve their values, if the instance has one.
+    log: LogSlot,
+    object_id: Reserved,
     temporary_id: AtomicI64,
-    storage_id: AtomicI64,
-    row_version: AtomicI64,
-    sequential_id: AtomicI64,
+    storage_id: Reserved,
+    row_version: Reserved,
+    sequential_id: Reserved,
 }
 
 impl CatalogCell {
@@ -54,13 +70,75 @@ impl CatalogCell {
             version: CachePadded::new(AtomicU64::new(catalog.version)),
             own_version: AtomicU64::new(OWN_VERSION_FIRST),
             current: SpinLock::new(SpinClass::CmedHashSet, Arc::new(catalog)),
-            changing: RwLatch::new(LatchClass::Catalog, ()),
-            object_id: AtomicI64::new(OBJECT_ID_FIRST),
+            changing: RwLatch::new(LatchClass::Catalog, None),
+            log: LogSlot::new(),
+            object_id: Reserved::new(CounterKey::ObjectId, OBJECT_ID_FIRST, OBJECT_ID_BLOCK),
             temporary_id: AtomicI64::new(-2),
-            storage_id: AtomicI64::new(1),
-            row_version: AtomicI64::new(ROW_VERSION_FIRST),
-            sequential_id: AtomicI64::new(sequential_first()),
+            storage_id: Reserved::new(CounterKey::StorageId, 1, STORAGE_ID_BLOCK),
+            row_version: Reserved::new(
+                CounterKey::RowVersion,
+                ROW_VERSION_FIRST,
+                ROW_VERSION_BLOCK,
+            ),
+            sequential_id: Reserved::new(
+                CounterKey::SequentialId,
+                sequential_first(),
+                SEQUENTIAL_ID_BLOCK,
+            ),
         }
+    }
+
+    /// Calls `listener` in each later change, before the change is published. A change that
+    /// [`Self::restore`] makes is not announced.
+    pub fn set_listener(&self, listener: Listener) {
+        *self.changing.write() = Some(listener);
+    }
+
+    /// Makes all counters reserve their values in a log. To be called once, before the first table
+    /// is made: tables and sequences take the log when they are made.
+    pub fn set_counter_log(&self, log: Arc<dyn CounterLog>) {
+        if self.log.set(log).is_ok() {
+            for counter in self.counters() {
+                counter.attach();
+            }
+        }
+    }
+
+    /// Returns the log in which counters reserve their values, if there is one.
+    pub fn counter_log(&self) -> Option<&Arc<dyn CounterLog>> {
+        self.log.get()
+    }
+
+    fn counters(&self) -> [&Reserved; 4] {
+        [&self.object_id, &self.storage_id, &self.row_version, &self.sequential_id]
+    }
+
+    /// Sets the instance's counters to what recovery has read from the log. Those of tables and
+    /// sequences are not here: see [`crate::IdentityCounter::restore`] and
+    /// [`crate::Counter::restore`].
+    pub fn restore_counters(&self, read: impl IntoIterator<Item = (CounterKey, Upto)>) {
+        for (key, upto) in read {
+            match key {
+                CounterKey::ObjectId => self.object_id.restore(upto),
+                CounterKey::StorageId => self.storage_id.restore(upto),
+                CounterKey::RowVersion => self.row_version.restore(upto),
+                CounterKey::SequentialId => self.sequential_id.restore(upto),
+                CounterKey::Identity(_) | CounterKey::Sequence(_) => {}
+            }
+        }
+    }
+
+    /// Returns the positions of the instance's counters for a checkpoint: behind the reserved
+    /// values, or exact when the server stops and no value will be taken any more.
+    pub fn counter_positions(&self, exact: bool) -> impl Iterator<Item = (CounterKey, Upto)> {
+        self.counters().into_iter().map(move |counter| counter.position(exact))
+    }
+
+    /// Publishes the catalog that recovery has built, without a call of the listener.
+    pub fn restore(&self, catalog: Catalog) {
+        let changing = self.changing.write();
+        self.publish(catalog);
+        drop(changing);
     }
 
     /// Returns the version of the current snapshot: one load.
@@ -89,22 +167,31 @@ impl CatalogCell {
 
     fn change_booked<T>(&self, edit: impl FnOnce(&mut Catalog) -> Result<T>) -> Result<T> {
         let changing = self.changing.write();
-        let mut next = Catalog::clone(&self.load());
+        let base = self.load();
+        let mut next = Catalog::clone(&base);
         let done = edit(&mut next)?;
-        next.version += 1;
+        if let Some(listener) = &*changing {
+            listener(&base, &next)?;
+        }
+        self.publish(next);
+        drop(changing);
+        drop(base);
+        Ok(done)
+    }
+
+    /// Swaps in the next snapshot; the caller holds `changing`.
+    fn publish(&self, mut next: Catalog) {
+        next.version = self.version() + 1;
         let version = next.version;
         let old = std::mem::replace(&mut *self.current.lock(), Arc::new(next));
         // Release: pairs with the Acquire in `version`.
         self.version.store(version, Ordering::Release);
-        drop(changing);
         drop(old);
-        Ok(done)
     }
 
     /// Allocates an id for an object of the catalog.
     pub fn next_object_id(&self) -> i32 {
-        // Relaxed: only uniqueness is needed.
-        let id = self.object_id.fetch_add(OBJECT_ID_STEP, Ordering::Relaxed);
+        let id = self.object_id.take(OBJECT_ID_STEP, &self.log);
         i32::try_from(id).unwrap_or(i32::MAX)
     }
 
@@ -117,15 +204,16 @@ impl CatalogCell {
 
     /// Allocates a rowversion: 8 bytes, each larger than the one before.
     pub fn next_row_version(&self) -> types::Value {
-        // Relaxed: only uniqueness is needed.
-        let version = self.row_version.fetch_add(1, Ordering::Relaxed);
+        let version = self.row_version.take(1, &self.log);
         types::Value::VarBinary(types::Bytes::copy_from(&version.to_be_bytes()))
     }
 
-    /// Returns the rowversion allocated last.
+    /// Returns the rowversion allocated last. A client may keep it and ask for rows above it, so
+    /// the reply waits until the log has it.
     pub fn last_row_version(&self) -> types::Value {
-        // Relaxed: `@@DBTS` may miss one that another session allocates at the same time.
-        let version = self.row_version.load(Ordering::Relaxed) - 1;
+        // `@@DBTS` may miss one that another session allocates at the same time.
+        let version = self.row_version.peek() - 1;
+        self.row_version.wait(&self.log);
         types::Value::VarBinary(types::Bytes::copy_from(&version.to_be_bytes()))
     }
 
@@ -133,18 +221,22 @@ impl CatalogCell {
     /// `uniqueidentifier`, which compares the last bytes first. Its version field is that of a
     /// time-based identifier.
     pub fn next_sequential_id(&self) -> types::Value {
-        // Relaxed: only uniqueness is needed.
-        let [a, b, c, d, e, f, g, h] =
-            self.sequential_id.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        let [a, b, c, d, e, f, g, h] = self.sequential_id.take(1, &self.log).to_be_bytes();
         types::Value::UniqueIdentifier([
             e, f, g, h, c, d, a, b, 0x80, 0, b'C', b'l', b'r', b'w', b'a', b'y',
         ])
     }
 
+    /// Makes the counter of a sequence: a new one, or one that RESTART sets back. `durable` is false
+    /// for a sequence in tempdb.
+    pub fn new_sequence_counter(&self, start: i64, durable: bool) -> Arc<Counter> {
+        let log = self.counter_log().filter(|_| durable);
+        Arc::new(Counter::new(self.next_object_id(), start, log))
+    }
+
     /// Allocates an id for a storage table; a table that is created again gets another one.
     pub fn next_storage_id(&self) -> storage::TableId {
-        // Relaxed: only uniqueness is needed.
-        let id = self.storage_id.fetch_add(1, Ordering::Relaxed);
+        let id = self.storage_id.take(1, &self.log);
         storage::TableId(u32::try_from(id).unwrap_or(u32::MAX))
     }
 }

@@ -19,11 +19,13 @@ use types::{Collation, DataType, Length};
 mod bootstrap;
 mod cell;
 pub mod clock;
+mod counter;
 mod ddl_event;
 mod event_session;
 mod external;
 mod file;
 mod filter;
+mod identity;
 mod lookup;
 mod merge;
 mod message;
@@ -45,7 +47,8 @@ pub mod table;
 mod temporal;
 
 pub use bootstrap::default_files;
-pub use cell::CatalogCell;
+pub use cell::{CatalogCell, Listener};
+pub use counter::{CounterKey, CounterLog, Upto};
 pub use ddl_event::{DDL_EVENTS, DdlEvent};
 pub use event_session::{
     Choice, EventDef, EventSessionDef, EventSessionOptions, EventTargetDef, PARTITIONS, RETENTIONS,
@@ -53,6 +56,7 @@ pub use event_session::{
 pub use external::{ExternalDataSource, ExternalFileFormat, ExternalPlace};
 pub use file::{DatabaseFile, FileSize, check_filegroup};
 pub use filter::{ColumnTest, IndexFilter, Test};
+pub use identity::{IdentityCounter, IdentitySpec};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
 pub use owner::Owned;
@@ -308,7 +312,7 @@ pub struct TableRows {
     /// The storage that holds the rows.
     pub data: Arc<storage::Table>,
     /// The next identity value.
-    pub identity_next: sos::sync::AtomicI64,
+    pub identity: IdentityCounter,
     /// Statistics for the optimizer.
     pub statistics: StatisticsCell,
 }

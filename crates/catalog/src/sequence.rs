@@ -2,8 +2,14 @@
 
 use std::sync::Arc;
 
+use sos::lock::{SpinClass, SpinLock};
 use sos::sync::{AtomicBool, AtomicI64, Ordering};
 use types::{DataType, Decimal, Error, Msg, Result, Value};
+
+use super::counter::{CounterKey, CounterLog, Upto};
+
+/// CACHE of a sequence declared without a size, as in SQL Server.
+const CACHE_DEFAULT: i64 = 50;
 
 /// A sequence of integers.
 #[derive(Clone, Debug)]
@@ -26,7 +32,7 @@ pub struct SequenceDef {
     pub maximum: i64,
     /// CYCLE: starts again after the last value.
     pub cycle: bool,
-    /// CACHE or NO CACHE. Only shown, since the counter is in memory.
+    /// CACHE or NO CACHE: how many values one record in the log reserves.
     pub cache: SequenceCache,
     /// Holds the next value.
     pub counter: Arc<Counter>,
@@ -45,22 +51,131 @@ pub enum SequenceCache {
 }
 
 /// The next value of a sequence. It is not transactional: a value is never returned twice.
+///
+/// With a log, values are taken one at a time under a lock, from a block that is reserved in the
+/// log. The reply that contains a value waits until its block is durable, because no commit may
+/// depend on the value.
 #[derive(Debug)]
 pub struct Counter {
+    /// Unique in the instance. RESTART makes another counter with another key, so that a rollback
+    /// finds the old position.
+    key: i32,
     next: AtomicI64,
     exhausted: AtomicBool,
+    reserved: Option<Reserved>,
+}
+
+/// The values that are reserved in the log.
+struct Reserved {
+    log: Arc<dyn CounterLog>,
+    block: SpinLock<Block>,
+}
+
+impl std::fmt::Debug for Reserved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reserved").finish_non_exhaustive()
+    }
+}
+
+/// A reserved block.
+struct Block {
+    /// Number of values that are left in it.
+    left: i64,
+    /// Where the sequence goes on after a crash.
+    upto: Upto,
+    /// Epoch of the record.
+    epoch: u64,
+    /// The rules that `upto` was computed by: ALTER SEQUENCE makes others.
+    rules: Rules,
+}
+
+/// What determines the order of a sequence's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rules {
+    increment: i64,
+    minimum: i64,
+    maximum: i64,
+    cycle: bool,
+}
+
+impl Rules {
+    /// Returns the position after `count` values more.
+    fn after(self, from: Upto, count: i64) -> Upto {
+        if from.exhausted {
+            return from;
+        }
+        let ends = |from: i64, steps: i128| {
+            let last = i128::from(from) + i128::from(self.increment) * steps;
+            i64::try_from(last).ok().filter(|last| (self.minimum..=self.maximum).contains(last))
+        };
+        if let Some(next) = ends(from.next, i128::from(count)) {
+            return Upto::at(next);
+        }
+        let size = i128::from(self.increment.unsigned_abs());
+        let (first, last) = match self.increment > 0 {
+            true => (self.minimum, self.maximum),
+            false => (self.maximum, self.minimum),
+        };
+        let left = (i128::from(last) - i128::from(from.next)).abs() / size;
+        if !self.cycle {
+            return Upto { next: ends(from.next, left).unwrap_or(from.next), exhausted: true };
+        }
+        let cycle = (i128::from(self.maximum) - i128::from(self.minimum)) / size + 1;
+        let steps = (i128::from(count) - left - 1) % cycle;
+        Upto::at(ends(first, steps).unwrap_or(first))
+    }
 }
 
 impl Counter {
-    /// Returns a counter that begins with a value.
-    pub fn new(start: i64) -> Self {
-        Self { next: AtomicI64::new(start), exhausted: AtomicBool::new(false) }
+    /// Returns a counter that begins with a value. `key` is unique in the instance. `log` is `None`
+    /// for a sequence that does not survive restarts.
+    pub fn new(key: i32, start: i64, log: Option<&Arc<dyn CounterLog>>) -> Self {
+        let rules = Rules { increment: 0, minimum: 0, maximum: 0, cycle: false };
+        let block = Block { left: 0, upto: Upto::at(start), epoch: 0, rules };
+        let reserved = log.map(|log| Reserved {
+            log: Arc::clone(log),
+            block: SpinLock::new(SpinClass::ServerOther, block),
+        });
+        let (next, exhausted) = (AtomicI64::new(start), AtomicBool::new(false));
+        Self { key, next, exhausted, reserved }
+    }
+
+    /// Returns the counter's name in the log.
+    pub fn key(&self) -> CounterKey {
+        CounterKey::Sequence(self.key)
     }
 
     /// Returns the next value without taking it.
     pub fn peek(&self) -> i64 {
         // Relaxed: only shown in a view.
         self.next.load(Ordering::Relaxed)
+    }
+
+    fn is_exhausted(&self) -> bool {
+        // Relaxed: only shown in a view.
+        self.exhausted.load(Ordering::Relaxed)
+    }
+
+    fn now(&self) -> Upto {
+        Upto { next: self.peek(), exhausted: self.is_exhausted() }
+    }
+
+    /// Goes on at a position read from the log.
+    pub fn restore(&self, upto: Upto) {
+        // Relaxed: recovery runs before the first statement.
+        self.next.store(upto.next, Ordering::Relaxed);
+        self.exhausted.store(upto.exhausted, Ordering::Relaxed);
+        if let Some(reserved) = &self.reserved {
+            reserved.block.lock().upto = upto;
+        }
+    }
+
+    /// Returns the position for a checkpoint: behind the reserved block, or the exact one when the
+    /// server stops. `None` without a log.
+    pub fn position(&self, exact: bool) -> Option<(CounterKey, Upto)> {
+        let reserved = self.reserved.as_ref()?;
+        let upto = if exact { self.now() } else { reserved.block.lock().upto };
+        Some((self.key(), upto))
     }
 }
 
@@ -70,6 +185,45 @@ impl SequenceDef {
     /// # Errors
     /// 11728 when all values have been taken and the sequence does not cycle.
     pub fn take(&self) -> Result<Value> {
+        self.within_block(1, || self.take_next())
+    }
+
+    fn rules(&self) -> Rules {
+        let Self { increment, minimum, maximum, cycle, .. } = *self;
+        Rules { increment, minimum, maximum, cycle }
+    }
+
+    /// Returns how many values one record in the log reserves.
+    fn block_length(&self) -> i64 {
+        match self.cache {
+            SequenceCache::Default => CACHE_DEFAULT,
+            SequenceCache::Numbers(count) => i64::from(count).max(1),
+            SequenceCache::Off => 1,
+        }
+    }
+
+    /// Takes `count` values by `take`, all of them from a block that is reserved in the log.
+    fn within_block<T>(&self, count: i64, take: impl FnOnce() -> Result<T>) -> Result<T> {
+        let Some(reserved) = &self.counter.reserved else { return take() };
+        let rules = self.rules();
+        let mut block = reserved.block.lock();
+        if block.left < count || block.rules != rules {
+            let length = count.max(self.block_length());
+            let upto = rules.after(self.counter.now(), length);
+            let epoch = reserved.log.reserve(self.counter.key(), upto);
+            *block = Block { left: length, upto, epoch, rules };
+        }
+        let taken = take();
+        if taken.is_ok() {
+            block.left -= count;
+        }
+        let epoch = block.epoch;
+        drop(block);
+        reserved.log.wait_for(epoch);
+        taken
+    }
+
+    fn take_next(&self) -> Result<Value> {
         let counter = &*self.counter;
         loop {
             // Relaxed throughout: only uniqueness is needed.
@@ -101,6 +255,10 @@ impl SequenceDef {
     /// # Errors
     /// 11732 if fewer values are left and the sequence does not cycle.
     pub fn take_range(&self, count: i64) -> Result<(i64, i64, i32)> {
+        self.within_block(count, || self.take_next_range(count))
+    }
+
+    fn take_next_range(&self, count: i64) -> Result<(i64, i64, i32)> {
         let counter = &*self.counter;
         let ends = |from: i64, steps: i64| {
             let last = i128::from(from) + i128::from(self.increment) * i128::from(steps);
@@ -162,8 +320,7 @@ impl SequenceDef {
 
     /// Returns whether all values have been taken.
     pub fn is_exhausted(&self) -> bool {
-        // Relaxed: only shown in a view.
-        self.counter.exhausted.load(Ordering::Relaxed)
+        self.counter.is_exhausted()
     }
 
     /// Returns a number as a `sql_variant` of the sequence's type.
@@ -202,7 +359,7 @@ mod tests {
             maximum: 3,
             cycle,
             cache: SequenceCache::Default,
-            counter: Arc::new(Counter::new(start)),
+            counter: Arc::new(Counter::new(1, start, None)),
         }
     }
 

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use sos::memory::{MemoryClerk, with_clerk};
-use sos::sync::AtomicI64;
 use storage::{IndexId, IndexSpec, KeyExtractor, RowImage, TableKind, TableSpec, Uniqueness};
 use types::Collation;
 use types::key::{Direction, KeyPart, encode_column};
 use types::row::{Likeness, RowLayout};
 use types::value::ColumnType;
 
-use super::{CatalogCell, ColumnDef, IndexDef, IndexFilter, IndexKind, TableDef, TableRows};
+use super::{
+    CatalogCell, ColumnDef, IdentityCounter, IdentitySpec, IndexDef, IndexFilter, IndexKind,
+    TableDef, TableRows,
+};
 
 /// Buckets of a hash index declared without BUCKET_COUNT.
 const BUCKET_COUNT_DEFAULT: u64 = 1_024;
@@ -36,6 +38,10 @@ pub struct RowShape<'a> {
     pub memory_optimized: bool,
     /// Whether it has a clustered columnstore index.
     pub has_columns: bool,
+    /// Whether its rows survive a restart.
+    pub durable: bool,
+    /// The id that storage had for it before a restart; `None` for a new table.
+    pub restored: Option<storage::TableId>,
 }
 
 /// Creates an empty storage table for a definition's columns and indexes.
@@ -47,7 +53,7 @@ pub fn create_rows(
     let make = || {
         let indexes = shape.indexes.iter().map(|i| index_spec(i, shape.columns, shape.layout));
         store.create_table(TableSpec {
-            id: cell.next_storage_id(),
+            id: shape.restored.unwrap_or_else(|| cell.next_storage_id()),
             kind: if shape.memory_optimized {
                 TableKind::MemoryOptimized
             } else {
@@ -59,9 +65,23 @@ pub fn create_rows(
         })
     };
     let data = with_clerk(CLERK_OF_ROWS, make).map_err(|_| types::Msg::OutOfMemory)?;
-    let identity_next = AtomicI64::new(identity_seed(shape.columns));
+    let counted = shape.columns.iter().find(|column| column.identity.is_some());
+    let identity = IdentityCounter::new(&IdentitySpec {
+        identity: counted.and_then(|column| column.identity),
+        data_type: counted.map(|column| &column.ty.data_type),
+        table: data.id(),
+        log: cell.counter_log().filter(|_| shape.durable),
+    });
     let statistics = super::StatisticsCell::default();
-    Ok(Arc::new(TableRows { data, identity_next, statistics }))
+    Ok(Arc::new(TableRows { data, identity, statistics }))
+}
+
+/// Id of tempdb, which is empty after each start.
+pub const TEMPDB: i16 = 2;
+
+/// Returns whether the rows of a table survive a restart; see [`TableDef::is_durable`].
+pub fn is_durable(id: i32, database_id: i16, schema_only: bool) -> bool {
+    id > 0 && database_id != TEMPDB && !schema_only
 }
 
 /// Returns the first identity value of a table with these columns; 0 without an identity column.
@@ -169,6 +189,12 @@ impl TableDef {
             .map(|&(ordinal, descending)| key_part(&self.columns[usize::from(ordinal)], descending))
     }
 
+    /// Returns whether its rows survive a restart: not those of temporary tables, of tables in
+    /// tempdb, and of memory-optimized tables with DURABILITY = SCHEMA_ONLY.
+    pub fn is_durable(&self) -> bool {
+        is_durable(self.id, self.database_id, self.schema_only)
+    }
+
     /// Returns an empty table with the same definition: a table variable in one execution.
     pub fn instantiate(
         &self,
@@ -181,6 +207,8 @@ impl TableDef {
             layout: &self.layout,
             memory_optimized: self.memory_optimized,
             has_columns: self.columnstore.is_some(),
+            durable: false,
+            restored: None,
         };
         create_rows(store, cell, &shape)
     }

@@ -6,7 +6,7 @@ use tsql::ast::{self, CreateMode, SequenceOption};
 use types::value::ColumnType;
 use types::{Collation, DataType, Error, Mode, Msg, Result, Value};
 
-use super::{change_database, target};
+use super::{Target, change_database, target};
 use ::binder::types::DefaultLength;
 use ::catalog::{Counter, Object, SequenceCache, SequenceDef};
 use ::executor::Cx;
@@ -36,15 +36,17 @@ pub(crate) fn create(create: &ast::CreateSequence, cx: &mut Cx<'_>) -> Result<()
     let instance = Arc::clone(&cx.session.instance);
     change_database(cx.session, &to.database, |database| {
         let found = database.object(&to.schema, &to.name);
+        let durable = database.id != ::catalog::table::TEMPDB;
+        let count = |start| instance.catalog.new_sequence_counter(start, durable);
         let sequence = match (create.mode, found) {
             (CreateMode::Alter, Some(Object::Sequence(before))) => {
-                altered(before, &options, &name)?
+                altered(before, &options, &name, count)?
             }
             (CreateMode::Alter, _) => return Err(Msg::InvalidObject(&name).into()),
             (_, Some(_)) => return Err(Msg::ObjectExists(&to.name).into()),
             (_, None) => {
                 let id = instance.catalog.next_object_id();
-                new(id, &to.schema, &to.name, &options, &name)?
+                new(id, &to, &options, &name, count)?
             }
         };
         database.put(Object::Sequence(Arc::new(sequence)));
@@ -67,7 +69,13 @@ fn range(data_type: &DataType) -> Option<(i64, i64)> {
     })
 }
 
-fn new(id: i32, schema: &str, own: &str, options: &Options, name: &str) -> Result<SequenceDef> {
+fn new(
+    id: i32,
+    to: &Target,
+    options: &Options,
+    name: &str,
+    count: impl Fn(i64) -> Arc<Counter>,
+) -> Result<SequenceDef> {
     let data_type = options.data_type.unwrap_or(DataType::BigInt);
     let Some((least, most)) = range(&data_type) else {
         return Err(Msg::SequenceType(name).into());
@@ -78,8 +86,8 @@ fn new(id: i32, schema: &str, own: &str, options: &Options, name: &str) -> Resul
     let start = options.start.unwrap_or(if increment < 0 { maximum } else { minimum });
     let sequence = SequenceDef {
         id,
-        schema: schema.to_owned(),
-        name: own.to_owned(),
+        schema: to.schema.clone(),
+        name: to.name.clone(),
         data_type,
         start,
         increment,
@@ -87,13 +95,18 @@ fn new(id: i32, schema: &str, own: &str, options: &Options, name: &str) -> Resul
         maximum,
         cycle: options.cycle.unwrap_or(false),
         cache: options.cache.unwrap_or_default(),
-        counter: Arc::new(Counter::new(start)),
+        counter: count(start),
     };
     checked(sequence, name)
 }
 
 /// Applies ALTER SEQUENCE. Without RESTART the current value is kept.
-fn altered(before: &SequenceDef, options: &Options, name: &str) -> Result<SequenceDef> {
+fn altered(
+    before: &SequenceDef,
+    options: &Options,
+    name: &str,
+    count: impl Fn(i64) -> Arc<Counter>,
+) -> Result<SequenceDef> {
     let (least, most) = range(&before.data_type).unwrap_or((i64::MIN, i64::MAX));
     let bound = |new: Option<Option<i64>>, old, none| match new {
         None => old,
@@ -101,7 +114,7 @@ fn altered(before: &SequenceDef, options: &Options, name: &str) -> Result<Sequen
     };
     let restart = options.restart.map(|with| with.unwrap_or(before.start));
     let counter = match restart {
-        Some(start) => Arc::new(Counter::new(start)),
+        Some(start) => count(start),
         None => Arc::clone(&before.counter),
     };
     let sequence = SequenceDef {

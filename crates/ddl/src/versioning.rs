@@ -219,7 +219,7 @@ fn make(
     };
     let indexes = vec![by_end];
     let layout = layout_of(&columns);
-    let rows = rows_of(&columns, &indexes, &layout, &instance)?;
+    let rows = rows_of(&columns, &indexes, &layout, current.is_durable(), &instance)?;
     cx.session.note_made(rows.data.id());
     Ok(TableDef {
         id: instance.catalog.next_object_id(),
@@ -248,9 +248,18 @@ fn rows_of(
     columns: &[ColumnDef],
     indexes: &[IndexDef],
     layout: &Arc<types::row::RowLayout>,
+    durable: bool,
     instance: &Arc<::session::instance::Instance>,
 ) -> Result<Arc<::catalog::TableRows>> {
-    let shape = RowShape { columns, indexes, layout, memory_optimized: false, has_columns: false };
+    let shape = RowShape {
+        columns,
+        indexes,
+        layout,
+        memory_optimized: false,
+        has_columns: false,
+        durable,
+        restored: None,
+    };
     create_rows(&instance.store, &instance.catalog, &shape)
 }
 

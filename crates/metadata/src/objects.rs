@@ -709,7 +709,7 @@ pub fn referenced_key<'t>(table: &'t TableDef, foreign: &ForeignKeyDef) -> Optio
 pub fn last_identity(table: &TableDef) -> Option<i64> {
     let (seed, increment) = table.columns.iter().find_map(|c| c.identity)?;
     // Relaxed: a statistic.
-    let next = table.rows.identity_next.load(sos::sync::Ordering::Relaxed);
+    let next = table.rows.identity.peek();
     (next != seed).then(|| next - increment)
 }
 

@@ -1,6 +1,5 @@
 //! `DBCC CHECKIDENT`: reports and changes the current identity value of a table.
 
-use sos::sync::Ordering;
 use tsql::ast;
 use types::{Error, Msg, Value};
 
@@ -38,9 +37,7 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let quiet = dbcc.options.iter().any(|(name, _)| name.as_ref() == "NO_INFOMSGS");
     let mut text = format!("Checking identity information: current identity value '{shown}'");
     let set = |next: i64, cx: &mut Cx<'_>| {
-        cx.session.note_identity(&table.rows);
-        // Relaxed: the counter orders no other memory.
-        table.rows.identity_next.store(next, Ordering::Relaxed);
+        cx.session.set_identity(&table.rows, next);
     };
     if let Some(value) = dbcc.arguments.get(2) {
         let value = number(value).ok_or(Msg::DbccParameter(3))?;

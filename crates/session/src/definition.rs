@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sos::memory::{MemoryClerk, with_clerk};
-use sos::sync::Ordering;
 use storage::lock::{Acquired, LockKey, LockMode, LockScope, Patience};
 use storage::{TableId, Transaction, TransactionOptions};
 use types::Result;
@@ -42,6 +41,15 @@ enum Undo {
     Temp(Arc<TableDef>),
     /// A table's identity was reseeded; this was the next value.
     Identity(Arc<TableRows>, i64),
+}
+
+impl Undo {
+    fn identity(&self) -> Option<&Arc<TableRows>> {
+        match self {
+            Self::Identity(rows, _) => Some(rows),
+            Self::TempMade(_) | Self::Temp(_) => None,
+        }
+    }
 }
 
 /// A point that definitions can be undone to.
@@ -190,11 +198,13 @@ impl SessionState {
         self.note_undo(Undo::Temp(table));
     }
 
-    /// Records the next identity value before a reseed.
-    pub fn note_identity(&mut self, rows: &Arc<TableRows>) {
-        // Relaxed: the counter orders nothing else.
-        let next = rows.identity_next.load(Ordering::Relaxed);
-        self.note_undo(Undo::Identity(Arc::clone(rows), next));
+    /// Sets a table's next identity value, until the transaction is rolled back.
+    pub fn set_identity(&mut self, rows: &Arc<TableRows>, next: i64) {
+        self.note_undo(Undo::Identity(Arc::clone(rows), rows.identity.peek()));
+        rows.identity.set(next);
+        if self.transaction.count == 0 {
+            rows.identity.settle();
+        }
     }
 
     fn note_undo(&mut self, undo: Undo) {
@@ -249,8 +259,7 @@ impl SessionState {
                     self.accounting.counters.count(SessionCounter::TempTablesMade);
                 }
             }
-            // Relaxed: the counter orders nothing else.
-            Undo::Identity(rows, next) => rows.identity_next.store(next, Ordering::Relaxed),
+            Undo::Identity(rows, next) => rows.identity.set(next),
         }
     }
 
@@ -271,7 +280,10 @@ impl SessionState {
     /// to it, and frees what is no longer used.
     pub fn keep_definitions(&mut self) {
         let Some(definitions) = self.transaction.definitions.take() else { return };
-        let Definitions { base, closed, gone, .. } = *definitions;
+        let Definitions { base, closed, gone, undo, .. } = *definitions;
+        for rows in undo.iter().filter_map(Undo::identity) {
+            rows.identity.settle();
+        }
         if let Some(base) = base {
             let mine = Arc::clone(&self.catalog);
             let merged = self.instance.catalog.change(|catalog| {

@@ -697,6 +697,12 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 layout: &layout,
                 memory_optimized: self.memory_optimized,
                 has_columns: self.columnstore.is_some(),
+                durable: catalog::table::is_durable(
+                    self.place.id,
+                    self.place.database_id,
+                    self.schema_only,
+                ),
+                restored: None,
             },
         )?;
         let mut indexes = self.indexes;

@@ -8,7 +8,6 @@ mod versioned;
 
 use std::sync::Arc;
 
-use sos::sync::Ordering;
 use tsql::ast::{
     self, AlterTableAction, ColumnOption, ConstraintKind, DropElementKind, TableElement,
 };
@@ -368,6 +367,8 @@ fn refill(
         layout: &after.layout,
         memory_optimized: after.memory_optimized,
         has_columns: after.columnstore.is_some(),
+        durable: after.is_durable(),
+        restored: None,
     };
     after.rows = create_rows(&instance.store, &instance.catalog, &shape)?;
     cx.session.note_made(after.rows.data.id());
@@ -407,9 +408,8 @@ fn fill(
     session.held.identity_insert = identity_insert;
     filled?;
     if keeps_identity {
-        // Relaxed: the counter orders no other memory.
-        let next = before.rows.identity_next.load(Ordering::Relaxed);
-        after.rows.identity_next.store(next, Ordering::Relaxed);
+        after.rows.identity.set(before.rows.identity.peek());
+        after.rows.identity.settle();
     }
     Ok(())
 }

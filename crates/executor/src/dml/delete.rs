@@ -132,8 +132,6 @@ pub fn run_truncate(table: &TableSource, cx: &mut Cx<'_>) -> Result<StatementRes
         transaction.truncate(&definition.rows.data).map_err(|e| fault::raise(cx, e))
     })?;
     let seed = catalog::table::identity_seed(&definition.columns);
-    cx.session.note_identity(&definition.rows);
-    // Relaxed: the counter orders no other memory.
-    definition.rows.identity_next.store(seed, sos::sync::Ordering::Relaxed);
+    cx.session.set_identity(&definition.rows, seed);
     Ok(StatementResult { command: Command::NONE, rows: 0 })
 }

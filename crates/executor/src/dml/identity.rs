@@ -1,7 +1,5 @@
 //! Values of identity columns: the next one, one that the statement gives, and what SCOPE_IDENTITY() and @@IDENTITY return.
 
-use sos::sync::Ordering;
-
 use types::value::Decimal;
 use types::{DataType, Error, Msg, Result, Value};
 
@@ -22,8 +20,7 @@ pub(super) fn next_identity(
         return Err(Msg::IdentityValueMissing(&table.name).into());
     }
     let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
-    // Relaxed: only uniqueness matters; gaps are allowed, as in SQL Server.
-    Ok(rows.identity_next.fetch_add(increment, Ordering::Relaxed))
+    Ok(rows.identity.take(increment))
 }
 
 /// Checks an identity value that the statement provides, which requires SET IDENTITY_INSERT.
@@ -46,13 +43,7 @@ pub(super) fn explicit_identity(
         _ => return Ok(0),
     };
     let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
-    let next = given.saturating_add(increment);
-    // Relaxed: the counter orders no other memory.
-    if increment > 0 {
-        rows.identity_next.fetch_max(next, Ordering::Relaxed);
-    } else {
-        rows.identity_next.fetch_min(next, Ordering::Relaxed);
-    }
+    rows.identity.raise(given, increment);
     Ok(given)
 }
 
