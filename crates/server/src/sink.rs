@@ -4,10 +4,10 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use durable::Database;
 use engine::sink::{
     ColumnInfo, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
 };
-use durable::Database;
 use sos::ledger::{self, Label};
 use tds::{Columns, DoneStatus, ResponseWriter};
 use types::{Error, Value};

@@ -435,7 +435,8 @@ impl CommitBuffers {
         // Relaxed: only the log thread, which asks, writes it.
         let epoch = self.gate.epoch.load(Ordering::Relaxed);
         let is_demanded = self.demanded.load(Ordering::Relaxed) >= epoch;
-        is_demanded || self.slots.iter().any(|slot| slot.last_commit.load(Ordering::Relaxed) >= epoch)
+        is_demanded
+            || self.slots.iter().any(|slot| slot.last_commit.load(Ordering::Relaxed) >= epoch)
     }
 
     /// Returns the address under which threads wait for an epoch to be durable.

@@ -9,6 +9,10 @@ registry! {
     pub enum WaitType {
         /// Waiting for the log to become durable.
         WriteLog => "WRITELOG",
+        /// The thread that writes the log has nothing to write.
+        LogManagerQueue => "LOGMGR_QUEUE",
+        /// The thread that writes checkpoints waits for work.
+        CheckpointQueue => "CHECKPOINT_QUEUE",
         /// Waiting for room in a log buffer.
         LogBuffer => "LOGBUFFER",
         /// Waiting for an intent shared lock.
@@ -99,7 +103,15 @@ impl WaitType {
     /// Whether a thread in this wait is merely idle, so that no request is delayed.
     #[must_use]
     pub const fn is_idle(self) -> bool {
-        matches!(self, Self::SleepTask | Self::WorkDispatcher | Self::XeDispatcher | Self::Accept)
+        matches!(
+            self,
+            Self::SleepTask
+                | Self::WorkDispatcher
+                | Self::XeDispatcher
+                | Self::Accept
+                | Self::LogManagerQueue
+                | Self::CheckpointQueue
+        )
     }
 
     /// Whether the thread has left its scheduler to call the operating system.

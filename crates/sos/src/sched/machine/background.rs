@@ -2,6 +2,7 @@
 //! machine stops.
 
 use std::io;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Machine;
@@ -17,6 +18,17 @@ use crate::wait::WaitType;
 impl Machine {
     /// Runs `run` once on a new thread; [`Self::stop`] waits for its end.
     pub fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        self.shared.keep_handle(self.spawn_apart(name, run)?);
+        Ok(())
+    }
+
+    /// As [`Self::spawn`], but the caller ends the thread and waits for it: for work that must go on
+    /// while requests finish.
+    pub fn spawn_apart(
+        &self,
+        name: &str,
+        run: impl FnOnce() + Send + 'static,
+    ) -> io::Result<JoinHandle<()>> {
         let shared = Arc::clone(&self.shared);
         let of_thread = name.to_owned();
         let body = move || {
@@ -27,8 +39,7 @@ impl Machine {
                 eprintln!("clearway: a background thread panicked: {message}");
             }
         };
-        self.shared.keep_handle(thread::spawn(&self.shared.accounts, name, body)?);
-        Ok(())
+        thread::spawn(&self.shared.accounts, name, body)
     }
 
     /// Runs `run` once per period on a new thread, until the machine stops. A panic ends

@@ -1,0 +1,128 @@
+//! `Database`: an open database, the threads that write its log, and what replies wait for.
+
+use std::thread::JoinHandle;
+
+use log::{Epoch, Keeper, LogFolder, LogStats, LogThread};
+use sos::lock::{SpinClass, SpinLock};
+use sos::sched::{self, Machine};
+use sos::sync::{Arc, AtomicBool, Ordering};
+use sos::wait::WaitType;
+
+use crate::commit_log::CommitLog;
+use crate::folder::Folder;
+
+/// Whether what a reply depends on is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is.
+    Durable,
+    /// Not yet.
+    Waits,
+    /// It will never be: the log has failed.
+    Lost,
+}
+
+/// An open database.
+#[derive(Debug)]
+pub struct Database {
+    pub(crate) folder: Folder,
+    log: Arc<CommitLog>,
+    segments: Arc<LogFolder>,
+    stopping: Arc<AtomicBool>,
+    threads: SpinLock<Vec<JoinHandle<()>>>,
+}
+
+impl Database {
+    /// Starts the threads of a log that has been opened.
+    pub(crate) fn start(
+        folder: Folder,
+        log: Arc<CommitLog>,
+        writer: log::SegmentWriter,
+        machine: &Machine,
+    ) -> std::io::Result<Self> {
+        let segments = Arc::clone(writer.folder());
+        let stopping = Arc::new(AtomicBool::new(false));
+        let releasing = machine.clone();
+        let mut thread = LogThread::new(Arc::clone(log.buffers()), writer, move |now| {
+            // Once the log has failed no reply waits any longer: each is told so.
+            releasing.release(if now.is_suspect { u64::MAX } else { now.epoch.0 });
+        });
+        let name = folder.name.clone();
+        let is_stopping = Arc::clone(&stopping);
+        let writing = machine.spawn_apart("log writer", move || {
+            if let Err(error) = thread.run(&is_stopping, WaitType::LogManagerQueue) {
+                eprintln!("clearway: the log of {name} has failed, and the database is suspect: {error}");
+            }
+        })?;
+        let mut keeper = Keeper::new(Arc::clone(&segments));
+        let is_stopping = Arc::clone(&stopping);
+        let keeping = machine.spawn_apart("log keeper", move || {
+            // The log thread reports what went wrong.
+            let _ = keeper.run(&is_stopping, WaitType::LogManagerQueue);
+        })?;
+        let threads = SpinLock::new(SpinClass::ServerOther, vec![writing, keeping]);
+        Ok(Self { folder, log, segments, stopping, threads })
+    }
+
+    /// Returns the name of its folder.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.folder.name
+    }
+
+    /// Returns its log, for transactions with definitions.
+    #[must_use]
+    pub fn log(&self) -> &Arc<CommitLog> {
+        &self.log
+    }
+
+    /// Returns counts and sizes of the log.
+    #[must_use]
+    pub fn log_stats(&self) -> LogStats {
+        self.log.buffers().stats()
+    }
+
+    /// Returns whether an epoch is durable.
+    #[inline]
+    #[must_use]
+    pub fn standing(&self, epoch: u64) -> Standing {
+        let now = self.log.durability();
+        if now.epoch.0 >= epoch {
+            Standing::Durable
+        } else if now.is_suspect {
+            Standing::Lost
+        } else {
+            Standing::Waits
+        }
+    }
+
+    /// Makes sure that an epoch becomes durable, also if it has no commits.
+    #[inline]
+    pub fn demand(&self, epoch: u64) {
+        let buffers = self.log.buffers();
+        // The usual reply waits for a commit of this scheduler, which has woken the log thread.
+        if sched::current_scheduler().is_none_or(|id| !self.log.has_committed(id, Epoch(epoch))) {
+            buffers.wake_if(buffers.demand(Epoch(epoch)));
+        }
+    }
+
+    /// Waits until an epoch is durable, or never will be.
+    #[must_use]
+    pub fn wait(&self, epoch: u64) -> Standing {
+        let now = self.log.buffers().wait(Epoch(epoch), None, None);
+        if now.epoch.0 >= epoch { Standing::Durable } else { Standing::Lost }
+    }
+
+    /// Writes what was committed, and ends the threads. To be called when no request runs.
+    pub fn stop(&self) {
+        // Release: pairs with the Acquire of the threads, which see all commits then.
+        self.stopping.store(true, Ordering::Release);
+        self.log.buffers().wake();
+        self.segments.wake();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            // Its body contains panics, so the result says nothing.
+            let _ = thread.join();
+        }
+    }
+}

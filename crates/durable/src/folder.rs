@@ -1,0 +1,135 @@
+//! The folder of a database: which files are in it, whose it is, and that one process has it open.
+//!
+//! ```text
+//! DIR/
+//!   lock          locked while a process has DIR open; its text is the process's id
+//!   database      64 bytes: magic, format version, database id, CRC-32C
+//!   log/          docs/log-format.md
+//!   checkpoint/   docs/checkpoint-format.md
+//! ```
+
+use std::sync::Arc;
+
+use log::DatabaseId;
+use sos::sys::{Disk, DiskLock, LockError, Open, OsDisk};
+use sos::wait::WaitType;
+
+const MAGIC: &[u8; 8] = b"CLEARWAY";
+const VERSION: u32 = 1;
+const BYTES: usize = 64;
+const IDENTITY: &str = "database";
+const NEW_IDENTITY: &str = "database.new";
+const LOCK: &str = "lock";
+/// The folder of the log's segments.
+pub(crate) const LOG: &str = "log";
+/// The folder of checkpoints.
+pub(crate) const CHECKPOINT: &str = "checkpoint";
+
+/// The folder of a database, locked for this process.
+#[derive(Debug)]
+pub struct Folder {
+    pub(crate) disk: Arc<dyn Disk>,
+    /// Its name, for messages.
+    pub(crate) name: String,
+    pub(crate) id: DatabaseId,
+    /// Whether this call has made it.
+    pub(crate) is_new: bool,
+    _lock: Box<dyn DiskLock>,
+}
+
+impl Folder {
+    /// Opens the folder at a path, and makes it if it does not exist or is empty.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be used; then nothing in it has changed.
+    pub fn open(path: &str) -> Result<Self, String> {
+        std::fs::create_dir_all(path).map_err(|error| format!("the folder {path}: {error}"))?;
+        let disk = OsDisk::open(path).map_err(|error| format!("the folder {path}: {error}"))?;
+        Self::on(Arc::new(disk), path)
+    }
+
+    /// As [`Self::open`], on a given disk. `name` is for messages.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn on(disk: Arc<dyn Disk>, name: &str) -> Result<Self, String> {
+        let fails = |what: &str, error: &dyn std::fmt::Display| format!("{name}/{what}: {error}");
+        let names = disk.list("").map_err(|error| fails("", &error))?;
+        let is_ours = names.iter().any(|known| known == IDENTITY);
+        // What a start that was interrupted has left: nothing that anyone has stored.
+        let is_begun = |known: &String| match known.as_str() {
+            LOCK | NEW_IDENTITY => true,
+            LOG | CHECKPOINT => disk.list(known).is_ok_and(|files| files.is_empty()),
+            _ => false,
+        };
+        if !is_ours && !names.iter().all(is_begun) {
+            return Err(format!(
+                "the folder {name} is not empty and has no Clearway database in it: choose another"
+            ));
+        }
+        let lock = disk.lock(LOCK).map_err(|error| match error {
+            LockError::Held(Some(process)) => {
+                format!("the folder {name} is in use by process {process}")
+            }
+            LockError::Held(None) => format!("the folder {name} is in use by another process"),
+            LockError::Io(error) => fails(LOCK, &error),
+        })?;
+        let id = if is_ours {
+            read_identity(&*disk).map_err(|why| fails(IDENTITY, &why))?
+        } else {
+            make(&*disk).map_err(|error| fails(IDENTITY, &error))?
+        };
+        Ok(Self { disk, name: name.to_owned(), id, is_new: !is_ours, _lock: lock })
+    }
+}
+
+fn read_identity(disk: &dyn Disk) -> Result<DatabaseId, String> {
+    let file = disk.open(IDENTITY, Open::Read, WaitType::IoCompletion);
+    let file = file.map_err(|error| error.to_string())?;
+    let mut bytes = [0; BYTES];
+    let read = file.read_at(0, &mut bytes).map_err(|error| error.to_string())?;
+    let (body, crc) = bytes.split_at(BYTES - 4);
+    if read < BYTES || &body[..8] != MAGIC {
+        return Err("the file is not one of Clearway".to_owned());
+    }
+    let version = u32::from_le_bytes([body[8], body[9], body[10], body[11]]);
+    if version > VERSION {
+        return Err(format!(
+            "the database has format version {version}; this version of Clearway reads up to \
+             {VERSION}"
+        ));
+    }
+    if crc32c::crc32c(body).to_le_bytes() != crc {
+        return Err("the file is damaged: its checksum at offset 60 is wrong".to_owned());
+    }
+    let mut id = [0; 16];
+    id.copy_from_slice(&body[12..28]);
+    Ok(DatabaseId(id))
+}
+
+/// Makes the folders, and at last the file that says whose they are.
+fn make(disk: &dyn Disk) -> std::io::Result<DatabaseId> {
+    for folder in [LOG, CHECKPOINT] {
+        match disk.make_folder(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        disk.sync_folder(folder)?;
+    }
+    let id = DatabaseId(sos::sys::random_bytes());
+    let mut bytes = [0; BYTES];
+    bytes[..8].copy_from_slice(MAGIC);
+    bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[12..28].copy_from_slice(&id.0);
+    let crc = crc32c::crc32c(&bytes[..BYTES - 4]);
+    bytes[BYTES - 4..].copy_from_slice(&crc.to_le_bytes());
+    if disk.list("")?.iter().any(|name| name == NEW_IDENTITY) {
+        disk.remove(NEW_IDENTITY)?;
+    }
+    let file = disk.open(NEW_IDENTITY, Open::Create, WaitType::IoCompletion)?;
+    file.write_at(0, &bytes)?;
+    file.sync()?;
+    disk.rename(NEW_IDENTITY, IDENTITY)?;
+    disk.sync_folder("")?;
+    Ok(id)
+}

@@ -1,0 +1,37 @@
+//! What makes an instance durable: its rows and definitions in a log and in checkpoints, and how a
+//! start brings them back.
+//!
+//! ```text
+//! storage::CommitLog ─┐
+//! catalog listener   ─┼─► commit_log ─► log::CommitBuffers ─► log thread ─► segments
+//! catalog counters   ─┘                                          └─► Machine::release ─► replies
+//!
+//! recovery:  segments ─► replay ─► definitions ─► tables ─► rows at their places ─► indexes
+//! ```
+//!
+//! | looking for                                         | start here       |
+//! |-----------------------------------------------------|------------------|
+//! | the folder, its lock, whose it is                   | `folder.rs`      |
+//! | an open database: its threads, what replies wait for | `database.rs`   |
+//! | a commit as records                                 | `commit_log.rs`  |
+//! | a row as the columns of a record                    | `images.rs`      |
+//! | a definition as a record                            | `entry.rs`       |
+//! | what the log says about rows and definitions        | `replay.rs`      |
+//! | a start: from files to tables                       | `recovery.rs`    |
+//!
+//! It does not know SQL, sessions or sockets.
+#![forbid(unsafe_code)]
+
+mod commit_log;
+mod database;
+mod entry;
+mod folder;
+mod images;
+mod recovery;
+mod replay;
+
+pub use commit_log::{CommitLog, Scope};
+pub use database::{Database, Standing};
+pub use folder::Folder;
+pub use recovery::{Instance, Recovered, Settings, open};
+pub use replay::Counts;

@@ -1,0 +1,190 @@
+//! What the log says about each row and each definition: changes are collected group by group, and
+//! at the end there is one for each row.
+//!
+//! Groups come in order. Within a group the records of the schedulers are one after another, so the
+//! changes of a row are put into the order of their timestamps before they count.
+
+use std::collections::HashMap;
+
+use definitions::{Entries, Entry};
+use log::{Batch, Columns, Nesting, Record, Records, Row};
+
+use crate::commit_log::ENTRY;
+use crate::entry;
+
+/// Columns of a row by rising ordinal; `None` for NULL.
+pub(crate) type RowColumns = Vec<(u32, Option<Box<[u8]>>)>;
+
+/// What the log says about a row, on top of its checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It has this content.
+    Whole(RowColumns),
+    /// These columns have other values.
+    Part(RowColumns),
+    /// It is gone.
+    Gone,
+}
+
+/// The rows of one table number (`images::table_number`).
+pub(crate) type Rows = HashMap<u64, Change>;
+
+/// Collects the changes of a log.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    rows: HashMap<u32, Rows>,
+    entries: Entries,
+    group: Group,
+    nesting: Nesting,
+    /// The transaction that is being read.
+    timestamp: u64,
+    is_wanted: bool,
+    /// Transactions with a later commit time are left out, in units of 100 ns.
+    until_100ns: Option<u64>,
+    counts: Counts,
+}
+
+/// What was read, for progress and messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Transactions that count.
+    pub transactions: u64,
+    /// Transactions left out because they are later than asked for.
+    pub later: u64,
+    /// Changes of rows.
+    pub changes: u64,
+    /// Bytes of records.
+    pub bytes: u64,
+}
+
+/// The changes of the group that is being read.
+#[derive(Debug, Default)]
+struct Group {
+    rows: Vec<((u32, u64), u64, Change)>,
+    entries: Vec<(u64, Entry)>,
+}
+
+impl Replay {
+    /// Begins with the definitions of a checkpoint.
+    pub(crate) fn new(entries: Entries, until_100ns: Option<u64>) -> Self {
+        Self { entries, until_100ns, ..Self::default() }
+    }
+
+    /// Takes the records of a batch.
+    ///
+    /// # Errors
+    /// What is wrong with them: the batch is not one of this program.
+    pub(crate) fn take(&mut self, batch: &Batch<'_>) -> Result<(), String> {
+        self.counts.bytes += batch.payload.len() as u64;
+        let mut records = Records::new(batch.payload, self.nesting);
+        for record in records.by_ref() {
+            let record = record.map_err(|error| error.to_string())?;
+            self.record(&record)?;
+        }
+        self.nesting = records.nesting();
+        if batch.header.is_last {
+            self.end_group();
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Record<'_>) -> Result<(), String> {
+        match record {
+            Record::Begin { timestamp, utc_100ns } => {
+                self.timestamp = *timestamp;
+                self.is_wanted = self.until_100ns.is_none_or(|until| *utc_100ns <= until);
+                let counts = &mut self.counts;
+                *if self.is_wanted { &mut counts.transactions } else { &mut counts.later } += 1;
+            }
+            Record::End => {}
+            _ if !self.is_wanted => {}
+            Record::Insert { table, row, columns } => {
+                self.change(*table, row, Change::Whole(owned(columns)))?;
+            }
+            Record::Update { table, row, columns } => {
+                self.change(*table, row, Change::Part(owned(columns)))?;
+            }
+            Record::Delete { table, row } => self.change(*table, row, Change::Gone)?,
+            Record::Definition { kind: ENTRY, bytes } => {
+                let entry = entry::decode(bytes).ok_or("a definition is not readable")?;
+                self.group.entries.push((self.timestamp, entry));
+            }
+            Record::Definition { kind, .. } => {
+                return Err(format!("a definition is of the unknown kind {kind}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, table: u32, row: &Row<'_>, change: Change) -> Result<(), String> {
+        let Row::Id(row) = row else { return Err("a row is named by its key".to_owned()) };
+        self.counts.changes += 1;
+        self.group.rows.push(((table, *row), self.timestamp, change));
+        Ok(())
+    }
+
+    fn end_group(&mut self) {
+        // Stable: the changes of one transaction stay in their order.
+        self.group.rows.sort_by_key(|(_, timestamp, _)| *timestamp);
+        for ((table, row), _, change) in self.group.rows.drain(..) {
+            let rows = self.rows.entry(table).or_default();
+            match rows.entry(row) {
+                std::collections::hash_map::Entry::Vacant(place) => {
+                    place.insert(change);
+                }
+                std::collections::hash_map::Entry::Occupied(mut place) => place.get_mut().add(change),
+            }
+        }
+        self.group.entries.sort_by_key(|(timestamp, _)| *timestamp);
+        for (_, entry) in self.group.entries.drain(..) {
+            match entry.value {
+                Some(value) => self.entries.insert(entry.key, value),
+                None => self.entries.remove(&entry.key),
+            };
+        }
+    }
+
+    /// Returns the definitions, and the rows by table number.
+    pub(crate) fn finish(self) -> (Entries, HashMap<u32, Rows>, Counts) {
+        (self.entries, self.rows, self.counts)
+    }
+
+    /// Returns what was read so far.
+    pub(crate) const fn counts(&self) -> Counts {
+        self.counts
+    }
+}
+
+impl Change {
+    /// Adds a later change of the same row.
+    fn add(&mut self, later: Self) {
+        match (&mut *self, later) {
+            (Self::Whole(columns) | Self::Part(columns), Self::Part(later)) => {
+                merge(columns, later);
+            }
+            // A row that is gone comes back only as a whole. A checkpoint may have seen the row that
+            // comes later at this place: then it counts as soon as its insertion is read.
+            (Self::Gone, Self::Part(_)) => {}
+            (_, later) => *self = later,
+        }
+    }
+}
+
+/// Replaces and adds columns.
+fn merge(columns: &mut RowColumns, later: RowColumns) {
+    for (ordinal, image) in later {
+        match columns.binary_search_by_key(&ordinal, |(known, _)| *known) {
+            Ok(at) => columns[at].1 = image,
+            Err(at) => columns.insert(at, (ordinal, image)),
+        }
+    }
+}
+
+fn owned(columns: &Columns<'_>) -> RowColumns {
+    columns.clone().map(|(ordinal, image)| (ordinal, image.map(Box::from))).collect()
+}
+
+/// Lends columns to `images::assemble`.
+pub(crate) fn lent(columns: &RowColumns) -> impl Iterator<Item = (u32, Option<&[u8]>)> {
+    columns.iter().map(|(ordinal, image)| (*ordinal, image.as_deref()))
+}
