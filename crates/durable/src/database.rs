@@ -96,14 +96,17 @@ impl Database {
         }
     }
 
-    /// Makes sure that an epoch becomes durable, also if it has no commits.
+    /// Makes sure that an epoch becomes durable, also if it has no commits; returns whether it is.
     #[inline]
-    pub fn demand(&self, epoch: u64) {
+    #[must_use]
+    pub fn demand(&self, epoch: u64) -> Standing {
         let buffers = self.log.buffers();
         // The usual reply waits for a commit of this scheduler, which has woken the log thread.
         if sched::current_scheduler().is_none_or(|id| !self.log.has_committed(id, Epoch(epoch))) {
             buffers.wake_if(buffers.demand(Epoch(epoch)));
         }
+        // After the demand: the log thread, which did not see it, has published the epoch.
+        self.standing(epoch)
     }
 
     /// Waits until an epoch is durable, or never will be.

@@ -18,6 +18,8 @@ pub(crate) enum Mutant {
     NoFenceBeforeWake,
     /// The log thread sleeps without looking for commits once more.
     SleepWithoutLook,
+    /// The log thread sleeps until it is woken though commits with delayed durability wait.
+    LazyNotSeen,
     /// A new segment's name is not made durable before batches are written to it.
     FolderNotSynced,
     /// A segment after those that a checkpoint covers is recycled with them.

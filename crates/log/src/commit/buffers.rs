@@ -35,9 +35,12 @@ const SUSPECT: u64 = 1 << 63;
 /// The first epoch of a log; one less is durable from the start.
 const FIRST: u64 = 1;
 
-/// Whether the log thread sleeps.
+/// The log thread is awake and sees each commit.
 const AWAKE: u64 = 0;
-const ASLEEP: u64 = 1;
+/// It naps for a fixed time: it is woken for a commit that a reply waits for.
+const NAPPING: u64 = 1;
+/// It sleeps until it is woken, for any commit.
+const ASLEEP: u64 = 2;
 
 /// Whether the log thread can write.
 const GOOD: u64 = 0;
@@ -55,8 +58,8 @@ pub struct CommitBuffers {
     durable: CachePadded<AtomicU64>,
     /// Whether the log thread sleeps and has to be woken.
     sleep: CachePadded<AtomicU64>,
-    /// The highest epoch that a thread waits for. Written at most once per flush and waiting thread.
-    demanded: CachePadded<AtomicU64>,
+    /// An epoch that shall be flushed though no reply waits for it.
+    requested: CachePadded<AtomicU64>,
     slots: Box<[CachePadded<Slot>]>,
     /// Bytes that the buffers may hold before new commits are refused.
     bytes_max: u64,
@@ -77,8 +80,10 @@ struct Gate {
 struct Slot {
     /// The epoch in which a commit is being made, or [`NONE`].
     announced: AtomicU64,
-    /// The last epoch in which a commit was made.
+    /// The last epoch in which a commit was made for which a reply waits.
     last_commit: AtomicU64,
+    /// The last epoch in which a commit was made with delayed durability.
+    last_lazy: AtomicU64,
     /// Bytes of records that were ever written here.
     written: AtomicU64,
     /// Bytes of records in the epoch of the last commit.
@@ -136,6 +141,15 @@ pub enum Refusal {
     Suspect,
 }
 
+/// How the log thread sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sleep {
+    /// For the time that commits with delayed durability may wait.
+    Nap,
+    /// Until it is woken.
+    UntilWoken,
+}
+
 /// Whether the log thread has to be woken after a commit.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +196,7 @@ impl CommitBuffers {
             CachePadded::new(Slot {
                 announced: AtomicU64::new(NONE),
                 last_commit: AtomicU64::new(NONE),
+                last_lazy: AtomicU64::new(NONE),
                 written: AtomicU64::new(0),
                 epoch_bytes: AtomicU64::new(0),
                 buffers: [TryCell::new(Taken::default()), TryCell::new(Taken::default())],
@@ -194,7 +209,7 @@ impl CommitBuffers {
             }),
             durable: CachePadded::new(AtomicU64::new(last.0)),
             sleep: CachePadded::new(AtomicU64::new(AWAKE)),
-            demanded: CachePadded::new(AtomicU64::new(NONE)),
+            requested: CachePadded::new(AtomicU64::new(NONE)),
             slots: (0..schedulers).map(|_| slot()).collect(),
             bytes_max,
             counters: CachePadded::new(Counters::default()),
@@ -260,7 +275,8 @@ impl CommitBuffers {
         // Relaxed: an old epoch makes the answer too strict by one flush at most.
         let epoch = self.gate.epoch.load(Ordering::Relaxed);
         let slot = &self.slots[slot];
-        let is_present = slot.last_commit.load(Ordering::Relaxed) == epoch;
+        let last = slot.last_commit.load(Ordering::Relaxed).max(slot.last_lazy.load(Ordering::Relaxed));
+        let is_present = last == epoch;
         let own = if is_present { slot.epoch_bytes.load(Ordering::Relaxed) } else { 0 };
         let share = self.bytes_max / (2 * self.slots.len() as u64);
         if own <= share { Ok(()) } else { self.admit_above_share(epoch) }
@@ -281,14 +297,24 @@ impl CommitBuffers {
     }
 
     fn finish_in(&self, slot: &Slot, epoch: u64) -> Wake {
-        // Relaxed: made visible by the announcement's end, or by the fence below.
+        // Relaxed: made visible by the announcement's end, or by the fence in `look_at_sleep`.
         slot.last_commit.store(epoch, Ordering::Relaxed);
         slot.withdraw();
-        if !is_mutant(Mutant::NoFenceBeforeWake) {
-            // SeqCst: pairs with the one in `prepare_sleep`.
-            fence(Ordering::SeqCst);
-        }
-        if self.is_asleep() { Wake::Needed } else { Wake::NotNeeded }
+        self.look_at_sleep(AWAKE)
+    }
+
+    /// Ends an announced commit with delayed durability: see [`Commit::finish_lazy`].
+    #[inline]
+    pub fn finish_lazy(&self, slot: usize, epoch: Epoch) -> Wake {
+        self.finish_lazy_in(&self.slots[slot], epoch.0)
+    }
+
+    fn finish_lazy_in(&self, slot: &Slot, epoch: u64) -> Wake {
+        // Relaxed: as in `finish_in`.
+        slot.last_lazy.store(epoch, Ordering::Relaxed);
+        slot.withdraw();
+        // The first one after idleness wakes the log thread, so that it sets its timer.
+        self.look_at_sleep(NAPPING)
     }
 
     /// Ends an announced commit that has written nothing.
@@ -306,15 +332,14 @@ impl CommitBuffers {
     }
 
     /// Asks for an epoch to become durable, also if it has no commits: to be called before a wait for
-    /// it. A commit that is waited for may withdraw, or belong to an earlier epoch.
+    /// it, and followed by another look at [`Self::durability`]. A commit that is waited for may
+    /// withdraw, or belong to an earlier epoch.
     pub fn demand(&self, epoch: Epoch) -> Wake {
         // Relaxed: read first, so that those who wait for one flush write it once.
-        if self.demanded.load(Ordering::Relaxed) < epoch.0 {
-            self.demanded.fetch_max(epoch.0, Ordering::Relaxed);
+        if self.requested.load(Ordering::Relaxed) < epoch.0 {
+            self.requested.fetch_max(epoch.0, Ordering::Relaxed);
         }
-        // SeqCst: pairs with the one in `prepare_sleep`.
-        fence(Ordering::SeqCst);
-        if self.is_asleep() { Wake::Needed } else { Wake::NotNeeded }
+        self.look_at_sleep(AWAKE)
     }
 
     /// Returns an epoch such that all commits that the caller can see belong to it or to an earlier
@@ -406,14 +431,25 @@ impl CommitBuffers {
         self.publish_state(LogState::Suspect);
     }
 
-    /// Prepares the log thread's sleep. Returns false if there are commits to write; else commits
-    /// from now on are [`Wake::Needed`], until [`Self::end_sleep`].
-    pub(crate) fn prepare_sleep(&self) -> bool {
-        self.sleep.store(ASLEEP, Ordering::Relaxed);
-        // SeqCst: pairs with the one in `finish`. Either the commit sees the sleep, or it is seen
-        // here.
+    /// Prepares the log thread's sleep. Returns false if there is something to write; else commits
+    /// from now on are [`Wake::Needed`], until [`Self::end_sleep`]. A nap ends soon, so commits with
+    /// delayed durability do not end it.
+    pub(crate) fn prepare_sleep(&self, sleep: Sleep) -> bool {
+        let word = match sleep {
+            Sleep::Nap => NAPPING,
+            Sleep::UntilWoken => ASLEEP,
+        };
+        self.sleep.store(word, Ordering::Relaxed);
+        // SeqCst: pairs with the ones in `finish` and `request_flush`. Either the commit sees the
+        // sleep, or it is seen here.
         fence(Ordering::SeqCst);
-        let is_idle = is_mutant(Mutant::SleepWithoutLook) || !self.has_commits();
+        let is_ended = match sleep {
+            Sleep::Nap => self.has_work(),
+            Sleep::UntilWoken => {
+                self.has_work() || (!is_mutant(Mutant::LazyNotSeen) && self.has_lazy())
+            }
+        };
+        let is_idle = is_mutant(Mutant::SleepWithoutLook) || !is_ended;
         if !is_idle {
             self.end_sleep();
         }
@@ -427,16 +463,46 @@ impl CommitBuffers {
 
     /// Returns whether the log thread sleeps.
     pub(crate) fn is_asleep(&self) -> bool {
-        self.sleep.load(Ordering::Relaxed) == ASLEEP
+        self.sleep.load(Ordering::Relaxed) != AWAKE
     }
 
-    /// Returns whether there are commits of epochs that were not closed, or a thread waits for one.
-    fn has_commits(&self) -> bool {
+    /// Returns whether something waits for the present epoch: a reply or a request.
+    pub(crate) fn has_work(&self) -> bool {
         // Relaxed: only the log thread, which asks, writes it.
         let epoch = self.gate.epoch.load(Ordering::Relaxed);
-        let is_demanded = self.demanded.load(Ordering::Relaxed) >= epoch;
-        is_demanded
+        self.requested.load(Ordering::Relaxed) >= epoch
             || self.slots.iter().any(|slot| slot.last_commit.load(Ordering::Relaxed) >= epoch)
+    }
+
+    /// Returns whether there are commits with delayed durability in the present epoch.
+    pub(crate) fn has_lazy(&self) -> bool {
+        let epoch = self.gate.epoch.load(Ordering::Relaxed);
+        self.slots.iter().any(|slot| slot.last_lazy.load(Ordering::Relaxed) >= epoch)
+    }
+
+    /// Asks for a flush of the present epoch, which has all commits that have ended.
+    pub(crate) fn request_flush(&self) -> (Epoch, Wake) {
+        // Acquire: pairs with the Release in `close_epoch`.
+        let epoch = self.gate.epoch.load(Ordering::Acquire);
+        self.requested.fetch_max(epoch, Ordering::Relaxed);
+        (Epoch(epoch), self.look_at_sleep(AWAKE))
+    }
+
+    /// Returns whether a thread may wait for an epoch that has no commits.
+    pub(crate) fn is_requested(&self, epoch: Epoch) -> bool {
+        // SeqCst: pairs with the one in `look_at_sleep`, after a request and before the wait. Either
+        // that wait sees the epoch published, or the request is seen here.
+        fence(Ordering::SeqCst);
+        self.requested.load(Ordering::Relaxed) >= epoch.0
+    }
+
+    /// Returns whether the log thread sleeps deeper than `depth`.
+    fn look_at_sleep(&self, depth: u64) -> Wake {
+        if !is_mutant(Mutant::NoFenceBeforeWake) {
+            // SeqCst: pairs with the one in `prepare_sleep`.
+            fence(Ordering::SeqCst);
+        }
+        if self.sleep.load(Ordering::Relaxed) > depth { Wake::Needed } else { Wake::NotNeeded }
     }
 
     /// Returns the address under which threads wait for an epoch to be durable.
@@ -521,11 +587,18 @@ impl Commit<'_> {
         self.slot.write(self.epoch, is_first, write)
     }
 
-    /// Ends the commit: its records are complete.
+    /// Ends the commit: its records are complete, and a reply waits until they are durable.
     #[inline]
     pub fn finish(self) -> Wake {
         // The drop withdraws once more, which changes nothing: this slot is the committer's.
         self.shared.finish_in(self.slot, self.epoch)
+    }
+
+    /// Ends a commit with delayed durability: no reply waits for it. It becomes durable with the
+    /// next flush, which begins within 10 ms.
+    #[inline]
+    pub fn finish_lazy(self) -> Wake {
+        self.shared.finish_lazy_in(self.slot, self.epoch)
     }
 }
 

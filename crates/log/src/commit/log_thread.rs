@@ -1,8 +1,10 @@
 //! `LogThread`: takes the commits of an epoch, writes them as one group, publishes the epoch; again
 //! as soon as that is done. It sleeps only when there is nothing to write.
 //!
-//! There is no timer: while a group is written, the next one fills. The caller starts the thread and
-//! calls [`LogThread::run`] on it.
+//! While a group is written, the next one fills, so replies need no timer. The one timer is for
+//! commits with delayed durability: if nothing else is to be written, they wait for a nap of 10 ms.
+//!
+//! The caller starts the thread and calls [`LogThread::run`] on it.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,7 +14,7 @@ use sos::park::{self, Cancel};
 use sos::sync::{Arc, AtomicBool, Ordering, spin_hint};
 use sos::wait::WaitType;
 
-use super::buffers::{CommitBuffers, Durability, LogState, Taken, Wake};
+use super::buffers::{CommitBuffers, Durability, LogState, Sleep, Taken, Wake};
 use crate::Epoch;
 use crate::mutant::{Mutant, is_mutant};
 use crate::segments::{LogError, LogFolder, SegmentWriter};
@@ -25,6 +27,9 @@ const REST: Duration = Duration::from_micros(20);
 
 /// How long it waits for room on a full disk before it tries again.
 const FULL_DISK_REST: Duration = Duration::from_millis(100);
+
+/// How long commits with delayed durability wait if nothing else is to be written.
+const NAP: Duration = Duration::from_millis(10);
 
 /// What a call of [`LogThread::flush`] has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,12 +82,19 @@ impl LogThread {
     /// The first error of a write or a sync, which is final; a full disk is not, unless the thread
     /// is to stop.
     pub fn run(&mut self, stop: &AtomicBool, idle: WaitType) -> Result<(), LogError> {
+        let mut is_due = false;
         loop {
+            // Acquire: pairs with the Release of the thread that asks for the stop and then wakes.
+            let is_stopping = stop.load(Ordering::Acquire);
+            if !(is_stopping || is_due || self.closed.is_some() || self.buffers.has_work()) {
+                is_due = self.buffers.sleep_until_due(idle, stop);
+                continue;
+            }
+            is_due = false;
             match self.flush() {
-                Ok(flush) if flush.bytes > 0 => {}
-                Ok(_) if stop.load(Ordering::Acquire) => return Ok(()),
-                Ok(_) => self.buffers.sleep_until_commit(idle, stop),
-                Err(LogError::Full { .. }) if !stop.load(Ordering::Acquire) => {
+                Ok(flush) if flush.bytes == 0 && is_stopping => return Ok(()),
+                Ok(_) => {}
+                Err(LogError::Full { .. }) if !is_stopping => {
                     park::sleep(FULL_DISK_REST, idle, None);
                 }
                 Err(error) => return Err(error),
@@ -115,8 +127,9 @@ impl LogThread {
         self.closed = None;
         self.published = epoch;
         self.buffers.publish(epoch);
-        // Without a commit, too: a reader may wait for an epoch in which none was made.
-        self.release();
+        if bytes > 0 || self.buffers.is_requested(epoch) {
+            self.release();
+        }
         Ok(Flush { epoch, bytes })
     }
 
@@ -221,12 +234,24 @@ impl CommitBuffers {
         }
     }
 
-    fn sleep_until_commit(&self, idle: WaitType, stop: &AtomicBool) {
-        if self.prepare_sleep() {
-            // Acquire: pairs with the Release of the thread that asks for the stop and then wakes.
+    /// Makes all commits durable that have ended, also those with delayed durability: returns an
+    /// epoch to wait for. This is `sp_flush_log`.
+    pub fn flush_now(&self) -> Epoch {
+        let (epoch, wake) = self.request_flush();
+        self.wake_if(wake);
+        epoch
+    }
+
+    /// Sleeps until there is something to write. Returns true after a nap: what it was for is due.
+    fn sleep_until_due(&self, idle: WaitType, stop: &AtomicBool) -> bool {
+        let is_nap = self.has_lazy();
+        let (sleep, timeout) =
+            if is_nap { (Sleep::Nap, Some(NAP)) } else { (Sleep::UntilWoken, None) };
+        if self.prepare_sleep(sleep) {
             let must_wait = || self.is_asleep() && !stop.load(Ordering::Acquire);
-            park::park(self.sleep_key(), idle, must_wait, None, None);
+            park::park(self.sleep_key(), idle, must_wait, timeout, None);
             self.end_sleep();
         }
+        is_nap
     }
 }

@@ -7,11 +7,11 @@ mod buffers;
 mod log_thread;
 mod stats;
 
-#[cfg(all(test, loom))]
-pub(crate) use buffers::Taken;
 pub use buffers::{
     BUFFER_BYTES_MAX, Commit, CommitBuffers, Committer, Durability, LogState, Refusal, Wake,
 };
+#[cfg(all(test, loom))]
+pub(crate) use buffers::{Sleep, Taken};
 #[cfg(not(any(loom, shuttle)))]
 pub use log_thread::{Flush, LogThread};
 pub use stats::{HISTOGRAM_CLASSES, Histogram, LogStats};

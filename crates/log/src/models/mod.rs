@@ -10,7 +10,7 @@ use loom::sync::{Arc, Mutex};
 use loom::thread;
 
 use crate::Epoch;
-use crate::commit::{CommitBuffers, Committer, Taken, Wake};
+use crate::commit::{CommitBuffers, Committer, Sleep, Taken, Wake};
 use crate::desk::{Desk, Failure};
 use crate::mutant::{MUTANT, Mutant};
 
@@ -142,10 +142,68 @@ fn no_commit_waits_for_a_log_thread_that_sleeps() {
             let mut committer = committers.pop().unwrap();
             let scheduler = thread::spawn(move || commit(&mut committer).1);
             flush(&buffers, &device);
-            let sleeps = buffers.prepare_sleep();
+            let sleeps = buffers.prepare_sleep(Sleep::UntilWoken);
             let wake = scheduler.join().unwrap();
             let written: usize = device.lock().unwrap().iter().map(|(_, r)| r.len()).sum();
             assert!(written == 1 || !sleeps || wake == Wake::Needed, "the commit is forgotten");
+        },
+        &[Mutant::NoFenceBeforeWake, Mutant::SleepWithoutLook],
+    );
+}
+
+/// The log thread does not sleep for long while there is a commit with delayed durability; only a
+/// long sleep is ended for one.
+#[test]
+fn no_lazy_commit_waits_for_a_log_thread_that_sleeps_for_long() {
+    for sleep in [Sleep::UntilWoken, Sleep::Nap] {
+        let model = move || {
+            let (buffers, mut committers) = CommitBuffers::new(1, Epoch(0));
+            let device = Device::default();
+            let mut committer = committers.pop().unwrap();
+            let scheduler = thread::spawn(move || {
+                let mut commit = committer.begin();
+                commit.write(|records| records.push(1));
+                commit.finish_lazy()
+            });
+            flush(&buffers, &device);
+            let sleeps = buffers.prepare_sleep(sleep);
+            let wake = scheduler.join().unwrap();
+            let written: usize = device.lock().unwrap().iter().map(|(_, r)| r.len()).sum();
+            let is_seen = written == 1 || !sleeps || wake == Wake::Needed;
+            assert!(is_seen || sleep == Sleep::Nap, "the commit is forgotten");
+            assert!(wake == Wake::NotNeeded || sleep == Sleep::UntilWoken);
+        };
+        let is_long = sleep == Sleep::UntilWoken;
+        let mutants = [Mutant::NoFenceBeforeWake, Mutant::LazyNotSeen];
+        prove(model, if is_long { &mutants } else { &[] });
+    }
+}
+
+/// A flush that is asked for happens, whether the log thread sleeps or not.
+#[test]
+fn requested_flush_is_not_forgotten() {
+    prove(
+        || {
+            let (buffers, mut committers) = CommitBuffers::new(1, Epoch(0));
+            let device = Device::default();
+            let mut committer = committers.pop().unwrap();
+            let requester = {
+                let buffers = std::sync::Arc::clone(&buffers);
+                thread::spawn(move || {
+                    let mut commit = committer.begin();
+                    let epoch = commit.epoch();
+                    commit.write(|records| records.push(1));
+                    let _ = commit.finish_lazy();
+                    let (requested, wake) = buffers.request_flush();
+                    assert!(requested >= epoch);
+                    (requested, wake)
+                })
+            };
+            flush(&buffers, &device);
+            let sleeps = buffers.prepare_sleep(Sleep::Nap);
+            let (requested, wake) = requester.join().unwrap();
+            let is_done = buffers.durability().epoch >= requested;
+            assert!(is_done || !sleeps || wake == Wake::Needed, "the request is forgotten");
         },
         &[Mutant::NoFenceBeforeWake, Mutant::SleepWithoutLook],
     );

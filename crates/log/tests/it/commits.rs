@@ -80,3 +80,52 @@ fn acknowledged_commits_of_all_threads_are_there() {
     assert_eq!(found, acknowledged);
     assert_eq!(reader.end().unwrap().last_epoch, last);
 }
+
+/// Commits with delayed durability are flushed by the timer alone, with others, and by request.
+#[test]
+fn delayed_commits_become_durable_without_a_wake() {
+    let folder = Temporary::new("delayed");
+    let (shared, mut committers) = CommitBuffers::new(2, Epoch(0));
+    let writer = SegmentWriter::create(folder.disk(), options()).unwrap();
+    let mut log_thread = LogThread::new(Arc::clone(&shared), writer, |_| ());
+    let accounts = Arc::new(Accounts::default());
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let flusher = sos::thread::spawn(&accounts, "log", move || {
+        log_thread.run(&stopped, WaitType::WorkDispatcher).unwrap();
+    });
+    let mut delayed = |row, wakes: bool| {
+        let mut commit = committers[0].begin();
+        let epoch = commit.epoch();
+        commit.write(|records| {
+            let mut transaction = Transaction::begin(records, row, 0);
+            transaction.delete(1, Row::Id(row));
+            transaction.end();
+        });
+        let wake = commit.finish_lazy();
+        if wakes {
+            shared.wake_if(wake);
+        }
+        epoch
+    };
+    for row in 0..20 {
+        // The timer.
+        let epoch = delayed(row, true);
+        assert!(shared.wait(epoch, None, None).epoch >= epoch);
+    }
+    // A request, even if the thread was not woken for the commit.
+    let epoch = delayed(20, false);
+    let requested = shared.flush_now();
+    assert!(requested >= epoch);
+    assert!(shared.wait(requested, None, None).epoch >= requested);
+    // A request without any commit.
+    let requested = shared.flush_now();
+    assert!(shared.wait(requested, None, None).epoch >= requested);
+    // The end.
+    let last = delayed(21, false);
+    stop.store(true, Ordering::Release);
+    shared.wake();
+    flusher.unwrap().join().unwrap();
+    assert!(shared.durability().epoch >= last);
+    assert_eq!(shared.stats().commits, 22);
+}

@@ -48,11 +48,10 @@ impl Side {
         if epoch == 0 {
             return self.send_at_once(io);
         }
-        match database.standing(epoch) {
+        match database.demand(epoch) {
             Standing::Durable => self.send_at_once(io),
             Standing::Lost => self.refuse_lost(io),
             Standing::Waits => {
-                database.demand(epoch);
                 self.held.epoch = epoch;
                 self.held.since_ticks = clock::now_ticks();
                 io.writer.move_to(&mut self.held.bytes);

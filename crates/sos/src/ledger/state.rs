@@ -32,7 +32,7 @@ pub enum State {
 }
 
 /// The number of cells of an account; a power of two, so that an index only needs a mask.
-pub(super) const CELLS: usize = 128;
+pub(super) const CELLS: usize = 256;
 
 pub(super) const RUNNING: usize = 0;
 /// The cell of a turn: from the end of an answer to the end of the next receive, if the request is
