@@ -64,6 +64,16 @@ struct ServeArguments {
     /// Password of sa; else CLEARWAY_SA_PASSWORD, MSSQL_SA_PASSWORD, or a random one
     #[arg(long, value_name = "PASSWORD")]
     sa_password: Option<String>,
+    /// Folder to keep the data in; without it, data lives in memory only
+    #[arg(long, value_name = "DIR")]
+    data: Option<String>,
+    /// Recover only what was committed up to this UTC time, such as 2026-11-28T14:05:00.5; what is
+    /// later is lost
+    #[arg(long, value_name = "TIME", requires = "data")]
+    recover_until: Option<String>,
+    /// Recover what is readable of a damaged folder, and say what is lost
+    #[arg(long, requires = "data")]
+    salvage: bool,
     /// Limit on memory: bytes, or with KB, MB, GB, TB; default three quarters of the machine's or
     /// container's
     #[arg(long, value_name = "BYTES")]

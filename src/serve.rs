@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::process::ExitCode;
 
 use server::options::{
-    Certificate, Encryption, Limits, LockMode, Options, parse_bytes, parse_duration, parse_memory,
+    Certificate, Data, Encryption, Limits, LockMode, Options, Password, parse_bytes,
+    parse_duration, parse_memory, parse_moment,
 };
 use sos::ledger::SourceChoice;
 use sos::memory::MemoryModel;
@@ -72,6 +73,7 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
         address: address(&arguments.listen)?,
         port: port(&arguments.port)?,
         sa_password: password(arguments)?,
+        data: data(arguments)?,
         memory_max,
         memory_model: MemoryModel::of_name(&arguments.memory_model).ok_or_else(|| {
             let expected = "expected conventional, locked or large";
@@ -94,6 +96,20 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
         },
         limits: limits(arguments)?,
     })
+}
+
+/// Returns where the data is kept, if it is.
+fn data(arguments: &ServeArguments) -> Result<Option<Data>, String> {
+    let until = arguments.recover_until.as_deref().map(|text| {
+        let expected = "expected a UTC time such as 2026-11-28T14:05:00";
+        parse_moment(text).ok_or_else(|| wrong("--recover-until", text, expected))
+    });
+    let until_100ns = until.transpose()?;
+    Ok(arguments.data.as_ref().map(|folder| Data {
+        folder: folder.clone(),
+        until_100ns,
+        salvage: arguments.salvage,
+    }))
 }
 
 fn experiments(names: &[String]) -> Result<Vec<Experiment>, String> {
@@ -165,17 +181,17 @@ fn encryption(text: &str) -> Result<Encryption, String> {
 }
 
 /// Returns the given password, or makes a random one.
-fn password(arguments: &ServeArguments) -> Result<String, String> {
+fn password(arguments: &ServeArguments) -> Result<Password, String> {
     if let Some(given) = &arguments.sa_password {
         return if given.is_empty() {
             Err("--sa-password must not be empty".to_owned())
         } else {
-            Ok(given.clone())
+            Ok(Password::Given(given.clone()))
         };
     }
     for variable in PASSWORD_VARIABLES {
         match std::env::var(variable) {
-            Ok(password) if !password.is_empty() => return Ok(password),
+            Ok(password) if !password.is_empty() => return Ok(Password::Given(password)),
             Ok(_) => return Err(format!("{variable} must not be empty")),
             Err(std::env::VarError::NotPresent) => {}
             Err(std::env::VarError::NotUnicode(_)) => {
@@ -183,5 +199,5 @@ fn password(arguments: &ServeArguments) -> Result<String, String> {
             }
         }
     }
-    server::random_password()
+    server::random_password().map(Password::Random)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use load::{Answer, Generator, Login, Result};
 use server::Server;
-use server::options::{Certificate, Encryption, Limits, LockMode, Options};
+use server::options::{Certificate, Encryption, Limits, LockMode, Options, Password};
 use tds::client::{self, ClientSettings};
 
 const PASSWORD: &str = "Census-Word1";
@@ -23,7 +23,8 @@ impl Bed {
         let options = Options {
             address: [127, 0, 0, 1].into(),
             port: 0,
-            sa_password: PASSWORD.to_owned(),
+            sa_password: Password::Given(PASSWORD.to_owned()),
+            data: None,
             memory_max: 4 << 30,
             memory_model: sos::memory::MemoryModel::Conventional,
             experiments: Vec::new(),

@@ -61,7 +61,7 @@ pub fn create_rows(
             },
             indexes: indexes.collect(),
             columns: shape.has_columns.then(|| shape.columns.iter().map(|c| c.ty).collect()),
-            durable: None,
+            durable: shape.durable.then(|| Arc::clone(shape.layout)),
         })
     };
     let data = with_clerk(CLERK_OF_ROWS, make).map_err(|_| types::Msg::OutOfMemory)?;

@@ -11,13 +11,16 @@
 //! leaves both or neither. It keeps its epoch open, so it ends as soon as both are written.
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use catalog::{CounterKey, CounterLog, Upto};
 use definitions::Entry;
 use log::{CommitBuffers, Durability, Epoch, Paused, Transaction};
 use sos::clock;
+use sos::park;
 use sos::sched;
 use sos::sync::{Arc, AtomicBool, AtomicU64, Ordering, spin_hint};
+use sos::wait::WaitType;
 use storage::durability::{Outcome, RowChange};
 
 use crate::entry;
@@ -25,6 +28,9 @@ use crate::images;
 
 /// Scopes at the same time; one more waits for the end of another.
 const SCOPES: usize = 8;
+
+/// How long a thread sleeps between two looks for a free scope.
+const SCOPE_PAUSE: Duration = Duration::from_micros(50);
 
 /// The kind of a definition record whose bytes are an entry of `definitions`.
 pub(crate) const ENTRY: u32 = 1;
@@ -111,11 +117,9 @@ impl CommitLog {
             let free = self.slots.scopes.iter().position(take);
             match free {
                 Some(free) => break free,
-                None => sos::park::sleep(
-                    std::time::Duration::from_micros(50),
-                    sos::wait::WaitType::LogBuffer,
-                    None,
-                ),
+                None => {
+                    park::sleep(SCOPE_PAUSE, WaitType::LogBuffer, None);
+                }
             }
         };
         let slot = self.slots.schedulers + 2 + free;

@@ -38,6 +38,18 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// Returns its name, for messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns whether this start has made it.
+    #[must_use]
+    pub const fn is_new(&self) -> bool {
+        self.is_new
+    }
+
     /// Opens the folder at a path, and makes it if it does not exist or is empty.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! BEGIN, COMMIT, ROLLBACK and SAVE TRANSACTION, implicit transactions, and rollback because of an
 //! error.
 
+use std::sync::Arc;
+
 use storage::{Scope, TransactionOptions};
 use types::{Error, Msg};
 
@@ -93,6 +95,17 @@ pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(
 
 /// Commits the open transaction in storage.
 fn end(session: &mut SessionState) -> storage::Result<()> {
+    if session.transaction.definitions.is_none() {
+        return end_rows(session);
+    }
+    // Rows and definitions get into the log together. The reference is counted here only, since the
+    // count is a line that all sessions share.
+    let instance = Arc::clone(&session.instance);
+    let _together = instance.durable().map(|database| database.log().scope());
+    end_rows(session)
+}
+
+fn end_rows(session: &mut SessionState) -> storage::Result<()> {
     let Some(active) = session.transaction.active.take() else {
         session.keep_definitions();
         return Ok(());

@@ -13,8 +13,10 @@ use crate::options::Encryption;
 pub(crate) struct Coordinates<'a> {
     /// Where the server listens.
     pub(crate) address: SocketAddr,
-    /// The password of `sa`.
+    /// The password of `sa`; a description in angle brackets if it is not known.
     pub(crate) password: &'a str,
+    /// Where data is kept: one or more lines.
+    pub(crate) data: &'a str,
     /// The server's encryption setting.
     pub(crate) encryption: Encryption,
     /// The memory model in use, and why it is not another one.
@@ -28,9 +30,9 @@ pub(crate) struct Coordinates<'a> {
 /// Returns the banner, without the ready line.
 pub(crate) fn banner(version: &str, at: &Coordinates<'_>) -> String {
     let mut text = format!(
-        "Clearway {version} on {}\nData lives in memory only: it ends with this process.\n\
-         Memory: {}\nLedger: {}\nSampler: {}\n\n",
+        "Clearway {version} on {}\n{}\nMemory: {}\nLedger: {}\nSampler: {}\n\n",
         at.address,
+        at.data,
         at.memory.join("; "),
         at.ledger.join("; "),
         at.sampler

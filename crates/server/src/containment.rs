@@ -23,7 +23,8 @@ fn server() -> Server {
     let options = Options {
         address: IpAddr::from(Ipv4Addr::LOCALHOST),
         port: 0,
-        sa_password: PASSWORD.to_owned(),
+        sa_password: crate::options::Password::Given(PASSWORD.to_owned()),
+        data: None,
         memory_max: 1 << 30,
         memory_model: sos::memory::MemoryModel::Conventional,
         query_memory_max: None,

@@ -23,6 +23,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use durable::{Folder, Settings};
 use engine::instance::{Config, Instance};
 use sos::epoch;
 use sos::memory;
@@ -35,7 +36,7 @@ use storage::{Store, StoreOptions};
 
 use banner::Coordinates;
 use connection::Connection;
-use options::Options;
+use options::{Options, Password};
 use shared::{Seats, Shared};
 
 pub use tls::random_password;
@@ -61,6 +62,8 @@ pub struct Server {
     shared: Arc<Shared>,
     address: SocketAddr,
     sa_password: String,
+    /// Where data is kept, for the banner.
+    data: String,
     /// Why the memory model in use is not the one asked for.
     memory_lost: Option<String>,
 }
@@ -87,11 +90,17 @@ impl Server {
         let machine = Machine::start(&config)
             .map_err(|error| format!("the schedulers cannot be started: {error}"))?;
         let machine = Arc::new(machine);
-        let shared = Arc::new(shared(options, &machine)?);
+        let recovery = Recovery::of(options)?;
+        let is_first = recovery.as_ref().is_none_or(Recovery::is_first);
+        let (shared, data) = shared(options, &machine, recovery)?;
+        let shared = Arc::new(shared);
         accept(&machine, listener, &shared)
             .map_err(|error| format!("the listener cannot be started: {error}"))?;
-        let sa_password = options.sa_password.clone();
-        Ok(Self { machine, shared, address, sa_password, memory_lost })
+        let sa_password = match &options.sa_password {
+            Password::Random(_) if !is_first => "<the password of the first start>".to_owned(),
+            known => known.text().to_owned(),
+        };
+        Ok(Self { machine, shared, address, sa_password, data, memory_lost })
     }
 
     /// Returns the address it listens on.
@@ -128,6 +137,7 @@ impl Server {
             sampler: &sampler,
             address: self.address,
             password: &self.sa_password,
+            data: &self.data,
             encryption: self.shared.encryption,
         };
         banner::banner(VERSION, &at)
@@ -146,6 +156,9 @@ impl Server {
                 log::line(&format_args!("{requests} requests did not end in time"));
             }
         }
+        if let Some(database) = self.shared.instance.durable() {
+            database.stop();
+        }
     }
 }
 
@@ -161,29 +174,90 @@ fn listen(address: SocketAddr) -> Result<Listener, String> {
     })
 }
 
-fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
+/// The folder of a database that is about to be opened.
+struct Recovery {
+    folder: Folder,
+    settings: Settings,
+}
+
+impl Recovery {
+    /// Locks the folder, if one is given. Nothing of the server has been started yet, so a folder
+    /// that cannot be used costs nothing.
+    fn of(options: &Options) -> Result<Option<Self>, String> {
+        let Some(data) = &options.data else { return Ok(None) };
+        let settings = Settings { until_100ns: data.until_100ns, salvage: data.salvage };
+        Ok(Some(Self { folder: Folder::open(&data.folder)?, settings }))
+    }
+
+    /// Returns whether the folder was made just now.
+    fn is_first(&self) -> bool {
+        self.folder.is_new()
+    }
+}
+
+/// Brings back what the folder has; returns what the banner says of it.
+fn recover(
+    instance: &Instance,
+    recovery: Option<Recovery>,
+    password: &Password,
+) -> Result<String, String> {
+    let Some(Recovery { folder, settings }) = recovery else {
+        return Ok("Data lives in memory only: it ends with this process.".to_owned());
+    };
+    let name = folder.name().to_owned();
+    let found = instance.open_database(folder, &settings)?;
+    if found.is_new || matches!(password, Password::Given(_)) {
+        instance.set_sa_password(password.text()).map_err(|error| error.to_string())?;
+    }
+    let mut text = if found.is_new {
+        format!("Data is kept in {name}, which is new.")
+    } else {
+        format!("Data is kept in {name}: {} rows recovered in {} ms.", found.rows, found.millis)
+    };
+    if found.counts.later > 0 {
+        text += &format!("\nLEFT OUT, since later than asked for: {} transactions", found.counts.later);
+    }
+    for lost in found.lost {
+        text += &format!("\nLOST: {lost}");
+    }
+    Ok(text)
+}
+
+fn shared(
+    options: &Options,
+    machine: &Arc<Machine>,
+    recovery: Option<Recovery>,
+) -> Result<(Shared, String), String> {
     let machine_name = machine_name();
     let config = Config {
-        sa_password: options.sa_password.clone(),
+        sa_password: options.sa_password.text().to_owned(),
         server_name: machine_name.clone(),
         memory_max: options.memory_max,
         query_memory_max: options.query_memory_max.unwrap_or(0),
         lock_mode: options.lock_mode,
         optimizer: engine::opt::Level::Full,
     };
-    Ok(Shared {
-        instance: instance(config, machine)?,
+    let (instance, data) = instance(config, machine, recovery, &options.sa_password)?;
+    let shared = Shared {
+        instance,
         tls: tls::Tls::new(&options.certificate, &machine_name)?,
         encryption: options.encryption,
         limits: options.limits.clone(),
         server_name: machine_name,
         client_log: log::ClientLog::default(),
         seats: Seats::new(options.limits.connections_max),
-    })
+    };
+    Ok((shared, data))
 }
 
-/// Creates the engine, and starts the collection of old row versions and of its history.
-fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, String> {
+/// Creates the engine with what its database has, and starts the collection of old row versions and
+/// of its history. Returns what the banner says of the data, too.
+fn instance(
+    config: Config,
+    machine: &Arc<Machine>,
+    recovery: Option<Recovery>,
+    password: &Password,
+) -> Result<(Arc<Instance>, String), String> {
     let store = Store::new(StoreOptions::default());
     let (watched, collected) = (Arc::clone(&store), Arc::clone(&store));
     let collector = Arc::new(memory::Collector::new());
@@ -209,6 +283,7 @@ fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, Str
         })
         .map_err(|error| format!("the collector cannot be started: {error}"))?;
     let instance = engine::start(config, Arc::clone(machine), store);
+    let data = recover(&instance, recovery, password)?;
     let remembering = Arc::clone(&instance);
     instance.start_event_sessions()?;
     machine
@@ -222,7 +297,7 @@ fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, Str
     machine
         .spawn_background("tuple mover", TUPLE_MOVER_PERIOD, move_tuples)
         .map_err(|error| format!("the tuple mover cannot be started: {error}"))?;
-    Ok(instance)
+    Ok((instance, data))
 }
 
 fn accept(machine: &Machine, listener: Listener, shared: &Arc<Shared>) -> io::Result<()> {

@@ -67,6 +67,35 @@ pub enum Certificate {
     },
 }
 
+/// The password of `sa`.
+#[derive(Clone, Debug)]
+pub enum Password {
+    /// The operator has given it: it holds from this start on.
+    Given(String),
+    /// It was made for this start. A database that has one already keeps its own.
+    Random(String),
+}
+
+impl Password {
+    /// Returns its text.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Given(text) | Self::Random(text) => text,
+        }
+    }
+}
+
+/// Where the data is kept, and how it is brought back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// The folder.
+    pub folder: String,
+    /// Leave out what was committed later, in units of 100 ns since 0001-01-01 UTC.
+    pub until_100ns: Option<u64>,
+    /// Go on behind damage.
+    pub salvage: bool,
+}
+
 /// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -75,7 +104,9 @@ pub struct Options {
     /// The port; 0 takes a free one.
     pub port: u16,
     /// The password of `sa`.
-    pub sa_password: String,
+    pub sa_password: Password,
+    /// Where the data is kept; `None` keeps it in memory only.
+    pub data: Option<Data>,
     /// The limit on memory, in bytes.
     pub memory_max: u64,
     /// How memory is allocated from the operating system.
@@ -122,6 +153,15 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         .parse()
         .map_err(|_| "expected a number of bytes, or one with KB, MB, GB or TB".to_owned())?;
     number.checked_mul(factor).ok_or_else(|| "it must fit 64 bits".to_owned())
+}
+
+/// Parses a UTC time as ISO 8601 has it, such as `2026-11-28T14:05:00.5` or `2026-11-28 14:05`.
+/// Returns units of 100 ns since 0001-01-01; `None` if it is no time.
+pub fn parse_moment(text: &str) -> Option<u64> {
+    let data_type = types::DataType::DateTimeOffset(7);
+    let order = types::convert::DateFormat::default();
+    let (days, ticks) = types::date::parse(text.trim(), &data_type, order).ok()?.to_utc();
+    Some(u64::try_from(days).ok()? * 864_000_000_000 + u64::try_from(ticks).ok()?)
 }
 
 /// Parses a limit on memory: as [`parse_bytes`], but not less than [`MEMORY_BYTES_MIN`].

@@ -11,8 +11,9 @@ mod sessions;
 
 use std::sync::Arc;
 
+use durable::{Database, Folder, Recovered, Settings};
 use sos::ledger::{self, State};
-use sos::sync::{AtomicBool, AtomicU32, Ordering};
+use sos::sync::{AtomicBool, AtomicU32, OnceLock, Ordering};
 use types::{Collation, DataType, Value};
 
 use crate::event::{Events, emit};
@@ -94,6 +95,8 @@ pub struct Instance {
     execution_mode: AtomicU32,
     /// Whether any table has a period: only then do transactions record their start time.
     periods: AtomicBool,
+    /// What makes the instance durable; empty for one that lives in memory only.
+    durable: OnceLock<Database>,
     /// Start time, as `datetime`.
     pub started: Value,
     /// Start time on the machine's monotonic clock, in ms.
@@ -154,6 +157,7 @@ impl Instance {
             history: History::default(),
             periods: AtomicBool::new(false),
             execution_mode: AtomicU32::new(ExecutionMode::Automatic as u32),
+            durable: OnceLock::new(),
             started,
             started_ms: sos::clock::monotonic_ns() / 1_000_000,
         });
@@ -172,6 +176,52 @@ impl Instance {
     /// The reason why one cannot start.
     pub fn start_event_sessions(&self) -> Result<(), String> {
         self.events.start_all(self.catalog.load().event_sessions.values())
+    }
+
+    /// Opens the database in a folder, and brings back what it has. To be called once, before the
+    /// first session.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong; the instance cannot be used then.
+    pub fn open_database(&self, folder: Folder, settings: &Settings) -> Result<Recovered, String> {
+        let parts = durable::Instance {
+            machine: &self.machine,
+            store: &self.store,
+            catalog: &self.catalog,
+        };
+        let (database, recovered) = durable::open(folder, settings, parts)?;
+        assert!(self.durable.set(database).is_ok(), "an instance has one database");
+        let catalog = self.catalog.load();
+        let mut tables = catalog.databases.values().flat_map(|database| database.objects.values());
+        let has_period = |object: &catalog::Object| match object {
+            catalog::Object::Table(table) => table.period.is_some(),
+            _ => false,
+        };
+        if tables.any(has_period) {
+            self.note_periods();
+        }
+        Ok(recovered)
+    }
+
+    /// Sets the password of `sa`, as the operator who starts the server may.
+    ///
+    /// # Errors
+    /// 9002 and 9001 of the log.
+    pub fn set_sa_password(&self, text: &str) -> types::Result<()> {
+        self.catalog.change(|catalog| {
+            let logins = catalog.logins.values_mut();
+            let sa = logins.into_iter().find(|login| login.principal_id == catalog::SA_PRINCIPAL);
+            if let Some(sa) = sa {
+                Arc::make_mut(sa).password_hash = password::hash(text);
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns what makes the instance durable; `None` for one that lives in memory only.
+    #[inline]
+    pub fn durable(&self) -> Option<&Database> {
+        self.durable.get()
     }
 
     /// Returns whether a table with a period was ever created.
