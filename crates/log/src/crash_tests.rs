@@ -13,10 +13,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use simdisk::{Call, Fault, Random, SimDisk};
 use sos::sync::Arc;
+use sos::sys::SyncMethod;
 
 use crate::mutant::{MUTANT, Mutant};
 use crate::{
-    BLOCK_BYTES, CommitBuffers, Committer, DatabaseId, Durability, End, Epoch, LogError,
+    BLOCK_BYTES, CommitBuffers, Committer, DatabaseId, Durability, End, Epoch, Keeper, LogError,
     LogOptions, LogReader, LogThread, Mode, Nesting, Record, Records, Row, SegmentWriter,
     Transaction,
 };
@@ -25,7 +26,7 @@ const DATABASE: DatabaseId = DatabaseId(*b"crash test......");
 const SEEDS: u64 = 500;
 
 /// Seeds within which each planted bug must be caught.
-const MUTANT_SEEDS: u64 = 50;
+const MUTANT_SEEDS: u64 = 200;
 
 /// How often the machine is started per seed.
 const LIVES: u64 = 4;
@@ -66,9 +67,9 @@ impl Oracle {
     }
 }
 
-fn options() -> LogOptions {
-    let segment_bytes = 8 * BLOCK_BYTES as u64;
-    LogOptions { folder: "log".to_owned(), database: DATABASE, segment_bytes, batch_bytes: 8000 }
+fn options(sync: SyncMethod) -> LogOptions {
+    let (folder, segment_bytes) = ("log".to_owned(), 8 * BLOCK_BYTES as u64);
+    LogOptions { folder, database: DATABASE, segment_bytes, batch_bytes: 8000, sync }
 }
 
 /// Reads the log. The epochs of a group are those of its header; a test flushes each alone.
@@ -101,19 +102,19 @@ fn read(
 }
 
 /// Opens the log, or begins one if there is none; none if a call of the disk fails.
-fn open(disk: &SimDisk, oracle: &mut Oracle) -> Option<(SegmentWriter, Epoch)> {
+fn open(disk: &SimDisk, oracle: &mut Oracle, sync: SyncMethod) -> Option<(SegmentWriter, Epoch)> {
     let shared = Arc::new(disk.clone());
     match read(disk, oracle.first_segment) {
         Ok((found, end)) => {
             oracle.compare(found);
-            let writer = SegmentWriter::resume(shared, options(), &end).ok()?;
+            let writer = SegmentWriter::resume(shared, options(sync), &end).ok()?;
             // From here on, what was read may be served.
             oracle.durable = oracle.epochs.keys().last().copied();
             Some((writer, end.last_epoch))
         }
         Err(LogError::NoSegment) => {
             oracle.compare(BTreeMap::new());
-            let writer = SegmentWriter::create(shared, options()).ok()?;
+            let writer = SegmentWriter::create(shared, options(sync)).ok()?;
             Some((writer, Epoch(0)))
         }
         Err(LogError::Io { .. }) if disk.is_down() => None,
@@ -142,14 +143,16 @@ fn commit_rows(committer: &mut Committer, oracle: &mut Oracle, rows: u64) {
         (0..rows).for_each(|row| transaction.delete(1, Row::Id(row)));
         transaction.end();
     });
-    let _ = commit.finish();
+    let _ = if rows % 2 == 0 { commit.finish() } else { commit.finish_lazy() };
     oracle.epochs.entry(epoch).or_default().insert(timestamp, rows);
 }
 
 /// Runs one life of the machine on an open log, until the power is cut or a call fails.
-fn live(writer: SegmentWriter, last: Epoch, oracle: &mut Oracle, random: &mut Random) {
+fn live(disk: &SimDisk, opened: (SegmentWriter, Epoch), oracle: &mut Oracle, random: &mut Random) {
+    let (writer, last) = opened;
     let (shared, mut committers) = CommitBuffers::new(3, last);
     let mut log_thread = LogThread::new(Arc::clone(&shared), writer, |_| ());
+    let mut keeper = Keeper::new(Arc::clone(log_thread.folder()));
     let mut checkpoint = None;
     for _ in 0..random.below(60) + 1 {
         for _ in 0..random.below(4) {
@@ -158,21 +161,33 @@ fn live(writer: SegmentWriter, last: Epoch, oracle: &mut Oracle, random: &mut Ra
         let flushed = log_thread.flush();
         let Durability { epoch, is_suspect } = shared.durability();
         oracle.durable = oracle.durable.max(Some(epoch));
-        assert_eq!(flushed.is_err(), is_suspect);
+        match flushed {
+            Ok(_) => assert!(!is_suspect),
+            // The operator makes room, sooner or later.
+            Err(LogError::Full { .. }) if random.coin() => disk.set_room(None),
+            Err(LogError::Full { .. }) => {}
+            Err(_) => assert!(is_suspect),
+        }
         if is_suspect {
             assert!(matches!(log_thread.flush(), Err(LogError::Suspect)), "it is final");
             return;
         }
         if random.below(8) == 0 {
-            checkpoint = Some((log_thread.segment_number(), epoch));
+            checkpoint = Some((shared.replay_start().0, epoch));
         }
         if random.below(8) == 0
             && let Some((segment, epoch)) = checkpoint.take()
         {
             (oracle.checkpoint, oracle.first_segment) = (Some(epoch), Some(segment));
-            if log_thread.recycle(segment).is_err() {
-                return;
+            match random.coin() {
+                true => log_thread.folder().retire(segment),
+                false if log_thread.recycle(segment).is_err() => return,
+                false => {}
             }
+        }
+        // A failure of the keeper is the log thread's at its next segment.
+        if random.coin() {
+            drop(keeper.step());
         }
     }
 }
@@ -185,6 +200,7 @@ fn run(seed: u64) {
     shared.make_folder("log").expect("the disk works");
     shared.sync_folder("").expect("the disk works");
     let mut oracle = Oracle::default();
+    let sync = SyncMethod::ALL[random.index(SyncMethod::ALL.len())];
     for _ in 0..LIVES {
         match random.below(7) {
             6 => disk.fail(Fault::new(Call::SyncFolder).after(random.below(20))),
@@ -192,15 +208,20 @@ fn run(seed: u64) {
             2 => disk.fail(Fault::new(Call::Write).after(random.below(60))),
             _ => disk.crash_at(random.below(150) + 1),
         }
-        if let Some((writer, last)) = open(&disk, &mut oracle) {
-            live(writer, last, &mut oracle, &mut random);
+        if random.below(4) == 0 {
+            let blocks = random.below(24);
+            disk.set_room(Some(disk.room_taken() + blocks * BLOCK_BYTES as u64));
         }
+        if let Some(opened) = open(&disk, &mut oracle, sync) {
+            live(&disk, opened, &mut oracle, &mut random);
+        }
+        disk.set_room(None);
         if !disk.is_down() {
             if random.coin() { disk.kill() } else { disk.crash() }
         }
         disk.restart();
     }
-    assert!(open(&disk, &mut oracle).is_some(), "the disk works");
+    assert!(open(&disk, &mut oracle, sync).is_some(), "the disk works");
 }
 
 #[test]
@@ -243,7 +264,7 @@ fn full_disk_is_found_to_have_room_again() {
     shared.make_folder("log").expect("the disk works");
     shared.sync_folder("").expect("the disk works");
     let mut oracle = Oracle::default();
-    let (writer, last) = open(&disk, &mut oracle).expect("the disk works");
+    let (writer, last) = open(&disk, &mut oracle, SyncMethod::Fdatasync).expect("the disk works");
     disk.set_room(Some(disk.room_taken()));
     let (shared, mut committers) = CommitBuffers::new(1, last);
     let mut log_thread = LogThread::new(Arc::clone(&shared), writer, |_| ());

@@ -51,7 +51,8 @@ pub use record::{Columns, Nesting, Paused, Record, Records, Row, Transaction};
 pub use segment_header::{FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader};
 #[cfg(not(any(loom, shuttle)))]
 pub use segments::{
-    End, Keeper, LogError, LogFolder, LogOptions, LogReader, Mode, SegmentWriter, Skipped, Tail,
+    End, Keeper, LogError, LogFolder, LogOptions, LogReader, Mode, SegmentWriter, Skipped,
+    SyncProbe, Tail, probe_sync,
 };
 
 /// Segments are written in blocks of this size. Each batch starts at a new block, so a torn

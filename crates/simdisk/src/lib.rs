@@ -59,7 +59,7 @@ use std::io;
 
 use sos::lock::{SpinClass, SpinLock};
 use sos::sync::Arc;
-use sos::sys::{Disk, DiskFile, DiskLock, LockError, Open};
+use sos::sys::{Disk, DiskFile, DiskLock, LockError, Open, SyncMethod};
 use sos::wait::WaitType;
 
 pub use fault::{Call, Fault};
@@ -78,6 +78,7 @@ struct SimFile {
     node: NodeId,
     path: String,
     how: Open,
+    sync: SyncMethod,
     life: u64,
 }
 
@@ -174,10 +175,6 @@ impl SimDisk {
     pub fn trace(&self) -> Vec<String> {
         self.0.lock().trace()
     }
-
-    fn open_node(&self, node: NodeId, path: &str, how: Open, life: u64) -> Box<dyn DiskFile> {
-        Box::new(SimFile { disk: self.clone(), node, path: path.to_owned(), how, life })
-    }
 }
 
 impl Disk for SimDisk {
@@ -191,7 +188,13 @@ impl Disk for SimDisk {
         self.0.lock().make(&made, |state| state.tree.list(folder), |_| ())
     }
 
-    fn open(&self, path: &str, how: Open, _: WaitType) -> io::Result<Box<dyn DiskFile>> {
+    fn open_with(
+        &self,
+        path: &str,
+        how: Open,
+        sync: SyncMethod,
+        _: WaitType,
+    ) -> io::Result<Box<dyn DiskFile>> {
         let call = match how {
             Open::Read | Open::Write => Call::Open,
             Open::Create => Call::Create,
@@ -207,7 +210,8 @@ impl Disk for SimDisk {
         )?;
         let life = state.opened(node);
         drop(state);
-        Ok(self.open_node(node, path, how, life))
+        let (disk, path) = (self.clone(), path.to_owned());
+        Ok(Box::new(SimFile { disk, node, path, how, sync, life }))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -311,11 +315,20 @@ impl DiskFile for SimFile {
             .with(|| format!("at {offset}, {} bytes", bytes.len()));
         self.make_or_fail(
             &made,
-            |state| state.write(self.node, offset, bytes),
+            |state| {
+                state.write(self.node, offset, bytes)?;
+                if self.sync.is_write_through() {
+                    state.tree.file(self.node).sync();
+                }
+                Ok(())
+            },
             |state| {
                 let part = state.random.index(bytes.len() + 1);
                 // The caller gets the device's error already.
                 drop(state.write(self.node, offset, &bytes[..part]));
+                if self.sync.is_write_through() {
+                    state.tree.file(self.node).fail_sync(&mut state.random);
+                }
             },
         )
     }

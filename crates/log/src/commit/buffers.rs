@@ -369,6 +369,15 @@ impl CommitBuffers {
         }
     }
 
+    /// Returns where a replay has to start that finds each commit which begins from now on: the
+    /// segment, and the first epoch. A checkpoint asks before its scan.
+    #[must_use]
+    pub fn replay_start(&self) -> (u64, Epoch) {
+        // The segment first: the group of an epoch that is open now begins there or later.
+        let segment = self.counters.segment();
+        (segment, Epoch(self.gate.epoch.load(Ordering::Acquire)))
+    }
+
     /// Returns the bytes of records that are not durable yet: in the buffers, and being written.
     #[must_use]
     pub fn buffered_bytes(&self) -> u64 {

@@ -157,9 +157,10 @@ impl LogThread {
         written
     }
 
-    /// Returns the number of the segment that is being written.
+    /// Returns the number of the segment that is being written: see
+    /// [`SegmentWriter::segment_number`].
     #[must_use]
-    pub const fn segment_number(&self) -> u64 {
+    pub fn segment_number(&self) -> u64 {
         self.writer.segment_number()
     }
 

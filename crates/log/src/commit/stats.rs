@@ -91,8 +91,14 @@ impl Counters {
 
     /// Notes how large the log is.
     pub(super) fn set_size(&self, segment: u64, log_bytes: u64) {
-        self.segment.store(segment, Ordering::Relaxed);
+        // Release: pairs with the Acquire in `segment`.
+        self.segment.store(segment, Ordering::Release);
         self.log_bytes.store(log_bytes, Ordering::Relaxed);
+    }
+
+    /// Returns a segment in which, or after which, all groups to come begin.
+    pub(super) fn segment(&self) -> u64 {
+        self.segment.load(Ordering::Acquire)
     }
 
     pub(super) fn bytes_flushed(&self) -> u64 {
@@ -111,7 +117,7 @@ impl CommitBuffers {
             flushes: counters.flushes.load(Ordering::Relaxed),
             commits: counters.commits.load(Ordering::Relaxed),
             bytes_flushed: counters.bytes_flushed(),
-            segment: counters.segment.load(Ordering::Relaxed),
+            segment: counters.segment(),
             log_bytes: counters.log_bytes.load(Ordering::Relaxed),
             commits_per_flush: read(&counters.commits_per_flush),
             flush_us: read(&counters.flush_us),

@@ -281,7 +281,8 @@ impl LogFolder {
     fn take_spare(&self, files: &mut Files, bytes: u64) -> Result<Option<Spare>, LogError> {
         while let Some(number) = files.spares.front().copied() {
             let path = spare_path(&self.options.folder, number);
-            let file = self.disk.open(&path, Open::Write, WaitType::WriteLog);
+            let sync = self.options.sync;
+            let file = self.disk.open_with(&path, Open::Write, sync, WaitType::WriteLog);
             let file = file.map_err(LogError::io(&path))?;
             let mut block = [0; BLOCK_BYTES];
             let read = file.read_at(0, &mut block).map_err(LogError::io(&path))?;
@@ -310,7 +311,9 @@ impl LogFolder {
             }
             Ok(()) | Err(_) => {}
         }
-        let made = self.disk.open(&path, Open::Create, WaitType::WriteLog).and_then(|file| {
+        let sync = self.options.sync;
+        let file = self.disk.open_with(&path, Open::Create, sync, WaitType::WriteLog);
+        let made = file.and_then(|file| {
             file.allocate(0, bytes)?;
             Ok(file)
         });

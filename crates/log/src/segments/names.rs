@@ -22,6 +22,11 @@ pub(super) fn new_path(folder: &str) -> String {
     format!("{folder}/new.log")
 }
 
+/// Returns the path of the file with which sync methods are measured.
+pub(super) fn probe_path(folder: &str) -> String {
+    format!("{folder}/probe.log")
+}
+
 /// Returns the numbers of the segments in a folder, or of the spares; other names are ignored.
 fn numbers(disk: &dyn Disk, folder: &str, is_spare: bool) -> Result<Vec<u64>, LogError> {
     let names = disk.list(folder).map_err(LogError::io(folder))?;

@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
-use sos::sys::{Disk, DiskFile, Open};
+use sos::sys::{Disk, DiskFile, Open, SyncMethod};
 use sos::wait::WaitType;
 
 use super::folder::{LogFolder, Next, PREPARE};
@@ -32,6 +32,8 @@ pub struct LogOptions {
     pub segment_bytes: u64,
     /// A group is cut into batches of about this many bytes; a longer record has a batch alone.
     pub batch_bytes: usize,
+    /// How batches become durable: see [`super::probe_sync`].
+    pub sync: SyncMethod,
 }
 
 /// Whether the writer may be used.
@@ -95,7 +97,8 @@ impl SegmentWriter {
         }
         let path = segment_path(&name, end.segment.number);
         let disk = folder.disk();
-        let file = disk.open(&path, Open::Write, WaitType::WriteLog);
+        let sync = folder.options.sync;
+        let file = disk.open_with(&path, Open::Write, sync, WaitType::WriteLog);
         let file = file.map_err(LogError::io(&path))?;
         if !is_mutant(Mutant::ReadIsDurable) {
             write_again(&*file, end.last_group, end.offset).map_err(LogError::io(&path))?;
@@ -125,10 +128,11 @@ impl SegmentWriter {
         }
     }
 
-    /// Returns the number of the segment that is being written.
+    /// Returns the number of the segment that is being written. While a group waits for room, this is
+    /// the one in which it begins: groups to come begin there or later.
     #[must_use]
-    pub const fn segment_number(&self) -> u64 {
-        self.segment.number
+    pub fn segment_number(&self) -> u64 {
+        self.begun.as_ref().map_or(self.segment.number, |begun| begun.segment)
     }
 
     /// Returns the folder, for a keeper and for [`LogFolder::retire`].
@@ -155,6 +159,7 @@ impl SegmentWriter {
         }
         let mut begun = self.begun.take().unwrap_or_else(|| Begun {
             group: Group { number: self.next_batch, epochs, utc_100ns },
+            segment: self.segment.number,
             buffer: 0,
             taken: 0,
         });
@@ -190,6 +195,9 @@ impl SegmentWriter {
     }
 
     fn sync(&self) -> Result<(), LogError> {
+        if self.folder.options.sync.is_write_through() {
+            return Ok(());
+        }
         if is_mutant(Mutant::SyncRetried) && self.file.sync().is_ok() {
             return Ok(());
         }
@@ -279,6 +287,8 @@ struct Group {
 #[derive(Debug)]
 struct Begun {
     group: Group,
+    /// Number of the segment in which it begins, or of the one before.
+    segment: u64,
     /// The buffer that comes next, and what was taken of it.
     buffer: usize,
     taken: usize,

@@ -10,7 +10,7 @@ use log::{
 use simdisk::{Call, Fault, SimDisk};
 use sos::ledger::Accounts;
 use sos::sync::{Arc, AtomicBool, Ordering};
-use sos::sys::Disk;
+use sos::sys::{Disk, SyncMethod};
 use sos::wait::WaitType;
 
 use crate::segments::DATABASE;
@@ -20,7 +20,8 @@ const SCALE: u64 = 16;
 
 fn options() -> LogOptions {
     let (folder, segment_bytes) = ("log".to_owned(), (64 << 20) / SCALE);
-    LogOptions { folder, database: DATABASE, segment_bytes, batch_bytes: 64 << 10 }
+    let sync = SyncMethod::Fdatasync;
+    LogOptions { folder, database: DATABASE, segment_bytes, batch_bytes: 64 << 10, sync }
 }
 
 fn disk() -> SimDisk {

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use log::{
     BLOCK_BYTES, DatabaseId, End, Epoch, LogError, LogOptions, LogReader, Mode, Nesting, Problem,
-    Record, Records, Row, SegmentHeader, SegmentWriter, Skipped, Tail, Transaction,
+    Record, Records, Row, SegmentHeader, SegmentWriter, Skipped, Tail, Transaction, probe_sync,
 };
 use sos::sync::Arc;
-use sos::sys::{Disk, Open, OsDisk};
+use sos::sys::{Disk, Open, OsDisk, SyncMethod};
 use sos::wait::WaitType;
 
 pub(crate) const DATABASE: DatabaseId = DatabaseId(*b"0123456789abcdef");
@@ -69,7 +69,8 @@ impl Drop for Temporary {
 /// Segments of eight blocks, so seven batches; batches of two blocks.
 pub(crate) fn options() -> LogOptions {
     let (folder, segment_bytes) = ("log".to_owned(), 8 * BLOCK);
-    LogOptions { folder, database: DATABASE, segment_bytes, batch_bytes: 8000 }
+    let sync = SyncMethod::Fdatasync;
+    LogOptions { folder, database: DATABASE, segment_bytes, batch_bytes: 8000, sync }
 }
 
 /// Makes a transaction that deletes `rows` rows; its timestamp is a number to know it by.
@@ -292,4 +293,33 @@ fn folders_that_are_not_this_log_are_refused() {
 
     folder.disk().remove("log/00000000000000000002.log").unwrap();
     assert!(matches!(open(DATABASE), Err(LogError::MissingSegment(2))));
+}
+
+#[test]
+fn log_comes_back_with_each_sync_method_that_the_disk_has() {
+    let probe = probe_sync(&*Temporary::new("probe").disk(), "log").unwrap();
+    assert!(probe.median_ns[0].is_some() && probe.median_ns[1].is_some(), "{probe:?}");
+    for (sync, _) in SyncMethod::ALL.into_iter().zip(probe.median_ns).filter(|p| p.1.is_some()) {
+        let folder = Temporary::new(sync.name());
+        let options = LogOptions { sync, ..options() };
+        append(&mut SegmentWriter::create(folder.disk(), options.clone()).unwrap(), 1..=20);
+        let (numbers, end) = read_strictly(&folder).unwrap();
+        assert_eq!(numbers, all(1..=20), "{}", sync.name());
+        let mut writer = SegmentWriter::resume(folder.disk(), options, &end).unwrap();
+        writer.recycle(3).unwrap();
+        append(&mut writer, 21..=40);
+        assert_eq!(read_strictly(&folder).unwrap().0, all(15..=40));
+    }
+}
+
+#[test]
+fn probe_leaves_nothing_and_does_not_mind_a_full_disk() {
+    let disk = simdisk::SimDisk::new(1);
+    let shared: &dyn Disk = &disk;
+    shared.make_folder("log").unwrap();
+    assert!(probe_sync(shared, "log").unwrap().median_ns.iter().all(Option::is_some));
+    disk.set_room(Some(0));
+    let full = probe_sync(shared, "log").unwrap();
+    assert_eq!((full.chosen, full.median_ns), (SyncMethod::Fdatasync, [None; 3]));
+    assert_eq!(shared.list("log").unwrap(), [""; 0]);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use simdisk::SimDisk;
-use sos::sys::{Disk, DiskFile, Open};
+use sos::sys::{Disk, DiskFile, Open, SyncMethod};
 use sos::wait::WaitType;
 
 const SEEDS: u64 = 300;
@@ -48,6 +48,25 @@ fn a_synced_file_still_needs_its_name_synced() {
         disk.sync_folder("").unwrap();
     };
     assert_eq!(after_power_loss(run_synced, names), set(["a=data"]));
+}
+
+#[test]
+fn a_write_through_is_durable_when_it_returns() {
+    for sync in [SyncMethod::Dsync, SyncMethod::DirectDsync] {
+        let run = |disk: &SimDisk| {
+            let file = disk.open_with("a", Open::Create, sync, WaitType::WriteLog).unwrap();
+            disk.sync_folder("").unwrap();
+            file.write_at(0, b"data").unwrap();
+        };
+        assert_eq!(after_power_loss(run, names), set(["a=data"]));
+        let run_cut = |disk: &SimDisk| {
+            let file = disk.open_with("a", Open::Create, sync, WaitType::WriteLog).unwrap();
+            disk.sync_folder("").unwrap();
+            disk.crash_at(1);
+            assert!(file.write_at(0, b"data").is_err());
+        };
+        assert!(after_power_loss(run_cut, names).is_superset(&set(["a=", "a=data"])));
+    }
 }
 
 #[test]

@@ -16,6 +16,9 @@
 //! | `rename`                                        | `sync_folder` of both names' folders      |
 //! | `remove`, `remove_folder`                       | `sync_folder` of the folder with the name |
 //!
+//! In a file that was opened with a write-through [`SyncMethod`], `write_at` is durable when it
+//! returns; a failed one is final, as a failed `sync` is.
+//!
 //! Before that a power loss may keep any part of a change, in any order: some sectors of a write
 //! and not others, a rename and not the data of the file. A rename never leaves less than one of
 //! the two files under the target's name.
@@ -44,6 +47,39 @@ pub enum Open {
     Create,
 }
 
+/// How the writes to a file become durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncMethod {
+    /// By `sync`, after any number of writes.
+    Fdatasync,
+    /// Each write is durable when it returns.
+    Dsync,
+    /// As [`Self::Dsync`], past the cache of the system: offsets and lengths of reads and writes
+    /// are multiples of 4096. Not every file system has it.
+    DirectDsync,
+}
+
+impl SyncMethod {
+    /// All methods, the usual one first.
+    pub const ALL: [Self; 3] = [Self::Fdatasync, Self::Dsync, Self::DirectDsync];
+
+    /// Returns the name that views show: that of the call, or of the flags of `open`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fdatasync => "fdatasync",
+            Self::Dsync => "O_DSYNC",
+            Self::DirectDsync => "O_DIRECT, O_DSYNC",
+        }
+    }
+
+    /// Returns whether a write is durable without a `sync`.
+    #[must_use]
+    pub const fn is_write_through(self) -> bool {
+        !matches!(self, Self::Fdatasync)
+    }
+}
+
 /// The folder that a database is in, with all files and folders below it.
 pub trait Disk: fmt::Debug + Send + Sync {
     /// Creates a folder, whose parent must exist.
@@ -64,7 +100,21 @@ pub trait Disk: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`io::ErrorKind::NotFound`], [`io::ErrorKind::IsADirectory`], and see [`Open`].
-    fn open(&self, path: &str, how: Open, wait: WaitType) -> io::Result<Box<dyn DiskFile>>;
+    fn open(&self, path: &str, how: Open, wait: WaitType) -> io::Result<Box<dyn DiskFile>> {
+        self.open_with(path, how, SyncMethod::Fdatasync, wait)
+    }
+
+    /// As [`Self::open`], with the way in which writes become durable.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; [`io::ErrorKind::InvalidInput`] if the file system has no such method.
+    fn open_with(
+        &self,
+        path: &str,
+        how: Open,
+        sync: SyncMethod,
+        wait: WaitType,
+    ) -> io::Result<Box<dyn DiskFile>>;
 
     /// Gives a file another name, in the same folder or another. A file that has the name already
     /// is replaced, at one moment. Opened files stay open.

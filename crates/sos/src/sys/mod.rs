@@ -22,7 +22,7 @@ mod tasks;
 mod terminal;
 mod timer;
 
-pub use disk::{Disk, DiskFile, DiskLock, LockError, Open, is_disk_full, path_names};
+pub use disk::{Disk, DiskFile, DiskLock, LockError, Open, SyncMethod, is_disk_full, path_names};
 pub use event::EventFd;
 pub(crate) use file::{FileReader, FileWriter, cpu_number};
 pub use file::{

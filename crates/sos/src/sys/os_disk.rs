@@ -8,7 +8,7 @@ use rustix::fs::{self, AtFlags, Dir, FallocateFlags, FileType, FlockOperation, M
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
 use super::disk::path_names;
-use super::{Disk, DiskFile, DiskLock, Fd, LockError, Open, SysCause, call};
+use super::{Disk, DiskFile, DiskLock, Fd, LockError, Open, SyncMethod, SysCause, call};
 use crate::sched::{Unblocked, blocking};
 use crate::wait::WaitType;
 
@@ -18,6 +18,9 @@ const FOLDER_MODE: Mode = Mode::RWXU;
 
 /// Bytes of zeros in one write, where the file system cannot allocate.
 const ZEROS: usize = 64 * 1024;
+
+/// Direct I/O takes buffers at multiples of this address.
+const DIRECT_ALIGN: usize = 4096;
 
 /// Longest text of a lock file that is read: a process id and a line end.
 const LOCK_TEXT_MAX: usize = 16;
@@ -32,6 +35,8 @@ pub struct OsDisk(Fd);
 struct OsFile {
     fd: Fd,
     how: Open,
+    /// Whether it passes the system's cache, which takes buffers at certain addresses only.
+    is_direct: bool,
     wait: WaitType,
 }
 
@@ -98,13 +103,32 @@ fn byte_count(fd: &Fd) -> Result<u64, Errno> {
     Ok(u64::try_from(fs::fstat(fd)?.st_size).unwrap_or(0))
 }
 
+/// Bytes at an address that direct I/O accepts.
+struct Aligned {
+    memory: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl Aligned {
+    fn new(len: usize) -> Self {
+        let memory = vec![0; len + DIRECT_ALIGN];
+        let start = memory.as_ptr().align_offset(DIRECT_ALIGN);
+        Self { memory, start, len }
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..self.start + self.len]
+    }
+}
+
 /// Writes zeros from the file's end to `end`.
 fn extend(fd: &Fd, end: u64) -> Result<(), Errno> {
-    let zeros = vec![0; ZEROS];
+    let mut zeros = Aligned::new(ZEROS);
     let mut at = byte_count(fd)?;
     while at < end {
         let bytes = usize::try_from(end - at).unwrap_or(ZEROS).min(ZEROS);
-        write_all(fd, at, &zeros[..bytes])?;
+        write_all(fd, at, &zeros.bytes()[..bytes])?;
         at += bytes as u64;
     }
     Ok(())
@@ -152,10 +176,21 @@ impl Disk for OsDisk {
         names.into_iter().map(text).collect()
     }
 
-    fn open(&self, path: &str, how: Open, wait: WaitType) -> io::Result<Box<dyn DiskFile>> {
+    fn open_with(
+        &self,
+        path: &str,
+        how: Open,
+        sync: SyncMethod,
+        wait: WaitType,
+    ) -> io::Result<Box<dyn DiskFile>> {
         let path = checked(path)?;
         // Without NONBLOCK, opening a pipe would wait for its writer. Files do not heed it.
         let flags = OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let flags = match sync {
+            SyncMethod::Fdatasync => flags,
+            SyncMethod::Dsync => flags | OFlags::DSYNC,
+            SyncMethod::DirectDsync => flags | OFlags::DSYNC | OFlags::DIRECT,
+        };
         let (cause, flags) = match how {
             Open::Read => (SysCause::FileRead, flags | OFlags::RDONLY),
             Open::Write => (SysCause::FileRead, flags | OFlags::RDWR),
@@ -171,7 +206,8 @@ impl Disk for OsDisk {
                 _ => Err(Errno::INVAL),
             }
         })?;
-        Ok(Box::new(OsFile { fd, how, wait }))
+        let is_direct = sync == SyncMethod::DirectDsync;
+        Ok(Box::new(OsFile { fd, how, is_direct, wait }))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -246,10 +282,25 @@ impl DiskFile for OsFile {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        if self.is_direct {
+            let mut aligned = Aligned::new(into.len());
+            let bytes = aligned.bytes();
+            let read = waiting(self.wait, SysCause::FileRead, || {
+                // A file's end need not be a multiple of a block, so one call reads up to it.
+                retry_on_intr(|| pread(&self.fd, &mut *bytes, offset))
+            })?;
+            into[..read].copy_from_slice(&bytes[..read]);
+            return Ok(read);
+        }
         waiting(self.wait, SysCause::FileRead, || read_all(&self.fd, offset, into))
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.is_direct {
+            let mut aligned = Aligned::new(bytes.len());
+            aligned.bytes().copy_from_slice(bytes);
+            return self.change(|| write_all(&self.fd, offset, aligned.bytes()));
+        }
         self.change(|| write_all(&self.fd, offset, bytes))
     }
 

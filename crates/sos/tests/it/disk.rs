@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use sos::ledger::Accounts;
 use sos::sync::Arc;
-use sos::sys::{Disk, LockError, Open, OsDisk, is_disk_full, path_names};
+use sos::sys::{Disk, LockError, Open, OsDisk, SyncMethod, is_disk_full, path_names};
 use sos::wait::WaitType;
 
 const WAIT: WaitType = WaitType::IoCompletion;
@@ -60,6 +60,31 @@ fn a_file_reads_as_it_was_written() {
     assert_eq!(kind(file.allocate(0, 0)), ErrorKind::InvalidInput);
     assert_eq!(disk.list("").unwrap(), ["log"]);
     assert_eq!(disk.list("log").unwrap(), ["1"]);
+}
+
+#[test]
+fn files_of_each_sync_method_read_as_they_were_written() {
+    let folder = Temporary::new("methods");
+    let disk = folder.disk();
+    for sync in SyncMethod::ALL {
+        let file = match disk.open_with(sync.name(), Open::Create, sync, WAIT) {
+            Ok(file) => file,
+            Err(error) => {
+                // A file system in memory may have no direct I/O.
+                assert_eq!(
+                    (sync, error.kind()),
+                    (SyncMethod::DirectDsync, ErrorKind::InvalidInput)
+                );
+                continue;
+            }
+        };
+        file.allocate(0, 3 * 4096).unwrap();
+        file.write_at(4096, &[7; 4096]).unwrap();
+        let mut bytes = vec![1; 4 * 4096];
+        assert_eq!(file.read_at(0, &mut bytes).unwrap(), 3 * 4096, "{}", sync.name());
+        let sums = bytes.chunks(4096).map(|block| block.iter().map(|b| u32::from(*b)).sum());
+        assert_eq!(sums.collect::<Vec<u32>>(), [0, 7 * 4096, 0, 4096]);
+    }
 }
 
 #[test]
