@@ -155,6 +155,7 @@ const STORAGE_FOLDERS: &[&str] = &[
     "access",
     "columnstore",
     "redefine",
+    "recovery",
     "models",
 ];
 
