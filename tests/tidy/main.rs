@@ -157,6 +157,7 @@ const STORAGE_FOLDERS: &[&str] = &[
     "access",
     "columnstore",
     "redefine",
+    "recovery",
     "models",
 ];
 

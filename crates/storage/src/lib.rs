@@ -29,6 +29,7 @@
 //! | [`access`] | scans, lookups, and autocommit statements on one row |
 //! | [`columnstore`] | row groups seen through transactions, and the tuple mover |
 //! | `redefine` | adding an index and closing a table while others use it |
+//! | [`recovery`] | scanning tables for checkpoints, and putting their rows back |
 //!
 //! Start with `version/visibility.rs` to see what a reader sees, and with `transaction/write.rs` to
 //! see what a writer does.
@@ -63,6 +64,7 @@ pub mod lock;
 #[cfg(all(test, shuttle))]
 mod models;
 mod primitives;
+pub mod recovery;
 mod redefine;
 mod row_group;
 mod row_lock;

@@ -150,7 +150,7 @@ impl Table {
             made => made?,
         };
         set.note_change(found.head);
-        let announced = self.announce(options.is_lazy);
+        let announced = self.announce(found.head, options.is_lazy);
         // SAFETY: made just now, and no other thread has it until it is linked.
         let made = unsafe { version.as_ref() };
         made.set_mark(mark_of(announced.as_ref()));
@@ -310,7 +310,7 @@ impl Table {
         let mut announced = None;
         let mut publish = || {
             // When the key is known to be free: then its last owner has announced its commit.
-            announced = self.announce(is_lazy);
+            announced = self.announce(head, is_lazy);
             version.set_mark(mark_of(announced.as_ref()));
             version.set_begin(Begin::Committing);
         };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use encoding::{GROUP_ROWS_MAX, Segment};
 use types::Bytes;
 
-use crate::primitives::{Mutant, Timestamp, is_mutant, pin, wait_for_pins};
+use crate::primitives::{Mutant, PinWait, Timestamp, is_mutant, pin, wait_for_pins};
 use crate::row_group::{
     ColumnIndex, ColumnIndexId, ColumnView, GROUP_BYTES, Group, RowGroup, Run, Trim, WORD, run_of,
 };
@@ -181,7 +181,7 @@ impl Table {
             Some(index.with(group))
         });
         let Some(group) = added else { return Ok(false) };
-        if !is_mutant(Mutant::ColumnsWithoutWait) && !wait_for_pins(None) {
+        if !is_mutant(Mutant::ColumnsWithoutWait) && !wait_for_pins(PinWait::Definition, None) {
             self.change_columns(|index| index.map(|i| i.without(|one| Arc::ptr_eq(one, &group))));
             return Err(Error::Cancelled);
         }

@@ -10,6 +10,7 @@
 //! range index, a B+ tree with optimistic latches over the nodes of `node.rs`; `hash.rs` is the
 //! hash index.
 
+mod build;
 mod hash;
 mod key;
 mod node;
@@ -29,6 +30,7 @@ use crate::spec::{
     TableMemory, Uniqueness,
 };
 use crate::version::RowHead;
+pub(crate) use build::Duplicate;
 pub(crate) use key::{has_key, key_differs, with_buffer};
 pub(crate) use tree::Finger;
 

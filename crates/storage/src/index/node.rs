@@ -79,7 +79,7 @@ pub(super) struct Node {
 /// Nearly all keys start with the byte 0 or 1, which distinguishes NULL from a value. It takes two
 /// bits here, so the next eight bytes are included except for two bits: a whole `bigint` or
 /// `datetime`, whose last byte differs between neighbours.
-fn prefix(key: &[u8]) -> u64 {
+pub(super) fn prefix(key: &[u8]) -> u64 {
     const OTHER: u64 = 2;
     let (class, rest) = match key {
         [] => (0, key),
@@ -126,6 +126,46 @@ impl Node {
         root
     }
 
+    /// Makes a leaf of some sorted items, each with the start of its key.
+    pub(super) fn leaf_of(items: impl Iterator<Item = (u64, Box<Item>)>) -> Self {
+        let leaf = Self::leaf();
+        let mut count = 0;
+        for (prefix, item) in items {
+            leaf.put_item(count, prefix, Box::into_raw(item));
+            count += 1;
+        }
+        leaf.set_count(count);
+        leaf
+    }
+
+    /// Makes an inner node above some nodes in order, which are not empty.
+    pub(super) fn inner_of(children: impl Iterator<Item = Box<Self>>) -> Self {
+        let node = Self::inner();
+        let mut count = 0;
+        for child in children {
+            if count > 0 {
+                let left = node.children[count - 1].load(Ordering::Relaxed);
+                // SAFETY: put there just now, and owned by this node.
+                let separator = unsafe { &*left }.largest().copy();
+                node.set_item(count - 1, Box::into_raw(booked(|| Box::new(separator))));
+            }
+            node.children[count].store(Box::into_raw(child), Ordering::Release);
+            count += 1;
+        }
+        node.set_count(count - 1);
+        node
+    }
+
+    /// Returns the largest entry below a node that only the caller has.
+    fn largest(&self) -> &Item {
+        let count = self.count();
+        let largest = match self.is_leaf() {
+            true => self.item(count - 1),
+            false => self.child(count).map(Self::largest),
+        };
+        largest.unwrap_or_else(|Torn| unreachable!("no other thread has the node"))
+    }
+
     pub(super) fn is_leaf(&self) -> bool {
         self.children.is_empty()
     }
@@ -162,7 +202,11 @@ impl Node {
     fn set_item(&self, position: usize, item: *mut Item) {
         // SAFETY: the writer's own item, or one it moves within nodes that it has latched.
         let key = unsafe { &*item }.key.as_slice();
-        self.prefixes[position].store(prefix(key), Ordering::Relaxed);
+        self.put_item(position, prefix(key), item);
+    }
+
+    fn put_item(&self, position: usize, prefix: u64, item: *mut Item) {
+        self.prefixes[position].store(prefix, Ordering::Relaxed);
         // Release: pairs with the Acquire in `item`.
         self.items[position].store(item, Ordering::Release);
     }

@@ -504,6 +504,25 @@ impl RangeIndex {
         Ok(())
     }
 
+    /// Replaces the root of an empty index by that of a tree that was built beside it.
+    ///
+    /// # Panics
+    /// If the index is not empty.
+    pub(super) fn replace_empty(&self, root: Box<Node>, guard: &Guard) {
+        let before = self.root.load(Ordering::Acquire);
+        // SAFETY: nodes are freed through `epoch` only, and the caller is pinned.
+        let node = unsafe { &*before };
+        let latch = node.latch.read().and_then(|version| node.latch.upgrade(version));
+        let Ok(latch) = latch else { panic!("an index is built before it is used") };
+        assert!(node.is_leaf() && node.count() == 0, "an index is built when it is empty");
+        // Release: pairs with the Acquire in `descend`.
+        self.root.store(Box::into_raw(root), Ordering::Release);
+        latch.retire();
+        // SAFETY: made by `Box::into_raw`, unreachable from the root, and obsolete, so that no
+        // thread latches it any more.
+        unsafe { retire_box(guard, NonNull::from(node)) };
+    }
+
     fn is_root(&self, node: &Node) -> bool {
         std::ptr::eq(self.root.load(Ordering::Acquire), node)
     }

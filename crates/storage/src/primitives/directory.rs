@@ -74,6 +74,11 @@ impl<T: Send + Sync> Directory<T> {
         unsafe { &*value }
     }
 
+    /// Returns whether the number is not beyond the last level.
+    pub(crate) fn has_room_for(&self, number: usize) -> bool {
+        place_of(number).is_some()
+    }
+
     /// Returns the bytes of the levels, without those of the values.
     pub(crate) fn memory(&self) -> usize {
         let lens = (0..LEVELS).filter_map(|level| self.places(level)).map(<[_]>::len);

@@ -53,20 +53,31 @@ pub(crate) fn breathe() {
 #[cfg(not(any(loom, shuttle)))]
 const LOOK_PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
 
+/// Why a thread waits for pins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PinWait {
+    /// The definition of a table changes.
+    Definition,
+    /// A checkpoint begins.
+    Checkpoint,
+}
+
 /// Waits until all pins that are held now have been dropped; returns `false` if `cancel` was set
 /// first. The caller holds no pin.
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) fn wait_for_pins(cancel: Option<&Cancel>) -> bool {
+pub(crate) fn wait_for_pins(why: PinWait, cancel: Option<&Cancel>) -> bool {
     use sos::park::{Wake, sleep};
     use sos::wait::WaitType;
-    sos::epoch::synchronize(|| {
-        sleep(LOOK_PAUSE, WaitType::LockSchemaModify, cancel) != Wake::Cancelled
-    })
+    let wait_type = match why {
+        PinWait::Definition => WaitType::LockSchemaModify,
+        PinWait::Checkpoint => WaitType::XtpCheckpoint,
+    };
+    sos::epoch::synchronize(|| sleep(LOOK_PAUSE, wait_type, cancel) != Wake::Cancelled)
 }
 
 /// The model's threads hold pins that end without help, so this spins until none is held.
 #[cfg(any(loom, shuttle))]
-pub(crate) fn wait_for_pins(_: Option<&Cancel>) -> bool {
+pub(crate) fn wait_for_pins(_: PinWait, _: Option<&Cancel>) -> bool {
     model::wait()
 }
 

@@ -21,7 +21,9 @@ pub(crate) use clock::{Clock, Timestamp};
 pub(crate) use directory::Directory;
 #[cfg(all(test, shuttle))]
 pub(crate) use epoch::begin_run;
-pub(crate) use epoch::{Guard, Published, breathe, pin, retire_arc, retire_box, wait_for_pins};
+pub(crate) use epoch::{
+    Guard, PinWait, Published, breathe, pin, retire_arc, retire_box, wait_for_pins,
+};
 #[cfg(all(test, shuttle))]
 pub(crate) use mutant::MUTANT;
 pub(crate) use mutant::{Mutant, is_mutant};

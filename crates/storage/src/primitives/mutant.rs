@@ -51,6 +51,10 @@ pub(crate) enum Mutant {
     AnnouncedAfterTime,
     /// A scan notes the barrier before its snapshot is taken.
     BarrierBeforeSnapshot,
+    /// A checkpoint does not wait for the writers that may have seen the one before.
+    CheckpointWithoutWait,
+    /// A writer sets the generation of a range to one that it read a while ago.
+    RangeSetBack,
     /// Adding a level to a directory replaces a level that another thread has just added.
     LevelReplaced,
 }

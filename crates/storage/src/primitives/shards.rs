@@ -76,10 +76,25 @@ impl<T: Default> Shards<T> {
 }
 
 impl<T> Shards<T> {
+    /// Returns whether a thread may have this number.
+    pub(crate) const fn has_place(&self, number: usize) -> bool {
+        number < NUMBERS
+    }
+
     /// Iterates over all values, in the order of their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         let more = (0..LEVELS).filter_map(|level| self.places(level)).flatten();
         self.first.iter().chain(more).map(|place| &place.0)
+    }
+
+    /// Iterates over all values, each with its number.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &T)> {
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            let found = self.from(next)?;
+            next = found.0 + 1;
+            Some(found)
+        })
     }
 
     /// Returns the first value whose number is at least `number`, with that number.

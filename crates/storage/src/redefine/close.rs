@@ -1,6 +1,6 @@
 //! Closing a table to all sessions but one, and waiting for the writers that found it open.
 
-use crate::primitives::{Mutant, is_mutant, pin, wait_for_pins};
+use crate::primitives::{Mutant, PinWait, is_mutant, pin, wait_for_pins};
 use crate::spec::{Error, Result};
 use crate::store::Table;
 use crate::transaction::Transaction;
@@ -15,8 +15,8 @@ impl Transaction {
     pub fn close_for_alone(&self, table: &Table) -> Result<()> {
         let session = self.session().number;
         table.change_gate(|gate| gate.for_session(session));
-        let waited =
-            is_mutant(Mutant::GateWithoutWait) || wait_for_pins(self.patience().cancel.as_deref());
+        let waited = is_mutant(Mutant::GateWithoutWait)
+            || wait_for_pins(PinWait::Definition, self.patience().cancel.as_deref());
         let closed = match waited {
             true => self.wait_for_writers(table),
             false => Err(Error::Cancelled),

@@ -42,10 +42,18 @@ impl Table {
         self.shared.log.get().map(Arc::as_ref)
     }
 
-    /// Announces an autocommit write of this table, if it is logged.
+    /// Announces an autocommit write of a row, if it is logged. The caller is pinned until the write
+    /// is visible.
     #[inline]
-    pub(crate) fn announce(&self, is_lazy: bool) -> Option<Announced<'_>> {
-        self.log().map(|log| Announced::new(log, is_lazy))
+    pub(crate) fn announce(&self, head: &RowHead, is_lazy: bool) -> Option<Announced<'_>> {
+        let log = self.log()?;
+        self.note_range(head);
+        Some(Announced::new(log, is_lazy))
+    }
+
+    /// Notes for checkpoints that a row changes. The caller is pinned until the change is visible.
+    pub(crate) fn note_range(&self, head: &RowHead) {
+        self.heap.note_change(head, &self.shared.generation);
     }
 
     /// Writes the change that a committed version made to the log.

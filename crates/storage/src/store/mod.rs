@@ -34,7 +34,7 @@ use crate::durability::CommitLog;
 use crate::lock::LockManager;
 #[cfg(not(any(loom, shuttle)))]
 use crate::primitives::Cancel;
-use crate::primitives::{Clock, SpinClass, SpinLock};
+use crate::primitives::{AtomicU64, CachePadded, Clock, SpinClass, SpinLock};
 use crate::row_lock::HoldRow;
 use crate::spec::{Result, TableId, TableSpec};
 use crate::store::garbage::Garbage;
@@ -50,6 +50,9 @@ pub(crate) use row_groups::BY_KEY;
 pub use row_groups::{ColumnStore, Mover};
 pub(crate) use snapshots::{Slot, Snapshots};
 pub use table::Table;
+
+/// The number that stands for the checkpoint before the first one of this run.
+const FIRST_CHECKPOINT: u64 = 1;
 
 /// The options of a store; there are none yet.
 #[derive(Clone, Debug, Default)]
@@ -90,6 +93,9 @@ pub(crate) struct Shared {
     tables: SpinLock<HashMap<TableId, Arc<Table>>>,
     /// The log of commits to durable tables; a store without one keeps nothing.
     pub(crate) log: OnceLock<Arc<dyn CommitLog>>,
+    /// The number of the newest checkpoint (`recovery/checkpoint.rs`). Each write of a durable table
+    /// reads it, and it is written once per checkpoint.
+    pub(crate) generation: CachePadded<AtomicU64>,
 }
 
 impl Shared {
@@ -135,6 +141,7 @@ impl Store {
                 locks: Box::default(),
                 tables: SpinLock::new(SpinClass::XtpTransaction, HashMap::new()),
                 log: OnceLock::new(),
+                generation: CachePadded::new(AtomicU64::new(FIRST_CHECKPOINT)),
             }),
             owner: Ownership::Original,
         })

@@ -260,21 +260,25 @@ impl Transaction {
             return Err(Error::Doomed);
         }
         let store = Arc::clone(&self.store);
+        // A checkpoint that begins from here on waits until the changes are visible.
+        let guard = store.log().map(|_| pin());
         let is_late = is_mutant(Mutant::AnnouncedAfterTime);
         let announced = if is_late { None } else { self.announce(&store) };
         self.decide()?;
         let announced = if is_late { self.announce(&store) } else { announced };
+        drop(guard);
         self.end_committed(announced);
         Ok(())
     }
 
     /// Announces the commit to the log, if the transaction has changed a durable table. An error
-    /// that follows withdraws it.
+    /// that follows withdraws it. The caller is pinned until the changes are visible.
     fn announce<'l>(&mut self, store: &'l Store) -> Option<Announced<'l>> {
         let log = store.log()?;
         let inner = self.inner.get_mut();
         let state = inner.state.as_ref()?;
-        if !inner.writes.iter().any(Write::is_logged) {
+        let logged = inner.writes.iter().filter(|write| write.note_range()).count();
+        if logged == 0 {
             return None;
         }
         let announced = Announced::new(log, self.is_lazy);

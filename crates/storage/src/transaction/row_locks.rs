@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::Bytes;
 
-use crate::primitives::{Guard, Mutant, is_mutant, pin, wait_for_pins};
+use crate::primitives::{Guard, Mutant, PinWait, is_mutant, pin, wait_for_pins};
 use crate::row_lock::{Asked, Held, Hold, KeyRange, Place};
 use crate::spec::{
     Bounds, Error, IndexId, Isolation, Order, Read, Result, RowId, RowLock, Scope, TableKind,
@@ -227,7 +227,7 @@ impl Transaction {
         self.with_holds(|holds| holds.tables.push((table, Vec::new())));
         if must_wait {
             if !is_mutant(Mutant::BookWithoutWait)
-                && !wait_for_pins(self.patience().cancel.as_deref())
+                && !wait_for_pins(PinWait::Definition, self.patience().cancel.as_deref())
             {
                 return Err(Error::Cancelled);
             }

@@ -77,9 +77,14 @@ impl Write {
         // Else it is below a newer version, stamped as committed: the collector frees it.
     }
 
-    /// Returns whether it changes a row of a table whose changes are logged.
-    pub(crate) fn is_logged(&self) -> bool {
-        self.kind != WriteKind::Lock && self.table().log().is_some()
+    /// Notes for checkpoints that the row changes; returns whether its table is logged. The caller is
+    /// pinned until the change is visible.
+    pub(crate) fn note_range(&self) -> bool {
+        let is_logged = self.kind != WriteKind::Lock && self.table().log().is_some();
+        if is_logged {
+            self.table().note_range(self.head());
+        }
+        is_logged
     }
 
     /// Writes the change to the log, while the transaction's slot keeps the version below.

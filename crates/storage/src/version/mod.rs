@@ -29,7 +29,7 @@ mod visibility;
 pub(crate) use blocker::{Blocker, LockWait};
 pub(crate) use chain::{Holder, Newest, Owner, changer, newest, owner, versions};
 pub(crate) use head::{RowHead, prefetch_version};
-pub(crate) use heap::{HeadRun, Heap, HeapPosition};
+pub(crate) use heap::{HeadRun, Heap, HeapPosition, HeapRange};
 pub(crate) use layout::{Begin, Version, VersionKind, retire_version};
 pub(crate) use state::{Pace, TxState, TxStatus, announce_undo, announce_withdrawal, wake_waiters};
 pub(crate) use visibility::{Sight, View, visible, visible_fast};

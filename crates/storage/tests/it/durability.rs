@@ -65,7 +65,7 @@ fn transaction_logs_its_changes_in_order_and_no_locks() {
     assert!(log.take_commits().is_empty(), "nothing is logged before the commit");
     tx.commit().unwrap();
     let commits = log.take_commits();
-    assert_eq!(commits.len(), 1);
+    assert_eq!((commits.len(), commits[0].epoch), (1, log.epoch()));
     let seen: Vec<_> = commits[0].changes.iter().map(amounts).collect();
     let expected = [(Some(10), Some(20)), (Some(20), Some(30)), (Some(10), None), (None, Some(40))];
     assert_eq!(seen, expected);

@@ -81,9 +81,12 @@ impl FakeLog {
         assert!(before - self.durable() <= 1, "an epoch is closed when the one before is durable");
     }
 
-    /// Makes all commits durable.
+    /// Makes all commits durable, when those under way have ended.
     pub(crate) fn flush(&self) {
         let before = self.epoch.fetch_add(1, Ordering::SeqCst);
+        while self.open.lock().values().any(|(epoch, _)| *epoch <= before) {
+            std::thread::yield_now();
+        }
         self.durable.store(before, Ordering::SeqCst);
     }
 
@@ -104,9 +107,11 @@ impl FakeLog {
 
 impl CommitLog for FakeLog {
     fn begin(&self) -> u64 {
+        let mut open = self.open.lock();
+        // Read under the lock: either `flush` meets this commit, or this is the new epoch.
         let epoch = self.epoch();
         self.last_begun.fetch_max(epoch, Ordering::SeqCst);
-        let before = self.open.lock().insert(current().id(), (epoch, Vec::new()));
+        let before = open.insert(current().id(), (epoch, Vec::new()));
         assert!(before.is_none(), "a thread makes one commit at a time");
         epoch
     }

@@ -11,5 +11,6 @@ mod durability;
 mod fake_log;
 mod model;
 mod moving;
+mod recovery;
 mod stress;
 mod support;

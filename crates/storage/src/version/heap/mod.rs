@@ -3,6 +3,9 @@
 //! Each thread appends to its own shard. A head is reused only after its row is collected, and its
 //! memory remains a head until the table is freed, so a stale pointer is never invalid.
 
+mod ranges;
+mod restore;
+
 use std::ptr::NonNull;
 
 use crate::primitives::{
@@ -10,6 +13,8 @@ use crate::primitives::{
 };
 use crate::spec::RowId;
 use crate::version::{RowHead, Version};
+
+pub(crate) use ranges::HeapRange;
 
 /// Heads in the first segment of a shard; each next segment is twice as large, up to the maximum.
 const SEGMENT_HEADS_MIN: usize = if cfg!(test) { 4 } else { 16 };
@@ -35,6 +40,8 @@ struct Segment {
     /// log2 of the heads used in each line.
     line_shift: u32,
     used: AtomicU64,
+    /// The checkpoint before the last change of a row of a durable table; 0 if there was none.
+    generation: AtomicU64,
 }
 
 #[derive(Default)]
@@ -224,6 +231,7 @@ impl Segment {
             lines: (0..len >> line_shift).map(line).collect(),
             line_shift,
             used: AtomicU64::new(0),
+            generation: AtomicU64::new(0),
         }
     }
 
@@ -260,8 +268,7 @@ impl HeapShard {
         };
         let used = segment.used();
         let head = segment.head(used);
-        let shard_bits = u64::try_from(number).expect("a shard number") << SHARD_SHIFT;
-        head.set_id(RowId(shard_bits | state.rows_next));
+        head.set_id(RowId((number as u64) << SHARD_SHIFT | state.rows_next));
         state.rows_next += 1;
         // Release: pairs with the Acquire in `used`.
         segment.used.fetch_add(1, Ordering::Release);

@@ -1,0 +1,114 @@
+//! `Builder`: fills an empty index with the rows of a table that was put back.
+//!
+//! A range index is built from the bottom up from sorted items, which needs no descent and no
+//! split. A hash index takes its entries one by one.
+
+use crate::index::node::{Item, Node, prefix};
+use crate::index::{Entries, Index, has_key, with_buffer};
+use crate::primitives::{Guard, booked};
+use crate::spec::Uniqueness;
+use crate::version::{RowHead, Version};
+
+/// Two rows have this key, in a unique index.
+pub(crate) struct Duplicate(pub(crate) Box<[u8]>);
+
+/// The entries of an index that is being built.
+pub(crate) struct Builder<'i> {
+    index: &'i Index,
+    /// Of a range index: the items, each with the start of its key.
+    items: Vec<(u64, Box<Item>)>,
+}
+
+impl Index {
+    /// Begins to fill an empty index with about this many rows.
+    pub(crate) fn builder(&self, rows: usize) -> Builder<'_> {
+        let is_range = matches!(self.entries, Entries::Range(_));
+        let items = Vec::with_capacity(if is_range { rows } else { 0 });
+        Builder { index: self, items }
+    }
+}
+
+impl Builder<'_> {
+    /// Adds the entry of a row that has one version.
+    pub(crate) fn push(
+        &mut self,
+        head: &RowHead,
+        version: &Version,
+        guard: &Guard,
+    ) -> Result<(), Duplicate> {
+        let index = self.index;
+        with_buffer(|key| {
+            index.extractor.key(version.image(), key);
+            match &index.entries {
+                // A row that a filtered index leaves out has the empty key.
+                _ if key.is_empty() => Ok(()),
+                Entries::Range(_) => {
+                    let item = booked(|| Box::new(Item::new(key, head)));
+                    self.items.push((prefix(key), item));
+                    Ok(())
+                }
+                Entries::Hash(hash) => {
+                    let check = |other: &RowHead| match index.uniqueness {
+                        Uniqueness::NotUnique => Ok(()),
+                        Uniqueness::Unique if !is_row_of(index, other, key, guard) => Ok(()),
+                        Uniqueness::Unique => Err(Duplicate(Box::from(&**key))),
+                    };
+                    hash.add(key, head, check, || {})
+                }
+            }
+        })
+    }
+
+    /// Builds the index from the entries.
+    pub(crate) fn finish(mut self, guard: &Guard) -> Result<(), Duplicate> {
+        let Entries::Range(range) = &self.index.entries else { return Ok(()) };
+        self.items.sort_unstable_by(|(one, a), (other, b)| {
+            one.cmp(other).then_with(|| a.key.cmp(&b.key)).then(a.id.cmp(&b.id))
+        });
+        let is_same =
+            |two: &[(u64, Box<Item>)]| two[0].0 == two[1].0 && two[0].1.key == two[1].1.key;
+        if self.index.uniqueness == Uniqueness::Unique
+            && let Some(two) = self.items.windows(2).find(|two| is_same(two))
+        {
+            return Err(Duplicate(Box::from(two[0].1.key.as_slice())));
+        }
+        if !self.items.is_empty() {
+            range.replace_empty(tree(self.items), guard);
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether the only version of a row has the key.
+fn is_row_of(index: &Index, head: &RowHead, key: &[u8], _guard: &Guard) -> bool {
+    // SAFETY: a linked version is freed only through `epoch`, so it is alive under the guard.
+    let version = unsafe { head.latest().as_ref() };
+    version.is_some_and(|version| has_key(index, version.image(), key))
+}
+
+/// Items of a new leaf, and children of a new inner node: some room is left for later entries.
+const FILL: usize = super::node::ITEMS - super::node::ITEMS / 8;
+
+/// Builds a tree of sorted items, at least one, and returns its root.
+fn tree(items: Vec<(u64, Box<Item>)>) -> Box<Node> {
+    let count = items.len();
+    let mut items = items.into_iter();
+    let mut level: Vec<Box<Node>> = shares(count)
+        .map(|share| booked(|| Box::new(Node::leaf_of(items.by_ref().take(share)))))
+        .collect();
+    while level.len() > 1 {
+        let count = level.len();
+        let mut children = level.into_iter();
+        level = shares(count)
+            .map(|share| booked(|| Box::new(Node::inner_of(children.by_ref().take(share)))))
+            .collect();
+    }
+    level.pop().expect("there is an item")
+}
+
+/// Divides `count` things among nodes, as evenly as possible. So no inner node has one child only.
+fn shares(count: usize) -> impl Iterator<Item = usize> {
+    let nodes = count.div_ceil(FILL);
+    let (least, more) = (count / nodes, count % nodes);
+    (0..nodes).map(move |node| least + usize::from(node < more))
+}
