@@ -54,6 +54,14 @@ pub struct Error {
     pub reason: String,
 }
 
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.entry, self.reason)
+    }
+}
+
+impl std::error::Error for Error {}
+
 /// Returns the entries in which `next` differs from `base`.
 pub fn diff(base: &Catalog, next: &Catalog) -> Vec<Entry> {
     let _ = (base, next);

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use catalog::{CounterKey, CounterLog, Upto};
 use definitions::Entry;
-use log::{CommitBuffers, Durability, Epoch, Paused, Transaction};
+use log::{CommitBuffers, Durability, Epoch, Paused, Refusal, Transaction};
 use sos::clock;
 use sos::park;
 use sos::sched;
@@ -167,17 +167,22 @@ impl CommitLog {
         if let Some((slot, epoch)) = SCOPE.get() {
             return Open { slot, epoch, records: None, ends: Ends::Nothing };
         }
-        let scheduler = sched::current_scheduler().and_then(|id| usize::try_from(id).ok());
-        if let Some(slot) = scheduler.filter(|slot| *slot < self.slots.schedulers) {
+        let slot = self.slot_of_thread();
+        if slot < self.slots.schedulers {
             let epoch = self.buffers.announce(slot);
             return Open { slot, epoch, records: None, ends: Ends::Announcement };
         }
         while !take(&self.slots.other) {
             spin_hint();
         }
-        let slot = self.slots.schedulers;
         let epoch = self.buffers.announce(slot);
         Open { slot, epoch, records: None, ends: Ends::AnnouncementAndSlot }
+    }
+
+    /// Returns the slot of the calling thread: that of its scheduler, or the one of all others.
+    fn slot_of_thread(&self) -> usize {
+        let scheduler = sched::current_scheduler().and_then(|id| usize::try_from(id).ok());
+        scheduler.unwrap_or(self.slots.schedulers).min(self.slots.schedulers)
     }
 }
 
@@ -188,6 +193,20 @@ fn take(slot: &AtomicBool) -> bool {
 }
 
 impl storage::durability::CommitLog for CommitLog {
+    fn admit(&self) -> storage::Result<()> {
+        loop {
+            match self.buffers.admit(self.slot_of_thread()) {
+                Ok(()) => return Ok(()),
+                Err(Refusal::Full) => return Err(storage::Error::LogFull),
+                Err(Refusal::Suspect) => return Err(storage::Error::LogFailed),
+                Err(Refusal::Behind(epoch)) => {
+                    // The next look says whether the log has failed meanwhile.
+                    let _ = self.buffers.wait(epoch, None, None);
+                }
+            }
+        }
+    }
+
     fn begin(&self) -> u64 {
         let open = self.announce();
         OPEN.set(Some(open));

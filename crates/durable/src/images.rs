@@ -19,12 +19,6 @@ pub(crate) fn table_number(table: TableId, part: u8) -> u32 {
     table.0 << PART_BITS | u32::from(part)
 }
 
-/// Takes a record's table number apart.
-pub(crate) fn table_and_part(number: u32) -> (TableId, u8) {
-    let part = u8::try_from(number & ((1 << PART_BITS) - 1)).expect("three bits fit a byte");
-    (TableId(number >> PART_BITS), part)
-}
-
 /// Writes a change as one record; none if an update has changed no column.
 pub(crate) fn write(transaction: &mut Transaction<'_>, change: &RowChange<'_>) {
     let table = table_number(change.table, change.part);
@@ -62,12 +56,12 @@ fn opaque(image: RowImage<'_>) -> impl Iterator<Item = (u32, Option<&[u8]>)> + C
 /// What is wrong with the columns; `row` is undefined then.
 pub(crate) fn assemble<'v>(
     layout: Option<&RowLayout>,
-    base: Option<&RowBuffer>,
+    base: Option<RowImage<'_>>,
     changes: impl Iterator<Item = (u32, Option<&'v [u8]>)>,
     row: &mut RowBuffer,
 ) -> Result<(), String> {
     if let Some(layout) = layout {
-        let base = base.map(|base| layout.view(&base.bytes, &base.blobs));
+        let base = base.map(|base| layout.view(base.bytes, base.blobs));
         return layout.assemble(base, changes, row).map_err(|error| error.to_string());
     }
     row.bytes.clear();

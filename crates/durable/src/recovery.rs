@@ -18,13 +18,14 @@ use definitions::{NewTable, TableMaker};
 use log::{CommitBuffers, Epoch, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped};
 use sos::sched::Machine;
 use sos::sync::Arc;
+use storage::recovery::{Restore, Source};
 use storage::{RowId, RowImage, Store, Table, TableId};
-use types::row::RowBuffer;
+use types::row::{RowBuffer, RowLayout};
 
 use crate::commit_log::CommitLog;
 use crate::database::Database;
 use crate::folder::{Folder, LOG};
-use crate::images::{self, table_and_part};
+use crate::images::{self, table_number};
 use crate::replay::{Change, Counts, Replay, Rows, lent};
 
 /// The size of a segment of the log.
@@ -94,8 +95,10 @@ pub fn open(
     let count = restore_rows(&tables.made, rows).map_err(|error| named(&error))?;
     instance.catalog.restore(catalog);
 
+    let sync = log::probe_sync(&*folder.disk, LOG).map_err(|error| named(&error))?;
     let options = LogOptions {
         folder: LOG.to_owned(),
+        sync: sync.chosen,
         database: folder.id,
         segment_bytes: SEGMENT_BYTES,
         batch_bytes: BATCH_BYTES,
@@ -162,10 +165,16 @@ fn skipped(part: &Skipped) -> String {
     )
 }
 
+/// A table whose rows come back.
+struct Made {
+    table: Arc<Table>,
+    layout: Arc<RowLayout>,
+}
+
 /// Makes the storage of the catalog's tables, and keeps those whose rows come back.
 struct Tables<'a> {
     instance: Instance<'a>,
-    made: HashMap<TableId, Arc<Table>>,
+    made: HashMap<TableId, Made>,
 }
 
 impl TableMaker for Tables<'_> {
@@ -173,7 +182,8 @@ impl TableMaker for Tables<'_> {
         let Instance { store, catalog, .. } = self.instance;
         let rows = catalog::create_rows(store, catalog, &table.shape)?;
         if table.shape.durable && !table.is_shape {
-            self.made.insert(rows.data.id(), Arc::clone(&rows.data));
+            let layout = Arc::clone(table.shape.layout);
+            self.made.insert(rows.data.id(), Made { table: Arc::clone(&rows.data), layout });
         }
         Ok(rows)
     }
@@ -181,36 +191,51 @@ impl TableMaker for Tables<'_> {
 
 /// Puts the rows into their tables; returns how many there are.
 fn restore_rows(
-    tables: &HashMap<TableId, Arc<Table>>,
-    changes: HashMap<u32, Rows>,
+    tables: &HashMap<TableId, Made>,
+    mut changes: HashMap<u32, Rows>,
 ) -> Result<u64, String> {
-    let mut restores = HashMap::new();
-    for (id, table) in tables {
-        restores.insert(*id, table.restore().map_err(|error| error.to_string())?);
-    }
-    for (number, rows) in changes {
-        let (id, part) = table_and_part(number);
-        let Some(restore) = restores.get(&id) else { continue };
-        let layout = restore.layout(part);
-        let mut row = RowBuffer::default();
-        for (row_id, change) in rows {
-            let columns = match change {
-                Change::Whole(columns) => columns,
-                Change::Gone => continue,
-                Change::Part(_) => {
-                    return Err(format!("row {row_id} of table {} has no beginning", id.0));
-                }
-            };
-            images::assemble(layout, None, lent(&columns), &mut row)
-                .map_err(|why| format!("row {row_id} of table {}: {why}", id.0))?;
-            restore
-                .put(part, RowId(row_id), RowImage::from(&row))
-                .map_err(|error| format!("row {row_id} of table {}: {error}", id.0))?;
-        }
-    }
     let mut count = 0;
-    for (id, restore) in restores {
-        count += restore.finish().map_err(|error| format!("table {}: {error}", id.0))?;
+    for (id, made) in tables {
+        let restore = made.table.restore();
+        for part in 0..made.table.part_count() {
+            let Some(rows) = changes.remove(&table_number(*id, part)) else { continue };
+            let layout = (part == 0).then_some(&*made.layout);
+            apply(&restore, (part, layout), rows).map_err(|why| format!("table {}, {why}", id.0))?;
+        }
+        count += restore.finish().map_err(|error| format!("table {}: {error:?}", id.0))?;
     }
     Ok(count)
+}
+
+/// Applies what the log says to the rows of a part.
+fn apply(
+    restore: &Restore<'_>,
+    (part, layout): (u8, Option<&RowLayout>),
+    rows: Rows,
+) -> Result<(), String> {
+    let mut row = RowBuffer::default();
+    for (number, change) in rows {
+        let id = RowId(number);
+        let named = |why: &dyn std::fmt::Display| format!("row {number} of part {part}: {why}");
+        let is_placed = match change {
+            Change::Gone => Ok(restore.remove(part, id, Source::Log)),
+            Change::Whole(columns) => {
+                images::assemble(layout, None, lent(&columns), &mut row)
+                    .map_err(|why| named(&why))?;
+                restore.put(part, id, RowImage::from(&row), Source::Log)
+            }
+            Change::Part(columns) => {
+                let assembled = restore.show(part, id, |base| match base {
+                    None => Err("it has changed and was never inserted".to_owned()),
+                    Some(base) => images::assemble(layout, Some(base), lent(&columns), &mut row),
+                });
+                assembled.map_err(|why| named(&why))?;
+                restore.put(part, id, RowImage::from(&row), Source::Log)
+            }
+        };
+        if !is_placed.map_err(|error| named(&error))? {
+            return Err(named(&"no table has such a row"));
+        }
+    }
+    Ok(())
 }

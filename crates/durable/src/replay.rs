@@ -148,11 +148,6 @@ impl Replay {
     pub(crate) fn finish(self) -> (Entries, HashMap<u32, Rows>, Counts) {
         (self.entries, self.rows, self.counts)
     }
-
-    /// Returns what was read so far.
-    pub(crate) const fn counts(&self) -> Counts {
-        self.counts
-    }
 }
 
 impl Change {

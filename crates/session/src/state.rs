@@ -259,6 +259,8 @@ impl SessionState {
                 self.accounting.counters.count(SessionCounter::Deadlocks);
                 Msg::DeadlockVictim(i32::from(self.connection.id)).into()
             }
+            storage::Error::LogFull => Msg::LogFull(&self.identity.database, "DISK_FULL").into(),
+            storage::Error::LogFailed => Msg::LogNotAvailable(&self.identity.database).into(),
             other => other
                 .clone()
                 .into_message(i32::from(self.connection.id))

@@ -148,7 +148,7 @@ impl Side {
         self.send(io)
     }
 
-    fn begin(&self, io: &mut Io) {
+    pub(super) fn begin(&self, io: &mut Io) {
         if let Stage::Open(open) = &self.stage {
             io.writer.begin(open.settings);
         }

@@ -77,6 +77,7 @@ impl Table {
         buffer: &mut RowBuffer,
         mut change: impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
     ) -> Result<bool, E> {
+        self.admit()?;
         loop {
             match self.try_change((index, key), options, buffer, &mut change)? {
                 Attempt::Done(is_changed) => return Ok(is_changed),
@@ -258,6 +259,7 @@ impl Table {
 
     /// Inserts a row, as an autocommit statement.
     pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
+        self.admit()?;
         if is_memory_short() {
             wait_for_memory(&options.patience())?;
         }

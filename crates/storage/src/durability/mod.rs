@@ -32,7 +32,7 @@ mod noted;
 
 use types::row::RowLayout;
 
-use crate::spec::{RowId, RowImage, TableId};
+use crate::spec::{Result, RowId, RowImage, TableId};
 
 pub(crate) use announced::Announced;
 pub(crate) use mark::{EpochMark, note_seen};
@@ -43,6 +43,13 @@ pub use noted::{note, take};
 /// Each thread has at most one commit between [`Self::begin`] and [`Self::end`]. In between it
 /// neither waits for other transactions nor begins another commit.
 pub trait CommitLog: Send + Sync {
+    /// Waits until the log has room for another commit of the calling thread, which holds no pin
+    /// and has announced nothing.
+    ///
+    /// # Errors
+    /// [`crate::Error::LogFull`], [`crate::Error::LogFailed`].
+    fn admit(&self) -> Result<()>;
+
     /// Announces a commit of the calling thread and returns its epoch, which is not 0.
     fn begin(&self) -> u64;
 

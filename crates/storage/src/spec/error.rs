@@ -42,6 +42,10 @@ pub enum Error {
     Cancelled,
     /// 701: over the memory limit.
     OutOfMemory,
+    /// 9002: the disk of the log is full. Nothing has been committed; the same may succeed later.
+    LogFull,
+    /// 9001: the log has failed. Nothing can be committed any more.
+    LogFailed,
     /// The statement met a conflict that it can absorb: call [`crate::Transaction::restart`] and
     /// run it again. Only in [`crate::Scope::Statement`].
     Restart,
@@ -66,6 +70,8 @@ impl Error {
             | Self::LockTimeout
             | Self::Cancelled
             | Self::OutOfMemory
+            | Self::LogFull
+            | Self::LogFailed
             | Self::Restart
             | Self::Closed(_) => false,
         }
@@ -86,6 +92,8 @@ impl std::fmt::Display for Error {
             Self::LockTimeout => f.write_str("lock timeout"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::OutOfMemory => f.write_str("out of memory"),
+            Self::LogFull => f.write_str("the disk of the log is full"),
+            Self::LogFailed => f.write_str("the log has failed"),
             Self::Restart => f.write_str("restart the statement"),
             Self::Closed(table) => write!(f, "table {} is being redefined", table.0),
             Self::Doomed => f.write_str("the transaction is doomed"),
@@ -97,8 +105,8 @@ impl std::error::Error for Error {}
 
 impl Error {
     /// Converts the error to SQL Server's message for `session`. Returns `Err(self)` for
-    /// [`Error::Unique`], [`Error::SnapshotConflict`], [`Error::Cancelled`], [`Error::Restart`] and
-    /// [`Error::Closed`], which the engine handles.
+    /// [`Error::Unique`], [`Error::SnapshotConflict`], [`Error::Cancelled`], [`Error::LogFull`],
+    /// [`Error::LogFailed`], [`Error::Restart`] and [`Error::Closed`], which the engine handles.
     pub fn into_message(self, session: i32) -> std::result::Result<types::Error, Self> {
         let msg = match self {
             Self::UpdateConflict => Msg::UpdateConflict,
@@ -119,6 +127,8 @@ impl Error {
             Self::Unique { .. }
             | Self::SnapshotConflict(_)
             | Self::Cancelled
+            | Self::LogFull
+            | Self::LogFailed
             | Self::Restart
             | Self::Closed(_) => return Err(self),
         };

@@ -6,7 +6,7 @@ use types::row::RowLayout;
 
 use crate::durability::{Announced, ChangeKind, CommitLog, EpochMark, RowChange, note, note_seen};
 use crate::primitives::{Guard, Ordering};
-use crate::spec::RowImage;
+use crate::spec::{Result, RowImage};
 use crate::store::{Store, Table};
 use crate::version::{RowHead, Version, VersionKind, versions};
 
@@ -40,6 +40,12 @@ impl Table {
     pub(crate) fn log(&self) -> Option<&dyn CommitLog> {
         self.durable.as_ref()?;
         self.shared.log.get().map(Arc::as_ref)
+    }
+
+    /// Waits until an autocommit write of this table may be logged, if it is.
+    #[inline]
+    pub(crate) fn admit(&self) -> Result<()> {
+        self.log().map_or(Ok(()), CommitLog::admit)
     }
 
     /// Announces an autocommit write of a row, if it is logged. The caller is pinned until the write

@@ -260,6 +260,7 @@ impl Transaction {
             return Err(Error::Doomed);
         }
         let store = Arc::clone(&self.store);
+        self.admit_commit(&store)?;
         // A checkpoint that begins from here on waits until the changes are visible.
         let guard = store.log().map(|_| pin());
         let is_late = is_mutant(Mutant::AnnouncedAfterTime);
@@ -269,6 +270,14 @@ impl Transaction {
         drop(guard);
         self.end_committed(announced);
         Ok(())
+    }
+
+    /// Waits until the commit may be logged, if it has to be. On an error, dropping the transaction
+    /// rolls it back.
+    fn admit_commit(&mut self, store: &Store) -> Result<()> {
+        let Some(log) = store.log() else { return Ok(()) };
+        let is_logged = self.inner.get_mut().writes.iter().any(Write::is_logged);
+        if is_logged { log.admit() } else { Ok(()) }
     }
 
     /// Announces the commit to the log, if the transaction has changed a durable table. An error

@@ -77,10 +77,15 @@ impl Write {
         // Else it is below a newer version, stamped as committed: the collector frees it.
     }
 
+    /// Returns whether the write is one of a logged table.
+    pub(crate) fn is_logged(&self) -> bool {
+        self.kind != WriteKind::Lock && self.table().log().is_some()
+    }
+
     /// Notes for checkpoints that the row changes; returns whether its table is logged. The caller is
     /// pinned until the change is visible.
     pub(crate) fn note_range(&self) -> bool {
-        let is_logged = self.kind != WriteKind::Lock && self.table().log().is_some();
+        let is_logged = self.is_logged();
         if is_logged {
             self.table().note_range(self.head());
         }
