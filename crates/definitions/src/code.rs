@@ -14,7 +14,7 @@
 //! A length is checked against the bytes that are left before anything is read or allocated, so
 //! damaged bytes give an error and no more memory than a multiple of their own size.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::CatalogCell;

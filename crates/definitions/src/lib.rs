@@ -20,7 +20,7 @@ mod values;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use catalog::{RowShape, TableRows};
+use catalog::{CatalogCell, RowShape, TableRows, create_rows};
 pub use decode::{counter_entry, counters, decode};
 pub use diff::{diff, encode};
 pub use event::EventNames;
@@ -62,6 +62,24 @@ pub trait TableMaker {
     /// # Errors
     /// 701 if there is not enough memory.
     fn make(&mut self, table: &NewTable<'_>) -> types::Result<Arc<TableRows>>;
+}
+
+/// Makes tables in a store.
+pub struct StoreMaker<'a> {
+    /// The store that allocates the tables.
+    pub store: &'a Arc<storage::Store>,
+    /// The catalog, whose counters have a log already.
+    pub cell: &'a CatalogCell,
+}
+
+impl TableMaker for StoreMaker<'_> {
+    fn make(&mut self, table: &NewTable<'_>) -> types::Result<Arc<TableRows>> {
+        let rows = create_rows(self.store, self.cell, &table.shape)?;
+        if table.is_shape {
+            self.store.drop_table(rows.data.id());
+        }
+        Ok(rows)
+    }
 }
 
 /// Why entries could not be read.

@@ -1,7 +1,5 @@
 //! The encoding of tables.
 
-use std::sync::Arc;
-
 use catalog::{
     CheckDef, ColumnDef, ColumnIndexDef, ColumnTest, ColumnstoreDef, DefaultDef, ExternalPlace,
     ForeignKeyDef, Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, Period,
