@@ -17,11 +17,14 @@
 //! | a row as the columns of a record                    | `images.rs`      |
 //! | a definition as a record                            | `entry.rs`       |
 //! | what the log says about rows and definitions        | `replay.rs`      |
+//! | a checkpoint: what has changed, while requests go on | `checkpoint.rs` |
+//! | a row as a checkpoint has it                        | `rows.rs`        |
 //! | a start: from files to tables                       | `recovery.rs`    |
 //!
 //! It does not know SQL, sessions or sockets.
 #![forbid(unsafe_code)]
 
+mod checkpoint;
 mod commit_log;
 mod database;
 mod entry;
@@ -29,7 +32,9 @@ mod folder;
 mod images;
 mod recovery;
 mod replay;
+mod rows;
 
+pub use checkpoint::Checkpointed;
 pub use commit_log::{CommitLog, Scope};
 pub use database::{Database, Standing};
 pub use folder::Folder;

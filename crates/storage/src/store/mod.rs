@@ -189,6 +189,14 @@ impl Store {
         self.shared.tables.lock().values().cloned().collect()
     }
 
+    /// Returns the tables whose rows survive a restart, those included that no definition refers to
+    /// yet.
+    pub fn durable_tables(&self) -> Vec<Arc<Table>> {
+        let mut tables = self.tables();
+        tables.retain(|table| table.durable.is_some());
+        tables
+    }
+
     /// Returns the lock manager for named locks.
     pub fn locks(&self) -> &LockManager {
         &self.shared.locks
