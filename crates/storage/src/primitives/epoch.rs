@@ -58,7 +58,7 @@ const LOOK_PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
 pub(crate) enum PinWait {
     /// The definition of a table changes.
     Definition,
-    /// A checkpoint begins.
+    /// A checkpoint begins, and its scan must see all writes before it.
     Checkpoint,
 }
 
