@@ -51,7 +51,7 @@ pub use row_groups::{ColumnStore, Mover};
 pub(crate) use snapshots::{Slot, Snapshots};
 pub use table::Table;
 
-/// The number that stands for the checkpoint before the first one of this run.
+/// The number of the checkpoint on disk, or of none, before the first one of this run.
 const FIRST_CHECKPOINT: u64 = 1;
 
 /// The options of a store; there are none yet.
