@@ -109,10 +109,10 @@ pub fn open(
     let count = restored.rows(reader.as_ref(), rows, &mut lost).map_err(|error| named(&error))?;
     instance.catalog.restore(catalog);
 
-    let sync = log::probe_sync(&*folder.disk, LOG).map_err(|error| named(&error))?;
+    let sync = folder.sync_method().map_err(|error| named(&error))?;
     let options = LogOptions {
         folder: LOG.to_owned(),
-        sync: sync.chosen,
+        sync,
         database: folder.id,
         segment_bytes: SEGMENT_BYTES,
         batch_bytes: BATCH_BYTES,
