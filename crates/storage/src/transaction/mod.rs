@@ -460,7 +460,7 @@ impl Transaction {
             return self.view_of(table, read);
         }
         let from = self.view_of(table, read);
-        if !self.is_lent() {
+        if table.durable.is_some() && !self.is_lent() {
             table.note_barrier();
         }
         from
@@ -475,8 +475,10 @@ impl Transaction {
 
     /// Notes what a read of one row depends on: its version, or that there is none.
     pub(crate) fn note_found(&self, table: &Table, row: Option<&Version>) {
+        if table.durable.is_none() || self.is_lent() {
+            return;
+        }
         match row {
-            _ if self.is_lent() => {}
             Some(version) => table.note_version(version),
             None => table.note_barrier(),
         }
