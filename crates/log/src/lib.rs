@@ -53,8 +53,8 @@ pub use record::{Columns, Nesting, Record, Records, Row, Transaction};
 pub use segment_header::{FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader};
 #[cfg(not(any(loom, shuttle)))]
 pub use segments::{
-    End, Keeper, LogError, LogFolder, LogOptions, LogReader, Mode, SegmentWriter, Skipped,
-    SyncProbe, Tail, probe_sync,
+    End, Group, Keeper, LogError, LogFolder, LogOptions, LogReader, Mode, OwnedBatch, Replay,
+    ReplayFrom, SegmentWriter, Skipped, SyncProbe, Tail, probe_sync,
 };
 
 /// Segments are written in blocks of this size. Each batch starts at a new block, so a torn
@@ -66,5 +66,5 @@ pub const BLOCK_BYTES: usize = 4096;
 pub struct DatabaseId(pub [u8; 16]);
 
 /// A number that the log thread raises once per flush. Commits become durable by epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch(pub u64);
