@@ -91,7 +91,7 @@ impl fmt::Display for LogError {
                 f,
                 "{path}: it has checkpoint format version {version}; this version of Clearway reads \
                  up to {}",
-                crate::checkpoint::CHECKPOINT_VERSION
+                crate::error::CHECKPOINT_VERSION
             ),
             Self::MissingFile(path) => write!(f, "{path} is missing"),
             Self::ForeignFile(path) => write!(f, "{path} belongs to another database"),

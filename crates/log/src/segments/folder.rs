@@ -3,7 +3,7 @@
 //!
 //! The log thread and the keeper use it, one at a time: see [`crate::desk`]. Each rename and each
 //! removal is followed by a sync of the folder before the other one may change a name, so that a
-//! sync that fails takes back the names of its own thread only.
+//! sync that fails takes back the names of one thread only.
 
 use std::collections::VecDeque;
 use std::io;
