@@ -10,7 +10,7 @@ use super::LogError;
 use super::names::probe_path;
 use crate::BLOCK_BYTES;
 
-/// Writes per method.
+/// How often each method writes.
 const WRITES: usize = 16;
 
 /// Another method is used if it takes at most this share of the usual one's time, in percent.

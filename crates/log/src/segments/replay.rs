@@ -45,7 +45,7 @@ enum Rest {
     Whole,
     /// Batches behind the one in the reader.
     Part,
-    /// Nothing.
+    /// It was read to its end.
     Nothing,
 }
 
@@ -65,7 +65,7 @@ pub struct OwnedBatch {
 }
 
 impl OwnedBatch {
-    /// Returns the header.
+    /// Returns the header of the batch.
     #[must_use]
     pub const fn header(&self) -> &BatchHeader {
         &self.header
