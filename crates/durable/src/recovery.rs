@@ -38,12 +38,20 @@ const SEGMENT_BYTES: u64 = 64 << 20;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// How a start deals with what it finds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Leave out transactions that were committed later, in units of 100 ns since 0001-01-01 UTC.
     pub until_100ns: Option<u64>,
     /// Go on behind damage, and report what is lost.
     pub salvage: bool,
+    /// The size of a new segment of the log, a multiple of 4,096 bytes.
+    pub segment_bytes: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { until_100ns: None, salvage: false, segment_bytes: SEGMENT_BYTES }
+    }
 }
 
 /// What a start fills, before anything else uses it.
@@ -114,7 +122,7 @@ pub fn open(
         folder: LOG.to_owned(),
         sync,
         database: folder.id,
-        segment_bytes: SEGMENT_BYTES,
+        segment_bytes: settings.segment_bytes,
         batch_bytes: BATCH_BYTES,
     };
     let disk = Arc::clone(&folder.disk);

@@ -15,6 +15,7 @@ use simdisk::{Call, Fault, Random, SimDisk};
 use sos::sync::Arc;
 use sos::sys::SyncMethod;
 
+use crate::checkpoint::{CheckpointOptions, Checkpoints, RangeKey};
 use crate::mutant::{MUTANT, Mutant};
 use crate::{
     BLOCK_BYTES, CommitBuffers, Committer, DatabaseId, Durability, End, Epoch, Keeper, LogError,
@@ -44,10 +45,18 @@ struct Oracle {
     checkpoint: Option<Epoch>,
     /// The segment from which on the log is read, as the manifest of the checkpoint will say.
     first_segment: Option<u64>,
+    /// A checkpoint that may have been published: its epoch and segment.
+    attempt: Option<(Epoch, u64)>,
     timestamp: u64,
 }
 
 impl Oracle {
+    fn take_attempt(&mut self) {
+        if let Some((epoch, segment)) = self.attempt.take() {
+            (self.checkpoint, self.first_segment) = (Some(epoch), Some(segment));
+        }
+    }
+
     /// Compares what was read with what was committed. What was not found will never be.
     fn compare(&mut self, found: BTreeMap<Epoch, Commits>) {
         let checkpoint = self.checkpoint;
@@ -101,8 +110,42 @@ fn read(
     Ok((found, end))
 }
 
+/// Opens the checkpoints; none if a call of the disk fails. The one that counts is the last that was
+/// published, or the attempt after it.
+fn open_checkpoints(disk: &SimDisk, oracle: &mut Oracle) -> Option<Checkpoints> {
+    let options = CheckpointOptions {
+        folder: "checkpoint".to_owned(),
+        database: DATABASE,
+        file_bytes: 5000,
+        block_bytes: 500,
+    };
+    let store = match Checkpoints::open(Arc::new(disk.clone()), options) {
+        Ok(store) => store,
+        Err(LogError::Io { .. } | LogError::Full { .. }) => return None,
+        Err(error) => panic!("{error}"),
+    };
+    let found = store.manifest().map(|m| (Epoch(m.first_epoch.0 - 1), m.first_segment));
+    if found.is_some() && found == oracle.attempt {
+        oracle.take_attempt();
+    }
+    oracle.attempt = None;
+    assert_eq!(found, oracle.checkpoint.zip(oracle.first_segment));
+    Some(store)
+}
+
+/// Publishes a checkpoint of all up to an epoch.
+fn publish(store: &mut Checkpoints, segment: u64, epoch: Epoch) -> Result<(), LogError> {
+    let mut writer = store.begin(segment, Epoch(epoch.0 + 1))?;
+    let mut range = writer.range(RangeKey { table: 1, part: 0, range: epoch.0 % 7 })?;
+    (0..epoch.0 % 50).try_for_each(|row| range.row(row, &epoch.0.to_le_bytes()))?;
+    range.end()?;
+    writer.definition(b"epoch", &epoch.0.to_le_bytes())?;
+    writer.publish()
+}
+
 /// Opens the log, or begins one if there is none; none if a call of the disk fails.
 fn open(disk: &SimDisk, oracle: &mut Oracle, sync: SyncMethod) -> Option<(SegmentWriter, Epoch)> {
+    drop(open_checkpoints(disk, oracle)?);
     let shared = Arc::new(disk.clone());
     match read(disk, oracle.first_segment) {
         Ok((found, end)) => {
@@ -150,6 +193,7 @@ fn commit_rows(committer: &mut Committer, oracle: &mut Oracle, rows: u64) {
 /// Runs one life of the machine on an open log, until the power is cut or a call fails.
 fn live(disk: &SimDisk, opened: (SegmentWriter, Epoch), oracle: &mut Oracle, random: &mut Random) {
     let (writer, last) = opened;
+    let Some(mut checkpoints) = open_checkpoints(disk, oracle) else { return };
     let (shared, mut committers) = CommitBuffers::new(3, last);
     let mut log_thread = LogThread::new(Arc::clone(&shared), writer, |_| ());
     let mut keeper = Keeper::new(Arc::clone(log_thread.folder()));
@@ -178,11 +222,21 @@ fn live(disk: &SimDisk, opened: (SegmentWriter, Epoch), oracle: &mut Oracle, ran
         if random.below(8) == 0
             && let Some((segment, epoch)) = checkpoint.take()
         {
-            (oracle.checkpoint, oracle.first_segment) = (Some(epoch), Some(segment));
-            match random.coin() {
-                true => log_thread.folder().retire(segment),
-                false if log_thread.recycle(segment).is_err() => return,
-                false => {}
+            // Its outcome is known, or it is asked of the next start.
+            oracle.attempt = Some((epoch, segment));
+            match publish(&mut checkpoints, segment, epoch) {
+                Ok(()) => oracle.take_attempt(),
+                Err(LogError::Full { .. }) => {
+                    oracle.attempt = None;
+                    continue;
+                }
+                Err(_) => return,
+            }
+            // By the keeper, or here.
+            if random.coin() {
+                log_thread.folder().retire(segment);
+            } else if log_thread.recycle(segment).is_err() {
+                return;
             }
         }
         // A failure of the keeper is the log thread's at its next segment.
@@ -198,6 +252,7 @@ fn run(seed: u64) {
     let disk = SimDisk::new(seed);
     let shared: &dyn sos::sys::Disk = &disk;
     shared.make_folder("log").expect("the disk works");
+    shared.make_folder("checkpoint").expect("the disk works");
     shared.sync_folder("").expect("the disk works");
     let mut oracle = Oracle::default();
     let sync = SyncMethod::ALL[random.index(SyncMethod::ALL.len())];
@@ -262,6 +317,7 @@ fn full_disk_is_found_to_have_room_again() {
     let disk = SimDisk::new(1);
     let shared: &dyn sos::sys::Disk = &disk;
     shared.make_folder("log").expect("the disk works");
+    shared.make_folder("checkpoint").expect("the disk works");
     shared.sync_folder("").expect("the disk works");
     let mut oracle = Oracle::default();
     let (writer, last) = open(&disk, &mut oracle, SyncMethod::Fdatasync).expect("the disk works");

@@ -1,5 +1,5 @@
 //! `Desk`: how the log thread and the keeper share a folder. One of them at a time works at it, and
-//! what the keeper has prepared lies there for the log thread.
+//! what the keeper has prepared waits there for the log thread.
 //!
 //! ```text
 //! keeper      has the desk ─ makes a file ─┬─ it is there: `ready` ─────────────────┐

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The newest checkpoint format that this crate reads, and the one that it writes.
+pub const CHECKPOINT_VERSION: u32 = 1;
+
 /// Bytes that are not what the format asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatError {

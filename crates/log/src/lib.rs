@@ -8,17 +8,21 @@
 //! | one change or definition as bytes                  | `record`               |
 //! | a batch: header, checksums, payload                | `batch`                |
 //! | the first block of a segment, versions             | `segment_header`       |
-//! | files: appending groups, rolling over, recycling   | `segments/writer.rs`   |
+//! | files: appending groups, rolling over              | `segments/writer.rs`   |
+//! | files: new ones, spares, retiring                  | `segments/folder.rs`   |
+//! | the thread that prepares and retires files         | `segments/keeper.rs`   |
 //! | files: reading, torn tails, corruption, salvage    | `segments/reader.rs`   |
+//! | groups for recovery, from a position to a time     | `segments/replay.rs`   |
+//! | fdatasync or O_DSYNC                               | `segments/probe.rs`    |
 //! | what is wrong with bytes, and where                | `error`                |
-//! | commits to groups: buffers, epochs, durability     | `commit/buffers.rs`    |
+//! | commits to groups: buffers, limit, epochs          | `commit/buffers.rs`    |
 //! | the thread that writes groups                      | `commit/log_thread.rs` |
+//! | numbers for views                                  | `commit/stats.rs`      |
+//! | range files, definitions, manifest                 | `checkpoint`           |
 //! | power losses and planted bugs                      | `crash_tests.rs`       |
 //!
-//! Not here yet: the manifest, a segment that is prepared before the current one is full, error 9002
-//! while the disk is full (commits are kept in memory and written when there is room), a limit on
-//! the bytes in the buffers, the choice of a sync method, `clearway log`. The server does not use
-//! this crate yet.
+//! Not here yet: `clearway log`, and merging many small range files that have few dead bytes. The
+//! server does not use this crate yet.
 #![forbid(unsafe_code)]
 #![cfg_attr(any(loom, shuttle), allow(dead_code, reason = "models leave the files out"))]
 
@@ -53,8 +57,8 @@ pub use record::{Columns, Nesting, Paused, Record, Records, Row, Transaction};
 pub use segment_header::{FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentHeader};
 #[cfg(not(any(loom, shuttle)))]
 pub use segments::{
-    End, Keeper, LogError, LogFolder, LogOptions, LogReader, Mode, SegmentWriter, Skipped,
-    SyncProbe, Tail, probe_sync,
+    End, Group, Keeper, LogError, LogFolder, LogOptions, LogReader, Mode, OwnedBatch, Replay,
+    ReplayFrom, SegmentWriter, Skipped, SyncProbe, Tail, probe_sync,
 };
 
 /// Segments are written in blocks of this size. Each batch starts at a new block, so a torn
@@ -66,5 +70,5 @@ pub const BLOCK_BYTES: usize = 4096;
 pub struct DatabaseId(pub [u8; 16]);
 
 /// A number that the log thread raises once per flush. Commits become durable by epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch(pub u64);

@@ -185,7 +185,11 @@ impl Recovery {
     /// that cannot be used costs nothing.
     fn of(options: &Options) -> Result<Option<Self>, String> {
         let Some(data) = &options.data else { return Ok(None) };
-        let settings = Settings { until_100ns: data.until_100ns, salvage: data.salvage };
+        let settings = Settings {
+            until_100ns: data.until_100ns,
+            salvage: data.salvage,
+            ..Settings::default()
+        };
         Ok(Some(Self { folder: Folder::open(&data.folder)?, settings }))
     }
 

@@ -26,6 +26,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use engine::instance::ExecutionMode;
 use engine::session::{Reset, Rpc, RpcParameter, RpcTarget, Session, TransactionRequest};
@@ -141,6 +142,9 @@ fn run(
             writeln!(failures, "{name}:{}: {problem}\n    {sql}\n", block.line).unwrap();
         }
     }
+    drop(sessions);
+    // Some hundred machines would be left otherwise, each with its threads.
+    instance.machine.stop(Duration::from_secs(10));
     blocks.len()
 }
 

@@ -41,7 +41,7 @@ pub struct Manifest {
 pub struct FileEntry {
     /// Number of the file, which is its name.
     pub number: u64,
-    /// Its length.
+    /// Length of the file in bytes.
     pub bytes: u64,
 }
 
@@ -54,7 +54,7 @@ pub struct RangePlace {
     pub offset: u64,
     /// Length of all blocks.
     pub bytes: u64,
-    /// Number of rows.
+    /// Number of rows in the range.
     pub rows: u64,
 }
 

@@ -17,12 +17,10 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use crate::error::CHECKPOINT_VERSION;
 pub use manifest::{FileEntry, Manifest, RangePlace};
 pub use reader::{CheckpointReader, Definitions, RangeRows};
 pub use store::{CheckpointOptions, CheckpointWriter, Checkpoints, RangeWriter};
-
-/// The newest checkpoint format that this crate reads, and the one that it writes.
-pub const CHECKPOINT_VERSION: u32 = 1;
 
 /// Which rows a range has: those of one part of a table in one interval of row ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

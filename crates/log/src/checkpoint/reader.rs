@@ -1,5 +1,5 @@
 //! `CheckpointReader`: reads the ranges and definitions of a checkpoint. Threads may use it at once,
-//! each with a buffer of its own.
+//! each with another buffer.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,13 +21,13 @@ use crate::error::{FormatError, Problem};
 /// Reads what a manifest names.
 #[derive(Debug)]
 pub struct CheckpointReader {
-    files: BTreeMap<u64, OpenFile>,
-    definitions: Option<(OpenFile, RangePlace)>,
+    files: BTreeMap<u64, Source>,
+    definitions: Option<(Source, RangePlace)>,
     ranges: BTreeMap<RangeKey, RangePlace>,
 }
 
 #[derive(Debug)]
-struct OpenFile {
+struct Source {
     file: Box<dyn DiskFile>,
     path: String,
     index: Vec<IndexEntry>,
@@ -68,10 +68,10 @@ impl CheckpointReader {
         let mut files = BTreeMap::new();
         for (number, bytes) in &manifest.files {
             let entry = FileEntry { number: *number, bytes: *bytes };
-            files.insert(*number, OpenFile::open(disk, options, Kind::Ranges, entry)?);
+            files.insert(*number, Source::open(disk, options, Kind::Ranges, entry)?);
         }
         let definitions = manifest.definitions.map(|entry| {
-            let file = OpenFile::open(disk, options, Kind::Definitions, entry)?;
+            let file = Source::open(disk, options, Kind::Definitions, entry)?;
             let whole = file.index.first().map(|entry| entry.place(0));
             whole.map(|whole| (file, whole)).ok_or_else(|| {
                 let path = path_of(&options.folder, Kind::Definitions, entry.number);
@@ -135,7 +135,7 @@ impl CheckpointReader {
     }
 }
 
-impl OpenFile {
+impl Source {
     fn open(
         disk: &dyn Disk,
         options: &CheckpointOptions,

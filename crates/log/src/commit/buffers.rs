@@ -95,7 +95,7 @@ struct Slot {
 /// The commits of one scheduler in one epoch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Taken {
-    /// Their records.
+    /// Their records, as they were committed.
     pub(crate) records: Vec<u8>,
     /// How many wrote records.
     pub(crate) commits: u64,
@@ -121,7 +121,7 @@ pub struct Durability {
 /// What the log can do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogState {
-    /// It writes.
+    /// It writes commits as they come.
     Good,
     /// The disk is full. Commits wait in the buffers, and are written once there is room.
     Full,

@@ -26,7 +26,7 @@ pub(super) struct Counters {
 /// What a log has done since it was opened, and how large it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogStats {
-    /// Whether it writes.
+    /// What the log can do now.
     pub state: LogState,
     /// Bytes of records that are not durable yet.
     pub buffered_bytes: u64,

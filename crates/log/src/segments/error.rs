@@ -40,7 +40,7 @@ pub enum LogError {
     },
     /// Bytes of a file of a checkpoint are not what was written.
     CorruptFile {
-        /// The file.
+        /// Path of the file.
         path: String,
         /// Offset in the file.
         offset: u64,
@@ -49,7 +49,7 @@ pub enum LogError {
     },
     /// A file of a checkpoint has a newer format.
     FileVersion {
-        /// The file.
+        /// Path of the file.
         path: String,
         /// The format version in its header.
         version: u32,
@@ -91,7 +91,7 @@ impl fmt::Display for LogError {
                 f,
                 "{path}: it has checkpoint format version {version}; this version of Clearway reads \
                  up to {}",
-                crate::checkpoint::CHECKPOINT_VERSION
+                crate::error::CHECKPOINT_VERSION
             ),
             Self::MissingFile(path) => write!(f, "{path} is missing"),
             Self::ForeignFile(path) => write!(f, "{path} belongs to another database"),

@@ -3,7 +3,7 @@
 //!
 //! The log thread and the keeper use it, one at a time: see [`crate::desk`]. Each rename and each
 //! removal is followed by a sync of the folder before the other one may change a name, so that a
-//! sync that fails takes back the names of its own thread only.
+//! sync that fails takes back the names of one thread only.
 
 use std::collections::VecDeque;
 use std::io;
@@ -48,6 +48,8 @@ pub struct LogFolder {
     retired_before: AtomicU64,
     /// Bytes of all segments.
     log_bytes: AtomicU64,
+    /// The last segment when the folder was opened.
+    last_segment: Option<u64>,
 }
 
 /// The files in the folder.
@@ -105,9 +107,15 @@ impl LogFolder {
             files.segments.push_back((number, bytes));
         }
         let log_bytes = AtomicU64::new(files.bytes());
+        let last_segment = files.segments.back().map(|(number, _)| *number);
         let desk = Desk::new(files);
         let (requests, retired_before) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { disk, options, desk, requests, retired_before, log_bytes })
+        Ok(Self { disk, options, desk, requests, retired_before, log_bytes, last_segment })
+    }
+
+    /// Returns the number of the last segment that was there when the folder was opened.
+    pub(super) const fn last_segment(&self) -> Option<u64> {
+        self.last_segment
     }
 
     /// Asks the keeper to turn segments before this one into spares. The caller knows that no

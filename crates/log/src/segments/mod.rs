@@ -7,6 +7,7 @@ mod keeper;
 mod names;
 mod probe;
 mod reader;
+mod replay;
 mod search;
 mod writer;
 
@@ -15,4 +16,5 @@ pub use folder::LogFolder;
 pub use keeper::Keeper;
 pub use probe::{SyncProbe, probe_sync};
 pub use reader::{End, LogReader, Mode, Skipped, Tail};
+pub use replay::{Group, OwnedBatch, Replay, ReplayFrom};
 pub use writer::{LogOptions, SegmentWriter};

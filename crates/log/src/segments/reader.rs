@@ -1,8 +1,10 @@
 //! `LogReader`: reads the groups of a log from a segment on, batch by batch, each checked.
 //!
 //! A batch is returned only if its whole group is there: where a group of several batches begins,
-//! the reader looks ahead to its end. docs/log-format.md, "Opening a log".
+//! the reader looks ahead to its end. It keeps the batches of that way in memory, up to a limit; a
+//! longer group is read twice. docs/log-format.md, "Opening a log".
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use sos::sys::{Disk, DiskFile, Open};
@@ -10,12 +12,16 @@ use sos::wait::WaitType;
 
 use super::LogError;
 use super::names::{segment_path, segments};
+use super::replay::OwnedBatch;
 use super::search::{Found, View};
 use crate::batch::{Batch, BatchHeader, decode_batch_header};
 use crate::error::Problem;
 use crate::mutant::{Mutant, is_mutant};
 use crate::segment_header::SegmentHeader;
-use crate::{BLOCK_BYTES, DatabaseId, Epoch};
+use crate::{BATCH_HEADER_BYTES, BLOCK_BYTES, DatabaseId, Epoch};
+
+/// Bytes of a group that are kept in memory while the reader looks for its end.
+const GROUP_BYTES_KEPT: usize = if cfg!(test) { 64 << 10 } else { 64 << 20 };
 
 /// What the reader does with bytes that were durable once and are damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +58,9 @@ pub enum Tail {
     Clean,
     /// A part of a group that was not durable, and so not acknowledged.
     Torn,
+    /// Groups after the time at which the reader was to end. The log cannot go on here:
+    /// [`super::SegmentWriter::create_at`] begins behind all segments.
+    Cut,
 }
 
 /// A part of the log that salvage has left out.
@@ -82,7 +91,31 @@ pub struct LogReader {
     group_end: u64,
     end: Option<End>,
     skipped: Vec<Skipped>,
-    buffer: Vec<u8>,
+    /// A group that was closed later ends the log.
+    until_utc_100ns: Option<u64>,
+    /// The batch that was read last, which is the one that was returned last.
+    buffer: BatchBytes,
+    /// The batches of the present group that were read on the way to its end.
+    kept: VecDeque<(Place, BatchBytes)>,
+    /// Buffers without a batch.
+    free: Vec<Vec<u8>>,
+}
+
+/// A batch as it was read and checked.
+#[derive(Debug, Default)]
+struct BatchBytes {
+    /// The batch, and what was behind it in the file.
+    bytes: Vec<u8>,
+    checked: Option<Checked>,
+}
+
+/// What is in a buffer.
+#[derive(Clone, Copy, Debug)]
+struct Checked {
+    header: BatchHeader,
+    payload_bytes: usize,
+    crc: u32,
+    byte_count: usize,
 }
 
 /// Where the reader is: an open segment, and what the next batch must have.
@@ -96,6 +129,8 @@ struct Place {
     last_epoch: Epoch,
     /// Where in the segment the part of the last group begins.
     last_group: u64,
+    /// Length of the batch before.
+    batch_bytes: usize,
     /// The group of the batch before, if it goes on.
     open_group: Option<u64>,
     /// Whether the next batch may be in the middle of a group: where reading began, and after
@@ -154,8 +189,16 @@ impl LogReader {
             place: Place { may_be_inside: true, ..place },
             end: None,
             skipped: Vec::new(),
-            buffer: Vec::new(),
+            until_utc_100ns: None,
+            buffer: BatchBytes::default(),
+            kept: VecDeque::new(),
+            free: Vec::new(),
         })
+    }
+
+    /// Lets the log end before the first group that was closed after this time.
+    pub(super) const fn end_after(&mut self, utc_100ns: Option<u64>) {
+        self.until_utc_100ns = utc_100ns;
     }
 
     /// Returns the next batch, or `None` at the end of the log. The batches of one group come one
@@ -164,29 +207,64 @@ impl LogReader {
     /// # Errors
     /// [`LogError::Corrupt`] where a batch is damaged that was durable, [`LogError::Io`].
     pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>, LogError> {
+        Ok(if self.advance()? { Some(self.batch()) } else { None })
+    }
+
+    /// Reads the next batch; returns false at the end of the log.
+    pub(super) fn advance(&mut self) -> Result<bool, LogError> {
         loop {
             if self.end.is_some() {
-                return Ok(None);
+                return Ok(false);
             }
-            if self.place.next_batch >= self.group_end {
-                match self.look_ahead()? {
-                    Ahead::Single(behind) => {
-                        self.place = behind;
-                        break;
-                    }
-                    Ahead::Several => {}
-                    Ahead::Elsewhere => continue,
+            if self.place.next_batch < self.group_end {
+                break;
+            }
+            match self.look_ahead()? {
+                Ahead::Single(behind) => {
+                    self.place = behind;
+                    return Ok(true);
                 }
+                Ahead::Several => break,
+                Ahead::Elsewhere => self.forget_kept(),
             }
-            let mut behind = self.place.clone();
-            let Step::Batch(_) = self.step(&mut behind)? else {
-                return Err(self.corrupt(&behind, Problem::PayloadChecksum));
-            };
-            self.place = behind;
-            break;
         }
-        let decoded = Batch::decode(&self.buffer);
-        decoded.map(Some).map_err(|error| self.corrupt(&self.place, error.problem))
+        if let Some((behind, batch)) = self.kept.pop_front() {
+            let before = std::mem::replace(&mut self.buffer, batch);
+            self.free.push(before.bytes);
+            self.place = behind;
+            return Ok(true);
+        }
+        let mut behind = self.place.clone();
+        let Step::Batch(_) = self.step(&mut behind)? else {
+            return Err(self.corrupt(&behind, Problem::PayloadChecksum));
+        };
+        self.place = behind;
+        Ok(true)
+    }
+
+    fn checked(&self) -> &Checked {
+        self.buffer.checked.as_ref().expect("a batch was read before it is asked for")
+    }
+
+    /// Returns the header of the batch that was read last.
+    pub(super) fn header(&self) -> BatchHeader {
+        self.checked().header
+    }
+
+    /// Returns the batch that was read last.
+    pub(super) fn batch(&self) -> Batch<'_> {
+        let Checked { header, payload_bytes, crc, byte_count } = *self.checked();
+        let payload = &self.buffer.bytes[BATCH_HEADER_BYTES..BATCH_HEADER_BYTES + payload_bytes];
+        Batch { header, payload, crc, byte_count }
+    }
+
+    /// Returns the batch that was read last with its buffer, and takes another buffer for it.
+    pub(super) fn take_batch(&mut self, buffer: Vec<u8>) -> OwnedBatch {
+        let Checked { header, payload_bytes, .. } = *self.checked();
+        let bytes = std::mem::replace(&mut self.buffer.bytes, buffer);
+        self.buffer.checked = None;
+        let payload = BATCH_HEADER_BYTES..BATCH_HEADER_BYTES + payload_bytes;
+        OwnedBatch { header, bytes, payload }
     }
 
     /// Returns where the log ends, once [`Self::next_batch`] has returned `None`.
@@ -205,21 +283,48 @@ impl LogReader {
         LogError::Corrupt { segment: place.segment.number, offset: place.offset, problem }
     }
 
+    /// Keeps the batch that was read in memory, unless the group is too long; then none is kept.
+    fn keep(&mut self, behind: &Place, is_kept: &mut bool) {
+        let bytes: usize = self.kept.iter().map(|(_, batch)| batch.bytes.len()).sum();
+        *is_kept &= bytes + self.buffer.bytes.len() <= GROUP_BYTES_KEPT;
+        if !*is_kept {
+            return self.forget_kept();
+        }
+        let next = BatchBytes { bytes: self.free.pop().unwrap_or_default(), checked: None };
+        let batch = std::mem::replace(&mut self.buffer, next);
+        self.kept.push_back((behind.clone(), batch));
+    }
+
+    fn forget_kept(&mut self) {
+        self.free.extend(self.kept.drain(..).map(|(_, batch)| batch.bytes));
+    }
+
     /// Finds the end of the group that begins here.
     fn look_ahead(&mut self) -> Result<Ahead, LogError> {
         let mut ahead = self.place.clone();
+        let mut is_kept = true;
+        self.forget_kept();
         loop {
             match self.step(&mut ahead)? {
                 Step::Batch(header) if header.group < self.place.next_batch => {
                     self.leave_out(ahead);
                     return Ok(Ahead::Elsewhere);
                 }
+                Step::Batch(header)
+                    if self.until_utc_100ns.is_some_and(|until| header.utc_100ns > until) =>
+                {
+                    self.end = Some(self.place.end(Tail::Cut));
+                    return Ok(Ahead::Elsewhere);
+                }
                 Step::Batch(header) if header.is_last => {
                     self.group_end = header.number + 1;
-                    let is_single = header.number == self.place.next_batch;
-                    return Ok(if is_single { Ahead::Single(ahead) } else { Ahead::Several });
+                    if header.number == self.place.next_batch {
+                        return Ok(Ahead::Single(ahead));
+                    }
+                    self.keep(&ahead, &mut is_kept);
+                    return Ok(Ahead::Several);
                 }
-                Step::Batch(_) => {}
+                Step::Batch(_) => self.keep(&ahead, &mut is_kept),
                 Step::End(_) if is_mutant(Mutant::TornGroupKept) && ahead.open_group.is_some() => {
                     self.group_end = ahead.next_batch;
                     return Ok(Ahead::Several);
@@ -298,8 +403,8 @@ impl LogReader {
                 next => next?,
             };
             if let Some(next) = next.filter(|next| next.follows(place)) {
-                let (open_group, may_be_inside) = (place.open_group, place.may_be_inside);
-                *place = Place { open_group, may_be_inside, ..next };
+                let Place { open_group, may_be_inside, batch_bytes, .. } = *place;
+                *place = Place { open_group, may_be_inside, batch_bytes, ..next };
                 continue;
             }
             let found = place.view(&self.folder).search()?;
@@ -313,8 +418,13 @@ impl LogReader {
 
     /// Reads the batch that belongs at a place into the buffer, or returns what is wrong with it.
     fn read_batch(&mut self, place: &mut Place) -> Result<Result<BatchHeader, Problem>, LogError> {
-        self.read(place, BLOCK_BYTES)?;
-        let (header, byte_count) = match decode_batch_header(&self.buffer) {
+        // Most batches are about as long as the one before: they need one read.
+        let guess = place.batch_bytes.max(BLOCK_BYTES);
+        let file_rest = place.segment.segment_bytes.saturating_sub(place.offset);
+        let guess = usize::try_from(file_rest).map_or(guess, |rest| guess.min(rest));
+        self.buffer.checked = None;
+        let mut filled = self.read(place, 0, guess)?;
+        let (header, byte_count) = match decode_batch_header(&self.buffer.bytes[..filled]) {
             Ok(found) => found,
             Err(error) => return Ok(Err(error.problem)),
         };
@@ -322,34 +432,41 @@ impl LogReader {
             return Ok(Err(Problem::Field("place in the log")));
         }
         // Checked against the file before memory is taken for it.
-        if place.offset + byte_count as u64 > place.segment.segment_bytes {
+        if byte_count as u64 > file_rest {
             return Ok(Err(Problem::Cut));
         }
-        if byte_count > BLOCK_BYTES {
-            self.read(place, byte_count)?;
+        if byte_count > filled {
+            filled += self.read(place, filled, byte_count - filled)?;
         }
-        let crc = match Batch::decode(&self.buffer) {
-            Ok(batch) => batch.crc,
+        let checked = match Batch::decode(&self.buffer.bytes[..filled.min(byte_count)]) {
+            Ok(Batch { header, payload, crc, byte_count }) => {
+                Checked { header, payload_bytes: payload.len(), crc, byte_count }
+            }
             Err(error) => return Ok(Err(error.problem)),
         };
         if header.group == header.number {
             place.last_group = place.offset;
         }
+        place.batch_bytes = byte_count;
         place.offset += byte_count as u64;
         place.next_batch += 1;
-        place.previous_crc = crc;
+        place.previous_crc = checked.crc;
         place.last_epoch = header.last_epoch;
         place.open_group = (!header.is_last).then_some(header.group);
         place.may_be_inside = false;
+        self.buffer.checked = Some(checked);
         Ok(Ok(header))
     }
 
-    fn read(&mut self, place: &Place, bytes: usize) -> Result<(), LogError> {
-        self.buffer.resize(bytes, 0);
-        let read = place.file.read_at(place.offset, &mut self.buffer);
-        let path = segment_path(&self.folder, place.segment.number);
-        self.buffer.truncate(read.map_err(LogError::io(&path))?);
-        Ok(())
+    /// Reads bytes of a batch into the buffer, from an offset on; returns how many there are.
+    fn read(&mut self, place: &Place, from: usize, bytes: usize) -> Result<usize, LogError> {
+        let buffer = &mut self.buffer.bytes;
+        if buffer.len() < from + bytes {
+            buffer.resize(from + bytes, 0);
+        }
+        let read = place.file.read_at(place.offset + from as u64, &mut buffer[from..from + bytes]);
+        let path = || segment_path(&self.folder, place.segment.number);
+        read.map_err(|error| LogError::Io { path: path(), error })
     }
 }
 
@@ -437,6 +554,7 @@ fn open_segment(
         previous_crc: segment.previous_crc,
         last_epoch: segment.last_epoch,
         last_group: BLOCK_BYTES as u64,
+        batch_bytes: 0,
         open_group: None,
         may_be_inside: false,
     })

@@ -11,7 +11,7 @@ use sos::wait::WaitType;
 
 use super::folder::{LogFolder, Next, PREPARE};
 use super::names::segment_path;
-use super::{End, LogError};
+use super::{End, LogError, Tail};
 use crate::batch::{BATCH_HEADER_BYTES, BatchBuffer, BatchHeader};
 use crate::mutant::{Mutant, is_mutant};
 use crate::record::record_bytes;
@@ -76,13 +76,41 @@ impl SegmentWriter {
         Ok(Self::at(folder, file, segment, BLOCK_BYTES as u64))
     }
 
+    /// Begins a log in a segment with this number, behind all segments of a log that is not to go on:
+    /// after a reader has ended at [`Tail::Cut`]. A checkpoint that names the segment as its first
+    /// one is durable before; a start that does not find the segment makes this call again. The older
+    /// segments may be retired.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], [`LogError::Full`].
+    ///
+    /// # Panics
+    /// If the folder has a segment with this number or a higher one.
+    pub fn create_at(
+        disk: Arc<dyn Disk>,
+        options: LogOptions,
+        number: u64,
+        last_epoch: Epoch,
+    ) -> Result<Self, LogError> {
+        let folder = LogFolder::open(disk, options)?;
+        let last = folder.last_segment();
+        assert!(last.is_none_or(|last| last < number), "segment {number} is not behind the others");
+        let next = Next { number, first_batch: 1, previous_crc: 0, last_epoch, batch_bytes: 0 };
+        let (file, segment) = folder.make_segment(&next)?;
+        Ok(Self::at(folder, file, segment, BLOCK_BYTES as u64))
+    }
+
     /// Goes on where a reader found the end of the log. Makes durable first what was read: after a
     /// sync that failed, the last group may be in the page cache and nowhere else, and a second sync
     /// would succeed without it. So the group is written again, with the same bytes.
     ///
     /// # Errors
     /// [`LogError::Io`], [`LogError::Full`].
+    ///
+    /// # Panics
+    /// For an end of [`Tail::Cut`]: see [`Self::create_at`].
     pub fn resume(disk: Arc<dyn Disk>, options: LogOptions, end: &End) -> Result<Self, LogError> {
+        assert_ne!(end.tail, Tail::Cut, "behind the end are groups that were durable");
         let name = options.folder.clone();
         let folder = LogFolder::open(disk, options)?;
         // A segment without a complete group is removed: its name may not be durable, and its header

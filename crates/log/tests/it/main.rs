@@ -7,5 +7,6 @@ mod commits;
 mod drive;
 mod full_disk;
 mod records;
+mod replay;
 mod segment_headers;
 mod segments;

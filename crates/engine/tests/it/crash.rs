@@ -1,0 +1,382 @@
+//! Power losses, kills and failing calls while clients write, on a simulated disk. After each
+//! restart what is there is compared with what the clients were told:
+//!
+//! - what was acknowledged is there: rows, definitions, deletions;
+//! - no transaction is there in part: the bank's sum is what it was, a load is there as a whole, and
+//!   a table that was made with a row has it;
+//! - what each client wrote is there up to some point and not beyond: no gap;
+//! - what a reader was shown is there;
+//! - indexes and rows agree;
+//! - an identity value and a value of a sequence that were acknowledged are not given out again.
+//!
+//! Clients are threads, so a seed repeats the plan of a run and not its timing. `CRASH_SEED=7` runs
+//! one seed, `CRASH_SEEDS=1000` as many: `make crash`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use durable::{Folder, Settings, Standing};
+use engine::instance::Instance;
+use engine::session::Session;
+use simdisk::{Call, Fault, Random, SimDisk};
+
+use crate::client::{Answer, batch, instance_on, login};
+
+const SEEDS: u64 = 6;
+/// How often the machine is started per seed.
+const LIVES: u64 = 4;
+/// Clients that write journals.
+const WRITERS: u64 = 3;
+/// Accounts of the bank, and what is in all of them.
+const ACCOUNTS: u64 = 12;
+const SUM: i64 = 1_200;
+/// Rows of one load of the columnstore.
+const LOAD: u64 = 150;
+/// Small segments, so that a run has many of them.
+const SEGMENT_BYTES: u64 = 1 << 18;
+
+/// What the clients were told, over all lives.
+#[derive(Debug, Default)]
+struct Told {
+    /// The last entry of each journal that was acknowledged or shown.
+    journals: BTreeMap<u64, i64>,
+    /// Tables that were made, and those that were dropped.
+    made: BTreeSet<u64>,
+    dropped: BTreeSet<u64>,
+    /// Tables whose drop was begun: they may be there or not.
+    dropping: BTreeSet<u64>,
+    /// Loads of the columnstore that were acknowledged, and that were begun.
+    loads: u64,
+    loads_begun: u64,
+    identities: BTreeSet<i64>,
+    sequence: BTreeSet<i64>,
+}
+
+#[test]
+fn what_was_acknowledged_survives() {
+    let only = std::env::var("CRASH_SEED").ok().and_then(|text| text.parse().ok());
+    let count = std::env::var("CRASH_SEEDS").ok().and_then(|text| text.parse().ok());
+    let seeds = only.map_or(1..=count.unwrap_or(SEEDS), |seed: u64| seed..=seed);
+    for seed in seeds {
+        let run = std::panic::catch_unwind(|| run(seed));
+        assert!(run.is_ok(), "seed {seed}: see the message above; CRASH_SEED={seed} repeats its plan");
+    }
+}
+
+fn run(seed: u64) {
+    let disk = SimDisk::new(seed);
+    let mut random = Random::new(seed);
+    let told = Arc::new(Mutex::new(Told::default()));
+    for life in 0..LIVES {
+        let instance = start(&disk);
+        let mut session = login(&instance);
+        if life == 0 {
+            prepare(&mut session, &instance);
+        } else {
+            check(&mut session, &instance, &mut told.lock().unwrap());
+        }
+        work(&instance, &disk, &told, &mut random, seed * 100 + life);
+        drop(session);
+        let is_orderly = !disk.is_down() && random.below(2) == 0;
+        if !is_orderly {
+            disk.crash();
+        }
+        instance.machine.stop(Duration::from_secs(20));
+        instance.durable().unwrap().stop();
+        disk.restart();
+    }
+    let instance = start(&disk);
+    let mut session = login(&instance);
+    check(&mut session, &instance, &mut told.lock().unwrap());
+    drop(session);
+    instance.machine.stop(Duration::from_secs(20));
+    instance.durable().unwrap().stop();
+}
+
+fn start(disk: &SimDisk) -> Arc<Instance> {
+    let instance = instance_on(2, |_| {});
+    let folder = Folder::on(Arc::new(disk.clone()), "simulated").unwrap();
+    let settings = Settings { segment_bytes: SEGMENT_BYTES, ..Settings::default() };
+    instance.open_database(folder, &settings).unwrap();
+    instance
+}
+
+/// Runs a batch; returns its answer if it was acknowledged.
+fn ask(session: &mut Session, instance: &Instance, text: &str) -> Option<Answer> {
+    let _ = storage::durability::take();
+    let answer = batch(session, text);
+    let epoch = storage::durability::take();
+    let database = instance.durable().unwrap();
+    (epoch == 0 || database.wait(epoch) == Standing::Durable).then_some(answer)
+}
+
+fn prepare(session: &mut Session, instance: &Instance) {
+    let accounts: Vec<String> =
+        (0..ACCOUNTS).map(|id| format!("({id}, {})", SUM / ACCOUNTS.cast_signed())).collect();
+    let text = format!(
+        "CREATE TABLE bank (id int PRIMARY KEY, balance int NOT NULL);
+         INSERT bank VALUES {};
+         CREATE TABLE journal (client int NOT NULL, n int NOT NULL, pad varchar(3000),
+             PRIMARY KEY (client, n));
+         CREATE INDEX by_n ON journal (n);
+         CREATE TABLE heap (client int NOT NULL, n int NOT NULL);
+         CREATE TABLE loads (n int NOT NULL, INDEX cci CLUSTERED COLUMNSTORE);
+         CREATE TABLE numbered (id int IDENTITY PRIMARY KEY, x int);
+         CREATE TABLE memory (client int NOT NULL PRIMARY KEY NONCLUSTERED, n int NOT NULL)
+             WITH (MEMORY_OPTIMIZED = ON);
+         CREATE TABLE forgotten (id int NOT NULL PRIMARY KEY NONCLUSTERED)
+             WITH (MEMORY_OPTIMIZED = ON, DURABILITY = SCHEMA_ONLY);
+         INSERT forgotten VALUES (1);
+         CREATE SEQUENCE s AS int START WITH 1 CACHE 5;",
+        accounts.join(", ")
+    );
+    let answer = ask(session, instance, &text).expect("the disk is good");
+    assert!(answer.errors.is_empty(), "{:?}", answer.errors);
+}
+
+/// Lets the clients work until the disk goes down, or for a while.
+fn work(
+    instance: &Arc<Instance>,
+    disk: &SimDisk,
+    told: &Arc<Mutex<Told>>,
+    random: &mut Random,
+    seed: u64,
+) {
+    match random.below(4) {
+        0 => disk.crash_at(50 + random.below(400)),
+        1 => disk.fail(Fault::new(Call::Sync, 20 + random.below(100))),
+        _ => {}
+    }
+    let stop = AtomicBool::new(false);
+    let pause = Duration::from_millis(150 + random.below(350));
+    let kill = random.below(3) == 0;
+    std::thread::scope(|scope| {
+        let stop = &stop;
+        for client in 0..WRITERS {
+            scope.spawn(move || write_journal(instance, told, stop, client));
+        }
+        scope.spawn(move || transfer(instance, stop, seed));
+        scope.spawn(move || define(instance, told, stop, seed));
+        scope.spawn(move || load(instance, told, stop));
+        scope.spawn(move || number(instance, told, stop));
+        scope.spawn(move || read(instance, told, stop));
+        scope.spawn(move || checkpoint(instance, stop));
+        std::thread::sleep(pause);
+        if kill {
+            disk.kill();
+        }
+        stop.store(true, Ordering::Relaxed);
+        // Who waits for the log would wait until it is durable, which it will be, or until it fails.
+    });
+}
+
+/// A client's session, and whether the log still works.
+struct Client<'i> {
+    instance: &'i Arc<Instance>,
+    session: Session,
+    stop: &'i AtomicBool,
+}
+
+impl<'i> Client<'i> {
+    fn new(instance: &'i Arc<Instance>, stop: &'i AtomicBool) -> Self {
+        Self { instance, session: login(instance), stop }
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Asks, and returns the answer if it was acknowledged and has no error. Ends the client's work
+    /// when the log has failed.
+    fn ask(&mut self, text: &str) -> Option<Answer> {
+        let answer = ask(&mut self.session, self.instance, text)?;
+        match answer.errors.first() {
+            None => Some(answer),
+            // The log has failed, or two transactions were in each other's way.
+            Some(error) if [9001, 9002, 1205, 41302, 41305, 41325].contains(&error.number) => {
+                let _ = batch(&mut self.session, "IF @@TRANCOUNT > 0 ROLLBACK");
+                None
+            }
+            Some(error) => panic!("{text}: {error:?}"),
+        }
+    }
+}
+
+fn write_journal(instance: &Arc<Instance>, told: &Mutex<Told>, stop: &AtomicBool, client: u64) {
+    let mut my = Client::new(instance, stop);
+    let Some(answer) =
+        my.ask(&format!("SELECT ISNULL(MAX(n), 0) FROM journal WHERE client = {client}"))
+    else {
+        return;
+    };
+    let mut n: i64 = answer.sets[0][0][0].parse().unwrap();
+    while my.goes_on() {
+        n += 1;
+        let pad = (n * 7 + client.cast_signed()) % 2_900;
+        // One transaction over four tables, or one statement.
+        let text = if n % 3 == 0 {
+            format!(
+                "BEGIN TRANSACTION;
+                 INSERT journal VALUES ({client}, {n}, REPLICATE('x', {pad}));
+                 INSERT heap VALUES ({client}, {n});
+                 DELETE heap WHERE client = {client} AND n < {n};
+                 UPDATE memory WITH (SNAPSHOT) SET n = {n} WHERE client = {client};
+                 IF @@ROWCOUNT = 0 INSERT memory VALUES ({client}, {n});
+                 COMMIT"
+            )
+        } else {
+            format!("INSERT journal VALUES ({client}, {n}, REPLICATE('x', {pad}))")
+        };
+        match my.ask(&text) {
+            Some(_) => {
+                told.lock().unwrap().journals.insert(client, n);
+            }
+            None => return,
+        }
+    }
+}
+
+fn transfer(instance: &Arc<Instance>, stop: &AtomicBool, seed: u64) {
+    let mut my = Client::new(instance, stop);
+    let mut random = Random::new(seed);
+    while my.goes_on() {
+        let (from, to) = (random.below(ACCOUNTS), random.below(ACCOUNTS));
+        let amount = random.below(30);
+        let _ = my.ask(&format!(
+            "BEGIN TRANSACTION;
+             UPDATE bank SET balance = balance - {amount} WHERE id = {from};
+             UPDATE bank SET balance = balance + {amount} WHERE id = {to};
+             COMMIT"
+        ));
+    }
+}
+
+fn define(instance: &Arc<Instance>, told: &Mutex<Told>, stop: &AtomicBool, seed: u64) {
+    let mut my = Client::new(instance, stop);
+    let mut n = seed * 1_000;
+    while my.goes_on() {
+        n += 1;
+        let text = format!(
+            "BEGIN TRANSACTION; CREATE TABLE made_{n} (x int PRIMARY KEY); INSERT made_{n} VALUES ({n}); COMMIT"
+        );
+        if my.ask(&text).is_some() {
+            told.lock().unwrap().made.insert(n);
+        }
+        if n % 2 == 0 && told.lock().unwrap().made.contains(&n) {
+            // The table is made anew with another column; its row stays.
+            let _ = my.ask(&format!("ALTER TABLE made_{n} ADD y int NOT NULL DEFAULT 7"));
+        }
+        if n % 3 == 0 && told.lock().unwrap().made.contains(&n) {
+            told.lock().unwrap().dropping.insert(n);
+            if my.ask(&format!("DROP TABLE made_{n}")).is_some() {
+                told.lock().unwrap().dropped.insert(n);
+            }
+        }
+    }
+}
+
+fn load(instance: &Arc<Instance>, told: &Mutex<Told>, stop: &AtomicBool) {
+    let mut my = Client::new(instance, stop);
+    while my.goes_on() {
+        told.lock().unwrap().loads_begun += 1;
+        let text = format!("INSERT loads SELECT value FROM GENERATE_SERIES(1, {LOAD})");
+        if my.ask(&text).is_some() {
+            told.lock().unwrap().loads += 1;
+        }
+        engine::move_tuples(instance, instance.machine.stopping());
+    }
+}
+
+fn number(instance: &Arc<Instance>, told: &Mutex<Told>, stop: &AtomicBool) {
+    let mut my = Client::new(instance, stop);
+    while my.goes_on() {
+        let text = "INSERT numbered (x) OUTPUT inserted.id VALUES (1)";
+        if let Some(answer) = my.ask(text) {
+            let id = answer.sets[0][0][0].parse().unwrap();
+            assert!(told.lock().unwrap().identities.insert(id), "identity {id} twice");
+        }
+        if let Some(answer) = my.ask("DELETE numbered; SELECT NEXT VALUE FOR s") {
+            let value = answer.sets[0][0][0].parse().unwrap();
+            assert!(told.lock().unwrap().sequence.insert(value), "value {value} of s twice");
+        }
+    }
+}
+
+fn read(instance: &Arc<Instance>, told: &Mutex<Told>, stop: &AtomicBool) {
+    let mut my = Client::new(instance, stop);
+    while my.goes_on() {
+        let shown = my.ask("SELECT client, MAX(n) FROM journal GROUP BY client");
+        let Some(answer) = shown else { continue };
+        for row in &answer.sets[0] {
+            let (client, n) = (row[0].parse().unwrap(), row[1].parse().unwrap());
+            let mut told = told.lock().unwrap();
+            let last = told.journals.entry(client).or_insert(0);
+            *last = (*last).max(n);
+        }
+    }
+}
+
+fn checkpoint(instance: &Arc<Instance>, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        // It fails when the disk is down.
+        let _ = instance.durable().unwrap().checkpoint(None);
+        std::thread::sleep(Duration::from_millis(15));
+    }
+}
+
+/// Compares what is there with what the clients were told.
+fn check(session: &mut Session, instance: &Instance, told: &mut Told) {
+    let mut all = |text: &str| {
+        let answer = ask(session, instance, text).expect("the disk is good");
+        assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
+        answer.sets.concat()
+    };
+    let number = |rows: &[Vec<String>]| -> i64 { rows[0][0].parse().unwrap() };
+    assert_eq!(number(&all("SELECT SUM(balance) FROM bank")), SUM, "the bank's sum");
+    for client in 0..WRITERS {
+        let of = format!("FROM journal WHERE client = {client}");
+        let rows = all(&format!("SELECT COUNT(*), ISNULL(MAX(n), 0) {of}"));
+        let (count, last): (i64, i64) = (rows[0][0].parse().unwrap(), rows[0][1].parse().unwrap());
+        assert_eq!(count, last, "the journal of client {client} has a gap");
+        let due = told.journals.get(&client).copied().unwrap_or(0);
+        assert!(last >= due, "client {client} was told {due}, and {last} is there");
+        // What is there now will stay.
+        told.journals.insert(client, last);
+        let pads = all(&format!("SELECT COUNT(*) {of} AND LEN(pad) <> (n * 7 + client) % 2900"));
+        assert_eq!(number(&pads), 0, "values of client {client}");
+        let third = last - last % 3;
+        let memory = all(&format!("SELECT n FROM memory WHERE client = {client}"));
+        let heap = all(&format!("SELECT n FROM heap WHERE client = {client}"));
+        if third > 0 {
+            assert_eq!(memory, vec![vec![third.to_string()]], "memory of client {client}");
+            assert_eq!(heap, vec![vec![third.to_string()]], "heap of client {client}");
+        }
+    }
+    let by_index = all("SELECT COUNT(*) FROM journal WITH (INDEX (by_n)) WHERE n >= 0");
+    assert_eq!(by_index, all("SELECT COUNT(*) FROM journal"), "the index and the rows");
+    let here: BTreeSet<u64> = all("SELECT name FROM sys.tables WHERE name LIKE 'made%'")
+        .iter()
+        .map(|row| row[0]["made_".len()..].parse().unwrap())
+        .collect();
+    for n in &here {
+        assert!(!told.dropped.contains(n), "made_{n} was dropped");
+        let rows = all(&format!("SELECT x FROM made_{n}"));
+        assert_eq!(rows, vec![vec![n.to_string()]], "made_{n}");
+    }
+    for n in told.made.difference(&told.dropping) {
+        assert!(here.contains(n), "made_{n} was made");
+    }
+    let gone: Vec<u64> = told.dropping.difference(&here).copied().collect();
+    told.dropped.extend(gone);
+    told.made.extend(here);
+    let loaded = number(&all("SELECT COUNT(*) FROM loads")).cast_unsigned();
+    assert_eq!(loaded % LOAD, 0, "a load is there in part");
+    let loads = loaded / LOAD;
+    assert!((told.loads..=told.loads_begun).contains(&loads), "{loads} loads, told {told:?}");
+    (told.loads, told.loads_begun) = (loads, loads);
+    let sums = all("SELECT ISNULL(SUM(n), 0) FROM loads");
+    assert_eq!(number(&sums).cast_unsigned(), loads * LOAD * (LOAD + 1) / 2, "the loads' values");
+    assert_eq!(number(&all("SELECT COUNT(*) FROM forgotten")), 0, "SCHEMA_ONLY keeps no rows");
+}
