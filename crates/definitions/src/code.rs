@@ -14,10 +14,11 @@
 //! A length is checked against the bytes that are left before anything is read or allocated, so
 //! damaged bytes give an error and no more memory than a multiple of their own size.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use catalog::CatalogCell;
+use storage::TableId;
 
 use crate::{EventNames, TableMaker};
 
@@ -40,6 +41,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) cell: &'a CatalogCell,
     pub(crate) tables: &'a mut dyn TableMaker,
     pub(crate) names: &'a EventNames,
+    /// Storage ids of the tables so far.
+    pub(crate) storages: BTreeSet<TableId>,
 }
 
 /// A value with an encoding.

@@ -1,6 +1,6 @@
 //! A catalog from entries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use catalog::name::Name;
@@ -56,7 +56,7 @@ pub fn decode(
     names: &EventNames,
 ) -> Result<Catalog, Error> {
     let start = cell.load();
-    let mut cx = Cx { cell, tables, names };
+    let mut cx = Cx { cell, tables, names, storages: BTreeSet::new() };
     let mut reading = Reading::new(&start);
     if entries.contains_key(&Key::Complete.to_bytes()) {
         reading.all(entries.iter(), &mut cx)?;

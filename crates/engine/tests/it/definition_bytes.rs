@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -17,13 +18,20 @@ use engine::catalog::{
 use engine::event::registry::NAMES;
 use engine::instance::Instance;
 use engine::session::Session;
-use storage::TableId;
+use storage::{Store, StoreOptions, TableId};
 
 use crate::client::{Answer, batch, instance, login};
 use crate::script::{blocks, check, scripts};
 
-/// Blocks of a script between two comparisons of the views, which are many queries.
-const BLOCKS_PER_COMPARISON: usize = 60;
+/// Views that show what runs, besides those whose names begin with `dm_`.
+const OF_THE_MOMENT: [&str; 6] = [
+    "syscacheobjects",
+    "syslockinfo",
+    "sysperfinfo",
+    "sysprocesses",
+    "sysopentapes",
+    "console_panels",
+];
 
 /// A log in memory: the last value of each key.
 #[derive(Default)]
@@ -104,6 +112,9 @@ impl TableMaker for Keeping<'_> {
 /// Puts a decoded catalog in place of the one that the entries were made from.
 fn restart(instance: &Instance, log: &Log) -> Result<(), String> {
     let catalog = instance.catalog.load();
+    if is_pending(&catalog) {
+        return Ok(());
+    }
     let whole: Vec<Entry> = definitions::encode(&catalog);
     let logged = log.definitions.lock().unwrap().clone();
     for Entry { key, value } in &whole {
@@ -119,14 +130,26 @@ fn restart(instance: &Instance, log: &Log) -> Result<(), String> {
     let entries = log.with(counters);
     let decoded = definitions::decode(&entries, &instance.catalog, &mut maker, &NAMES);
     let decoded = decoded.map_err(|error| error.to_string())?;
-    if definitions::encode(&decoded) != whole {
-        return Err("encoded again, the bytes differ".to_owned());
+    let again = definitions::encode(&decoded);
+    if let Some((first, _)) = whole.iter().zip(&again).find(|(first, again)| first != again) {
+        return Err(format!("encoded again, {:02x?} differs", first.key));
+    }
+    if again.len() != whole.len() {
+        return Err(format!("{} entries have become {}", whole.len(), again.len()));
     }
     for database in catalog.databases.values() {
         same_trees(database, &decoded)?;
     }
     instance.catalog.restore(decoded);
     Ok(())
+}
+
+/// Returns whether a setting waits for RECONFIGURE. A restart would bring it into use.
+fn is_pending(catalog: &Catalog) -> bool {
+    let settings = &catalog.settings;
+    let all = [settings.degree_max, settings.cost_threshold, settings.polybase_export];
+    settings.show_advanced != settings.advanced_in_use
+        || all.iter().any(|setting| setting.set != setting.in_use)
 }
 
 /// Compares the syntax trees, and the layouts of rows, which no bytes contain.
@@ -189,20 +212,24 @@ fn same_table(a: &TableDef, b: &TableDef) -> bool {
     same && checks && format!("{:?}", a.layout) == format!("{:?}", b.layout)
 }
 
-/// Returns the rows of all catalog views in all databases.
-fn views(session: &mut Session) -> BTreeMap<String, Vec<Vec<Vec<String>>>> {
+/// Returns the rows of all catalog views in databases with an id of at least `first`.
+fn views(session: &mut Session, first: i32) -> BTreeMap<String, Vec<Vec<Vec<String>>>> {
     let names = |session: &mut Session, sql: &str| -> Vec<String> {
         batch(session, sql).sets.concat().into_iter().flatten().collect()
     };
-    let databases = names(session, "SELECT name FROM sys.databases WHERE state = 0");
+    let of_databases = format!("SELECT name FROM sys.databases WHERE database_id >= {first}");
+    let databases = names(session, &of_databases);
     let of_views = "SELECT name FROM sys.all_views WHERE schema_id = 4 AND name NOT LIKE 'dm[_]%'";
-    let views = names(session, of_views);
+    let mut views = names(session, of_views);
+    views.retain(|view| !OF_THE_MOMENT.contains(&view.as_str()));
+    assert!(views.len() > 50, "{views:?}");
     let mut found = BTreeMap::new();
     for database in &databases {
         let quoted = database.replace(']', "]]");
         for view in &views {
             let sql = format!("USE [{quoted}]; SELECT * FROM sys.[{view}]");
-            let Answer { sets, .. } = batch(session, &sql);
+            let Answer { mut sets, .. } = batch(session, &sql);
+            sets.iter_mut().for_each(|rows| rows.sort());
             found.insert(format!("{database}: sys.{view}"), sets);
         }
     }
@@ -210,17 +237,17 @@ fn views(session: &mut Session) -> BTreeMap<String, Vec<Vec<Vec<String>>>> {
 }
 
 /// Restarts, and compares what the views show before and after.
-fn compare(instance: &Arc<Instance>, log: &Log) -> Result<(), String> {
+fn compare(instance: &Arc<Instance>, log: &Log, first: i32) -> Result<(), String> {
     let mut session = login(instance);
-    let before = views(&mut session);
+    let before = views(&mut session, first);
     restart(instance, log)?;
-    let after = views(&mut session);
-    for (view, rows) in &before {
-        if after.get(view) != Some(rows) {
-            return Err(format!("{view} shows\n{:?}\nand not\n{rows:?}", after.get(view)));
-        }
+    let after = views(&mut session, first);
+    let changed = before.iter().filter(|(view, rows)| after.get(*view) != Some(rows));
+    let mut problems = String::new();
+    for (view, rows) in changed {
+        writeln!(problems, "{view} shows\n{:?}\nand not\n{rows:?}", after.get(view)).unwrap();
     }
-    Ok(())
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 #[test]
@@ -237,37 +264,32 @@ fn scripts_go_on_with_decoded_definitions() {
         let log = Log::of(&instance);
         let mut sessions: BTreeMap<String, Session> = BTreeMap::new();
         let mut current = "a".to_owned();
-        for (at, block) in blocks(&text).iter().enumerate() {
+        for block in blocks(&text) {
             if let Some(session) = block.head.strip_prefix("session ") {
                 current = session.to_owned();
                 continue;
             }
             let session = sessions.entry(current.clone()).or_insert_with(|| login(&instance));
-            let checked = check(session, block);
-            let restarted = match at % BLOCKS_PER_COMPARISON {
-                0 => compare(&instance, &log),
-                _ => restart(&instance, &log),
-            };
+            let checked = check(session, &block);
+            let restarted = restart(&instance, &log);
             if let Err(problem) = checked.and(restarted) {
                 writeln!(failures, "{name}:{}: {problem}", block.line).unwrap();
             }
         }
-        if let Err(problem) = compare(&instance, &log) {
+        if let Err(problem) = compare(&instance, &log, 5) {
             writeln!(failures, "{name}, at the end: {problem}").unwrap();
         }
     }
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-/// Definitions of every kind.
-const EVERYTHING: &str = include_str!("../definitions.sql");
-
 /// Returns an instance with definitions of every kind, and its log.
 fn everything() -> (Arc<Instance>, Arc<Log>) {
     let instance = instance();
     let log = Log::of(&instance);
     let mut session = login(&instance);
-    for text in EVERYTHING.split("\nGO\n") {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/definitions.sql");
+    for text in std::fs::read_to_string(file).unwrap().split("\nGO\n") {
         let answer = batch(&mut session, text);
         assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
     }
@@ -282,7 +304,7 @@ fn definitions_of_every_kind_survive() {
     let wanted: std::collections::BTreeSet<u8> =
         (0..=28).filter(|kind| !(7..16).contains(kind)).collect();
     assert_eq!(kinds, wanted, "an entry of each kind");
-    compare(&instance, &log).unwrap();
+    compare(&instance, &log, 1).unwrap();
 }
 
 /// Damaged entries are errors that name the entry, or other definitions; never a panic.
@@ -291,9 +313,10 @@ fn damaged_definitions_do_not_panic() {
     let (instance, log) = everything();
     let catalog = instance.catalog.load();
     let entries = log.with(definitions::counters(&catalog, &instance.catalog, true));
-    let mut maker = StoreMaker { store: &instance.store, cell: &instance.catalog };
     let mut errors = 0;
     let mut read = |entries: &Entries| {
+        let store = Store::new(StoreOptions::default());
+        let mut maker = StoreMaker { store: &store, cell: &instance.catalog };
         let decoded = definitions::decode(entries, &instance.catalog, &mut maker, &NAMES);
         errors += usize::from(decoded.is_err());
         decoded.map(drop)
