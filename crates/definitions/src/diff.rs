@@ -35,6 +35,9 @@ pub fn encode(catalog: &Catalog) -> Vec<Entry> {
     difference.entries()
 }
 
+/// Definitions by name, shared by the snapshots that do not change them.
+type Shared<K, V> = BTreeMap<K, Arc<V>>;
+
 /// The entries found so far.
 #[derive(Default)]
 struct Difference {
@@ -72,7 +75,7 @@ impl Difference {
     /// value under another key is a change as well: a property whose column has another number.
     fn shared<K: Ord, V: Code>(
         &mut self,
-        (base, next): (&BTreeMap<K, Arc<V>>, &BTreeMap<K, Arc<V>>),
+        (base, next): (&Shared<K, V>, &Shared<K, V>),
         key: impl Fn(&K, &V) -> Key,
     ) {
         let same =

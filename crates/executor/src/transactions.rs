@@ -82,7 +82,7 @@ pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(
     session.end_transaction();
     if let Err(error) = outcome {
         sink.env_change(&EnvChange::RollbackTransaction(descriptor))?;
-        return Err(Stop::Error(session.storage_error(&error)));
+        return Err(Stop::Error(error));
     }
     if descriptor != 0 {
         sink.env_change(&EnvChange::CommitTransaction(descriptor))?;
@@ -90,24 +90,22 @@ pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(
     Ok(())
 }
 
-/// Commits the open transaction in storage.
-fn end(session: &mut SessionState) -> storage::Result<()> {
+/// Commits the open transaction in storage, and its definitions.
+fn end(session: &mut SessionState) -> types::Result<()> {
     let Some(active) = session.transaction.active.take() else {
-        session.keep_definitions();
-        return Ok(());
+        return session.keep_definitions();
     };
     let wrote = active.has_written();
     match active.commit() {
         Ok(()) => {
             session.accounting.database_counters.writes.add(u64::from(wrote));
-            session.keep_definitions();
+            session.keep_definitions()
         }
         Err(error) => {
             session.accounting.counters.count_failed_commit(&error);
-            return Err(error);
+            Err(session.storage_error(&error))
         }
     }
-    Ok(())
 }
 
 /// Rolls back the whole transaction, or back to a savepoint.

@@ -148,7 +148,8 @@ fn restart(instance: &Instance, log: &Log) -> Result<(), String> {
 fn is_pending(catalog: &Catalog) -> bool {
     let settings = &catalog.settings;
     let all = [settings.degree_max, settings.cost_threshold, settings.polybase_export];
-    settings.show_advanced != settings.advanced_in_use
+    settings.sampling_rate_hz.is_some()
+        || settings.show_advanced != settings.advanced_in_use
         || all.iter().any(|setting| setting.set != setting.in_use)
 }
 
