@@ -218,7 +218,7 @@ pub fn begin_quiet(session: &mut SessionState) {
 pub fn commit_quiet(session: &mut SessionState) -> Result<(), Stop> {
     let outcome = end(session);
     session.end_transaction();
-    outcome.map_err(|error| Stop::Error(session.storage_error(&error)))
+    outcome.map_err(Stop::Error)
 }
 
 /// Rolls back the transaction of an atomic block.
