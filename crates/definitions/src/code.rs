@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A length is checked against the bytes that are left before anything is read or allocated, so
-//! damaged bytes give an error and no more memory than a multiple of their own size.
+//! damaged bytes give an error and no more memory than a multiple of their size.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(crate) struct Cx<'a> {
 
 /// A value with an encoding.
 pub(crate) trait Code: Sized {
-    /// Appends the content.
+    /// Appends the content of the value.
     fn put(&self, out: &mut Vec<u8>);
 
     /// Reads the content, which is all of `bytes`.
@@ -142,7 +142,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads a field.
+    /// Reads the field with a tag, which must be the next one.
     pub(crate) fn take<T: Code>(&mut self, tag: u8, cx: &mut Cx<'_>) -> Result<T> {
         match self.next(tag)? {
             Some(content) => {

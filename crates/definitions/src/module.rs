@@ -53,7 +53,7 @@ impl Code for Ident {
     }
 }
 
-/// The only tables without an entry of their own are shapes: of a function's result, and of the view
+/// The only tables without an entry are shapes: of a function's result, and of the view
 /// that a trigger is on.
 impl Code for TableDef {
     fn put(&self, out: &mut Vec<u8>) {
@@ -241,7 +241,7 @@ impl Code for SequenceCache {
     }
 }
 
-/// The position of the counter has an entry of its own.
+/// The position of the counter has another entry.
 impl Code for SequenceDef {
     fn put(&self, out: &mut Vec<u8>) {
         let Self {
@@ -338,7 +338,7 @@ pub(crate) enum ReadObject {
     Other(Object),
 }
 
-/// Reads an object.
+/// Reads an object and makes its storage.
 pub(crate) fn get_object(bytes: &[u8], cx: &mut Cx<'_>) -> Result<ReadObject> {
     let Some((&kind, rest)) = bytes.split_first() else { return fault("no object") };
     let other = match kind {

@@ -102,7 +102,7 @@ impl Code for Test {
 /// The part of a table in system versioning, by ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Not versioned.
+    /// It is not versioned.
     None,
     /// Current row versions; the history table has this id.
     Current(i32),
