@@ -27,7 +27,7 @@ pub enum CounterKey {
     StorageId,
     /// Values of `rowversion` columns.
     RowVersion,
-    /// Values of NEWSEQUENTIALID().
+    /// Values of NEWSEQUENTIALID() in all databases.
     SequentialId,
     /// Identity values of the table with this storage.
     Identity(TableId),
@@ -38,7 +38,7 @@ pub enum CounterKey {
 /// The position at which a counter goes on after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upto {
-    /// The next value.
+    /// The value that is given out next.
     pub next: i64,
     /// Whether a sequence without CYCLE has given out its last value.
     pub exhausted: bool,

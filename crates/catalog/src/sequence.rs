@@ -77,7 +77,7 @@ impl std::fmt::Debug for Reserved {
     }
 }
 
-/// A reserved block.
+/// A block of values that the log has.
 struct Block {
     /// Number of values that are left in it.
     left: i64,

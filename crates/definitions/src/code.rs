@@ -12,12 +12,13 @@
 //! ```
 //!
 //! A length is checked against the bytes that are left before anything is read or allocated, so
-//! damaged bytes give an error and no more memory than a multiple of their own size.
+//! damaged bytes give an error and no more memory than a multiple of their size.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use catalog::CatalogCell;
+use storage::TableId;
 
 use crate::{EventNames, TableMaker};
 
@@ -40,11 +41,13 @@ pub(crate) struct Cx<'a> {
     pub(crate) cell: &'a CatalogCell,
     pub(crate) tables: &'a mut dyn TableMaker,
     pub(crate) names: &'a EventNames,
+    /// Storage ids of the tables so far.
+    pub(crate) storages: BTreeSet<TableId>,
 }
 
 /// A value with an encoding.
 pub(crate) trait Code: Sized {
-    /// Appends the content.
+    /// Appends the content of the value.
     fn put(&self, out: &mut Vec<u8>);
 
     /// Reads the content, which is all of `bytes`.
@@ -139,7 +142,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads a field.
+    /// Reads the field with a tag, which must be the next one.
     pub(crate) fn take<T: Code>(&mut self, tag: u8, cx: &mut Cx<'_>) -> Result<T> {
         match self.next(tag)? {
             Some(content) => {
@@ -419,5 +422,123 @@ pub(crate) fn known<'n>(names: impl IntoIterator<Item = &'n str>, name: &str) ->
     match names.into_iter().find(|known| *known == name) {
         Some(known) => Ok(known),
         None => fault(format!("`{name}` is not known here")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NewTable;
+
+    record! { Before { 1 name, 4 flag } }
+    record! { After { 1 name, 2 more, 4 flag } }
+
+    #[derive(Debug, PartialEq)]
+    struct Before {
+        name: String,
+        flag: bool,
+    }
+
+    #[derive(Debug, PartialEq)]
+    struct After {
+        name: String,
+        more: Option<i32>,
+        flag: bool,
+    }
+
+    struct NoTables;
+
+    impl TableMaker for NoTables {
+        fn make(&mut self, _: &NewTable<'_>) -> types::Result<Arc<catalog::TableRows>> {
+            Err(types::Msg::InternalError.into())
+        }
+    }
+
+    /// Runs `read` with what decoding needs.
+    fn with_cx<T>(read: impl FnOnce(&mut Cx<'_>) -> T) -> T {
+        let names = EventNames {
+            event: |_, _| None,
+            action: |_, _| None,
+            source: |_, _| None,
+            target: |_, _| None,
+        };
+        let cell = CatalogCell::new(catalog::Catalog::empty());
+        let tables = &mut NoTables;
+        read(&mut Cx { cell: &cell, tables, names: &names, storages: BTreeSet::new() })
+    }
+
+    fn bytes(value: &impl Code) -> Vec<u8> {
+        let mut out = Vec::new();
+        value.put(&mut out);
+        out
+    }
+
+    #[test]
+    fn a_record_without_a_later_field_is_read() {
+        let before = Before { name: "n".to_owned(), flag: true };
+        let wanted = After { name: "n".to_owned(), more: None, flag: true };
+        let written = bytes(&before);
+        with_cx(|cx| assert_eq!(After::get(&written, cx), Ok(wanted)));
+        with_cx(|cx| {
+            let mut fields = Fields::of(&written);
+            assert_eq!(fields.take::<String>(1, cx), Ok("n".to_owned()));
+            assert_eq!(fields.take_or(2, cx, || 7_i64), Ok(7), "a field of a later version");
+            assert_eq!(fields.take::<bool>(4, cx), Ok(true));
+            assert_eq!(fields.end(), Ok(()));
+        });
+        let later = After { name: "n".to_owned(), more: Some(5), flag: true };
+        with_cx(|cx| assert!(Before::get(&bytes(&later), cx).is_err(), "an unknown field"));
+    }
+
+    #[test]
+    fn lengths_survive_and_are_checked() {
+        for length in [0, 1, 127, 128, 300, 20_000] {
+            let mut out = vec![9];
+            put_sized(&mut out, |out| out.extend(std::iter::repeat_n(7, length)));
+            let (content, rest) = split_sized(&out[1..]).expect("as written");
+            assert_eq!((content.len(), rest.len()), (length, 0));
+            assert!(split_sized(&out[1..out.len() - 1]).is_err() || length == 0);
+        }
+        assert!(split_sized(&[0xFF; 12]).is_err(), "a varint that is too long");
+        assert!(split_sized(&[0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 1]).is_err(), "more than is left");
+        with_cx(|cx| assert!(Vec::<i32>::get(&[200, 200, 200, 1], cx).is_err()));
+    }
+
+    #[test]
+    fn values_of_all_types_survive() {
+        use types::value::ColumnType;
+        use types::{Bytes, Collation, DataType, Decimal, Length, Value};
+        let text = |text: &str| Bytes::copy_from(text.as_bytes());
+        let collation = Collation::by_name("Latin1_General_100_CS_AS_SC_UTF8").expect("known");
+        let ty =
+            ColumnType { data_type: DataType::VarChar(Length::Max), collation, nullable: true };
+        let values = [
+            Value::Null,
+            Value::Bit(true),
+            Value::TinyInt(255),
+            Value::SmallInt(-5),
+            Value::Int(i32::MIN),
+            Value::BigInt(i64::MAX),
+            Value::Decimal(Decimal::new(-(10_i128.pow(37)), 38, 3)),
+            Value::Money(-1),
+            Value::Real(1.5),
+            Value::Float(-0.25),
+            Value::Date(700_000),
+            Value::Time(1),
+            Value::DateTime { days: -3, ticks: 300 },
+            Value::SmallDateTime { days: 3, minutes: 1_439 },
+            Value::DateTime2 { days: 1, ticks: 2 },
+            Value::DateTimeOffset { days: 1, ticks: 2, offset: -90 },
+            Value::VarChar(text("a")),
+            Value::NVarChar(text("a\0")),
+            Value::VarBinary(text("")),
+            Value::UniqueIdentifier([7; 16]),
+            Value::Variant(Box::new((Value::VarChar(text("inside")), ty))),
+        ];
+        for value in values {
+            let read = with_cx(|cx| Value::get(&bytes(&value), cx));
+            assert_eq!(format!("{read:?}"), format!("Ok({value:?})"));
+        }
+        assert_eq!(with_cx(|cx| ColumnType::get(&bytes(&ty), cx)), Ok(ty));
     }
 }

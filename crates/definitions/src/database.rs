@@ -45,7 +45,7 @@ pub(crate) struct Attributes {
 }
 
 impl Attributes {
-    /// Returns the attributes of a database. The fields that have entries of their own are named
+    /// Returns the attributes of a database. The fields that have other entries are named
     /// here, so that one that is added does not compile until it has a place.
     pub(crate) fn of(database: &Database) -> Self {
         let Database {

@@ -1,6 +1,6 @@
 //! A catalog from entries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use catalog::name::Name;
@@ -56,7 +56,7 @@ pub fn decode(
     names: &EventNames,
 ) -> Result<Catalog, Error> {
     let start = cell.load();
-    let mut cx = Cx { cell, tables, names };
+    let mut cx = Cx { cell, tables, names, storages: BTreeSet::new() };
     let mut reading = Reading::new(&start);
     if entries.contains_key(&Key::Complete.to_bytes()) {
         reading.all(entries.iter(), &mut cx)?;
@@ -69,12 +69,15 @@ pub fn decode(
     reading.finish(&start, cell)
 }
 
+/// Id of a table's database, and of the table.
+type TablePlace = (i16, i32);
+
 /// The parts of the catalog that have been read.
 struct Reading {
     catalog: Catalog,
     databases: BTreeMap<i16, Database>,
     /// Tables by database and id, with their parts in system versioning.
-    tables: BTreeMap<(i16, i32), (Box<TableDef>, Role)>,
+    tables: BTreeMap<TablePlace, (Box<TableDef>, Role)>,
     counters: Vec<(CounterKey, Upto)>,
 }
 
@@ -248,9 +251,9 @@ impl Reading {
     }
 
     /// Links tables to their history tables.
-    fn linked(&mut self) -> Result<Vec<((i16, i32), Arc<TableDef>)>, Error> {
+    fn linked(&mut self) -> Result<Vec<(TablePlace, Arc<TableDef>)>, Error> {
         let tables = std::mem::take(&mut self.tables);
-        let rows: BTreeMap<(i16, i32), Arc<TableRows>> =
+        let rows: BTreeMap<TablePlace, Arc<TableRows>> =
             tables.iter().map(|(at, (table, _))| (*at, Arc::clone(&table.rows))).collect();
         let mut linked = Vec::with_capacity(tables.len());
         for (at, (mut table, role)) in tables {

@@ -35,6 +35,9 @@ pub fn encode(catalog: &Catalog) -> Vec<Entry> {
     difference.entries()
 }
 
+/// Definitions by name, shared by the snapshots that do not change them.
+type Shared<K, V> = BTreeMap<K, Arc<V>>;
+
 /// The entries found so far.
 #[derive(Default)]
 struct Difference {
@@ -68,13 +71,15 @@ impl Difference {
         self.removed.insert(key.to_bytes());
     }
 
-    /// Compares two maps of shared values: a value at another address is another value.
+    /// Compares two maps of shared values: a value at another address is another value. The same
+    /// value under another key is a change as well: a property whose column has another number.
     fn shared<K: Ord, V: Code>(
         &mut self,
-        (base, next): (&BTreeMap<K, Arc<V>>, &BTreeMap<K, Arc<V>>),
+        (base, next): (&Shared<K, V>, &Shared<K, V>),
         key: impl Fn(&K, &V) -> Key,
     ) {
-        let same = |(_, a): (&K, &Arc<V>), (_, b): (&K, &Arc<V>)| Arc::ptr_eq(a, b);
+        let same =
+            |a: (&K, &Arc<V>), b: (&K, &Arc<V>)| Arc::ptr_eq(a.1, b.1) && a.0.cmp(b.0).is_eq();
         walk(base, next, same, |change| match change {
             Change::Removed(at, value) => self.remove(&key(at, value)),
             Change::Put(at, value) => self.put(&key(at, value), &**value),

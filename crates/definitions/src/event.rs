@@ -23,13 +23,13 @@ record! { EventTargetDef { 1 id, 2 spec } }
 /// The functions that find what an event session names, by package and name.
 #[derive(Clone, Copy, Debug)]
 pub struct EventNames {
-    /// Finds an event.
+    /// Finds an event of any package.
     pub event: fn(&str, &str) -> Option<&'static Event>,
-    /// Finds an action.
+    /// Finds an action of any package.
     pub action: fn(&str, &str) -> Option<&'static Action>,
     /// Finds a source that a predicate can compare.
     pub source: fn(&str, &str) -> Option<&'static PredicateSource>,
-    /// Finds a target.
+    /// Finds a target by any of its names.
     pub target: fn(&str, &str) -> Option<&'static Target>,
 }
 

@@ -87,7 +87,7 @@ impl TableMaker for StoreMaker<'_> {
 pub struct Error {
     /// The entry's key in words, such as `database 5, object 901578250`.
     pub entry: String,
-    /// The defect.
+    /// What is wrong with its bytes.
     pub reason: String,
 }
 

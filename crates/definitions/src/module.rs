@@ -53,11 +53,11 @@ impl Code for Ident {
     }
 }
 
-/// The only tables without an entry of their own are shapes: of a function's result, and of the view
+/// The only tables without an entry are shapes: of a function's result, and of the view
 /// that a trigger is on.
 impl Code for TableDef {
     fn put(&self, out: &mut Vec<u8>) {
-        put_table(self, out);
+        put_table(self, Use::Shape, out);
     }
 
     fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
@@ -149,7 +149,7 @@ impl Code for ModuleDef {
             schema_id,
             name,
             text,
-            ast: _,
+            ast,
             parent_id,
             type_code,
             created,
@@ -173,6 +173,10 @@ impl Code for ModuleDef {
         put_field(out, 12, shape);
         put_field(out, 13, execute_as);
         put_field(out, 14, options);
+        // sp_rename changes a view's columns and not its text.
+        if let StatementKind::CreateView(view) = &ast.kind {
+            put_field(out, 15, &view.columns);
+        }
     }
 
     fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
@@ -184,9 +188,10 @@ impl Code for ModuleDef {
         let (created, routine) = (fields.take(9, cx)?, fields.take(10, cx)?);
         let (disabled, shape) = (fields.take(11, cx)?, fields.take(12, cx)?);
         let (execute_as, options) = (fields.take(13, cx)?, fields.take(14, cx)?);
+        let columns: Vec<Ident> = fields.take(15, cx)?;
         fields.end()?;
         let type_code = known(TYPE_CODES, &type_code)?;
-        let ast = defining(&text, options, |statement| {
+        let mut ast = defining(&text, options, |statement| {
             let is_it = match statement.kind {
                 StatementKind::CreateView(_) => type_code == "V",
                 StatementKind::CreateTrigger(_) => type_code == "TR",
@@ -195,6 +200,9 @@ impl Code for ModuleDef {
             };
             is_it.then_some(statement)
         })?;
+        if let StatementKind::CreateView(view) = &mut ast.kind {
+            view.columns = columns;
+        }
         Ok(Self {
             id,
             database_id,
@@ -233,7 +241,7 @@ impl Code for SequenceCache {
     }
 }
 
-/// The position of the counter has an entry of its own.
+/// The position of the counter has another entry.
 impl Code for SequenceDef {
     fn put(&self, out: &mut Vec<u8>) {
         let Self {
@@ -295,7 +303,7 @@ pub(crate) fn put_object(object: &Object, out: &mut Vec<u8>) {
     match object {
         Object::Table(table) => {
             out.push(1);
-            put_table(table, out);
+            put_table(table, Use::Object, out);
         }
         Object::Procedure(procedure) => {
             out.push(2);
@@ -330,7 +338,7 @@ pub(crate) enum ReadObject {
     Other(Object),
 }
 
-/// Reads an object.
+/// Reads an object and makes its storage.
 pub(crate) fn get_object(bytes: &[u8], cx: &mut Cx<'_>) -> Result<ReadObject> {
     let Some((&kind, rest)) = bytes.split_first() else { return fault("no object") };
     let other = match kind {

@@ -102,7 +102,7 @@ impl Code for Test {
 /// The part of a table in system versioning, by ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Not versioned.
+    /// It is not versioned.
     None,
     /// Current row versions; the history table has this id.
     Current(i32),
@@ -140,7 +140,7 @@ impl Code for Role {
 }
 
 /// Appends a table: all but what its columns determine and what storage has.
-pub(crate) fn put_table(table: &TableDef, out: &mut Vec<u8>) {
+pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
     let TableDef {
         id,
         database_id,
@@ -181,7 +181,8 @@ pub(crate) fn put_table(table: &TableDef, out: &mut Vec<u8>) {
     put_field(out, 13, schema_only);
     put_field(out, 14, compression);
     put_field(out, 15, created);
-    put_field(out, 16, &rows.data.id().0);
+    // A shape gets another storage at each start.
+    put_field(out, 16, &if of == Use::Object { rows.data.id().0 } else { 0 });
     put_field(out, 17, referenced);
     put_field(out, 18, columnstore);
     put_field(out, 19, column_index);
@@ -230,6 +231,9 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
         (fields.take(20, cx)?, fields.take(21, cx)?, fields.take(22, cx)?);
     fields.end()?;
     check(&columns, &indexes)?;
+    if of == Use::Object && !cx.storages.insert(storage) {
+        return fault(format!("storage {} is another table's", storage.0));
+    }
     let layout = layout_of(&columns);
     let has_columns = Option::<ColumnstoreDef>::is_some(&columnstore);
     let rows = cx.tables.make(&NewTable {

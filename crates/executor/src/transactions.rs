@@ -85,7 +85,7 @@ pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(
     session.end_transaction();
     if let Err(error) = outcome {
         sink.env_change(&EnvChange::RollbackTransaction(descriptor))?;
-        return Err(Stop::Error(session.storage_error(&error)));
+        return Err(Stop::Error(error));
     }
     if descriptor != 0 {
         sink.env_change(&EnvChange::CommitTransaction(descriptor))?;
@@ -93,8 +93,8 @@ pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(
     Ok(())
 }
 
-/// Commits the open transaction in storage.
-fn end(session: &mut SessionState) -> storage::Result<()> {
+/// Commits the open transaction in storage, and its definitions.
+fn end(session: &mut SessionState) -> types::Result<()> {
     if session.transaction.definitions.is_none() {
         return end_rows(session);
     }
@@ -105,23 +105,21 @@ fn end(session: &mut SessionState) -> storage::Result<()> {
     end_rows(session)
 }
 
-fn end_rows(session: &mut SessionState) -> storage::Result<()> {
+fn end_rows(session: &mut SessionState) -> types::Result<()> {
     let Some(active) = session.transaction.active.take() else {
-        session.keep_definitions();
-        return Ok(());
+        return session.keep_definitions();
     };
     let wrote = active.has_written();
     match active.commit() {
         Ok(()) => {
             session.accounting.database_counters.writes.add(u64::from(wrote));
-            session.keep_definitions();
+            session.keep_definitions()
         }
         Err(error) => {
             session.accounting.counters.count_failed_commit(&error);
-            return Err(error);
+            Err(session.storage_error(&error))
         }
     }
-    Ok(())
 }
 
 /// Rolls back the whole transaction, or back to a savepoint.
@@ -234,7 +232,7 @@ pub fn begin_quiet(session: &mut SessionState) {
 pub fn commit_quiet(session: &mut SessionState) -> Result<(), Stop> {
     let outcome = end(session);
     session.end_transaction();
-    outcome.map_err(|error| Stop::Error(session.storage_error(&error)))
+    outcome.map_err(Stop::Error)
 }
 
 /// Rolls back the transaction of an atomic block.

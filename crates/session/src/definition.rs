@@ -278,21 +278,30 @@ impl SessionState {
 
     /// Commits all definitions: publishes the catalog, reopens the tables for plans that were bound
     /// to it, and frees what is no longer used.
-    pub fn keep_definitions(&mut self) {
-        let Some(definitions) = self.transaction.definitions.take() else { return };
-        let Definitions { base, closed, gone, undo, .. } = *definitions;
-        for rows in undo.iter().filter_map(Undo::identity) {
-            rows.identity.settle();
-        }
-        if let Some(base) = base {
+    ///
+    /// # Errors
+    /// The error of the catalog's listener, if the log is not available; then all definitions are
+    /// undone. Does not fail without changes of the catalog.
+    pub fn keep_definitions(&mut self) -> Result<()> {
+        let Some(mut definitions) = self.transaction.definitions.take() else { return Ok(()) };
+        if let Some(base) = definitions.base.take() {
             let mine = Arc::clone(&self.catalog);
             let merged = self.instance.catalog.change(|catalog| {
                 catalog.take_changes(&base, &mine);
                 Ok(())
             });
-            debug_assert!(merged.is_ok(), "a merge does not fail");
+            if merged.is_err() {
+                definitions.base = Some(base);
+                self.transaction.definitions = Some(definitions);
+                self.undo_definitions();
+                return merged;
+            }
             let current = self.instance.catalog.load();
             self.set_catalog(current);
+        }
+        let Definitions { base: _, closed, made: _, gone, undo } = *definitions;
+        for rows in undo.iter().filter_map(Undo::identity) {
+            rows.identity.settle();
         }
         let version = self.instance.catalog.version();
         for (table, _) in &closed {
@@ -306,6 +315,7 @@ impl SessionState {
             self.release_lock(&key, LockScope::Session);
         }
         self.refresh_catalog();
+        Ok(())
     }
 
     /// Ends a DDL statement outside a transaction; inside one, undoes the statement if it failed.
@@ -314,7 +324,10 @@ impl SessionState {
             (true, true) => self.undo_definitions_to(mark),
             (true, false) => {}
             (false, true) => self.undo_definitions(),
-            (false, false) => self.keep_definitions(),
+            (false, false) => {
+                let kept = self.keep_definitions();
+                debug_assert!(kept.is_ok(), "outside a transaction, each change is published");
+            }
         }
     }
 }

@@ -144,7 +144,8 @@ impl SessionState {
                 self.note_gone(&table.rows.data);
             }
         }
-        self.keep_definitions();
+        let kept = self.keep_definitions();
+        debug_assert!(kept.is_ok(), "the catalog is published already");
     }
 
     /// Returns the session state that a plan must match to be used now.

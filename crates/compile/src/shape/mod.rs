@@ -8,6 +8,7 @@ mod foreign_key;
 pub mod index_option;
 mod period;
 pub mod storage;
+mod text;
 
 pub use foreign_key::skipped;
 
@@ -26,8 +27,8 @@ use ::catalog::name::Name;
 use ::catalog::security::Rights;
 use ::catalog::{
     CatalogCell, CheckDef, ColumnDef, ColumnIndexDef, ColumnstoreDef, DefaultDef, ForeignKeyDef,
-    Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, ModuleText, Period, RowShape,
-    ShownOptions, TableDef, Versioning, create_rows, layout_of,
+    Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, Period, RowShape, ShownOptions,
+    TableDef, Versioning, create_rows, layout_of,
 };
 use filter::Filtered;
 use metadata::binding::over_columns;
@@ -204,11 +205,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 (ty, user_type, None)
             }
             ColumnKind::Computed { expr, .. } => {
-                let text = tsql::definition_of_value(expr, self.place.source);
-                let ty = self.computed_type(expr)?;
-                let written = expr.span.text(self.place.source);
-                let text = ModuleText::new(expr, written, self.quoted(), text);
-                (ty, None, Some(Arc::new(text)))
+                (self.computed_type(expr)?, None, Some(self.text_of_value(expr)))
             }
             ColumnKind::ColumnSet => return Err(Msg::NotSupported("column sets").into()),
         };
@@ -316,18 +313,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
         types::Collation::by_name(name).ok_or_else(|| Msg::InvalidCollation(name).into())
     }
 
-    /// Returns the setting under which the statement was parsed.
-    fn quoted(&self) -> bool {
-        self.binder.options.quoted_identifier
-    }
-
     fn default(&self, constraint: &ast::Constraint, value: &ast::Expr, column: &str) -> DefaultDef {
         let id = self.cell.next_object_id();
         let (name, system_named) = self.constraint_name(constraint, "DF", column, id);
-        let text = tsql::definition_of_value(value, self.place.source);
-        let written = value.span.text(self.place.source);
-        let text = Arc::new(ModuleText::new(value, written, self.quoted(), text));
-        DefaultDef { id, name, text, system_named }
+        DefaultDef { id, name, text: self.text_of_value(value), system_named }
     }
 
     /// Gives an existing column a default: `ADD DEFAULT value FOR column`.
@@ -403,10 +392,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 let id = self.cell.next_object_id();
                 let column = own.map_or("", |own| own[0].as_str());
                 let (name, system_named) = self.constraint_name(constraint, "CK", column, id);
-                let (source, lists) = (self.place.source, tsql::Lists::Comparisons);
-                let text = tsql::definition_of_condition(condition, source, lists);
-                let written = condition.span.text(source);
-                let text = Arc::new(ModuleText::new(condition, written, self.quoted(), text));
+                let text = self.text_of_condition(condition);
                 let column = self.columns.iter().position(|c| Name::same(&c.name, column));
                 let column = column.and_then(|c| u16::try_from(c).ok());
                 self.checks.push(CheckDef {

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::path::Path;
+use std::sync::Arc;
 
 use definitions::{Entries, Entry, NewTable, StoreMaker, TableMaker};
 use engine::catalog::{
@@ -17,24 +17,32 @@ use engine::catalog::{
 use engine::event::registry::NAMES;
 use engine::instance::Instance;
 use engine::session::Session;
-use storage::TableId;
+use sos::clock::monotonic_ns;
+use sos::lock::{SpinClass, SpinLock};
+use storage::{Store, StoreOptions, TableId};
 
 use crate::client::{Answer, batch, instance, login};
 use crate::script::{blocks, check, scripts};
 
-/// Blocks of a script between two comparisons of the views, which are many queries.
-const BLOCKS_PER_COMPARISON: usize = 60;
+/// Views that show what runs, besides those whose names begin with `dm_`.
+const OF_THE_MOMENT: [&str; 6] = [
+    "syscacheobjects",
+    "syslockinfo",
+    "sysperfinfo",
+    "sysprocesses",
+    "sysopentapes",
+    "console_panels",
+];
 
 /// A log in memory: the last value of each key.
-#[derive(Default)]
 struct Log {
-    definitions: Mutex<Entries>,
-    counters: Mutex<Entries>,
+    definitions: SpinLock<Entries>,
+    counters: SpinLock<Entries>,
 }
 
 impl Log {
-    fn apply(to: &Mutex<Entries>, entries: Vec<Entry>) {
-        let mut map = to.lock().unwrap();
+    fn apply(to: &SpinLock<Entries>, entries: Vec<Entry>) {
+        let mut map = to.lock();
         for Entry { key, value } in entries {
             match value {
                 Some(value) => map.insert(key, value),
@@ -45,7 +53,8 @@ impl Log {
 
     /// Starts to log what an instance defines.
     fn of(instance: &Instance) -> Arc<Self> {
-        let log = Arc::new(Self::default());
+        let empty = || SpinLock::new(SpinClass::ServerOther, Entries::new());
+        let log = Arc::new(Self { definitions: empty(), counters: empty() });
         Self::apply(&log.definitions, definitions::encode(&instance.catalog.load()));
         instance.catalog.set_counter_log(Arc::clone(&log) as Arc<dyn CounterLog>);
         let listening = Arc::clone(&log);
@@ -58,7 +67,7 @@ impl Log {
 
     /// Returns all entries, with the counters at these positions.
     fn with(&self, counters: Vec<Entry>) -> Entries {
-        let mut all = self.definitions.lock().unwrap().clone();
+        let mut all = self.definitions.lock().clone();
         all.extend(counters.into_iter().filter_map(|it| Some((it.key, it.value?))));
         all
     }
@@ -104,8 +113,11 @@ impl TableMaker for Keeping<'_> {
 /// Puts a decoded catalog in place of the one that the entries were made from.
 fn restart(instance: &Instance, log: &Log) -> Result<(), String> {
     let catalog = instance.catalog.load();
+    if is_pending(&catalog) {
+        return Ok(());
+    }
     let whole: Vec<Entry> = definitions::encode(&catalog);
-    let logged = log.definitions.lock().unwrap().clone();
+    let logged = log.definitions.lock().clone();
     for Entry { key, value } in &whole {
         if logged.get(key) != value.as_ref() {
             return Err(format!("the log lacks the last value of {key:02x?}"));
@@ -119,14 +131,27 @@ fn restart(instance: &Instance, log: &Log) -> Result<(), String> {
     let entries = log.with(counters);
     let decoded = definitions::decode(&entries, &instance.catalog, &mut maker, &NAMES);
     let decoded = decoded.map_err(|error| error.to_string())?;
-    if definitions::encode(&decoded) != whole {
-        return Err("encoded again, the bytes differ".to_owned());
+    let again = definitions::encode(&decoded);
+    if let Some((first, _)) = whole.iter().zip(&again).find(|(first, again)| first != again) {
+        return Err(format!("encoded again, {:02x?} differs", first.key));
+    }
+    if again.len() != whole.len() {
+        return Err(format!("{} entries have become {}", whole.len(), again.len()));
     }
     for database in catalog.databases.values() {
         same_trees(database, &decoded)?;
     }
     instance.catalog.restore(decoded);
     Ok(())
+}
+
+/// Returns whether a setting waits for RECONFIGURE. A restart would bring it into use.
+fn is_pending(catalog: &Catalog) -> bool {
+    let settings = &catalog.settings;
+    let all = [settings.degree_max, settings.cost_threshold, settings.polybase_export];
+    settings.sampling_rate_hz.is_some()
+        || settings.show_advanced != settings.advanced_in_use
+        || all.iter().any(|setting| setting.set != setting.in_use)
 }
 
 /// Compares the syntax trees, and the layouts of rows, which no bytes contain.
@@ -189,20 +214,24 @@ fn same_table(a: &TableDef, b: &TableDef) -> bool {
     same && checks && format!("{:?}", a.layout) == format!("{:?}", b.layout)
 }
 
-/// Returns the rows of all catalog views in all databases.
-fn views(session: &mut Session) -> BTreeMap<String, Vec<Vec<Vec<String>>>> {
+/// Returns the rows of all catalog views in databases with an id of at least `first`.
+fn views(session: &mut Session, first: i32) -> BTreeMap<String, Vec<Vec<Vec<String>>>> {
     let names = |session: &mut Session, sql: &str| -> Vec<String> {
         batch(session, sql).sets.concat().into_iter().flatten().collect()
     };
-    let databases = names(session, "SELECT name FROM sys.databases WHERE state = 0");
+    let of_databases = format!("SELECT name FROM sys.databases WHERE database_id >= {first}");
+    let databases = names(session, &of_databases);
     let of_views = "SELECT name FROM sys.all_views WHERE schema_id = 4 AND name NOT LIKE 'dm[_]%'";
-    let views = names(session, of_views);
+    let mut views = names(session, of_views);
+    views.retain(|view| !OF_THE_MOMENT.contains(&view.as_str()));
+    assert!(views.len() > 50, "{views:?}");
     let mut found = BTreeMap::new();
     for database in &databases {
         let quoted = database.replace(']', "]]");
         for view in &views {
             let sql = format!("USE [{quoted}]; SELECT * FROM sys.[{view}]");
-            let Answer { sets, .. } = batch(session, &sql);
+            let Answer { mut sets, .. } = batch(session, &sql);
+            sets.iter_mut().for_each(|rows| rows.sort());
             found.insert(format!("{database}: sys.{view}"), sets);
         }
     }
@@ -210,17 +239,17 @@ fn views(session: &mut Session) -> BTreeMap<String, Vec<Vec<Vec<String>>>> {
 }
 
 /// Restarts, and compares what the views show before and after.
-fn compare(instance: &Arc<Instance>, log: &Log) -> Result<(), String> {
+fn compare(instance: &Arc<Instance>, log: &Log, first: i32) -> Result<(), String> {
     let mut session = login(instance);
-    let before = views(&mut session);
+    let before = views(&mut session, first);
     restart(instance, log)?;
-    let after = views(&mut session);
-    for (view, rows) in &before {
-        if after.get(view) != Some(rows) {
-            return Err(format!("{view} shows\n{:?}\nand not\n{rows:?}", after.get(view)));
-        }
+    let after = views(&mut session, first);
+    let changed = before.iter().filter(|(view, rows)| after.get(*view) != Some(rows));
+    let mut problems = String::new();
+    for (view, rows) in changed {
+        writeln!(problems, "{view} shows\n{:?}\nand not\n{rows:?}", after.get(view)).unwrap();
     }
-    Ok(())
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 #[test]
@@ -229,7 +258,8 @@ fn scripts_go_on_with_decoded_definitions() {
     let mut failures = String::new();
     for path in scripts() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if !name.contains(&only) {
+        // It counts executions of cached plans, and a new version of the catalog evicts them.
+        if !name.contains(&only) || name == "statistics.test" {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
@@ -237,37 +267,32 @@ fn scripts_go_on_with_decoded_definitions() {
         let log = Log::of(&instance);
         let mut sessions: BTreeMap<String, Session> = BTreeMap::new();
         let mut current = "a".to_owned();
-        for (at, block) in blocks(&text).iter().enumerate() {
+        for block in blocks(&text) {
             if let Some(session) = block.head.strip_prefix("session ") {
                 current = session.to_owned();
                 continue;
             }
             let session = sessions.entry(current.clone()).or_insert_with(|| login(&instance));
-            let checked = check(session, block);
-            let restarted = match at % BLOCKS_PER_COMPARISON {
-                0 => compare(&instance, &log),
-                _ => restart(&instance, &log),
-            };
+            let checked = check(session, &block);
+            let restarted = restart(&instance, &log);
             if let Err(problem) = checked.and(restarted) {
                 writeln!(failures, "{name}:{}: {problem}", block.line).unwrap();
             }
         }
-        if let Err(problem) = compare(&instance, &log) {
+        if let Err(problem) = compare(&instance, &log, 5) {
             writeln!(failures, "{name}, at the end: {problem}").unwrap();
         }
     }
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-/// Definitions of every kind.
-const EVERYTHING: &str = include_str!("../definitions.sql");
-
 /// Returns an instance with definitions of every kind, and its log.
 fn everything() -> (Arc<Instance>, Arc<Log>) {
     let instance = instance();
     let log = Log::of(&instance);
     let mut session = login(&instance);
-    for text in EVERYTHING.split("\nGO\n") {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/definitions.sql");
+    for text in std::fs::read_to_string(file).unwrap().split("\nGO\n") {
         let answer = batch(&mut session, text);
         assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
     }
@@ -278,11 +303,11 @@ fn everything() -> (Arc<Instance>, Arc<Log>) {
 fn definitions_of_every_kind_survive() {
     let (instance, log) = everything();
     let kinds: std::collections::BTreeSet<u8> =
-        log.definitions.lock().unwrap().keys().map(|key| key[0]).collect();
+        log.definitions.lock().keys().map(|key| key[0]).collect();
     let wanted: std::collections::BTreeSet<u8> =
         (0..=28).filter(|kind| !(7..16).contains(kind)).collect();
     assert_eq!(kinds, wanted, "an entry of each kind");
-    compare(&instance, &log).unwrap();
+    compare(&instance, &log, 1).unwrap();
 }
 
 /// Damaged entries are errors that name the entry, or other definitions; never a panic.
@@ -291,9 +316,10 @@ fn damaged_definitions_do_not_panic() {
     let (instance, log) = everything();
     let catalog = instance.catalog.load();
     let entries = log.with(definitions::counters(&catalog, &instance.catalog, true));
-    let mut maker = StoreMaker { store: &instance.store, cell: &instance.catalog };
     let mut errors = 0;
     let mut read = |entries: &Entries| {
+        let store = Store::new(StoreOptions::default());
+        let mut maker = StoreMaker { store: &store, cell: &instance.catalog };
         let decoded = definitions::decode(entries, &instance.catalog, &mut maker, &NAMES);
         errors += usize::from(decoded.is_err());
         decoded.map(drop)
@@ -374,7 +400,7 @@ fn counters_repeat_no_value_after_a_crash() {
         }
         // The crash: the catalog and the counters are those of the log.
         let catalog = instance.catalog.load();
-        let counters = log.counters.lock().unwrap().clone();
+        let counters = log.counters.lock().clone();
         let counters = counters.into_iter().map(|(key, value)| Entry { key, value: Some(value) });
         let entries = log.with(counters.collect());
         let mut maker = Keeping::of(&catalog, &instance);
@@ -411,14 +437,14 @@ fn a_small_change_of_a_large_catalog_is_a_small_difference() {
     let renamed = TableDef { name: "other".to_owned(), ..TableDef::clone(&table) };
     database.objects.remove(&("dbo".into(), "t0".into()));
     database.put(Object::Table(Arc::new(renamed)));
-    let started = Instant::now();
+    let started = monotonic_ns();
     let entries = definitions::diff(&base, &next);
-    println!("a difference of 1 in 5,000 tables: {} us", started.elapsed().as_micros());
+    println!("a difference of 1 in 5,000 tables: {} us", (monotonic_ns() - started) / 1_000);
     assert_eq!(entries.len(), 1, "a renamed table is one entry");
-    let started = Instant::now();
+    let started = monotonic_ns();
     let whole = definitions::encode(&next);
     let bytes: usize = whole.iter().filter_map(|it| Some(it.value.as_ref()?.len())).sum();
-    println!("all of it: {} us, {bytes} bytes", started.elapsed().as_micros());
+    println!("all of it: {} us, {bytes} bytes", (monotonic_ns() - started) / 1_000);
     assert!(whole.len() > 5_000);
 }
 
