@@ -128,6 +128,14 @@ impl CommitLog {
         Scope { log: self, free, slot, epoch }
     }
 
+    /// Waits until definitions may be logged. In a scope they may: it was admitted as a whole.
+    ///
+    /// # Errors
+    /// [`storage::Error::LogFull`], [`storage::Error::LogFailed`].
+    pub fn admit_definitions(&self) -> storage::Result<()> {
+        if SCOPE.get().is_some() { Ok(()) } else { self.admit_in(self.slots.schedulers + 1) }
+    }
+
     /// Writes definitions as one transaction: all of them are there after a crash, or none. The
     /// caller holds the catalog's latch, or is in a scope. Returns their epoch.
     pub(crate) fn define(&self, entries: &[Entry]) -> Epoch {
@@ -163,6 +171,20 @@ impl CommitLog {
         slot.is_some_and(|slot| self.buffers.has_committed(slot, epoch))
     }
 
+    fn admit_in(&self, slot: usize) -> storage::Result<()> {
+        loop {
+            match self.buffers.admit(slot) {
+                Ok(()) => return Ok(()),
+                Err(Refusal::Full) => return Err(storage::Error::LogFull),
+                Err(Refusal::Suspect) => return Err(storage::Error::LogFailed),
+                Err(Refusal::Behind(epoch)) => {
+                    // The next look says whether the log has failed meanwhile.
+                    let _ = self.buffers.wait(epoch, None, None);
+                }
+            }
+        }
+    }
+
     fn announce(&self) -> Open {
         if let Some((slot, epoch)) = SCOPE.get() {
             return Open { slot, epoch, records: None, ends: Ends::Nothing };
@@ -194,17 +216,7 @@ fn take(slot: &AtomicBool) -> bool {
 
 impl storage::durability::CommitLog for CommitLog {
     fn admit(&self) -> storage::Result<()> {
-        loop {
-            match self.buffers.admit(self.slot_of_thread()) {
-                Ok(()) => return Ok(()),
-                Err(Refusal::Full) => return Err(storage::Error::LogFull),
-                Err(Refusal::Suspect) => return Err(storage::Error::LogFailed),
-                Err(Refusal::Behind(epoch)) => {
-                    // The next look says whether the log has failed meanwhile.
-                    let _ = self.buffers.wait(epoch, None, None);
-                }
-            }
-        }
+        if SCOPE.get().is_some() { Ok(()) } else { self.admit_in(self.slot_of_thread()) }
     }
 
     fn begin(&self) -> u64 {

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use catalog::{CatalogCell, TableRows};
+use catalog::{Catalog, CatalogCell, Object, TableDef, TableRows};
 use definitions::{Entries, EventNames, NewTable, TableMaker};
 use log::checkpoint::{CheckpointReader, Checkpoints, RangeKey};
 use log::{CommitBuffers, Epoch, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped};
@@ -22,6 +22,7 @@ use sos::sched::Machine;
 use sos::sync::Arc;
 use storage::recovery::{Restore, Source};
 use storage::{RowId, RowImage, Store, Table, TableId};
+use types::Msg;
 use types::row::{RowBuffer, RowLayout};
 
 use crate::checkpoint::{self, Checkpointer};
@@ -115,6 +116,13 @@ pub fn open(
         .map_err(|error| named(&error))?;
     let mut restored = Restored { tables: &tables.made, settings, threads: schedulers };
     let count = restored.rows(reader.as_ref(), rows, &mut lost).map_err(|error| named(&error))?;
+    let is_complete = !entries.is_empty();
+    for table in tables_of(&catalog) {
+        if let Some(index) = &table.column_index {
+            // Its groups are made again by the tuple mover; until then the rows are read.
+            table.rows.data.add_column_index(index.storage_id);
+        }
+    }
     instance.catalog.restore(catalog);
 
     let sync = folder.sync_method().map_err(|error| named(&error))?;
@@ -147,12 +155,35 @@ pub fn open(
     let listening = Arc::clone(&log);
     instance.catalog.set_listener(Box::new(move |base, next| {
         let entries = definitions::diff(base, next);
-        if !entries.is_empty() {
-            listening.define(&entries);
+        if entries.is_empty() {
+            return Ok(());
         }
+        listening.admit_definitions().map_err(|error| refusal(&error))?;
+        listening.define(&entries);
         Ok(())
     }));
+    if !is_complete {
+        // From here on a start has all definitions from the log, what was removed included.
+        log.define(&definitions::encode(&instance.catalog.load()));
+    }
     Ok((database, recovered))
+}
+
+/// Returns the message of a definition that the log refuses.
+fn refusal(error: &storage::Error) -> types::Error {
+    match error {
+        storage::Error::LogFull => Msg::LogFull("master", "DISK_FULL").into(),
+        _ => Msg::LogNotAvailable("master").into(),
+    }
+}
+
+/// Iterates over the tables of all databases.
+fn tables_of(catalog: &Catalog) -> impl Iterator<Item = &TableDef> {
+    let objects = catalog.databases.values().flat_map(|database| database.objects.values());
+    objects.filter_map(|object| match object {
+        Object::Table(table) => Some(&**table),
+        _ => None,
+    })
 }
 
 /// Reads the definitions of a checkpoint.

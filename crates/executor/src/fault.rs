@@ -35,6 +35,9 @@ pub fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
     if let StorageError::Closed(_) = error {
         return Msg::ModifiedByDefinition(&cx.session.identity.database).into();
     }
+    if matches!(error, StorageError::LogFull | StorageError::LogFailed) {
+        return cx.session.storage_error(&error);
+    }
     if let StorageError::SnapshotConflict(id) = error {
         let databases = cx.session.catalog.databases.values();
         let mut tables = databases.flat_map(|d| d.tables().map(move |table| (d, table)));

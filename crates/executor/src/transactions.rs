@@ -101,7 +101,15 @@ fn end(session: &mut SessionState) -> types::Result<()> {
     // Rows and definitions get into the log together. The reference is counted here only, since the
     // count is a line that all sessions share.
     let instance = Arc::clone(&session.instance);
-    let _together = instance.durable().map(|database| database.log().scope());
+    let log = instance.durable().map(|database| database.log());
+    if let Some(Err(error)) = log.map(|log| log.admit_definitions()) {
+        if let Some(active) = session.transaction.active.take() {
+            active.rollback();
+        }
+        session.accounting.counters.count_failed_commit(&error);
+        return Err(session.storage_error(&error));
+    }
+    let _together = log.map(|log| log.scope());
     end_rows(session)
 }
 

@@ -146,7 +146,7 @@ fn work(
 ) {
     match random.below(4) {
         0 => disk.crash_at(50 + random.below(400)),
-        1 => disk.fail(Fault::new(Call::Sync, 20 + random.below(100))),
+        1 => disk.fail(Fault::new(Call::Sync).after(20 + random.below(100))),
         _ => {}
     }
     let stop = AtomicBool::new(false);

@@ -67,6 +67,7 @@ pub enum LogError {
 }
 
 impl LogError {
+    /// Makes the error of a file from that of the system.
     pub fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::Io { path: path.to_owned(), error }
     }
