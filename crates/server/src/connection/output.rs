@@ -29,6 +29,9 @@ pub(crate) struct Output<'a> {
 impl Output<'_> {
     /// Sends all closed packets.
     pub(crate) fn send(&mut self, writer: &mut ResponseWriter) -> Result<(), End> {
+        if let Some(lane) = &self.link.lane {
+            return lane.send(writer, self.link);
+        }
         while writer.sendable_bytes() > 0 {
             let sent = match (self.channel.is_plain(), writer.as_single()) {
                 (true, Some(bytes)) => self.patiently(|link| link.socket.send(bytes))?,
@@ -46,6 +49,19 @@ impl Output<'_> {
             writer.consume(sent);
         }
         Ok(())
+    }
+
+    /// Returns whether the client may read other sessions instead of this one.
+    pub(crate) fn is_mars(&self) -> bool {
+        self.link.lane.is_some()
+    }
+
+    /// Sends the closed packets that the client is ready for; all of them without MARS.
+    pub(crate) fn send_some(&mut self, writer: &mut ResponseWriter) -> Result<(), End> {
+        match &self.link.lane {
+            Some(lane) => lane.send_some(writer),
+            None => self.send(writer),
+        }
     }
 
     /// Sends slices through TLS; returns their length in bytes.
