@@ -133,7 +133,9 @@ impl Connection {
 
     /// Makes the task of a session of a MARS connection.
     fn of_side(side: Side) -> Self {
-        Self { reader: MessageReader::new(), side, deadline_ns: None, progress_bytes: 0 }
+        let mut reader = MessageReader::new();
+        reader.set_message_bytes_max(side.shared.limits.message_bytes_max);
+        Self { reader, side, deadline_ns: None, progress_bytes: 0 }
     }
 
     /// Reads and processes what has arrived.
