@@ -323,9 +323,7 @@ fn attention_cancels_its_own_session_only() {
     mars.packet(1);
     mars.send(1, &client::attention());
     let is_acknowledged = |tokens: &Tokens| {
-        let attention = |token: &Token| {
-            matches!(token, Token::Done(done) if done.status.has(DoneStatus::ATTENTION))
-        };
+        let attention = |token: &Token| matches!(token, Token::Done(done) if done.status.has(DoneStatus::ATTENTION));
         tokens.iter().any(attention)
     };
     // The rest of what was sent, then the acknowledgement as a message of its own.

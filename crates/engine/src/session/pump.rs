@@ -69,7 +69,8 @@ impl Session {
         instance.sessions.register(&card);
         let (shown_options, shown_database) =
             (state.options.clone(), Arc::clone(&state.identity.database));
-        let session = Self { state, card, shown_options, shown_database, shared: None, announced: None };
+        let session =
+            Self { state, card, shown_options, shown_database, shared: None, announced: None };
         // Checked after the card shows the database: of two simultaneous logins to a single-user
         // database, neither is admitted.
         login::check_entry(&session.state)?;

@@ -434,9 +434,7 @@ impl Side {
                 | Stage::Delayed(_)
                 | Stage::Mars(_),
                 step,
-            ) => {
-                Err(ProtocolError::UnexpectedMessage(kind_of(&step)).into())
-            }
+            ) => Err(ProtocolError::UnexpectedMessage(kind_of(&step)).into()),
         }
     }
 

@@ -57,7 +57,6 @@ impl Open {
     pub(super) fn member(session: Session, settings: WireSettings, root: Arc<Root>) -> Self {
         Self { _root: Some(root), ..Self::new(session, settings) }
     }
-
 }
 
 impl sink::Transaction {
@@ -222,9 +221,8 @@ impl Side {
         };
         // Everything that a panic leaves incomplete is dropped below: session, response,
         // connection.
-        let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
-            in_turn(&mut execution, &mut progress, work)
-        }));
+        let outcome =
+            panic::catch_unwind(AssertUnwindSafe(|| in_turn(&mut execution, &mut progress, work)));
         match outcome {
             Ok(outcome) => self.complete(outcome, progress, io),
             Err(_) => {

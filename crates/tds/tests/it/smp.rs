@@ -6,8 +6,7 @@ use tds::smp::{
     Windows,
 };
 
-const KINDS: [FrameKind; 4] =
-    [FrameKind::Syn, FrameKind::Ack, FrameKind::Fin, FrameKind::Data];
+const KINDS: [FrameKind; 4] = [FrameKind::Syn, FrameKind::Ack, FrameKind::Fin, FrameKind::Data];
 
 fn header(kind: FrameKind, sequence: u32, window: u32) -> FrameHeader {
     FrameHeader { kind, session: 7, payload_bytes: 0, sequence, window }
@@ -26,9 +25,8 @@ fn header_has_the_layout_of_the_specification() {
         sequence: 0x0708_090A,
         window: 0x0B0C_0D0E,
     };
-    let bytes = [
-        0x53, 8, 0x02, 0x01, 0x06, 0x05, 0, 0, 0x0A, 0x09, 0x08, 0x07, 0x0E, 0x0D, 0x0C, 0x0B,
-    ];
+    let bytes =
+        [0x53, 8, 0x02, 0x01, 0x06, 0x05, 0, 0, 0x0A, 0x09, 0x08, 0x07, 0x0E, 0x0D, 0x0C, 0x0B];
     assert_eq!(data.to_bytes(), bytes);
     for kind in KINDS {
         let header = header(kind, 3, 9);
@@ -52,10 +50,7 @@ fn headers_that_are_none_are_refused() {
 }
 
 /// Feeds bytes in pieces of a length; returns the frames with their payloads.
-fn cut(
-    bytes: &[u8],
-    piece: usize,
-) -> Result<Vec<(FrameHeader, Vec<u8>)>, ProtocolError> {
+fn cut(bytes: &[u8], piece: usize) -> Result<Vec<(FrameHeader, Vec<u8>)>, ProtocolError> {
     let mut reader = FrameReader::default();
     let mut frames = Vec::new();
     for mut part in bytes.chunks(piece) {

@@ -65,10 +65,7 @@ impl Lane {
     }
 
     /// Sends the closed packets that the client is ready for now.
-    pub(in crate::connection) fn send_some(
-        &self,
-        writer: &mut ResponseWriter,
-    ) -> Result<(), End> {
+    pub(in crate::connection) fn send_some(&self, writer: &mut ResponseWriter) -> Result<(), End> {
         let mut target = 0;
         while writer.sendable_bytes() > 0 && !self.wire.is_congested() {
             match self.send_packet(writer)? {
@@ -109,9 +106,8 @@ impl Lane {
     /// acknowledged; a stop and the end of the connection do.
     #[cold]
     fn wait(&self, link: &Link) -> Result<(), End> {
-        let must_wait = || {
-            !self.may_send.load(Ordering::Relaxed) && !self.is_closed.load(Ordering::Relaxed)
-        };
+        let must_wait =
+            || !self.may_send.load(Ordering::Relaxed) && !self.is_closed.load(Ordering::Relaxed);
         let cancel = link.cancel().filter(|cancel| !cancel.is_set());
         let wait = WaitType::AsyncNetworkIo;
         match park::park(self.key(), wait, must_wait, None, cancel) {
