@@ -424,6 +424,27 @@ fn transactions_have_sql_servers_rules_for_mars() {
 }
 
 #[test]
+fn transaction_of_a_batch_is_its_own() {
+    let server = ServerProcess::start(&[]);
+    let mut mars = Mars::with_sessions(server.address, 2);
+    let tables =
+        "CREATE TABLE t (a int NOT NULL PRIMARY KEY, b int); INSERT t VALUES (1, 0), (2, 0)";
+    assert_eq!(mars.errors(0, tables), []);
+    let text = format!("BEGIN TRAN; UPDATE t SET b = 1 WHERE a = 1; {}; COMMIT", many_rows(1));
+    mars.start(0, &text);
+    let mut body = mars.packet(0)[HEADER_BYTES..].to_vec();
+    // Another session is outside the transaction, and begins none.
+    assert_eq!(mars.value(1, "SELECT SUM(b) + @@TRANCOUNT FROM t"), Value::Int(0));
+    assert_eq!(mars.errors(1, "UPDATE t SET b = 5 WHERE a = 2"), []);
+    assert_eq!(mars.errors(1, "BEGIN TRAN"), [3988]);
+    // It would wait for the row until its own client reads the other result: a deadlock.
+    assert_eq!(mars.errors(1, "UPDATE t SET b = 6 WHERE a = 1"), [1205]);
+    mars.rest(0, &mut body);
+    assert_eq!(error_numbers(&tokens(&body)), []);
+    assert_eq!(mars.value(1, "SELECT SUM(b) + @@TRANCOUNT FROM t"), Value::Int(6));
+}
+
+#[test]
 fn pool_resets_a_connection_that_is_idle() {
     let server = ServerProcess::start(&[]);
     let mut mars = Mars::with_sessions(server.address, 2);

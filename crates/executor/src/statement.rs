@@ -323,7 +323,7 @@ fn run_select(select: &Select, cx: &mut Cx<'_>) -> Result<StatementResult> {
         }
         return Ok(StatementResult { command: Command::SELECT, rows });
     }
-    if cx.session.mars.is_some() && cx.session.transaction.count > 0 && cx.transaction.is_none() {
+    if cx.session.is_transaction_shared() && cx.transaction.is_none() {
         let rows = select_in_shared(select, cx)?;
         return Ok(StatementResult { command: Command::SELECT, rows });
     }
@@ -375,15 +375,17 @@ fn send(query: &Query, values: &mut [Value], cx: &mut Cx<'_>) -> Result<()> {
 }
 
 /// Passes a row to the client. If the client of a MARS session has to read first, the other
-/// sessions of its connection run meanwhile.
+/// sessions of its connection run during the wait.
 ///
 /// # Errors
 /// 3980 if one of them has ended the transaction that the statement runs in.
 fn pass_row(values: &[Value], cx: &mut Cx<'_>) -> Result<()> {
     let sent = cx.sink.row(values);
     fault::sent(cx, sent)?;
-    // Inside a storage transaction that others would need, the client is waited for.
-    let may_yield = cx.transaction.is_none() || cx.session.transaction.count == 0;
+    // Inside a storage transaction that others need, and in the middle of a change, the client is
+    // waited for.
+    let may_yield = cx.session.request.trigger_level == 0
+        && (cx.transaction.is_none() || !cx.session.is_transaction_shared());
     if cx.session.mars.is_none() || !may_yield || !cx.sink.is_full() {
         return Ok(());
     }

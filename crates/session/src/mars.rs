@@ -222,13 +222,14 @@ impl SessionState {
     /// MARS it only waits.
     ///
     /// # Errors
-    /// 3980 if the transaction that the request runs in has ended meanwhile.
+    /// 3980 if the transaction that the request runs in has ended during the wait.
     pub fn yield_turn<R>(&mut self, wait: impl FnOnce() -> R) -> Result<R, Error> {
         let Some(shared) = self.mars.as_ref().filter(|member| member.has_turn) else {
             return Ok(wait());
         };
         let shared = Arc::clone(&shared.shared);
-        let descriptor = (self.transaction.count > 0).then_some(self.transaction.descriptor);
+        let is_shared = self.is_transaction_shared();
+        let descriptor = is_shared.then_some(self.transaction.descriptor);
         let (own, inner) = self.leave(descriptor.is_some());
         *shared.parts.lock() = Some(Box::new(own));
         shared.free();
@@ -248,23 +249,23 @@ impl SessionState {
     }
 
     /// Moves the parts out of the state in the middle of a request, which keeps its options, its
-    /// procedures' temporary tables and, outside a transaction, the state of its statement.
-    fn leave(&mut self, in_transaction: bool) -> (Parts, TempTables) {
-        let statement = (!in_transaction).then(|| std::mem::take(&mut self.transaction));
+    /// procedures' temporary tables, and a transaction that is not shared.
+    fn leave(&mut self, is_shared: bool) -> (Parts, TempTables) {
+        let own = (!is_shared).then(|| std::mem::take(&mut self.transaction));
         let inner = self.temp.take_inner();
         let pending_bulk = self.held.pending_bulk.take();
         let parts = self.parts();
         self.held.pending_bulk = pending_bulk;
-        if let Some(statement) = statement {
-            self.transaction = statement;
+        if let Some(own) = own {
+            self.transaction = own;
         }
         (parts, inner)
     }
 
-    fn come_back(&mut self, parts: Parts, inner: TempTables, in_transaction: bool) {
+    fn come_back(&mut self, parts: Parts, inner: TempTables, is_shared: bool) {
         let Parts { transaction, locks, temp, held, next_descriptor, trace_flags, environment: _ } =
             parts;
-        if in_transaction {
+        if is_shared {
             self.transaction = transaction;
         }
         let pending_bulk = self.held.pending_bulk.take();
@@ -350,12 +351,20 @@ impl SessionState {
         ends && self.transaction.count > 0
     }
 
+    /// Returns whether other sessions of a MARS connection use the open transaction: it was begun
+    /// by a request of the client's API.
+    pub fn is_transaction_shared(&self) -> bool {
+        let keeps = self.mars.as_ref().is_some_and(|member| member.keeps_transaction);
+        keeps && self.transaction.count > 0
+    }
+
     /// Checks that a request of a member may change how the transaction stands.
     ///
     /// # Errors
-    /// 3981 while other requests of the connection are pending.
+    /// 3981 while other requests of the connection are pending, unless the transaction is that of
+    /// the running batch alone.
     pub fn check_alone(&self) -> Result<(), Error> {
-        match self.has_other_requests() {
+        match self.is_transaction_shared() && self.has_other_requests() {
             true => Err(Msg::PendingRequests.into()),
             false => Ok(()),
         }

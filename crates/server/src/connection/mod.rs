@@ -252,7 +252,11 @@ impl Connection {
         }
         let is_mid_message = match &self.side.stage {
             Stage::Mars(mux) => mux.is_mid_frame(),
-            _ => self.reader.is_mid_message(),
+            Stage::Opening
+            | Stage::Prelogin(_)
+            | Stage::Login(_)
+            | Stage::Delayed(_)
+            | Stage::Open(_) => self.reader.is_mid_message(),
         };
         if !is_mid_message {
             self.reader.set_message_bytes_max(self.side.shared.limits.message_bytes_max);
@@ -504,18 +508,33 @@ impl Side {
         if let Stage::Mars(mux) = &mut self.stage {
             mux.close();
         }
-        if let Some(lane) = &self.link.lane {
-            // An error that ends a session ends its whole connection, as in SQL Server.
-            match end {
-                End::Closed | End::Stopping => lane.finish(),
-                _ => lane.fail(),
-            }
-        }
+        self.end_lane(end);
         let mut last = Vec::new();
         self.channel.close(&mut last);
         // Best effort: the client may have closed the connection, and this does not wait.
         let _ = self.link.socket.send(&last);
         self.drop_session();
+    }
+
+    /// Ends a session of a MARS connection towards its client.
+    fn end_lane(&self, end: &End) {
+        if let Some(lane) = &self.link.lane {
+            // An error that ends a session ends its whole connection, as in SQL Server.
+            match end {
+                End::Closed | End::Stopping => lane.finish(),
+                End::Protocol(_)
+                | End::Tls(_)
+                | End::NoTls(_)
+                | End::LoginRefused
+                | End::Unencrypted
+                | End::TimedOut(_)
+                | End::Fatal
+                | End::Panicked
+                | End::Killed
+                | End::KilledIdle
+                | End::Socket(_) => lane.fail(),
+            }
+        }
     }
 }
 
