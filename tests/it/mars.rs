@@ -144,7 +144,7 @@ impl Mars {
         }
     }
 
-    /// Reads the next packet of a session, and tells the server so.
+    /// Reads the next packet of a session, and acknowledges it.
     fn packet(&mut self, session: u16) -> Vec<u8> {
         while self.lanes[&session].packets.is_empty() {
             self.take_frame();
@@ -326,7 +326,7 @@ fn attention_cancels_its_own_session_only() {
         let attention = |token: &Token| matches!(token, Token::Done(done) if done.status.has(DoneStatus::ATTENTION));
         tokens.iter().any(attention)
     };
-    // The rest of what was sent, then the acknowledgement as a message of its own.
+    // The rest of what was sent, then the acknowledgement, which is a separate message.
     let mut cut = Vec::new();
     mars.rest(1, &mut cut);
     assert!(cut.len() < 2_000_000, "it was cancelled: {}", cut.len());

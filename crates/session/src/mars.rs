@@ -358,7 +358,7 @@ impl SessionState {
         keeps && self.transaction.count > 0
     }
 
-    /// Checks that a request of a member may change how the transaction stands.
+    /// Checks that a request of a member may commit the transaction, or use its savepoints.
     ///
     /// # Errors
     /// 3981 while other requests of the connection are pending, unless the transaction is that of

@@ -25,9 +25,9 @@ const FRAMES_PER_ACK: u32 = 2;
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
-    /// Opens a session.
+    /// Opens a session; only clients do.
     Syn,
-    /// Tells the sender the window.
+    /// Acknowledges frames and reports the window.
     Ack,
     /// The sender has no more to send.
     Fin,
@@ -72,7 +72,7 @@ pub struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// Reads a header.
+    /// Reads the header of a frame.
     ///
     /// # Errors
     /// An unknown first byte, flags other than exactly one kind, or a length that no frame of that

@@ -1,4 +1,4 @@
-//! ODBC's escapes beside the T-SQL expressions that they stand for.
+//! ODBC's escapes beside the T-SQL expressions of the same meaning.
 
 use crate::client::{batch, instance, login};
 
@@ -193,7 +193,7 @@ fn escape_has_value_and_type_of_its_expression() {
             );
             text
         };
-        // The clock stands still within a statement.
+        // One statement reads the clock once.
         let text = format!("{} UNION ALL {}", facts(escape), facts(expression));
         let answer = batch(&mut session, &text);
         assert!(answer.errors.is_empty(), "{escape}: {:?}", answer.errors);

@@ -1,5 +1,5 @@
-//! Parses `{fn name(arguments)}`: the scalar functions of ODBC, as the T-SQL expressions that they
-//! stand for.
+//! Parses `{fn name(arguments)}`: the scalar functions of ODBC, as T-SQL expressions of the
+//! same meaning.
 //!
 //! A function that T-SQL has under the same name is an ordinary call; [`FUNCTIONS`] has the others.
 
@@ -33,7 +33,7 @@ struct Function {
     meaning: Meaning,
 }
 
-/// The T-SQL expression that a function stands for.
+/// The T-SQL expression that a function means.
 #[derive(Clone, Copy)]
 enum Meaning {
     /// The T-SQL function of this name, with the same arguments.
@@ -46,7 +46,7 @@ enum Meaning {
     Operator(ArithmeticOp),
     /// The length in bytes times 8.
     BitLength,
-    /// `ROUND(x, digits, 1)`.
+    /// `ROUND(x, digits, 1)`, which cuts instead of rounding.
     Truncate,
     /// The date as `varchar(10)`.
     Date,

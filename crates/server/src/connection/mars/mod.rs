@@ -42,8 +42,8 @@ use crate::shared::Shared;
 /// How soon the connection's task looks again whether a session or the client reads on.
 const RETRY: std::time::Duration = std::time::Duration::from_millis(2);
 
-/// The login session of a MARS connection. It ends when the connection's task and all sessions have
-/// dropped it.
+/// The login session of a MARS connection. It ends when the connection's task and all of its sessions
+/// have ended.
 pub(super) struct Root(SpinLock<Option<Session>>);
 
 impl Root {
@@ -157,7 +157,7 @@ impl Mux {
         }
     }
 
-    /// Opens a session.
+    /// Opens the session that a SYN asks for, or refuses it.
     fn open(&mut self, syn: &FrameHeader, origin: &Origin<'_>) -> Result<(), End> {
         if self.ports.get(&syn.session).is_some_and(|port| !port.is_over()) {
             return Err(ProtocolError::Smp("A session is opened twice").into());

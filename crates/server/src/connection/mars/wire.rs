@@ -24,7 +24,7 @@ const CONGESTED_BYTES: usize = 128 * 1024;
 
 /// The sending side of a MARS connection.
 pub(in crate::connection) struct Wire {
-    /// The connection's socket.
+    /// The connection's socket and flags.
     link: Arc<Link>,
     outbound: RwLatch<Outbound>,
     /// Whether a thread is sending the queue.
@@ -53,7 +53,7 @@ pub(super) struct Outbound {
 /// What a sender does if the client does not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patience {
-    /// It waits.
+    /// It waits until the client reads.
     Wait,
     /// It leaves the rest to the connection's task.
     Leave,
@@ -108,7 +108,7 @@ impl Wire {
         }
     }
 
-    /// Decrypts received bytes.
+    /// Appends the plain text of received bytes to `plain`.
     pub(super) fn open(&self, received: &[u8], plain: &mut Vec<u8>) -> Result<(), End> {
         let mut outbound = self.outbound.write();
         let Outbound { channel, queue, .. } = &mut *outbound;
