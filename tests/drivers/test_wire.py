@@ -137,3 +137,27 @@ def test_freebcp_loads_old_types_identity_values_and_defaults(server, tmp_path):
         (101, "|||||", None, 6),
     ]
     connection.close()
+
+
+@pytest.mark.parametrize(
+    ("escape", "wanted"),
+    [
+        ("{fn ucase('abc')}", "ABC"),
+        ("{fn mod(17, 5)}", 2),
+        ("{fn concat({fn left('abc', 2)}, 'z')}", "abz"),
+        ("{fn timestampdiff(SQL_TSI_DAY, {d '2024-02-28'}, {ts '2024-03-01 10:00:00'})}", 2),
+        ("{fn convert('12', SQL_INTEGER)}", 12),
+        ("{fn extract(year from {d '2024-02-28'})}", 2024),
+        ("{fn dayname({d '2024-02-29'})}", "Thursday"),
+        ("{fn ifnull(null, {fn database()})}", "master"),
+    ],
+)
+def test_odbc_escapes(odbc, escape, wanted):
+    assert asked(odbc, f"select {escape}") == [(wanted,)]
+
+
+def test_odbc_escapes_of_joins_and_calls(odbc):
+    joined = "select a.x, b.x from {oj (values (1), (2)) a (x) left outer join (values (2)) b (x) on a.x = b.x} order by a.x"
+    assert asked(odbc, joined) == [(1, None), (2, 2)]
+    assert asked(odbc, "{call sp_executesql(N'select @p', N'@p int', ?)}", 7) == [(7,)]
+    assert asked(odbc, "select x from (values ('a_b'), ('acb')) v (x) where x like 'a\\_b' {escape '\\'}") == [("a_b",)]

@@ -17,6 +17,7 @@ mod hostile;
 mod lab;
 mod limits;
 mod login_failures;
+mod mars;
 mod memory;
 mod memory_limit;
 mod one_cpu;

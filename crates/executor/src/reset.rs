@@ -13,6 +13,9 @@ use session::{Reset, SessionState};
 /// Restores the session's state after login. Writes no memory that other sessions read, unless
 /// there are temporary tables to drop.
 pub fn reset(state: &mut SessionState, reset: Reset, sink: &mut dyn ResultSink) -> Sent {
+    if state.has_other_requests() {
+        return sink.message(&types::Msg::SessionNotSingleThreaded.into());
+    }
     let told = match reset {
         Reset::All => transactions::roll_back_all(state, sink),
         Reset::KeepTransaction => Ok(()),

@@ -15,6 +15,9 @@ use plan::walk;
 use session::IsolationLevel;
 use session::instance::SessionCounter;
 
+/// Rows collected between two checks for memory.
+const ROWS_PER_MEMORY_CHECK: usize = 64;
+
 /// Runs a bound data statement.
 ///
 /// # Errors
@@ -321,6 +324,10 @@ fn run_select(select: &Select, cx: &mut Cx<'_>) -> Result<StatementResult> {
         }
         return Ok(StatementResult { command: Command::SELECT, rows });
     }
+    if cx.session.is_transaction_shared() && cx.transaction.is_none() {
+        let rows = select_in_shared(select, cx)?;
+        return Ok(StatementResult { command: Command::SELECT, rows });
+    }
     let work = &mut |cx: &mut Cx<'_>| {
         run_output(&select.query, cx, &mut |cx, values| {
             send(&select.query, values, cx)?;
@@ -365,8 +372,49 @@ fn send(query: &Query, values: &mut [Value], cx: &mut Cx<'_>) -> Result<()> {
     if cx.session.options.text_size != i32::MAX {
         cut_large(query, values, cx.session.options.text_size);
     }
+    pass_row(values, cx)
+}
+
+/// Passes a row to the client. If the client of a MARS session has to read first, the other
+/// sessions of its connection run during the wait.
+///
+/// # Errors
+/// 3980 if one of them has ended the transaction that the statement runs in.
+fn pass_row(values: &[Value], cx: &mut Cx<'_>) -> Result<()> {
     let sent = cx.sink.row(values);
+    fault::sent(cx, sent)?;
+    // Inside a storage transaction that others need, and in the middle of a change, the client is
+    // waited for.
+    let may_yield = cx.session.request.trigger_level == 0
+        && (cx.transaction.is_none() || !cx.session.is_transaction_shared());
+    if cx.session.mars.is_none() || !may_yield || !cx.sink.is_full() {
+        return Ok(());
+    }
+    let sent = cx.session.yield_turn(|| cx.sink.drain())?;
     fault::sent(cx, sent)
+}
+
+/// Collects the rows of a query that runs in the transaction of a MARS connection, and sends them
+/// when it is over: other sessions use the transaction while the client reads.
+fn select_in_shared(select: &Select, cx: &mut Cx<'_>) -> Result<u64> {
+    let limit = row_limit(cx);
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    in_transaction(cx, &mut |cx: &mut Cx<'_>| {
+        rows.clear();
+        run_output(&select.query, cx, &mut |_, values| {
+            if rows.len().is_multiple_of(ROWS_PER_MEMORY_CHECK) && sos::memory::check().is_err() {
+                return Err(Msg::OutOfMemory.into());
+            }
+            rows.push(values.to_vec());
+            let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+            Ok(if count == limit { Flow::Enough } else { Flow::More })
+        })
+    })?;
+    let count = rows.len();
+    for mut row in rows {
+        send(&select.query, &mut row, cx)?;
+    }
+    Ok(u64::try_from(count).unwrap_or(u64::MAX))
 }
 
 /// SET TEXTSIZE: cuts large values to `bytes_max` bytes, in whole characters.

@@ -16,12 +16,18 @@ use session::stop::Stop;
 const NAME_LENGTH_MAX: usize = 32;
 
 /// Begins a transaction, or increments the nesting level of the open one.
+///
+/// # Errors
+/// 3988 while other requests of a MARS connection are pending.
 pub fn begin(
     session: &mut SessionState,
     sink: &mut dyn ResultSink,
     name: &str,
 ) -> Result<(), Stop> {
     if session.transaction.count == 0 {
+        if session.has_other_requests() {
+            return Err(Msg::NewTransactionNotAllowed.into());
+        }
         start(session, name);
         let descriptor = session.transaction.descriptor;
         sink.env_change(&EnvChange::BeginTransaction(descriptor))?;
@@ -68,13 +74,14 @@ pub fn begin_implicit(cx: &mut Cx<'_>) -> Result<(), Stop> {
 /// Decrements the nesting level, and commits at the outermost.
 ///
 /// # Errors
-/// 3902 without a transaction, 3930 in a doomed one; 41305 and 41325 where validation fails, which
+/// 3902 without a transaction, 3930 in a doomed one, 3981 while other requests of a MARS connection
+/// are pending; 41305 and 41325 where validation fails, which
 /// rolls back the transaction.
 pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(), Stop> {
     match session.transaction.count {
         0 => return Err(Msg::CommitWithoutBegin.into()),
         _ if session.transaction.doomed => return Err(Msg::TransactionDoomed.into()),
-        1 => {}
+        1 => session.check_alone()?,
         _ => {
             session.transaction.count -= 1;
             return Ok(());
@@ -152,6 +159,7 @@ pub fn rollback(
 }
 
 fn rollback_to(session: &mut SessionState, name: &str) -> Result<(), Stop> {
+    session.check_alone()?;
     let transaction = &mut session.transaction;
     let found = transaction.savepoints.iter().rposition(|(n, ..)| n.eq_ignore_ascii_case(name));
     let Some(place) = found else {
@@ -210,6 +218,7 @@ pub fn save(session: &mut SessionState, name: &str) -> Result<(), Stop> {
     if session.transaction.doomed {
         return Err(Msg::TransactionDoomed.into());
     }
+    session.check_alone()?;
     let Some(active) = &session.transaction.active else {
         return Err(Stop::Error(Error::from(Msg::SaveWithoutTransaction)));
     };

@@ -221,6 +221,9 @@ impl Runner<'_> {
             cx.sink.columns(&shape)?;
             if let Some(row) = &row {
                 cx.sink.row(row)?;
+                if cx.session.mars.is_some() && cx.sink.is_full() {
+                    cx.session.yield_turn(|| cx.sink.drain())??;
+                }
             }
             let rows = Some(u64::from(row.is_some()));
             return Ok(done(cx, Command::SELECT, rows, false)?);

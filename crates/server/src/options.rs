@@ -21,6 +21,8 @@ pub struct Limits {
     pub shutdown_timeout: Duration,
     /// Most concurrent connections; a further one is closed at once.
     pub connections_max: usize,
+    /// Most sessions of one MARS connection; a further one is refused.
+    pub mars_sessions_max: usize,
     /// The longest request message, in bytes.
     pub message_bytes_max: u64,
 }
@@ -33,6 +35,7 @@ impl Default for Limits {
             send_timeout: Duration::from_secs(60),
             shutdown_timeout: Duration::from_secs(30),
             connections_max: 32_767,
+            mars_sessions_max: 2_048,
             message_bytes_max: tds::message::MESSAGE_BYTES_MAX,
         }
     }

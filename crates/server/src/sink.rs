@@ -17,6 +17,9 @@ use crate::log::{ClientLog, printable};
 
 /// Bytes of closed packets that are sent before the response ends.
 const FLUSH_BYTES: usize = 32 * 1024;
+/// Most bytes of closed packets that a session of a MARS connection keeps, when its client does not
+/// read and what it runs cannot let others run.
+const MARS_BYTES_MAX: usize = 8 * FLUSH_BYTES;
 /// From this severity on, an error ends the connection.
 pub(crate) const SEVERITY_FATAL: u8 = 20;
 
@@ -113,7 +116,23 @@ impl TokenSink<'_> {
         if self.writer.sendable_bytes() < FLUSH_BYTES {
             return Ok(());
         }
+        if self.output.is_mars() {
+            return self.send_some();
+        }
         self.send()
+    }
+
+    /// Sends what the client of a MARS session is ready for. The rest waits in the buffer for
+    /// [`ResultSink::drain`], up to a limit.
+    #[cold]
+    fn send_some(&mut self) -> Sent {
+        if self.writer.sendable_bytes() >= MARS_BYTES_MAX {
+            return self.send();
+        }
+        self.output.send_some(self.writer, self.database).map_err(|end| {
+            self.progress.end = Some(end);
+            Disconnected
+        })
     }
 
     #[cold]
@@ -211,6 +230,14 @@ impl ResultSink for TokenSink<'_> {
         let text = printable(&message.message);
         let line = format_args!("Error: {number}, Severity: {severity}, State: {state}. {text}");
         self.log.0.line(&self.log.1, &line);
+    }
+
+    fn is_full(&self) -> bool {
+        self.output.is_mars() && self.writer.sendable_bytes() >= FLUSH_BYTES
+    }
+
+    fn drain(&mut self) -> Sent {
+        self.send()
     }
 
     fn flush(&mut self) -> Sent {

@@ -41,6 +41,19 @@ impl Accounting {
         }
     }
 
+    /// Returns the accounting of a member of a MARS connection: it counts for the login session, and
+    /// has its own memory grant, since its attention ends its waits only.
+    pub(crate) fn of_member(login: &Self, instance: &Instance, cancel: &Arc<Cancel>) -> Self {
+        Self {
+            counters: Arc::clone(&login.counters),
+            database_counters: Arc::clone(&login.database_counters),
+            meter: Meter::new(Arc::clone(login.meter.live())),
+            compile_ns: 0,
+            grant: Arc::new(Grant::new(&instance.workspace, cancel)),
+            books: Arc::clone(&login.books),
+        }
+    }
+
     /// Returns the accounting of a helper: the session's memory grant, and new statistics, which are
     /// added to the session's when the helper ends. A helper's counters are not read.
     pub(crate) fn of_helper(&self) -> Self {

@@ -64,7 +64,7 @@ impl ErrorClass {
             241 | 242 | 244 | 245 | 248 | 295 | 8114 | 8169 => Self::Batch,
             // Conflicts and deadlocks: the transaction is lost.
             // A trigger that ended the transaction, or failed.
-            3609 | 3616 => Self::Batch,
+            3609 | 3616 | 3980 => Self::Batch,
             1205 | 3930 | 3960 | 3998 | 41301 | 41302 | 41305 | 41325 | 41839 => Self::Batch,
             // Resource limits and nesting depth.
             217 | 701 | 8645 => Self::Batch,

@@ -54,7 +54,7 @@ pub struct SecurityToken {
 }
 
 /// One switch of the principal.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Context {
     /// The principal before the switch.
     outer: SecurityToken,
@@ -65,7 +65,7 @@ struct Context {
 
 /// Who the session runs as, and in which database. A reset of the connection returns to the login
 /// and its database.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Identity {
     /// Name of the login that the session runs as: the one that logged in, unless EXECUTE AS has
     /// switched it.

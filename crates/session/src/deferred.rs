@@ -137,6 +137,12 @@ impl ResultSink for Deferred<'_> {
         self.pass_pending()?;
         self.inner.flush()
     }
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+    fn drain(&mut self) -> Sent {
+        self.inner.drain()
+    }
     fn sent(&self) -> Option<u64> {
         Some(self.sent)
     }

@@ -34,6 +34,7 @@ impl SessionState {
             last: LastResults { scope_identity: None, ..self.last.clone() },
             request: self.request.of_helper(),
             caches: Caches::default(),
+            mars: None,
         }
     }
 }

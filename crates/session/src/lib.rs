@@ -24,6 +24,7 @@ pub mod grant;
 pub mod held;
 pub mod helper;
 pub mod instance;
+pub mod mars;
 pub use catalog::options;
 pub mod plan_cache;
 pub mod pointer;

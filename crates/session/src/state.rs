@@ -15,6 +15,7 @@ use crate::context::Identity;
 use crate::event::emit;
 use crate::held::{Held, LastResults};
 use crate::instance::{Instance, SessionCounter};
+use crate::mars::Member;
 use crate::plan_cache::ProgramKey;
 use crate::request::RequestState;
 use crate::temp::TempTables;
@@ -67,6 +68,8 @@ pub struct SessionState {
     pub request: RequestState,
     /// Programs, buffers and copies that are reused.
     pub caches: Caches,
+    /// The membership of a MARS connection; `None` for a session that has its connection to itself.
+    pub mars: Option<Box<Member>>,
 }
 
 impl SessionState {

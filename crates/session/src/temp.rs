@@ -46,6 +46,20 @@ impl TempTables {
         self.scopes.pop().unwrap_or_default()
     }
 
+    /// Moves the scopes of procedures out; the session's own stays.
+    pub fn take_inner(&mut self) -> Self {
+        let scopes = self.scopes.split_off(self.scopes.len().min(1));
+        Self { scopes, globals: Vec::new() }
+    }
+
+    /// Puts the scopes of procedures back, inside the session's own.
+    pub fn put_inner(&mut self, inner: Self) {
+        if self.scopes.is_empty() && !inner.scopes.is_empty() {
+            self.scopes.push(Vec::new());
+        }
+        self.scopes.extend(inner.scopes);
+    }
+
     /// Adds a table to the innermost scope.
     pub fn add(&mut self, table: Arc<TableDef>) {
         if self.scopes.is_empty() {

@@ -63,6 +63,8 @@ pub enum ProtocolError {
     InvalidValue(&'static str),
     /// A transaction manager request that [MS-TDS] does not know (2.2.6.9).
     UnknownTransactionRequest(u16),
+    /// A frame of a MARS connection that cannot be read or is not allowed, and why ([MC-SMP]).
+    Smp(&'static str),
     /// A token at a place where it is not allowed (2.2.7).
     UnknownToken(u8),
     /// A procedure call with more parameters than this limit (2.2.6.6).
@@ -97,6 +99,7 @@ impl ProtocolError {
             | Self::PacketStatus(_)
             | Self::UnexpectedMessage(_)
             | Self::Headers(_)
+            | Self::Smp(_)
             | Self::UnknownToken(_) => 4002,
         };
         types::Error::custom(number, self.severity(), 1, self.to_string())
@@ -124,6 +127,7 @@ impl ProtocolError {
             | Self::Version(_)
             | Self::Headers(_)
             | Self::Rpc(_)
+            | Self::Smp(_)
             | Self::UnknownToken(_) => 20,
         }
     }
@@ -161,7 +165,7 @@ impl fmt::Display for ProtocolError {
             Self::MessageTooLong(max) => write!(f, "The message is longer than {max} bytes."),
             Self::PacketStatus(status) => write!(f, "Invalid packet status 0x{status:02X}."),
             Self::UnexpectedMessage(kind) => write!(f, "A {kind:?} message was not expected."),
-            Self::Headers(why) | Self::Rpc(why) => write!(f, "{why}."),
+            Self::Headers(why) | Self::Rpc(why) | Self::Smp(why) => write!(f, "{why}."),
             Self::UnknownType(token) => write!(f, "Data type 0x{token:02X} is unknown."),
             Self::InvalidLength { what, length } => {
                 write!(f, "Data type {what} has an invalid data length or precision ({length}).")

@@ -23,6 +23,7 @@ pub mod request;
 pub mod response;
 pub mod rpc;
 pub mod sink;
+pub mod smp;
 pub mod tls_wrap;
 pub mod transaction;
 pub mod tvp;

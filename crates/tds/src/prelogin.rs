@@ -116,13 +116,15 @@ impl Prelogin {
         Ok(())
     }
 
-    /// Returns the payload with which a server of `version` answers this client. MARS is declined.
+    /// Returns the payload with which a server of `version` answers this client. MARS is
+    /// granted if the client asks for it.
     /// A client that asks whether federated authentication is required is answered yes: drivers
     /// expect it, and it commits the client to nothing.
     pub fn answer(&self, version: [u8; 6], encryption: Encryption) -> Vec<u8> {
         let answer = Self {
             version,
             encryption: Some(encryption),
+            mars: self.mars,
             federated_auth_required: self.federated_auth_required.filter(|&required| required),
             ..Self::default()
         };

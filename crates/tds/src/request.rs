@@ -63,6 +63,16 @@ impl<'a> Request<'a> {
         Ok((request, headers.activity))
     }
 
+    /// Returns the descriptor of the transaction that the client assumes it is in; 0 for none.
+    pub const fn transaction(&self) -> u64 {
+        match self {
+            Self::Batch(batch) => batch.transaction,
+            Self::Rpc(reader) => reader.transaction,
+            Self::Transaction(request) => request.transaction,
+            Self::Attention => 0,
+        }
+    }
+
     fn decode_into(
         message: Message<'a>,
         version: TdsVersion,
@@ -134,7 +144,7 @@ impl Headers {
             match (kind, length - HEADER_MIN) {
                 (TRANSACTION_DESCRIPTOR, 12) => {
                     self.transaction = body.u64()?;
-                    body.skip(4)?; // The number of outstanding requests, which is 1 without MARS.
+                    body.skip(4)?; // The number of outstanding requests, as the client counts them.
                 }
                 (TRANSACTION_DESCRIPTOR, _) => {
                     return Err(ProtocolError::Headers("A transaction header has a wrong length"));

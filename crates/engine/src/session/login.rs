@@ -124,6 +124,7 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
         last: Default::default(),
         request: Default::default(),
         caches: Default::default(),
+        mars: None,
         catalog,
     })
 }

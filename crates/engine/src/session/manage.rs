@@ -53,6 +53,9 @@ impl Session {
                 None
             }
         };
+        if next.is_some() {
+            self.state.keep_transaction();
+        }
         if let Some(next) = next {
             if let Some(isolation) = next.isolation {
                 self.state.isolation = isolation;

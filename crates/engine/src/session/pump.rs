@@ -33,6 +33,8 @@ pub struct Session {
     shown_options: Options,
     /// The database that the card shows.
     shown_database: Arc<str>,
+    /// What the members of a MARS connection share; `None` without MARS, and in members.
+    pub(super) shared: Option<Arc<::session::mars::Shared>>,
     /// The INSERT BULK batch of an announced load; it completes when the rows are loaded.
     pub(super) announced: Option<request::Announced>,
 }
@@ -67,7 +69,8 @@ impl Session {
         instance.sessions.register(&card);
         let (shown_options, shown_database) =
             (state.options.clone(), Arc::clone(&state.identity.database));
-        let session = Self { state, card, shown_options, shown_database, announced: None };
+        let session =
+            Self { state, card, shown_options, shown_database, shared: None, announced: None };
         // Checked after the card shows the database: of two simultaneous logins to a single-user
         // database, neither is admitted.
         login::check_entry(&session.state)?;
@@ -76,6 +79,40 @@ impl Session {
         }
         emit::session::login(&session.state, false);
         Ok(session)
+    }
+
+    /// Returns a new session of a MARS connection whose login session this is. From the first one on
+    /// only they run requests. The login session must outlive them.
+    pub fn member(&mut self) -> Self {
+        let state = &mut self.state;
+        let shared = self.shared.get_or_insert_with(|| state.share());
+        Self {
+            state: self.state.member(shared),
+            card: Arc::clone(&self.card),
+            shown_options: self.shown_options.clone(),
+            shown_database: Arc::clone(&self.shown_database),
+            shared: None,
+            announced: None,
+        }
+    }
+
+    /// Begins a message: in a session of a MARS connection, waits for its turn. Returns false if
+    /// the client cancels the message before.
+    pub fn begin_turn(&mut self) -> bool {
+        self.state.begin_turn()
+    }
+
+    /// Ends what [`Self::begin_turn`] began, before the end of the answer is sent.
+    pub fn end_turn(&mut self) {
+        self.state.end_turn();
+    }
+
+    /// Checks the transaction that a message says it runs in; only MARS connections need to say so.
+    ///
+    /// # Errors
+    /// 3989 for none while one is open, 3971 for one that is not open.
+    pub fn check_descriptor(&self, descriptor: u64) -> types::Result<()> {
+        self.state.check_descriptor(descriptor)
     }
 
     /// Returns the state, for the environment tokens of the login response and for views.
@@ -348,12 +385,25 @@ impl Session {
             sink.message(&Error::from(Msg::UncommittableAtEnd).at_line(1))?;
             sink.error_done(done_kind(state))?;
         }
+        if state.is_transaction_of_batch() {
+            transactions::roll_back_all(state, sink)?;
+            sink.message(&Error::from(Msg::MarsTransactionAtEnd).at_line(1))?;
+            sink.error_done(done_kind(state))?;
+        }
         Ok(())
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
+        if self.state.mars.is_some() {
+            // The login session goes on; a request that panicked returns its state here.
+            self.state.end_turn();
+            return;
+        }
+        if let Some(shared) = self.shared.take() {
+            self.state.unshare(&shared);
+        }
         if let Some(announced) = self.announced.take() {
             request::batch_given_up(&self.state, announced);
         }

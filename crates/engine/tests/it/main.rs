@@ -20,6 +20,7 @@ mod histories;
 mod isolation;
 mod locks;
 mod modes;
+mod odbc;
 mod openrowset;
 mod optimizer;
 mod option_definitions;

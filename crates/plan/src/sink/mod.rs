@@ -151,6 +151,15 @@ pub trait ResultSink {
     fn log(&mut self, _message: &Error) {}
     /// Sends what is buffered: before a long wait, and for RAISERROR WITH NOWAIT.
     fn flush(&mut self) -> Sent;
+    /// Whether the client has to read before more rows should be added: only a sink whose waits may
+    /// let other requests of its connection run says so.
+    fn is_full(&self) -> bool {
+        false
+    }
+    /// Waits until the client has read enough of what is buffered.
+    fn drain(&mut self) -> Sent {
+        Ok(())
+    }
     /// Number of result sets, DONEs and messages that the receiver has got so far: with none, an
     /// atomic block may run again. `None` if the sink does not count, and then none does.
     fn sent(&self) -> Option<u64> {

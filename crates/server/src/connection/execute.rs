@@ -93,7 +93,7 @@ impl Execution<'_> {
     }
 
     /// Answers with an error.
-    fn fail(&mut self, error: &Error, progress: &mut Progress) {
+    pub(super) fn fail(&mut self, error: &Error, progress: &mut Progress) {
         let Parts { mut sink, .. } = self.parts(progress);
         // If it cannot be sent, `progress` records it.
         let _ = sink.message(error);

@@ -48,6 +48,13 @@ impl Side {
         if epoch == 0 {
             return self.send_at_once(io);
         }
+        if self.link.lane.is_some() {
+            // The sessions of a MARS connection share its socket, so an answer cannot be kept apart.
+            return match database.wait(epoch) {
+                Standing::Durable => self.send_at_once(io),
+                Standing::Lost | Standing::Waits => self.refuse_lost(io),
+            };
+        }
         match database.demand(epoch) {
             Standing::Durable => self.send_at_once(io),
             Standing::Lost => self.refuse_lost(io),
@@ -94,7 +101,11 @@ impl Side {
         self.held.epoch = 0;
         let books = match &mut self.stage {
             Stage::Open(open) => open.books.take(),
-            Stage::Opening | Stage::Prelogin(_) | Stage::Login(_) | Stage::Delayed(_) => None,
+            Stage::Opening
+            | Stage::Prelogin(_)
+            | Stage::Login(_)
+            | Stage::Delayed(_)
+            | Stage::Mars(_) => None,
         };
         let sent = ledger::request(books.as_deref(), || {
             ledger::book_wait(WaitType::WriteLog, waited);

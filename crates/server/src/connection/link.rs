@@ -11,6 +11,7 @@ use tds::PacketType;
 use tds::packet::HEADER_BYTES;
 
 use super::end::End;
+use super::mars::Lane;
 
 /// The content type of TLS application data.
 const TLS_APPLICATION_DATA: u8 = 23;
@@ -31,6 +32,8 @@ pub(super) struct Link {
     stopping: AtomicBool,
     /// Whether another session has killed this one.
     killed: AtomicBool,
+    /// Where answers go if this is a session of a MARS connection: then the socket only receives.
+    pub(super) lane: Option<Arc<Lane>>,
     /// Counts of receives and sends.
     pub(super) traffic: Arc<Traffic>,
 }
@@ -44,8 +47,14 @@ impl Link {
             attention: SpinLock::new(SpinClass::SessionManager, ()),
             stopping: AtomicBool::new(false),
             killed: AtomicBool::new(false),
+            lane: None,
             traffic: Arc::default(),
         }
+    }
+
+    /// Returns the link of a session of a MARS connection.
+    pub(super) fn of_lane(socket: Socket, lane: Arc<Lane>) -> Self {
+        Self { lane: Some(lane), ..Self::new(socket) }
     }
 
     /// Sets the session's cancel flag.

@@ -22,6 +22,7 @@ use types::{Collation, Error, Msg};
 
 use super::channel::Channel;
 use super::end::End;
+use super::mars::Mux;
 use super::request::Open;
 use super::scratch::Io;
 use super::{Side, Stage};
@@ -47,11 +48,13 @@ const SEVERITY_INFO: u8 = 10;
 pub(super) struct Negotiated {
     scope: TlsScope,
     is_strict: bool,
+    /// Whether several sessions share the connection.
+    has_mars: bool,
 }
 
 impl Default for Negotiated {
     fn default() -> Self {
-        Self { scope: TlsScope::None, is_strict: false }
+        Self { scope: TlsScope::None, is_strict: false, has_mars: false }
     }
 }
 
@@ -61,6 +64,8 @@ struct Checked {
     /// The errors, if the login is refused.
     refused: Option<Vec<Error>>,
     settings: WireSettings,
+    /// Whether several sessions share the connection.
+    has_mars: bool,
     /// Whether the client asked for UTF-8, the only feature extension that is acknowledged.
     wants_utf8: bool,
 }
@@ -94,10 +99,11 @@ impl Side {
         };
         let (encryption, scope) = encryption::decide(asked.encryption, policy, origin);
         let [major, minor, build_high, build_low] = PROGRAM_VERSION;
+        let has_mars = asked.mars == Some(true);
         let answer = Prelogin {
             version: [major, minor, build_high, build_low, 0, 0],
             encryption: Some(encryption),
-            mars: Some(false),
+            mars: Some(has_mars),
             federated_auth_required: asked.federated_auth_required.map(|_| false),
             ..Prelogin::default()
         };
@@ -106,7 +112,7 @@ impl Side {
         io.writer.finish();
         self.send(io)?;
         self.stage =
-            Stage::Login(Negotiated { scope, is_strict: matches!(origin, Origin::Strict) });
+            Stage::Login(Negotiated { scope, is_strict: origin == Origin::Strict, has_mars });
         match scope {
             TlsScope::None => Ok(()),
             TlsScope::LoginOnly | TlsScope::Full => {
@@ -145,7 +151,8 @@ impl Side {
         let wants_utf8 = login.has_feature(feature::UTF8_SUPPORT);
         let request = self.login_request(login, settings);
         let Admission { answer, refused } = Session::admit(&self.shared.instance, &request);
-        let login = Checked { request, refused, settings, wants_utf8 };
+        let has_mars = negotiated.has_mars;
+        let login = Checked { request, refused, settings, has_mars, wants_utf8 };
         match answer {
             Answer::Now | Answer::Refused => self.answer_login(login, io),
             Answer::At(until_ns) => {
@@ -170,14 +177,14 @@ impl Side {
     }
 
     fn answer_login(&mut self, login: Checked, io: &mut Io) -> Result<(), End> {
-        let Checked { request, refused, settings, wants_utf8 } = login;
+        let Checked { request, refused, settings, has_mars, wants_utf8 } = login;
         let user = request.user.clone();
         let opened = match refused {
             Some(errors) => Err(errors),
             None => Session::open(&self.shared.instance, request),
         };
         match opened {
-            Ok(session) => self.welcome(session, settings, wants_utf8, io),
+            Ok(session) => self.welcome(session, (settings, has_mars), wants_utf8, io),
             Err(errors) => {
                 self.note_refusal(&user, &errors);
                 self.refuse(&errors, settings, io)
@@ -219,7 +226,7 @@ impl Side {
     fn welcome(
         &mut self,
         session: Session,
-        settings: WireSettings,
+        (settings, has_mars): (WireSettings, bool),
         wants_utf8: bool,
         io: &mut Io,
     ) -> Result<(), End> {
@@ -257,7 +264,13 @@ impl Side {
         writer.finish();
         self.send(io)?;
         let settings = WireSettings { spid, ..settings };
-        self.stage = Stage::Open(Box::new(Open::new(session, settings)));
+        self.stage = if has_mars {
+            let channel = std::mem::take(&mut self.channel);
+            let mux = Mux::new(session, settings, &self.link, channel, &self.shared);
+            Stage::Mars(Box::new(mux))
+        } else {
+            Stage::Open(Box::new(Open::new(session, settings)))
+        };
         Ok(())
     }
 
@@ -295,8 +308,8 @@ impl Side {
     /// Sends a client the reason why its connection ends, if it can still understand it.
     pub(super) fn explain(&mut self, error: &Error, io: &mut Io) {
         let settings = match &self.stage {
-            // The client has sent nothing that can be answered.
-            Stage::Opening => return,
+            // The client has sent nothing that can be answered; in MARS an answer is a session's.
+            Stage::Opening | Stage::Mars(_) => return,
             Stage::Prelogin(_) | Stage::Login(_) | Stage::Delayed(_) => WireSettings::default(),
             Stage::Open(open) => open.settings,
         };

@@ -17,6 +17,7 @@ mod heads;
 mod held;
 mod link;
 mod login;
+mod mars;
 mod output;
 mod request;
 mod scratch;
@@ -26,7 +27,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use engine::instance::Nudge;
+use engine::instance::{Nudge, OnNudge};
 use sos::clock;
 use sos::ledger::{self, Label};
 use sos::memory;
@@ -49,6 +50,7 @@ use channel::Channel;
 use held::Held;
 use link::Link;
 use login::{Delayed, Negotiated};
+use mars::{Mux, Origin as MarsOrigin};
 use request::Open;
 use scratch::{Io, RECEIVE_BYTES, Scratch};
 
@@ -85,8 +87,8 @@ struct Side {
     held: Held,
     client: SocketAddr,
     local: SocketAddr,
-    /// The connection's place in the count of connections.
-    _seat: Seat,
+    /// The connection's place in the count of connections; a session of a MARS connection has none.
+    _seat: Option<Seat>,
 }
 
 /// The stage of a connection.
@@ -101,6 +103,8 @@ enum Stage {
     Delayed(Box<Delayed>),
     /// Logged in: requests are expected.
     Open(Box<Open>),
+    /// Logged in with MARS: frames of its sessions are expected.
+    Mars(Box<Mux>),
 }
 
 impl Connection {
@@ -124,12 +128,19 @@ impl Connection {
             held: Held::default(),
             client,
             local,
-            _seat: seat,
+            _seat: Some(seat),
         };
         let deadline_ns = Some(clock::deadline_ns(shared.limits.login_timeout));
         let reader = MessageReader::new();
         let task = Self { reader, side, deadline_ns, progress_bytes: 0 };
         Ok(sos::sched::Connection { task: Box::new(task), interrupt })
+    }
+
+    /// Makes the task of a session of a MARS connection.
+    fn of_side(side: Side) -> Self {
+        let mut reader = MessageReader::new();
+        reader.set_message_bytes_max(side.shared.limits.message_bytes_max);
+        Self { reader, side, deadline_ns: None, progress_bytes: 0 }
     }
 
     /// Reads and processes what has arrived.
@@ -195,6 +206,9 @@ impl Connection {
     /// Processes bytes that have been received.
     fn take_in(&mut self, mut bytes: &[u8], scratch: &mut Scratch) -> Result<(), End> {
         self.progress_bytes += bytes.len();
+        if let Some((mux, origin)) = self.side.mars() {
+            return mux.receive(bytes, &mut scratch.opened, &origin);
+        }
         if matches!(self.side.stage, Stage::Opening) {
             self.side.open(bytes[0])?;
         }
@@ -224,6 +238,11 @@ impl Connection {
 
     /// Processes at most one message from the front of `bytes`; returns the number of bytes used.
     fn packet(&mut self, bytes: &[u8], io: &mut Io) -> Result<usize, End> {
+        // Frames that came with the login.
+        if let Some((mux, origin)) = self.side.mars() {
+            mux.take(bytes, &origin)?;
+            return Ok(bytes.len());
+        }
         let (used, step) = self.reader.feed(bytes)?;
         let next = bytes.get(used).copied();
         self.side.take(step, next, io)?;
@@ -233,10 +252,18 @@ impl Connection {
 
     /// Sets the deadline for what comes next: a message that has begun must end in time.
     fn set_deadline(&mut self) {
-        if !matches!(self.side.stage, Stage::Open(_)) {
+        if !self.side.is_open() {
             return; // The deadline of the whole login, set at the start.
         }
-        if !self.reader.is_mid_message() {
+        let is_mid_message = match &self.side.stage {
+            Stage::Mars(mux) => mux.is_mid_frame(),
+            Stage::Opening
+            | Stage::Prelogin(_)
+            | Stage::Login(_)
+            | Stage::Delayed(_)
+            | Stage::Open(_) => self.reader.is_mid_message(),
+        };
+        if !is_mid_message {
             self.reader.set_message_bytes_max(self.side.shared.limits.message_bytes_max);
             self.deadline_ns = None;
             self.progress_bytes = 0;
@@ -254,7 +281,7 @@ impl Connection {
 
     /// Returns the name of the limit that was exceeded.
     fn limit(&self) -> &'static str {
-        if matches!(self.side.stage, Stage::Open(_)) { "packet timeout" } else { "login timeout" }
+        if self.side.is_open() { "packet timeout" } else { "login timeout" }
     }
 }
 
@@ -276,7 +303,7 @@ impl Task for Connection {
 
     fn run(&mut self, ready: Ready, waker: &TaskWaker) -> Next {
         let mut scratch = Scratch::take();
-        let was_open = matches!(self.side.stage, Stage::Open(_));
+        let was_open = self.side.is_open();
         let mut outcome = Ok(());
         if self.side.held.is_some() {
             outcome = self.side.send_released(&mut scratch.io);
@@ -285,10 +312,13 @@ impl Task for Connection {
         if outcome.is_ok() && !self.side.held.is_some() && ready != Ready::RELEASED {
             outcome = self.receive(&mut scratch);
         }
-        if ready.has(Ready::WOKEN)
-            && let Stage::Open(open) = &mut self.side.stage
+        if ready.has(Ready::WOKEN) {
+            self.side.let_go();
+        }
+        if outcome.is_ok()
+            && let Stage::Mars(mux) = &mut self.side.stage
         {
-            open.session.let_go();
+            outcome = mux.retry();
         }
         if outcome.is_ok() {
             outcome = self.side.answer_if_due(&mut scratch.io);
@@ -317,6 +347,7 @@ impl Task for Connection {
     fn deadline_ns(&self) -> Option<u64> {
         match &self.side.stage {
             Stage::Delayed(delayed) => Some(delayed.until_ns),
+            Stage::Mars(mux) => self.deadline_ns.into_iter().chain(mux.retry_ns()).min(),
             Stage::Opening | Stage::Prelogin(_) | Stage::Login(_) | Stage::Open(_) => {
                 self.deadline_ns
             }
@@ -325,10 +356,37 @@ impl Task for Connection {
 }
 
 impl Side {
+    /// Returns whether the client has logged in.
+    fn is_open(&self) -> bool {
+        matches!(self.stage, Stage::Open(_) | Stage::Mars(_))
+    }
+
+    /// Returns the frames' receiver of a connection with MARS, and what its sessions need.
+    fn mars(&mut self) -> Option<(&mut Mux, MarsOrigin<'_>)> {
+        let Self { shared, client, local, stage, .. } = self;
+        match stage {
+            Stage::Mars(mux) => Some((mux, MarsOrigin { shared, client: *client, local: *local })),
+            Stage::Opening
+            | Stage::Prelogin(_)
+            | Stage::Login(_)
+            | Stage::Delayed(_)
+            | Stage::Open(_) => None,
+        }
+    }
+
+    /// Drops cached references to objects that the catalog no longer has.
+    fn let_go(&mut self) {
+        match &mut self.stage {
+            Stage::Open(open) => open.session.let_go(),
+            Stage::Mars(mux) => drop(mux.root.with(engine::session::Session::let_go)),
+            Stage::Opening | Stage::Prelogin(_) | Stage::Login(_) | Stage::Delayed(_) => {}
+        }
+    }
+
     /// Labels the work after a receive as login work before the login is over; every receive begins
     /// with the label for reading a request.
     fn label_work(&self) {
-        if !matches!(self.stage, Stage::Open(_)) {
+        if !self.is_open() {
             ledger::label(Label::Login);
         }
     }
@@ -385,25 +443,37 @@ impl Side {
                 self.prelogin(message, origin, io)
             }
             (Stage::Login(_), Step::Message(message)) => self.login(message, io),
-            (Stage::Opening | Stage::Prelogin(_) | Stage::Login(_) | Stage::Delayed(_), step) => {
-                Err(ProtocolError::UnexpectedMessage(kind_of(&step)).into())
-            }
+            (
+                Stage::Opening
+                | Stage::Prelogin(_)
+                | Stage::Login(_)
+                | Stage::Delayed(_)
+                | Stage::Mars(_),
+                step,
+            ) => Err(ProtocolError::UnexpectedMessage(kind_of(&step)).into()),
         }
     }
 
     /// Lets other sessions KILL this one, and make it drop cached references to objects that the
     /// catalog no longer has, once it is logged in.
     fn let_nudge(&self, waker: &TaskWaker) {
-        let Stage::Open(open) = &self.stage else { return };
-        let (link, waker) = (Arc::clone(&self.link), waker.clone());
-        open.session.on_nudge(Arc::new(move |nudge| {
+        let (link, task) = (Arc::clone(&self.link), waker.clone());
+        let on_nudge: OnNudge = Arc::new(move |nudge| {
             match nudge {
                 Nudge::End => link.kill(),
                 // The task does that whenever it is woken.
                 Nudge::LetGo => (),
             }
-            waker.wake();
-        }));
+            task.wake();
+        });
+        match &self.stage {
+            Stage::Open(open) => open.session.on_nudge(on_nudge),
+            Stage::Mars(mux) => {
+                mux.wire.set_waker(waker.clone());
+                mux.root.with(|session| session.on_nudge(on_nudge));
+            }
+            Stage::Opening | Stage::Prelogin(_) | Stage::Login(_) | Stage::Delayed(_) => {}
+        }
     }
 
     /// Fails if the connection has to end. No error is sent: the client would take it for the
@@ -450,11 +520,37 @@ impl Side {
         if end.is_noteworthy() {
             self.shared.client_log.line(&self.client, end);
         }
+        if let Stage::Mars(mux) = &mut self.stage {
+            mux.close();
+        }
+        self.end_lane(end);
         let mut last = Vec::new();
         self.channel.close(&mut last);
         // Best effort: the client may have closed the connection, and this does not wait.
         let _ = self.link.socket.send(&last);
         self.drop_session();
+    }
+
+    /// Ends a session of a MARS connection towards its client.
+    fn end_lane(&self, end: &End) {
+        if let Some(lane) = &self.link.lane {
+            // An error that ends a session ends its whole connection, as in SQL Server.
+            match end {
+                End::Closed | End::Stopping => lane.finish(),
+                End::Protocol(_)
+                | End::Tls(_)
+                | End::NoTls(_)
+                | End::LoginRefused
+                | End::Unencrypted
+                | End::TimedOut(_)
+                | End::Fatal
+                | End::Panicked
+                | End::LogFailed
+                | End::Killed
+                | End::KilledIdle
+                | End::Socket(_) => lane.fail(),
+            }
+        }
     }
 }
 

@@ -41,6 +41,9 @@ impl Output<'_> {
 
     /// Sends all closed packets.
     pub(super) fn send(&mut self, writer: &mut ResponseWriter) -> Result<(), End> {
+        if let Some(lane) = &self.link.lane {
+            return lane.send(writer, self.link);
+        }
         while writer.sendable_bytes() > 0 {
             let sent = match (self.channel.is_plain(), writer.as_single()) {
                 (true, Some(bytes)) => self.patiently(|link| link.socket.send(bytes))?,
@@ -60,12 +63,33 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Sends packets that were moved out of a writer.
+    /// Sends packets that were moved out of a writer; not for a session of a MARS connection.
     pub(super) fn send_plain(&mut self, bytes: &[u8]) -> Result<(), End> {
         if self.channel.is_plain() {
             return self.send_raw(bytes);
         }
         self.send_sealed(&[IoSlice::new(bytes)]).map(|_| ())
+    }
+
+    /// Returns whether the client may read other sessions instead of this one.
+    pub(crate) fn is_mars(&self) -> bool {
+        self.link.lane.is_some()
+    }
+
+    /// Sends the closed packets that the client is ready for, once what they depend on is durable;
+    /// all of them without MARS.
+    pub(crate) fn send_some(
+        &mut self,
+        writer: &mut ResponseWriter,
+        database: Option<&Database>,
+    ) -> Result<(), End> {
+        match &self.link.lane {
+            Some(lane) => {
+                wait_for_log(database)?;
+                lane.send_some(writer)
+            }
+            None => self.send_part(writer, database),
+        }
     }
 
     /// Sends slices through TLS; returns their length in bytes.

@@ -17,6 +17,7 @@ use types::{Error, Msg, Value};
 use super::end::End;
 use super::execute::{Execution, execute};
 use super::login::failed;
+use super::mars::Root;
 use super::output::Output;
 use super::scratch::Io;
 use super::{Side, Stage};
@@ -30,6 +31,8 @@ pub(super) struct Open {
     bulk: Option<Box<Bulk>>,
     /// The session's accounts of time and waits; lent to the ledger while a request runs.
     pub(super) books: Option<Arc<SessionBooks>>,
+    /// The login session, which outlives this one; `None` without MARS.
+    _root: Option<Arc<Root>>,
 }
 
 /// A bulk load in progress.
@@ -47,11 +50,18 @@ impl Open {
     /// Returns the state of a connection that has just logged in.
     pub(super) fn new(session: Session, settings: WireSettings) -> Self {
         let books = Some(Arc::clone(session.books()));
-        Self { session, settings, bulk: None, books }
+        Self { session, settings, bulk: None, books, _root: None }
     }
 
-    fn transaction(&self) -> sink::Transaction {
-        if self.session.state().transaction.count > 0 {
+    /// Returns the state of a session of a MARS connection.
+    pub(super) fn member(session: Session, settings: WireSettings, root: Arc<Root>) -> Self {
+        Self { _root: Some(root), ..Self::new(session, settings) }
+    }
+}
+
+impl sink::Transaction {
+    fn of(session: &Session) -> Self {
+        if session.state().transaction.count > 0 {
             sink::Transaction::Open
         } else {
             sink::Transaction::None
@@ -105,6 +115,10 @@ impl Side {
             }
             let version = execution.settings.version;
             let (request, activity) = Request::decode_traced(message, version)?;
+            if let Err(error) = execution.session.check_descriptor(request.transaction()) {
+                execution.fail(&error, progress);
+                return Ok(());
+            }
             if let Some(TraceActivity { guid, sequence }) = activity {
                 xe::goes_on_with(xe::Activity { guid, sequence });
             }
@@ -181,7 +195,11 @@ impl Side {
     fn session(&mut self) -> Option<&mut Session> {
         match &mut self.stage {
             Stage::Open(open) => Some(&mut open.session),
-            Stage::Opening | Stage::Prelogin(_) | Stage::Login(_) | Stage::Delayed(_) => None,
+            Stage::Opening
+            | Stage::Prelogin(_)
+            | Stage::Login(_)
+            | Stage::Delayed(_)
+            | Stage::Mars(_) => None,
         }
     }
 
@@ -193,7 +211,7 @@ impl Side {
         ledger::label(Label::Decode);
         self.begin(io);
         let Stage::Open(open) = &mut self.stage else { return Ok(()) };
-        let mut progress = Progress::new(open.transaction());
+        let mut progress = Progress::new(sink::Transaction::of(&open.session));
         let mut execution = Execution {
             session: &mut open.session,
             settings: open.settings,
@@ -205,7 +223,8 @@ impl Side {
         };
         // Everything that a panic leaves incomplete is dropped below: session, response,
         // connection.
-        let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(&mut execution, &mut progress)));
+        let outcome =
+            panic::catch_unwind(AssertUnwindSafe(|| in_turn(&mut execution, &mut progress, work)));
         match outcome {
             Ok(outcome) => self.complete(outcome, progress, io),
             Err(_) => {
@@ -281,10 +300,9 @@ impl Side {
 
     /// Drops the session now, so that a panic in its drop is contained too.
     pub(super) fn drop_session(&mut self) {
-        if let Stage::Open(open) = std::mem::replace(&mut self.stage, Stage::Opening) {
-            // A panic in the drop has been reported on stderr; nothing is left of the session.
-            let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(open)));
-        }
+        let stage = std::mem::replace(&mut self.stage, Stage::Opening);
+        // A panic in the drop has been reported on stderr; nothing is left of the session.
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(stage)));
     }
 }
 
@@ -320,6 +338,23 @@ impl Bulk {
         }
         Ok(())
     }
+}
+
+/// Runs `work` when the session has its turn, which only a session of a MARS connection waits for.
+fn in_turn(
+    execution: &mut Execution<'_>,
+    progress: &mut Progress,
+    work: impl FnOnce(&mut Execution<'_>, &mut Progress) -> Outcome,
+) -> Outcome {
+    if !execution.session.begin_turn() {
+        // Cancelled before it began: the attention is answered next.
+        execution.io.writer.done(failed());
+        return Ok(());
+    }
+    progress.transaction = sink::Transaction::of(execution.session);
+    let outcome = work(execution, progress);
+    execution.session.end_turn();
+    outcome
 }
 
 const fn reset_of(reset: tds::Reset) -> Option<Reset> {

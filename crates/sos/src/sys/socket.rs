@@ -94,6 +94,15 @@ impl Socket {
         })
     }
 
+    /// Makes two sockets that are connected to each other, within this process.
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (one, other) = call(SysCause::Control, || {
+            net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+        })?;
+        Ok((Self(one.into()), Self(other.into())))
+    }
+
     /// Reads data that has arrived; 0 at the end of the stream, `WouldBlock` if there is none.
     #[inline]
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -45,7 +45,7 @@ fn prelogin_comes_back_as_it_went() {
 }
 
 #[test]
-fn answer_declines_mars_and_echoes_the_question_of_federated_authentication() {
+fn answer_grants_mars_and_echoes_the_question_of_federated_authentication() {
     let client = Prelogin {
         mars: Some(true),
         federated_auth_required: Some(true),
@@ -56,10 +56,10 @@ fn answer_declines_mars_and_echoes_the_question_of_federated_authentication() {
     let answer = Prelogin::parse(Cursor::new(&payload)).unwrap();
     assert_eq!(answer.version, [16, 0, 3, 232, 0, 0]);
     assert_eq!(answer.encryption, Some(Encryption::NotSupported));
-    assert_eq!((answer.mars, answer.federated_auth_required), (Some(false), Some(true)));
+    assert_eq!((answer.mars, answer.federated_auth_required), (Some(true), Some(true)));
     let silent = Prelogin::default().answer([16, 0, 3, 232, 0, 0], Encryption::On);
     let answer = Prelogin::parse(Cursor::new(&silent)).unwrap();
-    assert_eq!(answer.federated_auth_required, None);
+    assert_eq!((answer.mars, answer.federated_auth_required), (Some(false), None));
 }
 
 #[test]

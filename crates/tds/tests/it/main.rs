@@ -11,6 +11,7 @@ mod login;
 mod messages;
 mod requests;
 mod responses;
+mod smp;
 mod support;
 mod truncation;
 mod values;

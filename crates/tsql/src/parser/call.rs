@@ -265,43 +265,6 @@ impl Parser<'_> {
         Ok(ExprKind::StaticMethod(Box::new(StaticMethod { type_name, name, arguments })))
     }
 
-    /// Parses `{fn name(arguments)}`, an ODBC call.
-    #[inline(never)]
-    pub(super) fn odbc_function(&mut self) -> Result<ExprKind> {
-        self.expect_kind(TokenKind::LeftBrace)?;
-        self.expect(Kw::Fn)?;
-        let start = self.start();
-        let name = self.any_word()?;
-        let mut kind = match Kw::of(name.as_bytes()) {
-            Kw::Convert => self.odbc_convert()?,
-            _ => self.call_by_name(ObjectName::simple(name))?,
-        };
-        if let ExprKind::Call(call) = &mut kind {
-            call.special = CallSpecial::OdbcFunction;
-        } else if !matches!(kind, ExprKind::Convert(_)) {
-            return Err(self.error_at(types::Msg::SyntaxNear("fn"), start));
-        }
-        self.expect_kind(TokenKind::RightBrace)?;
-        Ok(kind)
-    }
-
-    /// Parses `(x, SQL_TYPE)` of ODBC's CONVERT.
-    fn odbc_convert(&mut self) -> Result<ExprKind> {
-        self.parens(|parser| {
-            let operand = parser.expr()?;
-            parser.expect_kind(TokenKind::Comma)?;
-            let target = parser.type_name()?;
-            let (form, on_failure) = (ConvertForm::Convert, OnFailure::Error);
-            Ok(ExprKind::Convert(Box::new(Convert {
-                form,
-                on_failure,
-                operand,
-                target,
-                style: None,
-            })))
-        })
-    }
-
     /// Parses `OVER (..)` or `OVER name`.
     #[inline(never)]
     pub(super) fn over(&mut self) -> Result<Over> {

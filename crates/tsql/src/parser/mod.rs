@@ -24,6 +24,7 @@ mod index;
 mod literal;
 mod merge;
 mod name;
+mod odbc;
 mod option;
 mod query;
 mod routine;

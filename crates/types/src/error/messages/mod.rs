@@ -381,8 +381,12 @@ with_messages_from_8000! {
     SnapshotConflict(table: &'a str, database: &'a str) = 3960, 16, "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access table '{table}' directly or indirectly in database '{database}' to update, delete, or insert the row that has been modified or deleted by another transaction. Retry the transaction or change the isolation level for the update/delete statement.";
     ModifiedByDefinition(database: &'a str) = 3961, 16, "Snapshot isolation transaction failed in database '{database}' because the object accessed by the statement has been modified by a DDL statement in another concurrent transaction since the start of this transaction. It is disallowed because the metadata is not versioned. A concurrent update to metadata can lead to inconsistency if mixed with snapshot isolation.";
     TransactionNotResumed(descriptor: &'a str) = 3971, 16, "The server failed to resume the transaction. Desc:{descriptor}.";
+    BatchAborted = 3980, 16, "The request failed to run because the batch is aborted, this can be caused by abort signal sent from client, or another request is running in the same session, which makes the session busy.";
+    PendingRequests = 3981, 16, "The transaction operation cannot be performed because there are pending requests working on this transaction.";
+    SessionNotSingleThreaded = 3983, 16, "The operation failed because the session is not single threaded.";
     NewTransactionNotAllowed = 3988, 16, "New transaction is not allowed because there are other threads running in the session.";
     TransactionDescriptorRequired = 3989, 16, "New request is not allowed to start because it should come with valid transaction descriptor.";
+    MarsTransactionAtEnd = 3997, 16, "A transaction that was started in a MARS batch is still active at the end of the batch. The transaction is rolled back.";
     UncommittableAtEnd = 3998, 16, "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.";
     StreamEnded = 4002, 16, "The incoming tabular data stream (TDS) protocol stream is incorrect. The stream ended unexpectedly.";
     StreamReadError(input: i64, output: i64) = 4014, 20, "A fatal error occurred while reading the input stream from the network. The session will be terminated (input error: {input}, output error: {output}).";
@@ -492,6 +496,7 @@ with_messages_from_8000! {
     NullTextPointer(function: &'a str) = 7133, 16, "NULL textptr (text, ntext, or image pointer) passed to {function} function.";
     LinkedServerNotFound(name: &'a str) = 7202, 11, "Could not find server '{name}' in sys.servers. Verify that the correct server name was specified. If necessary, execute the stored procedure sp_addlinkedserver to add the server to sys.servers.";
     DbccDatabaseDenied(user: &'a str, command: &'a str, database: &'a str) = 7983, 14, "User '{user}' does not have permission to run DBCC {command} for database '{database}'.";
+    TooManyMarsSessions(most: i64) = 17809, 16, "Could not open the session because the maximum number of '{most}' sessions of a MARS connection has already been reached.";
 }
 
 #[cfg(test)]
