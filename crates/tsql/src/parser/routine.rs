@@ -132,7 +132,7 @@ impl Parser<'_> {
         Ok(option)
     }
 
-    /// Parses everything to the end of the batch; at least one statement.
+    /// Parses everything to the end of the batch. A body may be empty.
     fn routine_body(&mut self) -> Result<RoutineBody> {
         if self.eat_all(&[Kw::External, Kw::Name]) {
             return Ok(RoutineBody::External(self.object_name()?));
@@ -141,9 +141,6 @@ impl Parser<'_> {
         let quotes = self.quotes;
         let statements = self.statements_to_end()?;
         self.quotes = quotes;
-        if statements.is_empty() {
-            return Err(self.unexpected());
-        }
         Ok(RoutineBody::Statements(statements))
     }
 
