@@ -210,6 +210,15 @@ fn run_whole<T>(
     work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
 ) -> (Option<Transaction>, Result<T>) {
     let mut done = lend(cx, &transaction, work);
+    let waiting = std::mem::take(&mut cx.waiting);
+    if done.is_ok() && !waiting.is_empty() {
+        transaction.next_statement();
+        let mut waiting = Some(waiting);
+        let followed = lend(cx, &transaction, &mut |cx| {
+            dml::follow_all(waiting.take().unwrap_or_default(), cx)
+        });
+        done = followed.and(done);
+    }
     let late = std::mem::take(&mut cx.late);
     if done.is_ok() && !late.is_empty() {
         transaction.next_statement();
@@ -270,9 +279,10 @@ fn lend<T>(
         kept: Vec::new(),
         parallel: cx.parallel.clone(),
         fires: cx.fires,
-        pending: Vec::new(),
+        pending: std::mem::take(&mut cx.pending),
         cascaded: Vec::new(),
-        late: Vec::new(),
+        late: std::mem::take(&mut cx.late),
+        waiting: Vec::new(),
     };
     let done = work(&mut inner);
     let Cx {
@@ -289,10 +299,12 @@ fn lend<T>(
         pending,
         cascaded,
         late,
+        waiting,
         ..
     } = inner;
     cx.pending = trigger::in_order(cascaded, pending);
     cx.late = late;
+    cx.waiting = waiting;
     cx.registers = registers;
     cx.now = now;
     cx.fault = fault;

@@ -134,7 +134,8 @@ pub(crate) fn parse_parameters(declared: &str, session: &SessionState) -> Result
             continue;
         }
         let ty = binder.resolve_type(data_type, ::binder::types::DefaultLength::Declaration)?;
-        parameters.variables.push(VariableDef { name, ty, cursor: false, at: 0 });
+        let ty = ColumnType { nullable: true, ..ty };
+                parameters.variables.push(VariableDef { name, ty, cursor: false, at: 0 });
     }
     Ok(parameters)
 }

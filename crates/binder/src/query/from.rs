@@ -613,10 +613,17 @@ fn bind_derived(
 }
 
 fn has_top(query: &QueryExpression) -> bool {
-    match &query.body {
+    body_has_top(&query.body)
+}
+
+/// Of a set operation, TOP in one branch is enough.
+fn body_has_top(body: &ast::QueryBody) -> bool {
+    match body {
         ast::QueryBody::Select(spec) => spec.top.is_some(),
         ast::QueryBody::Parenthesized(inner) => has_top(inner),
-        ast::QueryBody::SetOperation { .. } => false,
+        ast::QueryBody::SetOperation { first, rest } => {
+            body_has_top(first) || rest.iter().any(|(_, branch)| body_has_top(branch))
+        }
     }
 }
 

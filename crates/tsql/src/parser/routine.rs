@@ -26,6 +26,7 @@ impl Parser<'_> {
             if self.eat(Kw::With) { self.comma_list(Self::routine_option)? } else { Vec::new() };
         let for_replication = self.eat_all(&[Kw::For, Kw::Replication]);
         self.expect(Kw::As)?;
+        self.native = options.contains(&RoutineOption::NativeCompilation);
         let body = self.routine_body()?;
         let definition = self.span_from(start);
         Ok(StatementKind::CreateProcedure(Box::new(CreateProcedure {
