@@ -212,12 +212,7 @@ fn run_whole<T>(
     let mut done = lend(cx, &transaction, work);
     let waiting = std::mem::take(&mut cx.waiting);
     if done.is_ok() && !waiting.is_empty() {
-        transaction.next_statement();
-        let mut waiting = Some(waiting);
-        let followed = lend(cx, &transaction, &mut |cx| {
-            dml::follow_all(waiting.take().unwrap_or_default(), cx)
-        });
-        done = followed.and(done);
+        done = follow(waiting, &mut transaction, cx).and(done);
     }
     let late = std::mem::take(&mut cx.late);
     if done.is_ok() && !late.is_empty() {
@@ -236,6 +231,24 @@ fn run_whole<T>(
     }
     cx.pending.clear();
     (left, done)
+}
+
+/// Follows the foreign keys that refer to changed keys: actions, then checks, which see them.
+fn follow(
+    waiting: Vec<dml::Waiting>,
+    transaction: &mut Transaction,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    transaction.next_statement();
+    let mut waiting = Some(waiting);
+    let checks = lend(cx, transaction, &mut |cx| {
+        dml::follow_actions(waiting.take().unwrap_or_default(), cx)
+    })?;
+    if checks.is_empty() {
+        return Ok(());
+    }
+    transaction.next_statement();
+    lend(cx, transaction, &mut |cx| dml::check_all(&checks, cx))
 }
 
 /// Commits the transaction of a single statement.

@@ -41,5 +41,6 @@ mod temporal;
 mod tpch;
 mod tuple_mover;
 mod types;
+mod unique_keys;
 mod user_access;
 mod views;

@@ -27,7 +27,7 @@ pub(crate) use instead::run_instead;
 pub(crate) use merge::run_merge;
 pub(crate) use reference::{Late, check_late};
 pub(crate) use update::run_update;
-pub(crate) use waiting::{Waiting, follow_all};
+pub(crate) use waiting::{Waiting, check_all, follow_actions};
 pub use write::display;
 pub(crate) use write::value_of;
 

@@ -93,12 +93,12 @@ impl Waiting {
     }
 }
 
-/// Follows the changed keys: first the actions, and those of the rows that they change, then the
-/// checks of NO ACTION.
+/// Follows the changed keys whose foreign keys act, and those of the rows that this changes;
+/// returns the others, which [`check_all`] checks.
 ///
 /// # Errors
-/// 547 for a row that refers to a key that is gone; errors of the referring rows' new values.
-pub(crate) fn follow_all(mut waiting: Vec<Waiting>, cx: &mut Cx<'_>) -> Result<()> {
+/// Errors of the referring rows' new values.
+pub(crate) fn follow_actions(mut waiting: Vec<Waiting>, cx: &mut Cx<'_>) -> Result<Vec<Waiting>> {
     let mut checks = Vec::new();
     while !waiting.is_empty() {
         for one in waiting {
@@ -109,5 +109,13 @@ pub(crate) fn follow_all(mut waiting: Vec<Waiting>, cx: &mut Cx<'_>) -> Result<(
         }
         waiting = std::mem::take(&mut cx.waiting);
     }
+    Ok(checks)
+}
+
+/// Checks that no row refers to a key that is gone, when all actions are visible.
+///
+/// # Errors
+/// 547 for a row that does.
+pub(crate) fn check_all(checks: &[Waiting], cx: &mut Cx<'_>) -> Result<()> {
     checks.iter().try_for_each(|check| check.follow(cx))
 }
