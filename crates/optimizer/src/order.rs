@@ -69,7 +69,7 @@ pub(crate) fn is_unique(node: &Node, registers: &Registers) -> bool {
             };
             let one = match &scan.access {
                 Access::Seek { index, .. } => table.indexes[usize::from(*index)].unique,
-                Access::Full | Access::Range { .. } => false,
+                Access::Full | Access::Range { .. } | Access::Points { .. } => false,
             };
             one || table.indexes.iter().any(|i| i.is_key() && i.keys.iter().all(|k| has(k.0)))
         }
@@ -137,6 +137,10 @@ fn provide_scan(scan: &mut Scan, keys: &[SortKey]) -> bool {
                 return provide_full(scan, &table, &direction);
             }
             false
+        }
+        // The seeks are made in key order.
+        Access::Points { index, prefix, .. } => {
+            direction(usize::from(*index), prefix.len()) == Some(false)
         }
         Access::Full => provide_full(scan, &table, &direction),
     }

@@ -191,6 +191,10 @@ fn visit_scan(scan: &Scan, see: &mut dyn FnMut(&Expr)) {
     match &scan.access {
         Access::Full => {}
         Access::Seek { key, .. } => key.iter().for_each(|e| visit(e, see)),
+        Access::Points { prefix, points, .. } => {
+            let points = points.iter().filter_map(crate::query::Point::expr);
+            prefix.iter().chain(points).for_each(|e| visit(e, see));
+        }
         Access::Range { prefix, lower, upper, .. } => {
             let bounds = lower.iter().chain(upper).map(|(e, _)| e);
             prefix.iter().chain(bounds).for_each(|e| visit(e, see));
