@@ -7,9 +7,7 @@ use types::type_rules::BinaryOp;
 use types::{Error, Mode, Result};
 
 use ::binder::Binder;
-use ::binder::expr::{
-    arithmetic, assign, bind_condition, bind_expr, check_not_null, convert_to,
-};
+use ::binder::expr::{arithmetic, assign, bind_condition, bind_expr, check_not_null, convert_to};
 use ::plan::expr::{Expr, ExprKind, Slot};
 use ::plan::program::{Leaf, LeafAst, Program};
 use ::plan::statement::{Bound, Scalar};

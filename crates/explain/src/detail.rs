@@ -12,8 +12,8 @@ use ::catalog::{ColumnIndexDef, IndexKind, TableDef};
 use ::executor::query;
 use ::plan::expr::{Expr, ExprKind, Register};
 use ::plan::query::{
-    Access, Aggregate, AggregateCall, Limit, Node, Point, Query, Scan, Sort, SortKey, Spool, TableSource,
-    ValuesScan, ViewScan, Window, WindowFunction,
+    Access, Aggregate, AggregateCall, Limit, Node, Point, Query, Scan, Sort, SortKey, Spool,
+    TableSource, ValuesScan, ViewScan, Window, WindowFunction,
 };
 use ::plan::statement::table_of;
 

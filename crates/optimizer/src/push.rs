@@ -6,8 +6,8 @@ use types::{Collation, DataType, Value};
 
 use super::Optimizer;
 use super::attach::{Sides, attach};
-use super::extreme;
 use super::conjunct::{filter, is_volatile, part, rejects_null, split, treats_equals_alike};
+use super::extreme;
 use super::order;
 use super::seek;
 use super::simplify::{Verdict, simplify};

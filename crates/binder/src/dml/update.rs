@@ -9,8 +9,8 @@ use super::target::{self, Base};
 use super::trigger::{self, Event, Images};
 use super::{add_reads, full_name, in_level, instead, row, view};
 use crate::expr::{
-    assign, bind_condition, bind_expr, bind_modify, check_not_null, compute_next_values, find_variable,
-    share_next_values,
+    assign, bind_condition, bind_expr, bind_modify, check_not_null, compute_next_values,
+    find_variable, share_next_values,
 };
 use crate::query::{compound, top_of};
 use crate::{Binder, Clause};

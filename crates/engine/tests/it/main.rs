@@ -33,6 +33,7 @@ mod point_bench;
 mod prefixes;
 mod script;
 mod security;
+mod several_seeks;
 mod slt;
 mod statistics;
 mod support;

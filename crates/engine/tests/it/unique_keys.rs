@@ -46,10 +46,8 @@ fn apply(session: &mut Session, table: &str, text: &str, model: &mut Model, new:
         assert!(numbers == [2627] || numbers == [2601], "{text} on {model:?}: {numbers:?}");
     }
     let rows = batch(session, &format!("SELECT k, u, id FROM {table} ORDER BY k"));
-    let wanted: Vec<Vec<String>> = model
-        .iter()
-        .map(|r| vec![r.0.to_string(), r.1.to_string(), r.2.to_string()])
-        .collect();
+    let wanted: Vec<Vec<String>> =
+        model.iter().map(|r| vec![r.0.to_string(), r.1.to_string(), r.2.to_string()]).collect();
     assert_eq!(rows.sets[0], wanted, "rows after {text}");
     accepted
 }
@@ -104,10 +102,16 @@ fn keys_that_pass_over_each_other_are_changed_as_a_whole() {
     let mut dice = Dice(0x51_7CC1_B727);
     let kinds = [
         ("plain", "CREATE TABLE plain (k int PRIMARY KEY, u int UNIQUE, id int)"),
-        ("heap", "CREATE TABLE heap (k int NOT NULL, u int, id int); \
-                  CREATE UNIQUE INDEX ik ON heap (k DESC); CREATE UNIQUE INDEX iu ON heap (u)"),
-        ("memory", "CREATE TABLE memory (k int NOT NULL PRIMARY KEY NONCLUSTERED, u int NOT NULL \
-                    UNIQUE, id int) WITH (MEMORY_OPTIMIZED = ON, DURABILITY = SCHEMA_ONLY)"),
+        (
+            "heap",
+            "CREATE TABLE heap (k int NOT NULL, u int, id int); \
+                  CREATE UNIQUE INDEX ik ON heap (k DESC); CREATE UNIQUE INDEX iu ON heap (u)",
+        ),
+        (
+            "memory",
+            "CREATE TABLE memory (k int NOT NULL PRIMARY KEY NONCLUSTERED, u int NOT NULL \
+                    UNIQUE, id int) WITH (MEMORY_OPTIMIZED = ON, DURABILITY = SCHEMA_ONLY)",
+        ),
     ];
     let (mut accepted, mut refused) = (0, 0);
     for (table, create) in kinds {
@@ -203,9 +207,8 @@ fn referring_rows_follow_keys_that_pass_over_each_other() {
         }
         accepted += 1;
         for child in ["scanned", "sought"] {
-            let text = format!(
-                "SELECT COUNT(*) FROM {child} AS c JOIN p ON p.k = c.p WHERE p.id = c.id"
-            );
+            let text =
+                format!("SELECT COUNT(*) FROM {child} AS c JOIN p ON p.k = c.p WHERE p.id = c.id");
             assert_eq!(batch(&mut session, &text).sets[0][0][0], "18", "{child} after {change}");
         }
         let is_kept = |r: &&(i64, i64, i64)| before.iter().any(|b| (b.0, b.2) == (r.0, r.2));

@@ -13,8 +13,8 @@ use types::row::RowBuffer;
 
 use super::write::storage_error;
 use crate::{Cx, fault};
-use catalog::TableRows;
 use catalog::TableDef;
+use catalog::TableRows;
 
 /// The rows of a statement whose new keys were taken.
 pub(super) struct Deferred<'t> {

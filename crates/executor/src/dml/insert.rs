@@ -7,8 +7,8 @@ use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
 use types::value::ColumnType;
 use types::{Error, Msg, Result, Value};
 
-use super::identity::{explicit_identity, identity_value, next_identity, note_identity};
 use super::deferred::{Deferred, is_key_taken};
+use super::identity::{explicit_identity, identity_value, next_identity, note_identity};
 use super::output::Collected;
 use super::write::{Verb, check_null, complete, storage_error, value_of};
 use super::{Private, reference};

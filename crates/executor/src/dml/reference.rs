@@ -492,12 +492,8 @@ pub(super) fn referring_to_any<'t, 'c>(
     transaction: &'t storage::Transaction,
     cx: &mut Cx<'_>,
 ) -> Result<Vec<(RowRef<'t>, &'c Changed)>> {
-    let spec = ScanSpec {
-        index: None,
-        bounds: Bounds::ALL,
-        order: Order::Forward,
-        read: Read::COMMITTED,
-    };
+    let spec =
+        ScanSpec { index: None, bounds: Bounds::ALL, order: Order::Forward, read: Read::COMMITTED };
     let mut scan = transaction.scan(&child.rows.data, spec).map_err(|e| fault::raise(cx, e))?;
     let mut found = Vec::new();
     while let Some(row) = scan.next().map_err(|e| fault::raise(cx, e))? {

@@ -26,9 +26,7 @@ pub(super) fn run<'p>(
             // The level beyond the limit may run as long as it has no row.
             let exceeded = Error::from(Msg::MaxRecursion(i64::from(recursive.rounds_max)));
             cx.work_tables.push((recursive.id, Arc::new(std::mem::take(&mut round))));
-            let run = run_node(&recursive.step.root, cx, rows, &mut |_, _| {
-                Err(exceeded.clone())
-            });
+            let run = run_node(&recursive.step.root, cx, rows, &mut |_, _| Err(exceeded.clone()));
             cx.work_tables.retain(|(id, _)| *id != recursive.id);
             return run;
         }

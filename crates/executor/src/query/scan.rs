@@ -62,9 +62,7 @@ pub(super) fn run<'p>(
                 Access::Seek { .. }
                 | Access::Range { .. }
                 | Access::Points { .. }
-                | Access::Full => {
-                    walk(scan, definition, table, spec, cx, rows, receive)
-                }
+                | Access::Full => walk(scan, definition, table, spec, cx, rows, receive),
             }
         }
         Ok(None) => Ok(Flow::More),
@@ -86,11 +84,7 @@ pub fn data_of<'p>(scan: &'p Scan, rows: &Rows<'p>) -> &'p Table {
 ///
 /// # Errors
 /// The errors of the key's expressions, 41368, and the errors of storage.
-pub fn open<'p>(
-    scan: &'p Scan,
-    cx: &mut Cx<'_>,
-    rows: &Rows<'p>,
-) -> Result<Option<Cursor<'p>>> {
+pub fn open<'p>(scan: &'p Scan, cx: &mut Cx<'_>, rows: &Rows<'p>) -> Result<Option<Cursor<'p>>> {
     let definition = table_of(&scan.table);
     let read = read_mode(definition, scan.hints, cx)?;
     hold_whole(scan, cx, rows)?;
@@ -98,7 +92,14 @@ pub fn open<'p>(
     if let Access::Points { index, .. } = &scan.access {
         let index = definition.indexes[usize::from(*index)].storage_id();
         let keys = encode_points(scan, definition, cx)?.into_iter();
-        return Ok(Some(Cursor { current: None, keys, index: Some(index), transaction, data, read }));
+        return Ok(Some(Cursor {
+            current: None,
+            keys,
+            index: Some(index),
+            transaction,
+            data,
+            read,
+        }));
     }
     let mut lower = std::mem::take(&mut cx.scratch.key);
     let mut upper = Vec::new();

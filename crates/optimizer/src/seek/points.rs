@@ -74,9 +74,10 @@ pub(super) fn find(
         hinted || few && small
     };
     let own: Registers = scan.columns.iter().map(|c| c.1).collect();
-    let choices = conjuncts.iter().enumerate().filter_map(|(place, conjunct)| {
-        choice_of(scan, &own, place, conjunct).filter(is_worth)
-    });
+    let choices = conjuncts
+        .iter()
+        .enumerate()
+        .filter_map(|(place, conjunct)| choice_of(scan, &own, place, conjunct).filter(is_worth));
     let mut found: Option<(usize, Several)> = None;
     for choice in choices {
         for (place, index) in table.indexes.iter().enumerate() {
@@ -169,9 +170,8 @@ fn add(scan: &Scan, own: &Registers, expr: &Expr, choice: &mut Choice) -> Option
         }
         ExprKind::Compare(CompareOp::Equal, collation, pair) => {
             let sides = [(&pair.0, &pair.1), (&pair.1, &pair.0)];
-            let found = sides.into_iter().find_map(|(column, key)| {
-                Some((column_of(scan, column)?, key))
-            });
+            let found =
+                sides.into_iter().find_map(|(column, key)| Some((column_of(scan, column)?, key)));
             let ((column, exact), key) = found?;
             add_equal(scan, own, (column, exact, *collation), key, choice)?;
         }

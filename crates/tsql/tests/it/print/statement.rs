@@ -74,7 +74,13 @@ impl Print for Declaration {
         let Declaration { variable, kind, span: _ } = self;
         match kind {
             DeclarationKind::Scalar { data_type, not_null, value } => {
-                put!(out, variable, data_type, not_null.then_some("NOT NULL"), super::With("=", value))
+                put!(
+                    out,
+                    variable,
+                    data_type,
+                    not_null.then_some("NOT NULL"),
+                    super::With("=", value)
+                )
             }
             DeclarationKind::Table(elements) => put!(out, variable, "TABLE", Parens(elements)),
             DeclarationKind::Cursor => put!(out, variable, "CURSOR"),
