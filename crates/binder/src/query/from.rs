@@ -414,7 +414,13 @@ pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<R
             ) => break,
             None => {
                 let schema = target.schema.as_deref().unwrap_or_default();
-                if let Some(view) = binder.library.view(schema, &target.object) {
+                // The tables of msdb belong to its schema dbo, and exist there only.
+                let is_dbo = schema.is_empty() || Name::same(schema, "dbo");
+                let of_msdb = (is_dbo && Name::same(&database.name, "msdb"))
+                    .then(|| binder.library.view(plan::view::MSDB, &target.object))
+                    .flatten();
+                let view = of_msdb.or_else(|| binder.library.view(schema, &target.object));
+                if let Some(view) = view {
                     return Ok(Resolved::System(view, database.name.as_str()));
                 }
                 let missing =
