@@ -5,8 +5,8 @@
 use sos::memory::MemoryClerk;
 use types::Value;
 
-use ::session::grant::{POOL, WorkspaceNow};
 use super::resource_governor::INTERNAL;
+use ::session::grant::{POOL, WorkspaceNow};
 use metadata::column::{
     BIGINT, Column, DATETIME, INT, SYSNAME, big, col, int, rows, shape, text, unknown,
 };

@@ -7,9 +7,9 @@ use sos::ledger::State;
 use sos::wait::WaitType;
 use types::Value;
 
+use super::resource_governor::{GROUP, INTERNAL};
 use ::session::grant::{POOL, WAIT_MAX};
 use ::session::instance::SessionCounter;
-use super::resource_governor::{GROUP, INTERNAL};
 use metadata::column::{
     BIGINT, Column, DATETIME, FLOAT, INT, SYSNAME, big, col, int, rows, shape, text, unknown,
 };

@@ -59,8 +59,8 @@ mod dm_exec_query_ledger;
 mod dm_exec_query_memory_grants;
 mod dm_exec_query_plan;
 mod dm_exec_query_resource_semaphores;
-mod dm_exec_query_stats;
 mod dm_exec_query_statistics_xml;
+mod dm_exec_query_stats;
 mod dm_exec_requests;
 mod dm_exec_session_ledger;
 mod dm_exec_session_wait_stats;
@@ -165,4 +165,5 @@ pub use documented::known_but_missing;
 use metadata::{Rows, Scope, SystemView, column};
 
 /// All views of this crate, in lists. An object id is computed from the position in them.
-pub static VIEWS: &[&[&SystemView]] = &[registry::VIEWS, absent::VIEWS, absent_server::VIEWS, resource_governor::VIEWS];
+pub static VIEWS: &[&[&SystemView]] =
+    &[registry::VIEWS, absent::VIEWS, absent_server::VIEWS, resource_governor::VIEWS];

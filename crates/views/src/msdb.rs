@@ -30,10 +30,7 @@ const SIZE: DataType = DataType::Decimal { precision: 20, scale: 0 };
 /// The type of the Agent's raw ids.
 const SID: DataType = DataType::VarBinary(Length::Limited(85));
 
-const fn table(
-    name: &'static str,
-    columns: fn() -> Vec<(&'static str, ColumnType)>,
-) -> SystemView {
+const fn table(name: &'static str, columns: fn() -> Vec<(&'static str, ColumnType)>) -> SystemView {
     SystemView { schema: SCHEMA, name, columns, rows: nothing, arity: 0 }
 }
 
@@ -224,9 +221,7 @@ static VIEWS: &[&SystemView] = &[
             some("notification_method", TINYINT),
         ])
     }),
-    &table("syssessions", || {
-        shape(&[some("session_id", INT), some("agent_start_date", DATETIME)])
-    }),
+    &table("syssessions", || shape(&[some("session_id", INT), some("agent_start_date", DATETIME)])),
     &table("sysproxies", || {
         shape(&[
             some("proxy_id", INT),

@@ -36,10 +36,11 @@ const CONFIGURATION_COLUMNS: &[Column<()>] = &[
     col("max_outstanding_io_per_volume", INT, |()| int(0)),
 ];
 
-static CONFIGURATION: SystemView =
-    view("resource_governor_configuration", || shape(CONFIGURATION_COLUMNS), |_| {
-        rows(CONFIGURATION_COLUMNS, [()])
-    });
+static CONFIGURATION: SystemView = view(
+    "resource_governor_configuration",
+    || shape(CONFIGURATION_COLUMNS),
+    |_| rows(CONFIGURATION_COLUMNS, [()]),
+);
 
 const RUNNING_COLUMNS: &[Column<()>] = &[
     col("classifier_function_id", INT, |()| int(0)),
@@ -47,10 +48,11 @@ const RUNNING_COLUMNS: &[Column<()>] = &[
     col("max_outstanding_io_per_volume", INT, |()| int(0)),
 ];
 
-static RUNNING_CONFIGURATION: SystemView =
-    view("dm_resource_governor_configuration", || shape(RUNNING_COLUMNS), |_| {
-        rows(RUNNING_COLUMNS, [()])
-    });
+static RUNNING_CONFIGURATION: SystemView = view(
+    "dm_resource_governor_configuration",
+    || shape(RUNNING_COLUMNS),
+    |_| rows(RUNNING_COLUMNS, [()]),
+);
 
 const POOL_COLUMNS: &[Column<(&str, i32)>] = &[
     col("pool_id", INT, |r| int(r.1)),
@@ -64,9 +66,11 @@ const POOL_COLUMNS: &[Column<(&str, i32)>] = &[
     col("max_iops_per_volume", INT, |_| int(0)),
 ];
 
-static POOLS: SystemView = view("resource_governor_resource_pools", || shape(POOL_COLUMNS), |_| {
-    rows(POOL_COLUMNS, [INTERNAL, (POOL.0, POOL.1)])
-});
+static POOLS: SystemView = view(
+    "resource_governor_resource_pools",
+    || shape(POOL_COLUMNS),
+    |_| rows(POOL_COLUMNS, [INTERNAL, (POOL.0, POOL.1)]),
+);
 
 /// A group: its name, its id and that of its pool, and the share of memory that a request may have.
 struct Group {
@@ -74,13 +78,14 @@ struct Group {
     id: i32,
     pool: i32,
     grant_percent: f64,
+    whole_percent: u64,
 }
 
 const GROUP_COLUMNS: &[Column<Group>] = &[
     col("group_id", INT, |r| int(r.id)),
     col("name", SYSNAME, |r| text(r.name)),
     col("importance", nv(128), |_| text("Medium")),
-    col("request_max_memory_grant_percent", INT, |r| int(r.grant_percent as i64)),
+    col("request_max_memory_grant_percent", INT, |r| int(r.whole_percent)),
     col("request_max_cpu_time_sec", INT, |_| int(0)),
     col("request_memory_grant_timeout_sec", INT, |_| int(WAIT_MAX.as_secs())),
     col("max_dop", INT, |_| int(0)),
@@ -90,14 +95,25 @@ const GROUP_COLUMNS: &[Column<Group>] = &[
     col("request_max_memory_grant_percent_numeric", FLOAT, |r| Value::Float(r.grant_percent)),
 ];
 
-static GROUPS: SystemView =
-    view("resource_governor_workload_groups", || shape(GROUP_COLUMNS), |scope| {
+static GROUPS: SystemView = view(
+    "resource_governor_workload_groups",
+    || shape(GROUP_COLUMNS),
+    |scope| {
         let instance = &scope.session.instance;
         let all = instance.config.memory_max.max(1);
-        let grant_percent = instance.workspace.query_limit() as f64 * 100.0 / all as f64;
-        let of = |(name, id): (&'static str, i32)| Group { name, id, pool: id, grant_percent };
+        let limit = instance.workspace.query_limit();
+        let grant_percent = limit as f64 * 100.0 / all as f64;
+        let whole_percent = limit.saturating_mul(100) / all;
+        let of = |(name, id): (&'static str, i32)| Group {
+            name,
+            id,
+            pool: id,
+            grant_percent,
+            whole_percent,
+        };
         rows(GROUP_COLUMNS, [of(INTERNAL), of(GROUP)])
-    });
+    },
+);
 
 static EXTERNAL_POOLS: SystemView = absent("resource_governor_external_resource_pools", || {
     shape(&[

@@ -431,7 +431,7 @@ fn insert_row(
         note_identity(identity, cx);
         return Ok(true);
     }
-    let stored = store(table, &rows, insert.first, &insert.row, private, cx, None)?;
+    let stored = store(table, (&rows, private), insert.first, &insert.row, cx, None)?;
     if stored {
         note_identity(identity, cx);
     }
@@ -469,10 +469,9 @@ pub(super) fn fill_instead(
 /// for a statement that may free the key.
 pub(super) fn store(
     table: &TableDef,
-    rows: &TableRows,
+    (rows, private): (&TableRows, &Private),
     first: Register,
     row: &NewRow,
-    private: &Private,
     cx: &mut Cx<'_>,
     deferred: Option<&mut Deferred<'_>>,
 ) -> Result<bool> {

@@ -157,7 +157,7 @@ fn apply_insert(
     let rows = rows_of(&merge.target, cx);
     let identity = fill(columns, *first, table, &rows, cx)?;
     complete(row, table, Verb::Merge, cx)?;
-    if !store(table, &rows, *first, row, private, cx, Some(deferred))? {
+    if !store(table, (&rows, private), *first, row, cx, Some(deferred))? {
         return Ok(false);
     }
     note_identity(identity, cx);
