@@ -11,6 +11,7 @@ use catalog::options::IsolationLevel;
 use tsql::ast::{
     self, AtomicOption, ConditionKind, DeclarationKind, ExprKind, QueryBody, StatementKind,
 };
+use types::convert::DateFormat;
 use types::{Error, Msg};
 
 /// Returns whether the block can run without a transaction. `source` is the text that spans refer
@@ -21,50 +22,64 @@ pub(crate) fn commits_alone(body: &[ast::Statement], source: &str) -> bool {
     plain && !mentions(source, "@@trancount") && !mentions(source, "xact_state")
 }
 
-/// Returns the isolation level that the block declares.
+/// The settings that the options of an atomic block give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtomicSettings {
+    /// TRANSACTION ISOLATION LEVEL.
+    pub isolation: IsolationLevel,
+    /// DATEFIRST, 1 to 7; by default that of the language.
+    pub date_first: u8,
+    /// DATEFORMAT; by default that of the language.
+    pub date_format: DateFormat,
+}
+
+/// Returns the settings that the options of an atomic block declare.
 ///
 /// # Errors
-/// 10784 for a missing option, 40517 for one that is not supported.
-pub fn check_atomic_options(options: &[AtomicOption]) -> Result<IsolationLevel, Error> {
+/// 10784 for a missing option, 40517 for one that is not supported, 2741 and 2742 for a wrong
+/// DATEFORMAT and DATEFIRST.
+pub fn check_atomic_options(options: &[AtomicOption]) -> Result<AtomicSettings, Error> {
     let mut isolation = None;
     let mut language = false;
+    // The defaults are those of us_english.
+    let (mut date_first, mut date_format) = (7, DateFormat::Mdy);
     for option in options {
         match option {
-            AtomicOption::Isolation(level) => {
-                isolation = Some(match level {
-                    ast::IsolationLevel::Snapshot => IsolationLevel::Snapshot,
-                    ast::IsolationLevel::RepeatableRead => IsolationLevel::RepeatableRead,
-                    ast::IsolationLevel::Serializable => IsolationLevel::Serializable,
-                    ast::IsolationLevel::ReadCommitted | ast::IsolationLevel::ReadUncommitted => {
-                        return Err(Msg::NotSupported(
-                            "READ COMMITTED and READ UNCOMMITTED in an ATOMIC block",
-                        )
-                        .into());
-                    }
-                });
+            AtomicOption::Isolation(level) => isolation = Some(isolation_of(*level)?),
+            AtomicOption::Language(name) => {
+                if !catalog::options::is_known_language(name) {
+                    return Err(Msg::NotSupported("other languages in an ATOMIC block").into());
+                }
+                language = true;
             }
-            AtomicOption::Language(_) => language = true,
-            // Only the values of us_english are accepted, as long as SET LANGUAGE knows no other
-            // language.
-            AtomicOption::DateFirst(7) => {}
-            AtomicOption::DateFirst(_) => {
-                return Err(Msg::NotSupported("DATEFIRST other than 7 in an ATOMIC block").into());
+            AtomicOption::DateFirst(day) => {
+                let first = u8::try_from(*day).ok().filter(|d| (1..=7).contains(d));
+                date_first = first.ok_or(Msg::SetDateFirst(i64::from(*day)))?;
             }
-            AtomicOption::DateFormat(order) if order.is("mdy") => {}
-            AtomicOption::DateFormat(_) => {
-                return Err(
-                    Msg::NotSupported("DATEFORMAT other than mdy in an ATOMIC block").into()
-                );
+            AtomicOption::DateFormat(order) => {
+                date_format = DateFormat::from_name(order).ok_or(Msg::SetDateFormat(order))?;
             }
             // No write to disk exists that could be delayed.
             AtomicOption::DelayedDurability(_) => {}
         }
     }
     match (isolation, language) {
-        (Some(isolation), true) => Ok(isolation),
+        (Some(isolation), true) => Ok(AtomicSettings { isolation, date_first, date_format }),
         (None, _) => Err(Msg::AtomicNeedsOption("transaction isolation level").into()),
         (Some(_), false) => Err(Msg::AtomicNeedsOption("language").into()),
     }
+}
+
+fn isolation_of(level: ast::IsolationLevel) -> Result<IsolationLevel, Error> {
+    Ok(match level {
+        ast::IsolationLevel::Snapshot => IsolationLevel::Snapshot,
+        ast::IsolationLevel::RepeatableRead => IsolationLevel::RepeatableRead,
+        ast::IsolationLevel::Serializable => IsolationLevel::Serializable,
+        ast::IsolationLevel::ReadCommitted | ast::IsolationLevel::ReadUncommitted => {
+            let what = "READ COMMITTED and READ UNCOMMITTED in an ATOMIC block";
+            return Err(Msg::NotSupported(what).into());
+        }
+    })
 }
 
 /// Returns whether a text contains a word; a false positive only costs a transaction.

@@ -171,7 +171,7 @@ impl Compiler<'_, '_> {
         let name = name.to_string();
         let (scalars, tables) = (self.variables.len(), self.tables.len());
         match &declaration.kind {
-            ast::DeclarationKind::Scalar { data_type, .. } => {
+            ast::DeclarationKind::Scalar { data_type, not_null, value } => {
                 if let Some(user_type) = self.binder.find_table_type(&data_type.name) {
                     let Some(table) = &user_type.table else {
                         return Err(Msg::CannotFindType(1, &data_type.name.to_string()).into());
@@ -194,6 +194,11 @@ impl Compiler<'_, '_> {
                 if matches!(ty.data_type, DataType::Text | DataType::NText | DataType::Image) {
                     return Err(Msg::TextLocalVariable.into());
                 }
+                // A variable without value would be NULL.
+                if *not_null && value.is_none() {
+                    return Err(Msg::NullForNotNull(&name).into());
+                }
+                let ty = ColumnType { nullable: !not_null, ..ty };
                 self.variables.push(VariableDef { name, ty, cursor: false, at: self.at });
             }
             ast::DeclarationKind::Table(elements) => {

@@ -67,6 +67,7 @@ pub fn template(
             other => other.to_string(),
         };
         made.declared.push_str(&format!("{comma}{name} {shown}"));
+        let ty = ColumnType { nullable: true, ..ty };
         made.parameters.variables.push(VariableDef { name, ty, cursor: false, at: 0 });
     }
     let places: Vec<_> = found.parameters.iter().map(|(span, _)| *span).collect();

@@ -574,6 +574,8 @@ pub struct ParameterDef {
     pub table_type: Option<Arc<UserType>>,
     /// Default value; a constant.
     pub default: Option<types::Value>,
+    /// The system function that gives the default, such as `@@SPID`; `default` is NULL then.
+    pub default_function: Option<String>,
     /// OUTPUT: the value is returned to the caller.
     pub output: bool,
 }

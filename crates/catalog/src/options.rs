@@ -113,6 +113,11 @@ impl Meaning {
         }
     }
 
+    /// Returns the options that [`Meaning::byte`] gave.
+    pub const fn from_byte(byte: u8) -> Self {
+        Self(byte)
+    }
+
     /// Returns the options as a byte, for a key.
     pub fn byte(self) -> u8 {
         self.0

@@ -7,7 +7,7 @@ use types::type_rules::BinaryOp;
 use types::{Error, Mode, Result};
 
 use ::binder::Binder;
-use ::binder::expr::{arithmetic, assign, bind_condition, bind_expr, convert_to};
+use ::binder::expr::{arithmetic, assign, bind_condition, bind_expr, check_not_null, convert_to};
 use ::plan::expr::{Expr, ExprKind, Slot};
 use ::plan::program::{Leaf, LeafAst, Program};
 use ::plan::statement::{Bound, Scalar};
@@ -36,8 +36,9 @@ pub fn bind_as(binder: &mut Binder<'_>, leaf: &Leaf, program: &Program) -> Resul
         }
         LeafAst::Assignment(slot, op, value) => {
             let expr = bind_expr(binder, value)?;
-            let ty = program.variables[slot.0 as usize].ty;
-            scalar(assignment(ty, (*slot, *op), expr, binder.meaning)?, binder)?
+            let variable = &program.variables[slot.0 as usize];
+            let value = assignment(variable.ty, (*slot, *op), expr, binder.meaning)?;
+            scalar(check_not_null(value, &variable.name, &variable.ty)?, binder)?
         }
     })
 }

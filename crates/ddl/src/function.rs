@@ -6,7 +6,7 @@ use tsql::ast::{self, FunctionBody, RoutineOption, StatementKind, TargetKind, Tr
 use types::value::ColumnType;
 use types::{DataType, Msg, Result};
 
-use super::module::{execute_as, parameters, present};
+use super::module::{NotNull, execute_as, parameters, present};
 use super::{Target, change_database, target};
 use ::binder::query::{Given, bind_inline};
 use ::binder::types::DefaultLength;
@@ -97,7 +97,11 @@ fn routine(
 ) -> Result<Routine> {
     let context = metadata::binding::bare_context(cx.session, &to.database);
     let binder = context.binder();
-    let parameters = parameters(&create.parameters, &binder, cx)?;
+    let not_null = match create.body {
+        FunctionBody::Inline { .. } => NotNull::Unsupported,
+        _ => NotNull::Refused,
+    };
+    let parameters = parameters(&create.parameters, not_null, &binder, cx)?;
     let (mut returns, mut table) = (None, None);
     match &create.body {
         FunctionBody::Scalar { returns: name, .. } => {

@@ -94,7 +94,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
     let native = check_options(create)?;
     let parameters = {
         let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
-        parameters(&create.parameters, &context.binder(), cx)?
+        parameters(&create.parameters, NotNull::allowed_if(native), &context.binder(), cx)?
     };
     if native {
         check_native(create)?;
@@ -219,9 +219,35 @@ fn check_native(create: &ast::CreateProcedure) -> Result<()> {
     }
 }
 
+/// Whether parameters may be declared NOT NULL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotNull {
+    /// In natively compiled modules.
+    Allowed,
+    /// In other modules: error 11555.
+    Refused,
+    /// In inline functions, where SQL Server has them and this engine does not: error 40517.
+    Unsupported,
+}
+
+impl NotNull {
+    fn allowed_if(native: bool) -> Self {
+        if native { Self::Allowed } else { Self::Refused }
+    }
+
+    fn check(self, parameter: &str) -> Result<()> {
+        match self {
+            Self::Allowed => Ok(()),
+            Self::Refused => Err(Msg::NotNullNeedsNative(parameter).into()),
+            Self::Unsupported => refuse("NOT NULL parameters of inline functions"),
+        }
+    }
+}
+
 /// Resolves the parameters of a procedure or function.
 pub(crate) fn parameters(
     parameters: &[ast::Parameter],
+    may_be_not_null: NotNull,
     binder: &Binder<'_>,
     cx: &Cx<'_>,
 ) -> Result<Vec<ParameterDef>> {
@@ -250,19 +276,46 @@ pub(crate) fn parameters(
             }
             let ty = cx.session.text_type();
             let table_type = Some(table_type);
-            defined.push(ParameterDef { name, ty, table_type, default: None, output: false });
+            defined.push(ParameterDef {
+                name,
+                ty,
+                table_type,
+                default: None,
+                default_function: None,
+                output: false,
+            });
             continue;
         }
         if parameter.readonly {
             return Err(Msg::ReadOnlyNotTable(&name).into());
         }
         let ty = binder.resolve_type(type_name, DefaultLength::Declaration)?;
-        let ty = ColumnType { nullable: true, ..ty };
-        let default = parameter.default.as_ref().map(|e| default_value(e, &ty, cx)).transpose()?;
+        let not_null = parameter.nullable == Some(false);
+        if not_null {
+            may_be_not_null.check(&name)?;
+        }
+        let ty = ColumnType { nullable: !not_null, ..ty };
+        let (default, default_function) = match &parameter.default {
+            Some(default) => match &default.kind {
+                ast::ExprKind::Variable(global) if global.is_global() => {
+                    (Some(Value::Null), Some(default_function(binder, &global.name, &ty)?))
+                }
+                _ => (Some(default_value(default, &ty, cx)?), None),
+            },
+            None => (None, None),
+        };
         let output = parameter.output;
-        defined.push(ParameterDef { name, ty, table_type: None, default, output });
+        let table_type = None;
+        defined.push(ParameterDef { name, ty, table_type, default, default_function, output });
     }
     Ok(defined)
+}
+
+/// Checks a default such as `@@SPID`, which each call evaluates; returns its name in upper case.
+fn default_function(binder: &Binder<'_>, name: &str, ty: &ColumnType) -> Result<String> {
+    let value = ::binder::expr::bind_global(binder, name)?;
+    ::binder::expr::assign(value, ty, Mode::Implicit)?;
+    Ok(name.to_ascii_uppercase())
 }
 
 /// Evaluates a parameter's default, which must be a constant.

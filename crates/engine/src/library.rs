@@ -28,7 +28,11 @@ impl Library for Built {
     }
 
     fn view(&self, schema: &str, name: &str) -> Option<&'static dyn plan::view::SystemView> {
-        find_view(schema, name).map(|view| view as &dyn plan::view::SystemView)
+        let found = match schema == views::msdb::SCHEMA {
+            true => views::msdb::find(name),
+            false => find_view(schema, name),
+        };
+        found.map(|view| view as &dyn plan::view::SystemView)
     }
 
     fn views(&self) -> Box<dyn Iterator<Item = (i32, &'static dyn plan::view::SystemView)>> {

@@ -91,6 +91,8 @@ pub struct Cx<'a> {
     pub(crate) cascaded: Vec<trigger::Cascaded>,
     /// Checks of foreign keys that are made after the statement has changed all its rows.
     pub(crate) late: Vec<dml::Late>,
+    /// Changed keys whose referring rows are followed at the statement's end.
+    pub(crate) waiting: Vec<dml::Waiting>,
     /// Counts of the statement's operators, if the session asked for a profile.
     pub profile: Option<Box<Profile>>,
     /// Rows of the previous round of recursive CTEs, by id.
@@ -138,6 +140,7 @@ impl<'a> Cx<'a> {
             pending: Vec::new(),
             cascaded: Vec::new(),
             late: Vec::new(),
+            waiting: Vec::new(),
         }
     }
 }

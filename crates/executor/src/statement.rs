@@ -214,6 +214,10 @@ fn run_whole<T>(
     work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
 ) -> (Option<Transaction>, Result<T>) {
     let mut done = lend(cx, &transaction, work);
+    let waiting = std::mem::take(&mut cx.waiting);
+    if done.is_ok() && !waiting.is_empty() {
+        done = follow(waiting, &mut transaction, cx).and(done);
+    }
     let late = std::mem::take(&mut cx.late);
     if done.is_ok() && !late.is_empty() {
         transaction.next_statement();
@@ -231,6 +235,24 @@ fn run_whole<T>(
     }
     cx.pending.clear();
     (left, done)
+}
+
+/// Follows the foreign keys that refer to changed keys: actions, then checks, which see them.
+fn follow(
+    waiting: Vec<dml::Waiting>,
+    transaction: &mut Transaction,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    transaction.next_statement();
+    let mut waiting = Some(waiting);
+    let checks = lend(cx, transaction, &mut |cx| {
+        dml::follow_actions(waiting.take().unwrap_or_default(), cx)
+    })?;
+    if checks.is_empty() {
+        return Ok(());
+    }
+    transaction.next_statement();
+    lend(cx, transaction, &mut |cx| dml::check_all(&checks, cx))
 }
 
 /// Commits the transaction of a single statement.
@@ -274,9 +296,10 @@ fn lend<T>(
         kept: Vec::new(),
         parallel: cx.parallel.clone(),
         fires: cx.fires,
-        pending: Vec::new(),
+        pending: std::mem::take(&mut cx.pending),
         cascaded: Vec::new(),
-        late: Vec::new(),
+        late: std::mem::take(&mut cx.late),
+        waiting: Vec::new(),
     };
     let done = work(&mut inner);
     let Cx {
@@ -293,10 +316,12 @@ fn lend<T>(
         pending,
         cascaded,
         late,
+        waiting,
         ..
     } = inner;
     cx.pending = trigger::in_order(cascaded, pending);
     cx.late = late;
+    cx.waiting = waiting;
     cx.registers = registers;
     cx.now = now;
     cx.fault = fault;

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use types::value::ColumnType;
+use types::{Bytes, DataType, Value};
+
 use crate::op::{Builder, Op, Part, inherit};
 use crate::scalar::{Column, bracketed};
 use crate::xml::attribute;
@@ -9,8 +12,8 @@ use ::catalog::{ColumnIndexDef, IndexKind, TableDef};
 use ::executor::query;
 use ::plan::expr::{Expr, ExprKind, Register};
 use ::plan::query::{
-    Access, Aggregate, AggregateCall, Limit, Node, Query, Scan, Sort, SortKey, Spool, TableSource,
-    ValuesScan, ViewScan, Window, WindowFunction,
+    Access, Aggregate, AggregateCall, Limit, Node, Point, Query, Scan, Sort, SortKey, Spool,
+    TableSource, ValuesScan, ViewScan, Window, WindowFunction,
 };
 use ::plan::statement::table_of;
 
@@ -43,7 +46,7 @@ impl Builder<'_> {
         let mut op = match (&scan.access, clustered_of(table)) {
             (Access::Full, _) if columns.is_some() => self.column_index(scan, columns),
             (Access::Full, Some(index)) if matches!(scan.table, TableSource::Table(_)) => {
-                self.index(scan, index, &[], [None, None], Direction::None)
+                self.index(scan, index, &[], Sought::Range([None, None]), Direction::None)
             }
             (Access::Full, _) => {
                 let mut op = Op::new("Table Scan", "Table Scan", "TableScan");
@@ -54,11 +57,15 @@ impl Builder<'_> {
                 op
             }
             (Access::Seek { index, key }, _) => {
-                self.index(scan, *index, key, [None, None], Direction::Forward)
+                self.index(scan, *index, key, Sought::Range([None, None]), Direction::Forward)
             }
             (Access::Range { index, prefix, lower, upper, backward }, _) => {
                 let direction = if *backward { Direction::Backward } else { Direction::Forward };
-                self.index(scan, *index, prefix, [lower.as_ref(), upper.as_ref()], direction)
+                let bounds = Sought::Range([lower.as_ref(), upper.as_ref()]);
+                self.index(scan, *index, prefix, bounds, direction)
+            }
+            (Access::Points { index, prefix, points }, _) => {
+                self.index(scan, *index, prefix, Sought::Points(points), Direction::Forward)
             }
         };
         op.table_rows = Some(rows_of(table));
@@ -101,12 +108,12 @@ impl Builder<'_> {
         scan: &Scan,
         index: u16,
         prefix: &[Expr],
-        bounds: [Option<&(Expr, bool)>; 2],
+        sought: Sought<'_>,
         direction: Direction,
     ) -> Op {
         let table = table_of(&scan.table);
         let definition = &table.indexes[usize::from(index)];
-        let seeks = !prefix.is_empty() || bounds.iter().any(Option::is_some);
+        let seeks = !prefix.is_empty() || sought.is_any();
         let physical = if seeks { "Index Seek" } else { "Index Scan" };
         let mut op = Op::new(physical, physical, "IndexScan");
         let [database, schema, name] = self.names.table(table);
@@ -135,7 +142,16 @@ impl Builder<'_> {
             (0..=prefix.len().min(definition.keys.len() - 1)).map(column).collect();
         if seeks {
             let descends = definition.keys.get(prefix.len()).is_some_and(|key| key.1);
-            self.seek(&mut op, (&keys, descends), prefix, bounds);
+            op.before.push_str("<SeekPredicates>");
+            let text = match sought {
+                Sought::Range(bounds) => self.seek(&mut op, (&keys, descends), prefix, bounds),
+                Sought::Points(points) => {
+                    let each = points.iter().map(|point| self.point(&mut op, &keys, prefix, point));
+                    each.collect::<Vec<_>>().join(" OR ")
+                }
+            };
+            op.before.push_str("</SeekPredicates>");
+            op.argue(&format!("SEEK:({text})"));
         }
         if ordered {
             op.tail = match direction {
@@ -152,9 +168,9 @@ impl Builder<'_> {
         (keys, descends): (&[Column], bool),
         prefix: &[Expr],
         bounds: [Option<&(Expr, bool)>; 2],
-    ) {
+    ) -> String {
         let mut parts = Vec::new();
-        op.before.push_str("<SeekPredicates><SeekPredicateNew><SeekKeys>");
+        op.before.push_str("<SeekPredicateNew><SeekKeys>");
         if !prefix.is_empty() {
             let pairs: Vec<(&Column, &Expr)> = keys.iter().zip(prefix).collect();
             for (column, expr) in &pairs {
@@ -178,8 +194,28 @@ impl Builder<'_> {
             parts.push(format!("{} {sign} {}", column.text(), self.names.text(expr)));
             self.range(op, element, name, &[(column, expr)]);
         }
-        op.before.push_str("</SeekKeys></SeekPredicateNew></SeekPredicates>");
-        op.argue(&format!("SEEK:({})", parts.join(" AND ")));
+        op.before.push_str("</SeekKeys></SeekPredicateNew>");
+        parts.join(" AND ")
+    }
+
+    /// Writes one of several seeks; returns its text.
+    fn point(&mut self, op: &mut Op, keys: &[Column], prefix: &[Expr], point: &Point) -> String {
+        match point {
+            Point::Equal(expr) => {
+                let all: Vec<Expr> = prefix.iter().chain([expr]).cloned().collect();
+                self.seek(op, (keys, false), &all, [None, None])
+            }
+            Point::Null => {
+                let ty = ColumnType::nullable(DataType::Int);
+                let null = Expr { kind: ExprKind::Constant(Value::Null), ty };
+                let all: Vec<Expr> = prefix.iter().cloned().chain([null]).collect();
+                self.seek(op, (keys, false), &all, [None, None])
+            }
+            Point::Starts(start) => {
+                let (from, to) = ((start.clone(), true), (above(start), false));
+                self.seek(op, (keys, false), prefix, [Some(&from), Some(&to)])
+            }
+        }
     }
 
     fn range(&mut self, op: &mut Op, element: &str, scan_type: &str, pairs: &[(&Column, &Expr)]) {
@@ -651,4 +687,40 @@ fn subqueries(expr: &Expr) -> Vec<&Query> {
             found
         }
     }
+}
+
+/// What a seek looks for behind the columns of its prefix.
+#[derive(Clone, Copy)]
+enum Sought<'p> {
+    /// A range of the next column.
+    Range([Option<&'p (Expr, bool)>; 2]),
+    /// Several values of the next column.
+    Points(&'p [Point]),
+}
+
+impl Sought<'_> {
+    fn is_any(self) -> bool {
+        match self {
+            Self::Range(bounds) => bounds.iter().any(Option::is_some),
+            Self::Points(_) => true,
+        }
+    }
+}
+
+/// Returns the text behind all that start like a constant of ASCII characters: the last character
+/// becomes the next one.
+fn above(start: &Expr) -> Expr {
+    let next = |bytes: &[u8], unit: usize| {
+        let mut bytes = bytes.to_vec();
+        if let Some(at) = bytes.len().checked_sub(unit) {
+            bytes[at] = bytes[at].saturating_add(1);
+        }
+        Bytes::from(bytes)
+    };
+    let value = match start.as_constant() {
+        Some(Value::VarChar(bytes)) => Value::VarChar(next(bytes, 1)),
+        Some(Value::NVarChar(bytes)) => Value::NVarChar(next(bytes, 2)),
+        _ => Value::Null,
+    };
+    Expr { kind: ExprKind::Constant(value), ty: start.ty }
 }

@@ -25,6 +25,7 @@ pub mod hex;
 pub mod json;
 pub mod logic;
 mod math;
+pub mod not_null;
 mod number_text;
 mod passphrase;
 mod password;
@@ -70,6 +71,7 @@ pub static SCALARS: &[&[Function]] = &[
     sound::FUNCTIONS,
     string::FUNCTIONS,
     xml::FUNCTIONS,
+    not_null::FUNCTIONS,
     zone::FUNCTIONS,
 ];
 

@@ -1,5 +1,9 @@
 //! Table-valued functions: STRING_SPLIT and GENERATE_SERIES.
 
+use std::cmp::Ordering;
+
+use types::Decimal;
+use types::decimal::Rounding;
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Mode, Msg, Result, Value, type_rules};
 
@@ -78,7 +82,10 @@ fn bind_series(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     let mut data_type = arguments[0].ty.data_type;
     for argument in arguments.iter() {
         let given = argument.ty.data_type;
-        if !given.is_integer() {
+        // "All operands need to be of the same data type", which literals of decimals need not be
+        // in precision and scale.
+        let is_decimal = matches!(given, DataType::Decimal { .. });
+        if !given.is_integer() && !is_decimal {
             return Err(Msg::InvalidOperandType(given.name(), "generate_series").into());
         }
         data_type = type_rules::common(&data_type, &given)?;
@@ -90,6 +97,9 @@ fn bind_series(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
 }
 
 fn series(_: &mut Context<'_>, values: &[Value]) -> Result<NextRow> {
+    if values.iter().any(|value| matches!(value, Value::Decimal(_))) {
+        return decimal_series(values);
+    }
     let (Some(start), Some(stop)) = (whole(values, 0), whole(values, 1)) else {
         return Ok(made(Vec::new()));
     };
@@ -110,6 +120,39 @@ fn series(_: &mut Context<'_>, values: &[Value]) -> Result<NextRow> {
         let Some(n) = next.filter(is_in) else { return false };
         row.push(number_like(&like, n));
         next = n.checked_add(step);
+        true
+    }))
+}
+
+/// The numbers of a series of decimals, which all have the type of the first.
+fn decimal_series(values: &[Value]) -> Result<NextRow> {
+    let mut numbers = values.iter().map(|value| match value {
+        Value::Decimal(number) => Some(*number),
+        _ => None,
+    });
+    let (Some(Some(start)), Some(Some(stop))) = (numbers.next(), numbers.next()) else {
+        return Ok(made(Vec::new()));
+    };
+    let one = Decimal::checked(1, start.precision, 0);
+    let one = one.and_then(|one| one.rescale(start.precision, start.scale, Rounding::HalfAway));
+    let step = match numbers.next() {
+        Some(Some(step)) => step.mantissa(),
+        Some(None) => return Ok(made(Vec::new())),
+        None => {
+            let ascending = start.order(&stop) != Ordering::Greater;
+            // A type without a digit before the point has no 1: the series is its start.
+            one.map_or(i128::MAX, |one| one.mantissa()) * if ascending { 1 } else { -1 }
+        }
+    };
+    if step == 0 {
+        return Err(Msg::InvalidParameter(3, "generate_series").into());
+    }
+    let mut next = Some(start.mantissa());
+    Ok(Box::new(move |row| {
+        let is_in = |n: &i128| if step > 0 { *n <= stop.mantissa() } else { *n >= stop.mantissa() };
+        let Some(mantissa) = next.filter(is_in) else { return false };
+        row.push(Value::Decimal(Decimal::new(mantissa, start.precision, start.scale)));
+        next = mantissa.checked_add(step);
         true
     }))
 }

@@ -32,8 +32,11 @@ impl Runner<'_> {
         commits_alone: bool,
         cx: &mut Cx<'_>,
     ) -> Run {
-        let isolation = ::binder::check_atomic_options(options)?;
-        let before = std::mem::replace(&mut cx.session.isolation, isolation);
+        let settings = ::binder::check_atomic_options(options)?;
+        let before = std::mem::replace(&mut cx.session.isolation, settings.isolation);
+        let dates = &mut cx.session.options;
+        let date_first = std::mem::replace(&mut dates.date_first, settings.date_first);
+        let date_format = std::mem::replace(&mut dates.date_format, settings.date_format);
         // SET options of atomic blocks are fixed, and NOCOUNT is ON ("Atomic Blocks in Native
         // Procedures").
         let no_count = std::mem::replace(&mut cx.session.options.no_count, true);
@@ -45,6 +48,8 @@ impl Runner<'_> {
             self.atomic_alone(body, cx)
         };
         cx.session.options.no_count = no_count;
+        cx.session.options.date_first = date_first;
+        cx.session.options.date_format = date_format;
         cx.session.isolation = before;
         outcome
     }

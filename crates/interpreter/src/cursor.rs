@@ -5,7 +5,6 @@
 //! A DYNAMIC or KEYSET cursor does not show other sessions' changes after OPEN.
 
 use tsql::ast::{self, CursorName, CursorOption, FetchDirection};
-use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
 use super::positioned;
@@ -233,9 +232,11 @@ impl Runner<'_> {
             return Err(Msg::CursorVariableCount.into());
         }
         for ((slot, value), column) in into.iter().zip(row).zip(&shape.columns) {
-            let target: &ColumnType = &self.program.variables[slot.0 as usize].ty;
-            cx.frame.variables[slot.0 as usize] =
-                super::execute::convert_argument(value, &column.column_type, target, cx.session)?;
+            let target = &self.program.variables[slot.0 as usize];
+            let from = &column.column_type;
+            let value = super::execute::convert_argument(value, from, &target.ty, cx.session)?;
+            super::execute::not_null(&value, &target.ty, &target.name)?;
+            cx.frame.variables[slot.0 as usize] = value;
         }
         Ok(ended(cx, Command::SELECT, Some(1))?)
     }

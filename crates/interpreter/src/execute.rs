@@ -8,6 +8,7 @@ use std::sync::Arc;
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Mode, Msg, Value};
 
+use crate::parameter_default::parameter_default;
 use crate::{Runner, Stop, enter, report_scope};
 use ::catalog::name::Name;
 use ::catalog::security::Owner;
@@ -59,7 +60,7 @@ impl Invocation {
 
     fn fill(
         &mut self,
-        session: &SessionState,
+        session: &mut SessionState,
         arguments: &mut [Argument],
         places: &mut Vec<usize>,
     ) -> Result<(), Stop> {
@@ -91,7 +92,10 @@ impl Invocation {
                 let missing = Msg::ParameterNotSupplied(&procedure.name, &parameter.name);
                 return Err(misfit(missing, 4, procedure));
             };
-            frame.variables[scalar_place(procedure, place)] = default.clone();
+            frame.variables[scalar_place(procedure, place)] = match &parameter.default_function {
+                Some(function) => parameter_default(function, &parameter.ty, frame, session)?,
+                None => default.clone(),
+            };
         }
         Ok(())
     }
@@ -178,8 +182,20 @@ fn set_parameter(
     }
     let value =
         if argument.output { argument.value.clone() } else { std::mem::take(&mut argument.value) };
-    frame.variables[scalar_place(procedure, place)] =
-        convert_argument(value, &argument.ty, &parameter.ty, session)?;
+    let value = convert_argument(value, &argument.ty, &parameter.ty, session)?;
+    not_null(&value, &parameter.ty, &parameter.name)?;
+    frame.variables[scalar_place(procedure, place)] = value;
+    Ok(())
+}
+
+/// Refuses NULL for a variable or parameter that is declared NOT NULL.
+///
+/// # Errors
+/// 11554.
+pub(crate) fn not_null(value: &Value, ty: &ColumnType, name: &str) -> Result<(), Stop> {
+    if value.is_null() && !ty.nullable {
+        return Err(Msg::NullForNotNull(name).into());
+    }
     Ok(())
 }
 
@@ -428,9 +444,11 @@ impl Runner<'_> {
             let (true, ArgumentValue::Variable(slot)) = (argument.output, &step.value) else {
                 continue;
             };
-            let target = &self.program.variables[slot.0 as usize].ty;
-            cx.frame.variables[slot.0 as usize] =
-                convert_argument(argument.value.clone(), &argument.ty, target, cx.session)?;
+            let target = &self.program.variables[slot.0 as usize];
+            let value = argument.value.clone();
+            let value = convert_argument(value, &argument.ty, &target.ty, cx.session)?;
+            not_null(&value, &target.ty, &target.name)?;
+            cx.frame.variables[slot.0 as usize] = value;
         }
         Ok(())
     }

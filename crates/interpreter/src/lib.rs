@@ -43,6 +43,7 @@ mod level;
 mod message;
 pub mod observe;
 pub mod option;
+mod parameter_default;
 mod read_text;
 mod result_sets;
 mod show_plans;

@@ -98,7 +98,10 @@ impl Runner<'_> {
                 let first = u8::try_from(day).ok().filter(|d| (1..=7).contains(d));
                 cx.session.options.date_first = first.ok_or(Msg::SetDateFirst(day))?;
             }
-            ValueOption::DateFormat => cx.session.options.date_format = date_format(&text)?,
+            ValueOption::DateFormat => {
+                let format = DateFormat::from_name(&text);
+                cx.session.options.date_format = format.ok_or(Msg::SetDateFormat(&text))?;
+            }
             ValueOption::Language => return set_language(&text, cx),
             ValueOption::LockTimeout => {
                 let timeout = whole(&value).and_then(|n| i32::try_from(n).ok());
@@ -181,18 +184,6 @@ pub(crate) fn isolation(level: ast::IsolationLevel) -> IsolationLevel {
         ast::IsolationLevel::Snapshot => IsolationLevel::Snapshot,
         ast::IsolationLevel::Serializable => IsolationLevel::Serializable,
     }
-}
-
-fn date_format(text: &str) -> Result<DateFormat, Stop> {
-    Ok(match text.to_ascii_lowercase().as_str() {
-        "mdy" => DateFormat::Mdy,
-        "dmy" => DateFormat::Dmy,
-        "ymd" => DateFormat::Ymd,
-        "ydm" => DateFormat::Ydm,
-        "myd" => DateFormat::Myd,
-        "dym" => DateFormat::Dym,
-        _ => return Err(Msg::SetDateFormat(text).into()),
-    })
 }
 
 fn set_language(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {

@@ -399,6 +399,7 @@ pub fn parameters(database: &Database) -> Vec<ParameterRow> {
             ty,
             table_type: None,
             default: None,
+            default_function: None,
             output: true,
         });
         let numbered = (1..).zip(parameters.iter().cloned());

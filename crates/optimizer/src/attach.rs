@@ -149,6 +149,7 @@ fn drop_carried(scan: &mut Scan, left: &Node) {
     let (index, keys) = match &scan.access {
         Access::Seek { index, key } => (*index, key),
         Access::Range { index, prefix, .. } => (*index, prefix),
+        Access::Points { index, prefix, .. } => (*index, prefix),
         Access::Full => return,
     };
     let table = table_of(&scan.table);

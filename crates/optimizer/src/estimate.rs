@@ -219,6 +219,16 @@ fn of_scan(scan: &Scan) -> Estimate {
             let many = || seek_rows(scan, place, key.len(), rows);
             (if unique { rows.min(1.0) } else { many().max(left) }, SEEK)
         }
+        Access::Points { index, prefix, points } => {
+            let place = usize::from(*index);
+            let definition = &table.indexes[place];
+            let is_whole = prefix.len() + 1 == definition.keys.len();
+            let each = match definition.unique && is_whole {
+                true => 1.0,
+                false => seek_rows(scan, place, prefix.len() + 1, rows),
+            };
+            ((each * count(points.len())).min(rows).max(left), SEEK * count(points.len()))
+        }
         Access::Range { index, prefix, lower, upper, .. } => {
             let place = usize::from(*index);
             let mut found = seek_rows(scan, place, prefix.len(), rows);
@@ -230,11 +240,20 @@ fn of_scan(scan: &Scan) -> Estimate {
     };
     let unique = match &scan.access {
         Access::Seek { index, .. } => table.indexes[usize::from(*index)].unique,
-        Access::Full | Access::Range { .. } => false,
+        Access::Full | Access::Range { .. } | Access::Points { .. } => false,
     };
     let given = if unique { left.min(1.0).max(rows.min(1.0)) } else { left };
     let cpu = find + read * READ + scan.residual.as_ref().map_or(0.0, |_| read * TEST);
     Estimate { rows: given, row_bytes, cpu, io: 0.0 }
+}
+
+/// Returns the share of a table's rows that satisfy a condition on its columns.
+pub(crate) fn share_of(scan: &Scan, condition: &Expr) -> f64 {
+    let find = |register: Register| {
+        let (ordinal, _) = *scan.columns.iter().find(|c| c.1 == register)?;
+        Some(Column { scan, ordinal })
+    };
+    selectivity(condition, &find)
 }
 
 /// Returns the rows that satisfy a scan's predicate. For a seek by several columns the index gives
@@ -246,7 +265,7 @@ fn left_rows(scan: &Scan, rows: f64, find: Find<'_, '_>) -> f64 {
     let (index, columns) = match &scan.access {
         Access::Seek { index, key } => (usize::from(*index), key.len()),
         Access::Range { index, prefix, .. } => (usize::from(*index), prefix.len()),
-        Access::Full => (0, 0),
+        Access::Full | Access::Points { .. } => (0, 0),
     };
     let Some(found) = known_rows(scan, index, columns, rows).filter(|_| columns > 1) else {
         return rows * selectivity(predicate, find);

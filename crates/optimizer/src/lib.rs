@@ -7,6 +7,7 @@
 //! - predicates are simplified (`simplify.rs`, `fold.rs`) and pushed to their tables, where they
 //!   choose the access path (`seek/`) or the parts of a file to read (`groups.rs`);
 //! - inner joins are ordered (`join.rs`, `join_order.rs`) and given a method (`attach.rs`);
+//! - MIN and MAX of an indexed column read one row (`extreme.rs`);
 //! - sorts are removed where an index provides the order (`order.rs`), windows stream over sorted
 //!   input (`stream.rs`), and order is dropped where it does not show (`unordered.rs`);
 //! - scans that are opened repeatedly get an index spool (`spool.rs`);
@@ -19,6 +20,7 @@
 mod attach;
 mod conjunct;
 mod estimate;
+mod extreme;
 mod fold;
 mod groups;
 mod join;

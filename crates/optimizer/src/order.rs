@@ -5,6 +5,7 @@ use catalog::IndexKind;
 use plan::children;
 use plan::expr::{Expr, ExprKind};
 use plan::query::{Access, JoinKind, Node, Scan, Sort, SortKey};
+use plan::same::SameIndex;
 use plan::statement::table_of;
 use plan::walk::{self, Registers};
 
@@ -21,9 +22,11 @@ pub(crate) fn sort(mut input: Node, keys: Vec<SortKey>, limit: Option<Expr>) -> 
 /// Removes constants and repeated keys, which do not affect the order.
 pub(crate) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
     let mut kept: Vec<SortKey> = Vec::with_capacity(keys.len());
+    let mut index = SameIndex::default();
     for key in keys {
         let constant = matches!(key.expr.kind, ExprKind::Constant(_) | ExprKind::Variable(_));
-        if !constant && !kept.iter().any(|k| walk::same(&k.expr, &key.expr)) {
+        if !constant && index.find(&key.expr, |place| &kept[place].expr).is_none() {
+            index.insert(&key.expr, kept.len());
             kept.push(key);
         }
     }
@@ -66,7 +69,7 @@ pub(crate) fn is_unique(node: &Node, registers: &Registers) -> bool {
             };
             let one = match &scan.access {
                 Access::Seek { index, .. } => table.indexes[usize::from(*index)].unique,
-                Access::Full | Access::Range { .. } => false,
+                Access::Full | Access::Range { .. } | Access::Points { .. } => false,
             };
             one || table.indexes.iter().any(|i| i.is_key() && i.keys.iter().all(|k| has(k.0)))
         }
@@ -134,6 +137,10 @@ fn provide_scan(scan: &mut Scan, keys: &[SortKey]) -> bool {
                 return provide_full(scan, &table, &direction);
             }
             false
+        }
+        // The seeks are made in key order.
+        Access::Points { index, prefix, .. } => {
+            direction(usize::from(*index), prefix.len()) == Some(false)
         }
         Access::Full => provide_full(scan, &table, &direction),
     }

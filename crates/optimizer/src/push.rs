@@ -7,6 +7,7 @@ use types::{Collation, DataType, Value};
 use super::Optimizer;
 use super::attach::{Sides, attach};
 use super::conjunct::{filter, is_volatile, part, rejects_null, split, treats_equals_alike};
+use super::extreme;
 use super::order;
 use super::seek;
 use super::simplify::{Verdict, simplify};
@@ -307,6 +308,7 @@ impl Optimizer<'_> {
         }
         let input = std::mem::replace(&mut aggregate.input, Node::Empty);
         aggregate.input = self.below(input, below, outer, all);
+        extreme::shorten(&mut aggregate);
         filter(Node::Aggregate(aggregate), above)
     }
 

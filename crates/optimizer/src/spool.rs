@@ -84,7 +84,7 @@ impl Optimizer<'_> {
             Access::Range { prefix, lower, upper, .. } => {
                 prefix.is_empty() && lower.is_none() && upper.is_none()
             }
-            Access::Seek { .. } => false,
+            Access::Seek { .. } | Access::Points { .. } => false,
         };
         // A scan with lock hints must lock the rows each time that it reads them.
         let ScanHints { path, database, .. } = scan.hints;

@@ -1,7 +1,7 @@
 //! One step down a bound tree: the inputs of an operator, and the expressions it holds itself.
 
 use crate::expr::Expr;
-use crate::query::{Access, AggregateCall, JoinMethod, Node, SortKey, WindowCall};
+use crate::query::{Access, AggregateCall, JoinMethod, Node, Point, SortKey, WindowCall};
 
 /// Calls `see` for each input of an operator.
 pub fn inputs<'n>(node: &'n Node, see: &mut dyn FnMut(&'n Node)) {
@@ -98,6 +98,10 @@ pub fn expressions_mut(node: &mut Node, change: &mut dyn FnMut(&mut Expr)) {
             match &mut scan.access {
                 Access::Full => {}
                 Access::Seek { key, .. } => key.iter_mut().for_each(change),
+                Access::Points { prefix, points, .. } => {
+                    let points = points.iter_mut().filter_map(Point::expr_mut);
+                    prefix.iter_mut().chain(points).for_each(change);
+                }
                 Access::Range { prefix, lower, upper, .. } => {
                     let bounds = lower.iter_mut().chain(upper).map(|(e, _)| e);
                     prefix.iter_mut().chain(bounds).for_each(change);
@@ -177,6 +181,9 @@ pub fn expressions<'n>(node: &'n Node, see: &mut dyn FnMut(&'n Expr)) {
             match &scan.access {
                 Access::Full => {}
                 Access::Seek { key, .. } => key.iter().for_each(see),
+                Access::Points { prefix, points, .. } => {
+                    prefix.iter().chain(points.iter().filter_map(Point::expr)).for_each(see);
+                }
                 Access::Range { prefix, lower, upper, .. } => {
                     let bounds = lower.iter().chain(upper).map(|(e, _)| e);
                     prefix.iter().chain(bounds).for_each(see);

@@ -16,6 +16,7 @@ pub mod long;
 pub mod program;
 pub mod query;
 pub mod safe;
+pub mod same;
 pub mod sink;
 pub mod statement;
 pub mod stats;

@@ -135,6 +135,45 @@ pub enum Access {
         /// Whether rows come in descending key order.
         backward: bool,
     },
+    /// Rows whose index key equals the prefix and, in the next column, one of several values: a
+    /// seek for each, in key order.
+    Points {
+        /// Index number within the table.
+        index: u16,
+        /// Equal on these leading key columns.
+        prefix: Vec<Expr>,
+        /// What the next column may be.
+        points: Vec<Point>,
+    },
+}
+
+/// What a seek of [`Access::Points`] looks for in its last column.
+#[derive(Clone, Debug)]
+pub enum Point {
+    /// A value of the column's type; a NULL matches nothing.
+    Equal(Expr),
+    /// NULL: `column IS NULL`.
+    Null,
+    /// Strings that start like this constant: `column LIKE 'abc%'`. Others may be found too.
+    Starts(Expr),
+}
+
+impl Point {
+    /// Returns the expression of the value; `None` for NULL.
+    pub fn expr(&self) -> Option<&Expr> {
+        match self {
+            Self::Equal(expr) | Self::Starts(expr) => Some(expr),
+            Self::Null => None,
+        }
+    }
+
+    /// As [`Point::expr`], mutable.
+    pub fn expr_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            Self::Equal(expr) | Self::Starts(expr) => Some(expr),
+            Self::Null => None,
+        }
+    }
 }
 
 /// The access path that table hints ask for. An index is given by its number within the table.

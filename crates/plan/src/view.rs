@@ -34,6 +34,9 @@ pub trait SystemView: Debug + Sync {
     fn read(&self, session: &dyn Any, database: &str, arguments: &[Value]) -> Rows;
 }
 
+/// The schema by which [`Library::view`] finds the tables of msdb; no text can name it.
+pub const MSDB: &str = "msdb.dbo";
+
 /// Looks up the built-in functions, views and procedures that names in statements may refer to. The
 /// engine, which depends on functions and views, passes it to the binder.
 pub trait Library: Sync {

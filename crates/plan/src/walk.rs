@@ -191,6 +191,10 @@ fn visit_scan(scan: &Scan, see: &mut dyn FnMut(&Expr)) {
     match &scan.access {
         Access::Full => {}
         Access::Seek { key, .. } => key.iter().for_each(|e| visit(e, see)),
+        Access::Points { prefix, points, .. } => {
+            let points = points.iter().filter_map(crate::query::Point::expr);
+            prefix.iter().chain(points).for_each(|e| visit(e, see));
+        }
         Access::Range { prefix, lower, upper, .. } => {
             let bounds = lower.iter().chain(upper).map(|(e, _)| e);
             prefix.iter().chain(bounds).for_each(|e| visit(e, see));
@@ -389,6 +393,32 @@ pub fn rewrite(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr) -> Rewrite) {
         ExprKind::ScalarSubquery(_) | ExprKind::Exists(_) => {}
         ExprKind::Quantified(quantified) => rewrite(&mut quantified.operand, change),
     }
+}
+
+/// Rewrites the expressions of a subquery, and of the subqueries in it; see [`rewrite`].
+pub fn rewrite_query(query: &mut Query, change: &mut dyn FnMut(&mut Expr) -> Rewrite) {
+    rewrite_node(&mut query.root, change);
+    query.output.iter_mut().for_each(|column| rewrite_all(&mut column.expr, change));
+}
+
+fn rewrite_node(node: &mut Node, change: &mut dyn FnMut(&mut Expr) -> Rewrite) {
+    crate::children::expressions_mut(node, &mut |expr| rewrite_all(expr, change));
+    crate::children::inputs_mut(node, &mut |input| rewrite_node(input, change));
+}
+
+/// Like [`rewrite`], but also enters subqueries.
+fn rewrite_all(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr) -> Rewrite) {
+    rewrite(expr, &mut |expr| {
+        let then = change(expr);
+        match &mut expr.kind {
+            ExprKind::ScalarSubquery(query) | ExprKind::Exists(query) => {
+                rewrite_query(query, change);
+            }
+            ExprKind::Quantified(quantified) => rewrite_query(&mut quantified.query, change),
+            _ => {}
+        }
+        then
+    });
 }
 
 /// Whether [`rewrite`] continues inside an expression.

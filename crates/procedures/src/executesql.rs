@@ -134,6 +134,7 @@ pub(crate) fn parse_parameters(declared: &str, session: &SessionState) -> Result
             continue;
         }
         let ty = binder.resolve_type(data_type, ::binder::types::DefaultLength::Declaration)?;
+        let ty = ColumnType { nullable: true, ..ty };
         parameters.variables.push(VariableDef { name, ty, cursor: false, at: 0 });
     }
     Ok(parameters)

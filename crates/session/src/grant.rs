@@ -60,7 +60,7 @@ pub struct Workspace {
 }
 
 /// A snapshot of a [`Workspace`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct WorkspaceNow {
     /// Bytes that queries may use together.
     pub limit: u64,

@@ -77,7 +77,7 @@ fn look_up(join: &Join) -> Option<Sought<'_>> {
         {
             (*index, prefix)
         }
-        Access::Full | Access::Range { .. } => return None,
+        Access::Full | Access::Range { .. } | Access::Points { .. } => return None,
     };
     let index = usize::from(index);
     let definition = &table.indexes[index];

@@ -65,7 +65,7 @@ fn scan_reads(scan: &Scan, cx: &Cx<'_>) -> u64 {
     };
     match &scan.access {
         Access::Full => all(),
-        Access::Seek { .. } => 0,
+        Access::Seek { .. } | Access::Points { .. } => 0,
         // A range with two bounds usually has few rows, one with a single bound may have many.
         Access::Range { prefix, lower, upper, .. } => match (prefix.is_empty(), lower, upper) {
             (true, Some((lower, _)), Some((upper, _))) => width(lower, upper, cx).min(all()),

@@ -77,11 +77,13 @@ impl<'p> Operator<'p> for TableScan<'p> {
         let share = cx.parallel.share_of(self.scan);
         // The leader has decided for all workers which rows are read from the columnstore index.
         let view = query::column_view(self.scan, cx, rows)?;
-        if let Some(share) = &share {
-            cursor.share(share.parts());
-        }
-        if let Some(view) = view {
-            cursor.pass_over(view);
+        if let Some(cursor) = cursor.whole() {
+            if let Some(share) = &share {
+                cursor.share(share.parts());
+            }
+            if let Some(view) = view {
+                cursor.pass_over(view);
+            }
         }
         let mut batch = Batch::default();
         let mut rows_max = FIRST_ROWS;

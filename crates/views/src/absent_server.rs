@@ -46,6 +46,9 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &SYSOLEDBUSERS,
     &SYSREMOTELOGINS,
     &SYSFULLTEXTCATALOGS,
+    &DM_BROKER_ACTIVATED_TASKS,
+    &DM_DB_PERSISTED_SKU_FEATURES,
+    &INDEX_RESUMABLE_OPERATIONS,
 ];
 
 /// The type of log sequence numbers, `numeric(25,0)`.
@@ -585,3 +588,37 @@ static SYSFULLTEXTCATALOGS: SystemView = SystemView {
     rows: nothing,
     arity: 0,
 };
+
+static DM_BROKER_ACTIVATED_TASKS: SystemView = absent("dm_broker_activated_tasks", || {
+    shape(&[
+        unknown::<()>("spid", INT),
+        unknown("database_id", SMALLINT),
+        unknown("queue_id", INT),
+        unknown("procedure_name", nv(650)),
+        unknown("execute_as", INT),
+    ])
+});
+
+// No feature binds a database to an edition.
+static DM_DB_PERSISTED_SKU_FEATURES: SystemView = absent("dm_db_persisted_sku_features", || {
+    shape(&[unknown::<()>("feature_name", nv(256)), unknown("feature_id", INT)])
+});
+
+// An index is built by one statement, which cannot be paused.
+static INDEX_RESUMABLE_OPERATIONS: SystemView = absent("index_resumable_operations", || {
+    shape(&[
+        none("object_id", INT),
+        none("index_id", INT),
+        none("name", SYSNAME),
+        unknown("sql_text", NVMAX),
+        none("last_max_dop_used", SMALLINT),
+        unknown("partition_number", INT),
+        none("state", TINYINT),
+        unknown("state_desc", nv(60)),
+        none("start_time", DATETIME),
+        unknown("last_pause_time", DATETIME),
+        none("total_execution_time", INT),
+        none("percent_complete", DataType::Float),
+        none("page_count", BIGINT),
+    ])
+});

@@ -43,13 +43,19 @@ fn read_all(scope: &Scope<'_>) -> Rows {
 pub(crate) fn found(scope: &Scope<'_>, range: Option<(u32, u32)>) -> Option<PlanRow> {
     let Some(Value::VarBinary(handle)) = scope.arguments.first() else { return None };
     let found = scope.session.instance.statistics.find(handle);
-    let row = |books: Arc<ProgramBooks>| {
-        let program = books.program();
-        let session = &scope.session;
-        let schedulers = session.instance.machine.scheduler_count();
-        let world = (&*session.catalog, &*session.identity.database, schedulers);
-        let document = program.and_then(|program| cached_document(&program, world, range));
-        PlanRow { books, document }
-    };
-    found.map(row)
+    found.map(|books| row_of(books, scope, range))
+}
+
+/// Returns a program with its document, of the statements that begin in a range of the text.
+pub(crate) fn row_of(
+    books: Arc<ProgramBooks>,
+    scope: &Scope<'_>,
+    range: Option<(u32, u32)>,
+) -> PlanRow {
+    let program = books.program();
+    let session = &scope.session;
+    let schedulers = session.instance.machine.scheduler_count();
+    let world = (&*session.catalog, &*session.identity.database, schedulers);
+    let document = program.and_then(|program| cached_document(&program, world, range));
+    PlanRow { books, document }
 }

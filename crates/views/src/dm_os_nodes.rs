@@ -67,6 +67,6 @@ fn read(scope: &Scope<'_>) -> Rows {
 }
 
 /// Returns a bit mask of the numbers below 63; higher ones do not fit into a positive bigint.
-fn mask(numbers: &[usize]) -> i64 {
+pub(crate) fn mask(numbers: &[usize]) -> i64 {
     numbers.iter().filter(|n| **n < 63).fold(0, |mask, n| mask | 1 << n)
 }

@@ -1,9 +1,11 @@
-//! `sys.dm_resource_governor_resource_pools`: the pool `default`, which all queries belong to.
-//! There is no pool `internal`; the memory clerks show such memory. I/O is not governed.
+//! `sys.dm_resource_governor_resource_pools`: the pool `default`, which all queries belong to, and
+//! the pool `internal`, which nothing is charged to: the memory clerks show the server's own memory.
+//! I/O is not governed.
 
 use sos::memory::MemoryClerk;
 use types::Value;
 
+use super::resource_governor::INTERNAL;
 use ::session::grant::{POOL, WorkspaceNow};
 use metadata::column::{
     BIGINT, Column, DATETIME, INT, SYSNAME, big, col, int, rows, shape, text, unknown,
@@ -11,8 +13,8 @@ use metadata::column::{
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Pool>] = &[
-    col("pool_id", INT, |_| int(POOL.1)),
-    col("name", SYSNAME, |_| text(POOL.0)),
+    col("pool_id", INT, |r| int(r.id)),
+    col("name", SYSNAME, |r| text(r.name)),
     col("statistics_start_time", DATETIME, |r| r.started.clone()),
     col("total_cpu_usage_ms", BIGINT, |r| big(r.cpu_ms)),
     col("cache_memory_kb", BIGINT, |r| big(r.cache_kb)),
@@ -60,7 +62,10 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
+#[derive(Default)]
 struct Pool {
+    name: &'static str,
+    id: i32,
     started: Value,
     cpu_ms: u64,
     cache_kb: u64,
@@ -76,6 +81,8 @@ fn read(scope: &Scope<'_>) -> Rows {
     let clerks = sos::memory::clerks();
     let kb = |clerk: MemoryClerk| clerks[clerk.index()].bytes / 1_024;
     let pool = Pool {
+        name: POOL.0,
+        id: POOL.1,
         started: instance.started.clone(),
         cpu_ms: (times.user_ns + times.kernel_ns) / 1_000_000,
         cache_kb: kb(MemoryClerk::ObjectPlans) + kb(MemoryClerk::SqlPlans),
@@ -84,5 +91,8 @@ fn read(scope: &Scope<'_>) -> Rows {
         limit_kb: instance.config.memory_max / 1_024,
         grants: instance.workspace.now(),
     };
-    rows(COLUMNS, [pool])
+    let started = pool.started.clone();
+    let (name, id) = INTERNAL;
+    let internal = Pool { name, id, started, limit_kb: pool.limit_kb, ..Pool::default() };
+    rows(COLUMNS, [internal, pool])
 }

@@ -1,4 +1,5 @@
-//! `sys.dm_resource_governor_workload_groups`: the group `default`, which all requests belong to.
+//! `sys.dm_resource_governor_workload_groups`: the group `default`, which all requests belong to, and
+//! the group `internal`, which has none.
 //! It has no limits that could queue a request; requests that wait for memory are counted by the
 //! pool.
 
@@ -6,6 +7,7 @@ use sos::ledger::State;
 use sos::wait::WaitType;
 use types::Value;
 
+use super::resource_governor::{GROUP, INTERNAL};
 use ::session::grant::{POOL, WAIT_MAX};
 use ::session::instance::SessionCounter;
 use metadata::column::{
@@ -13,13 +15,10 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// Name and `group_id` of the group.
-const GROUP: (&str, i32) = ("default", 2);
-
 const COLUMNS: &[Column<Group>] = &[
-    col("group_id", INT, |_| int(GROUP.1)),
-    col("name", SYSNAME, |_| text(GROUP.0)),
-    col("pool_id", INT, |_| int(POOL.1)),
+    col("group_id", INT, |r| int(r.id)),
+    col("name", SYSNAME, |r| text(r.name)),
+    col("pool_id", INT, |r| int(r.pool)),
     unknown("external_pool_id", INT),
     col("statistics_start_time", DATETIME, |r| r.started.clone()),
     col("total_request_count", BIGINT, |r| big(r.requests)),
@@ -56,7 +55,11 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
+#[derive(Default)]
 struct Group {
+    name: &'static str,
+    id: i32,
+    pool: i32,
     started: Value,
     requests: u64,
     active: u64,
@@ -85,6 +88,9 @@ fn read(scope: &Scope<'_>) -> Rows {
     let (limit, all) = (instance.workspace.query_limit(), instance.config.memory_max.max(1));
     let cards = instance.sessions.cards();
     let group = Group {
+        name: GROUP.0,
+        id: GROUP.1,
+        pool: POOL.1,
         started: instance.started.clone(),
         requests: totals.requests,
         active: cards.iter().map(|card| u64::from(card.is_running())).sum(),
@@ -96,5 +102,8 @@ fn read(scope: &Scope<'_>) -> Rows {
         grant_percent: limit.saturating_mul(100) / all,
         grant_percent_exact: limit as f64 * 100.0 / all as f64,
     };
-    rows(COLUMNS, [group])
+    let started = group.started.clone();
+    let (name, id) = INTERNAL;
+    let internal = Group { name, id, pool: id, started, ..Group::default() };
+    rows(COLUMNS, [internal, group])
 }

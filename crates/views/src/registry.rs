@@ -193,4 +193,9 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::xe::dm_xe_session_counts::VIEW,
     &super::xe::fn_xe_file_target_read_file::VIEW,
     &super::dm_server_login_failures::VIEW,
+    &super::dm_exec_plan_attributes::VIEW,
+    &super::dm_exec_query_statistics_xml::VIEW,
+    &super::dm_tran_database_transactions::VIEW,
+    &super::dm_os_memory_nodes::VIEW,
+    &super::dm_os_memory_cache_counters::VIEW,
 ];

@@ -9,8 +9,8 @@ use super::target::{self, Base};
 use super::trigger::{self, Event, Images};
 use super::{add_reads, full_name, in_level, instead, row, view};
 use crate::expr::{
-    assign, bind_condition, bind_expr, bind_modify, compute_next_values, find_variable,
-    share_next_values,
+    assign, bind_condition, bind_expr, bind_modify, check_not_null, compute_next_values,
+    find_variable, share_next_values,
 };
 use crate::query::{compound, top_of};
 use crate::{Binder, Clause};
@@ -249,7 +249,8 @@ impl Setter<'_> {
                 let value = bind_expr(binder, value)?;
                 let target = Expr::new(ExprKind::Variable(slot), ty);
                 let value = compound(*op, target, value, binder.meaning)?;
-                Ok(Assignment::Variable(slot, assign(value, &ty, Mode::Implicit)?))
+                let value = assign(value, &ty, Mode::Implicit)?;
+                Ok(Assignment::Variable(slot, check_not_null(value, &variable.name, &ty)?))
             }
             SetItemKind::VariableAndColumn { variable, column, op, value } => {
                 let (slot, ty) = find_variable(binder, &variable.name)
@@ -260,6 +261,7 @@ impl Setter<'_> {
                 let stored = self.type_of(ordinal);
                 let result = Expr::new(ExprKind::Column(register), stored);
                 let result = assign(result, &ty, Mode::Implicit)?;
+                let result = check_not_null(result, &variable.name, &ty)?;
                 Ok(Assignment::VariableAndColumn(slot, ordinal, expr, result))
             }
             SetItemKind::Write { column, value, offset, length } => {

@@ -57,6 +57,11 @@ fn bind_function(
         arguments.push(Expr::constant(Value::Int(special), DataType::Int));
     }
     for (position, argument) in call.arguments.iter().enumerate() {
+        let is_star = matches!(argument.kind, ast::ExprKind::Star);
+        if is_star && matches!(function.name, "CHECKSUM" | "BINARY_CHECKSUM") {
+            arguments.extend(all_columns(binder, function.name)?);
+            continue;
+        }
         arguments.push(match position {
             0 if functions::takes_date_part(function.name) => date_part(function.name, argument)?,
             1 if function.name == "ISJSON" => json_kind(argument)?,
@@ -78,6 +83,30 @@ fn bind_function(
     }
     let ty = (function.bind)(&mut arguments)?;
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
+}
+
+/// Returns the columns that `*` stands for as an argument of CHECKSUM and BINARY_CHECKSUM.
+fn all_columns(binder: &mut Binder<'_>, function: &str) -> Result<Vec<Expr>> {
+    if binder.level.sources.is_empty() {
+        return Err(Msg::MustSpecifyTable.into());
+    }
+    let mut found = Vec::new();
+    for source in &mut binder.level.sources {
+        source.check_reads()?;
+        for column in source.columns.iter_mut().filter(|column| !column.traits.hidden) {
+            let expr = column.expr();
+            // "BINARY_CHECKSUM ignores columns of noncomparable data types in its computation."
+            let ignored = matches!(
+                expr.ty.data_type,
+                DataType::Text | DataType::NText | DataType::Image | DataType::Xml
+            );
+            if !ignored || function == "CHECKSUM" {
+                column.used = true;
+                found.push(expr);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// `SQL_VARIANT_PROPERTY(1.5, 'BaseType')` is `numeric`: a value does not record which of the two
@@ -155,7 +184,10 @@ fn date_part(function: &str, argument: &ast::Expr) -> Result<Expr> {
 }
 
 /// Binds `@@name`: a function without arguments.
-pub(crate) fn bind_global(binder: &Binder<'_>, name: &str) -> Result<Expr> {
+///
+/// # Errors
+/// 137 for an unknown name, 40517 for a known one that is not there.
+pub fn bind_global(binder: &Binder<'_>, name: &str) -> Result<Expr> {
     let upper = name.to_ascii_uppercase();
     let Some(function) = binder.library.scalar(&upper) else {
         if functions::is_known(&upper) {

@@ -75,7 +75,7 @@ pub(crate) fn common_collation(left: &Expr, right: &Expr, operation: &str) -> Re
 /// The precedence of an operand's collation (SQL Server: collation precedence).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strength {
-    /// A literal, a variable, or a function of these.
+    /// A literal, a variable, or a function of these or of what is no string.
     Coercible,
     /// A column, or an expression over columns.
     Implicit,
@@ -94,6 +94,8 @@ fn strength_under(expr: &Expr, once: Option<(Register, Strength)>) -> Strength {
     let mut strongest = Strength::Coercible;
     // COALESCE of many operands is a CASE in the ELSE of another: a loop, not recursion.
     loop {
+        // What is made of a number or a date has the database's collation, as a literal has.
+        let is_of_strings = expr.ty.data_type.is_string();
         let own = match &expr.kind {
             ExprKind::Let(register, pair) => {
                 once = Some((*register, strength_under(&pair.0, once)));
@@ -107,13 +109,14 @@ fn strength_under(expr: &Expr, once: Option<(Register, Strength)>) -> Strength {
                 expr = otherwise;
                 continue;
             }
+            ExprKind::Column(_) if !is_of_strings => Strength::Coercible,
             ExprKind::Column(register) => match once {
                 Some((own, strength)) if own == *register => strength,
                 _ => Strength::Implicit,
             },
             ExprKind::Collate(_) => Strength::Explicit,
             ExprKind::ScalarSubquery(_) => Strength::Implicit,
-            ExprKind::Convert(conversion) => {
+            ExprKind::Convert(conversion) if conversion.operand.ty.data_type.is_string() => {
                 expr = &conversion.operand;
                 continue;
             }
@@ -121,7 +124,8 @@ fn strength_under(expr: &Expr, once: Option<(Register, Strength)>) -> Strength {
                 strength_under(&operands.0, once).max(strength_under(&operands.1, once))
             }
             ExprKind::Call(_, arguments) => {
-                let all = arguments.iter().map(|argument| strength_under(argument, once));
+                let strings = arguments.iter().filter(|a| a.ty.data_type.is_string());
+                let all = strings.map(|argument| strength_under(argument, once));
                 all.max().unwrap_or(Strength::Coercible)
             }
             _ => Strength::Coercible,

@@ -26,10 +26,11 @@ use catalog::options::Meaning;
 use plan::depth;
 use plan::expr::{Expr, ExprKind};
 
+pub use call::bind_global;
 pub use case::{common_type, is_null};
 pub use condition::{compare, is_not_null};
 pub use literal::constant as literal_constant;
-pub use name::{find_variable, names_source};
+pub use name::{check_not_null, find_variable, names_source};
 pub use next_value::{
     apply as apply_next_values, compute as compute_next_values, share as share_next_values,
 };

@@ -2,7 +2,7 @@
 
 use tsql::ast::{ColumnRef, ObjectName, Variable};
 use types::value::ColumnType;
-use types::{DataType, Error, Msg, Result, Value};
+use types::{DataType, Error, Length, Msg, Result, Value};
 
 use crate::{Binder, Source};
 use catalog::name::Name;
@@ -109,5 +109,22 @@ pub(crate) fn bind_variable(binder: &mut Binder<'_>, variable: &Variable) -> Res
 pub fn find_variable(binder: &Binder<'_>, name: &str) -> Option<(Slot, ColumnType)> {
     let index = binder.variables.iter().position(|v| !v.cursor && Name::same(&v.name, name))?;
     let slot = Slot(u32::try_from(index).ok()?);
-    Some((slot, ColumnType { nullable: true, ..binder.variables[index].ty }))
+    Some((slot, binder.variables[index].ty))
+}
+
+/// Adds the check that a value assigned to a variable declared NOT NULL is not NULL.
+///
+/// # Errors
+/// None of its own: a NULL is error 11554 when the value is computed.
+pub fn check_not_null(value: Expr, variable: &str, ty: &ColumnType) -> Result<Expr> {
+    if ty.nullable || !value.ty.nullable {
+        return Ok(value);
+    }
+    let function =
+        functions::find(functions::not_null::NOT_NULL).expect("the library has this function");
+    let name = Value::nvarchar(variable);
+    let name = Expr::constant(name, DataType::NVarChar(Length::Limited(128)));
+    let mut arguments = vec![value, name];
+    let ty = (function.bind)(&mut arguments)?;
+    Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }

@@ -74,6 +74,10 @@ pub fn bind_arguments(
             return Err(Msg::NotSupported("table-valued parameters of functions").into());
         }
         let value = match (&argument.kind, &parameter.default) {
+            (ast::ExprKind::Default, Some(_)) if parameter.default_function.is_some() => {
+                let function = parameter.default_function.as_deref().unwrap_or_default();
+                super::call::bind_global(binder, function)?
+            }
             (ast::ExprKind::Default, Some(default)) => {
                 Expr::new(ExprKind::Constant(default.clone()), parameter.ty)
             }

@@ -414,7 +414,13 @@ pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<R
             ) => break,
             None => {
                 let schema = target.schema.as_deref().unwrap_or_default();
-                if let Some(view) = binder.library.view(schema, &target.object) {
+                // The tables of msdb belong to its schema dbo, and exist there only.
+                let is_dbo = schema.is_empty() || Name::same(schema, "dbo");
+                let of_msdb = (is_dbo && Name::same(&database.name, "msdb"))
+                    .then(|| binder.library.view(plan::view::MSDB, &target.object))
+                    .flatten();
+                let view = of_msdb.or_else(|| binder.library.view(schema, &target.object));
+                if let Some(view) = view {
                     return Ok(Resolved::System(view, database.name.as_str()));
                 }
                 let missing =
@@ -613,10 +619,17 @@ fn bind_derived(
 }
 
 fn has_top(query: &QueryExpression) -> bool {
-    match &query.body {
+    body_has_top(&query.body)
+}
+
+/// Of a set operation, TOP in one branch is enough.
+fn body_has_top(body: &ast::QueryBody) -> bool {
+    match body {
         ast::QueryBody::Select(spec) => spec.top.is_some(),
         ast::QueryBody::Parenthesized(inner) => has_top(inner),
-        ast::QueryBody::SetOperation { .. } => false,
+        ast::QueryBody::SetOperation { first, rest } => {
+            body_has_top(first) || rest.iter().any(|(_, branch)| body_has_top(branch))
+        }
     }
 }
 

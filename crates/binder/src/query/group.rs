@@ -4,6 +4,7 @@
 //! expressions above read it. A column that is neither a key nor inside an aggregate is error 8120.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 
 use tsql::ast::{GroupBy, GroupingItem, GroupingSuffix};
 use types::{DataType, Error, Msg, Result};
@@ -12,6 +13,7 @@ use crate::expr::bind_expr;
 use crate::{Binder, Clause};
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{AggregateCall, Node};
+use plan::same::SameIndex;
 use plan::walk::{self, Registers, Rewrite};
 
 /// Maximum number of grouping sets, as in SQL Server.
@@ -22,6 +24,8 @@ const SETS_MAX: usize = 4_096;
 pub(crate) struct Grouping {
     /// Keys, and the registers that hold them after grouping.
     pub keys: Vec<(Expr, Register)>,
+    /// Places of the keys.
+    index: SameIndex,
     /// Grouping sets, as indexes into `keys`.
     pub sets: Vec<Vec<u16>>,
 }
@@ -48,6 +52,14 @@ pub(crate) fn bind_group_by(
             GroupingSuffix::Rollup => rollup(&parts)?,
             GroupingSuffix::Cube => cube(&parts)?,
         }];
+    }
+    // Many items of one key each, which is the usual GROUP BY, make one set in linear time.
+    let mut seen = HashSet::new();
+    let plain = factors.iter().all(|factor| factor.len() == 1);
+    if plain {
+        let mut keys: Vec<u16> = factors.drain(..).flatten().flatten().collect();
+        keys.retain(|key| seen.insert(*key));
+        sets = vec![keys];
     }
     for factor in factors {
         if sets.len().saturating_mul(factor.len()) > SETS_MAX {
@@ -143,18 +155,21 @@ fn key(binder: &mut Binder<'_>, grouping: &mut Grouping, written: &tsql::ast::Ex
     if walk::reads(&expr).is_empty() && !(is_column && expr.is_null_literal()) {
         return Err(Msg::GroupByOuterOnly.into());
     }
-    let place = match grouping.keys.iter().position(|(k, _)| walk::same(k, &expr)) {
+    let place = match grouping.index.find(&expr, |place| &grouping.keys[place].0) {
         Some(place) => place,
         None => {
             let register = match expr.kind {
                 ExprKind::Column(register) => register,
                 _ => binder.new_register(),
             };
+            let place = grouping.keys.len();
+            grouping.index.insert(&expr, place);
             grouping.keys.push((expr, register));
-            grouping.keys.len() - 1
+            place
         }
     };
-    u16::try_from(place).map_err(|_| Msg::TooManySelectItems(4_096).into())
+    // SQL Server has no number for this limit: a query of so many keys has no plan there.
+    u16::try_from(place).map_err(|_| Msg::NoPlan.into())
 }
 
 /// The clause of an expression, for the error it may cause.
@@ -168,6 +183,7 @@ pub(crate) enum Place {
 /// Rewrites expressions above the grouping.
 pub(crate) struct Scope<'g> {
     keys: &'g [(Expr, Register)],
+    index: &'g SameIndex,
     allowed: Registers,
     /// Registers of the rows before grouping, with the names of their columns.
     input: Registers,
@@ -195,6 +211,7 @@ impl<'g> Scope<'g> {
         });
         Self {
             keys: &grouping.keys,
+            index: &grouping.index,
             allowed: keys.chain(aggregates.iter().map(|a| a.register)).collect(),
             input: walk::fills(input).0,
             names: names.collect(),
@@ -210,13 +227,26 @@ impl<'g> Scope<'g> {
         self.asked.get().then_some(self.mask)
     }
 
+    /// Returns the place of the key that an expression is.
+    fn place(&self, expr: &Expr) -> Option<usize> {
+        self.index.find(expr, |place| &self.keys[place].0)
+    }
+
+    /// Replaces an expression by the register of the key that it is; returns whether it was one.
+    fn replace(&self, expr: &mut Expr) -> bool {
+        let Some(place) = self.place(expr) else { return false };
+        expr.kind = ExprKind::Column(self.keys[place].1);
+        expr.ty.nullable |= self.partial;
+        true
+    }
+
     /// Replaces the arguments of GROUPING and GROUPING_ID by the mask and the bits to return.
     fn grouping(&self, function: &str, arguments: &[Expr]) -> Result<Box<[Expr]>> {
         self.asked.set(true);
         let mask = Expr::constant(types::Value::Int(0), DataType::Int);
         let mut bits = vec![Expr { kind: ExprKind::Column(self.mask), ..mask }];
         for (number, argument) in (1_i64..).zip(arguments) {
-            let place = self.keys.iter().position(|(k, _)| walk::same(k, argument));
+            let place = self.place(argument);
             let place = place.ok_or(Msg::GroupingArgument(number, function))?;
             let bit = i32::try_from(self.keys.len() - 1 - place)
                 .expect("the number of a key fits 16 bits");
@@ -230,9 +260,7 @@ impl<'g> Scope<'g> {
         let mut wrong = None;
         let mut failed = None;
         walk::rewrite(expr, &mut |e| {
-            if let Some((_, register)) = self.keys.iter().find(|(k, _)| walk::same(k, e)) {
-                e.kind = ExprKind::Column(*register);
-                e.ty.nullable |= self.partial;
+            if self.replace(e) {
                 return Rewrite::Done;
             }
             if let ExprKind::Call(function, arguments) = &mut e.kind
@@ -244,10 +272,22 @@ impl<'g> Scope<'g> {
                 }
                 return Rewrite::Done;
             }
-            let subquery = matches!(
-                e.kind,
-                ExprKind::ScalarSubquery(_) | ExprKind::Exists(_) | ExprKind::Quantified(_)
-            );
+            let mut inner = |e: &mut Expr| match self.replace(e) {
+                true => Rewrite::Done,
+                false => Rewrite::Enter,
+            };
+            let subquery = match &mut e.kind {
+                ExprKind::ScalarSubquery(query) | ExprKind::Exists(query) => {
+                    walk::rewrite_query(query, &mut inner);
+                    true
+                }
+                ExprKind::Quantified(quantified) => {
+                    walk::rewrite_query(&mut quantified.query, &mut inner);
+                    walk::rewrite(&mut quantified.operand, &mut inner);
+                    true
+                }
+                _ => false,
+            };
             if let ExprKind::Column(register) = e.kind {
                 wrong = wrong.or(self.check(register));
             } else if subquery {

@@ -76,11 +76,34 @@ pub fn bind_subquery(binder: &mut Binder<'_>, query: &QueryExpression) -> Result
 /// # Errors
 /// As [`bind_query`].
 pub fn bind_exists(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
-    let mut query = bind_query(binder, query)?;
+    let mut query = match starless(query) {
+        Some(query) => bind_query(binder, &query)?,
+        None => bind_query(binder, query)?,
+    };
     query.output.clear();
     binder.subqueries = true;
     optimizer::prune_query(&mut query);
     Ok(query)
+}
+
+/// Returns the query of an EXISTS with a constant in place of `*`, where the columns of `*` could
+/// not be read: SQL Server does not expand it there.
+fn starless(query: &QueryExpression) -> Option<QueryExpression> {
+    let QueryBody::Select(select) = &query.body else { return None };
+    let is_star = |item: &ast::SelectItem| matches!(item.kind, ast::SelectItemKind::Star);
+    let unread = select.from.is_empty() || select.group_by.is_some() || select.having.is_some();
+    if !unread || !select.items.iter().any(is_star) {
+        return None;
+    }
+    let mut query = query.clone();
+    if let QueryBody::Select(select) = &mut query.body {
+        for item in select.items.iter_mut().filter(|item| is_star(item)) {
+            let kind = ast::ExprKind::Literal(ast::Literal::Int(1));
+            let expr = ast::Expr { kind, span: item.span };
+            item.kind = ast::SelectItemKind::Expr { expr, alias: None };
+        }
+    }
+    Some(query)
 }
 
 fn bind_body(

@@ -10,12 +10,13 @@ use crate::expr::{
     apply_next_values, arithmetic, arithmetic_op, assign, bind_condition, bind_expr,
     compute_next_values, convert_to, share_next_values,
 };
-use crate::expr::{find_variable, names_source};
+use crate::expr::{check_not_null, find_variable, names_source};
 use crate::{Binder, Clause, Level, Source};
 use catalog::name::Name;
 use catalog::options::Meaning;
 use plan::expr::{Expr, ExprKind, Register, Slot};
 use plan::query::{Aggregate, Limit, Node, OutputColumn, Query, Sort, SortKey, Window};
+use plan::same::SameIndex;
 use plan::sink::Traits;
 use plan::walk;
 
@@ -170,6 +171,7 @@ fn bind_items(binder: &mut Binder<'_>, items: &[SelectItem]) -> Result<Vec<Item>
                 let target = Expr::new(ExprKind::Variable(slot), ty);
                 let expr = compound(*op, target, value, binder.meaning)?;
                 let expr = assign(expr, &ty, Mode::Implicit)?;
+                let expr = check_not_null(expr, &variable.name, &ty)?;
                 let column =
                     OutputColumn { name: SmolStr::default(), expr, traits: Traits::default() };
                 bound.push(Item { column, assign: Some(slot) });
@@ -296,6 +298,10 @@ fn bind_order(
     items: &mut [Item],
 ) -> Result<Order> {
     let mut order = Order { keys: Vec::with_capacity(order_by.len()), computed: Vec::new() };
+    let index = match spec.distinct {
+        true => SameIndex::of(items.iter().map(|item| &item.column.expr)),
+        false => SameIndex::default(),
+    };
     for (position, key) in (1_i64..).zip(order_by) {
         let expr = match output_of(binder, &key.expr, items, position)? {
             Some(place) => {
@@ -315,7 +321,8 @@ fn bind_order(
             }
             None => {
                 let expr = bind_expr(binder, &key.expr)?;
-                if spec.distinct && !items.iter().any(|i| walk::same(&i.column.expr, &expr)) {
+                let at = |place: usize| &items[place].column.expr;
+                if spec.distinct && index.find(&expr, at).is_none() {
                     return Err(Msg::OrderByNotInDistinct.into());
                 }
                 expr
@@ -401,7 +408,7 @@ fn apply_grouping(
         }
     }
     let grouping_id = scope.grouping_id();
-    let Grouping { keys, sets } = grouping;
+    let Grouping { keys, sets, .. } = grouping;
     let node =
         Node::Aggregate(Box::new(Aggregate { input, keys, sets, scalar, aggregates, grouping_id }));
     binder.level.windows = windows;
@@ -505,7 +512,10 @@ pub fn top_of(binder: &mut Binder<'_>, top: &ast::Top) -> Result<Top> {
 /// Binds a row count of TOP, OFFSET or FETCH.
 pub(super) fn row_count(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
     let expr = binder.without_sources(|binder| bind_expr(binder, expr))?;
-    if !expr.ty.data_type.is_integer() && !expr.is_null_literal() {
+    // A constant past the range of int is a decimal without digits behind the point.
+    let is_whole = matches!(expr.ty.data_type, DataType::Decimal { scale: 0, .. });
+    let is_big = is_whole && expr.as_constant().is_some();
+    if !expr.ty.data_type.is_integer() && !is_big && !expr.is_null_literal() {
         return Err(Msg::TopMustBeInteger.into());
     }
     if let Some(Value::Int(n)) = expr.as_constant()

@@ -1,8 +1,11 @@
-//! Which column options the other options and the type of a column permit.
+//! The columns of a new table in order, and which column options the other options and the type of
+//! a column permit.
 
+use tsql::ast::{self, ColumnKind, TableElement};
 use types::value::ColumnType;
-use types::{DataType, Length};
+use types::{DataType, Length, Result};
 
+use super::Shaper;
 use ::catalog::ColumnDef;
 
 /// Returns true if the column has no type or option that excludes SPARSE.
@@ -22,5 +25,33 @@ pub(super) fn may_be_trimmed(ty: &ColumnType) -> bool {
         DataType::Char(_) | DataType::Binary(_) => ty.nullable,
         DataType::VarChar(Length::Limited(_)) | DataType::VarBinary(Length::Limited(_)) => true,
         _ => false,
+    }
+}
+
+impl Shaper<'_, '_> {
+    /// Adds the columns of a new table. A computed column may name columns that are written after
+    /// it.
+    pub(super) fn all_columns(&mut self, elements: &[TableElement]) -> Result<()> {
+        let columns = elements.iter().filter_map(|element| match element {
+            TableElement::Column(column) => Some(&**column),
+            _ => None,
+        });
+        let is_computed = |c: &ast::ColumnDefinition| matches!(c.kind, ColumnKind::Computed { .. });
+        let (computed, typed): (Vec<_>, Vec<_>) =
+            columns.enumerate().partition(|(_, column)| is_computed(column));
+        let mut places = Vec::with_capacity(typed.len() + computed.len());
+        for (place, column) in typed.into_iter().chain(computed) {
+            self.column(column)?;
+            self.check_width()?;
+            places.push(place);
+        }
+        for ordinal in &mut self.said_null {
+            *ordinal = u16::try_from(places[usize::from(*ordinal)]).unwrap_or(*ordinal);
+        }
+        let defined = std::mem::take(&mut self.columns);
+        let mut placed: Vec<_> = places.into_iter().zip(defined).collect();
+        placed.sort_by_key(|(place, _)| *place);
+        self.columns = placed.into_iter().map(|(_, column)| column).collect();
+        Ok(())
     }
 }

@@ -137,12 +137,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     /// 2705, 2715, 8110, 8111, 1750 and others for invalid elements; 40517 for unsupported options.
     pub fn build(mut self, elements: &[TableElement], options: &[TableOption]) -> Result<TableDef> {
         self.options(options)?;
-        for element in elements {
-            if let TableElement::Column(column) = element {
-                self.column(column)?;
-                self.check_width()?;
-            }
-        }
+        self.all_columns(elements)?;
         for element in elements {
             self.element(element)?;
         }

@@ -340,18 +340,8 @@ pub(crate) const DEFINITIONS: &[Place] = &[
         template: "CREATE PROCEDURE p WITH NATIVE_COMPILATION, SCHEMABINDING AS BEGIN ATOMIC WITH ({}) SELECT 1 END",
         tails: &[" = ON", " = 7", " = mdy", " ISOLATION LEVEL = SNAPSHOT"],
         rows: &[
-            (
-                "DATEFIRST",
-                RefusedIn(
-                    "CREATE PROCEDURE p WITH NATIVE_COMPILATION, SCHEMABINDING AS BEGIN ATOMIC WITH (TRANSACTION ISOLATION LEVEL = SNAPSHOT, LANGUAGE = N'us_english', DATEFIRST = 1) SELECT 1 END",
-                ),
-            ),
-            (
-                "DATEFORMAT",
-                RefusedIn(
-                    "CREATE PROCEDURE p WITH NATIVE_COMPILATION, SCHEMABINDING AS BEGIN ATOMIC WITH (TRANSACTION ISOLATION LEVEL = SNAPSHOT, LANGUAGE = N'us_english', DATEFORMAT = dmy) SELECT 1 END",
-                ),
-            ),
+            ("DATEFIRST", Shown("DATEFIRST = 1")),
+            ("DATEFORMAT", Shown("DATEFORMAT = dmy")),
             ("DELAYED_DURABILITY", Nothing("no commit is durable: rows are in memory")),
             ("LANGUAGE", Shown("LANGUAGE = ")),
             ("TRANSACTION ISOLATION LEVEL", Shown("TRANSACTION ISOLATION LEVEL = SNAPSHOT")),

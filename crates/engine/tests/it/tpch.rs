@@ -86,6 +86,7 @@ fn outline(node: &Node, depth: usize, out: &mut String) {
                 engine::plan::query::Access::Full => "all",
                 engine::plan::query::Access::Seek { .. } => "seek",
                 engine::plan::query::Access::Range { .. } => "range",
+                engine::plan::query::Access::Points { .. } => "points",
             };
             format!("{} {key}", table_of(&scan.table).name)
         }

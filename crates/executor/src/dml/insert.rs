@@ -7,6 +7,7 @@ use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
 use types::value::ColumnType;
 use types::{Error, Msg, Result, Value};
 
+use super::deferred::{Deferred, is_key_taken};
 use super::identity::{explicit_identity, identity_value, next_identity, note_identity};
 use super::output::Collected;
 use super::write::{Verb, check_null, complete, storage_error, value_of};
@@ -430,7 +431,7 @@ fn insert_row(
         note_identity(identity, cx);
         return Ok(true);
     }
-    let stored = store(table, &rows, insert.first, &insert.row, private, cx)?;
+    let stored = store(table, (&rows, private), insert.first, &insert.row, cx, None)?;
     if stored {
         note_identity(identity, cx);
     }
@@ -464,14 +465,15 @@ pub(super) fn fill_instead(
     Ok(())
 }
 
-/// Encodes the row in the registers and stores it.
+/// Encodes the row in the registers and stores it. A row whose key is taken is kept in `deferred`,
+/// for a statement that may free the key.
 pub(super) fn store(
     table: &TableDef,
-    rows: &TableRows,
+    (rows, private): (&TableRows, &Private),
     first: Register,
     row: &NewRow,
-    private: &Private,
     cx: &mut Cx<'_>,
+    deferred: Option<&mut Deferred<'_>>,
 ) -> Result<bool> {
     let main = cx.changing();
     reference::check_new(&row.foreign, table, Verb::Insert, cx)?;
@@ -479,10 +481,17 @@ pub(super) fn store(
     let values = &cx.registers[first.index()..][..table.columns.len()];
     table.layout.encode(values, &mut buffer);
     let stored = private.or(main).insert(&rows.data, RowImage::from(&buffer)).map(|_| ());
+    let ignores = matches!(&stored, Err(storage::Error::Unique { index, .. }) if table.ignores_duplicates(*index));
+    if let (Err(error), Some(deferred), false) = (&stored, deferred, ignores)
+        && is_key_taken(error)
+    {
+        deferred.keep(None, buffer)?;
+        return Ok(true);
+    }
     cx.scratch.row = buffer;
     match stored {
         Ok(()) => Ok(true),
-        Err(storage::Error::Unique { index, .. }) if table.ignores_duplicates(index) => {
+        Err(_) if ignores => {
             let warning = Error::custom(3604, 10, 1, "Duplicate key was ignored.");
             let sent = cx.sink.message(&warning);
             fault::sent(cx, sent)?;

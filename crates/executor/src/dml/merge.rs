@@ -4,19 +4,19 @@ use smallvec::SmallVec;
 use storage::{RowImage, RowRef};
 use types::{Msg, Result, Value};
 
+use super::deferred::{Deferred, is_key_taken};
 use super::identity::note_identity;
 use super::insert::{fill, fill_instead, store};
 use super::output::Collected;
 use super::update::{Target, limit_of};
 use super::write::{Verb, complete, set_instead, set_row, storage_error};
-use super::{Private, reference, version};
+use super::{Private, reference, rows_of, version};
 use crate::eval::truth;
 use crate::query::{CurrentId, Flow, Rows, run};
 use crate::statement::{in_transaction, prepare};
 use crate::{Cx, StatementResult, fault, trigger};
 use catalog::TableDef;
 use plan::expr::Register;
-use plan::query::TableSource;
 use plan::sink::Command;
 use plan::statement::{Merge, MergeAction, MergeClause, MergeInsert, MergeWhen, SetRow, table_of};
 
@@ -43,6 +43,7 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
     let mut rows = Rows { transaction: main, tables: &tables, current: SmallVec::new() };
     let mut target = Target::new(&merge.root, merge.row);
     let mut changed = hashbrown::HashSet::new();
+    let mut deferred = Deferred::new(cx);
     let mut count = 0;
     run(&merge.root, cx, &mut rows, &mut |cx, rows| {
         if count == limit {
@@ -58,11 +59,13 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
         }
         let done = match row {
             _ if instead => hand_over(merge, clause, cx)?,
-            None => apply_insert(merge, clause, &private, cx)?,
+            None => apply_insert(merge, clause, &private, cx, &mut deferred)?,
             Some(row) => {
                 let table = table_of(&merge.target);
                 match target.claim(row, table, private.or(main), cx)? {
-                    Some(row) => apply_change(merge, clause, row, private.or(main), cx)?,
+                    Some(row) => {
+                        apply_change(merge, clause, row, private.or(main), cx, &mut deferred)?
+                    }
                     None => false,
                 }
             }
@@ -74,6 +77,8 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
         Ok(Flow::More)
     })?;
     drop(rows);
+    let table = table_of(&merge.target);
+    deferred.store(table, &rows_of(&merge.target, cx), private.or(main), cx)?;
     private.commit(cx)?;
     Ok(count)
 }
@@ -143,20 +148,16 @@ fn apply_insert(
     clause: &MergeClause,
     private: &Private,
     cx: &mut Cx<'_>,
+    deferred: &mut Deferred<'_>,
 ) -> Result<bool> {
     let MergeAction::Insert(MergeInsert { columns, first, row }) = &clause.action else {
         return Ok(false);
     };
     let table = table_of(&merge.target);
-    let rows = match &merge.target {
-        TableSource::Variable(slot, _) => std::sync::Arc::clone(&cx.frame.tables[*slot as usize]),
-        TableSource::Table(table) | TableSource::Trigger(_, table) => {
-            std::sync::Arc::clone(&table.rows)
-        }
-    };
+    let rows = rows_of(&merge.target, cx);
     let identity = fill(columns, *first, table, &rows, cx)?;
     complete(row, table, Verb::Merge, cx)?;
-    if !store(table, &rows, *first, row, private, cx)? {
+    if !store(table, (&rows, private), *first, row, cx, Some(deferred))? {
         return Ok(false);
     }
     note_identity(identity, cx);
@@ -164,12 +165,13 @@ fn apply_insert(
     Ok(true)
 }
 
-fn apply_change(
+fn apply_change<'t>(
     merge: &Merge,
     clause: &MergeClause,
-    row: RowRef<'_>,
-    transaction: &storage::Transaction,
+    row: RowRef<'t>,
+    transaction: &'t storage::Transaction,
     cx: &mut Cx<'_>,
+    deferred: &mut Deferred<'t>,
 ) -> Result<bool> {
     let table = table_of(&merge.target);
     match &clause.action {
@@ -183,7 +185,7 @@ fn apply_change(
             Ok(true)
         }
         MergeAction::Update(set) => {
-            update(set, table, row, transaction, cx)?;
+            update(set, table, row, transaction, cx, deferred)?;
             show(merge, table, clause, Some(&|i| new_register(set, i)), cx);
             Ok(true)
         }
@@ -191,26 +193,34 @@ fn apply_change(
     }
 }
 
-fn update(
+fn update<'t>(
     set: &SetRow,
     table: &TableDef,
-    row: RowRef<'_>,
-    transaction: &storage::Transaction,
+    row: RowRef<'t>,
+    transaction: &'t storage::Transaction,
     cx: &mut Cx<'_>,
+    deferred: &mut Deferred<'t>,
 ) -> Result<()> {
     version::keep(table, row.image(), transaction, cx)?;
     let mut buffer = std::mem::take(&mut cx.scratch.row);
     let done = set_row(set, table, row.image(), Verb::Merge, cx, &mut buffer).and_then(|()| {
         reference::check_new(&set.row.foreign, table, Verb::Merge, cx)?;
         let image = RowImage::from(&buffer);
-        transaction.update(row, image, set.keys).map(|_| ()).map_err(|error| {
-            storage_error(error, table, cx, &|cx, i| {
-                cx.registers[new_register(set, i).index()].clone()
-            })
-        })?;
+        let replaced = transaction.update(row, image, set.keys).map(|_| ());
+        let is_taken = replaced.as_ref().is_err_and(is_key_taken);
+        if !is_taken {
+            replaced.map_err(|error| {
+                storage_error(error, table, cx, &|cx, i| {
+                    cx.registers[new_register(set, i).index()].clone()
+                })
+            })?;
+        }
         if set.referenced {
             let parent = reference::Parent { table, old: row.image(), new: Some(image) };
             reference::changed(&parent, cx)?;
+        }
+        if is_taken {
+            deferred.keep(Some(row), std::mem::take(&mut buffer))?;
         }
         Ok(())
     });

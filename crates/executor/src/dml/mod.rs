@@ -1,9 +1,12 @@
 //! Runs the statements that change data: INSERT, UPDATE, DELETE, MERGE and TRUNCATE TABLE.
 //!
 //! - `write.rs` completes, checks, encodes and stores rows; `reference.rs` keeps foreign keys;
+//! - `waiting.rs` follows the foreign keys that refer to changed keys, at the statement's end;
+//! - `deferred.rs` keeps rows whose new keys are taken until the statement has changed all others;
 //! - `version.rs` keeps the earlier versions of rows of system-versioned tables;
 //! - `output.rs` collects OUTPUT rows, which are delivered when the statement has succeeded.
 
+mod deferred;
 mod delete;
 mod identity;
 mod insert;
@@ -13,6 +16,7 @@ mod output;
 mod reference;
 mod update;
 mod version;
+mod waiting;
 mod write;
 
 pub(crate) use delete::run_delete;
@@ -23,6 +27,7 @@ pub(crate) use instead::run_instead;
 pub(crate) use merge::run_merge;
 pub(crate) use reference::{Late, check_late};
 pub(crate) use update::run_update;
+pub(crate) use waiting::{Waiting, check_all, follow_actions};
 pub use write::display;
 pub(crate) use write::value_of;
 
@@ -64,6 +69,16 @@ pub fn hold(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     let transaction = cx.changing();
     let held = transaction.hold_table(&table.rows.data, Hold::Exclusive, WhenOwned::Wait);
     held.map_err(|error| fault::raise(cx, error))
+}
+
+/// Returns the rows of the table that a statement changes: of a variable, those of this frame.
+fn rows_of(target: &TableSource, cx: &Cx<'_>) -> std::sync::Arc<catalog::TableRows> {
+    match target {
+        TableSource::Variable(slot, _) => std::sync::Arc::clone(&cx.frame.tables[*slot as usize]),
+        TableSource::Table(table) | TableSource::Trigger(_, table) => {
+            std::sync::Arc::clone(&table.rows)
+        }
+    }
 }
 
 /// The transaction for changes of a table variable, which do not belong to the user's transaction.

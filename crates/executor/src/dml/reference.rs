@@ -11,6 +11,7 @@ use types::row::RowBuffer;
 use types::{DataType, Error, Msg, Result, Value};
 
 use super::version;
+use super::waiting::Waiting;
 use super::write::{Verb, complete};
 use crate::eval::eval;
 use crate::{Cx, fault, trigger};
@@ -159,40 +160,59 @@ fn follow_key(
     if after.as_ref().is_some_and(|a| group(a, parent.table, &key.referenced_columns) == grouped) {
         return Ok(());
     }
-    let transaction = cx.changing();
     let (verb, action) = match parent.new {
         None => (Verb::Delete, key.on_delete),
         Some(_) => (Verb::Update, key.on_update),
     };
-    let rows = referring(child, key, &before, &grouped, transaction, cx)?;
+    // The statement may change the referring rows too, or give another row that key. Without an
+    // index, the referring rows of all its rows are found by one scan.
+    let waits = verb == Verb::Update
+        || index_on(child, key).is_none()
+        || action == ReferenceAction::NoAction
+            && (depth > 0 || child.id == parent.table.id || cascades(parent.table, &key.name, cx));
+    let change = Changed { before, grouped, after };
+    if waits {
+        return Waiting::add(child, key, (verb, depth), change, cx);
+    }
+    let transaction = cx.changing();
+    let rows = referring(child, key, &change, transaction, cx)?;
+    let rows = rows.into_iter().map(|row| (row, &change)).collect();
+    change_all(child, key, (verb, action, depth), rows, cx)
+}
+
+/// The key of a row that other rows may refer to, before and after its change.
+pub(super) struct Changed {
+    /// The key's values before.
+    pub before: Vec<Value>,
+    /// The values before, encoded so that equal keys have equal bytes.
+    pub grouped: Vec<u8>,
+    /// The key's values after; `None` if the row was deleted.
+    pub after: Option<Vec<Value>>,
+}
+
+/// Applies a foreign key's action to the rows that refer to changed keys, each with its key.
+pub(super) fn change_all(
+    child: &Arc<TableDef>,
+    key: &ForeignKeyDef,
+    (verb, action, depth): (Verb, ReferenceAction, u32),
+    rows: Vec<(RowRef<'_>, &Changed)>,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let transaction = cx.changing();
     let mut wake = None;
-    for row in rows {
-        let claimed = transaction.claim(row, WhenOwned::Wait).map_err(|e| fault::raise(cx, e))?;
-        let row = match claimed {
-            Claim::Current(row) | Claim::Changed(row) => row,
-            Claim::Gone | Claim::Skipped => continue,
-        };
-        if group(&values(child, row.image(), &key.columns), child, &key.columns) != grouped {
-            continue;
-        }
-        let new = match (action, &after) {
+    for (row, change) in rows {
+        let Some(row) = claim(child, key, row, change, transaction, cx)? else { continue };
+        let new = match (action, &change.after) {
             (ReferenceAction::NoAction, _) => {
-                if depth > 0 || child.id == parent.table.id || cascades(parent.table, &key.name, cx)
-                {
-                    // The statement may change the referring rows too, or insert another row with
-                    // that key.
-                    let (key, database) = (key.clone(), parent.table.database_id);
-                    let child = Some(child.id);
-                    cx.late.push(Late { key, database, child, values: before, verb });
-                    break;
-                }
                 let column = (key.columns.len() == 1).then(|| key.columns[0]);
                 return Err(conflict(verb, "REFERENCE", &key.name, child, column, cx));
             }
             (ReferenceAction::Cascade, None) => None,
             (ReferenceAction::Cascade, Some(after)) => Some(after.clone()),
-            (ReferenceAction::SetNull, _) => Some(before.iter().map(|_| Value::Null).collect()),
-            (ReferenceAction::SetDefault, _) => Some(defaults(parent, child, key, verb, cx)?),
+            (ReferenceAction::SetNull, _) => {
+                Some(change.before.iter().map(|_| Value::Null).collect())
+            }
+            (ReferenceAction::SetDefault, _) => Some(defaults(child, key, verb, cx)?),
         };
         if new.is_some() && wake.is_none() {
             wake = Some(Wake::of(child, key, verb, cx)?);
@@ -203,6 +223,23 @@ fn follow_key(
         cx.registers.truncate(wake.first);
     }
     Ok(())
+}
+
+/// Claims a referring row; `None` if it refers to the changed key no longer.
+fn claim<'t>(
+    child: &'t TableDef,
+    key: &ForeignKeyDef,
+    row: RowRef<'t>,
+    change: &Changed,
+    transaction: &'t storage::Transaction,
+    cx: &mut Cx<'_>,
+) -> Result<Option<RowRef<'t>>> {
+    let claimed = transaction.claim(row, WhenOwned::Wait).map_err(|e| fault::raise(cx, e))?;
+    let row = match claimed {
+        Claim::Current(row) | Claim::Changed(row) => row,
+        Claim::Gone | Claim::Skipped => return Ok(None),
+    };
+    Ok((refers_by(child, key, row.image()) == change.grouped).then_some(row))
 }
 
 /// What has to be recomputed or checked when the columns of a foreign key change: computed columns,
@@ -262,15 +299,12 @@ impl Wake {
     }
 }
 
-/// A check of a foreign key that is made after the statement has changed all rows. As in SQL
-/// Server, one statement may insert or delete both the referring and the referenced row.
+/// A check that a row refers to an existing one, made after the statement has changed all rows. As
+/// in SQL Server, one statement may insert both the referring and the referenced row.
 pub(crate) struct Late {
     key: ForeignKeyDef,
     /// `database_id` of both tables.
     database: i16,
-    /// The referring table, if the check looks for rows that refer to a removed key; `None` if it
-    /// looks for the referenced row.
-    child: Option<i32>,
     /// The values of the key's columns, in the key's order.
     values: Vec<Value>,
     verb: Verb,
@@ -286,7 +320,7 @@ impl Late {
             Some(cx.registers[lookup.key.get(at)?.index()].clone())
         };
         let values = key.referenced_columns.iter().map(value).collect::<Option<Vec<Value>>>()?;
-        Some(Self { key, database: table.database_id, child: None, values, verb })
+        Some(Self { key, database: table.database_id, values, verb })
     }
 }
 
@@ -306,7 +340,6 @@ fn cascades(table: &TableDef, except: &str, cx: &Cx<'_>) -> bool {
 /// Returns the default values of a foreign key's columns, and records the check that they refer to
 /// a row.
 fn defaults(
-    parent: &Parent<'_>,
     child: &TableDef,
     key: &ForeignKeyDef,
     verb: Verb,
@@ -318,8 +351,8 @@ fn defaults(
     }
     let values = bound.iter().map(|expr| eval(expr, cx)).collect::<Result<Vec<Value>>>()?;
     if !values.iter().any(Value::is_null) {
-        let (key, database, values) = (key.clone(), parent.table.database_id, values.clone());
-        cx.late.push(Late { key, database, child: None, values, verb });
+        let (key, database, values) = (key.clone(), child.database_id, values.clone());
+        cx.late.push(Late { key, database, values, verb });
     }
     Ok(values)
 }
@@ -327,25 +360,16 @@ fn defaults(
 /// Makes the recorded checks, after a statement has changed all its rows.
 ///
 /// # Errors
-/// 547 for the first key that refers to no row, or whose referenced row was removed.
+/// 547 for the first key that refers to no row.
 pub(crate) fn check_late(late: &[Late], cx: &mut Cx<'_>) -> Result<()> {
     let catalog = Arc::clone(&cx.session.catalog);
-    for Late { key, database, child, values, verb } in late {
+    for Late { key, database, values, verb } in late {
         let Some(database) = catalog.database_by_id(*database) else { continue };
         let table = database.table_by_id(key.referenced);
         let table = table.ok_or_else(|| Error::from(Msg::InternalError))?;
-        if has_key(table, key, values, cx)? {
-            continue;
-        }
-        let Some(child) = child.and_then(|id| database.table_by_id(id)) else {
+        if !has_key(table, key, values, cx)? {
             let column = (key.columns.len() == 1).then_some(key.referenced_columns[0]);
             return Err(conflict(*verb, "FOREIGN KEY", &key.name, table, column, cx));
-        };
-        let transaction = cx.changing();
-        let grouped = group(values, table, &key.referenced_columns);
-        if !referring(child, key, values, &grouped, transaction, cx)?.is_empty() {
-            let column = (key.columns.len() == 1).then_some(key.columns[0]);
-            return Err(conflict(*verb, "REFERENCE", &key.name, child, column, cx));
         }
     }
     Ok(())
@@ -353,7 +377,7 @@ pub(crate) fn check_late(late: &[Late], cx: &mut Cx<'_>) -> Result<()> {
 
 /// Returns true if a table has a row with these values in the columns that a foreign key
 /// references.
-fn has_key(
+pub(super) fn has_key(
     table: &TableDef,
     key: &ForeignKeyDef,
     values: &[Value],
@@ -413,55 +437,73 @@ fn change_child(
     follow(&parent, depth + 1, cx)
 }
 
-/// Finds the rows that refer to a key, by an index on its columns if there is one, otherwise by a
-/// scan.
-fn referring<'t>(
-    child: &'t TableDef,
-    key: &ForeignKeyDef,
-    values_before: &[Value],
-    grouped: &[u8],
-    transaction: &'t storage::Transaction,
-    cx: &mut Cx<'_>,
-) -> Result<Vec<RowRef<'t>>> {
-    let place = child.indexes.iter().position(|index| {
+/// Returns the place of an index that finds the rows of a foreign key.
+pub(super) fn index_on(child: &TableDef, key: &ForeignKeyDef) -> Option<usize> {
+    child.indexes.iter().position(|index| {
         if index.filter.is_some() {
             return false;
         }
         let leading = index.keys.get(..key.columns.len());
         let all = leading.is_some_and(|l| l.iter().all(|(c, _)| key.columns.contains(c)));
         all && (index.kind == IndexKind::Range || index.keys.len() == key.columns.len())
-    });
+    })
+}
+
+/// Finds the rows that refer to a key, by an index on its columns if there is one, otherwise by a
+/// scan.
+pub(super) fn referring<'t>(
+    child: &'t TableDef,
+    key: &ForeignKeyDef,
+    change: &Changed,
+    transaction: &'t storage::Transaction,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<RowRef<'t>>> {
     let mut prefix = Vec::new();
-    let spec = match place {
-        Some(place) => {
-            let index = &child.indexes[place];
-            for ((column, _), part) in
-                index.keys.iter().zip(child.key_parts(place)).take(key.columns.len())
-            {
-                let at = key.columns.iter().position(|c| c == column);
-                let at = at.expect("the index was chosen because its first keys are these columns");
-                encode_value(&values_before[at], part, &mut prefix);
-            }
-            ScanSpec {
-                index: Some(index.storage_id()),
-                bounds: Bounds::prefix(&prefix),
-                order: Order::Forward,
-                read: Read::COMMITTED,
-            }
+    let mut bounds = Bounds::ALL;
+    let place = index_on(child, key);
+    if let Some(place) = place {
+        let index = &child.indexes[place];
+        for ((column, _), part) in
+            index.keys.iter().zip(child.key_parts(place)).take(key.columns.len())
+        {
+            let at = key.columns.iter().position(|c| c == column);
+            let at = at.expect("the index was chosen because its first keys are these columns");
+            encode_value(&change.before[at], part, &mut prefix);
         }
-        None => ScanSpec {
-            index: None,
-            bounds: Bounds::ALL,
-            order: Order::Forward,
-            read: Read::COMMITTED,
-        },
-    };
+        bounds = Bounds::prefix(&prefix);
+    }
+    let index = place.map(|place| child.indexes[place].storage_id());
+    let spec = ScanSpec { index, bounds, order: Order::Forward, read: Read::COMMITTED };
     let mut scan = transaction.scan(&child.rows.data, spec).map_err(|e| fault::raise(cx, e))?;
     let mut found = Vec::new();
     while let Some(row) = scan.next().map_err(|e| fault::raise(cx, e))? {
-        if group(&values(child, row.image(), &key.columns), child, &key.columns) == grouped {
+        if refers_by(child, key, row.image()) == change.grouped {
             found.push(row);
         }
     }
     Ok(found)
+}
+
+/// Finds, by one scan, the rows that refer to any of these keys, by their encoded values.
+pub(super) fn referring_to_any<'t, 'c>(
+    child: &'t TableDef,
+    key: &ForeignKeyDef,
+    changes: &hashbrown::HashMap<&[u8], &'c Changed>,
+    transaction: &'t storage::Transaction,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<(RowRef<'t>, &'c Changed)>> {
+    let spec =
+        ScanSpec { index: None, bounds: Bounds::ALL, order: Order::Forward, read: Read::COMMITTED };
+    let mut scan = transaction.scan(&child.rows.data, spec).map_err(|e| fault::raise(cx, e))?;
+    let mut found = Vec::new();
+    while let Some(row) = scan.next().map_err(|e| fault::raise(cx, e))? {
+        if let Some(change) = changes.get(refers_by(child, key, row.image()).as_slice()) {
+            found.push((row, *change));
+        }
+    }
+    Ok(found)
+}
+
+fn refers_by(child: &TableDef, key: &ForeignKeyDef, image: RowImage<'_>) -> Vec<u8> {
+    group(&values(child, image, &key.columns), child, &key.columns)
 }

@@ -5,9 +5,10 @@ use storage::{Claim, Decision, RowImage, RowRef};
 use types::row::RowBuffer;
 use types::{Error, Msg, Result, Value};
 
+use super::deferred::{Deferred, is_key_taken};
 use super::output::Collected;
 use super::write::{Verb, set_instead, set_row, storage_error};
-use super::{Private, reference, version};
+use super::{Private, reference, rows_of, version};
 use crate::columnstore::Taker;
 use crate::eval::truth;
 use crate::query::{
@@ -169,6 +170,7 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
     let mut target = Target::new(&update.root, update.row);
+    let mut deferred = Deferred::new(cx);
     let instead = trigger::is_instead(&update.output, cx);
     let mut count = 0;
     run(&update.root, cx, &mut rows, &mut |cx, rows| {
@@ -191,11 +193,17 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
         let done = done.and_then(|()| {
             reference::check_new(&update.set.row.foreign, table, Verb::Update, cx)?;
             let image = RowImage::from(&buffer);
-            let replaced = private.or(main).update(row, image, update.set.keys);
-            replaced.map(|_| ()).map_err(|e| update_error(e, &update.set, table, cx))?;
+            let replaced = private.or(main).update(row, image, update.set.keys).map(|_| ());
+            let is_taken = replaced.as_ref().is_err_and(is_key_taken);
+            if !is_taken {
+                replaced.map_err(|e| update_error(e, &update.set, table, cx))?;
+            }
             if update.set.referenced {
                 let parent = reference::Parent { table, old: row.image(), new: Some(image) };
                 reference::changed(&parent, cx)?;
+            }
+            if is_taken {
+                deferred.keep(Some(row), std::mem::take(&mut buffer))?;
             }
             Ok(())
         });
@@ -206,6 +214,7 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
         Ok(Flow::More)
     })?;
     drop(rows);
+    deferred.store(table, &rows_of(&update.target, cx), private.or(main), cx)?;
     private.commit(cx)?;
     Ok(count)
 }

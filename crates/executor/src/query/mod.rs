@@ -42,8 +42,8 @@ pub use aggregate::{STATE_BYTES, State as RowState};
 pub use buffer::Keys as SortKeys;
 pub use number::Numbering;
 pub use scan::{
-    blocks, column_index, column_view, data_of as table_data, index_blocks, load, only_looks, open,
-    read_mode,
+    Cursor, blocks, column_index, column_view, data_of as table_data, index_blocks, load,
+    only_looks, open, read_mode,
 };
 pub(crate) use scan::{encode_seek_key, when_owned};
 pub use spool::Spooled;

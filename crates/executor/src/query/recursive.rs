@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use types::{Msg, Result, Value};
+use types::{Error, Msg, Result, Value};
 
 use super::{Flow, Receive, Rows, run as run_node};
 use crate::Cx;
@@ -23,7 +23,12 @@ pub(super) fn run<'p>(
     while flow == Flow::More && !round.is_empty() {
         rounds += 1;
         if recursive.rounds_max != 0 && rounds > recursive.rounds_max {
-            return Err(Msg::MaxRecursion(i64::from(recursive.rounds_max)).into());
+            // The level beyond the limit may run as long as it has no row.
+            let exceeded = Error::from(Msg::MaxRecursion(i64::from(recursive.rounds_max)));
+            cx.work_tables.push((recursive.id, Arc::new(std::mem::take(&mut round))));
+            let run = run_node(&recursive.step.root, cx, rows, &mut |_, _| Err(exceeded.clone()));
+            cx.work_tables.retain(|(id, _)| *id != recursive.id);
+            return run;
         }
         cx.work_tables.push((recursive.id, Arc::new(std::mem::take(&mut round))));
         let run = run_member(recursive, &recursive.step, cx, rows, &mut round, receive);

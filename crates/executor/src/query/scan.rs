@@ -9,7 +9,7 @@ use storage::{
     WhenOwned,
 };
 use types::batch::Vector;
-use types::key::{KeyPart, encode_value};
+use types::key::{KeyPart, encode_start, encode_value};
 use types::{Msg, Result, Value};
 
 use super::sample::Sampling;
@@ -19,7 +19,7 @@ use crate::eval::{eval, in_place, truth};
 use crate::{Cx, fault};
 use catalog::{ColumnIndexDef, TableDef};
 use plan::expr::{Expr, Register};
-use plan::query::{Access, Scan, ScanHints, TableSource, Versions, Whole};
+use plan::query::{Access, Point, Scan, ScanHints, TableSource, Versions, Whole};
 use plan::statement::table_of;
 use session::IsolationLevel;
 
@@ -38,6 +38,17 @@ pub(super) fn run<'p>(
     let read = Read { lock: late_lock(scan, read).map_or(read.lock, |(first, _)| first), ..read };
     hold_whole(scan, cx, rows)?;
     let table = data_of(scan, rows);
+    if let Access::Points { index, .. } = &scan.access {
+        let index = Some(definition.indexes[usize::from(*index)].storage_id());
+        for key in encode_points(scan, definition, cx)? {
+            let bounds = Bounds::prefix(&key);
+            let spec = ScanSpec { index, bounds, order: Order::Forward, read };
+            if walk(scan, definition, table, spec, cx, rows, receive)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        return Ok(Flow::More);
+    }
     let mut lower = std::mem::take(&mut cx.scratch.key);
     let mut upper = Vec::new();
     let found = encode_access(scan, definition, cx, &mut lower, &mut upper);
@@ -48,9 +59,10 @@ pub(super) fn run<'p>(
                 Access::Seek { index, .. } if definition.indexes[usize::from(*index)].unique => {
                     one(scan, definition, table, spec, &lower, cx, rows, receive)
                 }
-                Access::Seek { .. } | Access::Range { .. } | Access::Full => {
-                    walk(scan, definition, table, spec, cx, rows, receive)
-                }
+                Access::Seek { .. }
+                | Access::Range { .. }
+                | Access::Points { .. }
+                | Access::Full => walk(scan, definition, table, spec, cx, rows, receive),
             }
         }
         Ok(None) => Ok(Flow::More),
@@ -72,25 +84,106 @@ pub fn data_of<'p>(scan: &'p Scan, rows: &Rows<'p>) -> &'p Table {
 ///
 /// # Errors
 /// The errors of the key's expressions, 41368, and the errors of storage.
-pub fn open<'p>(
-    scan: &'p Scan,
-    cx: &mut Cx<'_>,
-    rows: &Rows<'p>,
-) -> Result<Option<storage::Scan<'p>>> {
+pub fn open<'p>(scan: &'p Scan, cx: &mut Cx<'_>, rows: &Rows<'p>) -> Result<Option<Cursor<'p>>> {
     let definition = table_of(&scan.table);
     let read = read_mode(definition, scan.hints, cx)?;
     hold_whole(scan, cx, rows)?;
+    let (transaction, data) = (rows.transaction, data_of(scan, rows));
+    if let Access::Points { index, .. } = &scan.access {
+        let index = definition.indexes[usize::from(*index)].storage_id();
+        let keys = encode_points(scan, definition, cx)?.into_iter();
+        return Ok(Some(Cursor {
+            current: None,
+            keys,
+            index: Some(index),
+            transaction,
+            data,
+            read,
+        }));
+    }
     let mut lower = std::mem::take(&mut cx.scratch.key);
     let mut upper = Vec::new();
     let path = encode_access(scan, definition, cx, &mut lower, &mut upper);
     let cursor = path.and_then(|path| {
         let Some(path) = path else { return Ok(None) };
         let spec = path.spec(&lower, &upper, read);
-        let cursor = rows.transaction.scan(data_of(scan, rows), spec);
-        cursor.map(Some).map_err(|e| fault::raise(cx, e))
+        let current = transaction.scan(data, spec).map_err(|e| fault::raise(cx, e))?;
+        let keys = Vec::new().into_iter();
+        let current = Some(current);
+        Ok(Some(Cursor { current, keys, index: None, transaction, data, read }))
     });
     cx.scratch.key = lower;
     cursor
+}
+
+/// The rows of a scan: storage's cursor, or one after the other for several seeks.
+pub struct Cursor<'p> {
+    current: Option<storage::Scan<'p>>,
+    /// Keys that are still to be sought.
+    keys: std::vec::IntoIter<Vec<u8>>,
+    index: Option<storage::IndexId>,
+    transaction: &'p storage::Transaction,
+    data: &'p Table,
+    read: Read,
+}
+
+impl<'p> Cursor<'p> {
+    /// Returns storage's cursor over all rows; `None` for several seeks.
+    pub fn whole(&mut self) -> Option<&mut storage::Scan<'p>> {
+        if self.index.is_some() { None } else { self.current.as_mut() }
+    }
+
+    /// Appends the next rows to `images` until it has `images_max` of them; appends nothing only at
+    /// the end.
+    ///
+    /// # Errors
+    /// The errors of storage; the rows before the failing one are in `images`.
+    pub fn next_images(
+        &mut self,
+        images: &mut Vec<RowImage<'p>>,
+        images_max: usize,
+    ) -> storage::Result<()> {
+        loop {
+            if let Some(current) = &mut self.current {
+                current.next_images(images, images_max)?;
+            }
+            if images.len() >= images_max {
+                return Ok(());
+            }
+            let Some(key) = self.keys.next() else { return Ok(()) };
+            let bounds = Bounds::prefix(&key);
+            let spec =
+                ScanSpec { index: self.index, bounds, order: Order::Forward, read: self.read };
+            self.current = Some(self.transaction.scan(self.data, spec)?);
+        }
+    }
+}
+
+/// Encodes the keys of several seeks, each once and in key order.
+fn encode_points(scan: &Scan, definition: &TableDef, cx: &mut Cx<'_>) -> Result<Vec<Vec<u8>>> {
+    let Access::Points { index, prefix, points } = &scan.access else { return Ok(Vec::new()) };
+    let place = usize::from(*index);
+    let mut before = Vec::new();
+    if !encode_seek_key(definition, place, prefix, cx, &mut before)? {
+        return Ok(Vec::new());
+    }
+    let part = definition.key_parts(place).nth(prefix.len());
+    let part = part.ok_or_else(|| types::Error::from(Msg::InternalError))?;
+    let mut keys = Vec::with_capacity(points.len());
+    for point in points {
+        let value = point.expr().map(|expr| eval(expr, cx)).transpose()?;
+        let mut key = before.clone();
+        match (point, value) {
+            (Point::Null, _) => encode_value(&Value::Null, part, &mut key),
+            (_, None | Some(Value::Null)) => continue,
+            (Point::Equal(_), Some(value)) => encode_value(&value, part, &mut key),
+            (Point::Starts(_), Some(value)) => encode_start(&value, part, &mut key),
+        }
+        keys.push(key);
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    Ok(keys)
 }
 
 /// Returns true if a scan only reads: it locks no rows, has no TABLESAMPLE, and its reads are not
@@ -381,6 +474,8 @@ fn encode_access(
 ) -> Result<Option<Path>> {
     let all = Path { index: None, lower: End::Open, upper: End::Open, order: Order::Forward };
     match &scan.access {
+        // Several keys: see `encode_points`.
+        Access::Points { .. } => Err(Msg::InternalError.into()),
         Access::Full => Ok(Some(all)),
         Access::Seek { index, key } => {
             let place = usize::from(*index);

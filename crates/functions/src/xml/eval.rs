@@ -24,6 +24,10 @@ pub enum Item {
     Double(f64),
     /// `xs:boolean`, true or false.
     Bool(bool),
+    /// `xs:base64Binary`, also a binary value of SQL.
+    Base64(Vec<u8>),
+    /// `xs:hexBinary`.
+    Hex(Vec<u8>),
 }
 
 /// The value of an expression.
@@ -38,6 +42,8 @@ impl Item {
             Self::Integer(n) => n.to_string(),
             Self::Double(n) => n.to_string(),
             Self::Bool(b) => b.to_string(),
+            Self::Base64(bytes) => crate::json::base64(bytes),
+            Self::Hex(bytes) => bytes.iter().map(|byte| format!("{byte:02X}")).collect(),
         }
     }
 
@@ -47,7 +53,7 @@ impl Item {
             // The nearest double, which is the result of XQuery's promotion to `xs:double`.
             Self::Integer(n) => n.to_string().parse().ok(),
             Self::Double(n) => Some(*n),
-            Self::Bool(_) => None,
+            Self::Bool(_) | Self::Base64(_) | Self::Hex(_) => None,
             _ => self.text().trim().parse().ok(),
         }
     }
@@ -89,6 +95,7 @@ pub(crate) fn truth(sequence: &Sequence) -> bool {
         Some(Item::Integer(n)) => *n != 0,
         Some(Item::Double(n)) => *n != 0.0 && !n.is_nan(),
         Some(Item::Text(text) | Item::Untyped(text)) => !text.is_empty(),
+        Some(Item::Base64(bytes) | Item::Hex(bytes)) => !bytes.is_empty(),
     }
 }
 

@@ -47,7 +47,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     any("boolean", (1, 1), |_, a| boolean(truth(&a[0]))),
     any("true", (0, 0), |_, _| boolean(true)),
     any("false", (0, 0), |_, _| boolean(false)),
-    one("xs:base64Binary", (1, 1), |_, a| cast(&a[0], |t| Some(Item::Text(t.to_owned())))),
+    one("xs:base64Binary", (1, 1), |_, a| binary(&a[0], crate::json::from_base64, Item::Base64)),
+    one("xs:hexBinary", (1, 1), |_, a| binary(&a[0], from_hex, Item::Hex)),
     any("data", (1, 1), |_, a| Ok(a[0].iter().map(Item::atomized).collect())),
     any("distinct-values", (1, 1), |_, a| Ok(distinct(&a[0]))),
     any("sum", (1, 1), |_, a| Ok(vec![sum(&a[0])])),
@@ -134,6 +135,26 @@ fn name_part(
 /// A value that does not convert is dropped: in SQL Server such errors give the empty sequence.
 fn cast(argument: &Sequence, convert: impl Fn(&str) -> Option<Item>) -> Result<Sequence> {
     Ok(argument.first().and_then(|item| convert(&item.text())).into_iter().collect())
+}
+
+/// Casts to one of the binary types: from the other, or from text, which `decode` reads.
+fn binary(
+    argument: &Sequence,
+    decode: impl Fn(&str) -> Option<Vec<u8>>,
+    item: impl Fn(Vec<u8>) -> Item,
+) -> Result<Sequence> {
+    let bytes = argument.first().and_then(|given| match given {
+        Item::Base64(bytes) | Item::Hex(bytes) => Some(bytes.clone()),
+        other => decode(other.text().trim()),
+    });
+    Ok(bytes.map(item).into_iter().collect())
+}
+
+/// Returns the bytes of pairs of hexadecimal digits; `None` if there is anything else.
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
+    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
+    digits.chunks_exact(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).ok()).collect()
 }
 
 fn to_boolean(text: &str) -> Option<Item> {

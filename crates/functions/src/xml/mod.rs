@@ -140,6 +140,9 @@ fn from_sql(value: &Value, ty: &ColumnType) -> Result<Sequence> {
         Value::VarChar(_) | Value::NVarChar(_) => {
             vec![Item::Text(value.as_text(ty.collation).unwrap_or_default())]
         }
+        _ if ty.data_type.family() == types::Family::Binary => {
+            vec![Item::Base64(value.string_bytes().unwrap_or_default().to_vec())]
+        }
         Value::Real(n) => vec![Item::Double(f64::from(*n))],
         Value::Float(n) => vec![Item::Double(*n)],
         _ => match whole(std::slice::from_ref(value), 0) {
@@ -162,6 +165,13 @@ fn eval_value(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result
     };
     let found = work.evaluate()?;
     let Some(item) = found.first() else { return Ok(Value::Null) };
+    if let (Item::Base64(bytes) | Item::Hex(bytes), types::Family::Binary) =
+        (item, call.ty.data_type.family())
+    {
+        let from = of(DataType::VarBinary(Length::Max));
+        let bytes = Value::VarBinary(types::Bytes::from(bytes.clone()));
+        return types::convert(&bytes, &from, call.ty, 0, Mode::Explicit, &cx.convert_options());
+    }
     let text = match (item, call.ty.data_type.is_string()) {
         (Item::Bool(b), false) => i32::from(*b).to_string(),
         (item, true) => item.text(),

@@ -6,6 +6,7 @@
 //! column's type instead, NULL if it does not fit, and the comparison is still checked on the row.
 //! A bound is rounded (`round.rs`) if both sides are exact numbers or dates.
 
+mod points;
 mod round;
 
 use smallvec::SmallVec;
@@ -62,8 +63,14 @@ pub(crate) fn choose(mut scan: Scan, conjuncts: Vec<Expr>) -> Scan {
     let sargs = sargs(&scan, &conjuncts);
     let table = std::sync::Arc::clone(table_of(&scan.table));
     let best = best_of(&table, &sargs, scan.hints.path);
+    let several = points::find(&scan, &conjuncts, &sargs, best.as_ref());
     let mut consumed = SmallVec::<[usize; 4]>::new();
     match best {
+        _ if several.is_some() => {
+            if let Some(several) = several {
+                scan.access = several.access(&sargs, &mut consumed);
+            }
+        }
         Some(best) => scan.access = access(&table, &best, &sargs, &mut consumed),
         None if !matches!(scan.table, TableSource::Trigger(..)) => {
             scan.access = all_rows(&table, scan.hints.path);
@@ -123,7 +130,7 @@ pub fn takes_hinted_paths(level: super::Level, bound: &Bound) -> bool {
 pub(crate) fn takes_hinted_path(scan: &Scan) -> bool {
     let (taken, seeks) = match &scan.access {
         Access::Full => (None, false),
-        Access::Seek { index, .. } => (Some(*index), true),
+        Access::Seek { index, .. } | Access::Points { index, .. } => (Some(*index), true),
         Access::Range { index, prefix, lower, upper, .. } => {
             (Some(*index), !prefix.is_empty() || lower.is_some() || upper.is_some())
         }

@@ -138,6 +138,17 @@ impl ProgramBooks {
             && self.options.as_slice() == identity.options
     }
 
+    /// Returns the `database_id` of the database that the program was compiled in.
+    pub const fn database_id(&self) -> i16 {
+        self.database_id
+    }
+
+    /// Returns the SET options that the program was compiled under: QUOTED_IDENTIFIER, and the
+    /// byte of what the meaning of a plan depends on.
+    pub fn options(&self) -> &[u8] {
+        &self.options
+    }
+
     /// Returns `sql_handle`, hashed on first use.
     pub fn sql_handle(&self) -> &Handle {
         &self.handles()[0]

@@ -146,6 +146,11 @@ fn put_scan(scan: &Scan, hash: &mut Fingerprint) {
                 hash.number(u64::from(*index));
                 hash.number(key.len() as u64);
             }
+            Access::Points { index, prefix, .. } => {
+                hash.bytes(b"points");
+                hash.number(u64::from(*index));
+                hash.number(prefix.len() as u64);
+            }
             Access::Range { index, prefix, lower, upper, backward } => {
                 hash.bytes(b"range");
                 hash.number(u64::from(*index));

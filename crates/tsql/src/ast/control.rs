@@ -23,6 +23,8 @@ pub enum DeclarationKind {
     Scalar {
         /// The declared type, perhaps a table type.
         data_type: TypeName,
+        /// Whether `NOT NULL` was written; only natively compiled modules have it.
+        not_null: bool,
         /// The initial value; `None` is NULL.
         value: Option<Expr>,
     },

@@ -291,9 +291,10 @@ impl Parser<'_> {
             }
             _ => {
                 let data_type = self.type_name()?;
+                let not_null = self.native && self.nullability() == Some(false);
                 let value: Option<Expr> =
                     if self.eat_kind(TokenKind::Equal) { Some(self.expr()?) } else { None };
-                DeclarationKind::Scalar { data_type, value }
+                DeclarationKind::Scalar { data_type, not_null, value }
             }
         };
         Ok(Declaration { variable, kind, span: self.span_from(start) })

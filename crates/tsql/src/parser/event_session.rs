@@ -158,8 +158,10 @@ impl Parser<'_> {
         if self.at_kind(TokenKind::LeftParen) {
             return self.comparator(source);
         }
+        let negated = self.at_all(&[Kw::Not, Kw::Like]) && self.eat(Kw::Not);
         if self.eat(Kw::Like) {
-            return Ok(EventPredicate::Like { source, pattern: self.event_value()? });
+            let like = EventPredicate::Like { source, pattern: self.event_value()? };
+            return Ok(if negated { EventPredicate::Not(Box::new(like)) } else { like });
         }
         let Some(op) = self.compare_op() else { return Err(self.unexpected()) };
         Ok(EventPredicate::Compare { source, op, value: self.event_value()? })

@@ -109,6 +109,10 @@ impl Parser<'_> {
 
     fn table_primary(&mut self) -> Result<TableRef> {
         let start = self.start();
+        // `::fn_helpcollations()` is the older name of a system function.
+        if self.at_kind(TokenKind::DoubleColon) && self.kind_at(2) == TokenKind::LeftParen {
+            self.advance();
+        }
         let kind = match self.kind() {
             TokenKind::LeftParen => self.paren_source()?,
             TokenKind::Variable => self.variable_source()?,

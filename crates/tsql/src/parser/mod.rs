@@ -90,13 +90,15 @@ struct Parser<'a> {
     position: usize,
     nesting: u32,
     quotes: QuotedIdentifier,
+    /// Whether the text is the body of a natively compiled module.
+    native: bool,
     /// An offset whose line is known; statements come in order, so each line is counted once.
     known_line: (u32, u32),
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, quotes: QuotedIdentifier, tokens: Vec<Token>) -> Self {
-        Self { text, tokens, position: 0, nesting: 0, quotes, known_line: (0, 1) }
+        Self { text, tokens, position: 0, nesting: 0, quotes, native: false, known_line: (0, 1) }
     }
 
     // Looking at tokens.

@@ -14,8 +14,13 @@ impl Parser<'_> {
     /// Parses a SELECT statement, starting behind its WITH clause.
     #[inline(never)]
     pub(super) fn select_statement(&mut self, with: Option<With>) -> Result<SelectStatement> {
-        let query = self.query_expression()?;
+        let mut query = self.query_expression()?;
         let options = self.options()?;
+        // `OPTION (..) FOR XML ..` is accepted as well as the documented order.
+        if !options.is_empty() && query.for_clause.is_none() {
+            query.for_clause = self.for_clause()?;
+            query.span = self.span_from(query.span.start);
+        }
         Ok(SelectStatement { with, query, options })
     }
 

@@ -26,6 +26,7 @@ impl Parser<'_> {
             if self.eat(Kw::With) { self.comma_list(Self::routine_option)? } else { Vec::new() };
         let for_replication = self.eat_all(&[Kw::For, Kw::Replication]);
         self.expect(Kw::As)?;
+        self.native = options.contains(&RoutineOption::NativeCompilation);
         let body = self.routine_body()?;
         let definition = self.span_from(start);
         Ok(StatementKind::CreateProcedure(Box::new(CreateProcedure {
@@ -132,7 +133,7 @@ impl Parser<'_> {
         Ok(option)
     }
 
-    /// Parses everything to the end of the batch; at least one statement.
+    /// Parses everything to the end of the batch. A body may be empty.
     fn routine_body(&mut self) -> Result<RoutineBody> {
         if self.eat_all(&[Kw::External, Kw::Name]) {
             return Ok(RoutineBody::External(self.object_name()?));
@@ -141,9 +142,6 @@ impl Parser<'_> {
         let quotes = self.quotes;
         let statements = self.statements_to_end()?;
         self.quotes = quotes;
-        if statements.is_empty() {
-            return Err(self.unexpected());
-        }
         Ok(RoutineBody::Statements(statements))
     }
 

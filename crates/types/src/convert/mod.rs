@@ -51,6 +51,14 @@ pub enum DateFormat {
 }
 
 impl DateFormat {
+    /// Returns the format of a word that SET DATEFORMAT takes, in any case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        use DateFormat::{Dmy, Dym, Mdy, Myd, Ydm, Ymd};
+        [Mdy, Dmy, Ymd, Ydm, Myd, Dym]
+            .into_iter()
+            .find(|format| name.eq_ignore_ascii_case(format.name()))
+    }
+
     /// Returns the word that SET DATEFORMAT takes, in lower case.
     pub fn name(self) -> &'static str {
         match self {

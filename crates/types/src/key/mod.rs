@@ -48,6 +48,19 @@ pub fn encode_value(value: &Value, part: KeyPart, out: &mut Vec<u8>) {
     turn(start, part, out);
 }
 
+/// Appends the common start of the key forms of all strings that start like this one; other key
+/// forms may have it too.
+pub fn encode_start(value: &Value, part: KeyPart, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.push(NOT_NULL);
+    match value {
+        Value::VarChar(bytes) => part.collation.prefix_key_varchar(bytes, out),
+        Value::NVarChar(units) => part.collation.prefix_key_nvarchar(units, out),
+        _ => {}
+    }
+    turn(start, part, out);
+}
+
 /// Appends the key form of a column, read from its place in the encoded row; allocates nothing.
 pub fn encode_column(row: &RowView<'_>, ordinal: usize, part: KeyPart, out: &mut Vec<u8>) {
     let start = out.len();

@@ -252,7 +252,7 @@ fn pipeline_of_join<'n>(join: &'n Join, see: &mut dyn FnMut(Piece<'n>)) -> Optio
             match &scan.access {
                 Access::Seek { key, .. } => key.iter().for_each(|e| see(Piece::Expr(e))),
                 Access::Range { prefix, .. } => prefix.iter().for_each(|e| see(Piece::Expr(e))),
-                Access::Full => {}
+                Access::Points { .. } | Access::Full => {}
             }
         }
         JoinMethod::Loop => return None,

@@ -73,8 +73,14 @@ impl Print for Declaration {
     fn print(&self, out: &mut String) {
         let Declaration { variable, kind, span: _ } = self;
         match kind {
-            DeclarationKind::Scalar { data_type, value } => {
-                put!(out, variable, data_type, super::With("=", value))
+            DeclarationKind::Scalar { data_type, not_null, value } => {
+                put!(
+                    out,
+                    variable,
+                    data_type,
+                    not_null.then_some("NOT NULL"),
+                    super::With("=", value)
+                )
             }
             DeclarationKind::Table(elements) => put!(out, variable, "TABLE", Parens(elements)),
             DeclarationKind::Cursor => put!(out, variable, "CURSOR"),
