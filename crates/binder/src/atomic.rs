@@ -56,7 +56,7 @@ pub fn check_atomic_options(options: &[AtomicOption]) -> Result<IsolationLevel, 
                     Msg::NotSupported("DATEFORMAT other than mdy in an ATOMIC block").into()
                 );
             }
-            // No write to disk exists that could be delayed.
+            // The interpreter reads it.
             AtomicOption::DelayedDurability(_) => {}
         }
     }

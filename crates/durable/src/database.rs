@@ -116,6 +116,14 @@ impl Database {
         if now.epoch.0 >= epoch { Standing::Durable } else { Standing::Lost }
     }
 
+    /// Makes all commits durable that have ended, also those with delayed durability, and waits for
+    /// it. This is sys.sp_flush_log.
+    #[must_use]
+    pub fn flush(&self) -> Standing {
+        let epoch = self.log.buffers().flush_now();
+        self.wait(epoch.0)
+    }
+
     /// Writes what was committed, and ends the threads. To be called when no request runs.
     pub fn stop(&self) {
         // Release: pairs with the Acquire of the threads, which see all commits then.

@@ -123,6 +123,7 @@ lines! {
         Dbcc => "DBCC", "as the lines of its commands say";
         Kill => "KILL", "ALTER ANY CONNECTION";
         Checkpoint => "CHECKPOINT", "CHECKPOINT";
+        Shutdown => "SHUTDOWN", "SHUTDOWN";
         Reconfigure => "RECONFIGURE", "ALTER SETTINGS";
         Unsupported => "statements that are not supported", "";
     }

@@ -37,6 +37,7 @@ fn start(session: &mut SessionState, name: &str) {
         lock_timeout_ms: timeout,
         cancel: Some(std::sync::Arc::clone(&session.connection.cancel)),
         session: session.tag(),
+        // Its commit decides.
         is_lazy: false,
     };
     let active = session.instance.store.begin(options);
@@ -71,6 +72,18 @@ pub fn begin_implicit(cx: &mut Cx<'_>) -> Result<(), Stop> {
 /// 3902 without a transaction, 3930 in a doomed one; 41305 and 41325 where validation fails, which
 /// rolls back the transaction.
 pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(), Stop> {
+    commit_with(session, sink, None)
+}
+
+/// COMMIT WITH (DELAYED_DURABILITY = ..): as [`commit`]. The outermost COMMIT decides.
+///
+/// # Errors
+/// As [`commit`].
+pub fn commit_with(
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+    delayed: Option<bool>,
+) -> Result<(), Stop> {
     match session.transaction.count {
         0 => return Err(Msg::CommitWithoutBegin.into()),
         _ if session.transaction.doomed => return Err(Msg::TransactionDoomed.into()),
@@ -80,6 +93,7 @@ pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(
             return Ok(());
         }
     }
+    session.transaction.is_delayed = delayed.unwrap_or(false);
     let outcome = end(session);
     let descriptor = session.transaction.descriptor;
     session.end_transaction();
@@ -106,10 +120,11 @@ fn end(session: &mut SessionState) -> storage::Result<()> {
 }
 
 fn end_rows(session: &mut SessionState) -> storage::Result<()> {
-    let Some(active) = session.transaction.active.take() else {
+    let Some(mut active) = session.transaction.active.take() else {
         session.keep_definitions();
         return Ok(());
     };
+    active.set_lazy(session.is_lazy());
     let wrote = active.has_written();
     match active.commit() {
         Ok(()) => {
@@ -222,9 +237,10 @@ fn cut(name: &str) -> &str {
 }
 
 /// Begins the transaction of an atomic block, without notifying the client.
-pub fn begin_quiet(session: &mut SessionState) {
+pub fn begin_quiet(session: &mut SessionState, is_delayed: bool) {
     start(session, "");
     session.transaction.count = 1;
+    session.transaction.is_delayed = is_delayed;
 }
 
 /// Commits the transaction of an atomic block.

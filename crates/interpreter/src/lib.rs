@@ -46,6 +46,7 @@ pub mod option;
 mod read_text;
 mod result_sets;
 mod show_plans;
+mod shutdown;
 pub mod table_parameter;
 pub mod trigger_body;
 mod utility;

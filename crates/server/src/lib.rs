@@ -24,7 +24,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use durable::{Folder, Settings};
-use engine::instance::{Config, Instance};
+use engine::instance::{Config, Instance, Shutdown};
 use sos::epoch;
 use sos::memory;
 use sos::park::Cancel;
@@ -148,9 +148,23 @@ impl Server {
         banner::ready_line(self.address)
     }
 
-    /// Stops: accepts no more connections and requests, and lets those in progress finish.
+    /// Sets what SHUTDOWN calls to have this server stopped: the caller of [`Self::stop`] must learn
+    /// of it. Without this call SHUTDOWN is refused.
+    pub fn on_shutdown(&self, stop: impl Fn() -> io::Result<()> + Send + Sync + 'static) {
+        self.shared.instance.on_shutdown(Box::new(move |why| {
+            log::line(&why);
+            stop()
+        }));
+    }
+
+    /// Stops: accepts no more connections and requests, and lets those in progress finish, unless
+    /// SHUTDOWN WITH NOWAIT was the reason.
     pub fn stop(self) {
-        match self.machine.stop(self.shared.limits.shutdown_timeout) {
+        let grace = match self.shared.instance.shutdown() {
+            Shutdown::Orderly => self.shared.limits.shutdown_timeout,
+            Shutdown::AtOnce => Duration::ZERO,
+        };
+        match self.machine.stop(grace) {
             StopOutcome::Clean => {}
             StopOutcome::Abandoned(requests) => {
                 log::line(&format_args!("{requests} requests did not end in time"));
