@@ -56,6 +56,21 @@ impl Catalog {
         }
     }
 
+    /// Returns a catalog without anything.
+    pub fn empty() -> Self {
+        Self {
+            version: 0,
+            databases: BTreeMap::new(),
+            logins: BTreeMap::new(),
+            server_permissions: Vec::new(),
+            messages: UserMessages::default(),
+            settings: Settings::default(),
+            trace_flags: TraceFlags::default(),
+            event_sessions: BTreeMap::new(),
+            triggers: BTreeMap::new(),
+        }
+    }
+
     /// Returns the lowest free database id.
     pub fn next_database_id(&self) -> i16 {
         (5..i16::MAX).find(|&id| self.database_by_id(id).is_none()).unwrap_or(i16::MAX)
@@ -63,6 +78,29 @@ impl Catalog {
 }
 
 impl Database {
+    /// Returns a database without anything, not even the fixed schemas and roles.
+    pub fn empty() -> Self {
+        Self {
+            id: 0,
+            name: String::new(),
+            collation: Collation::default(),
+            created: Value::Null,
+            schemas: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            triggers: BTreeMap::new(),
+            types: BTreeMap::new(),
+            principals: BTreeMap::new(),
+            options: DatabaseOptions::default(),
+            files: Vec::new(),
+            permissions: Vec::new(),
+            properties: BTreeMap::new(),
+            data_sources: BTreeMap::new(),
+            file_formats: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            withheld: BTreeSet::new(),
+        }
+    }
+
     /// Returns an empty database: its schemas, fixed roles and users, and the files of `model`.
     pub fn new(id: i16, name: &str, collation: Collation, created: Value) -> Self {
         let schemas = [(1, "dbo", 1), (2, "guest", 2), (3, "INFORMATION_SCHEMA", 3), (4, "sys", 4)];
@@ -77,18 +115,9 @@ impl Database {
             collation,
             created,
             schemas: schemas.collect(),
-            objects: BTreeMap::new(),
-            triggers: BTreeMap::new(),
-            types: BTreeMap::new(),
             principals: principals(),
-            options: DatabaseOptions::default(),
             files: default_files(name),
-            permissions: Vec::new(),
-            properties: BTreeMap::new(),
-            data_sources: BTreeMap::new(),
-            file_formats: BTreeMap::new(),
-            owners: BTreeMap::new(),
-            withheld: BTreeSet::new(),
+            ..Self::empty()
         }
     }
 }

@@ -128,6 +128,11 @@ impl CatalogCell {
         }
     }
 
+    /// Makes new objects get ids beyond this one, which the restored catalog has.
+    pub fn beyond_object_id(&self, id: i32) {
+        self.object_id.restore(Upto::at(i64::from(id) + OBJECT_ID_STEP));
+    }
+
     /// Returns the positions of the instance's counters for a checkpoint: behind the reserved
     /// values, or exact when the server stops and no value will be taken any more.
     pub fn counter_positions(&self, exact: bool) -> impl Iterator<Item = (CounterKey, Upto)> {

@@ -45,6 +45,7 @@ mod settings;
 mod statistics;
 pub mod table;
 mod temporal;
+mod text;
 
 pub use bootstrap::default_files;
 pub use cell::{CatalogCell, Listener};
@@ -61,13 +62,16 @@ pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
 pub use owner::Owned;
 pub use password_policy::{PasswordPolicy, Weakness, weakness};
-pub use principal::{Class, DBO, Login, Permission, Principal, PrincipalKind, SA_PRINCIPAL};
+pub use principal::{
+    Class, DBO, Login, Permission, Principal, PrincipalKind, SA_PRINCIPAL, SERVER_ROLES,
+};
 pub use property::{ExtendedProperty, PropertyClass, Securable};
 pub use sequence::{Counter, SequenceCache, SequenceDef};
 pub use settings::{Settings, TraceFlags};
 pub use statistics::{ColumnStatistics, Sampled, StatisticsCell, TableStatistics};
 pub use table::{RowShape, create_rows, index_spec, layout_of};
 pub use temporal::{Generated, Period, Versioning};
+pub use text::{ModuleText, Piece};
 
 /// All databases at one point in time.
 #[derive(Clone, Debug)]
@@ -376,15 +380,6 @@ pub struct DefaultDef {
     pub system_named: bool,
 }
 
-/// A piece of T-SQL stored with an object: source text and syntax tree.
-#[derive(Debug)]
-pub struct ModuleText<T = tsql::ast::Expr> {
-    /// The text as the catalog views show it.
-    pub text: String,
-    /// Syntax tree of the text.
-    pub tree: T,
-}
-
 /// An index, which may enforce a PRIMARY KEY or UNIQUE constraint.
 #[derive(Clone, Debug)]
 pub struct IndexDef {
@@ -666,6 +661,27 @@ pub struct UserType {
     pub base: Option<ColumnType>,
     /// Definition of a table type.
     pub table: Option<tsql::ast::CreateTable>,
+    /// The CREATE TYPE statement of a table type, in the spelling of its first name.
+    pub text: String,
+    /// QUOTED_IDENTIFIER when it was created.
+    pub quoted: bool,
+}
+
+impl UserType {
+    /// Returns the table that CREATE TYPE .. AS TABLE defines; `None` for another kind of type.
+    pub fn table_of(create: &tsql::ast::CreateType) -> Option<tsql::ast::CreateTable> {
+        use tsql::ast::TypeKind;
+        match &create.kind {
+            TypeKind::Table { elements, options } => Some(tsql::ast::CreateTable {
+                name: create.name.clone(),
+                elements: elements.clone(),
+                storage: tsql::ast::Storage::default(),
+                options: options.clone(),
+                as_kind: None,
+            }),
+            TypeKind::Alias { .. } | TypeKind::External(_) => None,
+        }
+    }
 }
 
 /// Makes a random `uniqueidentifier`.

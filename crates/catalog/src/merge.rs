@@ -44,7 +44,7 @@ pub(super) fn merge(base: &Catalog, mine: &Catalog, into: &mut Catalog) {
 
 fn database(base: &Database, mine: &Database, into: &mut Database) {
     entries(&base.schemas, &mine.schemas, &mut into.schemas, same_schema);
-    entries(&base.objects, &mine.objects, &mut into.objects, same_object);
+    entries(&base.objects, &mine.objects, &mut into.objects, Object::is_same);
     entries(&base.triggers, &mine.triggers, &mut into.triggers, Arc::ptr_eq);
     entries(&base.types, &mine.types, &mut into.types, Arc::ptr_eq);
     entries(&base.principals, &mine.principals, &mut into.principals, Arc::ptr_eq);
@@ -87,24 +87,27 @@ fn same_schema(a: &Schema, b: &Schema) -> bool {
     a.id == b.id && a.name == b.name && a.owner == b.owner
 }
 
-fn same_object(a: &Object, b: &Object) -> bool {
-    match (a, b) {
-        (Object::Table(a), Object::Table(b)) => Arc::ptr_eq(a, b),
-        (Object::Procedure(a), Object::Procedure(b)) => Arc::ptr_eq(a, b),
-        (Object::View(a), Object::View(b))
-        | (Object::Function(a), Object::Function(b))
-        | (Object::Trigger(a), Object::Trigger(b)) => Arc::ptr_eq(a, b),
-        (Object::Synonym(a), Object::Synonym(b)) => Arc::ptr_eq(a, b),
-        (Object::Sequence(a), Object::Sequence(b)) => Arc::ptr_eq(a, b),
-        (
-            Object::Table(_)
-            | Object::Procedure(_)
-            | Object::View(_)
-            | Object::Function(_)
-            | Object::Trigger(_)
-            | Object::Synonym(_)
-            | Object::Sequence(_),
-            _,
-        ) => false,
+impl Object {
+    /// Returns whether it is the same definition: the same allocation, not an equal one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Object::Table(a), Object::Table(b)) => Arc::ptr_eq(a, b),
+            (Object::Procedure(a), Object::Procedure(b)) => Arc::ptr_eq(a, b),
+            (Object::View(a), Object::View(b))
+            | (Object::Function(a), Object::Function(b))
+            | (Object::Trigger(a), Object::Trigger(b)) => Arc::ptr_eq(a, b),
+            (Object::Synonym(a), Object::Synonym(b)) => Arc::ptr_eq(a, b),
+            (Object::Sequence(a), Object::Sequence(b)) => Arc::ptr_eq(a, b),
+            (
+                Object::Table(_)
+                | Object::Procedure(_)
+                | Object::View(_)
+                | Object::Function(_)
+                | Object::Trigger(_)
+                | Object::Synonym(_)
+                | Object::Sequence(_),
+                _,
+            ) => false,
+        }
     }
 }

@@ -8,6 +8,19 @@ pub const SA_PRINCIPAL: i32 = 1;
 /// `principal_id` of the user dbo, in every database.
 pub const DBO: i32 = 1;
 
+/// Names of the fixed server roles, `public` first.
+pub const SERVER_ROLES: [&str; 9] = [
+    "public",
+    "sysadmin",
+    "securityadmin",
+    "serveradmin",
+    "setupadmin",
+    "processadmin",
+    "diskadmin",
+    "dbcreator",
+    "bulkadmin",
+];
+
 /// A login of the server.
 #[derive(Clone, Debug)]
 pub struct Login {

@@ -140,6 +140,11 @@ impl Counter {
         Self { key, next, exhausted, reserved }
     }
 
+    /// Returns the number by which the counter differs from others of the instance.
+    pub fn number(&self) -> i32 {
+        self.key
+    }
+
     /// Returns the counter's name in the log.
     pub fn key(&self) -> CounterKey {
         CounterKey::Sequence(self.key)

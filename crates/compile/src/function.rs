@@ -155,7 +155,8 @@ pub fn returned_table(
     variable: &ast::Variable,
     elements: &[ast::TableElement],
     database: &str,
+    source: &str,
 ) -> Result<Arc<TableDef>> {
     let context = metadata::binding::bare_context(session, database);
-    crate::table::table_variable(session, &context.binder(), variable, elements)
+    crate::table::variable_in(session, &context.binder(), &variable.name, elements, source)
 }

@@ -77,10 +77,22 @@ pub fn variable(
     name: &str,
     elements: &[ast::TableElement],
 ) -> Result<Arc<TableDef>> {
+    variable_in(session, binder, name, elements, "")
+}
+
+/// Makes the definition of a table variable that is kept with the texts of its expressions, which
+/// are in `source`.
+pub fn variable_in(
+    session: &SessionState,
+    binder: &Binder<'_>,
+    name: &str,
+    elements: &[ast::TableElement],
+    source: &str,
+) -> Result<Arc<TableDef>> {
     if elements.iter().any(|element| matches!(element, ast::TableElement::Period(..))) {
         return Err(Msg::PeriodOfVariable.into());
     }
-    let place = temporary_place(session, name, "");
+    let place = temporary_place(session, name, source);
     let instance = &session.instance;
     let shaper = Shaper::new(binder, &instance.catalog, &instance.store, place);
     let table = shaper.build(elements, &[])?;

@@ -116,6 +116,7 @@ fn routine(
                 variable,
                 elements,
                 &to.database,
+                &cx.source,
             )?);
         }
         FunctionBody::Inline { .. } | FunctionBody::External { .. } => {}

@@ -89,7 +89,7 @@ fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         StatementKind::CreateProcedure(create) => module::create_procedure(create, cx),
         StatementKind::CreateView(create) => module::create_view(create, statement, cx),
         StatementKind::CreateSynonym(create) => module::create_synonym(create, cx),
-        StatementKind::CreateType(create) => module::create_type(create, cx),
+        StatementKind::CreateType(create) => module::create_type(create, statement, cx),
         StatementKind::CreateSchema(create) => module::create_schema(create, cx),
         StatementKind::CreateDatabase(create) => database::create(create, cx),
         StatementKind::AlterDatabase(alter) => database::alter(alter, cx),

@@ -360,7 +360,11 @@ pub(crate) fn create_synonym(create: &ast::CreateSynonym, cx: &mut Cx<'_>) -> Re
     })
 }
 
-pub(crate) fn create_type(create: &ast::CreateType, cx: &mut Cx<'_>) -> Result<()> {
+pub(crate) fn create_type(
+    create: &ast::CreateType,
+    statement: &ast::Statement,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
     let to = target(&create.name, cx)?;
     let (base, table) = match &create.kind {
         TypeKind::Alias { base, nullable } => {
@@ -373,23 +377,18 @@ pub(crate) fn create_type(create: &ast::CreateType, cx: &mut Cx<'_>) -> Result<(
             let ty = binder.resolve_type(base, DefaultLength::Declaration)?;
             (Some(ColumnType { nullable: nullable.unwrap_or(true), ..ty }), None)
         }
-        TypeKind::Table { elements, options } => {
-            let definition = ast::CreateTable {
-                name: create.name.clone(),
-                elements: elements.clone(),
-                storage: ast::Storage::default(),
-                options: options.clone(),
-                as_kind: None,
-            };
+        TypeKind::Table { elements, .. } => {
             let context = metadata::binding::bare_context(cx.session, &to.database);
             // Built once to report errors at CREATE.
             let shape =
                 ::compile::table::variable(cx.session, &context.binder(), &to.name, elements)?;
             cx.session.instance.store.drop_table(shape.rows.data.id());
-            (None, Some(definition))
+            (None, UserType::table_of(create))
         }
         TypeKind::External(_) => return refuse("CLR types"),
     };
+    let text = table.as_ref().map_or("", |_| statement.span.text(&cx.source)).to_owned();
+    let quoted = cx.session.options.quoted_identifier;
     change_database(cx.session, &to.database, |database| {
         let key = (Name::new(&to.schema), Name::new(&to.name));
         if database.types.contains_key(&key) {
@@ -397,8 +396,8 @@ pub(crate) fn create_type(create: &ast::CreateType, cx: &mut Cx<'_>) -> Result<(
         }
         let highest = database.types.values().map(|t| t.id).max();
         let id = highest.map_or(USER_TYPE_FIRST, |id| id + 1);
-        let user_type =
-            UserType { id, schema: to.schema.clone(), name: to.name.clone(), base, table };
+        let (schema, name) = (to.schema.clone(), to.name.clone());
+        let user_type = UserType { id, schema, name, base, table, text, quoted };
         database.types.insert(key, Arc::new(user_type));
         Ok(())
     })

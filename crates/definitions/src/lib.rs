@@ -5,10 +5,29 @@
 //! catalog from the last value of each key.
 #![forbid(unsafe_code)]
 
+mod code;
+mod database;
+mod decode;
+mod diff;
+mod event;
+mod key;
+mod module;
+mod server;
+mod table;
+mod text;
+mod values;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use catalog::{Catalog, CatalogCell, CounterKey, RowShape, TableRows, Upto};
+use catalog::{CatalogCell, RowShape, TableRows, create_rows};
+pub use decode::{counter_entry, counters, decode};
+pub use diff::{diff, encode};
+pub use event::EventNames;
+
+/// The version of the encoding, the first byte of each value. A reader knows all versions up to
+/// its own.
+const VERSION: u8 = 1;
 
 /// A definition as the log keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,10 +64,28 @@ pub trait TableMaker {
     fn make(&mut self, table: &NewTable<'_>) -> types::Result<Arc<TableRows>>;
 }
 
+/// Makes tables in a store.
+pub struct StoreMaker<'a> {
+    /// The store that allocates the tables.
+    pub store: &'a Arc<storage::Store>,
+    /// The catalog, whose counters have a log already.
+    pub cell: &'a CatalogCell,
+}
+
+impl TableMaker for StoreMaker<'_> {
+    fn make(&mut self, table: &NewTable<'_>) -> types::Result<Arc<TableRows>> {
+        let rows = create_rows(self.store, self.cell, &table.shape)?;
+        if table.is_shape {
+            self.store.drop_table(rows.data.id());
+        }
+        Ok(rows)
+    }
+}
+
 /// Why entries could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The entry's key in words, such as `table 5 dbo.orders`.
+    /// The entry's key in words, such as `database 5, object 901578250`.
     pub entry: String,
     /// The defect.
     pub reason: String,
@@ -56,39 +93,8 @@ pub struct Error {
 
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.entry, self.reason)
+        write!(f, "The definition ({}) cannot be read: {}.", self.entry, self.reason)
     }
 }
 
 impl std::error::Error for Error {}
-
-/// Returns the entries in which `next` differs from `base`.
-pub fn diff(base: &Catalog, next: &Catalog) -> Vec<Entry> {
-    let _ = (base, next);
-    unimplemented!("the codec comes with the next commit")
-}
-
-/// Makes a catalog from entries and from what a start has made in `cell`.
-///
-/// # Errors
-/// Names the entry that is damaged, or of a later version.
-pub fn decode(
-    entries: &Entries,
-    cell: &CatalogCell,
-    maker: &mut dyn TableMaker,
-) -> Result<Catalog, Error> {
-    let _ = (entries, cell, maker);
-    unimplemented!("the codec comes with the next commit")
-}
-
-/// Returns the entry of a counter's position.
-pub fn counter_entry(counter: CounterKey, upto: Upto) -> Entry {
-    let _ = (counter, upto);
-    unimplemented!("the codec comes with the next commit")
-}
-
-/// Returns the positions of all counters for a checkpoint.
-pub fn counters(catalog: &Catalog, cell: &CatalogCell, exact: bool) -> Vec<Entry> {
-    let _ = (catalog, cell, exact);
-    unimplemented!("the codec comes with the next commit")
-}

@@ -51,6 +51,8 @@ pub struct Instance<'a> {
     pub store: &'a Arc<Store>,
     /// The catalog of a fresh instance.
     pub catalog: &'a CatalogCell,
+    /// The names of events that the definitions of event sessions refer to.
+    pub names: &'a definitions::EventNames,
 }
 
 /// What a start has found.
@@ -90,7 +92,7 @@ pub fn open(
     let log = Arc::new(CommitLog::new(buffers, schedulers));
     instance.catalog.set_counter_log(Arc::<CommitLog>::clone(&log));
     let mut tables = Tables { instance, made: HashMap::new() };
-    let catalog = definitions::decode(&entries, instance.catalog, &mut tables)
+    let catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.names)
         .map_err(|error| named(&error))?;
     let count = restore_rows(&tables.made, rows).map_err(|error| named(&error))?;
     instance.catalog.restore(catalog);

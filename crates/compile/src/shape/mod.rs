@@ -206,7 +206,9 @@ impl<'a, 'b> Shaper<'a, 'b> {
             ColumnKind::Computed { expr, .. } => {
                 let text = tsql::definition_of_value(expr, self.place.source);
                 let ty = self.computed_type(expr)?;
-                (ty, None, Some(Arc::new(ModuleText { text, tree: expr.clone() })))
+                let written = expr.span.text(self.place.source);
+                let text = ModuleText::new(expr, written, self.quoted(), text);
+                (ty, None, Some(Arc::new(text)))
             }
             ColumnKind::ColumnSet => return Err(Msg::NotSupported("column sets").into()),
         };
@@ -314,16 +316,18 @@ impl<'a, 'b> Shaper<'a, 'b> {
         types::Collation::by_name(name).ok_or_else(|| Msg::InvalidCollation(name).into())
     }
 
+    /// Returns the setting under which the statement was parsed.
+    fn quoted(&self) -> bool {
+        self.binder.options.quoted_identifier
+    }
+
     fn default(&self, constraint: &ast::Constraint, value: &ast::Expr, column: &str) -> DefaultDef {
         let id = self.cell.next_object_id();
         let (name, system_named) = self.constraint_name(constraint, "DF", column, id);
         let text = tsql::definition_of_value(value, self.place.source);
-        DefaultDef {
-            id,
-            name,
-            text: Arc::new(ModuleText { text, tree: value.clone() }),
-            system_named,
-        }
+        let written = value.span.text(self.place.source);
+        let text = Arc::new(ModuleText::new(value, written, self.quoted(), text));
+        DefaultDef { id, name, text, system_named }
     }
 
     /// Gives an existing column a default: `ADD DEFAULT value FOR column`.
@@ -401,7 +405,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 let (name, system_named) = self.constraint_name(constraint, "CK", column, id);
                 let (source, lists) = (self.place.source, tsql::Lists::Comparisons);
                 let text = tsql::definition_of_condition(condition, source, lists);
-                let text = Arc::new(ModuleText { text, tree: condition.clone() });
+                let written = condition.span.text(source);
+                let text = Arc::new(ModuleText::new(condition, written, self.quoted(), text));
                 let column = self.columns.iter().position(|c| Name::same(&c.name, column));
                 let column = column.and_then(|c| u16::try_from(c).ok());
                 self.checks.push(CheckDef {

@@ -6,6 +6,7 @@ mod bulk;
 mod cancel;
 mod client;
 mod concurrent;
+mod definition_bytes;
 mod definitions;
 mod event_fields;
 mod event_requests;

@@ -145,7 +145,7 @@ fn run(
 }
 
 /// Runs a block and compares its answer.
-fn check(session: &mut Session, block: &Block<'_>) -> Result<(), String> {
+pub(crate) fn check(session: &mut Session, block: &Block<'_>) -> Result<(), String> {
     let mut parts = block.lines.split(|l| *l == "----");
     let text: Vec<&str> = parts.next().unwrap_or_default().to_vec();
     let sql: Vec<&str> = text.iter().map(|l| if *l == "~" { "" } else { *l }).collect();

@@ -134,18 +134,7 @@ fn user_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
     Ok(found.map_or(Value::Null, |p| Value::Int(p.id)))
 }
 
-/// Names of the fixed server roles, `public` first.
-pub const SERVER_ROLES: [&str; 9] = [
-    "public",
-    "sysadmin",
-    "securityadmin",
-    "serveradmin",
-    "setupadmin",
-    "processadmin",
-    "diskadmin",
-    "dbcreator",
-    "bulkadmin",
-];
+pub use catalog::SERVER_ROLES;
 
 /// IS_SRVROLEMEMBER: a sysadmin is a member of every role; NULL for a role that does not exist.
 fn is_server_role_member(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {

@@ -60,6 +60,10 @@ pub fn comparators() -> impl Iterator<Item = (&'static Package, &'static Compara
     COMPARATORS.iter().map(move |comparator| (package(comparator), comparator))
 }
 
+/// How the definitions of event sessions are read after a restart.
+pub const NAMES: definitions::EventNames =
+    definitions::EventNames { event, action, source: predicate_source, target };
+
 fn is(package: &Package, asked: &str) -> bool {
     package.name.eq_ignore_ascii_case(asked)
 }

@@ -1,0 +1,95 @@
+//! The encoding of what belongs to the server: logins, messages, settings.
+
+use catalog::{Login, PasswordPolicy, SERVER_ROLES, Settings, UserMessage};
+
+use crate::code::{Binary, Code, Cx, Fields, Result, known, put_field, record};
+
+record! { PasswordPolicy { 1 checked, 2 expires, 3 must_change, 4 set } }
+record! { UserMessage { 1 severity, 2 text, 3 logged } }
+
+impl Code for Login {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self {
+            name,
+            password_hash,
+            sid,
+            principal_id,
+            default_database,
+            sysadmin,
+            roles,
+            disabled,
+            policy,
+            created,
+            modified,
+        } = self;
+        put_field(out, 1, name);
+        put_field(out, 2, &Binary(password_hash.clone()));
+        put_field(out, 3, &Binary(sid.clone()));
+        put_field(out, 4, principal_id);
+        put_field(out, 5, default_database);
+        put_field(out, 6, sysadmin);
+        put_field(out, 7, &roles.iter().map(|role| (*role).to_owned()).collect::<Vec<_>>());
+        put_field(out, 8, disabled);
+        put_field(out, 9, policy);
+        put_field(out, 10, created);
+        put_field(out, 11, modified);
+    }
+
+    fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
+        let mut fields = Fields::of(bytes);
+        let name = fields.take(1, cx)?;
+        let (hash, sid): (Binary, Binary) = (fields.take(2, cx)?, fields.take(3, cx)?);
+        let (principal_id, default_database) = (fields.take(4, cx)?, fields.take(5, cx)?);
+        let (sysadmin, roles) = (fields.take(6, cx)?, fields.take::<Vec<String>>(7, cx)?);
+        let (disabled, policy) = (fields.take(8, cx)?, fields.take(9, cx)?);
+        let (created, modified) = (fields.take(10, cx)?, fields.take(11, cx)?);
+        fields.end()?;
+        let roles = roles.iter().map(|role| known(SERVER_ROLES, role));
+        Ok(Self {
+            name,
+            password_hash: hash.0,
+            sid: sid.0,
+            principal_id,
+            default_database,
+            sysadmin,
+            roles: roles.collect::<Result<_>>()?,
+            disabled,
+            policy,
+            created,
+            modified,
+        })
+    }
+}
+
+/// The configured values are kept. A start uses them, whether RECONFIGURE has run or not.
+impl Code for Settings {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self {
+            show_advanced,
+            advanced_in_use: _,
+            // RECONFIGURE gives it to the sampler, whose rate is an option of the start.
+            sampling_rate_hz: _,
+            degree_max,
+            cost_threshold,
+            polybase_export,
+        } = self;
+        put_field(out, 1, show_advanced);
+        put_field(out, 2, &degree_max.set);
+        put_field(out, 3, &cost_threshold.set);
+        put_field(out, 4, &polybase_export.set);
+    }
+
+    fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
+        let mut fields = Fields::of(bytes);
+        let show_advanced = fields.take(1, cx)?;
+        let mut settings =
+            Self { show_advanced, advanced_in_use: show_advanced, ..Self::default() };
+        let Self { degree_max, cost_threshold, polybase_export, .. } = &mut settings;
+        for (tag, setting) in (2..).zip([degree_max, cost_threshold, polybase_export]) {
+            setting.set = fields.take(tag, cx)?;
+            setting.in_use = setting.set;
+        }
+        fields.end()?;
+        Ok(settings)
+    }
+}
