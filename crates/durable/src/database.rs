@@ -10,6 +10,7 @@ use sos::wait::WaitType;
 
 use crate::commit_log::CommitLog;
 use crate::folder::Folder;
+use crate::reading::Reading;
 
 /// Whether what a reply depends on is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +81,12 @@ impl Database {
     #[must_use]
     pub fn log_stats(&self) -> LogStats {
         self.log.buffers().stats()
+    }
+
+    /// Returns the log as it is on the disk, for views.
+    #[must_use]
+    pub fn reading(&self) -> Reading {
+        Reading::of(&self.folder)
     }
 
     /// Returns whether an epoch is durable.

@@ -19,6 +19,12 @@ pub(crate) fn table_number(table: TableId, part: u8) -> u32 {
     table.0 << PART_BITS | u32::from(part)
 }
 
+/// Returns the table and the part of a record's table number.
+pub(crate) fn table_and_part(number: u32) -> (TableId, u8) {
+    let part = number & ((1 << PART_BITS) - 1);
+    (TableId(number >> PART_BITS), u8::try_from(part).unwrap_or_default())
+}
+
 /// Writes a change as one record; none if an update has changed no column.
 pub(crate) fn write(transaction: &mut Transaction<'_>, change: &RowChange<'_>) {
     let table = table_number(change.table, change.part);

@@ -18,6 +18,7 @@
 //! | a definition as a record                            | `entry.rs`       |
 //! | what the log says about rows and definitions        | `replay.rs`      |
 //! | a start: from files to tables                       | `recovery.rs`    |
+//! | the log as others read it, also while it is written | `reading.rs`     |
 //!
 //! It does not know SQL, sessions or sockets.
 #![forbid(unsafe_code)]
@@ -27,11 +28,13 @@ mod database;
 mod entry;
 mod folder;
 mod images;
+mod reading;
 mod recovery;
 mod replay;
 
 pub use commit_log::{CommitLog, Scope};
 pub use database::{Database, Standing};
 pub use folder::Folder;
+pub use reading::{Change, Position, Reading, Segment};
 pub use recovery::{Instance, Recovered, Settings, open};
 pub use replay::Counts;
