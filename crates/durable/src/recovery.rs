@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use catalog::{CatalogCell, TableRows};
-use definitions::{NewTable, TableMaker};
+use definitions::{EventNames, NewTable, TableMaker};
 use log::{CommitBuffers, Epoch, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped};
 use sos::sched::Machine;
 use sos::sync::Arc;
@@ -51,8 +51,8 @@ pub struct Instance<'a> {
     pub store: &'a Arc<Store>,
     /// The catalog of a fresh instance.
     pub catalog: &'a CatalogCell,
-    /// The names of events that the definitions of event sessions refer to.
-    pub names: &'a definitions::EventNames,
+    /// The events that event sessions may name.
+    pub events: &'a EventNames,
 }
 
 /// What a start has found.
@@ -92,7 +92,7 @@ pub fn open(
     let log = Arc::new(CommitLog::new(buffers, schedulers));
     instance.catalog.set_counter_log(Arc::<CommitLog>::clone(&log));
     let mut tables = Tables { instance, made: HashMap::new() };
-    let catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.names)
+    let catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.events)
         .map_err(|error| named(&error))?;
     let count = restore_rows(&tables.made, rows).map_err(|error| named(&error))?;
     instance.catalog.restore(catalog);

@@ -143,7 +143,7 @@ fn commit_rows(committer: &mut Committer, oracle: &mut Oracle, rows: u64) {
         (0..rows).for_each(|row| transaction.delete(1, Row::Id(row)));
         transaction.end();
     });
-    let _ = if rows % 2 == 0 { commit.finish() } else { commit.finish_lazy() };
+    let _ = if rows.is_multiple_of(2) { commit.finish() } else { commit.finish_lazy() };
     oracle.epochs.entry(epoch).or_default().insert(timestamp, rows);
 }
 

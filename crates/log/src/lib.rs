@@ -24,6 +24,8 @@
 
 mod batch;
 mod bytes;
+#[cfg(not(any(loom, shuttle)))]
+pub mod checkpoint;
 mod commit;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod crash_tests;

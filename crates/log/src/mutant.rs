@@ -32,6 +32,14 @@ pub(crate) enum Mutant {
     SyncRetried,
     /// A group that was read is taken for durable, after a sync that may have failed.
     ReadIsDurable,
+    /// A manifest is published before the files that it names are durable.
+    CheckpointFilesNotSynced,
+    /// A manifest is published before the names of its files are durable.
+    CheckpointFolderNotSynced,
+    /// Files are removed before the manifest that does not name them counts.
+    RemovedBeforePublished,
+    /// Files are removed on opening, for a manifest whose rename may not be durable.
+    ManifestNotPublishedAgain,
     /// Batches of a group without its end are taken for good.
     TornGroupKept,
 }

@@ -7,7 +7,8 @@ use crate::error::Problem;
 /// Why a log could not be read or written.
 #[derive(Debug)]
 pub enum LogError {
-    /// A call of the disk failed. After a write or a sync that failed, the writer is unusable.
+    /// A call of the disk failed. After a write or a sync that failed, a log cannot be written any
+    /// more.
     Io {
         /// The file or folder.
         path: String,
@@ -37,6 +38,26 @@ pub enum LogError {
         /// The format version in its header.
         version: u32,
     },
+    /// Bytes of a file of a checkpoint are not what was written.
+    CorruptFile {
+        /// The file.
+        path: String,
+        /// Offset in the file.
+        offset: u64,
+        /// What is wrong there.
+        problem: Problem,
+    },
+    /// A file of a checkpoint has a newer format.
+    FileVersion {
+        /// The file.
+        path: String,
+        /// The format version in its header.
+        version: u32,
+    },
+    /// A file that the manifest of a checkpoint names is not there.
+    MissingFile(String),
+    /// A file of a checkpoint is of another database.
+    ForeignFile(String),
     /// A segment between two others is not there.
     MissingSegment(u64),
     /// The segment is of another database.
@@ -46,7 +67,7 @@ pub enum LogError {
 }
 
 impl LogError {
-    pub(super) fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::Io { path: path.to_owned(), error }
     }
 }
@@ -63,6 +84,17 @@ impl fmt::Display for LogError {
             Self::Version { segment, version } => {
                 write!(f, "log segment {segment}: {}", Problem::Version(*version))
             }
+            Self::CorruptFile { path, offset, problem } => {
+                write!(f, "{path} is damaged at offset {offset}: {problem}")
+            }
+            Self::FileVersion { path, version } => write!(
+                f,
+                "{path}: it has checkpoint format version {version}; this version of Clearway reads \
+                 up to {}",
+                crate::checkpoint::CHECKPOINT_VERSION
+            ),
+            Self::MissingFile(path) => write!(f, "{path} is missing"),
+            Self::ForeignFile(path) => write!(f, "{path} belongs to another database"),
             Self::MissingSegment(segment) => write!(f, "log segment {segment} is missing"),
             Self::Foreign(segment) => {
                 write!(f, "log segment {segment} belongs to another database")

@@ -157,7 +157,7 @@ impl SegmentWriter {
         if self.health == Health::Suspect {
             return Err(LogError::Suspect);
         }
-        let mut begun = self.begun.take().unwrap_or_else(|| Begun {
+        let mut begun = self.begun.take().unwrap_or(Begun {
             group: Group { number: self.next_batch, epochs, utc_100ns },
             segment: self.segment.number,
             buffer: 0,

@@ -193,7 +193,7 @@ impl Instance {
             machine: &self.machine,
             store: &self.store,
             catalog: &self.catalog,
-            names: &crate::event::registry::NAMES,
+            events: &crate::event::registry::NAMES,
         };
         let (database, recovered) = durable::open(folder, settings, parts)?;
         assert!(self.durable.set(database).is_ok(), "an instance has one database");
