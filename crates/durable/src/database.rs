@@ -52,7 +52,9 @@ impl Database {
         let is_stopping = Arc::clone(&stopping);
         let writing = machine.spawn_apart("log writer", move || {
             if let Err(error) = thread.run(&is_stopping, WaitType::LogManagerQueue) {
-                eprintln!("clearway: the log of {name} has failed, and the database is suspect: {error}");
+                eprintln!(
+                    "clearway: the log of {name} has failed, and the database is suspect: {error}"
+                );
             }
         })?;
         let mut keeper = Keeper::new(Arc::clone(&segments));

@@ -166,22 +166,31 @@ impl Reading {
         Ok(found)
     }
 
-    /// Returns the bytes of the files in a folder of the database: `log` or `checkpoint`.
+    /// Returns the files in a folder of the database, `log` or `checkpoint`, and their sizes.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn files(&self, folder: &str) -> Result<Vec<(String, u64)>, String> {
+        let fails = |error: std::io::Error| format!("{}/{folder}: {error}", self.name);
+        let mut names = self.disk.list(folder).map_err(fails)?;
+        names.sort_unstable();
+        let mut files = Vec::new();
+        for name in names {
+            let path = format!("{folder}/{name}");
+            // A file that is gone meanwhile is left out.
+            if let Ok(file) = self.disk.open(&path, Open::Read, WaitType::IoCompletion) {
+                files.push((path, file.len().map_err(fails)?));
+            }
+        }
+        Ok(files)
+    }
+
+    /// Returns the bytes of the files in such a folder.
     ///
     /// # Errors
     /// What the disk says.
     pub fn bytes_of(&self, folder: &str) -> Result<u64, String> {
-        let fails = |error: std::io::Error| format!("{}/{folder}: {error}", self.name);
-        let names = self.disk.list(folder).map_err(fails)?;
-        let mut bytes = 0;
-        for name in names {
-            let path = format!("{folder}/{name}");
-            // A file that is gone meanwhile has no bytes.
-            if let Ok(file) = self.disk.open(&path, Open::Read, WaitType::IoCompletion) {
-                bytes += file.len().map_err(fails)?;
-            }
-        }
-        Ok(bytes)
+        Ok(self.files(folder)?.into_iter().map(|(_, bytes)| bytes).sum())
     }
 
     /// Shows each record of the log, from the first segment to the last group that is complete.

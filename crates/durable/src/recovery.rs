@@ -202,7 +202,8 @@ fn restore_rows(
         for part in 0..made.table.part_count() {
             let Some(rows) = changes.remove(&table_number(*id, part)) else { continue };
             let layout = (part == 0).then_some(&*made.layout);
-            apply(&restore, (part, layout), rows).map_err(|why| format!("table {}, {why}", id.0))?;
+            apply(&restore, (part, layout), rows)
+                .map_err(|why| format!("table {}, {why}", id.0))?;
         }
         count += restore.finish().map_err(|error| format!("table {}: {error:?}", id.0))?;
     }

@@ -132,7 +132,9 @@ impl Replay {
                 std::collections::hash_map::Entry::Vacant(place) => {
                     place.insert(change);
                 }
-                std::collections::hash_map::Entry::Occupied(mut place) => place.get_mut().add(change),
+                std::collections::hash_map::Entry::Occupied(mut place) => {
+                    place.get_mut().add(change)
+                }
             }
         }
         self.group.entries.sort_by_key(|(timestamp, _)| *timestamp);

@@ -229,7 +229,8 @@ fn recover(
         format!("Data is kept in {name}: {} rows recovered in {} ms.", found.rows, found.millis)
     };
     if found.counts.later > 0 {
-        text += &format!("\nLEFT OUT, since later than asked for: {} transactions", found.counts.later);
+        text +=
+            &format!("\nLEFT OUT, since later than asked for: {} transactions", found.counts.later);
     }
     for lost in found.lost {
         text += &format!("\nLOST: {lost}");

@@ -81,7 +81,8 @@ impl SessionState {
             self.transaction.spans_databases = false;
         }
         // A temporary table is not in the log.
-        if place.delay != Delay::Disabled && table.database_id != place.database_id && table.id > 0 {
+        if place.delay != Delay::Disabled && table.database_id != place.database_id && table.id > 0
+        {
             self.transaction.spans_databases = true;
         }
     }

@@ -97,18 +97,18 @@ mod tests {
 
     #[test]
     fn values_are_json() {
-        let of = |data_type| ColumnType {
-            data_type,
-            collation: Collation::default(),
-            nullable: true,
-        };
+        let of =
+            |data_type| ColumnType { data_type, collation: Collation::default(), nullable: true };
         let int = of(DataType::Int);
         assert_eq!(value(&Value::Null, &int), "null");
         assert_eq!(value(&Value::Int(-7), &int), "-7");
         let text = of(DataType::NVarChar(Length::Max));
         assert_eq!(value(&Value::nvarchar("a\"\n"), &text), "\"a\\\"\\u000a\"");
         let binary = of(DataType::VarBinary(Length::Max));
-        assert_eq!(value(&Value::VarBinary(types::Bytes::copy_from(&[1, 254])), &binary), "\"0x01fe\"");
+        assert_eq!(
+            value(&Value::VarBinary(types::Bytes::copy_from(&[1, 254])), &binary),
+            "\"0x01fe\""
+        );
         let float = of(DataType::Float);
         assert_eq!(value(&Value::Float(0.1), &float), "\"0.1\"");
     }

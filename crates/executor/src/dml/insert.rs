@@ -15,8 +15,8 @@ use crate::columnstore::{ColumnLoad, Shelf, To};
 use crate::eval::truth;
 use crate::query::{Flow, count_of, load_in_batches, percent_of, percentage, run_node};
 use crate::statement::{
-    begin_time, count_point, count_point_end, in_transaction, is_free, note_target,
-    options, prepare, row_limit,
+    begin_time, count_point, count_point_end, in_transaction, is_free, note_target, options,
+    prepare, row_limit,
 };
 use crate::{Cx, StatementResult, fault, trigger};
 use catalog::period;

@@ -14,8 +14,7 @@ use crate::query::{
     Current, CurrentId, Flow, Rows, count_of, encode_seek_key, load, run, when_owned,
 };
 use crate::statement::{
-    count_point, count_point_end, in_transaction, is_free, note_target,
-    options, prepare, row_limit,
+    count_point, count_point_end, in_transaction, is_free, note_target, options, prepare, row_limit,
 };
 use crate::{Cx, StatementResult, fault, trigger};
 use catalog::TableDef;

@@ -275,7 +275,8 @@ impl CommitBuffers {
         // Relaxed: an old epoch makes the answer too strict by one flush at most.
         let epoch = self.gate.epoch.load(Ordering::Relaxed);
         let slot = &self.slots[slot];
-        let last = slot.last_commit.load(Ordering::Relaxed).max(slot.last_lazy.load(Ordering::Relaxed));
+        let last =
+            slot.last_commit.load(Ordering::Relaxed).max(slot.last_lazy.load(Ordering::Relaxed));
         let is_present = last == epoch;
         let own = if is_present { slot.epoch_bytes.load(Ordering::Relaxed) } else { 0 };
         let share = self.bytes_max / (2 * self.slots.len() as u64);
