@@ -146,6 +146,15 @@ impl CatalogCell {
         drop(changing);
     }
 
+    /// Runs `read` on the current snapshot while no change is between its record in the log and its
+    /// publication.
+    pub fn while_unchanged<T>(&self, read: impl FnOnce(&Catalog) -> T) -> T {
+        let changing = self.changing.write();
+        let result = read(&self.load());
+        drop(changing);
+        result
+    }
+
     /// Returns the version of the current snapshot: one load.
     pub fn version(&self) -> u64 {
         // Acquire: pairs with the Release in `change`, so that `load` gives at least this version.

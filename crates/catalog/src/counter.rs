@@ -150,7 +150,10 @@ impl Reserved {
     /// Returns the position for a checkpoint: behind the reserved block, or the exact one if no
     /// value will be taken any more.
     pub(crate) fn position(&self, exact: bool) -> (CounterKey, Upto) {
+        // No reservation is between its record in the log and the bound.
+        let one = self.reserving.lock();
         let (next, bound) = (self.peek(), self.bound.load(Ordering::Acquire));
+        drop(one);
         let reserved = if bound == i64::MAX { next } else { bound.max(next) };
         (self.key, Upto::at(if exact { next } else { reserved }))
     }

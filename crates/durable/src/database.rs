@@ -4,10 +4,12 @@ use std::thread::JoinHandle;
 
 use log::{Epoch, Keeper, LogFolder, LogStats, LogThread};
 use sos::lock::{SpinClass, SpinLock};
+use sos::park::Cancel;
 use sos::sched::{self, Machine};
 use sos::sync::{Arc, AtomicBool, Ordering};
 use sos::wait::WaitType;
 
+use crate::checkpoint::{Checkpointed, Checkpointer};
 use crate::commit_log::CommitLog;
 use crate::folder::Folder;
 use crate::reading::Reading;
@@ -29,7 +31,10 @@ pub struct Database {
     pub(crate) folder: Folder,
     log: Arc<CommitLog>,
     segments: Arc<LogFolder>,
+    checkpointer: Arc<Checkpointer>,
     stopping: Arc<AtomicBool>,
+    checkpoints_stopping: Arc<AtomicBool>,
+    /// The thread of checkpoints first, then those of the log.
     threads: SpinLock<Vec<JoinHandle<()>>>,
 }
 
@@ -39,6 +44,7 @@ impl Database {
         folder: Folder,
         log: Arc<CommitLog>,
         writer: log::SegmentWriter,
+        checkpointer: Checkpointer,
         machine: &Machine,
     ) -> std::io::Result<Self> {
         let segments = Arc::clone(writer.folder());
@@ -63,8 +69,13 @@ impl Database {
             // The log thread reports what went wrong.
             let _ = keeper.run(&is_stopping, WaitType::LogManagerQueue);
         })?;
-        let threads = SpinLock::new(SpinClass::ServerOther, vec![writing, keeping]);
-        Ok(Self { folder, log, segments, stopping, threads })
+        let checkpointer = Arc::new(checkpointer);
+        let checkpoints_stopping = Arc::new(AtomicBool::new(false));
+        let (running, is_stopping) = (Arc::clone(&checkpointer), Arc::clone(&checkpoints_stopping));
+        let checkpoints = machine.spawn_apart("checkpoint", move || running.run(&is_stopping))?;
+        let threads = vec![checkpoints, writing, keeping];
+        let threads = SpinLock::new(SpinClass::ServerOther, threads);
+        Ok(Self { folder, log, segments, checkpointer, stopping, checkpoints_stopping, threads })
     }
 
     /// Returns the name of its folder.
@@ -133,15 +144,46 @@ impl Database {
         self.wait(epoch.0)
     }
 
-    /// Writes what was committed, and ends the threads. To be called when no request runs.
+    /// Writes a checkpoint that begins now, and waits for it.
+    ///
+    /// # Errors
+    /// Why it failed; the one before counts.
+    pub fn checkpoint(&self, cancel: Option<&Cancel>) -> Result<(), String> {
+        self.checkpointer.request(cancel)
+    }
+
+    /// Returns what checkpoints have done.
+    #[must_use]
+    pub fn checkpointed(&self) -> Checkpointed {
+        self.checkpointer.done()
+    }
+
+    /// Writes what was committed and a last checkpoint, and ends the threads. To be called when no
+    /// request runs.
     pub fn stop(&self) {
+        self.end(true);
+    }
+
+    /// As [`Self::stop`], without the checkpoint: the next start replays the log instead.
+    pub fn stop_at_once(&self) {
+        self.end(false);
+    }
+
+    fn end(&self, with_checkpoint: bool) {
+        // Release: pairs with the Acquire of the thread.
+        self.checkpoints_stopping.store(true, Ordering::Release);
+        self.checkpointer.wake();
+        let mut threads = std::mem::take(&mut *self.threads.lock()).into_iter();
+        // The bodies of the threads contain panics, so the results say nothing.
+        let _ = threads.next().map(JoinHandle::join);
+        if with_checkpoint {
+            self.checkpointer.finish();
+        }
         // Release: pairs with the Acquire of the threads, which see all commits then.
         self.stopping.store(true, Ordering::Release);
         self.log.buffers().wake();
         self.segments.wake();
-        let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
-            // Its body contains panics, so the result says nothing.
             let _ = thread.join();
         }
     }

@@ -4,14 +4,15 @@
 //! DIR/
 //!   lock          locked while a process has DIR open; its text is the process's id
 //!   database      64 bytes: magic, format version, database id, CRC-32C
+//!   sync          text: how writes of the log become durable, as the first start has measured it
 //!   log/          docs/log-format.md
 //!   checkpoint/   docs/checkpoint-format.md
 //! ```
 
 use std::sync::Arc;
 
-use log::DatabaseId;
-use sos::sys::{Disk, DiskLock, LockError, Open, OsDisk};
+use log::{DatabaseId, LogError};
+use sos::sys::{Disk, DiskLock, LockError, Open, OsDisk, SyncMethod};
 use sos::wait::WaitType;
 
 const MAGIC: &[u8; 8] = b"CLEARWAY";
@@ -20,6 +21,7 @@ const BYTES: usize = 64;
 pub(crate) const IDENTITY: &str = "database";
 const NEW_IDENTITY: &str = "database.new";
 const LOCK: &str = "lock";
+const SYNC: &str = "sync";
 /// The folder of the log's segments.
 pub(crate) const LOG: &str = "log";
 /// The folder of checkpoints.
@@ -92,6 +94,32 @@ impl Folder {
             make(&*disk).map_err(|error| fails(IDENTITY, &error))?
         };
         Ok(Self { disk, name: name.to_owned(), id, is_new: !is_ours, _lock: lock })
+    }
+}
+
+impl Folder {
+    /// Returns how writes of the log become durable: as an earlier start has measured it, or as this
+    /// one does. Another answer would be as right, so the file is not made durable.
+    pub(crate) fn sync_method(&self) -> Result<SyncMethod, LogError> {
+        let mut text = [0; 64];
+        let known = self.disk.open(SYNC, Open::Read, WaitType::IoCompletion).and_then(|file| {
+            let read = file.read_at(0, &mut text)?;
+            let is_it = |method: &SyncMethod| method.name().as_bytes() == &text[..read];
+            Ok(SyncMethod::ALL.into_iter().find(is_it))
+        });
+        if let Ok(Some(method)) = known {
+            return Ok(method);
+        }
+        let method = log::probe_sync(&*self.disk, LOG)?.chosen;
+        let written = self.disk.remove(SYNC).or_else(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        });
+        let written = written.and_then(|()| {
+            let file = self.disk.open(SYNC, Open::Create, WaitType::IoCompletion)?;
+            file.write_at(0, method.name().as_bytes())
+        });
+        written.map(|()| method).map_err(LogError::io(SYNC))
     }
 }
 

@@ -19,10 +19,10 @@ pub(crate) fn table_number(table: TableId, part: u8) -> u32 {
     table.0 << PART_BITS | u32::from(part)
 }
 
-/// Returns the table and the part of a record's table number.
+/// Takes a record's table number apart.
 pub(crate) fn table_and_part(number: u32) -> (TableId, u8) {
-    let part = number & ((1 << PART_BITS) - 1);
-    (TableId(number >> PART_BITS), u8::try_from(part).unwrap_or_default())
+    let part = u8::try_from(number & ((1 << PART_BITS) - 1)).expect("three bits fit a byte");
+    (TableId(number >> PART_BITS), part)
 }
 
 /// Writes a change as one record; none if an update has changed no column.

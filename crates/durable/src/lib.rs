@@ -17,12 +17,15 @@
 //! | a row as the columns of a record                    | `images.rs`      |
 //! | a definition as a record                            | `entry.rs`       |
 //! | what the log says about rows and definitions        | `replay.rs`      |
+//! | a checkpoint: what has changed, while requests go on | `checkpoint.rs` |
+//! | a row as a checkpoint has it                        | `rows.rs`        |
 //! | a start: from files to tables                       | `recovery.rs`    |
 //! | the log as others read it, also while it is written | `reading.rs`     |
 //!
 //! It does not know SQL, sessions or sockets.
 #![forbid(unsafe_code)]
 
+mod checkpoint;
 mod commit_log;
 mod database;
 mod entry;
@@ -31,7 +34,9 @@ mod images;
 mod reading;
 mod recovery;
 mod replay;
+mod rows;
 
+pub use checkpoint::Checkpointed;
 pub use commit_log::{CommitLog, Scope};
 pub use database::{Database, Standing};
 pub use folder::Folder;

@@ -7,14 +7,20 @@
 
 use std::sync::Arc;
 
+use definitions::Entries;
 use log::{Batch, Columns, DatabaseId, LogError, LogReader, Mode, Nesting, Record, Records, Row};
 use sos::sys::{Disk, Open, OsDisk};
 use sos::wait::WaitType;
 use storage::TableId;
 
+use crate::checkpoint;
 use crate::entry;
 use crate::folder::{Folder, IDENTITY, LOG, read_identity};
 use crate::images::table_and_part;
+use crate::recovery::read_definitions;
+
+/// How often a checkpoint is read that another one may replace meanwhile.
+const TRIES: u32 = 3;
 
 /// The log of a folder.
 #[derive(Debug)]
@@ -191,6 +197,28 @@ impl Reading {
     /// What the disk says.
     pub fn bytes_of(&self, folder: &str) -> Result<u64, String> {
         Ok(self.files(folder)?.into_iter().map(|(_, bytes)| bytes).sum())
+    }
+
+    /// Returns the definitions of the last checkpoint: those of the log come on top. None without a
+    /// checkpoint.
+    ///
+    /// # Errors
+    /// What is wrong with the checkpoint.
+    pub fn definitions(&self) -> Result<Entries, String> {
+        let options = checkpoint::options_of(self.id);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let found = log::checkpoint::look(&*self.disk, &options)
+                .map_err(|error| error.to_string())
+                .and_then(|reader| read_definitions(reader.as_ref()));
+            match found {
+                Ok(entries) => return Ok(entries),
+                // Perhaps a new checkpoint was published in between.
+                Err(_) if tries < TRIES => {}
+                Err(error) => return Err(format!("the database {}: {error}", self.name)),
+            }
+        }
     }
 
     /// Shows each record of the log, from the first segment to the last group that is complete.

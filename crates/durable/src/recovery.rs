@@ -11,10 +11,12 @@
 //! are left out: those of a dropped table, or of one whose definition did not get into the log.
 
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use catalog::{CatalogCell, TableRows};
-use definitions::{EventNames, NewTable, TableMaker};
+use definitions::{Entries, EventNames, NewTable, TableMaker};
+use log::checkpoint::{CheckpointReader, Checkpoints, RangeKey};
 use log::{CommitBuffers, Epoch, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped};
 use sos::sched::Machine;
 use sos::sync::Arc;
@@ -22,11 +24,13 @@ use storage::recovery::{Restore, Source};
 use storage::{RowId, RowImage, Store, Table, TableId};
 use types::row::{RowBuffer, RowLayout};
 
+use crate::checkpoint::{self, Checkpointer};
 use crate::commit_log::CommitLog;
 use crate::database::Database;
 use crate::folder::{Folder, LOG};
-use crate::images::{self, table_number};
+use crate::images::{self, table_and_part};
 use crate::replay::{Change, Counts, Replay, Rows, lent};
+use crate::rows;
 
 /// The size of a segment of the log.
 const SEGMENT_BYTES: u64 = 64 << 20;
@@ -50,7 +54,7 @@ pub struct Instance<'a> {
     /// The store, without tables that are durable.
     pub store: &'a Arc<Store>,
     /// The catalog of a fresh instance.
-    pub catalog: &'a CatalogCell,
+    pub catalog: &'a Arc<CatalogCell>,
     /// The events that event sessions may name.
     pub events: &'a EventNames,
 }
@@ -82,9 +86,16 @@ pub fn open(
     let began = Instant::now();
     let at = folder.name.clone();
     let named = |error: &dyn std::fmt::Display| format!("the database {at}: {error}");
-    let mut replay = Replay::new(definitions::Entries::new(), settings.until_100ns);
-    let (end, lost) = read_log(&folder, settings, &mut replay).map_err(|error| named(&error))?;
+    let checkpoints = Checkpoints::open(Arc::clone(&folder.disk), checkpoint::options(&folder));
+    let checkpoints = checkpoints.map_err(|error| named(&error))?;
+    let reader = checkpoints.reader().map_err(|error| named(&error))?;
+    let entries = read_definitions(reader.as_ref()).map_err(|error| named(&error))?;
+    let start = checkpoints.manifest().map(|one| (one.first_segment, one.first_epoch));
+    let mut replay = Replay::new(entries, settings.until_100ns);
+    let read = read_log(&folder, settings, start, &mut replay);
+    let (end, skipped) = read.map_err(|error| named(&error))?;
     let (entries, rows, counts) = replay.finish();
+    let mut lost: Vec<String> = skipped.iter().map(|part| describe(part)).collect();
 
     let schedulers = instance.machine.scheduler_count();
     let last = end.as_ref().map_or(Epoch(0), |end| end.last_epoch);
@@ -94,13 +105,14 @@ pub fn open(
     let mut tables = Tables { instance, made: HashMap::new() };
     let catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.events)
         .map_err(|error| named(&error))?;
-    let count = restore_rows(&tables.made, rows).map_err(|error| named(&error))?;
+    let mut restored = Restored { tables: &tables.made, settings, threads: schedulers };
+    let count = restored.rows(reader.as_ref(), rows, &mut lost).map_err(|error| named(&error))?;
     instance.catalog.restore(catalog);
 
-    let sync = log::probe_sync(&*folder.disk, LOG).map_err(|error| named(&error))?;
+    let sync = folder.sync_method().map_err(|error| named(&error))?;
     let options = LogOptions {
         folder: LOG.to_owned(),
-        sync: sync.chosen,
+        sync,
         database: folder.id,
         segment_bytes: SEGMENT_BYTES,
         batch_bytes: BATCH_BYTES,
@@ -116,10 +128,13 @@ pub fn open(
         counts,
         rows: count,
         millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        lost: lost.iter().map(skipped).collect(),
+        lost,
     };
-    let database = Database::start(folder, Arc::clone(&log), writer, instance.machine)
-        .map_err(|error| named(&error))?;
+    let checkpointer =
+        Checkpointer::new(instance.store, instance.catalog, (&log, writer.folder()), checkpoints);
+    let database =
+        Database::start(folder, Arc::clone(&log), writer, checkpointer, instance.machine)
+            .map_err(|error| named(&error))?;
     instance.store.set_log(Arc::<CommitLog>::clone(&log));
     let listening = Arc::clone(&log);
     instance.catalog.set_listener(Box::new(move |base, next| {
@@ -132,28 +147,42 @@ pub fn open(
     Ok((database, recovered))
 }
 
-/// Reads the log to its end; `None` without a segment.
+/// Reads the definitions of a checkpoint.
+pub(crate) fn read_definitions(reader: Option<&CheckpointReader>) -> Result<Entries, String> {
+    let mut buffer = Vec::new();
+    let Some(reader) = reader else { return Ok(Entries::new()) };
+    let read = reader.definitions(&mut buffer).map_err(|error| error.to_string())?;
+    Ok(read.map(|(key, value)| (key.to_vec(), value.to_vec())).collect())
+}
+
+/// Reads the log from the start of replay to its end; `None` without a segment.
 fn read_log(
     folder: &Folder,
     settings: &Settings,
+    start: Option<(u64, Epoch)>,
     replay: &mut Replay,
 ) -> Result<(Option<log::End>, Vec<Skipped>), String> {
     let mode = if settings.salvage { Mode::Salvage } else { Mode::Strict };
     let disk = Arc::clone(&folder.disk);
-    let mut reader = match LogReader::open(disk, LOG, folder.id, None, mode) {
+    let first_segment = start.map(|(segment, _)| segment);
+    let first_epoch = start.map_or(Epoch(0), |(_, epoch)| epoch);
+    let mut reader = match LogReader::open(disk, LOG, folder.id, first_segment, mode) {
         Ok(reader) => reader,
-        Err(LogError::NoSegment) => return Ok((None, Vec::new())),
+        Err(LogError::NoSegment) if start.is_none() => return Ok((None, Vec::new())),
         Err(error) => return Err(error.to_string()),
     };
     while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
         let number = batch.header.number;
+        if batch.header.last_epoch < first_epoch {
+            continue;
+        }
         replay.take(&batch).map_err(|why| format!("batch {number} of the log: {why}"))?;
     }
     let skipped = reader.skipped().to_vec();
     Ok((reader.end().copied(), skipped))
 }
 
-fn skipped(part: &Skipped) -> String {
+fn describe(part: &Skipped) -> String {
     let (from, to) = (part.from, part.to);
     format!(
         "batches {} to {} of the log are lost: segment {} from offset {} to segment {} offset {}: {}",
@@ -191,23 +220,113 @@ impl TableMaker for Tables<'_> {
     }
 }
 
-/// Puts the rows into their tables; returns how many there are.
-fn restore_rows(
-    tables: &HashMap<TableId, Made>,
-    mut changes: HashMap<u32, Rows>,
-) -> Result<u64, String> {
-    let mut count = 0;
-    for (id, made) in tables {
-        let restore = made.table.restore();
-        for part in 0..made.table.part_count() {
-            let Some(rows) = changes.remove(&table_number(*id, part)) else { continue };
-            let layout = (part == 0).then_some(&*made.layout);
-            apply(&restore, (part, layout), rows)
-                .map_err(|why| format!("table {}, {why}", id.0))?;
+/// Puts rows back, on several threads.
+struct Restored<'a> {
+    tables: &'a HashMap<TableId, Made>,
+    settings: &'a Settings,
+    threads: usize,
+}
+
+/// A table whose rows are being put back.
+struct Open<'t> {
+    id: TableId,
+    restore: Restore<'t>,
+    layout: &'t RowLayout,
+}
+
+impl<'a> Restored<'a> {
+    /// Puts the rows of a checkpoint and then those of the log into their tables, and builds the
+    /// indexes; returns how many rows there are.
+    fn rows(
+        &mut self,
+        reader: Option<&CheckpointReader>,
+        changes: HashMap<u32, Rows>,
+        lost: &mut Vec<String>,
+    ) -> Result<u64, String> {
+        let open = |(id, made): (&TableId, &'a Made)| {
+            (*id, Open { id: *id, restore: made.table.restore(), layout: &made.layout })
+        };
+        let open: HashMap<TableId, Open<'a>> = self.tables.iter().map(open).collect();
+        if let Some(reader) = reader {
+            let keys: Vec<RangeKey> = reader.ranges().keys().copied().collect();
+            let found = self.in_parallel(keys, |key| self.range(&open, reader, key))?;
+            lost.extend(found.into_iter().flatten());
         }
-        count += restore.finish().map_err(|error| format!("table {}: {error:?}", id.0))?;
+        let changes: Vec<(u32, Rows)> = changes.into_iter().collect();
+        self.in_parallel(changes, |(number, rows)| {
+            let (id, part) = table_and_part(number);
+            let Some(open) = open.get(&id) else { return Ok(()) };
+            let layout = (part == 0).then_some(open.layout);
+            apply(&open.restore, (part, layout), rows)
+                .map_err(|why| format!("table {}, {why}", id.0))
+        })?;
+        let counts = self.in_parallel(open.into_values().collect(), |open: Open<'_>| {
+            open.restore.finish().map_err(|error| format!("table {}: {error}", open.id.0))
+        })?;
+        Ok(counts.into_iter().sum())
     }
-    Ok(count)
+
+    /// Puts the rows of a range back; returns what salvage loses of it.
+    fn range(
+        &self,
+        open: &HashMap<TableId, Open<'_>>,
+        reader: &CheckpointReader,
+        key: RangeKey,
+    ) -> Result<Option<String>, String> {
+        let Some(open) = open.get(&TableId(key.table)) else { return Ok(None) };
+        let mut buffer = Vec::new();
+        let found = match reader.range(key, &mut buffer) {
+            Ok(found) => found,
+            Err(error) if self.settings.salvage => {
+                let RangeKey { table, part, range } = key;
+                let place = format!("rows from {range} on of part {part} of table {table}");
+                return Ok(Some(format!("{place} are lost: {error}")));
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        let mut row = RowBuffer::default();
+        for (id, image) in found {
+            let named = |why: &dyn std::fmt::Display| {
+                format!("row {id} of part {} of table {}: {why}", key.part, key.table)
+            };
+            rows::decode(image, &mut row).ok_or_else(|| named(&"its image is cut"))?;
+            let put =
+                open.restore.put(key.part, RowId(id), RowImage::from(&row), Source::Checkpoint);
+            if !put.map_err(|error| named(&error))? {
+                return Err(named(&"no table has such a row"));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs `work` on each of `items`, on as many threads as there are schedulers; returns the
+    /// results in any order, or the first error.
+    fn in_parallel<T: Send, R: Send>(
+        &self,
+        items: Vec<T>,
+        work: impl Fn(T) -> Result<R, String> + Sync,
+    ) -> Result<Vec<R>, String> {
+        let threads = self.threads.min(items.len());
+        let items = Mutex::new(items);
+        let next = || items.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let run = || {
+            let mut done = Vec::new();
+            while let Some(item) = next() {
+                done.push(work(item)?);
+            }
+            Ok(done)
+        };
+        let results: Vec<Result<Vec<R>, String>> = std::thread::scope(|scope| {
+            let started: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+            let failed = |_| Err("a thread of the recovery panicked".to_owned());
+            started.into_iter().map(|thread| thread.join().unwrap_or_else(failed)).collect()
+        });
+        let mut all = Vec::new();
+        for result in results {
+            all.extend(result?);
+        }
+        Ok(all)
+    }
 }
 
 /// Applies what the log says to the rows of a part.

@@ -68,9 +68,14 @@ impl Runner<'_> {
             }
         }
         checkpoint::begin(cx.session);
-        let done = cx.session.instance.checkpoint();
+        let cancel = std::sync::Arc::clone(&cx.session.connection.cancel);
+        let done = cx.session.instance.checkpoint(&cancel);
         checkpoint::end(cx.session);
-        done.map_err(|error| cx.session.storage_error(&error).into())
+        ::executor::fault::check_cancel(cx).map_err(|error| interrupted(error, cx))?;
+        done.map_err(|why| {
+            let text = format!("The checkpoint failed, and the one before counts: {why}.");
+            Error::custom(5901, 16, 1, text).into()
+        })
     }
 
     /// Runs a definition: DDL and other changes of the catalog.

@@ -197,6 +197,7 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::log::dm_db_log_info::VIEW,
     &super::log::dm_db_log_stats::VIEW,
     &super::log::dm_db_xtp_checkpoint_files::VIEW,
+    &super::log::dm_db_xtp_checkpoint_stats::VIEW,
     &super::log::dm_os_log_flushes::VIEW,
     &super::log::fn_dblog::VIEW,
 ];

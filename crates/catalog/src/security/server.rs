@@ -114,7 +114,7 @@ pub fn state_of(view: &str) -> State {
         "dm_exec_sessions",
         "dm_os_host_info",
     ];
-    const OF_DATABASE: [&str; 8] = [
+    const OF_DATABASE: [&str; 9] = [
         "dm_db_column_store_row_group_physical_stats",
         "dm_db_index_operational_stats",
         "dm_db_index_physical_stats",
@@ -122,6 +122,7 @@ pub fn state_of(view: &str) -> State {
         "dm_db_log_stats",
         "dm_db_partition_stats",
         "dm_db_xtp_checkpoint_files",
+        "dm_db_xtp_checkpoint_stats",
         "dm_db_xtp_hash_index_stats",
     ];
     const OF_SERVER: [&str; 20] = [

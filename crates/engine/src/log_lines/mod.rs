@@ -31,14 +31,15 @@ pub fn log_lines(
 ) -> Result<(), String> {
     let reading = Reading::open(folder)?;
     // A table's rows may be logged before its definition, so all definitions are read first.
-    let mut last = Tables::new();
+    // Older ones are in the checkpoint only.
+    let mut tables = Tables::new(reading.definitions()?);
+    let mut last = Tables::new(reading.definitions()?);
     reading.records(|_, change| {
         if let Change::Define(entry) = change {
             last.define(entry);
         }
         Ok(())
     })?;
-    let mut tables = Tables::new();
     let mut committed = String::new();
     reading.records(|at, change| {
         if let Change::Begin { utc_100ns, .. } = change {

@@ -31,8 +31,9 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    pub(super) fn new() -> Self {
-        Self { is_old: true, ..Self::default() }
+    /// Begins with the definitions of a checkpoint.
+    pub(super) fn new(entries: Entries) -> Self {
+        Self { entries, is_old: true, ..Self::default() }
     }
 
     /// Takes a definition.

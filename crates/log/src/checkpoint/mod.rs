@@ -19,7 +19,7 @@ mod tests;
 
 pub use manifest::{FileEntry, Manifest, RangePlace};
 pub use reader::{CheckpointReader, Definitions, RangeRows};
-pub use store::{CheckpointOptions, CheckpointWriter, Checkpoints, RangeWriter};
+pub use store::{CheckpointOptions, CheckpointWriter, Checkpoints, RangeWriter, look};
 
 /// The newest checkpoint format that this crate reads, and the one that it writes.
 pub const CHECKPOINT_VERSION: u32 = 1;

@@ -67,7 +67,7 @@ pub enum LogError {
 }
 
 impl LogError {
-    pub(crate) fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
+    pub fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::Io { path: path.to_owned(), error }
     }
 }

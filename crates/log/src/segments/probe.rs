@@ -10,8 +10,12 @@ use super::LogError;
 use super::names::probe_path;
 use crate::BLOCK_BYTES;
 
-/// Writes per method.
+/// The most writes per method, and the fewest.
 const WRITES: usize = 16;
+const WRITES_MIN: usize = 2;
+
+/// A method that has taken this long is not measured further.
+const PATIENCE_NS: u64 = 5_000_000;
 
 /// Another method is used if it takes at most this share of the usual one's time, in percent.
 const WINS_BELOW_PERCENT: u64 = 75;
@@ -26,7 +30,8 @@ pub struct SyncProbe {
     pub median_ns: [Option<u64>; SyncMethod::ALL.len()],
 }
 
-/// Measures each method in the folder of a log. That takes the time of some fifty durable writes.
+/// Measures each method in the folder of a log. That takes the time of some fifty durable writes,
+/// fewer where they are slow.
 ///
 /// # Errors
 /// [`LogError::Io`] if the disk fails with the usual method. A full disk is no error.
@@ -72,7 +77,11 @@ fn measure(disk: &dyn Disk, path: &str, method: SyncMethod) -> io::Result<u64> {
     file.sync()?;
     let block = [0x5a; BLOCK_BYTES];
     let mut times = Vec::with_capacity(WRITES);
+    let until_ns = clock::monotonic_ns() + PATIENCE_NS;
     for number in 0..WRITES {
+        if number >= WRITES_MIN && clock::monotonic_ns() > until_ns {
+            break;
+        }
         let start_ns = clock::monotonic_ns();
         file.write_at((number * BLOCK_BYTES) as u64, &block)?;
         if !method.is_write_through() {
@@ -81,7 +90,7 @@ fn measure(disk: &dyn Disk, path: &str, method: SyncMethod) -> io::Result<u64> {
         times.push(clock::monotonic_ns() - start_ns);
     }
     times.sort_unstable();
-    Ok(times[WRITES / 2])
+    Ok(times[times.len() / 2])
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ pub struct Instance {
     /// Timestamps and snapshots of all tables.
     pub store: Arc<storage::Store>,
     /// The catalog snapshot and its version.
-    pub catalog: CatalogCell,
+    pub catalog: Arc<CatalogCell>,
     /// Open sessions, by id.
     pub sessions: Sessions,
     /// Failed logins, and the delay of the next answers.
@@ -152,7 +152,7 @@ impl Instance {
             config,
             machine,
             store,
-            catalog: CatalogCell::new(catalog),
+            catalog: Arc::new(CatalogCell::new(catalog)),
             sessions: Sessions::default(),
             login_failures: LoginFailures::default(),
             programs: SharedPrograms::default(),

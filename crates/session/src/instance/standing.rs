@@ -1,6 +1,7 @@
 //! What keeps an instance's data: checkpoints and the log on request, and the end of the server.
 
 use durable::Standing;
+use sos::park::Cancel;
 use sos::sync::{AtomicBool, OnceLock, Ordering};
 
 use super::Instance;
@@ -65,11 +66,12 @@ impl Instance {
         }
     }
 
-    /// CHECKPOINT: what was committed until now is durable when this returns.
+    /// CHECKPOINT: writes what has changed since the last one, and waits for it. Nothing to do in
+    /// memory only.
     ///
     /// # Errors
-    /// [`storage::Error::LogFailed`].
-    pub fn checkpoint(&self) -> storage::Result<()> {
-        self.flush_log()
+    /// Why it failed; the checkpoint before counts.
+    pub fn checkpoint(&self, cancel: &Cancel) -> Result<(), String> {
+        self.durable().map_or(Ok(()), |database| database.checkpoint(Some(cancel)))
     }
 }

@@ -619,3 +619,85 @@ fn unpark_reaches_a_task() {
     assert_ne!(Wake::Signalled, Wake::TimedOut);
     server.stop();
 }
+
+/// Answers a request only when its number is released; the second byte is the number.
+struct Holder {
+    shared: Arc<Shared>,
+    held: Vec<u8>,
+    /// How often it ran while it held an answer and was not released.
+    early: Arc<AtomicU32>,
+}
+
+impl Task for Holder {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.shared.socket.as_fd()
+    }
+
+    fn run(&mut self, ready: Ready, _waker: &TaskWaker) -> Next {
+        if !self.held.is_empty() {
+            if !ready.has(Ready::RELEASED) {
+                self.early.fetch_add(1, Ordering::Relaxed);
+            }
+            send_all(&self.shared.socket, &self.held);
+            self.held.clear();
+        }
+        let mut buffer = [0; 2];
+        match self.shared.socket.recv(&mut buffer) {
+            Ok(2) => {
+                self.held = buffer.to_vec();
+                Next::Hold(buffer[1].into())
+            }
+            Ok(_) => Next::Close,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Next::Keep,
+            Err(_) => Next::Close,
+        }
+    }
+}
+
+#[test]
+fn held_answers_leave_when_they_are_released_and_not_before() {
+    let machine = Machine::start(&MachineConfig { schedulers: 2, ..MachineConfig::default() })
+        .expect("starts");
+    let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("binds");
+    let address = listener.local_address().expect("has an address");
+    let early = Arc::new(AtomicU32::new(0));
+    let of_tasks = Arc::clone(&early);
+    let connect = move |socket, _peer| {
+        let shared =
+            Arc::new(Shared { socket, cancel: Cancel::new(), interrupts: AtomicU32::new(0) });
+        let interrupt: Arc<dyn Interrupt> = Arc::clone(&shared) as Arc<dyn Interrupt>;
+        let early = Arc::clone(&of_tasks);
+        Some(Connection { task: Box::new(Holder { shared, held: Vec::new(), early }), interrupt })
+    };
+    machine.listen(listener, connect).expect("listens");
+    let clients: Vec<Client> =
+        (0..8).map(|_| Client(Socket::connect(address).expect("connects"))).collect();
+    for round in 1..=50_u8 {
+        // Each client asks for another number, the last one first, and sends a second request at
+        // once: it must be answered after the first.
+        for (client, ahead) in clients.iter().zip(0..) {
+            client.send(&[b'a', round + 7 - ahead]);
+        }
+        machine.release(u64::from(round) + 7);
+        for (client, ahead) in clients.iter().zip(0..) {
+            assert_eq!(client.receive(), [b'a', round + 7 - ahead]);
+        }
+    }
+    clients[0].send(&[b'b', 200]);
+    clients[0].send(&[b'c', 201]);
+    park::sleep(Duration::from_millis(50), WaitType::WaitFor, None);
+    assert_eq!(early.load(Ordering::Relaxed), 0, "a held task runs when it is released");
+    machine.release(200);
+    assert_eq!(clients[0].receive(), [b'b', 200]);
+    machine.release(201);
+    assert_eq!(clients[0].receive(), [b'c', 201]);
+    // A stop lets a held answer leave.
+    clients[1].send(&[b'd', 202]);
+    park::sleep(Duration::from_millis(20), WaitType::WaitFor, None);
+    let releasing = machine.clone();
+    let stopping = std::thread::spawn(move || machine.stop(Duration::from_secs(20)));
+    park::sleep(Duration::from_millis(50), WaitType::WaitFor, None);
+    releasing.release(202);
+    assert_eq!(clients[1].receive(), [b'd', 202]);
+    assert_eq!(stopping.join().expect("stops"), StopOutcome::Clean);
+}

@@ -1,6 +1,7 @@
 //! `Announced`: a commit between its announcement and its end.
 
 use crate::durability::{CommitLog, EpochMark, Outcome, RowChange, note};
+use crate::primitives::{Clock, Mutant, is_mutant};
 
 /// An announced commit. Dropping it withdraws it.
 pub(crate) struct Announced<'l> {
@@ -10,9 +11,14 @@ pub(crate) struct Announced<'l> {
 }
 
 impl<'l> Announced<'l> {
-    /// Announces a commit of this thread.
-    pub(crate) fn new(log: &'l dyn CommitLog, is_lazy: bool) -> Self {
-        Self { log, epoch: log.begin(), is_lazy }
+    /// Announces a commit of this thread. Its timestamp will be greater than those of all commits
+    /// before, because the timestamps of a row's changes tell replay their order.
+    pub(crate) fn new(log: &'l dyn CommitLog, clock: &Clock, is_lazy: bool) -> Self {
+        let epoch = log.begin();
+        if !is_mutant(Mutant::EqualTimes) {
+            clock.advance();
+        }
+        Self { log, epoch, is_lazy }
     }
 
     /// Returns what the versions of the commit keep of its epoch.

@@ -96,7 +96,7 @@ pub enum ChangeKind {
 /// One change of one row by a commit. A transaction that changes a row twice has two of them.
 #[derive(Clone, Copy, Debug)]
 pub struct RowChange<'a> {
-    /// The table.
+    /// The table that has the row.
     pub table: TableId,
     /// The part of the table: 0 for its own rows, 1 to 3 for the internal tables of a columnstore.
     pub part: u8,

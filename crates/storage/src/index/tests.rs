@@ -7,10 +7,10 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::thread::scope;
 
-use crate::index::{Entry, Finger, Index};
-use crate::primitives::pin;
+use crate::index::{Duplicate, Entry, Finger, Index};
+use crate::primitives::{Timestamp, pin};
 use crate::spec::{Bounds, IndexId, IndexKind, IndexSpec, Order, RowId, RowImage, Uniqueness};
-use crate::version::{Heap, RowHead};
+use crate::version::{Begin, Heap, RowHead, Version, VersionKind};
 
 const HASH: IndexKind = IndexKind::Hash { bucket_count: 100 };
 
@@ -252,4 +252,80 @@ fn bury(index: &Index, heap: &Heap, n: u64) -> RowId {
     let head = heap.allocate();
     add(index, &key(n), head);
     head.id()
+}
+
+/// An index that was built at once is like one that got its entries one by one, and takes more.
+#[test]
+fn built_index_agrees_with_one_that_grew() {
+    let spec = |kind, uniqueness| {
+        let extractor = Box::new(|row: RowImage<'_>, key: &mut Vec<u8>| key.extend(row.bytes));
+        IndexSpec { id: IndexId(1), kind, uniqueness, extractor }
+    };
+    for (seed, kind) in (0..60).flat_map(|seed| [(seed, IndexKind::Range), (seed, HASH)]) {
+        let (built, grown) =
+            (Index::new(spec(kind, Uniqueness::NotUnique)), index(kind, Uniqueness::NotUnique));
+        let heap = Heap::new();
+        let mut random = Random(seed);
+        let keys: Vec<Vec<u8>> = (0..seed * 3).map(|_| key(random.below(100))).collect();
+        let guard = pin();
+        let mut builder = built.builder(keys.len());
+        let mut heads = Vec::new();
+        for key in &keys {
+            let head = heap.allocate();
+            link(head, key);
+            // SAFETY: linked just now.
+            let version = unsafe { &*head.latest() };
+            assert!(builder.push(head, version, &guard).is_ok());
+            add(&grown, key, head);
+            heads.push(head);
+        }
+        assert!(builder.finish(&guard).is_ok());
+        for (at, more) in (0..40).map(|at| (at, key(random.below(200)))) {
+            if let Some(gone) = keys.get(at * 2) {
+                built.remove(gone, heads[at * 2], &guard, || true);
+                grown.remove(gone, heads[at * 2], &guard, || true);
+            }
+            let head = heap.allocate();
+            add(&built, &more, head);
+            add(&grown, &more, head);
+            assert_eq!(find(&built, &more), find(&grown, &more));
+        }
+        if kind == IndexKind::Range {
+            for order in [Order::Forward, Order::Backward] {
+                assert_eq!(walk(&built, Bounds::ALL, order), walk(&grown, Bounds::ALL, order));
+            }
+        }
+        keys.iter().for_each(|key| assert_eq!(find(&built, key), find(&grown, key)));
+    }
+}
+
+#[test]
+fn two_rows_with_one_key_are_found_when_a_unique_index_is_built() {
+    for kind in [IndexKind::Range, HASH] {
+        let extractor = Box::new(|row: RowImage<'_>, key: &mut Vec<u8>| key.extend(row.bytes));
+        let uniqueness = Uniqueness::Unique;
+        let index = Index::new(IndexSpec { id: IndexId(1), kind, uniqueness, extractor });
+        let heap = Heap::new();
+        let guard = pin();
+        let mut builder = index.builder(3);
+        let mut push = |n| {
+            let head = heap.allocate();
+            link(head, &key(n));
+            // SAFETY: linked just now.
+            builder.push(head, unsafe { &*head.latest() }, &guard)
+        };
+        let pushed = [push(7), push(8), push(7)];
+        let of = |Duplicate(key)| key;
+        let found = pushed.into_iter().find_map(Result::err).or(builder.finish(&guard).err());
+        assert_eq!(found.map(of).as_deref(), Some(&*key(7)));
+    }
+}
+
+/// Gives a head a version with these bytes.
+fn link(head: &RowHead, bytes: &[u8]) {
+    let image = RowImage { bytes, blobs: &[] };
+    let none = std::ptr::null_mut();
+    let version =
+        Version::allocate(VersionKind::Data, Begin::Committed(Timestamp(1)), 0, none, image);
+    assert!(head.replace_latest(none, version.unwrap().as_ptr()));
 }

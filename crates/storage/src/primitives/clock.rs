@@ -30,5 +30,9 @@ mod model {
         pub(crate) fn commit(&self) -> Timestamp {
             Timestamp(self.counter.load(Ordering::SeqCst))
         }
+
+        pub(crate) fn advance(&self) {
+            self.counter.fetch_add(1, Ordering::SeqCst);
+        }
     }
 }

@@ -58,7 +58,7 @@ const LOOK_PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
 pub(crate) enum PinWait {
     /// The definition of a table changes.
     Definition,
-    /// A checkpoint begins.
+    /// A checkpoint begins, and its scan must see all writes before it.
     Checkpoint,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn wait_for_pins(why: PinWait, cancel: Option<&Cancel>) -> bool {
     sos::epoch::synchronize(|| sleep(LOOK_PAUSE, wait_type, cancel) != Wake::Cancelled)
 }
 
-/// The model's threads hold pins that end without help, so this spins until none is held.
+/// The model's threads hold pins that end without help, so this spins until they have ended.
 #[cfg(any(loom, shuttle))]
 pub(crate) fn wait_for_pins(_: PinWait, _: Option<&Cancel>) -> bool {
     model::wait()
@@ -83,45 +83,53 @@ pub(crate) fn wait_for_pins(_: PinWait, _: Option<&Cancel>) -> bool {
 
 #[cfg(any(loom, shuttle))]
 mod model {
-    use std::cell::Cell;
+    use std::cell::RefCell;
 
     use crate::primitives::sync::{AtomicPtr, Ordering};
 
     thread_local! {
-        /// The current run of a model and the number of its pins that are held. One thread of the
-        /// process runs a model with all its threads, so models that run at the same time do not
-        /// see each other's pins. Not an atomic of `sos::sync`: the checker has nothing to explore
-        /// in a count.
-        static PINS: Cell<Pins> = const { Cell::new(Pins { run: 0, held: 0 }) };
+        /// The pins of the current run of a model. One thread of the process runs a model with all
+        /// its threads, so models that run at the same time do not see each other's pins. Not an
+        /// atomic of `sos::sync`: the checker has nothing to explore in a list.
+        static PINS: RefCell<Pins> =
+            const { RefCell::new(Pins { run: 0, next: 0, held: Vec::new() }) };
     }
 
-    #[derive(Clone, Copy)]
     struct Pins {
         run: u64,
-        held: usize,
+        /// The number of the next pin.
+        next: u64,
+        /// The numbers of the pins that are held.
+        held: Vec<u64>,
     }
 
-    /// A pin of the run with this number.
-    pub(crate) struct Guard(u64);
+    /// A pin: its run and its number.
+    pub(crate) struct Guard(u64, u64);
 
     impl Drop for Guard {
         fn drop(&mut self) {
-            let pins = PINS.get();
-            // The threads of a run that failed may be taken down after the next has begun.
-            if pins.run == self.0 {
-                PINS.set(Pins { held: pins.held - 1, ..pins });
-            }
+            let Self(run, number) = *self;
+            PINS.with_borrow_mut(|pins| {
+                // The threads of a run that failed may be taken down after the next has begun.
+                if pins.run == run {
+                    pins.held.retain(|held| *held != number);
+                }
+            });
         }
     }
 
     pub(crate) fn pin() -> Guard {
-        let pins = PINS.get();
-        PINS.set(Pins { held: pins.held + 1, ..pins });
-        Guard(pins.run)
+        PINS.with_borrow_mut(|pins| {
+            let number = pins.next;
+            pins.next += 1;
+            pins.held.push(number);
+            Guard(pins.run, number)
+        })
     }
 
     pub(crate) fn wait() -> bool {
-        while PINS.get().held != 0 {
+        let end = PINS.with_borrow(|pins| pins.next);
+        while PINS.with_borrow(|pins| pins.held.iter().any(|held| *held < end)) {
             sos::sync::spin_hint();
         }
         true
@@ -130,7 +138,7 @@ mod model {
     /// Begins a run, without the pins of one that failed.
     #[cfg(all(test, shuttle))]
     pub(crate) fn begin_run() {
-        PINS.set(Pins { run: PINS.get().run + 1, held: 0 });
+        PINS.with_borrow_mut(|pins| *pins = Pins { run: pins.run + 1, next: 0, held: Vec::new() });
     }
 
     /// As `sos::epoch::Snapshot`, but never freed.

@@ -49,8 +49,8 @@ impl Store {
         has_waited.then_some(number)
     }
 
-    /// Returns the number of the present checkpoint. After recovery this is the number that stands
-    /// for the checkpoint on disk: the ranges that replay has changed count as changed since.
+    /// Returns the number of the present checkpoint. After recovery this is the number of the
+    /// checkpoint on disk: the ranges that replay has changed count as changed since.
     pub fn checkpoint_number(&self) -> u64 {
         self.shared().generation.load(Ordering::SeqCst)
     }

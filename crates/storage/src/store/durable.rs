@@ -54,7 +54,7 @@ impl Table {
     pub(crate) fn announce(&self, head: &RowHead, is_lazy: bool) -> Option<Announced<'_>> {
         let log = self.log()?;
         self.note_range(head);
-        Some(Announced::new(log, is_lazy))
+        Some(Announced::new(log, &self.shared.clock, is_lazy))
     }
 
     /// Notes for checkpoints that a row changes. The caller is pinned until the change is visible.

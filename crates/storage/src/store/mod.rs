@@ -51,7 +51,7 @@ pub use row_groups::{ColumnStore, Mover};
 pub(crate) use snapshots::{Slot, Snapshots};
 pub use table::Table;
 
-/// The number that stands for the checkpoint before the first one of this run.
+/// The number of the checkpoint on disk, or of none, before the first one of this run.
 const FIRST_CHECKPOINT: u64 = 1;
 
 /// The options of a store; there are none yet.
@@ -187,6 +187,14 @@ impl Store {
     /// Returns the current tables.
     pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
         self.shared.tables.lock().values().cloned().collect()
+    }
+
+    /// Returns the tables whose rows survive a restart, those included that no definition refers to
+    /// yet.
+    pub fn durable_tables(&self) -> Vec<Arc<Table>> {
+        let mut tables = self.tables();
+        tables.retain(|table| table.durable.is_some());
+        tables
     }
 
     /// Returns the lock manager for named locks.

@@ -290,7 +290,7 @@ impl Transaction {
         if logged == 0 {
             return None;
         }
-        let announced = Announced::new(log, self.is_lazy);
+        let announced = Announced::new(log, &store.shared().clock, self.is_lazy);
         state.set_mark(announced.mark());
         Some(announced)
     }

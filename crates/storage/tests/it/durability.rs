@@ -1,4 +1,4 @@
-//! What a log is told about commits, and which epochs readers wait for.
+//! What storage writes to a log about commits, and which epochs readers wait for.
 
 use std::sync::Arc;
 

@@ -37,14 +37,14 @@ impl Files {
     }
 }
 
-/// Puts the rows of the files back, and then what the log says, in the order of timestamps.
+/// Puts the rows of the files back, and then what the log says, in the order of epochs and timestamps.
 fn replay(table: &Table, files: &Files, commits: &[Commit]) -> Result<u64, Error> {
     let restore = table.restore();
     for ((part, id), row) in files.rows() {
         assert!(restore.put(part, id, row.image(), Source::Checkpoint).unwrap());
     }
     let mut commits: Vec<&Commit> = commits.iter().collect();
-    commits.sort_by_key(|commit| commit.ts);
+    commits.sort_by_key(|commit| (commit.epoch, commit.ts));
     for change in commits.iter().flat_map(|commit| &commit.changes) {
         let (part, id) = (change.part, change.row);
         match &change.after {

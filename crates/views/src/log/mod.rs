@@ -5,6 +5,7 @@ pub(crate) mod dm_db_log_info;
 pub(crate) mod dm_db_log_space_usage;
 pub(crate) mod dm_db_log_stats;
 pub(crate) mod dm_db_xtp_checkpoint_files;
+pub(crate) mod dm_db_xtp_checkpoint_stats;
 pub(crate) mod dm_os_log_flushes;
 pub(crate) mod fn_dblog;
 

@@ -138,6 +138,11 @@ impl Core {
         resting.map(|(index, slot)| Token::new(index, slot.generation)).collect()
     }
 
+    /// Whether a task has a held answer.
+    pub(super) fn has_held(&self) -> bool {
+        self.slots.iter().any(|slot| !slot.is_free() && slot.is_held)
+    }
+
     /// How to reach the connections whose tasks are running.
     pub(super) fn running(&self) -> Vec<Arc<dyn Interrupt>> {
         let running = self.slots.iter().filter(|slot| slot.resting.is_none());

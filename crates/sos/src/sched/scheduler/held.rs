@@ -36,7 +36,7 @@ impl Scheduler {
         {
             core.held.pop();
             let Some(slot) = core.slot(token) else { continue };
-            slot.is_held = false;
+            // It stays held until it runs, so that a stop does not close it before.
             let reasons = std::mem::take(&mut slot.pending).and(Ready::RELEASED);
             core.again.push_back((token, reasons));
         }

@@ -83,10 +83,11 @@ impl Scheduler {
         let resting = unsafe {
             self.core.with(|core| {
                 let slot = core.slot(token)?;
-                if slot.is_held {
+                if slot.is_held && !ready.has(Ready::RELEASED) {
                     slot.pending = slot.pending.and(ready);
                     return None;
                 }
+                slot.is_held = false;
                 match slot.resting.take() {
                     Some(resting) => Some(Ok(resting)),
                     None => {
@@ -336,7 +337,7 @@ impl Scheduler {
             }
         }
         // SAFETY: as above.
-        if !running.is_empty() || unsafe { self.core.with(|core| !core.held.is_empty()) } {
+        if !running.is_empty() || unsafe { self.core.with(|core| core.has_held()) } {
             return false;
         }
         self.ended.store(true, Ordering::Release);

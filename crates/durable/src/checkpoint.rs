@@ -1,0 +1,290 @@
+//! `Checkpointer`: writes what has changed since the last checkpoint, while requests go on.
+//!
+//! ```text
+//! number the checkpoint ─► where replay starts ─► definitions, under the catalog's latch
+//!   ─► ranges of rows that have changed ─► wait until the log is durable up to now ─► publish
+//!   ─► log segments before the start of replay become spares
+//! ```
+//!
+//! A row is written as it is when the scan passes. What changed earlier and is not in the scan is in
+//! the log from the start of replay on, and what the scan saw of later commits is replaced by the
+//! log: so the scan need not be of one moment. `storage::recovery` says why no change is missed.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use catalog::CatalogCell;
+use log::checkpoint::{CheckpointOptions, Checkpoints, RangeKey};
+use log::{DatabaseId, Epoch, LogError, LogFolder};
+use sos::lock::{SpinClass, SpinLock};
+use sos::park::{self, Cancel};
+use sos::sync::{Arc, AtomicBool, AtomicU64, Ordering};
+use sos::wait::WaitType;
+use storage::Store;
+
+use crate::commit_log::CommitLog;
+use crate::folder::{CHECKPOINT, Folder};
+use crate::rows;
+
+/// The usual size of a range file.
+const FILE_BYTES: u64 = 64 << 20;
+/// The usual size of a block in it.
+const BLOCK_BYTES: usize = 64 << 10;
+/// How often the thread looks whether a checkpoint is due.
+const LOOK_PERIOD: Duration = Duration::from_millis(500);
+/// Bytes of log that make a checkpoint due, at least.
+const DUE_LOG_BYTES: u64 = 256 << 20;
+
+/// Returns how checkpoints are kept in a folder.
+pub(crate) fn options(folder: &Folder) -> CheckpointOptions {
+    options_of(folder.id)
+}
+
+/// As [`options`], of a database by its id.
+pub(crate) fn options_of(database: DatabaseId) -> CheckpointOptions {
+    CheckpointOptions {
+        folder: CHECKPOINT.to_owned(),
+        database,
+        file_bytes: FILE_BYTES,
+        block_bytes: BLOCK_BYTES,
+    }
+}
+
+/// What a checkpoint has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checkpointed {
+    /// Checkpoints that were published since the start.
+    pub count: u64,
+    /// Ranges of rows that the last one has written.
+    pub ranges: u64,
+    /// Rows that the last one has written.
+    pub rows: u64,
+    /// How long the last one took, in milliseconds.
+    pub millis: u64,
+    /// Bytes of all files of checkpoints.
+    pub disk_bytes: u64,
+    /// Attempts that failed since the start.
+    pub failed: u64,
+}
+
+/// Writes checkpoints of an instance. One thread writes; any thread may ask.
+pub(crate) struct Checkpointer {
+    store: Arc<Store>,
+    catalog: Arc<CatalogCell>,
+    log: Arc<CommitLog>,
+    segments: Arc<LogFolder>,
+    /// `None` while a thread uses it.
+    work: SpinLock<Option<Work>>,
+    /// How many checkpoints were asked for, and how many requests the last one has met.
+    asked: AtomicU64,
+    met: AtomicU64,
+    is_exact: AtomicBool,
+    done: SpinLock<(Checkpointed, Option<String>)>,
+}
+
+struct Work {
+    checkpoints: Checkpoints,
+    /// The number of the checkpoint on disk; ranges that have changed since are written.
+    since: u64,
+    /// Bytes that the log had flushed when the last checkpoint began.
+    flushed_bytes: u64,
+}
+
+impl std::fmt::Debug for Checkpointer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Checkpointer").field("done", &self.done()).finish_non_exhaustive()
+    }
+}
+
+impl Checkpointer {
+    /// Makes the writer of checkpoints that follow the one in `checkpoints`.
+    pub(crate) fn new(
+        store: &Arc<Store>,
+        catalog: &Arc<CatalogCell>,
+        (log, segments): (&Arc<CommitLog>, &Arc<LogFolder>),
+        checkpoints: Checkpoints,
+    ) -> Self {
+        // Without a checkpoint on disk every range has changed.
+        let since = checkpoints.manifest().map_or(0, |_| store.checkpoint_number());
+        let disk_bytes = checkpoints.disk_bytes();
+        let work = Work { checkpoints, since, flushed_bytes: 0 };
+        Self {
+            store: Arc::clone(store),
+            catalog: Arc::clone(catalog),
+            log: Arc::clone(log),
+            segments: Arc::clone(segments),
+            work: SpinLock::new(SpinClass::ServerOther, Some(work)),
+            asked: AtomicU64::new(0),
+            met: AtomicU64::new(0),
+            is_exact: AtomicBool::new(false),
+            done: SpinLock::new(
+                SpinClass::ServerOther,
+                (Checkpointed { disk_bytes, ..Checkpointed::default() }, None),
+            ),
+        }
+    }
+
+    /// Returns what checkpoints have done so far.
+    pub(crate) fn done(&self) -> Checkpointed {
+        self.done.lock().0
+    }
+
+    /// Returns why the last attempt failed; `None` if it did not.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.done.lock().1.clone()
+    }
+
+    /// Asks for a checkpoint that begins after this call, and waits for it.
+    ///
+    /// # Errors
+    /// Why it failed.
+    pub(crate) fn request(&self, cancel: Option<&Cancel>) -> Result<(), String> {
+        // SeqCst, here and in `run`: a request is either seen before the sleep, or wakes the thread.
+        let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        park::unpark_one(self.asked_key());
+        let must_wait = || self.met.load(Ordering::SeqCst) < number;
+        while must_wait() {
+            let wake = park::park(self.met_key(), WaitType::XtpCheckpoint, must_wait, None, cancel);
+            if wake == park::Wake::Cancelled {
+                return Ok(());
+            }
+        }
+        self.failure().map_or(Ok(()), Err)
+    }
+
+    /// Writes checkpoints when they are due or asked for, until `stop` is set.
+    pub(crate) fn run(&self, stop: &AtomicBool) {
+        // Acquire: pairs with the Release of the thread that asks for the stop.
+        while !stop.load(Ordering::Acquire) {
+            let asked = self.asked.load(Ordering::SeqCst);
+            if asked > self.met.load(Ordering::SeqCst) || self.is_due() {
+                self.attempt();
+                self.met.fetch_max(asked, Ordering::SeqCst);
+                park::unpark_all(self.met_key());
+                continue;
+            }
+            let must_wait =
+                || self.asked.load(Ordering::SeqCst) == asked && !stop.load(Ordering::Acquire);
+            let period = Some(LOOK_PERIOD);
+            park::park(self.asked_key(), WaitType::CheckpointQueue, must_wait, period, None);
+        }
+        self.met.fetch_max(u64::MAX, Ordering::SeqCst);
+        park::unpark_all(self.met_key());
+    }
+
+    /// Wakes the thread: after a request to stop.
+    pub(crate) fn wake(&self) {
+        park::unpark_one(self.asked_key());
+    }
+
+    /// Writes the last checkpoint of an orderly stop: no value of a counter will be taken any more.
+    pub(crate) fn finish(&self) {
+        self.is_exact.store(true, Ordering::Relaxed);
+        self.attempt();
+    }
+
+    fn asked_key(&self) -> usize {
+        std::ptr::from_ref(&self.asked).addr()
+    }
+
+    fn met_key(&self) -> usize {
+        std::ptr::from_ref(&self.met).addr()
+    }
+
+    /// Returns whether the log since the last checkpoint is long: twice as long as the checkpoint
+    /// itself, so that the work of checkpoints stays a share of that of the log.
+    fn is_due(&self) -> bool {
+        let stats = self.log.buffers().stats();
+        let work = self.work.lock();
+        let Some(work) = &*work else { return false };
+        let since = stats.bytes_flushed.saturating_sub(work.flushed_bytes);
+        since >= DUE_LOG_BYTES.max(work.checkpoints.disk_bytes() / 2)
+    }
+
+    /// Writes a checkpoint, and notes how that went.
+    fn attempt(&self) {
+        let Some(mut work) = self.work.lock().take() else { return };
+        let began = Instant::now();
+        let outcome = self.write(&mut work);
+        let disk_bytes = work.checkpoints.disk_bytes();
+        *self.work.lock() = Some(work);
+        let mut done = self.done.lock();
+        match outcome {
+            Ok((ranges, rows)) => {
+                let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                let before = done.0;
+                let count = before.count + 1;
+                done.0 = Checkpointed { count, ranges, rows, millis, disk_bytes, ..before };
+                done.1 = None;
+            }
+            Err(error) => {
+                done.0.failed += 1;
+                let text = error.to_string();
+                if done.1.as_ref() != Some(&text) {
+                    eprintln!("clearway: a checkpoint failed: {text}");
+                }
+                done.1 = Some(text);
+            }
+        }
+    }
+
+    fn write(&self, work: &mut Work) -> Result<(u64, u64), LogError> {
+        let buffers = self.log.buffers();
+        let flushed_bytes = buffers.stats().bytes_flushed;
+        let Some(number) = self.store.begin_checkpoint(None) else { return Ok((0, 0)) };
+        // The segment first: the group of the first epoch begins there or later.
+        let (segment, _) = buffers.replay_start();
+        let first = Epoch(buffers.durability().epoch.0 + 1);
+        let mut writer = work.checkpoints.begin(segment, first)?;
+        let tables = self.store.durable_tables();
+        let ids: HashSet<u32> = tables.iter().map(|table| table.id().0).collect();
+        writer.retain_ranges(|key| ids.contains(&key.table));
+        let is_exact = self.is_exact.load(Ordering::Relaxed);
+        for entry in self.definitions(is_exact) {
+            if let Some(value) = &entry.value {
+                writer.definition(&entry.key, value)?;
+            }
+        }
+        let (mut ranges, mut count) = (0, 0);
+        let mut image = Vec::new();
+        for table in &tables {
+            for part in 0..table.part_count() {
+                for range in table.changed_ranges(part, work.since) {
+                    let key = RangeKey { table: table.id().0, part, range: range.first.0 };
+                    let mut writing = writer.range(key)?;
+                    let mut written = Ok(());
+                    table.read_range(range, |id, row| {
+                        if written.is_ok() {
+                            rows::encode(row, &mut image);
+                            written = writing.row(id.0, &image);
+                            count += 1;
+                        }
+                    });
+                    written?;
+                    writing.end()?;
+                    ranges += 1;
+                }
+            }
+        }
+        // What the scan has seen must be durable before the checkpoint counts.
+        let (_, last) = buffers.replay_start();
+        if buffers.wait(last, None, None).epoch < last {
+            return Err(LogError::Suspect);
+        }
+        writer.publish()?;
+        work.since = number;
+        work.flushed_bytes = flushed_bytes;
+        self.segments.retire(segment);
+        Ok((ranges, count))
+    }
+
+    /// Returns all definitions and counters. Under the catalog's latch: a definition that is in the
+    /// log is in the catalog as well.
+    fn definitions(&self, is_exact: bool) -> Vec<definitions::Entry> {
+        self.catalog.while_unchanged(|catalog| {
+            let mut entries = definitions::encode(catalog);
+            entries.extend(definitions::counters(catalog, &self.catalog, is_exact));
+            entries
+        })
+    }
+}
