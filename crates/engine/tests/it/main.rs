@@ -8,6 +8,7 @@ mod client;
 mod concurrent;
 mod definition_bytes;
 mod definitions;
+mod durable;
 mod event_fields;
 mod event_requests;
 mod events;

@@ -352,7 +352,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
                     "CREATE PROCEDURE p WITH NATIVE_COMPILATION, SCHEMABINDING AS BEGIN ATOMIC WITH (TRANSACTION ISOLATION LEVEL = SNAPSHOT, LANGUAGE = N'us_english', DATEFORMAT = dmy) SELECT 1 END",
                 ),
             ),
-            ("DELAYED_DURABILITY", Nothing("no commit is durable: rows are in memory")),
+            ("DELAYED_DURABILITY", Shown("DELAYED_DURABILITY = {option}) {body} END")),
             ("LANGUAGE", Shown("LANGUAGE = ")),
             ("TRANSACTION ISOLATION LEVEL", Shown("TRANSACTION ISOLATION LEVEL = SNAPSHOT")),
         ],
