@@ -3,7 +3,7 @@
 //!
 //! What is being written may look like damage: a batch that is half there, and a good one behind it
 //! a moment later. So a place that looks damaged is read once more; by then it is whole. A
-//! checkpoint may take segments away meanwhile; then reading ends with an error that says so.
+//! checkpoint may take segments away during that; then reading ends with an error that says so.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::folder::{Folder, IDENTITY, LOG, read_identity};
 use crate::images::table_and_part;
 use crate::recovery::read_definitions;
 
-/// How often a checkpoint is read that another one may replace meanwhile.
+/// How often a checkpoint is read that another one may replace at that moment.
 const TRIES: u32 = 3;
 
 /// The log of a folder.
@@ -155,7 +155,7 @@ impl Reading {
         for name in names {
             let path = format!("{LOG}/{name}");
             let Ok(file) = self.disk.open(&path, Open::Read, WaitType::IoCompletion) else {
-                // It became a spare meanwhile.
+                // It has become a spare by now.
                 continue;
             };
             let mut block = [0; log::BLOCK_BYTES];
@@ -183,7 +183,7 @@ impl Reading {
         let mut files = Vec::new();
         for name in names {
             let path = format!("{folder}/{name}");
-            // A file that is gone meanwhile is left out.
+            // A file that is gone by now is left out.
             if let Ok(file) = self.disk.open(&path, Open::Read, WaitType::IoCompletion) {
                 files.push((path, file.len().map_err(fails)?));
             }

@@ -48,6 +48,7 @@ fn start(session: &mut SessionState, name: &str) {
     transaction.doomed = false;
     transaction.name = cut(name).to_owned();
     transaction.savepoints.clear();
+    transaction.spans_databases = false;
     // Only if the instance has temporal tables, which use the time.
     transaction.time = session.instance.has_periods().then(catalog::clock::clock);
     // Unique over all sessions: the upper half is the session's id.

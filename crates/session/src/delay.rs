@@ -72,8 +72,8 @@ impl SessionState {
         may_delay && !self.transaction.spans_databases
     }
 
-    /// Notes that a statement changes rows of a table, before it begins its transaction if it has
-    /// one of its own.
+    /// Notes that a statement changes rows of a table, before it begins its transaction if the
+    /// statement has one for itself.
     #[inline]
     pub fn note_target(&mut self, table: &TableDef, has_own: bool) {
         let place = self.identity.place;

@@ -62,7 +62,8 @@ fn manifest_path(folder: &str) -> String {
 }
 
 /// Opens the files of the checkpoint that counts, for readers beside its writer: nothing is changed.
-/// A checkpoint that is published meanwhile may take files away; the next call finds its own.
+/// A checkpoint that is published at that moment may take files away; the next call finds the new
+/// ones.
 ///
 /// # Errors
 /// As [`Checkpoints::open`].

@@ -11,7 +11,7 @@ use metadata::{Rows, Scope, SystemView};
 const COLUMNS: &[Column<Row>] = &[
     col("database_id", INT, |r| int(i32::from(r.database))),
     col("file_id", SMALLINT, |_| small(2)),
-    // Each segment is a file of its own.
+    // Each segment is one file.
     col("vlf_begin_offset", BIGINT, |_| big(0)),
     col("vlf_size_mb", FLOAT, |r| super::megabytes(r.bytes)),
     col("vlf_sequence_number", BIGINT, |r| big(r.number)),
