@@ -231,6 +231,7 @@ pub static OPEN_PROCEDURES: &[&str] = &[
     "sp_describe_undeclared_parameters",
     "sp_execute",
     "sp_fkeys",
+    "sp_flush_log",
     "sp_getapplock",
     "sp_help",
     "sp_helpconstraint",

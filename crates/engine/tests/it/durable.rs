@@ -65,7 +65,10 @@ fn the_database_and_the_transaction_decide_whether_a_reply_waits() {
     let mut session = login(&instance);
     run(&mut session, "CREATE DATABASE d; CREATE DATABASE other");
     run(&mut session, "USE other; CREATE TABLE o (a uniqueidentifier)");
-    run(&mut session, "USE d; CREATE TABLE t (a uniqueidentifier PRIMARY KEY); CREATE TABLE #t (a int)");
+    run(
+        &mut session,
+        "USE d; CREATE TABLE t (a uniqueidentifier PRIMARY KEY); CREATE TABLE #t (a int)",
+    );
     run(
         &mut session,
         "CREATE TABLE m (a int IDENTITY PRIMARY KEY NONCLUSTERED, b int) WITH (MEMORY_OPTIMIZED = ON)",
@@ -107,10 +110,16 @@ fn the_database_and_the_transaction_decide_whether_a_reply_waits() {
         ("EXEC both_on; INSERT t VALUES (NEWID())", [true, true, false]),
         // Another database has another option, and a transaction of two waits in any case.
         ("INSERT other.dbo.o VALUES (NEWID())", [true, true, true]),
-        ("BEGIN TRAN; INSERT t VALUES (NEWID()); INSERT other.dbo.o VALUES (NEWID()); COMMIT", [true; 3]),
+        (
+            "BEGIN TRAN; INSERT t VALUES (NEWID()); INSERT other.dbo.o VALUES (NEWID()); COMMIT",
+            [true; 3],
+        ),
         ("INSERT other.dbo.o VALUES (NEWID()); INSERT t VALUES (NEWID())", [true, true, true]),
         // A temporary table is no other database.
-        ("BEGIN TRAN; INSERT t VALUES (NEWID()); INSERT #t VALUES (1); COMMIT", [true, true, false]),
+        (
+            "BEGIN TRAN; INSERT t VALUES (NEWID()); INSERT #t VALUES (1); COMMIT",
+            [true, true, false],
+        ),
         ("INSERT #t VALUES (1)", [false, false, false]),
         ("SELECT COUNT(*) FROM t", [false, false, false]),
         // Definitions wait in any case.
@@ -195,11 +204,10 @@ fn the_log_is_shown() {
          WHERE Operation = 'LOP_MODIFY_ROW')",
     );
     assert_eq!(pairs, [["1", "0"]], "a transaction begins and commits once");
-    let between = one(
-        "DECLARE @at nvarchar(25) = (SELECT '0x' + [Current LSN] FROM sys.fn_dblog(NULL, NULL)
+    let between =
+        one("DECLARE @at nvarchar(25) = (SELECT '0x' + [Current LSN] FROM sys.fn_dblog(NULL, NULL)
          WHERE Operation = 'LOP_MODIFY_ROW')
-         SELECT Operation FROM sys.fn_dblog(@at, @at)",
-    );
+         SELECT Operation FROM sys.fn_dblog(@at, @at)");
     assert_eq!(between, [["LOP_MODIFY_ROW"]]);
     for (text, expected) in [
         ("SELECT COUNT(*) FROM sys.dm_db_log_info(DB_ID())", "1"),

@@ -179,10 +179,7 @@ const STATEMENTS: &[Place] = &[
         rows: &[
             ("MARK", RefusedIn("BEGIN TRAN x WITH MARK")),
             ("BEGIN DISTRIBUTED TRANSACTION", RefusedIn("BEGIN DISTRIBUTED TRANSACTION")),
-            (
-                "COMMIT WITH (DELAYED_DURABILITY)",
-                Shown("COMMIT WITH (DELAYED_DURABILITY = ON)"),
-            ),
+            ("COMMIT WITH (DELAYED_DURABILITY)", Shown("COMMIT WITH (DELAYED_DURABILITY = ON)")),
         ],
     },
     Place {
@@ -233,7 +230,10 @@ const STATEMENTS: &[Place] = &[
         tails: ALONE,
         rows: &[
             ("STATUSONLY", Shown("STATUSONLY")),
-            ("CHECKPOINT duration", Nothing("a checkpoint disturbs no request, so it is as fast as it can be")),
+            (
+                "CHECKPOINT duration",
+                Nothing("a checkpoint disturbs no request, so it is as fast as it can be"),
+            ),
             ("KILL QUERY NOTIFICATION, STATS JOB", RefusedIn("KILL STATS JOB 5")),
             ("SHUTDOWN WITH NOWAIT", Shown("SHUTDOWN WITH NOWAIT")),
             ("RECONFIGURE WITH OVERRIDE", Shown("RECONFIGURE WITH OVERRIDE")),
