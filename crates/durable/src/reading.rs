@@ -37,7 +37,7 @@ pub struct Segment {
     pub number: u64,
     /// How often its file was used.
     pub generation: u64,
-    /// Bytes of its file.
+    /// The bytes of its file.
     pub bytes: u64,
     /// The number of its first batch.
     pub first_batch: u64,
@@ -46,7 +46,7 @@ pub struct Segment {
 /// Where a record is. Later records have higher positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// The segment.
+    /// The segment that has it.
     pub segment: u64,
     /// The batch; batches are numbered through all segments.
     pub batch: u64,
@@ -57,47 +57,47 @@ pub struct Position {
 /// A record of the log.
 #[derive(Debug)]
 pub enum Change<'a> {
-    /// A transaction begins.
+    /// The beginning of a transaction.
     Begin {
-        /// Its commit timestamp.
+        /// The commit timestamp that orders changes.
         timestamp: u64,
         /// Its commit time in UTC, in units of 100 ns since 0001-01-01.
         utc_100ns: u64,
     },
     /// A row is new.
     Insert {
-        /// The table.
+        /// The table by its storage id.
         table: TableId,
         /// 0 for the table's own rows, 1 and more for the internal tables of a columnstore.
         part: u8,
-        /// The row.
+        /// The number of the row.
         row: u64,
-        /// All columns.
+        /// All columns of the row.
         columns: Columns<'a>,
     },
     /// A row has other values.
     Update {
-        /// The table.
+        /// The table by its storage id.
         table: TableId,
-        /// As in `Insert`.
+        /// The part of the table, as in `Insert`.
         part: u8,
-        /// The row.
+        /// The number of the row.
         row: u64,
-        /// The changed columns.
+        /// The columns that have changed.
         columns: Columns<'a>,
     },
     /// A row is gone.
     Delete {
-        /// The table.
+        /// The table by its storage id.
         table: TableId,
-        /// As in `Insert`.
+        /// The part of the table, as in `Insert`.
         part: u8,
-        /// The row.
+        /// The number of the row.
         row: u64,
     },
     /// A definition has another value.
     Define(definitions::Entry),
-    /// The transaction ends.
+    /// The end of a transaction.
     End,
 }
 
@@ -291,9 +291,7 @@ fn show(
     visit: &mut impl FnMut(Position, &Change<'_>) -> Result<(), String>,
 ) -> Result<Nesting, String> {
     let mut records = Records::new(batch.payload, nesting);
-    let mut number = 0;
-    for record in records.by_ref() {
-        number += 1;
+    for (number, record) in (1..).zip(records.by_ref()) {
         let record = record.map_err(|error| error.to_string())?;
         let change = change_of(record)?;
         visit(Position { segment, batch: batch.header.number, record: number }, &change)?;

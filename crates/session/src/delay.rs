@@ -22,7 +22,7 @@ pub enum Delay {
     Disabled,
     /// A transaction may ask not to wait.
     Allowed,
-    /// No commit waits.
+    /// No commit waits for the log.
     Forced,
 }
 
@@ -40,9 +40,9 @@ impl Delay {
 /// What is known of the current database without a look into the catalog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Its id.
+    /// The id of the database.
     pub database_id: i16,
-    /// Its DELAYED_DURABILITY.
+    /// DELAYED_DURABILITY of the database.
     pub delay: Delay,
 }
 

@@ -36,7 +36,7 @@ impl Tables {
         Self { entries, is_old: true, ..Self::default() }
     }
 
-    /// Takes a definition.
+    /// Takes a definition of the log.
     pub(super) fn define(&mut self, entry: &Entry) {
         self.is_old = true;
         match &entry.value {

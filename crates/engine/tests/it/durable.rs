@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ::durable::{Change, Folder, Settings};
 use engine::instance::Instance;
@@ -163,9 +163,10 @@ fn a_delayed_commit_becomes_durable_by_itself_and_on_request() {
     run(&mut session, "INSERT t VALUES (1); EXEC sys.sp_flush_log");
     assert_eq!(inserts(&instance), 1);
     run(&mut session, "INSERT t VALUES (2)");
-    let end = Instant::now() + Duration::from_secs(20);
+    let mut looks = 0;
     while inserts(&instance) < 2 {
-        assert!(Instant::now() < end, "it is not durable without a request");
+        looks += 1;
+        assert!(looks < 4_000, "it is not durable without a request");
         std::thread::sleep(Duration::from_millis(5));
     }
     instance.durable().unwrap().stop();
