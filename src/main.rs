@@ -5,6 +5,7 @@
 mod agents;
 mod events;
 mod lab;
+mod log;
 mod profile;
 mod race;
 mod serve;
@@ -48,6 +49,9 @@ enum Verb {
     Stress(Box<stress::StressArguments>),
     /// Prints the events of event files as JSON, one event to a line.
     Events(events::EventsArguments),
+    /// Prints the log of a --data folder as JSON, one record to a line, also while a server has it
+    /// open.
+    Log(log::LogArguments),
     /// Profiles a server: the call stacks in which it runs, waits or allocates memory.
     Profile(Box<profile::ProfileArguments>),
 }
@@ -137,6 +141,7 @@ fn main() -> ExitCode {
             Some(Verb::Sql(arguments)) => sql::run(&arguments),
             Some(Verb::Stress(arguments)) => stress::run(&arguments),
             Some(Verb::Events(arguments)) => events::run(&arguments),
+            Some(Verb::Log(arguments)) => log::run(&arguments),
             Some(Verb::Profile(arguments)) => profile::run(&arguments),
             None => serve::run(&line.serve),
         },

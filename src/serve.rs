@@ -41,6 +41,8 @@ fn serve(options: &Options) -> Result<(), String> {
     sos::sys::ignore_sigxfsz();
     let server = server::Server::start(options)?;
     server.adopt_caller("main");
+    let own = std::process::id();
+    server.on_shutdown(move || sos::sys::ask_to_stop(own, sos::sys::Stop::Terminate));
     print(&server.banner());
     print(&format!("{}\n", server.ready_line()));
     // This thread is idle until the end, so the memory that its start has freed goes to others.

@@ -6,6 +6,7 @@ mod books;
 mod bulk;
 mod client;
 mod command_line;
+mod durable;
 mod encryption;
 mod environments;
 mod events;

@@ -59,7 +59,7 @@ pub fn check_atomic_options(options: &[AtomicOption]) -> Result<AtomicSettings, 
             AtomicOption::DateFormat(order) => {
                 date_format = DateFormat::from_name(order).ok_or(Msg::SetDateFormat(order))?;
             }
-            // No write to disk exists that could be delayed.
+            // The interpreter reads it.
             AtomicOption::DelayedDurability(_) => {}
         }
     }

@@ -21,7 +21,7 @@ use ::compile::refuse;
 use ::executor::Cx;
 
 /// Permissions on the server that can be granted.
-const SERVER_PERMISSIONS: [&str; 17] = [
+const SERVER_PERMISSIONS: [&str; 18] = [
     "ADMINISTER BULK OPERATIONS",
     "ALTER ANY CONNECTION",
     "ALTER ANY DATABASE",
@@ -34,6 +34,7 @@ const SERVER_PERMISSIONS: [&str; 17] = [
     "CONTROL SERVER",
     "CREATE ANY DATABASE",
     "IMPERSONATE ANY LOGIN",
+    "SHUTDOWN",
     "VIEW ANY DATABASE",
     "VIEW ANY DEFINITION",
     "VIEW SERVER PERFORMANCE STATE",

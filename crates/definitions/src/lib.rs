@@ -41,6 +41,19 @@ pub struct Entry {
 /// The last value of each key.
 pub type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
+/// Returns what an entry's key names, such as `database 5, object 901578250`.
+pub fn key_in_words(key: &[u8]) -> String {
+    key::Key::from_bytes(key).map_or_else(|_| format!("{key:02x?}"), |key| key.to_string())
+}
+
+/// Returns the id of the database that an entry belongs to; `None` for one of the server.
+pub fn database_of_key(key: &[u8]) -> Option<i16> {
+    match key::Key::from_bytes(key) {
+        Ok(key::Key::Of(database, _)) => Some(database),
+        _ => None,
+    }
+}
+
 /// A table whose storage is to be made.
 pub struct NewTable<'a> {
     /// Columns and indexes. `shape.restored` is the table's storage id, and `shape.durable` says

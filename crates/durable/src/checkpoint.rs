@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use catalog::CatalogCell;
 use log::checkpoint::{CheckpointOptions, Checkpoints, RangeKey};
-use log::{Epoch, LogError, LogFolder};
+use log::{DatabaseId, Epoch, LogError, LogFolder};
 use sos::lock::{SpinClass, SpinLock};
 use sos::park::{self, Cancel};
 use sos::sync::{Arc, AtomicBool, AtomicU64, Ordering};
@@ -37,9 +37,14 @@ const DUE_LOG_BYTES: u64 = 256 << 20;
 
 /// Returns how checkpoints are kept in a folder.
 pub(crate) fn options(folder: &Folder) -> CheckpointOptions {
+    options_of(folder.id)
+}
+
+/// As [`options`], of a database by its id.
+pub(crate) fn options_of(database: DatabaseId) -> CheckpointOptions {
     CheckpointOptions {
         folder: CHECKPOINT.to_owned(),
-        database: folder.id,
+        database,
         file_bytes: FILE_BYTES,
         block_bytes: BLOCK_BYTES,
     }

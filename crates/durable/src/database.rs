@@ -12,6 +12,7 @@ use sos::wait::WaitType;
 use crate::checkpoint::{Checkpointed, Checkpointer};
 use crate::commit_log::CommitLog;
 use crate::folder::Folder;
+use crate::reading::Reading;
 
 /// Whether what a reply depends on is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +96,12 @@ impl Database {
         self.log.buffers().stats()
     }
 
+    /// Returns the log as it is on the disk, for views.
+    #[must_use]
+    pub fn reading(&self) -> Reading {
+        Reading::of(&self.folder)
+    }
+
     /// Returns whether an epoch is durable.
     #[inline]
     #[must_use]
@@ -129,6 +136,14 @@ impl Database {
         if now.epoch.0 >= epoch { Standing::Durable } else { Standing::Lost }
     }
 
+    /// Makes all commits durable that have ended, also those with delayed durability, and waits for
+    /// it. This is sys.sp_flush_log.
+    #[must_use]
+    pub fn flush(&self) -> Standing {
+        let epoch = self.log.buffers().flush_now();
+        self.wait(epoch.0)
+    }
+
     /// Writes a checkpoint that begins now, and waits for it.
     ///
     /// # Errors
@@ -146,13 +161,24 @@ impl Database {
     /// Writes what was committed and a last checkpoint, and ends the threads. To be called when no
     /// request runs.
     pub fn stop(&self) {
+        self.end(true);
+    }
+
+    /// As [`Self::stop`], without the checkpoint: the next start replays the log instead.
+    pub fn stop_at_once(&self) {
+        self.end(false);
+    }
+
+    fn end(&self, with_checkpoint: bool) {
         // Release: pairs with the Acquire of the thread.
         self.checkpoints_stopping.store(true, Ordering::Release);
         self.checkpointer.wake();
         let mut threads = std::mem::take(&mut *self.threads.lock()).into_iter();
         // The bodies of the threads contain panics, so the results say nothing.
         let _ = threads.next().map(JoinHandle::join);
-        self.checkpointer.finish();
+        if with_checkpoint {
+            self.checkpointer.finish();
+        }
         // Release: pairs with the Acquire of the threads, which see all commits then.
         self.stopping.store(true, Ordering::Release);
         self.log.buffers().wake();

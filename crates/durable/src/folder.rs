@@ -18,7 +18,7 @@ use sos::wait::WaitType;
 const MAGIC: &[u8; 8] = b"CLEARWAY";
 const VERSION: u32 = 1;
 const BYTES: usize = 64;
-const IDENTITY: &str = "database";
+pub(crate) const IDENTITY: &str = "database";
 const NEW_IDENTITY: &str = "database.new";
 const LOCK: &str = "lock";
 const SYNC: &str = "sync";
@@ -123,7 +123,8 @@ impl Folder {
     }
 }
 
-fn read_identity(disk: &dyn Disk) -> Result<DatabaseId, String> {
+/// Reads whose folder it is.
+pub(crate) fn read_identity(disk: &dyn Disk) -> Result<DatabaseId, String> {
     let file = disk.open(IDENTITY, Open::Read, WaitType::IoCompletion);
     let file = file.map_err(|error| error.to_string())?;
     let mut bytes = [0; BYTES];

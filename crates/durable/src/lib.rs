@@ -20,6 +20,7 @@
 //! | a checkpoint: what has changed, while requests go on | `checkpoint.rs` |
 //! | a row as a checkpoint has it                        | `rows.rs`        |
 //! | a start: from files to tables                       | `recovery.rs`    |
+//! | the log as others read it, also while it is written | `reading.rs`     |
 //!
 //! It does not know SQL, sessions or sockets.
 #![forbid(unsafe_code)]
@@ -30,6 +31,7 @@ mod database;
 mod entry;
 mod folder;
 mod images;
+mod reading;
 mod recovery;
 mod replay;
 mod rows;
@@ -38,5 +40,6 @@ pub use checkpoint::Checkpointed;
 pub use commit_log::{CommitLog, Scope};
 pub use database::{Database, Standing};
 pub use folder::Folder;
+pub use reading::{Change, Position, Reading, Segment};
 pub use recovery::{Instance, Recovered, Settings, open};
 pub use replay::Counts;

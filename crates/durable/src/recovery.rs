@@ -187,7 +187,7 @@ fn tables_of(catalog: &Catalog) -> impl Iterator<Item = &TableDef> {
 }
 
 /// Reads the definitions of a checkpoint.
-fn read_definitions(reader: Option<&CheckpointReader>) -> Result<Entries, String> {
+pub(crate) fn read_definitions(reader: Option<&CheckpointReader>) -> Result<Entries, String> {
     let mut buffer = Vec::new();
     let Some(reader) = reader else { return Ok(Entries::new()) };
     let read = reader.definitions(&mut buffer).map_err(|error| error.to_string())?;

@@ -4,7 +4,8 @@
 //! [`sink::ResultSink`]. The life of a statement: parse (`tsql`), compile (`compile`), bind
 //! (`binder`), run (`interpreter`, `executor`, `vectorized`). `library.rs` finds functions, views
 //! and procedures by name, `host.rs` answers the executor's calls to the layers above it,
-//! `permissions.rs` lists the permissions for docs/permissions.md.
+//! `permissions.rs` lists the permissions for docs/permissions.md, `log_lines/` shows the log of a
+//! folder.
 #![forbid(unsafe_code)]
 
 pub use ::binder as bind;
@@ -13,6 +14,7 @@ pub use ::catalog;
 mod differential;
 mod host;
 pub mod library;
+mod log_lines;
 pub mod permissions;
 pub use ::optimizer as opt;
 pub use ::plan;
@@ -22,6 +24,7 @@ pub use ::plan::sink;
 pub use ::plan::stats;
 
 pub use ::executor::move_tuples;
+pub use log_lines::log_lines;
 
 use std::sync::Arc;
 

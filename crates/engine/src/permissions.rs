@@ -123,6 +123,7 @@ lines! {
         Dbcc => "DBCC", "as the lines of its commands say";
         Kill => "KILL", "ALTER ANY CONNECTION";
         Checkpoint => "CHECKPOINT", "CHECKPOINT";
+        Shutdown => "SHUTDOWN", "SHUTDOWN";
         Reconfigure => "RECONFIGURE", "ALTER SETTINGS";
         Unsupported => "statements that are not supported", "";
     }
@@ -230,6 +231,7 @@ pub static OPEN_PROCEDURES: &[&str] = &[
     "sp_describe_undeclared_parameters",
     "sp_execute",
     "sp_fkeys",
+    "sp_flush_log",
     "sp_getapplock",
     "sp_help",
     "sp_helpconstraint",

@@ -105,6 +105,13 @@ pub(crate) fn count_point_end(cx: &Cx<'_>, rows: Option<u64>) {
     }
 }
 
+/// Notes the table whose rows a statement changes: it says whether its commit waits for the log.
+#[inline]
+pub(crate) fn note_target(table: &TableDef, cx: &mut Cx<'_>) {
+    let has_own = cx.transaction.is_none() && cx.session.transaction.count == 0;
+    cx.session.note_target(table, has_own);
+}
+
 /// Returns true if a point statement may run directly on the row: no transaction is open.
 fn is_alone(cx: &Cx<'_>) -> bool {
     // A profile needs operators to count.
@@ -133,7 +140,7 @@ pub fn options(cx: &Cx<'_>) -> TransactionOptions {
     let lock_timeout_ms = u32::try_from(cx.session.options.lock_timeout_ms).ok();
     let cancel = Some(std::sync::Arc::clone(&cx.session.connection.cancel));
     let session = cx.session.tag();
-    TransactionOptions { scope, lock_timeout_ms, cancel, session, is_lazy: false }
+    TransactionOptions { scope, lock_timeout_ms, cancel, session, is_lazy: cx.session.is_lazy() }
 }
 
 /// Runs `work` in the session's transaction, or in a transaction of the statement, which is
@@ -256,7 +263,9 @@ fn follow(
 }
 
 /// Commits the transaction of a single statement.
-fn commit(transaction: Transaction, cx: &Cx<'_>) -> storage::Result<()> {
+fn commit(mut transaction: Transaction, cx: &Cx<'_>) -> storage::Result<()> {
+    // Known by now: triggers may have changed another database.
+    transaction.set_lazy(cx.session.is_lazy());
     let wrote = transaction.has_written();
     match transaction.commit() {
         Ok(()) => cx.session.accounting.database_counters.writes.add(u64::from(wrote)),

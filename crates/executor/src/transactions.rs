@@ -43,6 +43,7 @@ fn start(session: &mut SessionState, name: &str) {
         lock_timeout_ms: timeout,
         cancel: Some(std::sync::Arc::clone(&session.connection.cancel)),
         session: session.tag(),
+        // Its commit decides.
         is_lazy: false,
     };
     let active = session.instance.store.begin(options);
@@ -53,6 +54,7 @@ fn start(session: &mut SessionState, name: &str) {
     transaction.doomed = false;
     transaction.name = cut(name).to_owned();
     transaction.savepoints.clear();
+    transaction.spans_databases = false;
     // Only if the instance has temporal tables, which use the time.
     transaction.time = session.instance.has_periods().then(catalog::clock::clock);
     // Unique over all sessions: the upper half is the session's id.
@@ -78,6 +80,18 @@ pub fn begin_implicit(cx: &mut Cx<'_>) -> Result<(), Stop> {
 /// are pending; 41305 and 41325 where validation fails, which
 /// rolls back the transaction.
 pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(), Stop> {
+    commit_with(session, sink, None)
+}
+
+/// COMMIT WITH (DELAYED_DURABILITY = ..): as [`commit`]. The outermost COMMIT decides.
+///
+/// # Errors
+/// As [`commit`].
+pub fn commit_with(
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+    delayed: Option<bool>,
+) -> Result<(), Stop> {
     match session.transaction.count {
         0 => return Err(Msg::CommitWithoutBegin.into()),
         _ if session.transaction.doomed => return Err(Msg::TransactionDoomed.into()),
@@ -87,6 +101,7 @@ pub fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(
             return Ok(());
         }
     }
+    session.transaction.is_delayed = delayed.unwrap_or(false);
     let outcome = end(session);
     let descriptor = session.transaction.descriptor;
     session.end_transaction();
@@ -121,9 +136,10 @@ fn end(session: &mut SessionState) -> types::Result<()> {
 }
 
 fn end_rows(session: &mut SessionState) -> types::Result<()> {
-    let Some(active) = session.transaction.active.take() else {
+    let Some(mut active) = session.transaction.active.take() else {
         return session.keep_definitions();
     };
+    active.set_lazy(session.is_lazy());
     let wrote = active.has_written();
     match active.commit() {
         Ok(()) => {
@@ -237,9 +253,10 @@ fn cut(name: &str) -> &str {
 }
 
 /// Begins the transaction of an atomic block, without notifying the client.
-pub fn begin_quiet(session: &mut SessionState) {
+pub fn begin_quiet(session: &mut SessionState, is_delayed: bool) {
     start(session, "");
     session.transaction.count = 1;
+    session.transaction.is_delayed = is_delayed;
 }
 
 /// Commits the transaction of an atomic block.

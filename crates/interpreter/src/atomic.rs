@@ -40,12 +40,14 @@ impl Runner<'_> {
         // SET options of atomic blocks are fixed, and NOCOUNT is ON ("Atomic Blocks in Native
         // Procedures").
         let no_count = std::mem::replace(&mut cx.session.options.no_count, true);
+        // In the caller's transaction the caller's COMMIT decides.
+        let is_delayed = options.contains(&AtomicOption::DelayedDurability(true));
         let outcome = if cx.session.transaction.count > 0 {
             self.atomic_in_transaction(body, cx)
         } else if commits_alone {
-            self.one_statement(body, cx)
+            self.one_statement(body, is_delayed, cx)
         } else {
-            self.atomic_alone(body, cx)
+            self.atomic_alone(body, is_delayed, cx)
         };
         cx.session.options.no_count = no_count;
         cx.session.options.date_first = date_first;
@@ -56,28 +58,35 @@ impl Runner<'_> {
 
     /// Runs a block of one data statement, which is atomic by itself. An error leaves the block as
     /// usual.
-    fn one_statement(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
+    fn one_statement(&self, body: &[Step], is_delayed: bool, cx: &mut Cx<'_>) -> Run {
         let try_depth = std::mem::replace(&mut cx.session.request.try_depth, 1);
+        cx.session.transaction.is_delayed = is_delayed;
         let outcome = self.steps(body, cx);
+        cx.session.transaction.is_delayed = false;
         cx.session.request.try_depth = try_depth;
         outcome
     }
 
-    fn atomic_alone(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
+    fn atomic_alone(&self, body: &[Step], is_delayed: bool, cx: &mut Cx<'_>) -> Run {
         let mut parameters = std::mem::take(&mut cx.session.caches.scratch.parameters);
         parameters.clear();
         parameters.extend_from_slice(&cx.frame.variables[..self.program.parameters]);
-        let outcome = self.attempts(body, &parameters, cx);
+        let outcome = self.attempts(body, (is_delayed, &parameters), cx);
         cx.session.caches.scratch.parameters = parameters;
         outcome
     }
 
-    fn attempts(&self, body: &[Step], parameters: &[Value], cx: &mut Cx<'_>) -> Run {
+    fn attempts(
+        &self,
+        body: &[Step],
+        (is_delayed, parameters): (bool, &[Value]),
+        cx: &mut Cx<'_>,
+    ) -> Run {
         let mut attempt = 0;
         loop {
             attempt += 1;
             let sent_before = cx.sink.sent();
-            match self.attempt(body, cx) {
+            match self.attempt(body, is_delayed, cx) {
                 Err(Stop::Error(error))
                     if error.number == 41302
                         && attempt < ATTEMPTS_MAX
@@ -98,8 +107,8 @@ impl Runner<'_> {
         }
     }
 
-    fn attempt(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
-        transactions::begin_quiet(cx.session);
+    fn attempt(&self, body: &[Step], is_delayed: bool, cx: &mut Cx<'_>) -> Run {
+        transactions::begin_quiet(cx.session, is_delayed);
         let try_depth = std::mem::replace(&mut cx.session.request.try_depth, 1);
         let outcome = self.steps(body, cx);
         cx.session.request.try_depth = try_depth;

@@ -254,7 +254,7 @@ impl<'a> Load<'a> {
         if self.undo.is_none() {
             self.undo = Some(match &cx.session.transaction.active {
                 _ if cx.session.transaction.count == 0 => {
-                    transactions::begin_quiet(cx.session);
+                    transactions::begin_quiet(cx.session, false);
                     Undo::Transaction
                 }
                 Some(active) => Undo::Since(active.savepoint(), cx.session.transaction.descriptor),

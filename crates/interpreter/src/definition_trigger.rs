@@ -75,7 +75,7 @@ pub fn begin(cx: &mut Cx<'_>) -> Begun {
     if cx.session.transaction.count > 0 {
         return Begun::Before;
     }
-    transactions::begin_quiet(cx.session);
+    transactions::begin_quiet(cx.session, false);
     // The descriptor 0 marks a transaction that the client does not know.
     cx.session.transaction.descriptor = 0;
     Begun::Here

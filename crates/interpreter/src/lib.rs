@@ -47,6 +47,7 @@ mod parameter_default;
 mod read_text;
 mod result_sets;
 mod show_plans;
+mod shutdown;
 pub mod table_parameter;
 pub mod trigger_body;
 mod utility;

@@ -37,12 +37,8 @@ impl Runner<'_> {
                 crate::insert_bulk::announce(bulk, cx)?;
                 cx.session.held.pending_bulk = Some((**bulk).clone());
             }
-            // There is no log that a checkpoint could shorten.
-            StatementKind::Checkpoint(_) => {
-                check_checkpoint(cx)?;
-                checkpoint::begin(cx.session);
-                checkpoint::end(cx.session);
-            }
+            StatementKind::Checkpoint(seconds) => self.checkpoint(seconds.as_ref(), cx)?,
+            StatementKind::Shutdown { no_wait } => crate::shutdown::run(*no_wait, cx)?,
             // WITH OVERRIDE skips a check that sp_configure has made already.
             StatementKind::Reconfigure { .. } => {
                 let host = cx.host;
@@ -59,6 +55,27 @@ impl Runner<'_> {
         }
         ended(cx, Command::of(&statement.kind), None)?;
         Ok(())
+    }
+
+    /// CHECKPOINT. The duration is a wish: a checkpoint disturbs nothing, so it is as fast as it can.
+    fn checkpoint(&self, seconds: Option<&ast::Expr>, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        check_checkpoint(cx)?;
+        if let Some(seconds) = seconds {
+            let seconds = self.int(&Leaf::new(LeafAst::Value(seconds.clone())), cx)?;
+            if seconds.is_none_or(|seconds| seconds <= 0) {
+                let what = "CHECKPOINT with a duration that is not a positive number of seconds";
+                return Err(Msg::NotSupported(what).into());
+            }
+        }
+        checkpoint::begin(cx.session);
+        let cancel = std::sync::Arc::clone(&cx.session.connection.cancel);
+        let done = cx.session.instance.checkpoint(&cancel);
+        checkpoint::end(cx.session);
+        ::executor::fault::check_cancel(cx).map_err(|error| interrupted(error, cx))?;
+        done.map_err(|why| {
+            let text = format!("The checkpoint failed, and the one before counts: {why}.");
+            Error::custom(5901, 16, 1, text).into()
+        })
     }
 
     /// Runs a definition: DDL and other changes of the catalog.
@@ -111,9 +128,8 @@ impl Runner<'_> {
                 Err(Msg::NotSupported("BEGIN TRANSACTION WITH MARK").into())
             }
             TransactionAction::Begin { .. } => transactions::begin(cx.session, cx.sink, &name),
-            // DELAYED_DURABILITY: nothing is written to disk that could be delayed.
-            TransactionAction::Commit { .. } => {
-                transactions::commit(cx.session, cx.sink)?;
+            TransactionAction::Commit { delayed_durability } => {
+                transactions::commit_with(cx.session, cx.sink, *delayed_durability)?;
                 close_at_end(cx);
                 Ok(())
             }

@@ -5,8 +5,12 @@ use sos::ledger::State;
 use sos::memory::{ClerkRow, MemoryClerk};
 use sos::wait::{WaitRow, WaitType};
 
+use crate::log::{Figures, figures};
 use crate::view::Scope;
 use ::session::instance::{SessionCounter, SessionTotals};
+
+/// The id that no database has, for the rows of all.
+const NO_DATABASE: i16 = 0;
 
 /// `@@SERVICENAME` of a default instance.
 const SERVICE_NAME: &str = "MSSQLSERVER";
@@ -193,15 +197,26 @@ fn general_statistics(facts: &Facts, list: &mut List) {
 }
 
 fn databases(scope: &Scope<'_>, facts: &Facts, list: &mut List) {
-    let mut rows: Vec<(&str, (u64, u64))> = Vec::new();
+    let mut rows: Vec<(&str, (u64, u64), i16)> = Vec::new();
     for database in scope.session.catalog.databases.values() {
-        rows.push((&database.name, facts.totals.counters.transactions(database.id)));
+        let counts = facts.totals.counters.transactions(database.id);
+        rows.push((&database.name, counts, database.id));
     }
-    rows.push(("_Total", facts.totals.counters.all_transactions()));
-    for (name, (transactions, writes)) in rows {
+    // The log is that of all databases, so the total is not the sum.
+    rows.push(("_Total", facts.totals.counters.all_transactions(), NO_DATABASE));
+    let (waits, wait_ms) = facts.waits(|wait_type| wait_type == WaitType::WriteLog);
+    for (name, (transactions, writes), id) in rows {
         list.of("Databases", name);
         list.rate("Transactions/sec", transactions);
         list.rate("Write Transactions/sec", writes);
+        let log = figures(scope, id);
+        let of_log = |read: fn(&Figures) -> u64| log.as_ref().map_or(0, read);
+        list.rate("Log Flushes/sec", of_log(|log| log.flushes));
+        list.rate("Log Bytes Flushed/sec", of_log(|log| log.flushed_bytes));
+        list.rate("Log Flush Waits/sec", log.as_ref().map_or(0, |_| waits));
+        list.rate("Log Flush Wait Time", log.as_ref().map_or(0, |_| wait_ms));
+        list.raw("Log File(s) Size (KB)", of_log(|log| log.total_bytes / 1_024));
+        list.raw("Log File(s) Used Size (KB)", of_log(|log| log.used_bytes / 1_024));
     }
     list.of("Databases", "_Total");
     list.raw("Active Transactions", facts.active_transactions);

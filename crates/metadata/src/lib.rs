@@ -18,6 +18,7 @@ pub mod documented_procedures;
 pub mod format;
 pub mod function;
 pub mod ledger;
+pub mod log;
 pub mod messages;
 pub mod objects;
 pub mod permissions;

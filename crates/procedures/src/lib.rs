@@ -20,6 +20,7 @@ mod executesql;
 mod extended_property;
 #[cfg(debug_assertions)]
 mod fault;
+mod flush_log;
 mod identity;
 mod inspect;
 mod memory_status;
@@ -66,6 +67,7 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     configure::PROCEDURES,
     describe::PROCEDURES,
     extended_property::PROCEDURES,
+    flush_log::PROCEDURES,
     message::PROCEDURES,
     sequence::PROCEDURES,
     statistics::PROCEDURES,

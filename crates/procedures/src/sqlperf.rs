@@ -10,6 +10,7 @@ use ::binder::shape_of;
 use ::executor::Cx;
 use ::plan::sink::{ColumnInfo, Command, Traits};
 use interpreter::{Stop, done};
+use metadata::log::Figures;
 
 /// Runs SQLPERF with its arguments.
 ///
@@ -62,7 +63,7 @@ fn statistics_of(view: &str) -> Option<Statistics> {
     }
 }
 
-/// `DBCC SQLPERF(LOGSPACE)`: one row per database. There is no log, so each is empty.
+/// `DBCC SQLPERF(LOGSPACE)`: one row per database. All share one log; in memory only it is empty.
 fn log_space(cx: &mut Cx<'_>) -> Result<(), Stop> {
     let column = |name: &str, column_type: ColumnType| ColumnInfo {
         name: name.into(),
@@ -81,7 +82,10 @@ fn log_space(cx: &mut Cx<'_>) -> Result<(), Stop> {
     let catalog = std::sync::Arc::clone(&cx.session.catalog);
     for database in catalog.databases.values() {
         let name = Value::nvarchar(&database.name);
-        cx.sink.row(&[name, Value::Real(0.0), Value::Real(0.0), Value::Int(0)])?;
+        let log = metadata::log::of_database(cx.session, database.id);
+        let size = Value::Real(log.as_ref().map_or(0.0, Figures::total_mb));
+        let used = Value::Real(log.as_ref().map_or(0.0, Figures::used_percent));
+        cx.sink.row(&[name, size, used, Value::Int(0)])?;
     }
     let rows = u64::try_from(catalog.databases.len()).ok();
     Ok(done(cx, Command::SELECT, rows, false)?)

@@ -19,12 +19,13 @@ mod shared;
 mod sink;
 mod tls;
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use durable::{Folder, Settings};
-use engine::instance::{Config, Instance};
+use durable::{Folder, Recovered, Settings};
+use engine::instance::{Config, Instance, Shutdown};
 use sos::epoch;
 use sos::memory;
 use sos::park::Cancel;
@@ -148,16 +149,33 @@ impl Server {
         banner::ready_line(self.address)
     }
 
-    /// Stops: accepts no more connections and requests, and lets those in progress finish.
+    /// Sets what SHUTDOWN calls to have this server stopped: the caller of [`Self::stop`] must learn
+    /// of it. Without this call SHUTDOWN is refused.
+    pub fn on_shutdown(&self, stop: impl Fn() -> io::Result<()> + Send + Sync + 'static) {
+        self.shared.instance.on_shutdown(Box::new(move |why| {
+            log::line(&why);
+            stop()
+        }));
+    }
+
+    /// Stops: accepts no more connections and requests, and lets those in progress finish, unless
+    /// SHUTDOWN WITH NOWAIT was the reason.
     pub fn stop(self) {
-        match self.machine.stop(self.shared.limits.shutdown_timeout) {
+        let grace = match self.shared.instance.shutdown() {
+            Shutdown::Orderly => self.shared.limits.shutdown_timeout,
+            Shutdown::AtOnce => Duration::ZERO,
+        };
+        match self.machine.stop(grace) {
             StopOutcome::Clean => {}
             StopOutcome::Abandoned(requests) => {
                 log::line(&format_args!("{requests} requests did not end in time"));
             }
         }
         if let Some(database) = self.shared.instance.durable() {
-            database.stop();
+            match self.shared.instance.shutdown() {
+                Shutdown::Orderly => database.stop(),
+                Shutdown::AtOnce => database.stop_at_once(),
+            }
         }
     }
 }
@@ -199,6 +217,27 @@ impl Recovery {
     }
 }
 
+/// What a recovery has read and made, for the log.
+struct Figures<'a>(&'a Recovered);
+
+impl fmt::Display for Figures<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Recovered { counts, rows, millis, lost, .. } = self.0;
+        write!(
+            f,
+            "{rows} rows in {millis} ms, by {} transactions with {} changes in {} bytes of log",
+            counts.transactions, counts.changes, counts.bytes
+        )?;
+        if counts.later > 0 {
+            write!(f, "; {} later transactions are left out", counts.later)?;
+        }
+        for lost in lost {
+            write!(f, "; LOST: {lost}")?;
+        }
+        Ok(())
+    }
+}
+
 /// Brings back what the folder has; returns what the banner says of it.
 fn recover(
     instance: &Instance,
@@ -209,7 +248,13 @@ fn recover(
         return Ok("Data lives in memory only: it ends with this process.".to_owned());
     };
     let name = folder.name().to_owned();
+    if !folder.is_new() {
+        log::line(&format_args!("Recovery of {name} starts"));
+    }
     let found = instance.open_database(folder, &settings)?;
+    if !found.is_new {
+        log::line(&format_args!("Recovery of {name} is complete: {}", Figures(&found)));
+    }
     if found.is_new || matches!(password, Password::Given(_)) {
         instance.set_sa_password(password.text()).map_err(|error| error.to_string())?;
     }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use types::{Error, Msg, Result};
 
 use crate::SessionState;
+use crate::delay::Place;
 use catalog::security::Rights;
 use catalog::{Catalog, Database, ExecuteAs, Principal};
 
@@ -75,6 +76,8 @@ pub struct Identity {
     /// Name of the current database, in the spelling of CREATE. Changed by
     /// [`SessionState::enter_database`].
     pub database: Arc<str>,
+    /// What is known of the current database.
+    pub place: Place,
     /// The switches of the principal, innermost last.
     stack: Vec<Context>,
     /// Number of switches that REVERT may not undo.
@@ -85,13 +88,23 @@ pub struct Identity {
 
 impl Identity {
     /// Returns the identity of a session that logs in.
-    pub fn new(login: String, rights: Rights, database: Arc<str>) -> Self {
-        Self { login, rights, database, stack: Vec::new(), base: 0, spare: None }
+    pub fn at_login(login: String, rights: Rights, database: Arc<str>, catalog: &Catalog) -> Self {
+        let mut identity = Self::new(login, rights, database);
+        identity.find_place(catalog);
+        identity
+    }
+
+    fn new(login: String, rights: Rights, database: Arc<str>) -> Self {
+        let place = Place::default();
+        Self { login, rights, database, place, stack: Vec::new(), base: 0, spare: None }
     }
 
     /// Returns the identity of a helper, which switches no principal.
     pub(crate) fn of_helper(&self) -> Self {
-        Self::new(self.login.clone(), self.rights.clone(), Arc::clone(&self.database))
+        let mut identity =
+            Self::new(self.login.clone(), self.rights.clone(), Arc::clone(&self.database));
+        identity.place = self.place;
+        identity
     }
 
     /// Switches to another principal.
@@ -131,9 +144,11 @@ impl Identity {
         self.leave_contexts(0);
     }
 
-    /// Recomputes the permissions of all principals after a change of the catalog.
+    /// Recomputes the permissions of all principals, and what is known of the current database,
+    /// after a change of the catalog.
     pub fn renew(&mut self, catalog: &Catalog) {
         self.rights = self.rights.renewed(catalog);
+        self.find_place(catalog);
         self.spare = None;
         for context in &mut self.stack {
             context.outer.rights = context.outer.rights.renewed(catalog);

@@ -18,6 +18,7 @@ pub mod context;
 pub mod cursor;
 pub mod deferred;
 pub mod definition;
+pub mod delay;
 pub mod event;
 pub mod frame;
 pub mod grant;

@@ -182,7 +182,13 @@ impl SessionState {
     pub fn enter_database(&mut self, database: Arc<str>) -> Arc<str> {
         let id = self.catalog.database(&database).map_or(0, |d| d.id);
         self.accounting.database_counters = self.accounting.counters.of_database(id);
-        std::mem::replace(&mut self.identity.database, database)
+        let before = std::mem::replace(&mut self.identity.database, database);
+        let left = self.identity.place;
+        self.identity.find_place(&self.catalog);
+        // What the transaction has changed was in the other database.
+        self.transaction.spans_databases |=
+            self.transaction.count > 0 && left.database_id != self.identity.place.database_id;
+        before
     }
 
     /// Returns the collation of the current database.

@@ -13,6 +13,11 @@ pub struct TransactionState {
     pub count: u32,
     /// `XACT_STATE() = -1`: it can only be rolled back.
     pub doomed: bool,
+    /// DELAYED_DURABILITY = ON of its COMMIT or of its atomic block.
+    pub is_delayed: bool,
+    /// Whether it may have changed rows of more than one database. Outside a transaction: whether
+    /// the running statement has.
+    pub spans_databases: bool,
     /// Descriptor that the client sends with each request in the transaction; 0 outside one.
     pub descriptor: u64,
     /// Name of the outermost BEGIN TRANSACTION.

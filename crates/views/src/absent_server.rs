@@ -20,7 +20,6 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &DM_DB_MISSING_INDEX_COLUMNS,
     &DM_OS_VOLUME_STATS,
     &DM_OS_BUFFER_DESCRIPTORS,
-    &DM_DB_LOG_INFO,
     &DM_IO_PENDING_IO_REQUESTS,
     &DM_OS_CLUSTER_NODES,
     &DM_SERVER_MEMORY_DUMPS,
@@ -162,28 +161,6 @@ static DM_OS_BUFFER_DESCRIPTORS: SystemView = absent("dm_os_buffer_descriptors",
         unknown("is_in_bpool_extension", BIT),
     ])
 });
-
-static DM_DB_LOG_INFO: SystemView = SystemView {
-    schema: "sys",
-    name: "dm_db_log_info",
-    columns: || {
-        shape(&[
-            none("database_id", INT),
-            none("file_id", SMALLINT),
-            none("vlf_begin_offset", BIGINT),
-            none("vlf_size_mb", FLOAT),
-            none("vlf_sequence_number", BIGINT),
-            none("vlf_active", BIT),
-            none("vlf_status", INT),
-            none("vlf_parity", TINYINT),
-            unknown("vlf_first_lsn", nv(48)),
-            unknown("vlf_create_lsn", nv(48)),
-            unknown("vlf_encryptor_thumbprint", vb(20)),
-        ])
-    },
-    rows: nothing,
-    arity: 1,
-};
 
 static DM_IO_PENDING_IO_REQUESTS: SystemView = absent("dm_io_pending_io_requests", || {
     shape(&[

@@ -1,4 +1,4 @@
-//! `sys.database_files`: files and their sizes as declared. Rows are in memory; no file is written.
+//! `sys.database_files`: files and their sizes: as declared, or where a data folder has them.
 
 use types::{DataType, Value};
 
@@ -50,7 +50,9 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, (1..).zip(scope.database.files.iter().cloned()))
+    let files = scope.database.files.iter();
+    let files = files.map(|file| super::master_files::placed(scope, scope.database.id, file));
+    rows(COLUMNS, (1..).zip(files))
 }
 
 /// Returns `type` and `type_desc`: ROWS, LOG, or FILESTREAM for memory-optimized data.

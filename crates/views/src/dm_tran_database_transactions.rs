@@ -1,5 +1,6 @@
 //! `sys.dm_tran_database_transactions`: the open transactions of sessions, each in its session's
-//! database. No transaction writes a log, so that all counts of it are 0.
+//! database. What a transaction has changed gets into the log when it commits, so an open one has no
+//! log records.
 
 use std::sync::Arc;
 

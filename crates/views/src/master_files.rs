@@ -1,4 +1,4 @@
-//! `sys.master_files`: files of all databases as declared.
+//! `sys.master_files`: files of all databases: as declared, or where a data folder has them.
 
 use types::Value;
 
@@ -6,6 +6,7 @@ use ::catalog::DatabaseFile;
 use metadata::column::{
     BIT, Column, GUID, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
 };
+use metadata::log::{pages, place};
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<(i16, i32, DatabaseFile)>] = &[
@@ -43,9 +44,19 @@ fn read(scope: &Scope<'_>) -> Rows {
 
 fn items(scope: &Scope<'_>) -> Vec<(i16, i32, DatabaseFile)> {
     let databases = scope.session.catalog.databases.values();
-    let files =
-        databases.flat_map(|d| (1..).zip(&d.files).map(|(n, file)| (d.id, n, file.clone())));
+    let files = databases
+        .flat_map(|d| (1..).zip(&d.files).map(|(n, file)| (d.id, n, placed(scope, d.id, file))));
     files.collect()
+}
+
+/// Returns a file with its place and size: those of the data folder, if there is one.
+pub(crate) fn placed(scope: &Scope<'_>, database: i16, file: &DatabaseFile) -> DatabaseFile {
+    let mut file = file.clone();
+    if let Some((path, bytes)) = place(scope, database, file.log) {
+        file.path = path;
+        file.size.size = pages(bytes);
+    }
+    file
 }
 
 fn kind(file: &DatabaseFile) -> (u8, &'static str) {

@@ -114,15 +114,18 @@ pub fn state_of(view: &str) -> State {
         "dm_exec_sessions",
         "dm_os_host_info",
     ];
-    const OF_DATABASE: [&str; 6] = [
+    const OF_DATABASE: [&str; 9] = [
         "dm_db_column_store_row_group_physical_stats",
         "dm_db_index_operational_stats",
         "dm_db_index_physical_stats",
         "dm_db_log_info",
+        "dm_db_log_stats",
         "dm_db_partition_stats",
+        "dm_db_xtp_checkpoint_files",
+        "dm_db_xtp_checkpoint_stats",
         "dm_db_xtp_hash_index_stats",
     ];
-    const OF_SERVER: [&str; 19] = [
+    const OF_SERVER: [&str; 20] = [
         "dm_database_encryption_keys",
         "dm_db_file_space_usage",
         "dm_db_index_usage_stats",
@@ -138,6 +141,7 @@ pub fn state_of(view: &str) -> State {
         "dm_server_",
         "dm_tran_",
         "dm_xe_",
+        "fn_dblog",
         "fn_stack_",
         "fn_time_ledger",
         "fn_xe_",

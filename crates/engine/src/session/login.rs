@@ -114,7 +114,7 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
         instance: Arc::clone(instance),
         connection,
         accounting,
-        identity: Identity::new(login.name.clone(), rights, database),
+        identity: Identity::at_login(login.name.clone(), rights, database, &catalog),
         options: login_options(),
         isolation: crate::session::IsolationLevel::ReadCommitted,
         transaction: Default::default(),

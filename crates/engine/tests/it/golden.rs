@@ -63,7 +63,7 @@ fn golden() -> BTreeMap<String, Expected> {
     let mut current: Option<&mut Expected> = None;
     for line in GOLDEN.lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
         if let Some(column) = line.strip_prefix("    ") {
-            let (name, ty) = column.trim_start_matches("+ ").split_once(' ').unwrap();
+            let (name, ty) = column.trim_start_matches("+ ").rsplit_once(' ').unwrap();
             current.as_mut().unwrap().columns.push((name.to_owned(), ty.to_owned()));
             continue;
         }

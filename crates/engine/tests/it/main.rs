@@ -9,6 +9,7 @@ mod concurrent;
 mod crash;
 mod definition_bytes;
 mod definitions;
+mod durable;
 mod event_fields;
 mod event_requests;
 mod events;

@@ -342,7 +342,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
         rows: &[
             ("DATEFIRST", Shown("DATEFIRST = 1")),
             ("DATEFORMAT", Shown("DATEFORMAT = dmy")),
-            ("DELAYED_DURABILITY", Nothing("no commit is durable: rows are in memory")),
+            ("DELAYED_DURABILITY", Shown("DELAYED_DURABILITY = {option}) {body} END")),
             ("LANGUAGE", Shown("LANGUAGE = ")),
             ("TRANSACTION ISOLATION LEVEL", Shown("TRANSACTION ISOLATION LEVEL = SNAPSHOT")),
         ],

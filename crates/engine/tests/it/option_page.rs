@@ -137,7 +137,10 @@ fn page() -> String {
     page.section("ALTER DATABASE, SET: options that are kept");
     let kept = "kept for sys.databases: about files, logs, statistics and sessions' defaults";
     HARMLESS.iter().for_each(|name| page.row(name, Does::Nothing(kept)));
-    WORDS.iter().for_each(|(name, _)| page.row(name, Does::Nothing(kept)));
+    WORDS.iter().for_each(|(name, _)| match *name {
+        "DELAYED_DURABILITY" => page.row(name, Does::Shown("SET DELAYED_DURABILITY = {option}")),
+        name => page.row(name, Does::Nothing(kept)),
+    });
     page.section("ALTER DATABASE, SET: options that are not there");
     OFF_ONLY.iter().for_each(|name| page.row(name, Does::OnRefused));
     REFUSED.iter().for_each(|name| page.row(name, Does::Refused));

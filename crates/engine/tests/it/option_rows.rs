@@ -179,10 +179,7 @@ const STATEMENTS: &[Place] = &[
         rows: &[
             ("MARK", RefusedIn("BEGIN TRAN x WITH MARK")),
             ("BEGIN DISTRIBUTED TRANSACTION", RefusedIn("BEGIN DISTRIBUTED TRANSACTION")),
-            (
-                "COMMIT WITH (DELAYED_DURABILITY)",
-                Nothing("no commit is durable: rows are in memory"),
-            ),
+            ("COMMIT WITH (DELAYED_DURABILITY)", Shown("COMMIT WITH (DELAYED_DURABILITY = ON)")),
         ],
     },
     Place {
@@ -228,13 +225,17 @@ const STATEMENTS: &[Place] = &[
         ],
     },
     Place {
-        name: "KILL, RECONFIGURE and CHECKPOINT",
+        name: "KILL, RECONFIGURE, CHECKPOINT and SHUTDOWN",
         template: "KILL 5 WITH {}",
         tails: ALONE,
         rows: &[
             ("STATUSONLY", Shown("STATUSONLY")),
-            ("CHECKPOINT duration", Nothing("nothing is written: rows are in memory")),
+            (
+                "CHECKPOINT duration",
+                Nothing("a checkpoint disturbs no request, so it is as fast as it can be"),
+            ),
             ("KILL QUERY NOTIFICATION, STATS JOB", RefusedIn("KILL STATS JOB 5")),
+            ("SHUTDOWN WITH NOWAIT", Shown("SHUTDOWN WITH NOWAIT")),
             ("RECONFIGURE WITH OVERRIDE", Shown("RECONFIGURE WITH OVERRIDE")),
         ],
     },
@@ -356,7 +357,7 @@ const STATEMENTS: &[Place] = &[
                 Does::Fails(7202, "SELECT * FROM OPENQUERY(far, 'SELECT 1')"),
             ),
             (
-                "BACKUP, RESTORE, SHUTDOWN and other statements with options",
+                "BACKUP, RESTORE and other statements with options",
                 RefusedIn("BACKUP DATABASE d TO DISK = 'x' WITH COMPRESSION"),
             ),
         ],

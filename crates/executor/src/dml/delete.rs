@@ -9,7 +9,9 @@ use super::update::{Target, limit_of};
 use super::{Private, reference, version};
 use crate::eval::truth;
 use crate::query::{Flow, Rows, encode_seek_key, load, run};
-use crate::statement::{count_point, count_point_end, in_transaction, is_free, options, prepare};
+use crate::statement::{
+    count_point, count_point_end, in_transaction, is_free, note_target, options, prepare,
+};
 use crate::{Cx, StatementResult, fault, trigger};
 use plan::query::{Access, Node, TableSource};
 use plan::sink::Command;
@@ -18,6 +20,7 @@ use plan::statement::{Course, Delete, table_of};
 /// Runs DELETE and returns the number of deleted rows.
 pub(crate) fn run_delete(delete: &Delete, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, delete.registers);
+    note_target(table_of(&delete.target), cx);
     cx.fires = trigger::fires(&delete.output)
         || trigger::may_cascade_to(table_of(&delete.target), &cx.session.catalog);
     let mut collected = Collected::default();
@@ -127,6 +130,7 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
 /// Runs TRUNCATE TABLE: deletes all rows and resets the identity to its seed.
 pub fn run_truncate(table: &TableSource, cx: &mut Cx<'_>) -> Result<StatementResult> {
     let definition = table_of(table);
+    note_target(definition, cx);
     in_transaction(cx, &mut |cx| {
         let transaction = cx.changing();
         transaction.truncate(&definition.rows.data).map_err(|e| fault::raise(cx, e))

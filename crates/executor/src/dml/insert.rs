@@ -16,7 +16,8 @@ use crate::columnstore::{ColumnLoad, Shelf, To};
 use crate::eval::truth;
 use crate::query::{Flow, count_of, load_in_batches, percent_of, percentage, run_node};
 use crate::statement::{
-    begin_time, count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
+    begin_time, count_point, count_point_end, in_transaction, is_free, note_target, options,
+    prepare, row_limit,
 };
 use crate::{Cx, StatementResult, fault, trigger};
 use catalog::period;
@@ -32,6 +33,7 @@ use plan::statement::{Insert, InsertSource, InsertValue, NewRow, OuterInsert, ta
 /// 2627, 2601, 515, 547, 2628, and the errors of its source.
 pub fn run_insert(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, insert.registers);
+    note_target(table_of(&insert.target), cx);
     cx.fires = trigger::fires(&insert.output);
     if insert.course == plan::statement::Course::Point && is_free(table_of(&insert.target), cx) {
         count_point(cx);
@@ -62,6 +64,7 @@ pub fn insert_rows(
     cx.now = None;
     begin_time(cx);
     prepare(cx, insert.registers);
+    note_target(table_of(&insert.target), cx);
     cx.fires = trigger::fires(&insert.output);
     let count = in_transaction(cx, &mut |cx| {
         let rows = rows.iter().map(|row| row.iter().cloned());

@@ -13,7 +13,7 @@ use super::write::{Verb, complete, set_instead, set_row, storage_error};
 use super::{Private, reference, rows_of, version};
 use crate::eval::truth;
 use crate::query::{CurrentId, Flow, Rows, run};
-use crate::statement::{in_transaction, prepare};
+use crate::statement::{in_transaction, note_target, prepare};
 use crate::{Cx, StatementResult, fault, trigger};
 use catalog::TableDef;
 use plan::expr::Register;
@@ -23,6 +23,7 @@ use plan::statement::{Merge, MergeAction, MergeClause, MergeInsert, MergeWhen, S
 /// Runs MERGE on a table or view.
 pub(crate) fn run_merge(merge: &Merge, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, merge.registers);
+    note_target(table_of(&merge.target), cx);
     cx.fires = trigger::fires(&merge.output)
         || trigger::may_cascade_to(table_of(&merge.target), &cx.session.catalog);
     let mut collected = Collected::default();

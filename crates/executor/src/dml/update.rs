@@ -15,7 +15,7 @@ use crate::query::{
     Current, CurrentId, Flow, Rows, count_of, encode_seek_key, load, run, when_owned,
 };
 use crate::statement::{
-    count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
+    count_point, count_point_end, in_transaction, is_free, note_target, options, prepare, row_limit,
 };
 use crate::{Cx, StatementResult, fault, trigger};
 use catalog::TableDef;
@@ -28,6 +28,7 @@ use plan::statement::{Assignment, Course, SetRow, Update, table_of};
 /// Runs UPDATE of a table or view.
 pub(crate) fn run_update(update: &Update, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, update.registers);
+    note_target(table_of(&update.target), cx);
     cx.fires = trigger::fires(&update.output)
         || trigger::may_cascade_to(table_of(&update.target), &cx.session.catalog);
     let rows = if update.course == Course::Point && is_free(table_of(&update.target), cx) {

@@ -20,7 +20,7 @@ mod tests;
 pub use crate::error::CHECKPOINT_VERSION;
 pub use manifest::{FileEntry, Manifest, RangePlace};
 pub use reader::{CheckpointReader, Definitions, RangeRows};
-pub use store::{CheckpointOptions, CheckpointWriter, Checkpoints, RangeWriter};
+pub use store::{CheckpointOptions, CheckpointWriter, Checkpoints, RangeWriter, look};
 
 /// Which rows a range has: those of one part of a table in one interval of row ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

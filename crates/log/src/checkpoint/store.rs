@@ -61,6 +61,21 @@ fn manifest_path(folder: &str) -> String {
     format!("{folder}/manifest")
 }
 
+/// Opens the files of the checkpoint that counts, for readers beside its writer: nothing is changed.
+/// A checkpoint that is published at that moment may take files away; the next call finds the new
+/// ones.
+///
+/// # Errors
+/// As [`Checkpoints::open`].
+pub fn look(
+    disk: &dyn Disk,
+    options: &CheckpointOptions,
+) -> Result<Option<CheckpointReader>, LogError> {
+    let manifest = read_manifest(disk, options)?;
+    let open = |manifest| CheckpointReader::open(disk, options, manifest);
+    manifest.as_ref().map(open).transpose()
+}
+
 impl Checkpoints {
     /// Opens the folder. If a checkpoint was published, its manifest is published again before
     /// files that it does not name are removed.

@@ -70,7 +70,7 @@ impl LogThread {
     ) -> Self {
         let taken = vec![Taken::default(); buffers.schedulers()];
         let published = buffers.durability().epoch;
-        buffers.counters.set_size(writer.segment_number(), writer.folder().log_bytes());
+        note_size(&buffers, &writer);
         let on_publish = Box::new(on_publish);
         Self { buffers, writer, taken, closed: None, published, on_publish }
     }
@@ -139,8 +139,8 @@ impl LogThread {
         let records: Vec<&[u8]> = self.taken.iter().map(|taken| &taken.records[..]).collect();
         let start_ns = clock::monotonic_ns();
         let written = self.writer.append_group((first, epoch), clock::utc_100ns(), &records);
+        note_size(&self.buffers, &self.writer);
         let counters = &self.buffers.counters;
-        counters.set_size(self.writer.segment_number(), self.writer.folder().log_bytes());
         match &written {
             Ok(()) => {
                 let micros = (clock::monotonic_ns() - start_ns) / 1000;
@@ -182,6 +182,11 @@ impl LogThread {
         park::unpark_all(self.buffers.durable_key());
         (self.on_publish)(self.buffers.durability());
     }
+}
+
+fn note_size(buffers: &CommitBuffers, writer: &SegmentWriter) {
+    let (segment, log_bytes) = (writer.segment_number(), writer.folder().log_bytes());
+    buffers.counters.set_size(segment, log_bytes, writer.unused_bytes());
 }
 
 /// Returns what the thread does while a commit is not over: it spins, then sleeps.

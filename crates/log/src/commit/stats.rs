@@ -19,6 +19,8 @@ pub(super) struct Counters {
     bytes_flushed: AtomicU64,
     segment: AtomicU64,
     log_bytes: AtomicU64,
+    unused_bytes: AtomicU64,
+    busy_us: AtomicU64,
     commits_per_flush: Box<[AtomicU64]>,
     flush_us: Box<[AtomicU64]>,
 }
@@ -40,6 +42,10 @@ pub struct LogStats {
     pub segment: u64,
     /// Bytes of all segments, without spares.
     pub log_bytes: u64,
+    /// Bytes of the last segment that are not written yet.
+    pub unused_bytes: u64,
+    /// Microseconds that the writes and syncs of groups took.
+    pub busy_us: u64,
     /// Groups by their number of commits.
     pub commits_per_flush: Histogram,
     /// Groups by the microseconds of their write and sync.
@@ -73,6 +79,8 @@ impl Default for Counters {
             bytes_flushed: AtomicU64::new(0),
             segment: AtomicU64::new(0),
             log_bytes: AtomicU64::new(0),
+            unused_bytes: AtomicU64::new(0),
+            busy_us: AtomicU64::new(0),
             commits_per_flush: histogram(),
             flush_us: histogram(),
         }
@@ -85,15 +93,17 @@ impl Counters {
         add(&self.flushes, 1);
         add(&self.commits, commits);
         add(&self.bytes_flushed, bytes);
+        add(&self.busy_us, micros);
         add(&self.commits_per_flush[class(commits)], 1);
         add(&self.flush_us[class(micros)], 1);
     }
 
     /// Notes how large the log is.
-    pub(super) fn set_size(&self, segment: u64, log_bytes: u64) {
+    pub(super) fn set_size(&self, segment: u64, log_bytes: u64, unused_bytes: u64) {
         // Release: pairs with the Acquire in `segment`.
         self.segment.store(segment, Ordering::Release);
         self.log_bytes.store(log_bytes, Ordering::Relaxed);
+        self.unused_bytes.store(unused_bytes, Ordering::Relaxed);
     }
 
     /// Returns a segment in which, or after which, all groups to come begin.
@@ -119,6 +129,8 @@ impl CommitBuffers {
             bytes_flushed: counters.bytes_flushed(),
             segment: counters.segment(),
             log_bytes: counters.log_bytes.load(Ordering::Relaxed),
+            unused_bytes: counters.unused_bytes.load(Ordering::Relaxed),
+            busy_us: counters.busy_us.load(Ordering::Relaxed),
             commits_per_flush: read(&counters.commits_per_flush),
             flush_us: read(&counters.flush_us),
         }

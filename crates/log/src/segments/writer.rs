@@ -163,6 +163,12 @@ impl SegmentWriter {
         self.begun.as_ref().map_or(self.segment.number, |begun| begun.segment)
     }
 
+    /// Returns the bytes behind the last batch of the segment that is being written.
+    #[must_use]
+    pub const fn unused_bytes(&self) -> u64 {
+        self.segment.segment_bytes.saturating_sub(self.offset)
+    }
+
     /// Returns the folder, for a keeper and for [`LogFolder::retire`].
     #[must_use]
     pub const fn folder(&self) -> &Arc<LogFolder> {

@@ -8,6 +8,7 @@ mod login_failures;
 mod metadata;
 mod packed;
 mod sessions;
+mod standing;
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ pub use metadata::LockMode;
 pub use metadata::MetadataCache;
 pub use packed::PackedRows;
 pub use sessions::{Nudge, OnNudge, SessionTotals, Sessions};
+pub use standing::{Shutdown, Stopper};
 
 /// Settings of an instance.
 #[derive(Clone, Debug)]
@@ -97,6 +99,8 @@ pub struct Instance {
     periods: AtomicBool,
     /// What makes the instance durable; empty for one that lives in memory only.
     durable: OnceLock<Database>,
+    /// How SHUTDOWN stops the server.
+    stop_switch: standing::StopSwitch,
     /// Start time, as `datetime`.
     pub started: Value,
     /// Start time on the machine's monotonic clock, in ms.
@@ -158,6 +162,7 @@ impl Instance {
             periods: AtomicBool::new(false),
             execution_mode: AtomicU32::new(ExecutionMode::Automatic as u32),
             durable: OnceLock::new(),
+            stop_switch: standing::StopSwitch::default(),
             started,
             started_ms: sos::clock::monotonic_ns() / 1_000_000,
         });

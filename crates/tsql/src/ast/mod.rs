@@ -220,6 +220,11 @@ pub enum StatementKind {
     Kill(Box<Kill>),
     /// `CHECKPOINT [seconds]` writes dirty pages.
     Checkpoint(Option<Expr>),
+    /// `SHUTDOWN [WITH NOWAIT]` stops the server.
+    Shutdown {
+        /// `WITH NOWAIT` was given.
+        no_wait: bool,
+    },
     /// `RECONFIGURE [WITH OVERRIDE]`: applies `sp_configure` settings.
     Reconfigure {
         /// `WITH OVERRIDE` was given.

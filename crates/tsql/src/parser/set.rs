@@ -1,4 +1,4 @@
-//! Parses SET, DBCC, KILL, CHECKPOINT and RECONFIGURE.
+//! Parses SET, DBCC, KILL, CHECKPOINT, SHUTDOWN and RECONFIGURE.
 
 use types::{Msg, Result};
 
@@ -134,7 +134,7 @@ impl Parser<'_> {
         Ok(priority)
     }
 
-    /// Parses DBCC, KILL, CHECKPOINT and RECONFIGURE.
+    /// Parses DBCC, KILL, CHECKPOINT, SHUTDOWN and RECONFIGURE.
     #[inline(never)]
     pub(super) fn administration(&mut self) -> Result<StatementKind> {
         match self.advance().keyword {
@@ -143,6 +143,10 @@ impl Parser<'_> {
             Kw::Checkpoint => {
                 let follows = self.at_literal() || self.at_variable();
                 Ok(StatementKind::Checkpoint(if follows { Some(self.primary()?) } else { None }))
+            }
+            Kw::Shutdown => {
+                let no_wait = self.eat_all(&[Kw::With, Kw::Nowait]);
+                Ok(StatementKind::Shutdown { no_wait })
             }
             _ => {
                 let with_override = self.eat_all(&[Kw::With, Kw::Override]);

@@ -112,7 +112,9 @@ impl Parser<'_> {
                 self.advance();
                 Ok(StatementKind::Use(self.ident()?))
             }
-            Kw::Dbcc | Kw::Kill | Kw::Checkpoint | Kw::Reconfigure => self.administration(),
+            Kw::Dbcc | Kw::Kill | Kw::Checkpoint | Kw::Reconfigure | Kw::Shutdown => {
+                self.administration()
+            }
             Kw::Revert => self.revert(),
             _ => self.control_statement(),
         }

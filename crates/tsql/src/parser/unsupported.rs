@@ -45,7 +45,7 @@ impl Parser<'_> {
     pub(super) fn unsupported(&mut self) -> Result<Option<StatementKind>> {
         let known = matches!(
             (self.keyword(), self.keyword_at(1)),
-            (Kw::Backup | Kw::Restore | Kw::Shutdown | Kw::Dump | Kw::Load | Kw::Setuser, _)
+            (Kw::Backup | Kw::Restore | Kw::Dump | Kw::Load | Kw::Setuser, _)
                 | (Kw::Writetext | Kw::Updatetext | Kw::Lineno | Kw::Receive, _)
                 | (Kw::Add, Kw::Signature | Kw::Counter | Kw::Sensitivity)
                 | (Kw::Send, Kw::On)

@@ -102,7 +102,6 @@ fn unsupported_statement_carries_its_name_and_ends_before_the_next() {
         ),
         ("ALTER RESOURCE GOVERNOR RECONFIGURE", "ALTER RESOURCE GOVERNOR"),
         ("DROP ASSEMBLY a", "DROP ASSEMBLY"),
-        ("SHUTDOWN", "SHUTDOWN"),
     ] {
         let StatementKind::Unsupported(unsupported) = statement(text).kind else {
             panic!("{text}")

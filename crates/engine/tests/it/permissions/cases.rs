@@ -483,6 +483,13 @@ pub(super) static CASES: &[Case] = &[
     ),
     case("CHECKPOINT", "CHECKPOINT", &[262], &[("GRANT CHECKPOINT TO {u}", &[])]),
     case(
+        "SHUTDOWN",
+        "SHUTDOWN",
+        &[6004],
+        // With the permission it is refused for another reason: there is no server to stop.
+        &[(STATE, &[6004]), ("USE master; GRANT SHUTDOWN TO {u}", &[40517])],
+    ),
+    case(
         "RECONFIGURE",
         "RECONFIGURE",
         &[5812],

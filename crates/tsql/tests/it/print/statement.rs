@@ -60,6 +60,9 @@ impl Print for Statement {
             S::Dbcc(it) => put!(out, it),
             S::Kill(it) => put!(out, "KILL", it.target, when(it.status_only, "WITH STATUSONLY")),
             S::Checkpoint(seconds) => put!(out, "CHECKPOINT", seconds),
+            S::Shutdown { no_wait } => {
+                put!(out, "SHUTDOWN", no_wait.then_some("WITH NOWAIT"))
+            }
             S::Reconfigure { with_override } => {
                 put!(out, "RECONFIGURE", when(*with_override, "WITH OVERRIDE"))
             }

@@ -452,7 +452,9 @@ with_messages_from_8000! {
     WindowCycle = 5365, 15, "Cyclic window references are not permitted.";
     ChangedDatabase(name: &'a str) = 5701, 10, "Changed database context to '{name}'.";
     ChangedLanguage(name: &'a str) = 5703, 10, "Changed language setting to {name}.";
+    NoShutdown = 6004, 14, "User does not have permission to perform this action.";
     ShutdownInProgress = 6005, 10, "SHUTDOWN is in progress.";
+    ShutDownBy(how: &'a str, login: &'a str) = 6006, 10, "Server shut down by {how} from login {login}.";
     NotAValidSession(id: &'a str) = 6101, 16, "Session ID {id} is not valid.";
     CannotKillSelf = 6104, 16, "Cannot use KILL to kill your own process.";
     NotAnActiveSession(id: i64) = 6106, 16, "Process ID {id} is not an active process ID.";

@@ -1,0 +1,77 @@
+//! What keeps an instance's data: checkpoints and the log on request, and the end of the server.
+
+use durable::Standing;
+use sos::park::Cancel;
+use sos::sync::{AtomicBool, OnceLock, Ordering};
+
+use super::Instance;
+
+/// How a server stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// Requests that run may finish.
+    Orderly,
+    /// They are ended: SHUTDOWN WITH NOWAIT.
+    AtOnce,
+}
+
+/// Asks the program around the engine to stop the server; the text says why, for its log.
+pub type Stopper = Box<dyn Fn(&str) -> std::io::Result<()> + Send + Sync>;
+
+/// The way to stop the server, for SHUTDOWN.
+#[derive(Default)]
+pub(super) struct StopSwitch {
+    stopper: OnceLock<Stopper>,
+    /// Whether SHUTDOWN WITH NOWAIT was the reason.
+    is_at_once: AtomicBool,
+}
+
+impl Instance {
+    /// Sets what SHUTDOWN calls. The first call counts.
+    pub fn on_shutdown(&self, stopper: Stopper) {
+        // A second one would be a second server on one instance, which there is not.
+        let _ = self.stop_switch.stopper.set(stopper);
+    }
+
+    /// Asks for the server's end, which comes soon after. `None` if there is no way to ask.
+    ///
+    /// # Errors
+    /// The system's, if it refuses.
+    pub fn shut_down(&self, how: Shutdown, why: &str) -> Option<std::io::Result<()>> {
+        let stopper = self.stop_switch.stopper.get()?;
+        if how == Shutdown::AtOnce {
+            // Release: pairs with the Acquire of the thread that stops the server.
+            self.stop_switch.is_at_once.store(true, Ordering::Release);
+        }
+        Some(stopper(why))
+    }
+
+    /// Returns how the server is to stop.
+    pub fn shutdown(&self) -> Shutdown {
+        if self.stop_switch.is_at_once.load(Ordering::Acquire) {
+            Shutdown::AtOnce
+        } else {
+            Shutdown::Orderly
+        }
+    }
+
+    /// Makes durable what was committed, also with delayed durability. Nothing to do in memory only.
+    ///
+    /// # Errors
+    /// [`storage::Error::LogFailed`].
+    pub fn flush_log(&self) -> storage::Result<()> {
+        match self.durable().map(durable::Database::flush) {
+            None | Some(Standing::Durable) => Ok(()),
+            Some(Standing::Lost | Standing::Waits) => Err(storage::Error::LogFailed),
+        }
+    }
+
+    /// CHECKPOINT: writes what has changed since the last one, and waits for it. Nothing to do in
+    /// memory only.
+    ///
+    /// # Errors
+    /// Why it failed; the checkpoint before counts.
+    pub fn checkpoint(&self, cancel: &Cancel) -> Result<(), String> {
+        self.durable().map_or(Ok(()), |database| database.checkpoint(Some(cancel)))
+    }
+}

@@ -1,0 +1,145 @@
+//! A server with a data folder: what is there after its end, however it came, and the verb `log`.
+
+use std::path::PathBuf;
+
+use crate::client::{Client, error_numbers};
+use crate::server::{PATIENCE, ServerProcess, command, now, pause};
+
+/// A folder that is removed when the test ends.
+struct Data(PathBuf);
+
+impl Data {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("clearway-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("the path is UTF-8")
+    }
+
+    fn start(&self) -> ServerProcess {
+        ServerProcess::start(&["--data", self.path()])
+    }
+
+    /// Returns the lines of `clearway log`.
+    fn log(&self) -> Vec<String> {
+        let out = command(&["log", self.path()]).output().expect("the binary runs");
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).expect("JSON is UTF-8").lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        // The folder of temporary files is emptied by others if this fails.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(client: &mut Client, text: &str) {
+    assert_eq!(error_numbers(&client.batch(text)), [] as [i32; 0], "{text}");
+}
+
+fn count(client: &mut Client) -> String {
+    format!("{:?}", client.value_of("(SELECT COUNT(*) FROM d.dbo.t)"))
+}
+
+const MAKE: &str = "CREATE DATABASE d; ALTER DATABASE d SET DELAYED_DURABILITY = ALLOWED";
+const DELAYED: &str =
+    "BEGIN TRAN; INSERT d.dbo.t VALUES (2, N'\u{e4}'); COMMIT WITH (DELAYED_DURABILITY = ON)";
+
+#[test]
+fn a_delayed_commit_that_was_flushed_survives_a_kill() {
+    let data = Data::new("killed");
+    let mut server = data.start();
+    let mut client = Client::log_in(server.address);
+    run(&mut client, MAKE);
+    run(&mut client, "CREATE TABLE d.dbo.t (a int PRIMARY KEY, b nvarchar(10))");
+    run(&mut client, "INSERT d.dbo.t VALUES (1, N'one')");
+    run(&mut client, "USE d");
+    run(&mut client, DELAYED);
+    run(&mut client, "EXEC sys.sp_flush_log");
+    // The server has the folder open.
+    let lines = data.log();
+    let row = lines.iter().find(|line| line.contains("\"value\":2}")).expect("the row is there");
+    let columns = "\"columns\":{\"a\":{\"type\":\"int\",\"value\":2},\
+                   \"b\":{\"type\":\"nvarchar(10)\",\"value\":\"\u{e4}\"}}";
+    assert!(row.contains("\"operation\":\"insert\",\"table\":\"d.dbo.t\""), "{row}");
+    assert!(row.contains(columns), "{row}");
+    assert!(lines.iter().any(|line| line.contains("\"key\":\"database 5, options\"")));
+    server.signal("KILL");
+    server.wait();
+
+    let server = data.start();
+    server.wait_for_log("starts");
+    let line = server.wait_for_log("is complete");
+    assert!(line.contains(" 2 rows in "), "{line}");
+    let mut client = Client::log_in(server.address);
+    assert_eq!(count(&mut client), "Int(2)");
+}
+
+#[test]
+fn shutdown_ends_the_server_in_an_orderly_way() {
+    let data = Data::new("shutdown");
+    for (round, (text, how)) in
+        [("SHUTDOWN", "by request"), ("SHUTDOWN WITH NOWAIT", "by NOWAIT request")]
+            .into_iter()
+            .enumerate()
+    {
+        let mut server = data.start();
+        let mut client = Client::log_in(server.address);
+        if round == 0 {
+            run(&mut client, MAKE);
+            run(&mut client, "CREATE TABLE d.dbo.t (a int PRIMARY KEY, b nvarchar(10))");
+        }
+        run(&mut client, "CREATE LOGIN small WITH PASSWORD = 'Secret-Word1', CHECK_POLICY = OFF");
+        let denied = client.batch("EXECUTE AS LOGIN = 'small'; SHUTDOWN");
+        assert_eq!(error_numbers(&denied), [6004]);
+        run(&mut client, "REVERT; DROP LOGIN small");
+        run(&mut client, &format!("INSERT d.dbo.t VALUES ({round}, N'x')"));
+        let tokens = format!("{:?}", client.batch(text));
+        assert!(tokens.contains("SHUTDOWN is in progress."), "{tokens}");
+        server.wait_for_log(&format!("Server shut down {how} from login sa."));
+        assert!(server.wait().success(), "{text}");
+    }
+    let server = data.start();
+    assert_eq!(count(&mut Client::log_in(server.address)), "Int(2)");
+}
+
+#[test]
+fn shutdown_waits_for_requests_and_with_nowait_does_not() {
+    for (text, is_waiting) in [("SHUTDOWN", true), ("SHUTDOWN WITH NOWAIT", false)] {
+        let mut server = ServerProcess::start(&[]);
+        let mut client = Client::log_in(server.address);
+        let mut busy = Client::log_in(server.address);
+        let delay = if is_waiting { "0:0:1" } else { "1:0:0" };
+        let waiting = std::thread::spawn(move || {
+            let text = format!("WAITFOR DELAY '{delay}'; SELECT 42");
+            busy.send(&tds::client::batch(&text, busy.settings));
+            busy.try_response().map(|tokens| format!("{tokens:?}"))
+        });
+        let running = "(SELECT COUNT(*) FROM sys.dm_exec_requests WHERE command = 'WAITFOR')";
+        let end = now() + PATIENCE;
+        while format!("{:?}", client.value_of(running)) != "Int(1)" {
+            assert!(now() < end, "the request does not run");
+            pause();
+        }
+        client.send(&tds::client::batch(text, client.settings));
+        assert!(server.wait().success(), "{text}");
+        let answer = waiting.join().expect("the thread lives");
+        let has_all = answer.as_ref().is_ok_and(|answer| answer.contains("Int(42)"));
+        assert_eq!(has_all, is_waiting, "{text}: {answer:?}");
+    }
+}
+
+#[test]
+fn the_log_of_a_folder_without_a_database_is_refused() {
+    let data = Data::new("empty");
+    std::fs::create_dir(&data.0).expect("it is new");
+    let out = command(&["log", data.path()]).output().expect("the binary runs");
+    assert_eq!(out.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("has no Clearway database in it"), "{said}");
+}
