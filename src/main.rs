@@ -10,6 +10,7 @@ mod race;
 mod serve;
 mod sql;
 mod stress;
+mod top;
 
 use std::process::ExitCode;
 
@@ -50,6 +51,8 @@ enum Verb {
     Events(events::EventsArguments),
     /// Profiles a server: the call stacks in which it runs, waits or allocates memory.
     Profile(Box<profile::ProfileArguments>),
+    /// Shows a server's time, requests, statements and locks in the terminal, refreshed.
+    Top(Box<top::TopArguments>),
 }
 
 /// Arguments of `serve`, as text: `serve.rs` checks them.
@@ -128,6 +131,7 @@ fn main() -> ExitCode {
             Some(Verb::Stress(arguments)) => stress::run(&arguments),
             Some(Verb::Events(arguments)) => events::run(&arguments),
             Some(Verb::Profile(arguments)) => profile::run(&arguments),
+            Some(Verb::Top(arguments)) => top::run(&arguments),
             None => serve::run(&line.serve),
         },
         Err(error) => answer(&error),

@@ -26,4 +26,5 @@ mod requests;
 mod server;
 mod sql;
 mod stress;
+mod top;
 mod tpcc;
