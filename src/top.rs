@@ -6,10 +6,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ::top::{Screen, Settings};
 use clap::{Args, ValueEnum};
 use load::Login;
 use load::link::Target;
-use ::top::{Screen, Settings};
 
 use crate::stress::EncryptName;
 use crate::wrong_usage;
@@ -45,7 +45,7 @@ pub(crate) struct TopArguments {
     #[arg(short = 'i', long, value_name = "TIME", default_value = "1s",
         value_parser = server::options::parse_duration)]
     interval: Duration,
-    /// The first screen
+    /// The screen that is shown first
     #[arg(long, value_name = "SCREEN", default_value = "time")]
     screen: ScreenName,
     /// Refreshes this often, prints the screen as text and what it cost the server, and ends
@@ -114,6 +114,10 @@ fn parse_size(text: &str) -> Result<(u16, u16), String> {
     let parts = text.split_once('x').and_then(|(columns, lines)| {
         Some((columns.parse::<u16>().ok()?, lines.parse::<u16>().ok()?))
     });
-    let is_fine = |(columns, lines): &(u16, u16)| (20..=1_000).contains(columns) && (5..=1_000).contains(lines);
-    parts.filter(is_fine).ok_or_else(|| "expected columns x lines, from 20x5 to 1000x1000".to_owned())
+    let is_fine = |(columns, lines): &(u16, u16)| {
+        (20..=1_000).contains(columns) && (5..=1_000).contains(lines)
+    };
+    parts
+        .filter(is_fine)
+        .ok_or_else(|| "expected columns x lines, from 20x5 to 1000x1000".to_owned())
 }

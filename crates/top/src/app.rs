@@ -36,7 +36,7 @@ impl Screen {
     /// All screens, in the order of their keys.
     pub const ALL: [Self; 4] = [Self::Time, Self::Requests, Self::Statements, Self::Locks];
 
-    /// Returns its name.
+    /// Returns the name on its tab.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Screen {
     }
 }
 
-/// What lies over the screen.
+/// What covers the screen, or waits for an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Overlay {
     None,
@@ -286,9 +286,13 @@ impl App {
         match code {
             KeyCode::Char('q') => self.quits = true,
             KeyCode::Char('h' | '?') | KeyCode::F(1) => self.overlay = Overlay::Help,
-            KeyCode::Char(digit @ '1'..='4') => return Some(self.open(digit as usize - '1' as usize)),
+            KeyCode::Char(digit @ '1'..='4') => {
+                return Some(self.open(digit as usize - '1' as usize));
+            }
             KeyCode::Tab => return Some(self.open((self.screen as usize + 1) % Screen::ALL.len())),
-            KeyCode::BackTab => return Some(self.open((self.screen as usize + 3) % Screen::ALL.len())),
+            KeyCode::BackTab => {
+                return Some(self.open((self.screen as usize + 3) % Screen::ALL.len()));
+            }
             KeyCode::Char('f' | ' ') => {
                 self.frozen = if self.is_frozen() { None } else { Some(self.data.clone()) };
             }
@@ -479,7 +483,12 @@ impl App {
     pub(crate) fn kill_question(&self, session: i64) -> String {
         let request = self.shown().requests.iter().find(|request| request.session == session);
         let about = request.map_or(String::new(), |request| {
-            format!(" of {} on {}: {}", request.login, request.host, crate::format::clean(&request.text))
+            format!(
+                " of {} on {}: {}",
+                request.login,
+                request.host,
+                crate::format::clean(&request.text)
+            )
         });
         format!("Kill session {session}{about}")
     }
@@ -491,10 +500,10 @@ fn product(version: &str) -> String {
         Some(at) => &version[at..],
         None => version,
     };
-    let end = line.find([' ', '\n']).and_then(|_| line.find(['(', '\n', '-'])).unwrap_or(line.len());
+    let end =
+        line.find([' ', '\n']).and_then(|_| line.find(['(', '\n', '-'])).unwrap_or(line.len());
     line[..end].trim().to_owned()
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -584,7 +593,10 @@ mod tests {
     fn products_are_named_shortly() {
         let ours = "Microsoft SQL Server 2022 (RTM) - 16.0.1000.6 (X64) \n\tClearway 0.1.0 (in memory) on Linux";
         assert_eq!(product(ours), "Clearway 0.1.0");
-        assert_eq!(product("Microsoft SQL Server 2019 (RTM-CU27) - 15.0"), "Microsoft SQL Server 2019");
+        assert_eq!(
+            product("Microsoft SQL Server 2019 (RTM-CU27) - 15.0"),
+            "Microsoft SQL Server 2019"
+        );
         assert_eq!(product("Other"), "Other");
     }
 }

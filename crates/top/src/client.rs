@@ -29,7 +29,7 @@ pub(crate) enum Ask {
     Setup,
     /// Whether this text of a topic works.
     Probe(Topic, usize),
-    /// A topic's rows.
+    /// The rows of a topic.
     Read(Topic),
     /// A plan as XML.
     Plan,
@@ -40,16 +40,16 @@ pub(crate) enum Ask {
 /// An error of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// Its number.
+    /// The number of the error.
     pub(crate) number: i32,
-    /// Its text.
+    /// The error's message in words.
     pub(crate) text: String,
 }
 
-/// What happened.
+/// What came of a question or of the connection.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The login succeeded.
+    /// The server accepted the login.
     Connected,
     /// A question was answered.
     Answer(Ask, Result<Vec<Vec<Row>>, Refusal>),

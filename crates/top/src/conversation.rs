@@ -14,11 +14,11 @@ const NO_PERMISSION: [i32; 3] = [297, 300, 371];
 /// What was found out about a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// Not yet probed.
+    /// The topic was not probed yet.
     Unknown,
     /// The text of this index works.
     Text(usize),
-    /// No text works.
+    /// The server refuses every text.
     Missing,
 }
 
@@ -64,7 +64,7 @@ impl Conversation {
         self.client.wait(due.clamp(1_000_000, ns));
     }
 
-    /// Does all that can be done without waiting; returns whether anything was shown anew.
+    /// Does all that can be done without waiting; returns whether the screen has changed.
     ///
     /// # Errors
     /// A sentence that says why the program cannot go on.
@@ -196,7 +196,8 @@ impl Conversation {
     ) -> Result<(), String> {
         match answer {
             Ok(results) if index == 0 => {
-                let row = results.first().and_then(|rows| rows.first()).cloned().unwrap_or_default();
+                let row =
+                    results.first().and_then(|rows| rows.first()).cloned().unwrap_or_default();
                 if row.integer(2) != Some(1) && row.integer(3) != Some(1) {
                     return Err(self.no_permission());
                 }

@@ -56,17 +56,23 @@ impl Clock {
         }
         let server_ms = self.ticks_ms.saturating_sub(before.ticks_ms);
         let local_ns = self.local_ns.saturating_sub(before.local_ns);
-        let seconds =
-            if server_ms > 0 { server_ms as f64 / 1e3 } else { local_ns as f64 / 1e9 };
+        let seconds = if server_ms > 0 { server_ms as f64 / 1e3 } else { local_ns as f64 / 1e9 };
         (seconds > 0.0).then_some(seconds)
     }
 }
 
-/// Returns how much a counter grew. A counter that is lower than before was reset, and has grown
-/// from zero since.
+/// Returns how much a counter grew. A counter that is less than half of what it was, was reset, and
+/// has grown from zero since. One that is a little lower was corrected: times that a server had
+/// guessed while a thread ran. It has not grown.
 #[must_use]
 pub const fn grown(before: u64, after: u64) -> u64 {
-    if after < before { after } else { after - before }
+    if after >= before {
+        after - before
+    } else if after < before / 2 {
+        after
+    } else {
+        0
+    }
 }
 
 #[cfg(test)]
@@ -102,5 +108,10 @@ mod tests {
         assert_eq!(grown(10, 15), 5);
         assert_eq!(grown(1_000, 4), 4);
         assert_eq!(grown(u64::MAX, u64::MAX), 0);
+    }
+
+    #[test]
+    fn counter_that_was_corrected_has_not_grown() {
+        assert_eq!(grown(36_100, 36_000), 0);
     }
 }

@@ -44,7 +44,10 @@ impl Lock {
 
 impl Keyed for Lock {
     fn key(&self) -> String {
-        format!("{} {} {} {} {}", self.session, self.kind, self.database, self.object, self.resource)
+        format!(
+            "{} {} {} {} {}",
+            self.session, self.kind, self.database, self.object, self.resource
+        )
     }
 }
 

@@ -39,13 +39,13 @@ impl Topic {
     pub fn loss(self, index: Option<usize>) -> Option<&'static str> {
         match (self, index) {
             (_, Some(0)) | (Self::Server, _) => None,
-            (Self::Time, Some(_)) => Some("no time ledger: waits and CPU"),
-            (Self::Time, None) => Some("no sys.dm_os_wait_stats"),
-            (Self::Requests, Some(_)) => Some("requests without text"),
-            (Self::Requests, None) => Some("no sys.dm_exec_requests"),
-            (Self::Statements, Some(_)) => Some("statements without rows"),
-            (Self::Statements, None) => Some("no sys.dm_exec_query_stats"),
-            (Self::Locks, _) => Some("no sys.dm_tran_locks"),
+            (Self::Time, Some(_)) => Some("time ledger (shown: waits and CPU)"),
+            (Self::Time, None) => Some("sys.dm_os_wait_stats"),
+            (Self::Requests, Some(_)) => Some("text of requests"),
+            (Self::Requests, None) => Some("sys.dm_exec_requests"),
+            (Self::Statements, Some(_)) => Some("rows of statements"),
+            (Self::Statements, None) => Some("sys.dm_exec_query_stats"),
+            (Self::Locks, _) => Some("sys.dm_tran_locks"),
         }
     }
 }

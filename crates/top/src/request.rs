@@ -19,11 +19,11 @@ pub struct Request {
     pub wait_type: String,
     /// Milliseconds that it has waited.
     pub wait_ms: i64,
-    /// CPU milliseconds.
+    /// CPU time in milliseconds.
     pub cpu_ms: i64,
-    /// Logical reads.
+    /// Number of logical reads.
     pub reads: i64,
-    /// Writes of pages.
+    /// Number of pages written.
     pub writes: i64,
     /// The session that it waits for; 0 if none. SQL Server has negative numbers for others.
     pub blocker: i64,
@@ -104,7 +104,12 @@ const fn float(number: i64) -> f64 {
 macro_rules! text {
     ($name:literal, $width:literal, $core:literal, $cell:expr) => {{
         let cell: fn(&Request) -> String = $cell;
-        let rank: fn(&Request) -> Rank = |r| Rank::Text({ let cell: fn(&Request) -> String = $cell; cell(r) });
+        let rank: fn(&Request) -> Rank = |r| {
+            Rank::Text({
+                let cell: fn(&Request) -> String = $cell;
+                cell(r)
+            })
+        };
         Column { name: $name, width: $width, is_core: $core, is_right: false, cell, rank }
     }};
 }
@@ -115,7 +120,12 @@ macro_rules! number {
         let cell: fn(&Request) -> String = $cell;
         let rank: fn(&Request) -> f64 = $rank;
         let _ = rank;
-        let rank: fn(&Request) -> Rank = |r| Rank::Number({ let rank: fn(&Request) -> f64 = $rank; rank(r) });
+        let rank: fn(&Request) -> Rank = |r| {
+            Rank::Number({
+                let rank: fn(&Request) -> f64 = $rank;
+                rank(r)
+            })
+        };
         Column { name: $name, width: $width, is_core: $core, is_right: true, cell, rank }
     }};
 }
@@ -166,8 +176,11 @@ impl Keyed for Branch {
 /// its lowest session on; a session is shown once.
 #[must_use]
 pub fn blocking_tree(requests: &[Request]) -> Vec<Branch> {
-    let waiting: BTreeSet<i64> =
-        requests.iter().filter(|r| r.blocker != 0 && r.blocker != r.session).map(|r| r.session).collect();
+    let waiting: BTreeSet<i64> = requests
+        .iter()
+        .filter(|r| r.blocker != 0 && r.blocker != r.session)
+        .map(|r| r.session)
+        .collect();
     let blocking: BTreeSet<i64> =
         requests.iter().filter(|r| waiting.contains(&r.session)).map(|r| r.blocker).collect();
     let mut tree = Vec::new();

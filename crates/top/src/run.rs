@@ -74,7 +74,15 @@ pub fn screen_text(backend: &TestBackend) -> String {
     let buffer = backend.buffer();
     let mut text = String::new();
     for row in buffer.content().chunks(usize::from(buffer.area.width.max(1))) {
-        let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
+        let mut line = String::new();
+        let mut cells = row.iter();
+        while let Some(cell) = cells.next() {
+            line.push_str(cell.symbol());
+            // A wide character covers the next cell too.
+            if unicode_width::UnicodeWidthStr::width(cell.symbol()) == 2 {
+                cells.next();
+            }
+        }
         text.push_str(line.trim_end());
         text.push('\n');
     }

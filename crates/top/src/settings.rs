@@ -17,7 +17,7 @@ pub struct Settings {
     pub patience: Duration,
     /// Milliseconds between two refreshes.
     pub interval_ms: u64,
-    /// The first screen.
+    /// The screen that is shown first.
     pub screen: Screen,
     /// How often to refresh before the screen is printed as text; `None` uses the terminal.
     pub batch: Option<u64>,

@@ -7,7 +7,7 @@ enum Piece<'x> {
     Start(&'x str, &'x str),
     /// A tag without content.
     Empty(&'x str, &'x str),
-    /// An end tag.
+    /// The tag that ends an element.
     End,
     /// Text between tags, declarations and comments.
     Other(&'x str),
@@ -30,7 +30,8 @@ fn pieces(mut xml: &str) -> Vec<Piece<'_>> {
             Some(inner) => {
                 let (inner, is_empty) =
                     inner.strip_suffix('/').map_or((inner, false), |inner| (inner, true));
-                let (name, attributes) = inner.split_once(char::is_whitespace).unwrap_or((inner, ""));
+                let (name, attributes) =
+                    inner.split_once(char::is_whitespace).unwrap_or((inner, ""));
                 let make = if is_empty { Piece::Empty } else { Piece::Start };
                 pieces.push(make(name, attributes.trim()));
             }
@@ -108,7 +109,8 @@ pub fn operators(xml: &str) -> Vec<String> {
             "RelOp" => lines.push(operator(attributes, owners.len())),
             "Object" => {
                 // The object belongs to the operator around it.
-                if let Some(line) = owners.last().and_then(|index| lines.get_mut(index.to_owned())) {
+                if let Some(line) = owners.last().and_then(|index| lines.get_mut(index.to_owned()))
+                {
                     line.push_str(&format!("  {}", object(attributes)));
                 }
             }
@@ -222,7 +224,10 @@ mod tests {
         let lines = indented(PLAN);
         assert_eq!(lines[1], "<ShowPlanXML Version=\"1.5\">");
         assert_eq!(lines.last().map(String::as_str), Some("</ShowPlanXML>"));
-        assert!(lines.contains(&"              <Predicate Text=\"a>1\"/>".to_owned()), "{lines:#?}");
+        assert!(
+            lines.contains(&"                <Predicate Text=\"a>1\"/>".to_owned()),
+            "{lines:#?}"
+        );
     }
 
     #[test]

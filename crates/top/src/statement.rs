@@ -17,7 +17,7 @@ pub struct Statement {
     pub plan: String,
     /// First and last byte of the statement in its batch; -1 is the batch's end.
     pub statement: (i64, i64),
-    /// Executions per second.
+    /// Number of executions per second.
     pub calls: f64,
     /// CPU milliseconds per second.
     pub cpu_ms: f64,
@@ -31,7 +31,7 @@ pub struct Statement {
     pub mean_ms: f64,
     /// Name of the database, of modules only.
     pub database: String,
-    /// Its text.
+    /// Text of the statement.
     pub text: String,
 }
 
@@ -118,7 +118,7 @@ fn difference(row: &Row, sums: &Sums, earlier: Option<&Sums>, seconds: f64) -> O
     let zero = Sums::default();
     let earlier = match earlier {
         Some(earlier) if earlier.compiled == sums.compiled => earlier,
-        // Another plan has sums of its own, all of them since the last reading.
+        // Another plan starts its sums at zero: all of them are new.
         Some(_) => &zero,
         // The first call ever is new; more calls may be older than the last reading.
         None if sums.calls == 1 => &zero,
@@ -223,7 +223,8 @@ mod tests {
     fn statement_with_an_unknown_past_waits_for_the_next_reading() {
         let mut statements = Statements::default();
         statements.take(&[], &clock(0, 1_000));
-        statements.take(&[row("0xA", "t", 5, 1, 1), row("0xB", "t", 1, 3_000, 1)], &clock(0, 2_000));
+        statements
+            .take(&[row("0xA", "t", 5, 1, 1), row("0xB", "t", 1, 3_000, 1)], &clock(0, 2_000));
         assert_eq!(shown(&statements), [(1.0, 3.0, 0.0)], "B is new, and ran on several CPUs");
         statements.take(&[row("0xA", "t", 6, 1_001, 2_001)], &clock(0, 3_000));
         assert_eq!(shown(&statements), [(1.0, 1.0, 1.0)]);

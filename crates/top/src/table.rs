@@ -9,14 +9,14 @@ use crate::format::clean;
 pub enum Rank {
     /// Largest first, unless reversed.
     Number(f64),
-    /// Alphabetical, unless reversed.
+    /// In alphabetical order, unless reversed.
     Text(String),
 }
 
 /// A column of a list of `T`.
 #[derive(Debug)]
 pub struct Column<T: 'static> {
-    /// Its heading.
+    /// The text of its heading.
     pub name: &'static str,
     /// Its width in cells; 0 takes what is left of the line.
     pub width: u16,
@@ -94,7 +94,12 @@ impl Table {
     }
 
     /// Returns the range of rows that fit into some lines with the selected one among them.
-    pub fn window(&mut self, selected: usize, count: usize, lines: usize) -> std::ops::Range<usize> {
+    pub fn window(
+        &mut self,
+        selected: usize,
+        count: usize,
+        lines: usize,
+    ) -> std::ops::Range<usize> {
         let lines = lines.max(1);
         self.first = self.first.min(selected).max((selected + 1).saturating_sub(lines));
         self.first = self.first.min(count.saturating_sub(lines));

@@ -1,5 +1,5 @@
-//! Colours. Text keeps the terminal's own colours, so that light and dark terminals both work; the
-//! colours of categories are told apart by the colour-blind (after Okabe and Ito), and have middle
+//! Colours. Text keeps the terminal's colours, so that light and dark terminals both work; the
+//! colours of categories differ for the colour-blind too (after Okabe and Ito), and have middle
 //! brightness. Without colours, categories are letters.
 
 use ratatui::style::{Color, Modifier, Style};

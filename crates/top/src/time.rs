@@ -32,7 +32,7 @@ pub enum Category {
     UnexpectedBlocking,
     /// Threads that the server did not start, or categories unknown to this program.
     Foreign,
-    /// Nothing to do.
+    /// Waiting for something to do.
     Idle,
 }
 
@@ -99,7 +99,7 @@ pub type Active = [f64; Category::ALL.len()];
 /// What happened between two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sample {
-    /// Active time.
+    /// Active time of each category.
     Known(Active),
     /// The server was away, or was restarted.
     Gap,
@@ -112,9 +112,9 @@ pub struct Leaf {
     pub category: Category,
     /// A wait type, a lock class or a part of the engine.
     pub name: String,
-    /// Seconds per second.
+    /// Active seconds per second.
     pub active: f64,
-    /// Entries per second.
+    /// How often it was entered per second.
     pub entries: f64,
 }
 
@@ -145,10 +145,14 @@ impl History {
         let Some(clock) = results.first().and_then(|rows| rows.first()) else { return };
         let clock = Clock::from_row(clock, local_ns);
         let rows = results.get(1).map_or(&[][..], Vec::as_slice);
-        let reading = Reading { leaves: leaves(rows, &clock), clock };
+        let mut reading = Reading { leaves: leaves(rows, &clock), clock };
         if let Some(before) = &self.last {
             match reading.clock.seconds_since(before.clock()) {
                 Some(seconds) => {
+                    // A leaf that is missing now must not count from zero when it comes back.
+                    for (key, sums) in &before.leaves {
+                        reading.leaves.entry(key.clone()).or_insert(*sums);
+                    }
                     self.leaves = differences(before, &reading, seconds);
                     let own_before = before.clock.own_cpu_ms;
                     self.own_ms += grown(own_before, reading.clock.own_cpu_ms);
@@ -231,15 +235,14 @@ impl Reading {
     }
 }
 
-/// Reads the leaves. Without a ledger, the CPU time of the process stands for user and kernel.
+/// Reads the leaves. Without a ledger, the CPU time of the process is shown as user and kernel.
 fn leaves(rows: &[Row], clock: &Clock) -> BTreeMap<(Category, String), (u64, u64)> {
     let key = |row: &Row| (Category::from_name(row.text(0)), row.text(1).to_owned());
     let mut leaves: BTreeMap<_, _> =
         rows.iter().map(|row| (key(row), (row.count(2), row.count(3)))).collect();
     let has_cpu = leaves.keys().any(|(category, _)| *category == Category::User);
     if !has_cpu {
-        for (category, ms) in
-            [(Category::User, clock.user_ms), (Category::Kernel, clock.kernel_ms)]
+        for (category, ms) in [(Category::User, clock.user_ms), (Category::Kernel, clock.kernel_ms)]
         {
             leaves.insert((category, "process".to_owned()), (ms.saturating_mul(1_000_000), 0));
         }
@@ -324,12 +327,15 @@ mod tests {
     }
 
     #[test]
-    fn cpu_of_the_process_stands_for_a_missing_ledger() {
+    fn cpu_of_the_process_replaces_a_missing_ledger() {
         let mut history = History::default();
         history.take(&reading(0, 1_000, 0), 0);
         history.take(&reading(0, 2_000, 0), 0);
         let leaf = &history.leaves()[0];
-        assert_eq!((leaf.category, leaf.name.as_str(), leaf.active), (Category::User, "process", 1.0));
+        assert_eq!(
+            (leaf.category, leaf.name.as_str(), leaf.active),
+            (Category::User, "process", 1.0)
+        );
     }
 
     #[test]
@@ -350,6 +356,16 @@ mod tests {
     }
 
     #[test]
+    fn leaf_that_was_missing_once_goes_on_where_it_was() {
+        let mut history = History::default();
+        history.take(&reading(0, 1_000, 9_000_000_000), 0);
+        let without = vec![reading(0, 2_000, 0).swap_remove(0), Vec::new()];
+        history.take(&without, 0);
+        history.take(&reading(0, 3_000, 10_000_000_000), 0);
+        assert_eq!(waits(&history), [Some(0.0), Some(1.0)]);
+    }
+
+    #[test]
     fn lost_connection_is_one_gap() {
         let mut history = History::default();
         history.take(&reading(0, 1_000, 0), 0);
@@ -364,7 +380,8 @@ mod tests {
     fn spans_hold_the_same_samples_as_time_passes() {
         let mut history = History::default();
         let waits = |history: &History| -> Vec<f64> {
-            let wait = |active: &Option<Active>| active.map_or(-1.0, |a| a[Category::Wait as usize]);
+            let wait =
+                |active: &Option<Active>| active.map_or(-1.0, |a| a[Category::Wait as usize]);
             history.spans(2, 3).iter().map(wait).collect()
         };
         assert!(waits(&history).is_empty());

@@ -54,7 +54,8 @@ pub(super) fn draw_rows<T: Keyed>(
     let lines = usize::from(area.height.saturating_sub(1));
     let window = table.window(selected, shown.len(), lines);
     for (y, index) in (area.y + 1..).zip(window) {
-        let style = if is_active && index == selected { reversed() } else { ratatui::style::Style::new() };
+        let style =
+            if is_active && index == selected { reversed() } else { ratatui::style::Style::new() };
         let cells = layout.iter().map(|(column, width)| {
             let column = &columns[*column];
             fit(&(column.cell)(shown[index]), *width, column.is_right)

@@ -26,15 +26,14 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) {
 }
 
 fn draw_tree(app: &mut App, buffer: &mut Buffer, area: Rect, branches: &[Branch]) {
-    let text = usize::from(area.width).saturating_sub(46);
-    let head = format!("{:<16} {:<9} {:<18} {:<text$}", "Blocking tree", "Status", "Wait", "Text");
+    let head = cells(["Blocking tree", "Status", "Wait", "Text"], area.width);
     put(buffer, area, 0, &head, bold());
     if branches.is_empty() {
         return put(buffer, area, 1, "No session waits for another one.", dim());
     }
     let rows: Vec<&Branch> = branches.iter().collect();
     let selected = app.tree.selected(&rows);
-    let window = app.tree.window(selected, rows.len(), usize::from(area.height) - 1);
+    let window = app.tree.window(selected, rows.len(), usize::from(area.height).saturating_sub(1));
     for (y, index) in (1..).zip(window) {
         let is_selected = app.is_tree_active && index == selected;
         let style = if is_selected { reversed() } else { Style::new() };
@@ -49,7 +48,21 @@ fn line(branch: &Branch, width: u16) -> String {
         Some(request) => (request.status.clone(), request.wait(), clean(&request.text)),
         None => ("not listed".to_owned(), String::new(), String::new()),
     };
-    let rest = width.saturating_sub(16 + 9 + 24 + 3);
-    [fit(&place, 16, false), fit(&status, 9, false), fit(&wait, 24, false), fit(&text, rest, false)]
-        .join(" ")
+    cells([&place, &status, &wait, &text], width)
+}
+
+/// Joins the cells of a line of the tree. The first one is indented.
+fn cells(texts: [&str; 4], width: u16) -> String {
+    let widths = [16, 9, 22, width.saturating_sub(16 + 9 + 22 + 3)];
+    let indent = texts[0].chars().take_while(|character| *character == ' ').count();
+    let mut cells: Vec<String> =
+        texts.iter().zip(widths).map(|(text, width)| fit(text, width, false)).collect();
+    cells[0] = fit_indented(indent, &cells[0]);
+    cells.join(" ")
+}
+
+/// Moves a cell to the right, as far as it stays as wide as it is.
+fn fit_indented(indent: usize, cell: &str) -> String {
+    let width = cell.chars().count();
+    " ".repeat(indent).chars().chain(cell.chars()).take(width).collect()
 }

@@ -1,4 +1,4 @@
-//! Drawing: the lines around each screen, and what lies over it.
+//! Drawing: the lines around each screen, and what covers it.
 
 mod list;
 mod locks;
@@ -20,7 +20,7 @@ const HEAD_LINES: u16 = 2;
 const FOOT_LINES: u16 = 2;
 
 impl App {
-    /// Draws everything.
+    /// Draws the whole screen into a frame.
     pub fn draw(&mut self, frame: &mut Frame<'_>) {
         let area = frame.area();
         let buffer = frame.buffer_mut();
@@ -68,7 +68,7 @@ impl App {
             let up = duration(clock.up_seconds.saturating_mul(1_000));
             let up = up.split('.').next().unwrap_or_default();
             let word = if clock.schedulers == 1 { "scheduler" } else { "schedulers" };
-            head += &format!("  up {up}  {} {word}  {}", clock.schedulers, clock.time);
+            head += &format!("  up {up}  {} {word}", clock.schedulers);
         }
         put(buffer, area, 0, &head, bold());
         let mut x = area.x;
@@ -77,7 +77,9 @@ impl App {
             let tab = format!(" {} {} ", index + 1, screen.name());
             x = buffer.set_stringn(x, area.y + 1, &tab, usize::from(area.right() - x), style).0;
         }
-        let state = if self.is_frozen() { "FROZEN" } else { "" };
+        let time = self.shown().history.clock().map_or("", |clock| &clock.time);
+        let frozen = if self.is_frozen() { "FROZEN at " } else { "" };
+        let state = format!("{frozen}{time}");
         let interval = match self.interval_ms {
             ms if ms % 1_000 == 0 => format!("{state}  every {} s", ms / 1_000),
             ms => format!("{state}  every 0.{} s", ms / 100),
@@ -97,23 +99,27 @@ impl App {
                 (format!("The server is away ({}); trying again.", clean(why)), self.theme.alarm())
             }
             (_, None) if self.missing.is_empty() => (self.own_cost(), dim()),
-            (_, None) => (format!("Missing here: {}.", self.missing.join("; ")), dim()),
+            (_, None) => (format!("This server has no {}.", self.missing.join(", no ")), dim()),
         };
         put(buffer, area, 0, &line, style);
         let keys = match &self.overlay {
             Overlay::Kill(_) => "y kill it   any other key: no".to_owned(),
             Overlay::Filter => format!("Filter: {}_   Enter keep  Esc clear", self.filter()),
             Overlay::Help => "any key: back".to_owned(),
-            Overlay::Plan(_) => "x XML or operators  arrows, PgUp, PgDn scroll  Esc back".to_owned(),
+            Overlay::Plan(_) => {
+                "x XML or operators  arrows, PgUp, PgDn scroll  Esc back".to_owned()
+            }
             Overlay::None => match self.screen {
                 Screen::Time => "1-4 screen  z zoom  f freeze  + - interval  h help  q quit",
                 Screen::Requests => {
-                    "1-4 screen  s sort  r reverse  / filter  k kill  p plan  f freeze  h help  q quit"
+                    "1-4 screen  s r sort  / filter  k kill  p plan  f freeze  h help  q quit"
                 }
                 Screen::Statements => {
-                    "1-4 screen  s sort  r reverse  / filter  p plan  f freeze  h help  q quit"
+                    "1-4 screen  s r sort  / filter  p plan  f freeze  h help  q quit"
                 }
-                Screen::Locks => "1-4 screen  t tree or list  / filter  k kill  p plan  h help  q quit",
+                Screen::Locks => {
+                    "1-4 screen  t tree or list  / filter  k kill  p plan  h help  q quit"
+                }
             }
             .to_owned(),
         };

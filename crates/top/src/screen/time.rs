@@ -16,7 +16,7 @@ const AXIS: u16 = 6;
 /// Lines of the numbers: a heading and the categories.
 const NUMBER_LINES: u16 = 12;
 /// Width of the table of categories.
-const NUMBER_WIDTH: u16 = 40;
+const NUMBER_WIDTH: u16 = 43;
 /// Eighths of a cell, from below.
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 /// Index of idle time, which is not stacked.
@@ -30,7 +30,8 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     }
     let below = Rect { y: area.y + chart.height, height: numbers, ..area };
     draw_numbers(app, buffer, below);
-    let right = Rect { x: area.x + NUMBER_WIDTH, width: area.width.saturating_sub(NUMBER_WIDTH), ..below };
+    let right =
+        Rect { x: area.x + NUMBER_WIDTH, width: area.width.saturating_sub(NUMBER_WIDTH), ..below };
     draw_leaves(buffer, right, app.shown().history.leaves(), app.theme);
 }
 
@@ -61,11 +62,13 @@ fn draw_chart(app: &App, buffer: &mut Buffer, area: Rect) {
     chart.draw_line(buffer, schedulers);
     for (line, share) in [(0, 1.0), (plot.height / 2, 0.5)] {
         let height = f64::from(plot.height);
-        let value = if share < 1.0 { chart.top * (height - f64::from(line)) / height } else { chart.top };
+        let value =
+            if share < 1.0 { chart.top * (height - f64::from(line)) / height } else { chart.top };
         put(buffer, area, line, &fit(&format!("{value:.1} "), AXIS, true), dim());
     }
     let seconds = u64::from(plot.width) * app.span as u64 * app.interval_ms / 1_000;
-    let ends = format!("{:<width$}now", format!("-{seconds} s"), width = usize::from(plot.width) - 3);
+    let ends =
+        format!("{:<width$}now", format!("-{seconds} s"), width = usize::from(plot.width) - 3);
     put(buffer, Rect { x: plot.x, width: plot.width, ..area }, area.height - 1, &ends, dim());
 }
 
@@ -105,7 +108,11 @@ impl Chart {
         }
         let height = f64::from(self.area.height);
         let from_below = (schedulers / self.top * height).min(height - 1.0);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the area")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "within the area"
+        )]
         let y = self.area.bottom() - 1 - from_below as u16;
         for x in self.area.left()..self.area.right() {
             let Some(cell) = buffer.cell_mut((x, y)) else { continue };
@@ -165,11 +172,12 @@ fn draw_numbers(app: &App, buffer: &mut Buffer, area: Rect) {
     };
     let (means, count_of) = means(app);
     let busy = now.as_ref().map_or(0.0, stacked);
-    let head = format!("  {:<19} {:>8} {:>8}", "s/s", "now", format!("mean {count_of}"));
+    let head = format!("  {:<19} {:>7} {:>7}", "s/s", "now", format!("mean {count_of}"));
     put(buffer, area, 0, &head, bold());
     for (line, category) in (1..).zip(Category::ALL) {
         let index = category as usize;
-        let value = |active: Option<Active>| active.map_or("-".to_owned(), |a| format!("{:.2}", a[index]));
+        let value =
+            |active: Option<Active>| active.map_or("-".to_owned(), |a| format!("{:.2}", a[index]));
         let mark = match app.theme.colour(category) {
             Some(_) => "█".to_owned(),
             None => category.letter().to_string(),
@@ -177,10 +185,12 @@ fn draw_numbers(app: &App, buffer: &mut Buffer, area: Rect) {
         put(buffer, area, line, &mark, app.theme.category(category));
         let name = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
         let share = match now {
-            Some(active) if index != IDLE && busy > 0.0 => format!("{:>4.0}%", 100.0 * active[index] / busy),
+            Some(active) if index != IDLE && busy > 0.0 => {
+                format!("{:>4.0}%", 100.0 * active[index] / busy)
+            }
             Some(_) | None => String::new(),
         };
-        let text = format!("{:<19} {:>8} {:>8}{share}", category.name(), value(now), value(means));
+        let text = format!("{:<19} {:>7} {:>7}{share}", category.name(), value(now), value(means));
         put(buffer, name, line, &text, Style::new());
     }
 }
@@ -188,7 +198,8 @@ fn draw_numbers(app: &App, buffer: &mut Buffer, area: Rect) {
 /// Returns the mean of the samples of the chart without gaps, and how many there are.
 fn means(app: &App) -> (Option<Active>, usize) {
     let known = app.shown().history.samples().iter().rev().take(60);
-    let known: Vec<Sample> = known.filter(|sample| matches!(sample, Sample::Known(_))).copied().collect();
+    let known: Vec<Sample> =
+        known.filter(|sample| matches!(sample, Sample::Known(_))).copied().collect();
     (crate::time::mean(&known), known.len())
 }
 
@@ -205,7 +216,9 @@ fn draw_leaves(buffer: &mut Buffer, area: Rect, leaves: &[Leaf], theme: Theme) {
         let entries = if leaf.entries > 0.0 { count(leaf.entries) } else { String::new() };
         let text = format!(" {} {:>8.3} {entries:>8}", fit(&name, width, false), leaf.active);
         put(buffer, area, line, &text, Style::new());
-        put(buffer, area, line, " ", theme.category(leaf.category));
+        if theme == Theme::Colour {
+            put(buffer, area, line, "▐", theme.category(leaf.category));
+        }
     }
 }
 
@@ -215,7 +228,8 @@ mod tests {
 
     #[test]
     fn scale_ends_at_a_short_number() {
-        for (number, expected) in [(0.0, 0.1), (1.0, 1.0), (2.2, 2.5), (11.0, 15.0), (97.0, 100.0)] {
+        for (number, expected) in [(0.0, 0.1), (1.0, 1.0), (2.2, 2.5), (11.0, 15.0), (97.0, 100.0)]
+        {
             assert!((nice(number) - expected).abs() < 1e-9, "{number}: {}", nice(number));
         }
     }

@@ -14,7 +14,8 @@ pub(crate) fn rows(text: &str) -> Vec<Row> {
 
 /// Gives an app the answers of forty seconds.
 pub(crate) fn feed(app: &mut App) {
-    let version = "Microsoft SQL Server 2022 (RTM) - 16.0.1000.6 (X64) \\n\\tClearway 0.1.0 (in memory)";
+    let version =
+        "Microsoft SQL Server 2022 (RTM) - 16.0.1000.6 (X64) \\n\\tClearway 0.1.0 (in memory)";
     app.take(Topic::Server, &[rows(version)], 0);
     for second in 0..=SECONDS {
         app.take(Topic::Time, &[rows(&clock(second)), rows(&ledger(second))], 0);
