@@ -11,9 +11,12 @@ use top::question::Topic;
 use crate::client::{Client, errors};
 use crate::server::{PASSWORD, PATIENCE, ServerProcess, command, now, pause};
 
-/// Size of the pseudo-terminal.
+/// Size of the pseudo-terminal at first.
 const COLUMNS: usize = 80;
 const LINES: usize = 24;
+/// The largest size of a screen.
+const COLUMNS_MAX: usize = 120;
+const LINES_MAX: usize = 40;
 
 /// A screen as a terminal would show it: as much of a terminal as `top` uses.
 struct Screen {
@@ -28,7 +31,7 @@ struct Screen {
 
 impl Screen {
     fn new() -> Self {
-        let cells = vec![vec![' '; COLUMNS]; LINES];
+        let cells = vec![vec![' '; COLUMNS_MAX]; LINES_MAX];
         let (pending, plain) = (Vec::new(), String::new());
         Self { cells, at: (0, 0), pending, is_alternate: false, has_cursor: true, plain }
     }
@@ -69,7 +72,7 @@ impl Screen {
             "?1049l" => self.is_alternate = false,
             "?25h" => self.has_cursor = true,
             "?25l" => self.has_cursor = false,
-            "2J" => self.cells = vec![vec![' '; COLUMNS]; LINES],
+            "2J" => self.cells = vec![vec![' '; COLUMNS_MAX]; LINES_MAX],
             _ => {
                 if let Some(place) = text.strip_suffix('H') {
                     let mut numbers = place.split(';').map(|n| n.parse::<usize>().unwrap_or(1));
@@ -247,6 +250,22 @@ fn terminal_is_given_back_after_a_signal() {
     top.wait_for("Largest now");
     let killed = Command::new("kill").args(["-s", "TERM", &top.id()]).status();
     assert!(killed.expect("kill runs").success());
+    top.assert_ended(0);
+}
+
+#[test]
+fn screen_follows_the_size_of_the_terminal() {
+    let server = ServerProcess::start(&[]);
+    let mut top = Top::start("size", server.address, "time");
+    let last = |screen: &Screen, line: usize| screen.text().lines().nth(line).map(str::to_owned);
+    let has_foot = |screen: &Screen, line| last(screen, line).is_some_and(|l| l.contains("q quit"));
+    top.wait_until("24 lines", |screen| has_foot(screen, 23));
+    let terminal = std::fs::read_link(format!("/proc/{}/fd/0", top.id())).expect("it runs");
+    let mut resize = Command::new("stty");
+    resize.arg("-F").arg(terminal).args(["rows", "36", "cols", "110"]);
+    assert!(resize.status().expect("stty runs").success());
+    top.wait_until("36 lines", |screen| has_foot(screen, 35));
+    top.press("\x03");
     top.assert_ended(0);
 }
 

@@ -128,15 +128,12 @@ fn take_keys(app: &mut App, conversation: &mut Conversation) -> Result<bool, Str
     let mut has_any = false;
     while event::poll(std::time::Duration::ZERO).map_err(failed)? {
         has_any = true;
-        match event::read().map_err(failed)? {
-            event::Event::Key(key) => {
-                panic_if_asked(key);
-                if let Some(command) = app.key(key) {
-                    conversation.command(command, app);
-                }
+        // Of a changed size nothing is to be done: drawing asks for it.
+        if let event::Event::Key(key) = event::read().map_err(failed)? {
+            panic_if_asked(key);
+            if let Some(command) = app.key(key) {
+                conversation.command(command, app);
             }
-            // Drawing asks for the size.
-            _ => {}
         }
     }
     Ok(has_any)

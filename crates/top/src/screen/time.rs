@@ -56,7 +56,7 @@ fn draw_chart(app: &App, buffer: &mut Buffer, area: Rect) {
     for (x, active) in (first..plot.right()).zip(&spans) {
         match active {
             Some(active) => chart.draw_stack(buffer, x, active),
-            None => _ = buffer.set_string(x, plot.bottom() - 1, "?", dim()),
+            None => buffer.set_string(x, plot.bottom() - 1, "?", dim()),
         }
     }
     chart.draw_line(buffer, schedulers);
@@ -96,7 +96,7 @@ impl Chart {
                 None if filled >= 0.5 => {
                     buffer.set_string(x, y, category.letter().to_string(), Style::new());
                 }
-                None => _ = buffer.set_string(x, y, ".", Style::new()),
+                None => buffer.set_string(x, y, ".", Style::new()),
             }
         }
     }
