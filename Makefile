@@ -21,6 +21,8 @@
 # make support  writes docs/support.md from the engine's test scripts
 # make options  writes docs/options.md from the tables of the engine's tests
 # make permissions  writes docs/permissions.md from the engine's registry and its cases
+# make top-screens  draws the golden screens of clearway top again: crates/top/tests/golden
+# make top-cost  what clearway top costs a server at a refresh of 1 s, for each screen; fails past 1 % of a core
 # make lint     format and lints
 # make tidy     only tests/tidy: structure, plain English, licences; compiles nothing else
 # make english  lowers the counts of tests/tidy/english.txt to the present ones; they may not grow
@@ -42,7 +44,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint tidy english cycles deny doc models histories census fuzz support growth options permissions touch-times
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint tidy english cycles deny doc models histories census fuzz support growth options permissions touch-times top-screens top-cost
 build:
 	cargo build --release --locked
 
@@ -189,6 +191,12 @@ options:
 
 support:
 	CLEARWAY_WRITE_SUPPORT=1 cargo test -p engine --test it support_page
+
+top-screens:
+	CLEARWAY_WRITE_GOLDEN=1 cargo test -p top --locked --test it
+
+top-cost: build
+	tests/top-cost.sh
 
 touch-times:
 	tests/touch-times.sh

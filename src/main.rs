@@ -11,6 +11,7 @@ mod race;
 mod serve;
 mod sql;
 mod stress;
+mod top;
 
 use std::process::ExitCode;
 
@@ -54,6 +55,8 @@ enum Verb {
     Log(log::LogArguments),
     /// Profiles a server: the call stacks in which it runs, waits or allocates memory.
     Profile(Box<profile::ProfileArguments>),
+    /// Shows a server's time, requests, statements and locks in the terminal, refreshed.
+    Top(Box<top::TopArguments>),
 }
 
 /// Arguments of `serve`, as text: `serve.rs` checks them.
@@ -143,6 +146,7 @@ fn main() -> ExitCode {
             Some(Verb::Events(arguments)) => events::run(&arguments),
             Some(Verb::Log(arguments)) => log::run(&arguments),
             Some(Verb::Profile(arguments)) => profile::run(&arguments),
+            Some(Verb::Top(arguments)) => top::run(&arguments),
             None => serve::run(&line.serve),
         },
         Err(error) => answer(&error),

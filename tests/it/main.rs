@@ -28,4 +28,5 @@ mod requests;
 mod server;
 mod sql;
 mod stress;
+mod top;
 mod tpcc;

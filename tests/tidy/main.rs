@@ -56,6 +56,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("console", 16),
     ("lab", 16),
     ("race", 16),
+    ("top", 16),
 ];
 
 /// Crates that may contain unsafe code.
