@@ -80,11 +80,15 @@ fn run(seed: u64) {
         work(&instance, &disk, &told, &mut random, seed * 100 + life);
         drop(session);
         let is_orderly = !disk.is_down() && random.below(2) == 0;
-        if !is_orderly {
+        if !is_orderly && !disk.is_down() {
             disk.crash();
         }
         instance.machine.stop(Duration::from_secs(20));
         instance.durable().unwrap().stop();
+        if !disk.is_down() {
+            // The process has ended; nothing of what it wrote is lost.
+            disk.kill();
+        }
         disk.restart();
     }
     let instance = start(&disk);
