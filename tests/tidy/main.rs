@@ -18,7 +18,7 @@ const FILE_LINES_MAX: usize = 800;
 const CRATE_LINES_MAX: usize = 16_000;
 
 /// Crates past that wall, with a wall of their size.
-const LARGE_CRATES: &[(&str, usize)] = &[("sos", 29_900)];
+const LARGE_CRATES: &[(&str, usize)] = &[("sos", 30_200)];
 
 /// Layer of each crate: it may depend on lower ones only.
 const LAYERS: &[(&str, u8)] = &[
@@ -135,8 +135,12 @@ fn dependencies_are_used() {
             files.iter().map(|f| fs::read_to_string(f).expect("readable source")).collect();
         let words: BTreeSet<_> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         for used in dependencies {
-            // The library of md-5 has a name of another form.
-            let library = if used == "md-5" { "md5".to_owned() } else { used.replace('-', "_") };
+            // Libraries whose names have another form than their packages'.
+            let library = match used.as_str() {
+                "md-5" => "md5".to_owned(),
+                "clearway-log" => "log".to_owned(),
+                other => other.replace('-', "_"),
+            };
             assert!(words.contains(library.as_str()), "{name} does not use {used}");
         }
     }

@@ -25,7 +25,7 @@ pub(crate) fn commits_alone(body: &[ast::Statement], source: &str) -> bool {
 /// The settings that the options of an atomic block give it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtomicSettings {
-    /// TRANSACTION ISOLATION LEVEL.
+    /// The level of TRANSACTION ISOLATION LEVEL.
     pub isolation: IsolationLevel,
     /// DATEFIRST, 1 to 7; by default that of the language.
     pub date_first: u8,

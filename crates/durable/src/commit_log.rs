@@ -65,7 +65,7 @@ struct Open {
 /// What the end of a commit does with its announcement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ends {
-    /// It ends it.
+    /// It ends the announcement.
     Announcement,
     /// It ends it, and lets another thread use the slot.
     AnnouncementAndSlot,
@@ -96,7 +96,7 @@ impl CommitLog {
         Self { buffers, slots, definitions: AtomicU64::new(1) }
     }
 
-    /// Returns the buffers.
+    /// Returns the buffers that commits write to.
     #[must_use]
     pub fn buffers(&self) -> &Arc<CommitBuffers> {
         &self.buffers
@@ -152,7 +152,7 @@ impl CommitLog {
     }
 
     fn write_entries(&self, at: (usize, Epoch), entries: &[Entry]) {
-        // Definitions have an order of their own: that in which they were made. Each key is changed
+        // Definitions are ordered as they were made, not by timestamps of rows. Each key is changed
         // by one thread at a time.
         // Relaxed: what orders the changes of a key orders this counter.
         let order = self.definitions.fetch_add(1, Ordering::Relaxed);
@@ -178,7 +178,7 @@ impl CommitLog {
                 Err(Refusal::Full) => return Err(storage::Error::LogFull),
                 Err(Refusal::Suspect) => return Err(storage::Error::LogFailed),
                 Err(Refusal::Behind(epoch)) => {
-                    // The next look says whether the log has failed meanwhile.
+                    // The next look says whether the log has failed.
                     let _ = self.buffers.wait(epoch, None, None);
                 }
             }

@@ -17,15 +17,15 @@ use crate::reading::Reading;
 /// Whether what a reply depends on is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is.
+    /// It is durable: the reply may leave.
     Durable,
-    /// Not yet.
+    /// It will be durable in a moment.
     Waits,
     /// It will never be: the log has failed.
     Lost,
 }
 
-/// An open database.
+/// An open database and the threads that write it.
 #[derive(Debug)]
 pub struct Database {
     pub(crate) folder: Folder,
@@ -51,7 +51,7 @@ impl Database {
         let stopping = Arc::new(AtomicBool::new(false));
         let releasing = machine.clone();
         let mut thread = LogThread::new(Arc::clone(log.buffers()), writer, move |now| {
-            // Once the log has failed no reply waits any longer: each is told so.
+            // Once the log has failed no reply waits any longer: each becomes an error.
             releasing.release(if now.is_suspect { u64::MAX } else { now.epoch.0 });
         });
         let name = folder.name.clone();

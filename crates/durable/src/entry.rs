@@ -9,7 +9,7 @@
 
 use definitions::Entry;
 
-/// Encodes an entry.
+/// Encodes an entry as the body of a record.
 pub(crate) fn encode(entry: &Entry) -> Vec<u8> {
     let value = entry.value.as_deref();
     let mut bytes = Vec::with_capacity(5 + entry.key.len() + value.map_or(0, <[u8]>::len));

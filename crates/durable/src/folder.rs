@@ -57,8 +57,7 @@ impl Folder {
     /// # Errors
     /// A sentence that says why it cannot be used; then nothing in it has changed.
     pub fn open(path: &str) -> Result<Self, String> {
-        std::fs::create_dir_all(path).map_err(|error| format!("the folder {path}: {error}"))?;
-        let disk = OsDisk::open(path).map_err(|error| format!("the folder {path}: {error}"))?;
+        let disk = OsDisk::make(path).map_err(|error| format!("the folder {path}: {error}"))?;
         Self::on(Arc::new(disk), path)
     }
 

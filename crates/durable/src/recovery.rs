@@ -7,7 +7,7 @@
 //!          └─► rows ─► their places in the tables ─► indexes
 //! ```
 //!
-//! Nobody sees the instance before all of it is there. Rows of tables that no definition refers to
+//! No session sees the instance before all of it is there. Rows of tables that no definition refers to
 //! are left out: those of a dropped table, or of one whose definition did not get into the log.
 
 use std::collections::HashMap;

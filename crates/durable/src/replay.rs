@@ -22,7 +22,7 @@ pub(crate) enum Change {
     Whole(RowColumns),
     /// These columns have other values.
     Part(RowColumns),
-    /// It is gone.
+    /// The row is gone.
     Gone,
 }
 
@@ -47,13 +47,13 @@ pub(crate) struct Replay {
 /// What was read, for progress and messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Transactions that count.
+    /// Transactions that were not left out.
     pub transactions: u64,
     /// Transactions left out because they are later than asked for.
     pub later: u64,
-    /// Changes of rows.
+    /// Changes of rows that were read.
     pub changes: u64,
-    /// Bytes of records.
+    /// Bytes of records that were read.
     pub bytes: u64,
 }
 

@@ -167,7 +167,7 @@ impl Point {
         }
     }
 
-    /// As [`Point::expr`], mutable.
+    /// As [`Point::expr`], to be changed.
     pub fn expr_mut(&mut self) -> Option<&mut Expr> {
         match self {
             Self::Equal(expr) | Self::Starts(expr) => Some(expr),

@@ -20,7 +20,7 @@ const PLACES_COMPARED_MAX: usize = 8;
 /// Finds the places of expressions in a list.
 #[derive(Debug, Default)]
 pub struct SameIndex {
-    /// The first places.
+    /// The first places of a list.
     few: Vec<usize>,
     /// All others, by hash.
     places: HashMap<u64, Vec<usize>>,
@@ -72,7 +72,7 @@ fn add(expr: &Expr, levels: u32, hasher: &mut DefaultHasher) {
         ExprKind::Variable(slot) => slot.hash(hasher),
         ExprKind::Column(register) => register.hash(hasher),
         ExprKind::Call(function, _) => function.name.hash(hasher),
-        // Each side has a register of its own for what a `Let` names.
+        // Each side has its own register for what a `Let` names.
         ExprKind::Let(..) => return,
         _ => {}
     }

@@ -80,7 +80,7 @@ pub enum Password {
 }
 
 impl Password {
-    /// Returns its text.
+    /// Returns the text of the password.
     pub fn text(&self) -> &str {
         match self {
             Self::Given(text) | Self::Random(text) => text,
@@ -91,7 +91,7 @@ impl Password {
 /// Where the data is kept, and how it is brought back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// The folder.
+    /// The folder of the database.
     pub folder: String,
     /// Leave out what was committed later, in units of 100 ns since 0001-01-01 UTC.
     pub until_100ns: Option<u64>,

@@ -85,7 +85,7 @@ fn bind_function(
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }
 
-/// Returns the columns that `*` stands for as an argument of CHECKSUM and BINARY_CHECKSUM.
+/// Returns the columns that `*` means as an argument of CHECKSUM and BINARY_CHECKSUM.
 fn all_columns(binder: &mut Binder<'_>, function: &str) -> Result<Vec<Expr>> {
     if binder.level.sources.is_empty() {
         return Err(Msg::MustSpecifyTable.into());

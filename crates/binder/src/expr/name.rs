@@ -115,7 +115,7 @@ pub fn find_variable(binder: &Binder<'_>, name: &str) -> Option<(Slot, ColumnTyp
 /// Adds the check that a value assigned to a variable declared NOT NULL is not NULL.
 ///
 /// # Errors
-/// None of its own: a NULL is error 11554 when the value is computed.
+/// No error here: a NULL is error 11554 when the value is computed.
 pub fn check_not_null(value: Expr, variable: &str, ty: &ColumnType) -> Result<Expr> {
     if ty.nullable || !value.ty.nullable {
         return Ok(value);

@@ -168,7 +168,7 @@ fn key(binder: &mut Binder<'_>, grouping: &mut Grouping, written: &tsql::ast::Ex
             place
         }
     };
-    // SQL Server has no number for this limit: a query of so many keys has no plan there.
+    // SQL Server has no number for this limit: a query with more keys has no plan there.
     u16::try_from(place).map_err(|_| Msg::NoPlan.into())
 }
 

@@ -26,7 +26,7 @@ pub enum Item {
     Bool(bool),
     /// `xs:base64Binary`, also a binary value of SQL.
     Base64(Vec<u8>),
-    /// `xs:hexBinary`.
+    /// The bytes of an `xs:hexBinary`.
     Hex(Vec<u8>),
 }
 

@@ -549,7 +549,7 @@ impl Slot {
         result
     }
 
-    /// Ends the announcement.
+    /// Ends the announcement of a commit.
     fn withdraw(&self) {
         // Release: pairs with the Acquire in `close_epoch`.
         self.announced.store(NONE, Ordering::Release);

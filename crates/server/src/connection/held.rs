@@ -5,7 +5,7 @@
 //! parts waits on the worker instead, since the rest is still being made.
 //!
 //! The log may fail before: then the answer is not sent. The client gets error 9001 and the end of
-//! the connection, because nobody can say whether its transaction will be there after a restart.
+//! the connection, because its transaction may be there after a restart, or not.
 
 use durable::{Database, Standing};
 use sos::clock;

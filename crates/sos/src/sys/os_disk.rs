@@ -145,6 +145,15 @@ impl OsDisk {
         Ok(Self(fd.into()))
     }
 
+    /// Opens the disk in a folder, which is made with those above it if it does not exist.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn make(folder: &str) -> io::Result<Self> {
+        call(SysCause::FileWrite, || std::fs::create_dir_all(folder))?;
+        Self::open(folder)
+    }
+
     fn folder(&self, path: &str) -> Result<Fd, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(fs::openat(&self.0, path, flags, Mode::empty())?.into())

@@ -53,7 +53,7 @@ impl Scheduler {
 }
 
 impl super::Shared {
-    /// Raises the number up to which answers may leave. The caller then tells the schedulers.
+    /// Raises the number up to which answers may leave. The caller then wakes the schedulers.
     pub(in crate::sched) fn release(&self, number: u64) {
         // Release: pairs with the Acquire in `run_released`.
         self.released.store(number, Ordering::Release);
