@@ -108,6 +108,10 @@ pub fn open(
 
     let schedulers = instance.machine.scheduler_count();
     let last = end.as_ref().map_or(Epoch(0), |end| end.last_epoch);
+    // Epochs without commits are not in the log, but a checkpoint may name one of them: a new commit
+    // in an epoch before it would be taken for one that the checkpoint has.
+    let before_first = start.map_or(Epoch(0), |(_, first)| Epoch(first.0.saturating_sub(1)));
+    let last = last.max(before_first);
     let (buffers, _) = CommitBuffers::new(CommitLog::slots(schedulers), last);
     let log = Arc::new(CommitLog::new(buffers, schedulers));
     instance.catalog.set_counter_log(Arc::<CommitLog>::clone(&log));

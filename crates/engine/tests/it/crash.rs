@@ -68,6 +68,40 @@ fn what_was_acknowledged_survives() {
     }
 }
 
+/// Epochs without a commit are not in the log. A checkpoint in such an epoch once made the next
+/// start begin with epochs before it, whose commits the start after that left out.
+#[test]
+fn commits_after_a_checkpoint_in_an_empty_epoch_survive() {
+    let disk = SimDisk::new(1);
+    let rows = |instance: &Arc<Instance>| {
+        let answer = ask(&mut login(instance), instance, "SELECT COUNT(*) FROM t").unwrap();
+        answer.sets[0][0][0].clone()
+    };
+    let mut expected = 0;
+    for life in 0..4 {
+        let instance = start(&disk);
+        let mut session = login(&instance);
+        if life == 0 {
+            ask(&mut session, &instance, "CREATE TABLE t (a int)").unwrap();
+        }
+        assert_eq!(rows(&instance), expected.to_string(), "life {life}");
+        for _ in 0..3 {
+            ask(&mut session, &instance, "INSERT t VALUES (1)").unwrap();
+            expected += 1;
+        }
+        if life % 2 == 0 {
+            for _ in 0..5 {
+                instance.durable().unwrap().checkpoint(None).unwrap();
+            }
+        }
+        drop(session);
+        disk.crash();
+        instance.machine.stop(Duration::from_secs(20));
+        instance.durable().unwrap().stop();
+        disk.restart();
+    }
+}
+
 fn run(seed: u64) {
     let disk = SimDisk::new(seed);
     let mut random = Random::new(seed);
