@@ -252,7 +252,7 @@ fn tokens(body: &[u8]) -> Tokens {
 
 fn rows(tokens: &Tokens) -> Vec<&Vec<Value>> {
     let row = |token| match token {
-        &Token::Row(ref row) => Some(row),
+        Token::Row(row) => Some(row),
         _ => None,
     };
     tokens.iter().filter_map(row).collect()

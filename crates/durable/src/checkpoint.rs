@@ -11,11 +11,12 @@
 //! log: so the scan need not be of one moment. `storage::recovery` says why no change is missed.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use catalog::CatalogCell;
 use log::checkpoint::{CheckpointOptions, Checkpoints, RangeKey};
 use log::{DatabaseId, Epoch, LogError, LogFolder};
+use sos::clock;
 use sos::lock::{SpinClass, SpinLock};
 use sos::park::{self, Cancel};
 use sos::sync::{Arc, AtomicBool, AtomicU64, Ordering};
@@ -204,14 +205,14 @@ impl Checkpointer {
     /// Writes a checkpoint, and notes how that went.
     fn attempt(&self) {
         let Some(mut work) = self.work.lock().take() else { return };
-        let began = Instant::now();
+        let began_ns = clock::monotonic_ns();
         let outcome = self.write(&mut work);
         let disk_bytes = work.checkpoints.disk_bytes();
         *self.work.lock() = Some(work);
         let mut done = self.done.lock();
         match outcome {
             Ok((ranges, rows)) => {
-                let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                let millis = (clock::monotonic_ns() - began_ns) / 1_000_000;
                 let before = done.0;
                 let count = before.count + 1;
                 done.0 = Checkpointed { count, ranges, rows, millis, disk_bytes, ..before };

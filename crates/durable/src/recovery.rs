@@ -11,13 +11,13 @@
 //! are left out: those of a dropped table, or of one whose definition did not get into the log.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use catalog::{Catalog, CatalogCell, Object, TableDef, TableRows};
 use definitions::{Entries, EventNames, NewTable, TableMaker};
 use log::checkpoint::{CheckpointReader, Checkpoints, RangeKey};
 use log::{CommitBuffers, Epoch, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped};
+use sos::clock;
+use sos::lock::{SpinClass, SpinLock};
 use sos::sched::Machine;
 use sos::sync::Arc;
 use storage::recovery::{Restore, Source};
@@ -92,19 +92,26 @@ pub fn open(
     settings: &Settings,
     instance: Instance<'_>,
 ) -> Result<(Database, Recovered), String> {
-    let began = Instant::now();
     let at = folder.name.clone();
-    let named = |error: &dyn std::fmt::Display| format!("the database {at}: {error}");
+    open_folder(folder, settings, instance).map_err(|error| format!("the database {at}: {error}"))
+}
+
+/// As [`open`], with errors that do not name the folder.
+fn open_folder(
+    folder: Folder,
+    settings: &Settings,
+    instance: Instance<'_>,
+) -> Result<(Database, Recovered), String> {
+    let began_ns = clock::monotonic_ns();
     let checkpoints = Checkpoints::open(Arc::clone(&folder.disk), checkpoint::options(&folder));
-    let checkpoints = checkpoints.map_err(|error| named(&error))?;
-    let reader = checkpoints.reader().map_err(|error| named(&error))?;
-    let entries = read_definitions(reader.as_ref()).map_err(|error| named(&error))?;
+    let checkpoints = checkpoints.map_err(|error| error.to_string())?;
+    let reader = checkpoints.reader().map_err(|error| error.to_string())?;
+    let entries = read_definitions(reader.as_ref())?;
     let start = checkpoints.manifest().map(|one| (one.first_segment, one.first_epoch));
     let mut replay = Replay::new(entries, settings.until_100ns);
-    let read = read_log(&folder, settings, start, &mut replay);
-    let (end, skipped) = read.map_err(|error| named(&error))?;
+    let (end, skipped) = read_log(&folder, settings, start, &mut replay)?;
     let (entries, rows, counts) = replay.finish();
-    let mut lost: Vec<String> = skipped.iter().map(|part| describe(part)).collect();
+    let mut lost: Vec<String> = skipped.iter().map(describe).collect();
 
     let schedulers = instance.machine.scheduler_count();
     let last = end.as_ref().map_or(Epoch(0), |end| end.last_epoch);
@@ -117,9 +124,9 @@ pub fn open(
     instance.catalog.set_counter_log(Arc::<CommitLog>::clone(&log));
     let mut tables = Tables { instance, made: HashMap::new() };
     let catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.events)
-        .map_err(|error| named(&error))?;
+        .map_err(|error| error.to_string())?;
     let mut restored = Restored { tables: &tables.made, settings, threads: schedulers };
-    let count = restored.rows(reader.as_ref(), rows, &mut lost).map_err(|error| named(&error))?;
+    let count = restored.rows(reader.as_ref(), rows, &mut lost)?;
     let is_complete = !entries.is_empty();
     for table in tables_of(&catalog) {
         if let Some(index) = &table.column_index {
@@ -129,35 +136,52 @@ pub fn open(
     }
     instance.catalog.restore(catalog);
 
-    let sync = folder.sync_method().map_err(|error| named(&error))?;
-    let options = LogOptions {
-        folder: LOG.to_owned(),
-        sync,
-        database: folder.id,
-        segment_bytes: settings.segment_bytes,
-        batch_bytes: BATCH_BYTES,
-    };
-    let disk = Arc::clone(&folder.disk);
-    let writer = match &end {
-        Some(end) => SegmentWriter::resume(disk, options, end),
-        None => SegmentWriter::create(disk, options),
-    };
-    let writer = writer.map_err(|error| named(&error))?;
+    let writer = open_writer(&folder, settings, end.as_ref()).map_err(|error| error.to_string())?;
     let recovered = Recovered {
         is_new: folder.is_new,
         counts,
         rows: count,
-        millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        millis: (clock::monotonic_ns() - began_ns) / 1_000_000,
         lost,
     };
     let checkpointer =
         Checkpointer::new(instance.store, instance.catalog, (&log, writer.folder()), checkpoints);
     let database =
         Database::start(folder, Arc::clone(&log), writer, checkpointer, instance.machine)
-            .map_err(|error| named(&error))?;
+            .map_err(|error| error.to_string())?;
     instance.store.set_log(Arc::<CommitLog>::clone(&log));
-    let listening = Arc::clone(&log);
-    instance.catalog.set_listener(Box::new(move |base, next| {
+    listen(instance.catalog, &log);
+    if !is_complete {
+        // From here on a start has all definitions from the log, what was removed included.
+        log.define(&definitions::encode(&instance.catalog.load()));
+    }
+    Ok((database, recovered))
+}
+
+/// Opens the log for writing, behind what was read.
+fn open_writer(
+    folder: &Folder,
+    settings: &Settings,
+    end: Option<&log::End>,
+) -> Result<SegmentWriter, LogError> {
+    let options = LogOptions {
+        folder: LOG.to_owned(),
+        sync: folder.sync_method()?,
+        database: folder.id,
+        segment_bytes: settings.segment_bytes,
+        batch_bytes: BATCH_BYTES,
+    };
+    let disk = Arc::clone(&folder.disk);
+    match end {
+        Some(end) => SegmentWriter::resume(disk, options, end),
+        None => SegmentWriter::create(disk, options),
+    }
+}
+
+/// Writes each change of the catalog to the log before it is published.
+fn listen(catalog: &CatalogCell, log: &Arc<CommitLog>) {
+    let listening = Arc::clone(log);
+    catalog.set_listener(Box::new(move |base, next| {
         let entries = definitions::diff(base, next);
         if entries.is_empty() {
             return Ok(());
@@ -166,11 +190,6 @@ pub fn open(
         listening.define(&entries);
         Ok(())
     }));
-    if !is_complete {
-        // From here on a start has all definitions from the log, what was removed included.
-        log.define(&definitions::encode(&instance.catalog.load()));
-    }
-    Ok((database, recovered))
 }
 
 /// Returns the message of a definition that the log refuses.
@@ -350,8 +369,8 @@ impl<'a> Restored<'a> {
         work: impl Fn(T) -> Result<R, String> + Sync,
     ) -> Result<Vec<R>, String> {
         let threads = self.threads.min(items.len());
-        let items = Mutex::new(items);
-        let next = || items.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let items = SpinLock::new(SpinClass::ServerOther, items);
+        let next = || items.lock().pop();
         let run = || {
             let mut done = Vec::new();
             while let Some(item) = next() {

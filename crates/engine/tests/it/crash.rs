@@ -12,6 +12,8 @@
 //! Clients are threads, so a seed repeats the plan of a run and not its timing. `CRASH_SEED=7` runs
 //! one seed, `CRASH_SEEDS=1000` as many: `make crash`.
 
+#![expect(clippy::disallowed_types, reason = "a spinlock ends the process when an assertion fails")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,6 +23,8 @@ use durable::{Folder, Settings, Standing};
 use engine::instance::Instance;
 use engine::session::Session;
 use simdisk::{Call, Fault, Random, SimDisk};
+use sos::park;
+use sos::wait::WaitType;
 
 use crate::client::{Answer, batch, instance_on, login};
 
@@ -204,7 +208,7 @@ fn work(
         scope.spawn(move || number(instance, told, stop));
         scope.spawn(move || read(instance, told, stop));
         scope.spawn(move || checkpoint(instance, stop));
-        std::thread::sleep(pause);
+        park::sleep(pause, WaitType::SleepTask, None);
         if kill {
             disk.kill();
         }
@@ -305,11 +309,11 @@ fn define(instance: &Arc<Instance>, told: &Mutex<Told>, stop: &AtomicBool, seed:
         if my.ask(&text).is_some() {
             told.lock().unwrap().made.insert(n);
         }
-        if n % 2 == 0 && told.lock().unwrap().made.contains(&n) {
+        if n.is_multiple_of(2) && told.lock().unwrap().made.contains(&n) {
             // The table gets another column; its row stays.
             let _ = my.ask(&format!("ALTER TABLE made_{n} ADD y int NOT NULL DEFAULT 7"));
         }
-        if n % 3 == 0 && told.lock().unwrap().made.contains(&n) {
+        if n.is_multiple_of(3) && told.lock().unwrap().made.contains(&n) {
             told.lock().unwrap().dropping.insert(n);
             if my.ask(&format!("DROP TABLE made_{n}")).is_some() {
                 told.lock().unwrap().dropped.insert(n);
@@ -363,7 +367,7 @@ fn checkpoint(instance: &Arc<Instance>, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         // It fails when the disk is down.
         let _ = instance.durable().unwrap().checkpoint(None);
-        std::thread::sleep(Duration::from_millis(15));
+        park::sleep(Duration::from_millis(15), WaitType::SleepTask, None);
     }
 }
 

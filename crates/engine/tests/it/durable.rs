@@ -59,6 +59,7 @@ const COMMIT_OFF: &str =
     "BEGIN TRAN; INSERT t VALUES (NEWID()); COMMIT WITH (DELAYED_DURABILITY = OFF)";
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of statements and what each has to do")]
 fn the_database_and_the_transaction_decide_whether_a_reply_waits() {
     let data = Data::new("delayed");
     let instance = data.open();
@@ -167,12 +168,13 @@ fn a_delayed_commit_becomes_durable_by_itself_and_on_request() {
     while inserts(&instance) < 2 {
         looks += 1;
         assert!(looks < 4_000, "it is not durable without a request");
-        std::thread::sleep(Duration::from_millis(5));
+        sos::park::sleep(Duration::from_millis(5), sos::wait::WaitType::SleepTask, None);
     }
     instance.durable().unwrap().stop();
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of views and what each has to show")]
 fn the_log_is_shown() {
     let data = Data::new("shown");
     let instance = data.open();

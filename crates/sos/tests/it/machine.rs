@@ -695,9 +695,13 @@ fn held_answers_leave_when_they_are_released_and_not_before() {
     clients[1].send(&[b'd', 202]);
     park::sleep(Duration::from_millis(20), WaitType::WaitFor, None);
     let releasing = machine.clone();
-    let stopping = std::thread::spawn(move || machine.stop(Duration::from_secs(20)));
-    park::sleep(Duration::from_millis(50), WaitType::WaitFor, None);
-    releasing.release(202);
+    let accounts = Arc::new(ledger::Accounts::new(ledger::SourceChoice::Auto));
+    let release = move || {
+        park::sleep(Duration::from_millis(50), WaitType::WaitFor, None);
+        releasing.release(202);
+    };
+    let releasing = sos::thread::spawn(&accounts, "releaser", release).expect("spawns");
+    assert_eq!(machine.stop(Duration::from_secs(20)), StopOutcome::Clean);
+    releasing.join().expect("ends");
     assert_eq!(clients[1].receive(), [b'd', 202]);
-    assert_eq!(stopping.join().expect("stops"), StopOutcome::Clean);
 }
