@@ -251,10 +251,7 @@ fn tokens(body: &[u8]) -> Tokens {
 }
 
 fn rows(tokens: &Tokens) -> Vec<&Vec<Value>> {
-    let row = |token| match token {
-        Token::Row(row) => Some(row),
-        _ => None,
-    };
+    let row = |token| if let Token::Row(row) = token { Some(row) } else { None };
     tokens.iter().filter_map(row).collect()
 }
 
