@@ -251,8 +251,11 @@ fn tokens(body: &[u8]) -> Tokens {
 }
 
 fn rows(tokens: &Tokens) -> Vec<&Vec<Value>> {
-    let row = |token| if let Token::Row(row) = token { Some(row) } else { None };
-    tokens.iter().filter_map(row).collect()
+    let rows = tokens.iter().filter_map(|token| match token {
+        Token::Row(row) => Some(row),
+        _ => None,
+    });
+    rows.collect()
 }
 
 /// Returns the query that takes many windows to read.
