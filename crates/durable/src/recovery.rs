@@ -107,8 +107,8 @@ pub fn open(
     let mut lost: Vec<String> = skipped.iter().map(|part| describe(part)).collect();
 
     let schedulers = instance.machine.scheduler_count();
-    let last = end.as_ref().map_or(Epoch(0), |end| end.last_epoch);
-    let (buffers, _) = CommitBuffers::new(CommitLog::slots(schedulers), last);
+    let last_epoch = end.as_ref().map_or(Epoch(0), |end| end.last_epoch);
+    let (buffers, _) = CommitBuffers::new(CommitLog::slots(schedulers), last_epoch);
     let log = Arc::new(CommitLog::new(buffers, schedulers));
     instance.catalog.set_counter_log(Arc::<CommitLog>::clone(&log));
     let mut tables = Tables { instance, made: HashMap::new() };
@@ -134,7 +134,14 @@ pub fn open(
         batch_bytes: BATCH_BYTES,
     };
     let disk = Arc::clone(&folder.disk);
+    // A start that reads the damaged part again would be refused: the log goes on in a new segment.
+    let is_log_damaged = !skipped.is_empty();
+    let is_damaged = !lost.is_empty();
     let writer = match &end {
+        Some(_) if is_log_damaged => {
+            let last = last_segment(&folder).map_err(|error| named(&error))?;
+            SegmentWriter::create_at(disk, options, last + 1, last_epoch)
+        }
         Some(end) => SegmentWriter::resume(disk, options, end),
         None => SegmentWriter::create(disk, options),
     };
@@ -146,8 +153,13 @@ pub fn open(
         millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         lost,
     };
-    let checkpointer =
-        Checkpointer::new(instance.store, instance.catalog, (&log, writer.folder()), checkpoints);
+    let is_partial = is_damaged || counts.later > 0;
+    let checkpointer = Checkpointer::new(
+        instance.store,
+        instance.catalog,
+        (&log, writer.folder()),
+        (checkpoints, is_damaged),
+    );
     let database =
         Database::start(folder, Arc::clone(&log), writer, checkpointer, instance.machine)
             .map_err(|error| named(&error))?;
@@ -166,7 +178,19 @@ pub fn open(
         // From here on a start has all definitions from the log, what was removed included.
         log.define(&definitions::encode(&instance.catalog.load()));
     }
+    if is_partial {
+        // What was left out must not come back: from here on a start reads this checkpoint and what
+        // follows, also after a kill.
+        database.checkpoint(None).map_err(|error| named(&error))?;
+    }
     Ok((database, recovered))
+}
+
+/// Returns the highest number of a segment, good or not.
+fn last_segment(folder: &Folder) -> std::io::Result<u64> {
+    let names = folder.disk.list(LOG)?;
+    let numbers = names.iter().filter_map(|name| name.strip_suffix(".log")?.parse().ok());
+    Ok(numbers.max().unwrap_or(0))
 }
 
 /// Returns the message of a definition that the log refuses.
