@@ -75,6 +75,7 @@ fn shutdown_ends_the_server_in_an_orderly_way() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test has no machine to run threads on")]
 fn shutdown_waits_for_requests_and_with_nowait_does_not() {
     for (text, is_waiting) in [("SHUTDOWN", true), ("SHUTDOWN WITH NOWAIT", false)] {
         let mut server = ServerProcess::start(&[]);

@@ -160,7 +160,7 @@ fn a_full_disk_refuses_writers_only_and_space_is_found_without_a_restart() {
     let sizes = mount.segments();
     assert!(sizes.len() > 2 && sizes.last().is_some_and(|last| *last < SEGMENT_BYTES), "{sizes:?}");
     let bytes: u64 = sizes.iter().sum();
-    assert!(bytes + (BALLAST_MIB + 8 << 20) > DISK_MIB << 20, "there was room: {sizes:?}");
+    assert!(bytes + ((BALLAST_MIB + 8) << 20) > (DISK_MIB << 20), "there was room: {sizes:?}");
     assert_readable(&server, &mut reader);
     let definition = reader.batch("CREATE TABLE d.dbo.later (a int)");
     assert_eq!(error_numbers(&definition), [9002]);

@@ -98,10 +98,10 @@ pub fn open(
     let checkpoints = Checkpoints::open(Arc::clone(&folder.disk), checkpoint::options(&folder));
     let checkpoints = checkpoints.map_err(|error| named(&error))?;
     let reader = checkpoints.reader().map_err(|error| named(&error))?;
-    if let (Some(until), Some(manifest)) = (settings.until_100ns, checkpoints.manifest()) {
-        if until < manifest.utc_100ns {
-            return Err(named(&"its last checkpoint is later than the time to recover until"));
-        }
+    if let (Some(until), Some(manifest)) = (settings.until_100ns, checkpoints.manifest())
+        && until < manifest.utc_100ns
+    {
+        return Err(named(&"its last checkpoint is later than the time to recover until"));
     }
     let entries = read_definitions(reader.as_ref()).map_err(|error| named(&error))?;
     let start = checkpoints.manifest().map(|one| (one.first_segment, one.first_epoch));
