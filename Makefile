@@ -6,6 +6,8 @@
 # make bench-books  compares the ledger with the kernel's books, on the same page; fails past a tolerance
 # make bench-ledger compares a server with the ledger to one without it, on the same page
 # make bench-events  what event sessions and the sampler cost requests, on the same page
+# make bench-durable  what a data folder costs requests: in memory, durable and delayed, on the same page
+# make kill     1,000 kills of a server while clients write, each with a check of what they were told
 # make bench-tpch  the 22 queries of TPC-H beside DuckDB, on the same page and in target/tpch.json
 # make bench-aggregate  a GROUP BY in one session and in two at once, on the same page
 # make bench-hashbytes  MAX(HASHBYTES(..)) beside a bare loop, DuckDB, and two at once, on the same page
@@ -44,7 +46,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint tidy english cycles deny doc models histories census fuzz support growth options permissions touch-times top-screens top-cost
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak kill slt differential lint tidy english cycles deny doc models histories census fuzz support growth options permissions touch-times top-screens top-cost
 build:
 	cargo build --release --locked
 
@@ -150,6 +152,13 @@ bench-events:
 	cargo build --release --locked -p clearway -p load
 	target/release/bench events --json target/events.json --page docs/benchmarks.md
 
+bench-durable:
+	cargo build --release --locked -p clearway -p load
+	target/release/bench durable --json target/durable.json --page docs/benchmarks.md
+
+kill:
+	CLEARWAY_KILLS=1000 cargo test --locked --test it acknowledged_rows_survive_kills
+
 bench-tpch: setup
 	cargo build --release --locked -p clearway -p load
 	target/release/bench tpch --json target/tpch.json --page docs/benchmarks.md
@@ -182,6 +191,7 @@ bench-smoke:
 	target/release/bench --smoke
 	target/release/bench books --smoke
 	target/release/bench events --smoke
+	target/release/bench durable --smoke
 
 permissions:
 	CLEARWAY_WRITE_PERMISSIONS=1 cargo test -p engine --test it page_is_what_is_asked

@@ -78,6 +78,18 @@ impl Client {
         self.response()
     }
 
+    /// Sends a batch and returns its response; fails if the connection ends.
+    pub(crate) fn try_batch(&mut self, text: &str) -> io::Result<Tokens> {
+        self.stream.write_all(&client::batch(text, self.settings))?;
+        self.try_response()
+    }
+
+    /// As [`Self::value_of`]; fails if the connection ends.
+    pub(crate) fn try_value_of(&mut self, expression: &str) -> io::Result<Value> {
+        self.stream.write_all(&evaluation(expression, self.settings))?;
+        Ok(output_value(&self.try_response()?))
+    }
+
     /// Lets the server evaluate an `int` expression.
     pub(crate) fn value_of(&mut self, expression: &str) -> Value {
         self.send(&evaluation(expression, self.settings));

@@ -1,42 +1,8 @@
 //! A server with a data folder: what is there after its end, however it came, and the verb `log`.
 
-use std::path::PathBuf;
-
 use crate::client::{Client, error_numbers};
+use crate::data_folder::Data;
 use crate::server::{PATIENCE, ServerProcess, command, now, pause};
-
-/// A folder that is removed when the test ends.
-struct Data(PathBuf);
-
-impl Data {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("clearway-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().expect("the path is UTF-8")
-    }
-
-    fn start(&self) -> ServerProcess {
-        ServerProcess::start(&["--data", self.path()])
-    }
-
-    /// Returns the lines of `clearway log`.
-    fn log(&self) -> Vec<String> {
-        let out = command(&["log", self.path()]).output().expect("the binary runs");
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        String::from_utf8(out.stdout).expect("JSON is UTF-8").lines().map(str::to_owned).collect()
-    }
-}
-
-impl Drop for Data {
-    fn drop(&mut self) {
-        // The folder of temporary files is emptied by others if this fails.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn run(client: &mut Client, text: &str) {
     assert_eq!(error_numbers(&client.batch(text)), [] as [i32; 0], "{text}");
@@ -138,7 +104,7 @@ fn shutdown_waits_for_requests_and_with_nowait_does_not() {
 #[test]
 fn the_log_of_a_folder_without_a_database_is_refused() {
     let data = Data::new("empty");
-    std::fs::create_dir(&data.0).expect("it is new");
+    std::fs::create_dir(data.path()).expect("it is new");
     let out = command(&["log", data.path()]).output().expect("the binary runs");
     assert_eq!(out.status.code(), Some(2));
     let said = String::from_utf8_lossy(&out.stderr);

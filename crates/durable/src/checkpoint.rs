@@ -98,15 +98,17 @@ impl std::fmt::Debug for Checkpointer {
 }
 
 impl Checkpointer {
-    /// Makes the writer of checkpoints that follow the one in `checkpoints`.
+    /// Makes the writer of checkpoints that follow the one in `checkpoints`, which salvage may have
+    /// found damaged.
     pub(crate) fn new(
         store: &Arc<Store>,
         catalog: &Arc<CatalogCell>,
         (log, segments): (&Arc<CommitLog>, &Arc<LogFolder>),
-        checkpoints: Checkpoints,
+        (checkpoints, is_damaged): (Checkpoints, bool),
     ) -> Self {
-        // Without a checkpoint on disk every range has changed.
-        let since = checkpoints.manifest().map_or(0, |_| store.checkpoint_number());
+        // Without a checkpoint on disk every range has changed, and a damaged one is replaced whole.
+        let is_kept = checkpoints.manifest().is_some() && !is_damaged;
+        let since = if is_kept { store.checkpoint_number() } else { 0 };
         let disk_bytes = checkpoints.disk_bytes();
         let work = Work { checkpoints, since, flushed_bytes: 0 };
         Self {
@@ -239,7 +241,7 @@ impl Checkpointer {
         let mut writer = work.checkpoints.begin(segment, first)?;
         let tables = self.store.durable_tables();
         let ids: HashSet<u32> = tables.iter().map(|table| table.id().0).collect();
-        writer.retain_ranges(|key| ids.contains(&key.table));
+        writer.retain_ranges(|key| work.since > 0 && ids.contains(&key.table));
         let is_exact = self.is_exact.load(Ordering::Relaxed);
         for entry in self.definitions(is_exact) {
             if let Some(value) = &entry.value {

@@ -106,6 +106,11 @@ fn open_folder(
     let checkpoints = Checkpoints::open(Arc::clone(&folder.disk), checkpoint::options(&folder));
     let checkpoints = checkpoints.map_err(|error| error.to_string())?;
     let reader = checkpoints.reader().map_err(|error| error.to_string())?;
+    if let (Some(until), Some(manifest)) = (settings.until_100ns, checkpoints.manifest())
+        && until < manifest.utc_100ns
+    {
+        return Err("its last checkpoint is later than the time to recover until".to_owned());
+    }
     let entries = read_definitions(reader.as_ref())?;
     let start = checkpoints.manifest().map(|one| (one.first_segment, one.first_epoch));
     let mut replay = Replay::new(entries, settings.until_100ns);
@@ -136,7 +141,9 @@ fn open_folder(
     }
     instance.catalog.restore(catalog);
 
-    let writer = open_writer(&folder, settings, end.as_ref()).map_err(|error| error.to_string())?;
+    let is_damaged = !lost.is_empty();
+    let at_end = LogEnd { end: end.as_ref(), is_damaged: !skipped.is_empty(), last };
+    let writer = open_writer(&folder, settings, &at_end).map_err(|error| error.to_string())?;
     let recovered = Recovered {
         is_new: folder.is_new,
         counts,
@@ -144,8 +151,13 @@ fn open_folder(
         millis: (clock::monotonic_ns() - began_ns) / 1_000_000,
         lost,
     };
-    let checkpointer =
-        Checkpointer::new(instance.store, instance.catalog, (&log, writer.folder()), checkpoints);
+    let is_partial = is_damaged || counts.later > 0;
+    let checkpointer = Checkpointer::new(
+        instance.store,
+        instance.catalog,
+        (&log, writer.folder()),
+        (checkpoints, is_damaged),
+    );
     let database =
         Database::start(folder, Arc::clone(&log), writer, checkpointer, instance.machine)
             .map_err(|error| error.to_string())?;
@@ -155,14 +167,29 @@ fn open_folder(
         // From here on a start has all definitions from the log, what was removed included.
         log.define(&definitions::encode(&instance.catalog.load()));
     }
+    if is_partial {
+        // What was left out must not come back: from here on a start reads this checkpoint and what
+        // follows, also after a kill.
+        database.checkpoint(None)?;
+    }
     Ok((database, recovered))
+}
+
+/// Where the log goes on.
+struct LogEnd<'a> {
+    /// What the reader has found; `None` without a segment.
+    end: Option<&'a log::End>,
+    /// Whether salvage has left out a part of the log.
+    is_damaged: bool,
+    /// The last epoch in use.
+    last: Epoch,
 }
 
 /// Opens the log for writing, behind what was read.
 fn open_writer(
     folder: &Folder,
     settings: &Settings,
-    end: Option<&log::End>,
+    at: &LogEnd<'_>,
 ) -> Result<SegmentWriter, LogError> {
     let options = LogOptions {
         folder: LOG.to_owned(),
@@ -172,7 +199,11 @@ fn open_writer(
         batch_bytes: BATCH_BYTES,
     };
     let disk = Arc::clone(&folder.disk);
-    match end {
+    match at.end {
+        // A start that reads the damaged part again would be refused: the log goes on in a new segment.
+        Some(_) if at.is_damaged => {
+            SegmentWriter::create_at(disk, options, last_segment(folder)? + 1, at.last)
+        }
         Some(end) => SegmentWriter::resume(disk, options, end),
         None => SegmentWriter::create(disk, options),
     }
@@ -190,6 +221,13 @@ fn listen(catalog: &CatalogCell, log: &Arc<CommitLog>) {
         listening.define(&entries);
         Ok(())
     }));
+}
+
+/// Returns the highest number of a segment, good or not.
+fn last_segment(folder: &Folder) -> Result<u64, LogError> {
+    let names = folder.disk.list(LOG).map_err(LogError::io(LOG))?;
+    let numbers = names.iter().filter_map(|name| name.strip_suffix(".log")?.parse().ok());
+    Ok(numbers.max().unwrap_or(0))
 }
 
 /// Returns the message of a definition that the log refuses.

@@ -9,6 +9,7 @@ mod census;
 mod columnstore;
 mod compile;
 mod drive;
+mod durable;
 mod events;
 mod hashbytes;
 mod ledger_cost;
@@ -61,6 +62,8 @@ enum Verb {
     Compile(compile::CompileArguments),
     /// Sends a fixed number of requests to a server under a counting tool
     Drive(drive::DriveArguments),
+    /// Compares a server with a data folder to one that keeps all in memory
+    Durable(durable::DurableArguments),
     /// Compares a server with event sessions, and with the sampler, to one without
     Events(events::EventArguments),
     /// Compares a server with the ledger to one that was built without it
@@ -194,6 +197,7 @@ fn main() -> ExitCode {
         Some(Verb::Books(arguments)) => books::run(&arguments),
         Some(Verb::Compile(arguments)) => compile::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Drive(arguments)) => drive::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Some(Verb::Durable(arguments)) => durable::run(&arguments),
         Some(Verb::Events(arguments)) => events::run(&arguments),
         Some(Verb::LedgerCost(arguments)) => ledger_cost::run(&arguments),
         Some(Verb::Locks(arguments)) => locks::run(&arguments).map(|()| ExitCode::SUCCESS),
