@@ -82,7 +82,8 @@ impl BackupReader {
     /// # Errors
     /// See [`BackupError`].
     pub fn open(disk: &dyn Disk, name: &str) -> Result<Self, BackupError> {
-        let file = disk.open(name, Open::Read, WaitType::IoCompletion).map_err(BackupError::Open)?;
+        let file =
+            disk.open(name, Open::Read, WaitType::IoCompletion).map_err(BackupError::Open)?;
         let len = file.len().map_err(BackupError::Io)?;
         let mut header = [0; HEADER_BYTES];
         let read = file.read_at(0, &mut header).map_err(BackupError::Io)?;

@@ -61,7 +61,10 @@ fn what_was_acknowledged_survives() {
     let seeds = only.map_or(1..=count.unwrap_or(SEEDS), |seed: u64| seed..=seed);
     for seed in seeds {
         let run = std::panic::catch_unwind(|| run(seed));
-        assert!(run.is_ok(), "seed {seed}: see the message above; CRASH_SEED={seed} repeats its plan");
+        assert!(
+            run.is_ok(),
+            "seed {seed}: see the message above; CRASH_SEED={seed} repeats its plan"
+        );
     }
 }
 

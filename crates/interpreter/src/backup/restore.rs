@@ -172,8 +172,7 @@ fn make(
         }
         if database.is_none() {
             let names = &::session::event::registry::NAMES;
-            let read =
-                definitions::decode_database(&entries, &instance.catalog, &mut maker, names);
+            let read = definitions::decode_database(&entries, &instance.catalog, &mut maker, names);
             for rows in maker.made.values() {
                 cx.session.note_made(rows.data.id());
             }
@@ -189,9 +188,8 @@ fn make(
         };
         let to = maker.made.get(&table).ok_or_else(unreadable)?;
         let transaction = instance.store.begin(TransactionOptions::STATEMENT);
-        let read = rows_of(rows, |row| {
-            transaction.insert(&to.data, RowImage::from(row)).map(|_| ())
-        });
+        let read =
+            rows_of(rows, |row| transaction.insert(&to.data, RowImage::from(row)).map(|_| ()));
         read.map_err(|error| fault::raise(cx, error))?.ok_or_else(unreadable)?;
         transaction.commit().map_err(|error| fault::raise(cx, error))?;
         fault::check_cancel(cx)?;
@@ -279,10 +277,8 @@ fn place(database: &mut Database, id: i16) {
 fn place_module(module: &mut Arc<catalog::ModuleDef>, id: i16) {
     let module = Arc::make_mut(module);
     module.database_id = id;
-    let shapes = [
-        module.shape.as_mut(),
-        module.routine.as_mut().and_then(|routine| routine.table.as_mut()),
-    ];
+    let shapes =
+        [module.shape.as_mut(), module.routine.as_mut().and_then(|routine| routine.table.as_mut())];
     for shape in shapes.into_iter().flatten() {
         Arc::make_mut(shape).database_id = id;
     }

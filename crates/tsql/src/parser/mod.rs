@@ -6,8 +6,8 @@
 //! Functions beside the path of recursion are never inlined: a level of nesting must not spend
 //! stack on the locals of every construct that it could have been.
 
-mod backup;
 mod alter_table;
+mod backup;
 mod call;
 mod condition;
 mod control;
