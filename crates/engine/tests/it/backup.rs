@@ -79,7 +79,7 @@ const SETUP: &[&str] = &[
     "GRANT SELECT ON a TO r",
 ];
 const MODULES: &[&str] = &[
-    "CREATE TRIGGER tr ON ref AFTER INSERT AS UPDATE m SET x = x + 1",
+    "CREATE TRIGGER tr ON ref AFTER INSERT AS UPDATE m WITH (SNAPSHOT) SET x = x + 1",
     "CREATE VIEW vw AS SELECT id, b FROM a",
     "CREATE PROCEDURE p AS SELECT COUNT(*) FROM a",
     "CREATE FUNCTION f (@n int) RETURNS int AS BEGIN RETURN @n * 2 END",

@@ -89,7 +89,9 @@ fn check_replaces(found: &Database, facts: &Facts, wishes: &Wishes, cx: &Cx<'_>)
     if wishes.replaces {
         return Ok(());
     }
-    if facts.get("created") != format!("{:?}", found.created) {
+    let is_same = facts.get("database") == found.name
+        && facts.get("created") == format!("{:?}", found.created);
+    if !is_same {
         return Err(Error::custom(
             3154,
             16,
