@@ -14,8 +14,8 @@ use types::{Error, Msg, Result};
 use super::{Progress, Wishes, check_alone, not_opened, say, tell_end, unreadable};
 use ::catalog::name::Name;
 use ::catalog::{
-    CatalogCell, CounterKey, Database, Object, RowShape, SYSTEM_DATABASE_LAST, TableRows, Upto,
-    create_rows,
+    CatalogCell, Class, CounterKey, Database, Object, PropertyClass, RowShape,
+    SYSTEM_DATABASE_LAST, TableRows, Upto, create_rows,
 };
 use ::ddl::user_access::is_in_use;
 use ::executor::{Cx, fault};
@@ -207,6 +207,7 @@ fn make(
     if let Some(dbo) = database.principals.get_mut(&Name::new("dbo")) {
         Arc::make_mut(dbo).login = owner;
     }
+    renumber_modules(&mut database, name, &instance.catalog);
     name.clone_into(&mut database.name);
     if database.tables().any(|table| table.period.is_some()) {
         instance.note_periods();
@@ -258,6 +259,58 @@ fn set_counters(database: &mut Database, maker: &Maker<'_>, end: &Facts) {
             table.rows.data.add_column_index(index.storage_id);
         }
     }
+}
+
+/// Gives procedures, views, functions and triggers new ids where another database has these: the
+/// cache of programs finds modules by their ids alone.
+fn renumber_modules(database: &mut Database, name: &str, cell: &CatalogCell) {
+    let all = cell.load();
+    let others = || all.databases.values().filter(|other| !Name::same(&other.name, name));
+    let is_taken = |id: i32| {
+        others().any(|other| {
+            other.object_by_id(id).is_some()
+                || other.triggers.values().any(|trigger| trigger.id == id)
+        })
+    };
+    let mut ids: BTreeMap<i32, i32> = BTreeMap::new();
+    let mut renumber = |id: &mut i32| {
+        if is_taken(*id) {
+            let new = cell.next_object_id();
+            ids.insert(std::mem::replace(id, new), new);
+        }
+    };
+    for object in database.objects.values_mut() {
+        match object {
+            Object::Procedure(procedure) => renumber(&mut Arc::make_mut(procedure).id),
+            Object::View(module) | Object::Function(module) | Object::Trigger(module) => {
+                renumber(&mut Arc::make_mut(module).id);
+            }
+            Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => {}
+        }
+    }
+    database.triggers.values_mut().for_each(|it| renumber(&mut Arc::make_mut(it).id));
+    let new = |id: i32| ids.get(&id).copied().unwrap_or(id);
+    for object in database.objects.values_mut() {
+        if let Object::Trigger(module) = object {
+            let module = Arc::make_mut(module);
+            module.parent_id = new(module.parent_id);
+        }
+    }
+    for permission in &mut database.permissions {
+        if permission.class == Class::Object {
+            permission.object_id = new(permission.object_id);
+        }
+    }
+    let owners = std::mem::take(&mut database.owners);
+    database.owners = owners.into_iter().map(|(id, owner)| (new(id), owner)).collect();
+    let properties = std::mem::take(&mut database.properties);
+    let moved = properties.into_iter().map(|((mut of, name), property)| {
+        if matches!(of.class, PropertyClass::ObjectOrColumn | PropertyClass::Parameter) {
+            of.major_id = new(of.major_id);
+        }
+        ((of, name), property)
+    });
+    database.properties = moved.collect();
 }
 
 /// Gives a database its id, which its objects have as well.
