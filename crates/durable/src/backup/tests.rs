@@ -53,6 +53,12 @@ mod tempfolder {
 
     use std::sync::atomic::{AtomicU32, Ordering};
 
+    use sos::sys::{Disk, OsDisk};
+
+    fn parent() -> OsDisk {
+        OsDisk::open(std::env::temp_dir().to_str().unwrap()).unwrap()
+    }
+
     pub(super) struct Folder(pub(super) String);
 
     impl Folder {
@@ -60,16 +66,18 @@ mod tempfolder {
             static NEXT: AtomicU32 = AtomicU32::new(0);
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let name = format!("clearway-backup-{}-{number}", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            std::fs::create_dir_all(&path).unwrap();
+            let path = std::env::temp_dir().join(&name);
+            parent().make_folder(&name).unwrap();
             Self(path.to_str().unwrap().to_owned())
         }
     }
 
     impl Drop for Folder {
         fn drop(&mut self) {
-            // What is left is in the folder of temporary files.
-            let _ = std::fs::remove_dir_all(&self.0);
+            let own = OsDisk::open(&self.0).unwrap();
+            own.list("").unwrap().iter().for_each(|name| own.remove(name).unwrap());
+            let name = self.0.rsplit('/').next().unwrap();
+            parent().remove_folder(name).unwrap();
         }
     }
 }
@@ -124,7 +132,7 @@ fn an_interrupted_backup_leaves_the_one_before() {
     drop(writer);
     assert_eq!(disk.list("").unwrap(), ["b"]);
     assert_eq!(read(&disk).unwrap().1.len(), 3);
-    // One that a crash has left is in nobody's way.
+    // One that a crash has left does no harm.
     disk.open("b.tmp", Open::Create, WAIT).unwrap().write_at(0, b"half").unwrap();
     write(&disk, false, 5);
     assert_eq!(read(&disk).unwrap().1.len(), 5);
