@@ -175,6 +175,16 @@ impl Counter {
         }
     }
 
+    /// Writes the position to the log, so that a crash before the next value does not set it back.
+    pub fn settle(&self) {
+        let Some(reserved) = &self.reserved else { return };
+        let mut block = reserved.block.lock();
+        let now = self.now();
+        block.left = 0;
+        block.epoch = reserved.log.reserve(self.key(), now);
+        block.upto = now;
+    }
+
     /// Returns the position for a checkpoint: behind the reserved block, or the exact one when the
     /// server stops. `None` without a log.
     pub fn position(&self, exact: bool) -> Option<(CounterKey, Upto)> {

@@ -69,6 +69,31 @@ pub fn decode(
     reading.finish(&start, cell)
 }
 
+/// Makes one database from its entries, as [`crate::encode_database`] returns them. The ids of its
+/// objects are as before; the caller gives it its name and id, and sets the counters of its tables
+/// and sequences.
+///
+/// # Errors
+/// Names the entry that is damaged, or that a later version has written.
+pub fn decode_database(
+    entries: &Entries,
+    cell: &CatalogCell,
+    tables: &mut dyn TableMaker,
+    names: &EventNames,
+) -> Result<Database, Error> {
+    let mut cx = Cx { cell, tables, names, storages: BTreeSet::new() };
+    let mut reading = Reading::new(&cell.load());
+    reading.databases.clear();
+    reading.all(entries.iter(), &mut cx)?;
+    reading.raise_object_ids(cell);
+    reading.link()?;
+    let mut databases = reading.databases.into_values();
+    match (databases.next(), databases.next()) {
+        (Some(database), None) => Ok(database),
+        _ => Err(Error { entry: "databases".to_owned(), reason: "not exactly one".to_owned() }),
+    }
+}
+
 /// Id of a table's database, and of the table.
 type TablePlace = (i16, i32);
 
@@ -227,15 +252,7 @@ impl Reading {
 
     fn finish(mut self, start: &Catalog, cell: &CatalogCell) -> Result<Catalog, Error> {
         self.restore_counters(cell);
-        for ((database, id), table) in self.linked()? {
-            let entry = || Key::Of(database, Part::Object(id)).to_string();
-            let found = self.databases.get_mut(&database);
-            let added = found.map_or_else(
-                || fault("the database has no attributes"),
-                |database| put(database, Object::Table(table)),
-            );
-            added.map_err(|Fault(reason)| Error { entry: entry(), reason })?;
-        }
+        self.link()?;
         for database in start.databases.values() {
             let missing = !self.databases.contains_key(&database.id);
             if missing && database.id <= catalog::SYSTEM_DATABASE_LAST {
@@ -248,6 +265,20 @@ impl Reading {
             added.map_err(|Fault(reason)| Error { entry: format!("database {id}"), reason })?;
         }
         Ok(self.catalog)
+    }
+
+    /// Puts the tables into their databases.
+    fn link(&mut self) -> Result<(), Error> {
+        for ((database, id), table) in self.linked()? {
+            let entry = || Key::Of(database, Part::Object(id)).to_string();
+            let found = self.databases.get_mut(&database);
+            let added = found.map_or_else(
+                || fault("the database has no attributes"),
+                |database| put(database, Object::Table(table)),
+            );
+            added.map_err(|Fault(reason)| Error { entry: entry(), reason })?;
+        }
+        Ok(())
     }
 
     /// Links tables to their history tables.
@@ -270,8 +301,8 @@ impl Reading {
         Ok(linked)
     }
 
-    /// Sets all counters. Ids are also beyond those that the catalog has.
-    fn restore_counters(&self, cell: &CatalogCell) {
+    /// Makes new objects get ids beyond those that were read.
+    fn raise_object_ids(&self, cell: &CatalogCell) {
         let tables = || self.tables.values().map(|(table, _)| table);
         let of_database = |database: &Database| {
             let triggers = database.triggers.values().map(|trigger| trigger.id);
@@ -282,6 +313,12 @@ impl Reading {
         let on_server = self.catalog.triggers.values().map(|trigger| trigger.id);
         let last = objects.chain(in_tables).chain(on_server).max();
         cell.beyond_object_id(last.unwrap_or(0));
+    }
+
+    /// Sets all counters. Ids are also beyond those that the catalog has.
+    fn restore_counters(&self, cell: &CatalogCell) {
+        self.raise_object_ids(cell);
+        let tables = || self.tables.values().map(|(table, _)| table);
         let storage = tables().map(|table| i64::from(table.rows.data.id().0)).max();
         let storage = Upto::at(storage.unwrap_or(0) + 1);
         cell.restore_counters([(CounterKey::StorageId, storage)]);

@@ -35,6 +35,11 @@ pub fn encode(catalog: &Catalog) -> Vec<Entry> {
     difference.entries()
 }
 
+/// Returns the entries of one database, without the positions of counters.
+pub fn encode_database(database: &Database) -> Vec<Entry> {
+    of_database(database).entries()
+}
+
 /// Definitions by name, shared by the snapshots that do not change them.
 type Shared<K, V> = BTreeMap<K, Arc<V>>;
 

@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::{CatalogCell, RowShape, TableRows, create_rows};
-pub use decode::{counter_entry, counters, decode};
-pub use diff::{diff, encode};
+pub use decode::{counter_entry, counters, decode, decode_database};
+pub use diff::{diff, encode, encode_database};
 pub use event::EventNames;
 
 /// The version of the encoding, the first byte of each value. A reader knows all versions up to

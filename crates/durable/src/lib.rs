@@ -20,11 +20,13 @@
 //! | a checkpoint: what has changed, while requests go on | `checkpoint.rs` |
 //! | a row as a checkpoint has it                        | `rows.rs`        |
 //! | a start: from files to tables                       | `recovery.rs`    |
+//! | a backup: one database in one file                 | `backup/`        |
 //! | the log as others read it, also while it is written | `reading.rs`     |
 //!
 //! It does not know SQL, sessions or sockets.
 #![forbid(unsafe_code)]
 
+pub mod backup;
 mod checkpoint;
 mod commit_log;
 mod database;

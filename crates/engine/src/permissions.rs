@@ -124,6 +124,8 @@ lines! {
         Kill => "KILL", "ALTER ANY CONNECTION";
         Checkpoint => "CHECKPOINT", "CHECKPOINT";
         Shutdown => "SHUTDOWN", "SHUTDOWN";
+        Backup => "BACKUP DATABASE", "BACKUP DATABASE";
+        Restore => "RESTORE", "CREATE DATABASE in master, CREATE ANY DATABASE or ALTER ANY DATABASE; of a database that exists: also its owner";
         Reconfigure => "RECONFIGURE", "ALTER SETTINGS";
         Unsupported => "statements that are not supported", "";
     }

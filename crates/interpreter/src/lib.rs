@@ -19,6 +19,7 @@
 //!   triggers;
 //! - `insert_bulk/`, `bulk_insert.rs`, `into.rs`, `export.rs` and `table_parameter.rs` store rows
 //!   that come from other sources;
+//! - `backup/` copies a database to a file and back;
 //! - `observe.rs` and `show_plans.rs` send plans and counts to a session that asked for them.
 //!
 //! Does not know requests and connections, and calls system procedures through `executor::Host`
@@ -26,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 pub mod atomic;
+mod backup;
 mod bind_leaf;
 pub mod bulk_insert;
 pub mod compile;

@@ -47,6 +47,8 @@ impl Runner<'_> {
             StatementKind::ExecuteAs(execute_as) => self.execute_as(execute_as, cx)?,
             StatementKind::Revert(cookie) => self.revert(cookie.as_ref(), cx)?,
             StatementKind::ReadText(read) => return self.read_text(read, cx),
+            StatementKind::Backup(backup) => self.backup(backup, cx)?,
+            StatementKind::Restore(restore) => self.restore(restore, cx)?,
             StatementKind::Unsupported(unsupported) => {
                 return Err(Msg::NotSupported(&unsupported.name).into());
             }

@@ -278,7 +278,9 @@ const CONTROL: &[Production] = &[
     list(&["set::set_option"], "SET ", "NOCOUNT", ", ", " ON"),
     list(&["set::set_switches"], "SET STATISTICS ", "IO", ", ", " OFF"),
     list(&["set::dbcc"], "DBCC TRACEON (", "{n}", ", ", ")"),
-    list(&["unsupported::unsupported_here"], "BACKUP DATABASE d TO DISK = 'x' WITH ", "STATS = {n}", ", ", ""),
+    list(&["unsupported::unsupported_here"], "RESTORE DATABASE d WITH ", "STATS = {n}", ", ", ""),
+    list(&["backup::backup_disks"], "RESTORE VERIFYONLY FROM ", "DISK = 'x'", ", ", ""),
+    list(&["backup::backup_options"], "BACKUP DATABASE nosuch TO DISK = 'x' WITH ", "STATS = {n}", ", ", ""),
     list(&["statement::must_be_last"], "CREATE VIEW v AS SELECT 1 AS a", ";", "", ""),
 ];
 

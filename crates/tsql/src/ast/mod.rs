@@ -10,6 +10,7 @@
 //! statements that differ in their line only. That makes `parse(print(tree)) == tree` a property to
 //! test.
 
+mod backup;
 mod control;
 mod cursor;
 mod database;
@@ -25,6 +26,7 @@ mod security;
 mod set;
 mod table;
 
+pub use backup::*;
 pub use control::*;
 pub use cursor::*;
 pub use database::*;
@@ -225,6 +227,10 @@ pub enum StatementKind {
         /// `WITH NOWAIT` was given.
         no_wait: bool,
     },
+    /// `BACKUP DATABASE name TO DISK = ..` (see [`Backup`]).
+    Backup(Box<Backup>),
+    /// `RESTORE DATABASE name FROM DISK = ..` (see [`Restore`]).
+    Restore(Box<Restore>),
     /// `RECONFIGURE [WITH OVERRIDE]`: applies `sp_configure` settings.
     Reconfigure {
         /// `WITH OVERRIDE` was given.

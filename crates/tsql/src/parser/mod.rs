@@ -7,6 +7,7 @@
 //! stack on the locals of every construct that it could have been.
 
 mod alter_table;
+mod backup;
 mod call;
 mod condition;
 mod control;

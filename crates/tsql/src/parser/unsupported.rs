@@ -43,6 +43,9 @@ impl Parser<'_> {
     /// Parses a statement that starts with a word of this file, if one follows.
     #[inline(never)]
     pub(super) fn unsupported(&mut self) -> Result<Option<StatementKind>> {
+        if let Some(statement) = self.backup_or_restore()? {
+            return Ok(Some(statement));
+        }
         let known = matches!(
             (self.keyword(), self.keyword_at(1)),
             (Kw::Backup | Kw::Restore | Kw::Dump | Kw::Load | Kw::Setuser, _)

@@ -489,6 +489,19 @@ pub(super) static CASES: &[Case] = &[
         // With the permission it is refused for another reason: there is no server to stop.
         &[(STATE, &[6004]), ("USE master; GRANT SHUTDOWN TO {u}", &[40517])],
     ),
+    // With the permission there is no such folder.
+    case(
+        "BACKUP DATABASE",
+        "BACKUP DATABASE {d} TO DISK = '/no/such/folder/x'",
+        &[262, 3013],
+        &[("GRANT BACKUP DATABASE TO {u}", &[3201, 3013])],
+    ),
+    case(
+        "RESTORE",
+        "RESTORE DATABASE made_{d} FROM DISK = '/no/such/folder/x'",
+        &[262, 3013],
+        &[("USE master; GRANT CREATE ANY DATABASE TO {u}", &[3201, 3013])],
+    ),
     case(
         "RECONFIGURE",
         "RECONFIGURE",

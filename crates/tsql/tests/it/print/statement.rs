@@ -66,9 +66,46 @@ impl Print for Statement {
             S::Reconfigure { with_override } => {
                 put!(out, "RECONFIGURE", when(*with_override, "WITH OVERRIDE"))
             }
+            S::Backup(it) => {
+                let what = if it.is_log { "LOG" } else { "DATABASE" };
+                put!(out, "BACKUP", what, it.database, "TO");
+                backup_rest(&it.disks, &it.options, out);
+            }
+            S::Restore(it) => {
+                let what = match it.kind {
+                    RestoreKind::Database => "DATABASE",
+                    RestoreKind::Log => "LOG",
+                    RestoreKind::HeaderOnly => "HEADERONLY",
+                    RestoreKind::FileListOnly => "FILELISTONLY",
+                    RestoreKind::LabelOnly => "LABELONLY",
+                    RestoreKind::VerifyOnly => "VERIFYONLY",
+                };
+                put!(out, "RESTORE", what, it.database, "FROM");
+                backup_rest(&it.disks, &it.options, out);
+            }
             S::Unsupported(it) => put!(out, it.name),
             definition => super::definition::print(definition, out),
         }
+    }
+}
+
+impl Print for BackupName {
+    fn print(&self, out: &mut String) {
+        match self {
+            Self::Name(name) => put!(out, name),
+            Self::Variable(variable) => put!(out, variable),
+        }
+    }
+}
+
+fn backup_rest(disks: &[Expr], options: &[BackupOption], out: &mut String) {
+    for (n, disk) in disks.iter().enumerate() {
+        put!(out, if n > 0 { "," } else { "" }, "DISK =", disk);
+    }
+    for (n, BackupOption { name, value, to }) in options.iter().enumerate() {
+        put!(out, if n > 0 { "," } else { "WITH" }, name.to_string());
+        let sign = if to.is_some() { "" } else { "=" };
+        put!(out, super::With(sign, value), super::With("TO", to));
     }
 }
 

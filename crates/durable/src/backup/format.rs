@@ -1,0 +1,164 @@
+//! Headers of a backup and of its blocks as bytes, and the facts that say what it is of.
+
+use std::collections::BTreeMap;
+
+/// The version of the format that this program writes; it reads all versions up to it.
+pub const BACKUP_VERSION: u32 = 1;
+
+pub(super) const MAGIC: &[u8; 8] = b"CWBACKUP";
+const BLOCK_MAGIC: &[u8; 4] = b"CWBB";
+pub(super) const HEADER_BYTES: usize = 64;
+pub(super) const BLOCK_HEADER_BYTES: usize = 40;
+/// The usual size of a block before it is compressed.
+pub(super) const BLOCK_BYTES: usize = 256 << 10;
+/// The largest size of a block: a row with its long values is in one.
+pub(super) const BLOCK_BYTES_MAX: u32 = u32::MAX >> 1;
+
+/// What a block has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Facts = 1,
+    Definitions = 2,
+    Rows = 3,
+    End = 4,
+}
+
+impl Kind {
+    fn of(byte: u8) -> Option<Self> {
+        [Self::Facts, Self::Definitions, Self::Rows, Self::End]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// What a block says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockHeader {
+    pub(super) kind: Kind,
+    pub(super) is_compressed: bool,
+    /// Its number in the file, from 0.
+    pub(super) number: u32,
+    /// The table of its rows.
+    pub(super) table: u32,
+    pub(super) rows: u32,
+    /// Bytes of the payload before it was compressed, and as it is in the file.
+    pub(super) bytes: u32,
+    pub(super) stored: u32,
+    /// CRC of the payload as it is in the file.
+    pub(super) crc: u32,
+}
+
+impl BlockHeader {
+    pub(super) fn encode(&self) -> [u8; BLOCK_HEADER_BYTES] {
+        let mut out = [0; BLOCK_HEADER_BYTES];
+        out[..4].copy_from_slice(BLOCK_MAGIC);
+        out[4] = self.kind as u8;
+        out[5] = u8::from(self.is_compressed);
+        let fields = [self.number, self.table, self.rows, self.bytes, self.stored, self.crc];
+        for (at, field) in (8..).step_by(4).zip(fields) {
+            out[at..at + 4].copy_from_slice(&field.to_le_bytes());
+        }
+        seal(&mut out);
+        out
+    }
+
+    pub(super) fn decode(bytes: &[u8; BLOCK_HEADER_BYTES]) -> Result<Self, &'static str> {
+        if !bytes.starts_with(BLOCK_MAGIC) {
+            return Err("no block begins here");
+        }
+        if !is_sealed(bytes) {
+            return Err("the checksum of a block's header is wrong");
+        }
+        let field = |at: usize| u32_at(bytes, at);
+        Ok(Self {
+            kind: Kind::of(bytes[4]).ok_or("the kind of a block is unknown")?,
+            is_compressed: bytes[5] != 0,
+            number: field(8),
+            table: field(12),
+            rows: field(16),
+            bytes: field(20),
+            stored: field(24),
+            crc: field(28),
+        })
+    }
+}
+
+/// Returns the header of a file.
+pub(super) fn file_header() -> [u8; HEADER_BYTES] {
+    let mut out = [0; HEADER_BYTES];
+    out[..8].copy_from_slice(MAGIC);
+    out[8..12].copy_from_slice(&BACKUP_VERSION.to_le_bytes());
+    seal(&mut out);
+    out
+}
+
+/// Writes the CRC of what is before it to the last four bytes.
+fn seal(bytes: &mut [u8]) {
+    let (rest, crc) = bytes.split_at_mut(bytes.len() - 4);
+    crc.copy_from_slice(&crc32c::crc32c(rest).to_le_bytes());
+}
+
+pub(super) fn is_sealed(bytes: &[u8]) -> bool {
+    let (rest, crc) = bytes.split_at(bytes.len() - 4);
+    crc32c::crc32c(rest).to_le_bytes() == crc
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// Appends bytes with their length.
+pub(super) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
+    let length = u32::try_from(bytes.len()).expect("shorter than 4 GiB");
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// Takes bytes with their length.
+pub(super) fn take<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = from.split_first_chunk::<4>()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+    let (taken, rest) = rest.split_at_checked(length)?;
+    *from = rest;
+    Some(taken)
+}
+
+/// What a backup is of: texts by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts(pub BTreeMap<String, String>);
+
+impl Facts {
+    /// Notes a fact.
+    pub fn set(&mut self, name: &str, value: impl ToString) {
+        self.0.insert(name.to_owned(), value.to_string());
+    }
+
+    /// Returns a fact; an empty text if it is not there.
+    pub fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    /// Returns a fact that is a number; 0 if it is none.
+    pub fn number(&self, name: &str) -> i64 {
+        self.get(name).parse().unwrap_or(0)
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (name, value) in &self.0 {
+            push(&mut out, name.as_bytes());
+            push(&mut out, value.as_bytes());
+        }
+        out
+    }
+
+    pub(super) fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let mut facts = Self::default();
+        while !bytes.is_empty() {
+            let name = String::from_utf8(take(&mut bytes)?.to_vec()).ok()?;
+            let value = String::from_utf8(take(&mut bytes)?.to_vec()).ok()?;
+            facts.0.insert(name, value);
+        }
+        Some(facts)
+    }
+}

@@ -1,0 +1,26 @@
+//! A backup: the definitions and rows of one database in one file. docs/backup.md is the format.
+//!
+//! | looking for                            | start here   |
+//! |----------------------------------------|--------------|
+//! | writing: NAME.tmp, sync, rename         | `writer.rs`  |
+//! | reading and checking                   | `reader.rs`  |
+//! | headers of the file and of its blocks  | `format.rs`  |
+
+mod format;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use format::{BACKUP_VERSION, Facts};
+pub use reader::{BackupError, BackupReader, Piece, rows_of};
+pub use writer::BackupWriter;
+
+/// Returns the folder of a path and the name in it.
+pub fn folder_and_name(path: &str) -> (&str, &str) {
+    match path.rsplit_once('/') {
+        Some(("", name)) => ("/", name),
+        Some((folder, name)) => (folder, name),
+        None => (".", path),
+    }
+}

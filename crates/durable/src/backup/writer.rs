@@ -1,0 +1,191 @@
+//! `BackupWriter`: writes a backup under another name, and gives it its own name when it is whole
+//! and synced. So a backup that is interrupted leaves the one before.
+
+use std::io;
+
+use definitions::Entry;
+use sos::sys::{Disk, DiskFile, Open};
+use sos::wait::WaitType;
+use storage::RowImage;
+
+use super::format::{BLOCK_BYTES, BLOCK_BYTES_MAX, BlockHeader, Facts, Kind, file_header, push};
+use crate::rows;
+
+/// A backup that is being written. Dropping it removes the file, unless it is finished.
+pub struct BackupWriter<'d> {
+    disk: &'d dyn Disk,
+    name: String,
+    file: Option<Box<dyn DiskFile>>,
+    compresses: bool,
+    at: u64,
+    blocks: u32,
+    /// The rows of the block that is being filled, and their table.
+    filling: Vec<u8>,
+    table: u32,
+    rows_in_block: u32,
+    rows: u64,
+    image: Vec<u8>,
+}
+
+impl std::fmt::Debug for BackupWriter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BackupWriter").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+fn temporary(name: &str) -> String {
+    format!("{name}.tmp")
+}
+
+impl<'d> BackupWriter<'d> {
+    /// Begins a backup with this name in the folder of `disk`.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn begin(
+        disk: &'d dyn Disk,
+        name: &str,
+        compresses: bool,
+        facts: &Facts,
+    ) -> io::Result<Self> {
+        let wait = WaitType::IoCompletion;
+        let own = temporary(name);
+        let file = match disk.open(&own, Open::Create, wait) {
+            // It is left from a backup that was interrupted.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                disk.remove(&own)?;
+                disk.open(&own, Open::Create, wait)?
+            }
+            other => other?,
+        };
+        let mut writer = Self {
+            disk,
+            name: name.to_owned(),
+            file: Some(file),
+            compresses,
+            at: 0,
+            blocks: 0,
+            filling: Vec::new(),
+            table: 0,
+            rows_in_block: 0,
+            rows: 0,
+            image: Vec::new(),
+        };
+        writer.write(&file_header())?;
+        writer.block(Kind::Facts, 0, 0, &facts.encode())?;
+        Ok(writer)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let file = self.file.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+        file.write_at(self.at, bytes)?;
+        self.at += u64::try_from(bytes.len()).expect("a length fits 64 bits");
+        Ok(())
+    }
+
+    fn block(&mut self, kind: Kind, table: u32, rows: u32, payload: &[u8]) -> io::Result<()> {
+        let length = |bytes: &[u8]| {
+            let length = u32::try_from(bytes.len()).ok().filter(|len| *len <= BLOCK_BYTES_MAX);
+            length.ok_or_else(|| io::Error::other("a row is larger than 2 GiB"))
+        };
+        let squeezed = if self.compresses { Some(lz4_flex::compress(payload)) } else { None };
+        let squeezed = squeezed.filter(|squeezed| squeezed.len() < payload.len());
+        let stored = squeezed.as_deref().unwrap_or(payload);
+        let header = BlockHeader {
+            kind,
+            is_compressed: squeezed.is_some(),
+            number: self.blocks,
+            table,
+            rows,
+            bytes: length(payload)?,
+            stored: length(stored)?,
+            crc: crc32c::crc32c(stored),
+        };
+        self.write(&header.encode())?;
+        self.write(stored)?;
+        self.blocks += 1;
+        Ok(())
+    }
+
+    /// Writes the definitions.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn definitions(&mut self, entries: &[Entry]) -> io::Result<()> {
+        let mut payload = Vec::new();
+        for entry in entries {
+            let Some(value) = &entry.value else { continue };
+            push(&mut payload, &entry.key);
+            push(&mut payload, value);
+            if payload.len() >= BLOCK_BYTES {
+                self.block(Kind::Definitions, 0, 0, &payload)?;
+                payload.clear();
+            }
+        }
+        self.block(Kind::Definitions, 0, 0, &payload)
+    }
+
+    /// Writes a row of a table, which is named by its storage id.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn row(&mut self, table: u32, row: RowImage<'_>) -> io::Result<()> {
+        if self.table != table || self.filling.len() >= BLOCK_BYTES {
+            self.flush()?;
+            self.table = table;
+        }
+        rows::encode(row, &mut self.image);
+        push(&mut self.filling, &self.image);
+        self.rows_in_block += 1;
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.rows_in_block == 0 {
+            return Ok(());
+        }
+        let payload = std::mem::take(&mut self.filling);
+        self.block(Kind::Rows, self.table, self.rows_in_block, &payload)?;
+        self.filling = payload;
+        self.filling.clear();
+        self.rows_in_block = 0;
+        Ok(())
+    }
+
+    /// Returns how many rows were written.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Ends the backup, and gives it its name; returns the bytes of its file.
+    ///
+    /// # Errors
+    /// The system's error; then the backup before still has the name, unless the last sync failed.
+    pub fn finish(mut self, mut facts: Facts) -> io::Result<u64> {
+        self.flush()?;
+        facts.set("rows", self.rows);
+        self.block(Kind::End, 0, 0, &facts.encode())?;
+        if let Some(file) = &self.file {
+            file.sync()?;
+        }
+        self.file = None;
+        let own = temporary(&self.name);
+        if let Err(error) = self.disk.rename(&own, &self.name) {
+            self.disk.remove(&own)?;
+            return Err(error);
+        }
+        self.disk.sync_folder("")?;
+        Ok(self.at)
+    }
+}
+
+impl Drop for BackupWriter<'_> {
+    fn drop(&mut self) {
+        if self.file.take().is_some()
+            && let Err(error) = self.disk.remove(&temporary(&self.name))
+        {
+            eprintln!("clearway: the unfinished backup {}.tmp stays: {error}", self.name);
+        }
+    }
+}

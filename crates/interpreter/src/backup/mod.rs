@@ -1,0 +1,273 @@
+//! BACKUP and RESTORE of one database to and from a file of our own format: docs/backup.md.
+//!
+//! | looking for                          | start here   |
+//! |--------------------------------------|--------------|
+//! | options, paths, errors               | this file    |
+//! | reading a database at one moment     | `write.rs`   |
+//! | making a database from a file        | `restore.rs` |
+
+mod restore;
+mod write;
+
+use ::durable::backup::BackupError;
+use tsql::ast::{self, BackupName, BackupOption, RestoreKind};
+use types::{Error, Msg, Result};
+
+use crate::{Runner, Stop, interrupted};
+use ::executor::{Cx, fault};
+use ::plan::program::{Leaf, LeafAst};
+use metadata::format::text_of;
+
+/// Options of BACKUP that change nothing here: each backup has checksums, ends at the first error,
+/// and is no base of others.
+const BACKUP_WORDS: &[&str] =
+    &["CHECKSUM", "COPY_ONLY", "STOP_ON_ERROR", "NOFORMAT", "NOINIT", "SKIP", "NOSKIP"];
+/// Options of RESTORE that change nothing here: there are no files to move, and each backup has
+/// checksums, which are looked at in any case.
+const RESTORE_WORDS: &[&str] = &["RECOVERY", "CHECKSUM", "STOP_ON_ERROR", "MOVE", "NOUNLOAD"];
+
+/// What the options say.
+#[derive(Default)]
+struct Wishes {
+    overwrites: bool,
+    compresses: bool,
+    replaces: bool,
+    /// A message each so many percent.
+    stats: Option<i64>,
+    name: Option<String>,
+    description: Option<String>,
+}
+
+impl Runner<'_> {
+    /// BACKUP DATABASE.
+    pub(crate) fn backup(
+        &self,
+        backup: &ast::Backup,
+        cx: &mut Cx<'_>,
+    ) -> std::result::Result<(), Stop> {
+        if backup.is_log {
+            return Err(Msg::NotSupported("BACKUP LOG").into());
+        }
+        let wishes = self.backup_wishes("BACKUP", &backup.options, cx)?;
+        let path = self.backup_path(&backup.disks, cx)?;
+        let name = self.backup_database_name(&backup.database, cx)?;
+        cx.session.last.row_count = 0;
+        let done = write::run(&name, &path, &wishes, cx);
+        done.map_err(|error| abnormal("BACKUP DATABASE", error, cx))
+    }
+
+    /// RESTORE DATABASE and RESTORE VERIFYONLY.
+    pub(crate) fn restore(
+        &self,
+        restore: &ast::Restore,
+        cx: &mut Cx<'_>,
+    ) -> std::result::Result<(), Stop> {
+        let what = match restore.kind {
+            RestoreKind::Database => "RESTORE DATABASE",
+            RestoreKind::VerifyOnly => "VERIFY DATABASE",
+            RestoreKind::Log => return Err(Msg::NotSupported("RESTORE LOG").into()),
+            RestoreKind::HeaderOnly => return Err(Msg::NotSupported("RESTORE HEADERONLY").into()),
+            RestoreKind::FileListOnly => {
+                return Err(Msg::NotSupported("RESTORE FILELISTONLY").into());
+            }
+            RestoreKind::LabelOnly => return Err(Msg::NotSupported("RESTORE LABELONLY").into()),
+        };
+        let wishes = self.backup_wishes("RESTORE", &restore.options, cx)?;
+        let path = self.backup_path(&restore.disks, cx)?;
+        let name = match &restore.database {
+            Some(name) => Some(self.backup_database_name(name, cx)?),
+            None => None,
+        };
+        cx.session.last.row_count = 0;
+        let done = match name {
+            Some(name) => restore::run(&name, &path, &wishes, cx),
+            None => restore::verify_only(&path, cx),
+        };
+        done.map_err(|error| abnormal(what, error, cx))
+    }
+
+    fn backup_value(
+        &self,
+        expr: &ast::Expr,
+        cx: &mut Cx<'_>,
+    ) -> std::result::Result<Option<String>, Stop> {
+        let value = self.value(&Leaf::new(LeafAst::Value(expr.clone())), cx)?;
+        Ok(text_of(&value, cx.session))
+    }
+
+    fn backup_database_name(
+        &self,
+        name: &BackupName,
+        cx: &mut Cx<'_>,
+    ) -> std::result::Result<String, Stop> {
+        match name {
+            BackupName::Name(name) => Ok(name.to_string()),
+            BackupName::Variable(variable) => {
+                let kind = ast::ExprKind::Variable(variable.clone());
+                let expr = ast::Expr { kind, span: variable.span };
+                Ok(self.backup_value(&expr, cx)?.unwrap_or_default())
+            }
+        }
+    }
+
+    fn backup_path(
+        &self,
+        disks: &[ast::Expr],
+        cx: &mut Cx<'_>,
+    ) -> std::result::Result<String, Stop> {
+        let [disk] = disks else {
+            return Err(Msg::NotSupported("a backup in several files").into());
+        };
+        Ok(self.backup_value(disk, cx)?.unwrap_or_default())
+    }
+
+    fn backup_wishes(
+        &self,
+        statement: &str,
+        options: &[BackupOption],
+        cx: &mut Cx<'_>,
+    ) -> std::result::Result<Wishes, Stop> {
+        let mut wishes = Wishes::default();
+        let is_backup = statement == "BACKUP";
+        for BackupOption { name, value, .. } in options {
+            let text = match value {
+                Some(value) => self.backup_value(value, cx)?,
+                None => None,
+            };
+            let number = text.as_deref().and_then(|text| text.parse::<i64>().ok());
+            match (&**name, is_backup) {
+                ("INIT" | "FORMAT", true) => wishes.overwrites = true,
+                ("COMPRESSION", true) => wishes.compresses = true,
+                ("NO_COMPRESSION", true) => wishes.compresses = false,
+                ("NAME", true) => wishes.name = text,
+                ("DESCRIPTION", true) => wishes.description = text,
+                ("REPLACE", false) => wishes.replaces = true,
+                // A file has one backup.
+                ("FILE", false) if number == Some(1) => {}
+                ("STATS", _) if value.is_none() => wishes.stats = Some(10),
+                ("STATS", _) if number.is_some_and(|n| (1..=100).contains(&n)) => {
+                    wishes.stats = number;
+                }
+                (word, true) if BACKUP_WORDS.contains(&word) => {}
+                (word, false) if RESTORE_WORDS.contains(&word) => {}
+                (word, _) => {
+                    return Err(Msg::NotSupported(&format!("{statement} .. WITH {word}")).into());
+                }
+            }
+        }
+        Ok(wishes)
+    }
+}
+
+/// Ends a statement: its error, and then 3013, which alone is seen by a CATCH block.
+fn abnormal(what: &str, error: Error, cx: &mut Cx<'_>) -> Stop {
+    if cx.interrupted.is_some() {
+        return interrupted(error, cx);
+    }
+    cx.fault = None;
+    if cx.session.request.try_depth == 0 {
+        let line = cx.session.request.line;
+        if let Err(error) = fault::sent_message(cx, &error.at_line(line)) {
+            return interrupted(error, cx);
+        }
+    }
+    Error::custom(3013, 16, 1, format!("{what} is terminating abnormally.")).into()
+}
+
+/// Returns the error of a file that cannot be read as a backup.
+fn unreadable(path: &str, error: &BackupError) -> Error {
+    match error {
+        BackupError::Open(error) => not_opened(path, error),
+        BackupError::Io(error) => {
+            Error::custom(3203, 16, 1, format!("Read on \"{path}\" failed: {error}"))
+        }
+        BackupError::SqlServer => Error::custom(
+            3241,
+            16,
+            0,
+            format!(
+                "The file '{path}' is a backup of SQL Server, and Clearway restores only its own backups."
+            ),
+        ),
+        BackupError::NotABackup => Error::custom(
+            3241,
+            16,
+            0,
+            format!(
+                "The media family on device '{path}' is incorrectly formed. SQL Server cannot process this media family."
+            ),
+        ),
+        BackupError::Version(_) => {
+            Error::custom(3241, 16, 0, format!("The backup '{path}' cannot be read: {error}."))
+        }
+        BackupError::Damaged(offset, why) => Error::custom(
+            3183,
+            16,
+            1,
+            format!("The backup '{path}' is damaged at offset {offset}: {why}."),
+        ),
+    }
+}
+
+fn not_opened(path: &str, error: &std::io::Error) -> Error {
+    let code = error.raw_os_error().unwrap_or(0);
+    Error::custom(
+        3201,
+        16,
+        1,
+        format!("Cannot open backup device '{path}'. Operating system error {code}({error})."),
+    )
+}
+
+/// Refuses a backup or restore in a transaction.
+fn check_alone(cx: &Cx<'_>) -> Result<()> {
+    if cx.session.transaction.count == 0 {
+        return Ok(());
+    }
+    let text = "Cannot perform a backup or restore operation within a transaction.";
+    Err(Error::custom(3021, 16, 0, text))
+}
+
+/// Tells how far the statement is, each so many percent.
+struct Progress {
+    every: Option<i64>,
+    told: i64,
+}
+
+impl Progress {
+    fn new(every: Option<i64>) -> Self {
+        Self { every, told: 0 }
+    }
+
+    /// Tells that `done` of `all` are done, if that is a further step.
+    fn tell(&mut self, done: u64, all: u64, cx: &mut Cx<'_>) -> Result<()> {
+        let Some(every) = self.every else { return Ok(()) };
+        let percent = done.min(all).saturating_mul(100).checked_div(all).unwrap_or(100);
+        let percent = i64::try_from(percent).unwrap_or(100);
+        let step = percent - percent % every;
+        if step <= self.told {
+            return Ok(());
+        }
+        self.told = step;
+        say(Error::custom(3211, 10, 1, format!("{step} percent processed.")), cx)
+    }
+}
+
+fn say(message: Error, cx: &mut Cx<'_>) -> Result<()> {
+    let line = cx.session.request.line;
+    fault::sent_message(cx, &message.at_line(line))
+}
+
+/// Tells how much the statement has read or written.
+fn tell_end(what: &str, bytes: u64, micros: u64, cx: &mut Cx<'_>) -> Result<()> {
+    let pages = bytes.div_ceil(8_192);
+    let millis = micros / 1_000;
+    let rate = bytes.saturating_mul(1_000_000).checked_div(micros.max(1)).unwrap_or(0);
+    let (whole, part) = (rate >> 20, (rate & 0xF_FFFF) * 1_000 >> 20);
+    let text = format!(
+        "{what} successfully processed {pages} pages in {}.{:03} seconds ({whole}.{part:03} MB/sec).",
+        millis / 1_000,
+        millis % 1_000,
+    );
+    say(Error::custom(3014, 10, 1, text), cx)
+}

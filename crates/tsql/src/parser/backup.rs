@@ -1,0 +1,104 @@
+//! Parses BACKUP and RESTORE of a database or its log to and from files. Other forms of the two
+//! statements are not modelled.
+
+use types::Result;
+
+use super::Parser;
+use crate::ast::{Backup, BackupName, BackupOption, Expr, Restore, RestoreKind, StatementKind};
+use crate::keyword::Keyword as Kw;
+use crate::lexer::TokenKind;
+
+impl Parser<'_> {
+    /// Parses BACKUP or RESTORE, if one of the forms with files follows.
+    #[inline(never)]
+    pub(super) fn backup_or_restore(&mut self) -> Result<Option<StatementKind>> {
+        let is_of_database = matches!(self.keyword_at(1), Kw::Database | Kw::Log);
+        match self.keyword() {
+            Kw::Backup if is_of_database && self.is_disk_behind(Kw::To, 3) => {
+                self.backup().map(Some)
+            }
+            Kw::Restore if is_of_database && self.is_disk_behind(Kw::From, 3) => {
+                let log = self.keyword_at(1) == Kw::Log;
+                let kind = if log { RestoreKind::Log } else { RestoreKind::Database };
+                self.restore(kind).map(Some)
+            }
+            Kw::Restore if self.is_disk_behind(Kw::From, 2) => {
+                let word = self.text_of(self.token_at(1)).to_ascii_uppercase();
+                let kind = match word.as_str() {
+                    "HEADERONLY" => RestoreKind::HeaderOnly,
+                    "FILELISTONLY" => RestoreKind::FileListOnly,
+                    "LABELONLY" => RestoreKind::LabelOnly,
+                    "VERIFYONLY" => RestoreKind::VerifyOnly,
+                    _ => return Ok(None),
+                };
+                self.restore(kind).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns whether `word DISK` is so many tokens ahead.
+    fn is_disk_behind(&self, word: Kw, ahead: usize) -> bool {
+        self.keyword_at(ahead) == word && self.is_word(self.token_at(ahead + 1), "DISK")
+    }
+
+    fn is_word(&self, token: crate::lexer::Token, word: &str) -> bool {
+        token.kind == TokenKind::Word && self.text_of(token).eq_ignore_ascii_case(word)
+    }
+
+    fn backup(&mut self) -> Result<StatementKind> {
+        self.advance();
+        let is_log = self.advance().keyword == Kw::Log;
+        let database = self.backup_name()?;
+        self.expect(Kw::To)?;
+        let disks = self.backup_disks()?;
+        let options = self.backup_options()?;
+        Ok(StatementKind::Backup(Box::new(Backup { is_log, database, disks, options })))
+    }
+
+    fn restore(&mut self, kind: RestoreKind) -> Result<StatementKind> {
+        self.advance();
+        self.advance();
+        let has_name = matches!(kind, RestoreKind::Database | RestoreKind::Log);
+        let database = if has_name { Some(self.backup_name()?) } else { None };
+        self.expect(Kw::From)?;
+        let disks = self.backup_disks()?;
+        let options = self.backup_options()?;
+        Ok(StatementKind::Restore(Box::new(Restore { kind, database, disks, options })))
+    }
+
+    fn backup_name(&mut self) -> Result<BackupName> {
+        if self.at_variable() {
+            return Ok(BackupName::Variable(self.variable()?));
+        }
+        Ok(BackupName::Name(self.ident()?))
+    }
+
+    fn backup_disks(&mut self) -> Result<Vec<Expr>> {
+        self.comma_list(|parser| {
+            if !parser.is_word(parser.token(), "DISK") {
+                return Err(parser.unexpected());
+            }
+            parser.advance();
+            parser.expect_kind(TokenKind::Equal)?;
+            parser.primary()
+        })
+    }
+
+    fn backup_options(&mut self) -> Result<Vec<BackupOption>> {
+        if !self.eat(Kw::With) {
+            return Ok(Vec::new());
+        }
+        self.comma_list(|parser| {
+            let name: Box<str> = parser.any_word()?.to_ascii_uppercase().into();
+            if *name == *"MOVE" {
+                let value = Some(parser.primary()?);
+                parser.expect(Kw::To)?;
+                return Ok(BackupOption { name, value, to: Some(parser.primary()?) });
+            }
+            let has_value = parser.eat_kind(TokenKind::Equal);
+            let value = if has_value { Some(parser.primary()?) } else { None };
+            Ok(BackupOption { name, value, to: None })
+        })
+    }
+}
