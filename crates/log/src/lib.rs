@@ -21,8 +21,7 @@
 //! | range files, definitions, manifest                 | `checkpoint`           |
 //! | power losses and planted bugs                      | `crash_tests.rs`       |
 //!
-//! Not here yet: `clearway log`, and merging many small range files that have few dead bytes. The
-//! server does not use this crate yet.
+//! Not here yet: merging many small range files that have few dead bytes.
 #![forbid(unsafe_code)]
 #![cfg_attr(any(loom, shuttle), allow(dead_code, reason = "models leave the files out"))]
 
