@@ -1,5 +1,5 @@
 //! Data folders that a server refuses: each with a sentence that names the place, and without a
-//! change in the folder. And two ways to start all the same: `--salvage` and `--recover-until`.
+//! change in the folder. And two ways to start from one: `--salvage` and `--recover-until`.
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! A small file system that fills up: writers are told 9002, readers go on, and the server finds
+//! A small file system that fills up: writers get 9002, readers go on, and the server finds
 //! space that the operator has made without a restart. Only root may mount one: for other users the
 //! test says that it was skipped.
 
@@ -114,7 +114,8 @@ fn run(client: &mut Client, text: &str) {
     assert_eq!(error_numbers(&client.batch(text)), [] as [i32; 0], "{text}");
 }
 
-/// Checks that a client can read, and that a new one can log in.
+/// Checks that a client can read, and that a new one can log in. By key: a scan notes the barrier of
+/// all commits, so it waits with a commit that waits for room, also in another table.
 fn assert_readable(server: &ServerProcess, reader: &mut Client) {
     for client in [reader, &mut Client::log_in(server.address)] {
         assert_eq!(client.value_of("(SELECT a FROM d.dbo.small WHERE a = 3)"), Value::Int(3));

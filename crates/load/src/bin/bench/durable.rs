@@ -66,7 +66,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // It lies in a folder of build results.
+        // It is in a folder of build results.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
