@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use ::durable::backup::{BackupReader, Facts, Piece, folder_and_name, rows_of};
 use definitions::{Entries, NewTable, TableMaker};
@@ -49,7 +48,7 @@ pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
         Some(found) if cx.session.identity.rights.owns(found) => {}
         _ => check_makes(cx)?,
     }
-    let began = Instant::now();
+    let began = sos::clock::utc_100ns();
     let mut reader = open(path)?;
     reader.verify().map_err(|error| unreadable(path, &error))?;
     let end = reader.end().cloned().unwrap_or_default();
@@ -62,7 +61,7 @@ pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
     cx.session.end_definition(&mark, made.is_err());
     made?;
     cx.session.refresh_catalog();
-    let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let micros = sos::clock::utc_100ns().saturating_sub(began) / 10;
     tell_end("RESTORE DATABASE", bytes, micros, cx)
 }
 

@@ -5,7 +5,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
 
 use ::durable::backup::{BackupWriter, Facts, folder_and_name};
 use sos::sys::{Disk, OsDisk};
@@ -39,7 +38,7 @@ pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
         return Err(Error::custom(3147, 16, 3, text));
     }
     cx.session.identity.rights.check_database(&found, "BACKUP DATABASE")?;
-    let began = Instant::now();
+    let began = sos::clock::utc_100ns();
     let (folder, file) = folder_and_name(path);
     let disk = OsDisk::open(folder).map_err(|error| not_opened(path, &error))?;
     if !wishes.overwrites {
@@ -74,7 +73,7 @@ pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
     let bytes = writer.finish(counters(&database, cx)).map_err(failed)?;
     transaction.rollback();
     progress.tell(1, 1, cx)?;
-    let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let micros = sos::clock::utc_100ns().saturating_sub(began) / 10;
     tell_end("BACKUP DATABASE", bytes, micros, cx)
 }
 
