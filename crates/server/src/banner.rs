@@ -178,6 +178,7 @@ mod tests {
             password,
             encryption: Encryption::On,
             memory: vec!["conventional"],
+            data: "Data lives in memory only.",
             ledger: vec!["rseq"],
             sampler: "97 Hz",
         }

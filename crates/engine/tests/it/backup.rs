@@ -117,6 +117,7 @@ fn use_it(session: &mut Session, database: &str) {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a client outside of the machine")]
 fn a_copy_has_all_that_the_database_had() {
     let data = Data::new("copy");
     let file = data.file("d.bak");

@@ -263,7 +263,7 @@ fn tell_end(what: &str, bytes: u64, micros: u64, cx: &mut Cx<'_>) -> Result<()> 
     let pages = bytes.div_ceil(8_192);
     let millis = micros / 1_000;
     let rate = bytes.saturating_mul(1_000_000).checked_div(micros.max(1)).unwrap_or(0);
-    let (whole, part) = (rate >> 20, (rate & 0xF_FFFF) * 1_000 >> 20);
+    let (whole, part) = (rate >> 20, ((rate & 0xF_FFFF) * 1_000) >> 20);
     let text = format!(
         "{what} successfully processed {pages} pages in {}.{:03} seconds ({whole}.{part:03} MB/sec).",
         millis / 1_000,

@@ -198,14 +198,7 @@ fn make(
     }
     let Some(mut database) = database else { return Err(Msg::InternalError.into()) };
     set_counters(&mut database, &maker, end);
-    let login = cx.session.identity.login.clone();
-    let owner = match before.and_then(|before| before.principals.get(&Name::new("dbo"))) {
-        Some(dbo) => dbo.login.clone(),
-        None => Some(login),
-    };
-    if let Some(dbo) = database.principals.get_mut(&Name::new("dbo")) {
-        Arc::make_mut(dbo).login = owner;
-    }
+    set_owner(&mut database, before, cx);
     renumber_modules(&mut database, name, &instance.catalog);
     name.clone_into(&mut database.name);
     if database.tables().any(|table| table.period.is_some()) {
@@ -227,6 +220,17 @@ fn make(
         cx.session.note_gone(&table.rows.data);
     }
     progress.tell(1, 1, cx)
+}
+
+/// Gives the database the owner of the one that it replaces, or the session's login.
+fn set_owner(database: &mut Database, before: Option<&Arc<Database>>, cx: &Cx<'_>) {
+    let owner = match before.and_then(|before| before.principals.get(&Name::new("dbo"))) {
+        Some(dbo) => dbo.login.clone(),
+        None => Some(cx.session.identity.login.clone()),
+    };
+    if let Some(dbo) = database.principals.get_mut(&Name::new("dbo")) {
+        Arc::make_mut(dbo).login = owner;
+    }
 }
 
 /// Makes counters go on where they were, and writes that to the log.

@@ -13,6 +13,7 @@ impl Print for Vec<Statement> {
 }
 
 impl Print for Statement {
+    #[expect(clippy::too_many_lines, reason = "one line for each kind of statement")]
     fn print(&self, out: &mut String) {
         use StatementKind as S;
         match &self.kind {
