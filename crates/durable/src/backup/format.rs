@@ -128,7 +128,7 @@ pub(super) fn take<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
 pub struct Facts(pub BTreeMap<String, String>);
 
 impl Facts {
-    /// Notes a fact.
+    /// Notes a fact by its name.
     pub fn set(&mut self, name: &str, value: impl ToString) {
         self.0.insert(name.to_owned(), value.to_string());
     }

@@ -32,14 +32,14 @@ struct Wishes {
     overwrites: bool,
     compresses: bool,
     replaces: bool,
-    /// A message each so many percent.
+    /// STATS: a message after each step of this many percent.
     stats: Option<i64>,
     name: Option<String>,
     description: Option<String>,
 }
 
 impl Runner<'_> {
-    /// BACKUP DATABASE.
+    /// Runs BACKUP DATABASE for a program.
     pub(crate) fn backup(
         &self,
         backup: &ast::Backup,
@@ -228,7 +228,7 @@ fn check_alone(cx: &Cx<'_>) -> Result<()> {
     Err(Error::custom(3021, 16, 0, text))
 }
 
-/// Tells how far the statement is, each so many percent.
+/// Sends how far the statement is, in steps of STATS percent.
 struct Progress {
     every: Option<i64>,
     told: i64,
@@ -239,7 +239,7 @@ impl Progress {
         Self { every, told: 0 }
     }
 
-    /// Tells that `done` of `all` are done, if that is a further step.
+    /// Sends that `done` of `all` are done, if that is a further step.
     fn tell(&mut self, done: u64, all: u64, cx: &mut Cx<'_>) -> Result<()> {
         let Some(every) = self.every else { return Ok(()) };
         let percent = done.min(all).saturating_mul(100).checked_div(all).unwrap_or(100);
@@ -258,7 +258,7 @@ fn say(message: Error, cx: &mut Cx<'_>) -> Result<()> {
     fault::sent_message(cx, &message.at_line(line))
 }
 
-/// Tells how much the statement has read or written.
+/// Sends how much the statement has read or written.
 fn tell_end(what: &str, bytes: u64, micros: u64, cx: &mut Cx<'_>) -> Result<()> {
     let pages = bytes.div_ceil(8_192);
     let millis = micros / 1_000;

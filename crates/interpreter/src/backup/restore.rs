@@ -19,7 +19,7 @@ use ::catalog::{
 use ::ddl::user_access::is_in_use;
 use ::executor::{Cx, fault};
 
-/// Runs RESTORE VERIFYONLY.
+/// Runs RESTORE VERIFYONLY of a file.
 pub(super) fn verify_only(path: &str, cx: &mut Cx<'_>) -> Result<()> {
     check_makes(cx)?;
     open(path)?.verify().map_err(|error| unreadable(path, &error))?;
@@ -39,7 +39,7 @@ fn check_makes(cx: &Cx<'_>) -> Result<()> {
     }
 }
 
-/// Runs RESTORE DATABASE.
+/// Runs RESTORE DATABASE from a file.
 pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> Result<()> {
     check_alone(cx)?;
     cx.session.refresh_catalog();

@@ -1,7 +1,7 @@
 //! BACKUP DATABASE: reads all tables of a database under one snapshot, and writes them to a file.
 //!
 //! The copy is of the moment of the snapshot: each transaction that had committed before it is in
-//! the copy as a whole, and none that committed later. Writers go on meanwhile.
+//! the copy as a whole, and none that committed later. Writers go on.
 
 use std::io;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const ROWS_PER_LOOK: u64 = 1_024;
 const ALL: ScanSpec<'_> =
     ScanSpec { index: None, bounds: Bounds::ALL, order: Order::Forward, read: Read::SNAPSHOT };
 
-/// Runs BACKUP DATABASE.
+/// Runs BACKUP DATABASE to a file.
 pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> Result<()> {
     check_alone(cx)?;
     cx.session.refresh_catalog();

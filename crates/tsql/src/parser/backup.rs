@@ -37,7 +37,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns whether `word DISK` is so many tokens ahead.
+    /// Returns whether `word DISK` is that number of tokens ahead.
     fn is_disk_behind(&self, word: Kw, ahead: usize) -> bool {
         self.keyword_at(ahead) == word && self.is_word(self.token_at(ahead + 1), "DISK")
     }

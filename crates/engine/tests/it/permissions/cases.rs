@@ -1,8 +1,7 @@
 //! The cases of the permission tests: for each line of the page a text, its errors without
 //! permission, and the grants that allow it.
 //!
-//! `{d}` is replaced by the case's database and `{u}` by its user. The numbers after a grant are
-//! the errors that remain, or those of the text itself once it is allowed.
+//! `{d}` is the case's database, `{u}` its user. After a grant: the errors that remain.
 
 /// A case of one line.
 pub(super) struct Case {
@@ -489,7 +488,6 @@ pub(super) static CASES: &[Case] = &[
         // With the permission it is refused for another reason: there is no server to stop.
         &[(STATE, &[6004]), ("USE master; GRANT SHUTDOWN TO {u}", &[40517])],
     ),
-    // With the permission there is no such folder.
     case(
         "BACKUP DATABASE",
         "BACKUP DATABASE {d} TO DISK = '/no/such/folder/x'",
