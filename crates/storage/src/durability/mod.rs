@@ -9,7 +9,7 @@
 //!
 //! A commit announces its epoch before any thread can take its timestamp. So a version that is
 //! visible has its epoch already, and a transaction that depends on another one has the same epoch
-//! or a later one. A version keeps the low bits of its epoch ([`EpochMark`]).
+//! or a later one. A version keeps the low bits of its epoch (`EpochMark`).
 //!
 //! Reads note what a crash could take back:
 //!
