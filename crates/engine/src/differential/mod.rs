@@ -293,8 +293,14 @@ fn is_restless(name: &str) -> bool {
 }
 
 /// Functions that can't be bound in an expression over a table.
-const ELSEWHERE: [&str; 5] =
-    ["NEWSEQUENTIALID", "COLUMNS_UPDATED", "UPDATE COLUMN", "XML.MODIFY()", "ANSI TRIM"];
+const ELSEWHERE: [&str; 6] = [
+    "NEWSEQUENTIALID",
+    "COLUMNS_UPDATED",
+    "UPDATE COLUMN",
+    "XML.MODIFY()",
+    "ANSI TRIM",
+    "NOT NULL",
+];
 
 #[test]
 fn every_function_of_the_registry_is_the_same_both_ways() {

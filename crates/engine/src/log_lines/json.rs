@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn times_are_iso_8601_in_utc() {
-        assert_eq!(time(0), "0001-01-01T00:00:00Z");
+        assert_eq!(time(0), "0001-01-01T00:00:00.0000000Z");
         let noon = (730_178 * 86_400 + 43_200) * SECOND + 1;
         assert_eq!(time(noon), "2000-02-29T12:00:00.0000001Z");
     }
@@ -110,6 +110,6 @@ mod tests {
             "\"0x01fe\""
         );
         let float = of(DataType::Float);
-        assert_eq!(value(&Value::Float(0.1), &float), "\"0.1\"");
+        assert_eq!(value(&Value::Float(0.1), &float), "\"1.0000000000000001e-001\"");
     }
 }
