@@ -219,7 +219,7 @@ fn referring_rows_follow_keys_that_pass_over_each_other() {
     assert!(accepted > 40, "{accepted} accepted");
 }
 
-/// A key that another row takes in the same statement is still there for who refers to it.
+/// A key that another row takes in the same statement is still there for rows that refer to it.
 #[test]
 fn a_reference_is_checked_when_all_rows_have_changed() {
     let mut session = login(&instance());
