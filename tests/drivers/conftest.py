@@ -1,9 +1,17 @@
-"""One server for the whole run; each driver's program runs once, when its first test asks for it."""
+"""Each worker of the run has one server; each driver's program runs once, when its first test asks for it."""
 
 import os
 
 import harness
 import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Keeps the checks of one driver on one worker, so that its program runs once, and the tests of a file as well."""
+    for item in items:
+        driver = getattr(item, "callspec", None) and item.callspec.params.get("driver")
+        item.add_marker(pytest.mark.xdist_group(driver or item.path.stem))
 
 
 @pytest.fixture(scope="session")
