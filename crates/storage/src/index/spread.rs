@@ -212,6 +212,7 @@ impl SpreadIndex {
             let own = tree.statistics(guard);
             sums.buckets += own.buckets;
             sums.entries += own.entries;
+            sums.trees += 1;
             sums.chain_max = sums.chain_max.max(own.chain_max);
         }
         sums
