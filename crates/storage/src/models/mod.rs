@@ -332,7 +332,8 @@ fn range_index_splits_without_losing_sight_of_an_entry() {
 /// order.
 fn parts_are_read_as_one() {
     let world = world(IndexKind::Range);
-    let stays: Vec<_> = (0..6).map(|n| (n * 10, world.add(n * 10, n % 2).id())).collect();
+    let stays: Vec<_> =
+        (0..12).map(|n| (n * 10, world.add(n * 10, u8::from(n > 5)).id())).collect();
     let writers: Vec<_> = [3, 7]
         .into_iter()
         .map(|part| {
@@ -350,7 +351,7 @@ fn parts_are_read_as_one() {
         })
         .collect();
     let walk = || {
-        let mut seen: Vec<(u8, RowId)> = Vec::new();
+        let mut seen: Vec<(u8, crate::RowId)> = Vec::new();
         loop {
             let after = seen.last().map(|(key, id)| ([*key], *id));
             let after = after.as_ref().map(|(key, id)| (key.as_slice(), *id));
@@ -368,7 +369,7 @@ fn parts_are_read_as_one() {
     for writer in writers {
         writer.join().unwrap();
     }
-    assert_eq!(walk().len(), 6 + 2 * 2);
+    assert_eq!(walk().len(), 12 + 2 * 2);
 }
 
 #[test]
