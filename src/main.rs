@@ -68,6 +68,9 @@ struct ServeArguments {
     /// Port to listen on; 0 takes a free one and prints it
     #[arg(long, value_name = "N", default_value = "1433")]
     port: String,
+    /// UNIX socket to listen on as well, for clients on this machine: -S unix:PATH
+    #[arg(long, value_name = "PATH")]
+    socket: Option<std::path::PathBuf>,
     /// Password of sa; else CLEARWAY_SA_PASSWORD, MSSQL_SA_PASSWORD, or a random one
     #[arg(long, value_name = "PASSWORD")]
     sa_password: Option<String>,

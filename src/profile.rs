@@ -188,7 +188,7 @@ fn target(arguments: &ProfileArguments) -> Result<Target, String> {
         None => std::env::var(PASSWORD_VARIABLE)
             .map_err(|_| format!("no password: -P or {PASSWORD_VARIABLE}"))?,
     };
-    let encrypt = load::address::encryption(arguments.encrypt.map(EncryptName::mode), address);
+    let encrypt = load::address::encryption(arguments.encrypt.map(EncryptName::mode), &address);
     let login = Login { user: arguments.user.clone(), password, database: String::new() };
     Ok(Target { address, login, encrypt })
 }

@@ -138,7 +138,7 @@ fn tds_server(arguments: &RaceArguments) -> Result<Option<TdsServer>, String> {
         database: arguments.database.clone(),
     };
     let encrypt = arguments.encrypt.map(EncryptName::mode);
-    let encrypt = load::address::encryption(encrypt, address);
+    let encrypt = load::address::encryption(encrypt, &address);
     Ok(Some(TdsServer { target: Target { address, login, encrypt } }))
 }
 

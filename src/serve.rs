@@ -74,6 +74,7 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
     Ok(Options {
         address: address(&arguments.listen)?,
         port: port(&arguments.port)?,
+        socket: arguments.socket.clone(),
         sa_password: password(arguments)?,
         data: data(arguments)?,
         memory_max,

@@ -246,15 +246,10 @@ impl Plan {
         }
         let seconds = |count| Duration::from_secs(count);
         let timeout = arguments.query_timeout;
+        let encrypt = arguments.encrypt.map(EncryptName::mode);
+        let encrypt = load::address::encryption(encrypt, &address);
         Ok(Self {
-            target: Target {
-                address,
-                login: login(arguments)?,
-                encrypt: load::address::encryption(
-                    arguments.encrypt.map(EncryptName::mode),
-                    address,
-                ),
-            },
+            target: Target { address, login: login(arguments)?, encrypt },
             work: Arc::new(if pool == Pool::Reset { work.with_reset() } else { work }),
             work_name: name,
             setup,

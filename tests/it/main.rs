@@ -34,3 +34,4 @@ mod sql;
 mod stress;
 mod top;
 mod tpcc;
+mod unix_socket;

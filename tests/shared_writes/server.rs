@@ -23,6 +23,7 @@ impl Bed {
         let options = Options {
             address: [127, 0, 0, 1].into(),
             port: 0,
+            socket: None,
             sa_password: Password::Given(PASSWORD.to_owned()),
             data: None,
             memory_max: 4 << 30,

@@ -118,6 +118,7 @@ impl Shell {
 
     fn connect(&mut self, connect: Connect) -> Result<(), String> {
         let address = address::resolve(&connect.server)?;
+        let encrypt = address::encryption(connect.encrypt, &address);
         let target = Target {
             address,
             login: Login {
@@ -125,11 +126,11 @@ impl Shell {
                 password: connect.password.clone(),
                 database: connect.database.clone(),
             },
-            encrypt: address::encryption(connect.encrypt, address),
+            encrypt,
         };
         self.session = None;
         let session = Session::connect(&target, connect.timeout, &self.signals);
-        self.session = Some(session.map_err(|why| format!("{address}: {why}"))?);
+        self.session = Some(session.map_err(|why| format!("{}: {why}", target.address))?);
         for (name, value) in [
             ("SQLCMDSERVER", &connect.server),
             ("SQLCMDUSER", &connect.user),

@@ -158,7 +158,7 @@ impl Bench {
 
 fn target(server: &ServerProcess, database: &str) -> Target {
     Target {
-        address: server.address(),
+        address: server.address().into(),
         login: Login {
             user: "sa".to_owned(),
             password: PASSWORD.to_owned(),

@@ -1,17 +1,27 @@
 //! Resolves server names as sqlcmd accepts them, and decides whether a connection is encrypted.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+
+use sos::sys::Endpoint;
 
 use crate::link::Encrypt;
 
 const PORT_DEFAULT: u16 = 1433;
 
-/// Resolves a server's name: `host`, `host,port`, `tcp:host,port`, or `.` for this machine.
+/// Resolves a server's name: `host`, `host,port`, `tcp:host,port`, `.` for this machine, or
+/// `unix:PATH` for a UNIX socket.
 ///
 /// # Errors
 /// One line that says what is wrong with the name.
-pub fn resolve(server: &str) -> Result<SocketAddr, String> {
+pub fn resolve(server: &str) -> Result<Endpoint, String> {
     let wrong = |why: &str| format!("invalid value '{server}' for '-S': {why}");
+    if let Some(path) = server.strip_prefix("unix:") {
+        if path.is_empty() {
+            return Err(wrong("the path of the socket is missing"));
+        }
+        return Ok(Endpoint::Unix(Path::new(path).into()));
+    }
     let name = server.strip_prefix("tcp:").unwrap_or(server);
     if name.contains('\\') {
         return Err(wrong("named instances are not looked up: give the port, as host,port"));
@@ -24,7 +34,7 @@ pub fn resolve(server: &str) -> Result<SocketAddr, String> {
     };
     let host = if matches!(host, "." | "(local)" | "") { "127.0.0.1" } else { host };
     let mut found = (host, port).to_socket_addrs().map_err(|error| wrong(&error.to_string()))?;
-    found.next().ok_or_else(|| wrong("the name has no address"))
+    found.next().map(Endpoint::Tcp).ok_or_else(|| wrong("the name has no address"))
 }
 
 /// Resolves an agent's address: `host:port`, or a port of this machine alone.
@@ -42,8 +52,8 @@ pub fn of_agent(name: &str) -> Result<SocketAddr, String> {
 
 /// Returns the encryption to use: the one asked for, else plain text to this machine and TLS to any
 /// other. A password leaves this machine in plain text only if the user asks for that.
-pub fn encryption(asked: Option<Encrypt>, address: SocketAddr) -> Encrypt {
-    asked.unwrap_or(if address.ip().is_loopback() { Encrypt::Off } else { Encrypt::On })
+pub fn encryption(asked: Option<Encrypt>, server: &Endpoint) -> Encrypt {
+    asked.unwrap_or(if server.is_local() { Encrypt::Off } else { Encrypt::On })
 }
 
 #[cfg(test)]
@@ -57,11 +67,13 @@ mod tests {
             ("tcp:127.0.0.1,1500", "127.0.0.1:1500"),
             (".", "127.0.0.1:1433"),
             ("::1,9", "[::1]:9"),
+            ("unix:/run/clearway.sock", "unix:/run/clearway.sock"),
         ] {
             assert_eq!(resolve(name).map(|found| found.to_string()).as_deref(), Ok(expected));
         }
         assert!(resolve("host\\instance").is_err_and(|why| why.contains("named instances")));
         assert!(resolve("127.0.0.1,x").is_err());
+        assert!(resolve("unix:").is_err_and(|why| why.contains("path")));
     }
 
     #[test]

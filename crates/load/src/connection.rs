@@ -1,10 +1,9 @@
 //! `Connection`: a socket with at most one request in progress.
 
 use std::io;
-use std::net::SocketAddr;
 
 use sos::clock;
-use sos::sys::{Direction, Socket, poll_fd};
+use sos::sys::{Direction, Endpoint, Socket, poll_fd};
 use tds::client::{self, DoneScanner, FinalDone};
 use tds::{DoneStatus, TdsVersion};
 
@@ -34,8 +33,9 @@ pub(crate) enum Progress<'a> {
 }
 
 impl Connection {
-    pub(crate) fn open(address: SocketAddr) -> Result<Self> {
-        let socket = Socket::connect(address).map_err(|error| format!("{address}: {error}"))?;
+    pub(crate) fn open(server: &Endpoint) -> Result<Self> {
+        let socket =
+            Socket::connect(server.clone()).map_err(|error| format!("{server}: {error}"))?;
         let scanner = DoneScanner::new(TdsVersion::V7_4);
         Ok(Self { socket, scanner, held: Vec::new(), sent_ticks: 0, turn: 0 })
     }

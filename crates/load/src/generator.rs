@@ -1,11 +1,10 @@
 //! `Generator`: many connections on one thread, each of which sends its next request when the
 //! previous one is answered (a closed loop).
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use sos::clock;
-use sos::sys::{self, Direction, EventFd, Events, Poller, Timeout};
+use sos::sys::{self, Direction, Endpoint, EventFd, Events, Poller, Timeout};
 use tds::client::{self, Token};
 use tds::prelogin::Encryption;
 use tds::{DoneStatus, Login7, Prelogin, TdsVersion};
@@ -56,14 +55,15 @@ pub struct Generator {
 
 impl Generator {
     /// Opens `count` connections without sending anything.
-    pub fn open(address: SocketAddr, count: usize) -> Result<Self> {
+    pub fn open(server: impl Into<Endpoint>, count: usize) -> Result<Self> {
+        let server = server.into();
         let poller = Poller::new().map_err(|error| format!("epoll: {error}"))?;
         let mut connections = Vec::with_capacity(count);
         for token in 0_u64.. {
             if connections.len() == count {
                 break;
             }
-            let connection = Connection::open(address)?;
+            let connection = Connection::open(&server)?;
             let added = poller.add(&connection.socket, token);
             added.map_err(|error| format!("epoll_ctl: {error}"))?;
             connections.push(connection);
@@ -81,8 +81,8 @@ impl Generator {
     }
 
     /// Opens connections and logs them in, in plain text.
-    pub fn log_in(address: SocketAddr, count: usize, login: &Login) -> Result<Self> {
-        let mut generator = Self::open(address, count)?;
+    pub fn log_in(server: impl Into<Endpoint>, count: usize, login: &Login) -> Result<Self> {
+        let mut generator = Self::open(server, count)?;
         let options =
             Prelogin { encryption: Some(Encryption::NotSupported), ..Prelogin::default() };
         let prelogin = client::prelogin(&options);

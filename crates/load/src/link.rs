@@ -3,12 +3,11 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
-use sos::sys::Socket;
+use sos::sys::{Endpoint, Socket};
 use tds::client::{self, DoneScanner, FinalDone, Token};
 use tds::prelogin::Encryption;
 use tds::tls_wrap::{self, Unwrapped, Unwrapper};
@@ -37,8 +36,8 @@ pub enum Encrypt {
 /// A server, the login for it, and the encryption.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Address and port of the server.
-    pub address: SocketAddr,
+    /// Where the server listens.
+    pub address: Endpoint,
     /// Login name, password and database.
     pub login: Login,
     /// How much is encrypted.
@@ -102,7 +101,7 @@ enum Phase {
 
 /// One connection, from handshake to answers.
 pub struct Link {
-    address: SocketAddr,
+    address: Endpoint,
     socket: Socket,
     phase: Phase,
     /// Whether the request was cancelled: the answer ends when the server acknowledges that.
@@ -150,8 +149,8 @@ impl Link {
             ..Login7::default()
         });
         let mut link = Self {
-            socket: Socket::connect_begin(target.address).map_err(refused)?,
-            address: target.address,
+            socket: Socket::connect_begin(target.address.clone()).map_err(refused)?,
+            address: target.address.clone(),
             phase: Phase::Prelogin,
             cancels: false,
             login,
@@ -373,7 +372,11 @@ impl Link {
 
     fn begin_tls(&mut self) -> Result<()> {
         let config = Arc::clone(tls::config(self.encrypt));
-        let name = ServerName::from(self.address.ip());
+        let host = match &self.address {
+            Endpoint::Tcp(address) => address.ip(),
+            Endpoint::Unix(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+        };
+        let name = ServerName::from(host);
         let mut tls = ClientConnection::new(config, name).map_err(Fault::tls)?;
         // A request is passed to TLS whole, however long.
         tls.set_buffer_limit(None);

@@ -399,7 +399,8 @@ fn enter(race: &mut Race, name: &str, version: &str, command: String, settings: 
 
 fn own(settings: &Settings, place: Place) -> Result<(Way, String)> {
     let (command, process) = start_process(Kind::Clearway, &settings.clearway, place)?;
-    let target = Target { address: process.address(), login: own_login(), encrypt: Encrypt::Off };
+    let target =
+        Target { address: process.address().into(), login: own_login(), encrypt: Encrypt::Off };
     let asker = Asker::connect(&target, PATIENCE)?;
     Ok((Way::Own(asker, process), command))
 }

@@ -196,7 +196,7 @@ impl Peer {
             Encrypt::On => "TLS in TDS",
             Encrypt::Strict => "TDS 8.0",
         };
-        let near = match target.address.ip().is_loopback() {
+        let near = match target.address.is_local() {
             true => "on this machine",
             false => "on another machine: latencies include the network",
         };

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use sos::memory::experiment::Experiment;
 
@@ -13,6 +14,8 @@ use crate::options::Encryption;
 pub(crate) struct Coordinates<'a> {
     /// Where the server listens.
     pub(crate) address: SocketAddr,
+    /// The UNIX socket on which it listens as well.
+    pub(crate) socket: Option<&'a Path>,
     /// The password of `sa`; a description in angle brackets if it is not known.
     pub(crate) password: &'a str,
     /// Where data is kept: one or more lines.
@@ -37,6 +40,10 @@ pub(crate) fn banner(version: &str, at: &Coordinates<'_>) -> String {
         at.ledger.join("; "),
         at.sampler
     );
+    if let Some(path) = at.socket {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "Socket: unix:{}\n", path.display());
+    }
     for mode in Experiment::ALL.into_iter().filter(|mode| mode.is_on()) {
         // Writing to a String cannot fail.
         let _ =
@@ -175,6 +182,7 @@ mod tests {
     fn at(password: &str) -> Coordinates<'_> {
         Coordinates {
             address: "127.0.0.1:1433".parse().expect("an address"),
+            socket: None,
             password,
             encryption: Encryption::On,
             memory: vec!["conventional"],

@@ -22,6 +22,7 @@ mod tls;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use durable::{Folder, Recovered, Settings};
@@ -62,6 +63,8 @@ pub struct Server {
     machine: Arc<Machine>,
     shared: Arc<Shared>,
     address: SocketAddr,
+    /// The UNIX socket that it listens on as well; its file goes when the server stops.
+    socket: Option<SocketFile>,
     sa_password: String,
     /// Where data is kept, for the banner.
     data: String,
@@ -77,6 +80,7 @@ impl Server {
     pub fn start(options: &Options) -> Result<Self, String> {
         let listener = listen(SocketAddr::new(options.address, options.port))?;
         let address = listener.local_address().map_err(|error| format!("the address: {error}"))?;
+        let local = options.socket.as_deref().map(listen_at).transpose()?;
         memory::set_limit_bytes(options.memory_max);
         let model = memory::set_model(options.memory_model, options.memory_max);
         let memory_lost =
@@ -97,11 +101,16 @@ impl Server {
         let shared = Arc::new(shared);
         accept(&machine, listener, &shared)
             .map_err(|error| format!("the listener cannot be started: {error}"))?;
+        let socket =
+            local.map(|(listener, file)| accept(&machine, listener, &shared).map(|()| file));
+        let socket = socket
+            .transpose()
+            .map_err(|error| format!("the listener of the socket cannot be started: {error}"))?;
         let sa_password = match &options.sa_password {
             Password::Random(_) if !is_first => "<the password of the first start>".to_owned(),
             known => known.text().to_owned(),
         };
-        Ok(Self { machine, shared, address, sa_password, data, memory_lost })
+        Ok(Self { machine, shared, address, socket, sa_password, data, memory_lost })
     }
 
     /// Returns the address it listens on.
@@ -137,6 +146,7 @@ impl Server {
             ledger: std::iter::once(books.source.name()).chain(books.lost).collect(),
             sampler: &sampler,
             address: self.address,
+            socket: self.socket.as_ref().map(|file| file.0.as_path()),
             password: &self.sa_password,
             data: &self.data,
             encryption: self.shared.encryption,
@@ -160,7 +170,9 @@ impl Server {
 
     /// Stops: accepts no more connections and requests, and lets those in progress finish, unless
     /// SHUTDOWN WITH NOWAIT was the reason.
-    pub fn stop(self) {
+    pub fn stop(mut self) {
+        // Clients that come from now on are told at once that nothing listens.
+        drop(self.socket.take());
         let grace = match self.shared.instance.shutdown() {
             Shutdown::Orderly => self.shared.limits.shutdown_timeout,
             Shutdown::AtOnce => Duration::ZERO,
@@ -190,6 +202,31 @@ fn listen(address: SocketAddr) -> Result<Listener, String> {
         // A foreign type: any other system error.
         _ => format!("{address}: {error}"),
     })
+}
+
+/// The file of a UNIX socket, removed when dropped.
+struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // An operator may have removed it already.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Listens on a UNIX socket.
+fn listen_at(path: &Path) -> Result<(Listener, SocketFile), String> {
+    let name = path.display();
+    let listener = Listener::bind_unix(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            format!("{name} is in use: a server listens there, or it is no socket")
+        }
+        io::ErrorKind::PermissionDenied => format!("no permission to make the socket {name}"),
+        io::ErrorKind::NotFound => format!("the folder of the socket {name} does not exist"),
+        // A foreign type: any other system error.
+        _ => format!("the socket {name}: {error}"),
+    })?;
+    Ok((listener, SocketFile(path.to_owned())))
 }
 
 /// The folder of a database that is about to be opened.

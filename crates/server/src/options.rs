@@ -106,6 +106,8 @@ pub struct Options {
     pub address: IpAddr,
     /// The port; 0 takes a free one.
     pub port: u16,
+    /// The UNIX socket to listen on as well.
+    pub socket: Option<PathBuf>,
     /// The password of `sa`.
     pub sa_password: Password,
     /// Where the data is kept; `None` keeps it in memory only.

@@ -1,7 +1,6 @@
 //! `TokenSink`: encodes a request's results as tokens, and sends them when enough have been
 //! collected.
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 
 use durable::Database;
@@ -9,6 +8,7 @@ use engine::sink::{
     ColumnInfo, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
 };
 use sos::ledger::{self, Label};
+use sos::sys::Peer;
 use tds::{Columns, DoneStatus, ResponseWriter};
 use types::{Error, Value};
 
@@ -36,7 +36,7 @@ pub(crate) struct TokenSink<'a> {
     /// The server's name, part of every message.
     pub(crate) server_name: &'a str,
     /// The server's log, and the client's address for its lines.
-    pub(crate) log: (&'a ClientLog, SocketAddr),
+    pub(crate) log: (&'a ClientLog, Peer),
     /// What makes the instance durable, if it is.
     pub(crate) database: Option<&'a Database>,
     /// The state of the response.

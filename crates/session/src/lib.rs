@@ -49,6 +49,26 @@ pub use plan_cache::{Entry, Kind, ProgramKey};
 pub use state::SessionState;
 pub use state::{session_id, session_number};
 
+/// How a client reaches the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// Over a network, or over loopback.
+    #[default]
+    Tcp,
+    /// Over a socket of the file system.
+    UnixSocket,
+}
+
+impl Transport {
+    /// Returns the name that `net_transport` has.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::UnixSocket => "Unix socket",
+        }
+    }
+}
+
 /// What a client sent about itself at login, for views and functions.
 #[derive(Clone, Debug, Default)]
 pub struct ClientInfo {
@@ -66,9 +86,11 @@ pub struct ClientInfo {
     pub tds_version: u32,
     /// Packet size in bytes, as negotiated.
     pub packet_size: u32,
-    /// Address of the client: host and port.
+    /// How the client reaches the server.
+    pub transport: Transport,
+    /// Address of the client: host and port; an empty host over a UNIX socket.
     pub address: (String, u16),
-    /// Address that it connected to: host and port.
+    /// Address that it connected to: host and port; an empty host over a UNIX socket.
     pub local_address: (String, u16),
     /// Whether the connection is encrypted.
     pub encrypted: bool,

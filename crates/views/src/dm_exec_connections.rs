@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use session::{ClientInfo, Transport};
 use types::Value;
 
 use ::plan::stats::ProgramBooks;
@@ -23,7 +24,7 @@ const COLUMNS: &[Column<ConnectionRow>] = &[
     opt("session_id", INT, |r| int(r.session.card.id)),
     opt("most_recent_session_id", INT, |r| int(r.session.card.id)),
     col("connect_time", DATETIME, |r| r.session.card.login_time.clone()),
-    col("net_transport", nv(40), |_| text("TCP")),
+    col("net_transport", nv(40), |r| text(r.session.facts.client.transport.name())),
     opt("protocol_type", nv(40), |_| text("TSQL")),
     opt("protocol_version", INT, |r| Value::Int(r.session.facts.client.tds_version.cast_signed())),
     opt("endpoint_id", INT, |_| int(4)),
@@ -37,16 +38,28 @@ const COLUMNS: &[Column<ConnectionRow>] = &[
     opt("last_read", DATETIME, |r| r.session.card.last_start()),
     opt("last_write", DATETIME, |r| r.session.card.last_end()),
     opt("net_packet_size", INT, |r| int(r.session.facts.client.packet_size)),
-    opt("client_net_address", vc(48), |r| ascii(&r.session.facts.client.address.0)),
-    opt("client_tcp_port", INT, |r| int(r.session.facts.client.address.1)),
-    opt("local_net_address", vc(48), |r| ascii(&r.session.facts.client.local_address.0)),
-    opt("local_tcp_port", INT, |r| int(r.session.facts.client.local_address.1)),
+    opt("client_net_address", vc(48), |r| match r.session.facts.client.transport {
+        Transport::Tcp => ascii(&r.session.facts.client.address.0),
+        Transport::UnixSocket => ascii("<local machine>"),
+    }),
+    opt("client_tcp_port", INT, |r| of_tcp(r, |client| int(client.address.1))),
+    opt("local_net_address", vc(48), |r| of_tcp(r, |client| ascii(&client.local_address.0))),
+    opt("local_tcp_port", INT, |r| of_tcp(r, |client| int(client.local_address.1))),
     col("connection_id", GUID, |r| r.session.card.connection_id.clone()),
     unknown("parent_connection_id", GUID),
     opt("most_recent_sql_handle", vb(64), |r| {
         or_null(r.recent.as_ref(), |books| binary(books.sql_handle().bytes()))
     }),
 ];
+
+/// Returns what only a TCP connection has.
+fn of_tcp(row: &ConnectionRow, value: impl FnOnce(&ClientInfo) -> Value) -> Value {
+    let client = &row.session.facts.client;
+    match client.transport {
+        Transport::Tcp => value(client),
+        Transport::UnixSocket => Value::Null,
+    }
+}
 
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",

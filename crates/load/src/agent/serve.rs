@@ -9,7 +9,7 @@ use std::time::Duration;
 use sos::clock;
 use sos::ledger::Accounts;
 use sos::sync::{Arc, AtomicBool, AtomicU32, Ordering};
-use sos::sys::{Direction, Listener, Socket, poll_fd};
+use sos::sys::{Direction, Listener, Peer, Socket, poll_fd};
 
 use super::channel::{Channel, Token};
 use super::message::{Job, News, Order};
@@ -112,7 +112,7 @@ impl Agent {
     fn receive(
         &self,
         socket: Socket,
-        peer: SocketAddr,
+        peer: Peer,
         lines: mpsc::Sender<String>,
     ) -> Result<(), String> {
         let shared = Arc::clone(&self.shared);
@@ -148,7 +148,7 @@ impl Drop for Taken<'_> {
 fn serve(
     shared: &Shared,
     socket: Socket,
-    peer: SocketAddr,
+    peer: Peer,
     lines: &mpsc::Sender<String>,
 ) -> Result<(), String> {
     let mut channel = Channel::answer(socket, &shared.token)?;
@@ -201,7 +201,7 @@ struct Service<'a> {
 impl<'a> Service<'a> {
     fn new(shared: &'a Shared, job: Job, index: u64, shares: u64) -> Result<Self, String> {
         let address = address::resolve(&job.server)?;
-        let encrypt = address::encryption(job.encrypt, address);
+        let encrypt = address::encryption(job.encrypt, &address);
         let password = shared.password.0.clone();
         let login = Login { user: job.user, password, database: job.database };
         let mut work = job.source.prepare()?.work.with_share(index, shares.max(1));

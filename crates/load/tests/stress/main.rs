@@ -35,7 +35,7 @@ fn settings(connections: usize) -> Settings {
 
 fn target(server: &FakeServer) -> Target {
     let login = Login { user: "sa".to_owned(), password: "x".to_owned(), database: String::new() };
-    Target { address: server.address(), login, encrypt: Encrypt::Off }
+    Target { address: server.address().into(), login, encrypt: Encrypt::Off }
 }
 
 fn work() -> Work {

@@ -1,6 +1,7 @@
 //! Functions about the server, the connection and the session: SERVERPROPERTY, CONNECTIONPROPERTY
 //! and others.
 
+use session::Transport;
 use types::{DataType, Result, Value};
 
 use crate::function::entry::{
@@ -108,15 +109,18 @@ fn connection_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) 
     let Some(property) = text(call, values, 0) else { return Ok(Value::Null) };
     let client = &session_of(cx).connection.client;
     Ok(match property.to_ascii_lowercase().as_str() {
-        "net_transport" => wrap_text("TCP"),
+        "net_transport" | "physical_net_transport" => wrap_text(client.transport.name()),
         "protocol_type" => wrap_text("TSQL"),
         "auth_scheme" => wrap_text("SQL"),
         "local_net_address" if client.local_address.0.is_empty() => Value::Null,
         "local_net_address" => wrap_text(&client.local_address.0),
+        "local_tcp_port" if client.local_address.0.is_empty() => Value::Null,
         "local_tcp_port" => wrap_int(i32::from(client.local_address.1)),
+        "client_net_address" if client.transport == Transport::UnixSocket => {
+            wrap_text("<local machine>")
+        }
         "client_net_address" if client.address.0.is_empty() => Value::Null,
         "client_net_address" => wrap_text(&client.address.0),
-        "physical_net_transport" => wrap_text("TCP"),
         _ => Value::Null,
     })
 }

@@ -1,13 +1,13 @@
 //! Executes a decoded request on the session, reading parameters one by one.
 
 use std::iter;
-use std::net::SocketAddr;
 
 use engine::session::{
     BeginNext, IsolationLevel, Reset, Rpc, RpcParameter, RpcTarget, Session, TableParameter,
     TransactionRequest,
 };
 use engine::sink::{ColumnInfo, Done, DoneKind, ResultSink, Traits};
+use sos::sys::Peer;
 use tds::bulk::BulkColumn;
 use tds::rpc::ParameterValue;
 use tds::transaction::{Begin, IsolationLevel as WireIsolation};
@@ -35,7 +35,7 @@ pub(super) struct Execution<'a> {
     pub(super) channel: &'a mut Channel,
     pub(super) shared: &'a Shared,
     /// The client's address, for the log.
-    pub(super) client: SocketAddr,
+    pub(super) client: Peer,
 }
 
 /// Runs a request. The response is complete except for the end of its last packet.

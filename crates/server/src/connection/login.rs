@@ -6,8 +6,9 @@
 //! fail without the collation.
 
 use engine::instance::Answer;
-use engine::session::{Admission, ClientInfo, LoginRequest, Session};
+use engine::session::{Admission, ClientInfo, LoginRequest, Session, Transport};
 use sos::sync::Arc;
+use sos::sys::Peer;
 use sos::wait::WaitType;
 use sos::{clock, ledger};
 use tds::encryption::{self, EncryptionPolicy, Origin, TlsScope};
@@ -193,8 +194,13 @@ impl Side {
     }
 
     fn login_request(&self, login: Login7, settings: WireSettings) -> LoginRequest {
-        let address = |address: std::net::SocketAddr| {
-            (address.ip().to_canonical().to_string(), address.port())
+        let address = |end: Peer| match end {
+            Peer::Tcp(address) => (address.ip().to_canonical().to_string(), address.port()),
+            Peer::Unix => (String::new(), 0),
+        };
+        let transport = match self.client {
+            Peer::Tcp(_) => Transport::Tcp,
+            Peer::Unix => Transport::UnixSocket,
         };
         let client = ClientInfo {
             host_name: login.host,
@@ -204,6 +210,7 @@ impl Side {
             client_version: login.client_version,
             tds_version: settings.version.code(),
             packet_size: u32::from(settings.packet_size),
+            transport,
             address: address(self.client),
             local_address: address(self.local),
             encrypted: !self.channel.is_plain(),

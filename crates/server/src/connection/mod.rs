@@ -24,7 +24,6 @@ mod scratch;
 mod shapes;
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use engine::instance::{Nudge, OnNudge};
@@ -33,7 +32,7 @@ use sos::ledger::{self, Label};
 use sos::memory;
 use sos::sched::{Interrupt, Next, Ready, Task, TaskWaker};
 use sos::sync::Arc;
-use sos::sys::Socket;
+use sos::sys::{Peer, Socket};
 use tds::encryption::Origin;
 use tds::{MessageReader, Opening, ProtocolError, Step};
 use types::{Error, Msg};
@@ -85,8 +84,8 @@ struct Side {
     refused: Option<Error>,
     /// The answer that waits for the log.
     held: Held,
-    client: SocketAddr,
-    local: SocketAddr,
+    client: Peer,
+    local: Peer,
     /// The connection's place in the count of connections; a session of a MARS connection has none.
     _seat: Option<Seat>,
 }
@@ -113,9 +112,9 @@ impl Connection {
         shared: &Arc<Shared>,
         seat: Seat,
         socket: Socket,
-        client: SocketAddr,
+        client: Peer,
     ) -> io::Result<sos::sched::Connection> {
-        let local = socket.local_address()?;
+        let local = socket.local_end()?;
         socket.set_keepalive()?;
         let link = Arc::new(Link::new(socket));
         let interrupt: Arc<dyn Interrupt> = Arc::<Link>::clone(&link);
@@ -407,7 +406,7 @@ impl Side {
             }
             Opening::Prelogin | Opening::Login7 if is_strict_only => Err(End::Unencrypted),
             Opening::Prelogin => {
-                let is_loopback = self.client.ip().to_canonical().is_loopback();
+                let is_loopback = self.client.is_local();
                 let origin = if is_loopback { Origin::Loopback } else { Origin::Remote };
                 self.stage = Stage::Prelogin(origin);
                 Ok(())

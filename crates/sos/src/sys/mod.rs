@@ -4,6 +4,7 @@
 
 mod cgroup;
 mod disk;
+mod endpoint;
 mod event;
 mod file;
 mod forbid;
@@ -23,6 +24,7 @@ mod terminal;
 mod timer;
 
 pub use disk::{Disk, DiskFile, DiskLock, LockError, Open, SyncMethod, is_disk_full, path_names};
+pub use endpoint::{Endpoint, Peer};
 pub use event::EventFd;
 pub(crate) use file::{FileReader, FileWriter, cpu_number};
 pub use file::{

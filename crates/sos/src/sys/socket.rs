@@ -1,4 +1,4 @@
-//! TCP sockets: non-blocking, with TCP_NODELAY, never raising SIGPIPE.
+//! TCP and UNIX sockets: non-blocking, with TCP_NODELAY, never raising SIGPIPE.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -6,11 +6,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{
-    self, AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketFlags,
-    SocketType, ipproto, sockopt,
+    self, AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny,
+    SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt,
 };
 
-use super::{Fd, SysCause, call};
+use super::endpoint::{clear_path, open_to_all};
+use super::{Endpoint, Fd, Peer, SysCause, call};
 use crate::ledger;
 
 /// Connections the kernel completes ahead of `accept`; it caps this at net.core.somaxconn.
@@ -41,20 +42,37 @@ impl Listener {
         })
     }
 
+    /// Listens on a UNIX socket, whose file it makes; the file of a server that has gone is
+    /// replaced.
+    pub fn bind_unix(path: &std::path::Path) -> io::Result<Self> {
+        clear_path(path)?;
+        let listener = call(SysCause::Control, || {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let fd = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+            net::bind(&fd, &SocketAddrUnix::new(path)?)?;
+            net::listen(&fd, BACKLOG)?;
+            io::Result::Ok(Self(fd.into()))
+        })?;
+        open_to_all(path)?;
+        Ok(listener)
+    }
+
     /// The address on which it listens.
     pub fn local_address(&self) -> io::Result<SocketAddr> {
         Ok(net::getsockname(&self.0)?.try_into()?)
     }
 
     /// Accepts a connection; `WouldBlock` if there is none.
-    pub fn accept(&self) -> io::Result<(Socket, SocketAddr)> {
+    pub fn accept(&self) -> io::Result<(Socket, Peer)> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (fd, peer) = call(SysCause::Accept, || net::acceptfrom_with(&self.0, flags))?;
         let socket = Socket(fd.into());
-        // Answers are sent as a whole: waiting for more data to fill a segment would only delay
-        // them.
-        call(SysCause::Control, || sockopt::set_tcp_nodelay(&socket.0, true))?;
-        let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?.try_into()?;
+        let peer = peer_of(peer.ok_or(io::ErrorKind::ConnectionAborted)?)?;
+        if peer != Peer::Unix {
+            // Answers are sent as a whole: waiting for more data to fill a segment would only delay
+            // them.
+            call(SysCause::Control, || sockopt::set_tcp_nodelay(&socket.0, true))?;
+        }
         Ok((socket, peer))
     }
 }
@@ -65,23 +83,45 @@ impl AsFd for Listener {
     }
 }
 
-/// A connected TCP socket.
+fn peer_of(address: SocketAddrAny) -> io::Result<Peer> {
+    if address.address_family() == AddressFamily::UNIX {
+        return Ok(Peer::Unix);
+    }
+    Ok(Peer::Tcp(address.try_into()?))
+}
+
+/// A connected socket.
 #[derive(Debug)]
 pub struct Socket(Fd);
 
 impl Socket {
     /// Connects to an address, waiting for the handshake; the socket is non-blocking afterwards.
     /// For clients and tests.
-    pub fn connect(address: SocketAddr) -> io::Result<Self> {
-        let stream = std::net::TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        stream.set_nonblocking(true)?;
-        Ok(Self(OwnedFd::from(stream).into()))
+    pub fn connect(to: impl Into<Endpoint>) -> io::Result<Self> {
+        let fd = match to.into() {
+            Endpoint::Tcp(address) => {
+                let stream = std::net::TcpStream::connect(address)?;
+                stream.set_nodelay(true)?;
+                stream.set_nonblocking(true)?;
+                OwnedFd::from(stream)
+            }
+            Endpoint::Unix(path) => {
+                let stream = std::os::unix::net::UnixStream::connect(path)?;
+                stream.set_nonblocking(true)?;
+                OwnedFd::from(stream)
+            }
+        };
+        Ok(Self(fd.into()))
     }
 
-    /// Begins to connect to an address. Until that is done a send would block; if it fails, the
+    /// Begins to connect. Until that is done a send would block; if it fails, the
     /// next receive returns the error.
-    pub fn connect_begin(address: SocketAddr) -> io::Result<Self> {
+    pub fn connect_begin(to: impl Into<Endpoint>) -> io::Result<Self> {
+        let address = match to.into() {
+            Endpoint::Tcp(address) => address,
+            // The other end is on this machine: the kernel connects the two at once.
+            unix @ Endpoint::Unix(_) => return Self::connect(unix),
+        };
         let family = family_of(address);
         call(SysCause::Control, || {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -146,9 +186,9 @@ impl Socket {
         Ok(call(SysCause::Control, || sockopt::set_socket_keepalive(&self.0, true))?)
     }
 
-    /// The address of this end.
-    pub fn local_address(&self) -> io::Result<SocketAddr> {
-        Ok(net::getsockname(&self.0)?.try_into()?)
+    /// This end.
+    pub fn local_end(&self) -> io::Result<Peer> {
+        peer_of(net::getsockname(&self.0)?)
     }
 
     /// A second handle of the same socket.

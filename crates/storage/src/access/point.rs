@@ -154,6 +154,11 @@ impl Table {
         let announced = self.announce(found.head, options.is_lazy);
         // SAFETY: made just now, and no other thread has it until it is linked.
         let made = unsafe { version.as_ref() };
+        made.set_part(match moved {
+            Some(_) if set.has_one_plain_range() => set.part(),
+            // Where the entries are that it has in common with the version before.
+            _ => found.version.part(),
+        });
         made.set_mark(mark_of(announced.as_ref()));
         let linked = match moved {
             None => found.head.replace_latest(found.top, version.as_ptr()),
@@ -303,12 +308,13 @@ impl Table {
         let _label = labelled(Label::Row);
         let null = std::ptr::null_mut();
         let place = self.new_version(VersionKind::Data, (Begin::Pending, 0), null, row)?;
+        // SAFETY: made just now; a version that is not committed cannot be superseded, and
+        // afterwards the guard keeps it alive.
+        let version = unsafe { place.as_ref() };
+        version.set_part(set.part());
         let head = self.heap.allocate();
         let linked = head.replace_latest(null, place.as_ptr());
         assert!(linked, "a fresh head is empty");
-        // SAFETY: linked just now; a version that is not committed cannot be superseded, and
-        // afterwards the guard keeps it alive.
-        let version = unsafe { place.as_ref() };
         let mut announced = None;
         let mut publish = || {
             // When the key is known to be free: then its last owner has announced its commit.
@@ -328,7 +334,7 @@ impl Table {
                     let (asker, clock) = (Asker::STATEMENT, &self.shared.clock);
                     let check =
                         |other: &RowHead| check_free((index, key), other, asker, clock, guard);
-                    index.add(key, head, guard, check, publish)
+                    index.add((key, head), index.part_of(version), guard, check, publish)
                 })
             }
         };

@@ -73,7 +73,7 @@ impl Builder<'_> {
             return Err(Duplicate(Box::from(two[0].1.key.as_slice())));
         }
         if !self.items.is_empty() {
-            range.replace_empty(tree(self.items), guard);
+            range.main().replace_empty(tree(self.items), guard);
         }
         Ok(())
     }

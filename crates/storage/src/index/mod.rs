@@ -7,13 +7,16 @@
 //!
 //! This folder does not know which head is live, or what the bytes of a key mean: callers pass key
 //! extractors, and closures that decide under the latch. Start with [`Index`]; `tree.rs` is the
-//! range index, a B+ tree with optimistic latches over the nodes of `node.rs`; `hash.rs` is the
-//! hash index.
+//! range index, a B+ tree with optimistic latches over the nodes of `node.rs`; `spread.rs` reads
+//! several such trees as one, so that threads that add rising keys do not meet in one leaf, and
+//! `crowd.rs` notices where they do; `hash.rs` is the hash index.
 
 mod build;
+mod crowd;
 mod hash;
 mod key;
 mod node;
+mod spread;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -23,15 +26,16 @@ use std::ops::{Bound, ControlFlow};
 use types::Bytes;
 
 use crate::index::hash::HashIndex;
-use crate::index::tree::RangeIndex;
+use crate::index::spread::SpreadIndex;
 use crate::primitives::Guard;
 use crate::spec::{
     Bounds, IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Order, RowId,
     TableMemory, Uniqueness,
 };
-use crate::version::RowHead;
+use crate::version::{RowHead, Version};
 pub(crate) use build::Duplicate;
 pub(crate) use key::{has_key, key_differs, with_buffer};
+pub(crate) use spread::own_part;
 pub(crate) use tree::Finger;
 
 /// An index of a table: a hash index or a range index.
@@ -44,7 +48,7 @@ pub(crate) struct Index {
 
 enum Entries {
     Hash(Box<HashIndex>),
-    Range(RangeIndex),
+    Range(Box<SpreadIndex>),
 }
 
 /// An entry as a walk returns it.
@@ -59,7 +63,7 @@ impl Index {
             IndexKind::Hash { bucket_count } => {
                 Entries::Hash(Box::new(HashIndex::new(bucket_count)))
             }
-            IndexKind::Range => Entries::Range(RangeIndex::new()),
+            IndexKind::Range => Entries::Range(Box::new(SpreadIndex::new())),
         };
         let IndexSpec { id, kind: _, uniqueness, extractor } = spec;
         Self { id, uniqueness, extractor, entries }
@@ -87,14 +91,27 @@ impl Index {
         is_range && self.uniqueness == Uniqueness::NotUnique
     }
 
-    /// Adds the entry unless it exists. Under the latch, `check` sees the other heads that may have
+    /// Returns the part of this index that has the entry of a version (`spread.rs`).
+    pub(crate) fn part_of(&self, version: &Version) -> u8 {
+        if self.is_plain_range() { version.part() } else { 0 }
+    }
+
+    /// Returns whether threads should add their entries to parts of their own.
+    pub(crate) fn is_spread(&self) -> bool {
+        match &self.entries {
+            Entries::Hash(_) => false,
+            Entries::Range(index) => self.uniqueness == Uniqueness::NotUnique && index.is_spread(),
+        }
+    }
+
+    /// Adds the entry to a part unless it exists there. Under the latch, `check` sees the other heads that may have
     /// this key and may refuse; `publish` runs when the entry is in, still under the latch. If the
     /// index is unique, no other thread can add the key until then. A row with the empty key has no
     /// entry; then only `publish` runs.
     pub(crate) fn add<E>(
         &self,
-        key: &[u8],
-        head: &RowHead,
+        (key, head): (&[u8], &RowHead),
+        part: u8,
         guard: &Guard,
         check: impl FnMut(&RowHead) -> Result<(), E>,
         publish: impl FnOnce(),
@@ -105,15 +122,18 @@ impl Index {
         }
         match &self.entries {
             Entries::Hash(index) => index.add(key, head, check, publish),
-            Entries::Range(index) => index.add((key, head), self.uniqueness, guard, check, publish),
+            Entries::Range(index) => {
+                let tree = index.tree(part);
+                tree.add((key, head), self.uniqueness, guard, check, publish)
+            }
         }
     }
 
-    /// Removes the entry if, under the latch, `is_dead` says that no version needs it.
+    /// Removes the entry of a part if, under the latch, `is_dead` says that no version needs it.
     pub(crate) fn remove(
         &self,
-        key: &[u8],
-        head: &RowHead,
+        (key, head): (&[u8], &RowHead),
+        part: u8,
         guard: &Guard,
         is_dead: impl FnOnce() -> bool,
     ) {
@@ -122,7 +142,7 @@ impl Index {
         }
         match &self.entries {
             Entries::Hash(index) => index.remove(key, head, is_dead),
-            Entries::Range(index) => index.remove(key, head, guard, is_dead),
+            Entries::Range(index) => index.tree(part).remove(key, head, guard, is_dead),
         }
     }
 

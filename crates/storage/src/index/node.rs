@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use sos::lock::VersionLatch;
 use types::Bytes;
 
+use crate::index::crowd::Turns;
 use crate::primitives::{AtomicPtr, AtomicU32, AtomicU64, Ordering, booked};
 use crate::version::RowHead;
 
@@ -67,6 +68,8 @@ pub(super) struct Torn;
 pub(super) struct Node {
     pub(super) latch: VersionLatch,
     count: AtomicU32,
+    /// Of a leaf that was the last one: how often another thread wrote it.
+    pub(super) turns: Turns,
     /// The first bytes of each key ([`prefix`]), which decide most comparisons.
     prefixes: [AtomicU64; ITEMS],
     items: [AtomicPtr<Item>; ITEMS],
@@ -102,6 +105,7 @@ impl Node {
         Self {
             latch: VersionLatch::new(),
             count: AtomicU32::new(0),
+            turns: Turns::default(),
             prefixes: std::array::from_fn(|_| AtomicU64::new(0)),
             items: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
             children,

@@ -20,7 +20,11 @@ fn index(kind: IndexKind, uniqueness: Uniqueness) -> Index {
 }
 
 fn add(index: &Index, key: &[u8], head: &RowHead) {
-    let Ok(()) = index.add::<Infallible>(key, head, &pin(), |_| Ok(()), || {});
+    add_to(index, key, head, 0);
+}
+
+fn add_to(index: &Index, key: &[u8], head: &RowHead, part: u8) {
+    let Ok(()) = index.add::<Infallible>((key, head), part, &pin(), |_| Ok(()), || {});
 }
 
 fn find(index: &Index, key: &[u8]) -> BTreeSet<RowId> {
@@ -80,7 +84,7 @@ fn index_agrees_with_an_ordered_map() {
                 add(&index, &key, head);
                 model.insert((key, head.id()));
             } else {
-                index.remove(&key, head, &pin(), || true);
+                index.remove((&key, head), 0, &pin(), || true);
                 model.remove(&(key, head.id()));
             }
         }
@@ -140,12 +144,67 @@ fn removing_everything_leaves_no_leaves() {
     for (n, head) in heads.iter().enumerate() {
         add(&index, &key(u64::try_from(n).unwrap()), head);
         if let Some(old) = n.checked_sub(20) {
-            index.remove(&key(u64::try_from(old).unwrap()), heads[old], &pin(), || true);
+            let key = key(u64::try_from(old).unwrap());
+            index.remove((&key, heads[old]), 0, &pin(), || true);
         }
     }
     let statistics = index.statistics(&pin());
     assert_eq!(statistics.entries, 20);
     assert!(statistics.buckets <= 20, "{statistics:?}");
+}
+
+/// Entries of several parts are read as one index; what two parts have is shown once.
+#[test]
+fn parts_agree_with_one_ordered_map() {
+    let heap = Heap::new();
+    let heads: Vec<&RowHead> = (0..40).map(|_| heap.allocate()).collect();
+    for seed in 0..60 {
+        let index = index(IndexKind::Range, Uniqueness::NotUnique);
+        let mut parts: BTreeMap<u8, BTreeSet<(Vec<u8>, RowId)>> = BTreeMap::new();
+        let mut random = Random(seed);
+        let keys = if seed % 2 == 0 { 6 } else { 500 };
+        let numbers: &[u8] = if seed % 3 == 0 { &[0, 1] } else { &[0, 1, 2, 9, 255] };
+        for _ in 0..400 {
+            let n = random.below(keys);
+            // Some seeds give each part keys of its own, some mix them.
+            let place = if seed % 5 == 0 { n } else { random.below(5) };
+            let part = numbers[usize::try_from(place).unwrap() % numbers.len()];
+            let (key, head) = (key(n), heads[usize::try_from(random.below(40)).unwrap()]);
+            let model = parts.entry(part).or_default();
+            if random.below(5) < 3 {
+                add_to(&index, &key, head, part);
+                model.insert((key, head.id()));
+            } else {
+                index.remove((&key, head), part, &pin(), || true);
+                model.remove(&(key, head.id()));
+            }
+        }
+        let model: BTreeSet<_> = parts.into_values().flatten().collect();
+        check_near(&index, &model, &mut random, keys);
+        check_under(&index, &model, &mut random, keys);
+        check_walks(&index, &model, &mut random, keys);
+    }
+}
+
+/// Walks the entries of one key prefix from one stop to the next.
+fn check_under(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Random, keys: u64) {
+    let guard = pin();
+    for _ in 0..30 {
+        let whole = key(random.below(keys));
+        let prefix = &whole[..usize::try_from(random.below(3)).unwrap().min(whole.len())];
+        let expected: Vec<_> =
+            model.iter().filter(|(key, _)| key.starts_with(prefix)).cloned().collect();
+        let (mut found, mut from, mut finger) = (Vec::new(), None, Finger::default());
+        loop {
+            from = index.find_under((prefix, from), &guard, &mut finger, |key, head| {
+                found.push((key.to_vec(), head.id()));
+            });
+            if from.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, expected, "prefix {prefix:?}");
+    }
 }
 
 #[test]
@@ -155,7 +214,7 @@ fn entries_that_stay_are_always_found_while_others_come_and_go() {
         let index = index(kind, Uniqueness::NotUnique);
         let stay: BTreeMap<u64, &RowHead> = (0..50).map(|n| (n * 7, heap.allocate())).collect();
         for (n, head) in &stay {
-            add(&index, &key(*n), head);
+            add_to(&index, &key(*n), head, u8::try_from(n % 4).unwrap());
         }
         let writers_left = AtomicUsize::new(3);
         scope(|scope| {
@@ -167,10 +226,11 @@ fn entries_that_stay_are_always_found_while_others_come_and_go() {
                     for _ in 0..5_000 {
                         let key = key(random.below(350));
                         let head = own[usize::try_from(random.below(8)).unwrap()];
+                        let part = u8::try_from(random.below(4)).unwrap();
                         if random.below(2) == 0 {
-                            add(index, &key, head);
+                            add_to(index, &key, head, part);
                         } else {
-                            index.remove(&key, head, &pin(), || true);
+                            index.remove((&key, head), part, &pin(), || true);
                         }
                     }
                     writers_left.fetch_sub(1, Ordering::Relaxed);
@@ -231,7 +291,7 @@ fn check_and_add_are_one_step_for_a_unique_key() {
                         let publish = || {
                             holder.fetch_add(1, Ordering::SeqCst);
                         };
-                        if index.add(&key(n), head, &pin(), check, publish).is_err() {
+                        if index.add((&key(n), head), 0, &pin(), check, publish).is_err() {
                             heap.release(head);
                             continue;
                         }
@@ -239,7 +299,7 @@ fn check_and_add_are_one_step_for_a_unique_key() {
                             is_broken.store(true, Ordering::Relaxed);
                         }
                         holder.fetch_sub(1, Ordering::SeqCst);
-                        index.remove(&key(n), head, &pin(), || true);
+                        index.remove((&key(n), head), 0, &pin(), || true);
                     }
                 });
             }
@@ -282,8 +342,8 @@ fn built_index_agrees_with_one_that_grew() {
         assert!(builder.finish(&guard).is_ok());
         for (at, more) in (0..40).map(|at| (at, key(random.below(200)))) {
             if let Some(gone) = keys.get(at * 2) {
-                built.remove(gone, heads[at * 2], &guard, || true);
-                grown.remove(gone, heads[at * 2], &guard, || true);
+                built.remove((gone, heads[at * 2]), 0, &guard, || true);
+                grown.remove((gone, heads[at * 2]), 0, &guard, || true);
             }
             let head = heap.allocate();
             add(&built, &more, head);

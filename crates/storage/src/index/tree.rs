@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 use smallvec::SmallVec;
 use sos::lock::{ObsoleteError, RawSpin, VersionGuard};
 
-use crate::index::Entry;
+use crate::index::crowd::Crowd;
 use crate::index::node::{Item, Node, Probe, Stop, Torn, rank};
 use crate::primitives::{
     AtomicPtr, Guard, Mutant, Ordering, SpinClass, booked, is_mutant, retire_box,
@@ -98,12 +98,19 @@ pub(crate) struct RangeIndex {
     root: AtomicPtr<Node>,
     /// Held while a leaf is removed, and by a thread that needs the leaves behind a home to stay.
     spill: RawSpin,
+    /// Whether several threads keep writing the last leaf.
+    crowd: Crowd,
 }
 
 impl RangeIndex {
     pub(crate) fn new() -> Self {
         let root = Box::into_raw(booked(|| Box::new(Node::leaf())));
-        Self { root: AtomicPtr::new(root), spill: RawSpin::new() }
+        Self { root: AtomicPtr::new(root), spill: RawSpin::new(), crowd: Crowd::default() }
+    }
+
+    /// Returns whether keys rise and several threads add them, so that all write the last leaf.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.crowd.is_seen()
     }
 
     /// Adds the entry unless it exists. If the index is unique, `check` sees every other head with
@@ -134,6 +141,9 @@ impl RangeIndex {
         // Not the home leaf, which a descent would wait for: `spill` keeps their fence.
         let (place, latch) = self.latch_with_room(probe, guard);
         put(place.leaf, probe, head);
+        if place.upper.is_none() {
+            place.leaf.turns.note();
+        }
         publish();
         drop(latch);
         drop(home);
@@ -326,27 +336,23 @@ impl RangeIndex {
         Ok(rest)
     }
 
-    /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end. Returns
+    /// Fills `items` with the next entries within `bounds` behind `after`; none at the end. Returns
     /// whether these are known to be the last.
-    pub(crate) fn walk<'a>(
-        &'a self,
+    pub(crate) fn walk<'g>(
+        &'g self,
         bounds: Bounds<'_>,
         order: Order,
         after: Option<(&[u8], RowId)>,
-        guard: &Guard,
-        batch: &mut Vec<Entry<'a>>,
+        guard: &'g Guard,
+        items: &mut Vec<&'g Item>,
     ) -> bool {
         let mut end = Vec::new();
         let Some(target) = start(bounds, order, after, &mut end) else { return true };
-        let mut items = Vec::new();
-        self.batch(target, order, guard, &mut items);
-        let before = batch.len();
-        let inside = items.iter().take_while(|item| bounds.contains(&item.key));
-        batch.extend(inside.map(|item| {
-            // SAFETY: heads live as long as the table, which owns this index.
-            Entry { key: item.key.clone(), head: unsafe { &*item.head } }
-        }));
-        batch.len() - before < items.len()
+        self.batch(target, order, guard, items);
+        let inside = items.iter().take_while(|item| bounds.contains(&item.key)).count();
+        let is_last = inside < items.len() || items.is_empty();
+        items.truncate(inside);
+        is_last
     }
 
     /// Fills `items` with the rest of the leaf at `target`, or of the next one that has any.
@@ -455,15 +461,22 @@ impl RangeIndex {
             return Err(Restart);
         }
         let mut parent: Option<(&Node, u64)> = None;
+        let mut is_last = true;
         loop {
             if node.is_full() {
+                let turns = node.turns.count();
                 self.split(parent, (node, version))?;
+                if node.is_leaf() {
+                    self.crowd.note_split(is_last, turns);
+                }
                 return Err(Restart);
             }
             if node.is_leaf() {
                 return Ok(());
             }
-            let child = node.child(node.seek(probe, Stop::At)?)?;
+            let position = node.seek(probe, Stop::At)?;
+            is_last &= position == node.count();
+            let child = node.child(position)?;
             let child_version = child.latch.read()?;
             if !node.latch.validate(version) {
                 return Err(Restart);

@@ -264,9 +264,9 @@ fn world(kind: IndexKind) -> Arc<World> {
 }
 
 impl World {
-    fn add(&self, key: u8) -> &RowHead {
+    fn add(&self, key: u8, part: u8) -> &RowHead {
         let head = self.heap.allocate();
-        let added = self.index.add::<()>(&[key], head, &pin(), |_| Ok(()), || {});
+        let added = self.index.add::<()>((&[key], head), part, &pin(), |_| Ok(()), || {});
         assert_eq!(added, Ok(()));
         head
     }
@@ -286,15 +286,15 @@ fn entries_stay(kind: IndexKind, writers: u8) {
     let world = world(kind);
     let keys = [10, 20, 30];
     let heads: Vec<usize> =
-        keys.iter().map(|key| std::ptr::from_ref(world.add(*key)).expose_provenance()).collect();
+        keys.iter().map(|key| std::ptr::from_ref(world.add(*key, 0)).expose_provenance()).collect();
     let writers: Vec<_> = (0..writers)
         .map(|writer| {
             let world = Arc::clone(&world);
             spawn(move || {
                 let added: Vec<_> =
-                    (0..4).map(|n| (n * 8 + writer, world.add(n * 8 + writer))).collect();
+                    (0..4).map(|n| (n * 8 + writer, world.add(n * 8 + writer, 0))).collect();
                 for (key, head) in &added[..2] {
-                    world.index.remove(&[*key], head, &pin(), || true);
+                    world.index.remove((&[*key], head), 0, &pin(), || true);
                 }
             })
         })
@@ -326,6 +326,56 @@ fn hash_index_doubles_without_losing_sight_of_an_entry() {
 #[test]
 fn range_index_splits_without_losing_sight_of_an_entry() {
     prove(|| entries_stay(IndexKind::Range, 2), Mutant::LeafUnchecked);
+}
+
+/// Two threads add to parts of their own, which they make: all entries are found, by key and in
+/// order.
+fn parts_are_read_as_one() {
+    let world = world(IndexKind::Range);
+    let stays: Vec<_> =
+        (0..12).map(|n| (n * 10, world.add(n * 10, u8::from(n > 5)).id())).collect();
+    let writers: Vec<_> = [3, 7]
+        .into_iter()
+        .map(|part| {
+            let world = Arc::clone(&world);
+            spawn(move || {
+                for n in 0..3 {
+                    let key = part * 3 + n * 8;
+                    let head = world.add(key, part);
+                    assert!(world.has(key, head), "its own entry");
+                    if n == 0 {
+                        world.index.remove((&[key], head), part, &pin(), || true);
+                    }
+                }
+            })
+        })
+        .collect();
+    let walk = || {
+        let mut seen: Vec<(u8, crate::RowId)> = Vec::new();
+        loop {
+            let after = seen.last().map(|(key, id)| ([*key], *id));
+            let after = after.as_ref().map(|(key, id)| (key.as_slice(), *id));
+            let (guard, mut batch) = (pin(), Vec::new());
+            world.index.walk(Bounds::ALL, Order::Forward, after, &guard, &mut batch);
+            if batch.is_empty() {
+                return seen;
+            }
+            seen.extend(batch.iter().map(|entry| (entry.key[0], entry.head.id())));
+        }
+    };
+    let seen = walk();
+    assert!(seen.windows(2).all(|two| two[0] < two[1]), "in order, and each once");
+    assert!(stays.iter().all(|entry| seen.contains(entry)), "an entry is passed over");
+    for writer in writers {
+        writer.join().unwrap();
+    }
+    assert_eq!(walk().len(), 12 + 2 * 2);
+}
+
+#[test]
+fn parts_of_a_range_index_are_read_as_one() {
+    prove(parts_are_read_as_one, Mutant::RunsUncut);
+    prove(parts_are_read_as_one, Mutant::TreesCutOff);
 }
 
 /// Three threads insert one key: exactly one succeeds.

@@ -9,6 +9,10 @@ pub(crate) enum Mutant {
     ClearBeforeReady,
     /// A reader of the range index does not check the leaf's version.
     LeafUnchecked,
+    /// Merging the trees of a range index shows what is behind the end of a run that has more.
+    RunsUncut,
+    /// A thread that makes a tree of a range index may hide one that another has just made.
+    TreesCutOff,
     /// A session that releases a lock does not grant it to the requests that wait.
     LockQueueForgotten,
     /// A session that gives up a lock request does not check whether it has just been granted.

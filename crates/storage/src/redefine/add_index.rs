@@ -75,8 +75,8 @@ impl Table {
                         head.note_keys_changed();
                     }
                     index.add(
-                        key,
-                        head,
+                        (key, head),
+                        index.part_of(version),
                         &guard,
                         |other| match is_newest {
                             // Asked as a statement without a transaction: no version is its own.

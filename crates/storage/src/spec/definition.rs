@@ -117,4 +117,6 @@ pub struct IndexStatistics {
     pub chain_max: u64,
     /// Entries, including those of versions that are not collected yet.
     pub entries: u64,
+    /// Trees that are read as one range index: more than one if several threads add rising keys.
+    pub trees: u64,
 }

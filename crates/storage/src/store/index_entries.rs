@@ -103,38 +103,47 @@ pub(crate) fn link_moved(
         let link = || {
             linked = head.replace_latest(top, std::ptr::from_ref(version).cast_mut());
         };
-        let Ok(()) = index.add::<Infallible>(key, head, guard, |_| Ok(()), link);
+        let part = index.part_of(version);
+        let Ok(()) = index.add::<Infallible>((key, head), part, guard, |_| Ok(()), link);
         if !linked {
-            index.remove(key, head, guard, || !chain_has_key(index, key, head, guard));
+            let is_dead = || !chain_has_key((index, part), key, head, guard);
+            index.remove((key, head), part, guard, is_dead);
         }
         linked
     })
 }
 
+/// The version that an update replaces, and in which indexes their keys may differ.
+pub(crate) type Before<'a> = (RowImage<'a>, Keys);
+
 /// Adds the entries that `image` needs and `before` did not have; `keys` says in which indexes they
-/// may differ. `version` is in the chain already. On failure the entries that were added stay: the
+/// may differ. The version is in the chain already; `parts` are the part of its entries, and the one
+/// of those of the version before. On failure the entries that were added stay: the
 /// caller unlinks the version, which removes them.
 pub(crate) fn add_keys(
     table: &Table,
     head: &RowHead,
-    image: RowImage<'_>,
-    before: Option<(RowImage<'_>, Keys)>,
+    (image, part): (RowImage<'_>, u8),
+    before: Option<(Before<'_>, u8)>,
     asker: Asker,
     guard: &Guard,
 ) -> Result<(), KeyTaken> {
     let set = table.index_set(guard);
     for index in &set.list {
-        if before.is_some_and(|(_, keys)| !may_move(keys, set, index)) {
+        let is_plain = index.is_plain_range();
+        let has_entry = before.is_some_and(|((before, keys), before_part)| {
+            (!is_plain || part == before_part)
+                && (!may_move(keys, set, index) || !key_differs(index, image, before))
+        });
+        if has_entry {
             continue;
         }
-        if before.is_some_and(|(before, _)| !key_differs(index, image, before)) {
-            continue;
-        }
+        let part = if is_plain { part } else { 0 };
         with_buffer(|key| {
             index.extractor.key(image, key);
             let clock = &table.shared.clock;
             let check = |other: &RowHead| check_free((index, key), other, asker, clock, guard);
-            index.add(key, head, guard, check, || {})
+            index.add((key, head), part, guard, check, || {})
         })?;
     }
     Ok(())
@@ -149,7 +158,7 @@ pub(crate) fn check_keys(
     table: &Table,
     set: &IndexSet,
     image: RowImage<'_>,
-    before: Option<(RowImage<'_>, Keys)>,
+    before: Option<Before<'_>>,
     asker: Asker,
     guard: &Guard,
 ) -> Result<(), KeyTaken> {
@@ -185,7 +194,8 @@ pub(crate) fn add_new_keys(table: &Table, head: &RowHead, version: &Version, gua
     for index in table.indexes(guard) {
         with_buffer(|key| {
             index.extractor.key(version.image(), key);
-            let Ok(()) = index.add::<Infallible>(key, head, guard, |_| Ok(()), || {});
+            let part = index.part_of(version);
+            let Ok(()) = index.add::<Infallible>((key, head), part, guard, |_| Ok(()), || {});
         });
     }
 }
@@ -255,7 +265,7 @@ fn committed_by<'g>(
 }
 
 /// Removes the entries for the keys of `gone`, a version cut off from the chain, unless a version
-/// in the chain has the same key.
+/// in the chain has the same key in the same part.
 pub(crate) fn remove_dead_keys(table: &Table, head: &RowHead, gone: &Version, guard: &Guard) {
     if gone.kind != VersionKind::Data {
         return;
@@ -266,7 +276,9 @@ pub(crate) fn remove_dead_keys(table: &Table, head: &RowHead, gone: &Version, gu
         }
         with_buffer(|key| {
             index.extractor.key(gone.image(), key);
-            index.remove(key, head, guard, || !chain_has_key(index, key, head, guard));
+            let part = index.part_of(gone);
+            let is_dead = || !chain_has_key((index, part), key, head, guard);
+            index.remove((key, head), part, guard, is_dead);
         });
     }
 }
@@ -275,14 +287,17 @@ pub(crate) fn remove_dead_keys(table: &Table, head: &RowHead, gone: &Version, gu
 /// entry stays, and is removed with that version.
 fn newest_has_key_of(index: &Index, gone: &Version, head: &RowHead, guard: &Guard) -> bool {
     versions(head.latest(), guard).next().is_some_and(|version| {
-        version.kind == VersionKind::Data && !key_differs(index, version.image(), gone.image())
+        version.kind == VersionKind::Data
+            && index.part_of(version) == index.part_of(gone)
+            && !key_differs(index, version.image(), gone.image())
     })
 }
 
-/// Returns whether a version in the chain needs the entry of `key`.
-fn chain_has_key(index: &Index, key: &[u8], head: &RowHead, guard: &Guard) -> bool {
+/// Returns whether a version in the chain needs the entry of `key` in a part of the index.
+fn chain_has_key((index, part): (&Index, u8), key: &[u8], head: &RowHead, guard: &Guard) -> bool {
     versions(head.latest(), guard).any(|version| {
         version.kind == VersionKind::Data
+            && index.part_of(version) == part
             && with_buffer(|buffer| {
                 index.extractor.key(version.image(), buffer);
                 index.is_same_entry(buffer, key)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::index::Index;
+use crate::index::{Index, own_part};
 use crate::row_group::ColumnIndex;
 use crate::store::Gate;
 use crate::version::RowHead;
@@ -57,6 +57,16 @@ impl IndexSet {
     /// Returns the set with the flag that makes writers look for row locks.
     pub(crate) fn with_holds(&self, has_holds: bool) -> Self {
         Self { has_holds, ..self.copy() }
+    }
+
+    /// Returns the part of range indexes to which the calling thread adds the entries of a row.
+    pub(crate) fn part(&self) -> u8 {
+        if self.list.iter().any(|index| index.is_spread()) { own_part() } else { 0 }
+    }
+
+    /// Returns whether only one index can be spread.
+    pub(crate) fn has_one_plain_range(&self) -> bool {
+        self.list.iter().filter(|index| index.is_plain_range()).count() == 1
     }
 
     fn copy(&self) -> Self {

@@ -114,9 +114,12 @@ impl Transaction {
                     return Err(error);
                 }
             };
+            let part = set.part();
+            // SAFETY: made just now, and no other thread has it until it is linked.
+            unsafe { version.as_ref() }.set_part(part);
             let linked = head.replace_latest(std::ptr::null_mut(), version.as_ptr());
             assert!(linked, "a fresh head is empty");
-            match add_keys(table, head, row, None, self.asker(table, &state), &guard) {
+            match add_keys(table, head, (row, part), None, self.asker(table, &state), &guard) {
                 Ok(()) => {
                     let is_blind = is_mutant(Mutant::HoldsSeenBeforeLink);
                     let found = held_off(table, set, &state, change).filter(|_| !is_blind);
@@ -265,11 +268,19 @@ impl Transaction {
                 self.wait_for_hold(row.table, &state, (other, WhenOwned::Wait))?;
                 continue;
             }
-            let differs = !matches!(moves(keys, set, image, before.image()), Moves::Nowhere);
+            let moves = moves(keys, set, image, before.image());
+            let differs = !matches!(moves, Moves::Nowhere);
+            let part = match moves {
+                Moves::In(index) if !index.is_plain_range() => before.part(),
+                Moves::Nowhere => before.part(),
+                Moves::In(_) | Moves::InSeveral => set.part(),
+            };
             if differs {
                 row.head.note_keys_changed();
             }
             let version = self.own_version(row.table, VersionKind::Data, &state, top, image)?;
+            // SAFETY: made just now, and no other thread has it until it is linked.
+            unsafe { version.as_ref() }.set_part(part);
             set.note_change(row.head);
             if !row.head.replace_latest(top, version.as_ptr()) {
                 row.table.release_version(version, &guard);
@@ -278,12 +289,12 @@ impl Transaction {
             let (table, head) = (row.table, row.head);
             // An index that was added since may have neither this version nor the one before.
             let is_same_set = std::ptr::eq(set, table.index_set(&guard));
-            let known = is_same_set.then(|| (before.image(), keys));
+            let known = is_same_set.then(|| ((before.image(), keys), before.part()));
             if !is_same_set {
                 head.note_keys_changed();
             }
             if (differs || !is_same_set)
-                && let Err(taken) = add_keys(table, head, image, known, asker, &guard)
+                && let Err(taken) = add_keys(table, head, (image, part), known, asker, &guard)
             {
                 unlink_top(table, head, version, &guard);
                 drop(guard);

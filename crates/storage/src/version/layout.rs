@@ -17,6 +17,7 @@
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU8;
 
 use types::Bytes;
 
@@ -90,6 +91,8 @@ pub(crate) struct Version {
     mark: AtomicU32,
     blobs_len: u16,
     pub(crate) kind: VersionKind,
+    /// The part of each range index that has its entries (`index/spread.rs`).
+    part: AtomicU8,
 }
 
 const _: () = assert!(cfg!(any(loom, shuttle)) || size_of::<Version>() == 32);
@@ -123,6 +126,7 @@ impl Version {
             mark: AtomicU32::new(EpochMark::NONE.0),
             blobs_len,
             kind,
+            part: AtomicU8::new(0),
         };
         // SAFETY: `place` is fresh, large enough and aligned for the header.
         unsafe { place.write(header) };
@@ -201,6 +205,18 @@ impl Version {
     pub(crate) fn begin(&self) -> Begin {
         // Acquire: pairs with the Release in `stamp` and `replace_begin`.
         Begin::decode(self.begin.load(Ordering::Acquire))
+    }
+
+    /// Returns the part of range indexes that has the version's entries; 0 for the main tree.
+    #[inline]
+    pub(crate) fn part(&self) -> u8 {
+        // Relaxed: set before the version is linked.
+        self.part.load(Ordering::Relaxed)
+    }
+
+    /// Sets the part, before the version is linked.
+    pub(crate) fn set_part(&self, part: u8) {
+        self.part.store(part, Ordering::Relaxed);
     }
 
     /// Returns what the version keeps of its epoch, once it is committed.

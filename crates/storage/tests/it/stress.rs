@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::scope;
 
-use storage::{Claim, Error, Keys, Read, TableKind, WhenOwned};
+use storage::{Bounds, Claim, Error, Keys, Order, Read, TableKind, WhenOwned};
 use types::row::RowBuffer;
 
-use crate::support::{BY_KEY, Bank, all, decode, encode, get, image, key};
+use crate::support::{
+    BY_GROUP, BY_HASH, BY_KEY, Bank, all, decode, encode, eventually, get, image, key, scan,
+};
 
 const KINDS: [TableKind; 2] = [TableKind::MemoryOptimized, TableKind::Ordinary];
 const THREADS: i64 = 4;
@@ -250,4 +252,96 @@ fn lock_timeout_ends_the_wait() {
     let row = get(&other, &bank, 0, Read::COMMITTED).unwrap().unwrap();
     assert_eq!(other.claim(row, WhenOwned::Wait).unwrap_err(), Error::LockTimeout);
     assert!(!other.is_doomed());
+}
+
+/// Changes the group of a row, in a transaction that is rolled back if `is_kept` is false.
+fn regroup(bank: &Bank, n: i64, group: i64, is_kept: bool) {
+    let tx = bank.begin();
+    let read = Read::COMMITTED;
+    let Ok(Some(row)) = get(&tx, bank, n, read) else { return };
+    let row = match tx.claim(row, WhenOwned::Wait) {
+        Ok(Claim::Current(row) | Claim::Changed(row)) => row,
+        Ok(Claim::Gone | Claim::Skipped) => return,
+        Err(error) => return assert!(error.dooms(), "{error}"),
+    };
+    let (key, _, amount) = decode(row.image());
+    tx.update(row, image(&encode((key, group, amount))), Keys::MayDiffer).unwrap();
+    if is_kept {
+        tx.commit().unwrap();
+    }
+}
+
+fn change_group(bank: &Bank, n: i64, group: i64) {
+    let mut buffer = RowBuffer::default();
+    let options = storage::TransactionOptions::STATEMENT;
+    let changed =
+        bank.table.change_point(BY_HASH, &key(n), &options, &mut buffer, |before, buffer| {
+            let (k, _, a) = decode(before);
+            buffer.bytes.extend(encode((k, group, a)));
+            Ok::<_, Error>(storage::Decision::Update(Keys::MayDiffer))
+        });
+    changed.unwrap();
+}
+
+/// Each thread has rows of its own and now and then changes one of another. The groups rise, or come
+/// back to one from before.
+#[test]
+fn index_on_rising_keys_is_spread_and_read_as_one() {
+    const ROWS: i64 = 40;
+    for kind in KINDS {
+        let bank = Bank::new(kind);
+        let next = std::sync::atomic::AtomicI64::new(0);
+        let has_ended = AtomicBool::new(false);
+        scope(|scope| {
+            let writers: Vec<_> = (0..THREADS)
+                .map(|thread| {
+                    let (bank, next) = (&bank, &next);
+                    scope.spawn(move || {
+                        let mut random = Random(u64::try_from(thread).unwrap());
+                        for _ in 0..1_500 {
+                            let owner =
+                                if random.below(4) == 0 { random.below(THREADS) } else { thread };
+                            let n = owner * ROWS + random.below(ROWS);
+                            let rising = next.fetch_add(1, Ordering::Relaxed);
+                            let group = if random.below(8) == 0 { rising / 2 } else { rising };
+                            match random.below(8) {
+                                0 => drop(bank.insert((n, group, 0))),
+                                1 => drop(bank.remove(n)),
+                                2 | 3 => regroup(bank, n, group, random.below(3) > 0),
+                                _ => change_group(bank, n, group),
+                            }
+                            std::thread::yield_now();
+                        }
+                    })
+                })
+                .collect();
+            scope.spawn(|| {
+                while !has_ended.load(Ordering::Relaxed) {
+                    let tx = bank.begin();
+                    let mut rows = all(&tx, &bank, Read::SNAPSHOT);
+                    rows.sort_by_key(|row| (row.1, row.0));
+                    for order in [Order::Forward, Order::Backward] {
+                        let by_group = Some(BY_GROUP);
+                        let mut found =
+                            scan(&tx, &bank, by_group, Bounds::ALL, order, Read::SNAPSHOT).unwrap();
+                        let is_sorted = match order {
+                            Order::Forward => found.is_sorted_by_key(|row| row.1),
+                            Order::Backward => found.iter().rev().is_sorted_by_key(|row| row.1),
+                        };
+                        assert!(is_sorted, "in the order of the groups");
+                        found.sort_by_key(|row| (row.1, row.0));
+                        assert_eq!(found, rows, "each row of the snapshot, once");
+                    }
+                }
+            });
+            for writer in writers {
+                writer.join().unwrap();
+            }
+            has_ended.store(true, Ordering::Relaxed);
+        });
+        let rows = bank.table.row_count();
+        eventually(&bank.store, || bank.table.index_statistics(BY_GROUP).unwrap().entries == rows);
+        assert!(bank.table.index_statistics(BY_GROUP).unwrap().trees > 2, "it is spread");
+        assert_eq!(bank.table.index_statistics(BY_KEY).unwrap().trees, 1, "unique keys are not");
+    }
 }

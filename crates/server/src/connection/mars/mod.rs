@@ -16,14 +16,13 @@ mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::net::SocketAddr;
 
 use engine::session::Session;
 use sos::clock;
 use sos::lock::{SpinClass, SpinLock};
 use sos::sched::Interrupt;
 use sos::sync::Arc;
-use sos::sys::Socket;
+use sos::sys::{Peer, Socket};
 use tds::smp::{FrameHeader, FrameKind, FrameReader, Windows};
 use tds::{ProtocolError, ResponseWriter, WireSettings};
 use types::Msg;
@@ -87,8 +86,8 @@ struct Port {
 /// What sessions need of their connection.
 pub(super) struct Origin<'a> {
     pub(super) shared: &'a Arc<Shared>,
-    pub(super) client: SocketAddr,
-    pub(super) local: SocketAddr,
+    pub(super) client: Peer,
+    pub(super) local: Peer,
 }
 
 impl Mux {

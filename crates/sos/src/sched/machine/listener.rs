@@ -1,7 +1,6 @@
 //! The listener thread: accepts connections and gives each to the scheduler with the fewest.
 
 use std::io;
-use std::net::SocketAddr;
 
 use super::{ACCEPT_PAUSE, Machine};
 use crate::clock;
@@ -11,7 +10,7 @@ use crate::park;
 use crate::sched::scheduler::{Connection, Mail, Phase, Scheduler};
 use crate::sched::waiting::{self, Unblocked};
 use crate::sync::{Arc, Ordering};
-use crate::sys::{self, Direction, Listener, Polled, Socket};
+use crate::sys::{self, Direction, Listener, Peer, Polled, Socket};
 use crate::thread;
 use crate::wait::WaitType;
 
@@ -21,7 +20,7 @@ impl Machine {
     pub fn listen(
         &self,
         listener: Listener,
-        mut connect: impl FnMut(Socket, SocketAddr) -> Option<Connection> + Send + 'static,
+        mut connect: impl FnMut(Socket, Peer) -> Option<Connection> + Send + 'static,
     ) -> io::Result<()> {
         let machine = self.clone();
         self.spawn("listener", move || machine.accept_all(&listener, &mut connect))
@@ -30,7 +29,7 @@ impl Machine {
     fn accept_all(
         &self,
         listener: &Listener,
-        connect: &mut dyn FnMut(Socket, SocketAddr) -> Option<Connection>,
+        connect: &mut dyn FnMut(Socket, Peer) -> Option<Connection>,
     ) {
         while self.shared.phase() == Phase::Running {
             match listener.accept() {
