@@ -32,6 +32,9 @@ const SCOPES: usize = 8;
 /// How long a thread sleeps between two looks for a free scope.
 const SCOPE_PAUSE: Duration = Duration::from_micros(50);
 
+/// How long a commit sleeps while the next file of the log is prepared.
+const PREPARING_PAUSE: Duration = Duration::from_millis(1);
+
 /// The kind of a definition record whose bytes are an entry of `definitions`.
 pub(crate) const ENTRY: u32 = 1;
 
@@ -128,12 +131,15 @@ impl CommitLog {
         Scope { log: self, free, slot, epoch }
     }
 
-    /// Waits until definitions may be logged. In a scope they may: it was admitted as a whole.
+    /// Waits until definitions of about this many bytes may be logged. In a scope they may: it was admitted as a whole.
     ///
     /// # Errors
     /// [`storage::Error::LogFull`], [`storage::Error::LogFailed`].
-    pub fn admit_definitions(&self) -> storage::Result<()> {
-        if SCOPE.get().is_some() { Ok(()) } else { self.admit_in(self.slots.schedulers + 1) }
+    pub fn admit_definitions(&self, bytes: u64) -> storage::Result<()> {
+        if SCOPE.get().is_some() {
+            return Ok(());
+        }
+        self.admit_in(self.slots.schedulers + 1, bytes)
     }
 
     /// Writes definitions as one transaction: all of them are there after a crash, or none. The
@@ -171,12 +177,15 @@ impl CommitLog {
         slot.is_some_and(|slot| self.buffers.has_committed(slot, epoch))
     }
 
-    fn admit_in(&self, slot: usize) -> storage::Result<()> {
+    fn admit_in(&self, slot: usize, bytes: u64) -> storage::Result<()> {
         loop {
-            match self.buffers.admit(slot) {
+            match self.buffers.admit(slot, bytes) {
                 Ok(()) => return Ok(()),
                 Err(Refusal::Full) => return Err(storage::Error::LogFull),
                 Err(Refusal::Suspect) => return Err(storage::Error::LogFailed),
+                Err(Refusal::Preparing) => {
+                    park::sleep(PREPARING_PAUSE, WaitType::LogBuffer, None);
+                }
                 Err(Refusal::Behind(epoch)) => {
                     // The next look says whether the log has failed.
                     let _ = self.buffers.wait(epoch, None, None);
@@ -215,8 +224,8 @@ fn take(slot: &AtomicBool) -> bool {
 }
 
 impl storage::durability::CommitLog for CommitLog {
-    fn admit(&self) -> storage::Result<()> {
-        if SCOPE.get().is_some() { Ok(()) } else { self.admit_in(self.slot_of_thread()) }
+    fn admit(&self, bytes: u64) -> storage::Result<()> {
+        if SCOPE.get().is_some() { Ok(()) } else { self.admit_in(self.slot_of_thread(), bytes) }
     }
 
     fn begin(&self) -> u64 {

@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 
 use catalog::{Catalog, CatalogCell, Object, TableDef, TableRows};
-use definitions::{Entries, EventNames, NewTable, TableMaker};
+use definitions::{Entries, Entry, EventNames, NewTable, TableMaker};
 use log::checkpoint::{CheckpointReader, Checkpoints, RangeKey};
 use log::{CommitBuffers, Epoch, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped};
 use sos::clock;
@@ -35,6 +35,8 @@ use crate::rows;
 
 /// The size of a segment of the log.
 const SEGMENT_BYTES: u64 = 64 << 20;
+/// Bytes of a definition in the log besides its key and value.
+const ENTRY_BYTES: usize = 64;
 /// A group of commits is cut into batches of about this size.
 const BATCH_BYTES: usize = 1 << 20;
 
@@ -217,10 +219,16 @@ fn listen(catalog: &CatalogCell, log: &Arc<CommitLog>) {
         if entries.is_empty() {
             return Ok(());
         }
-        listening.admit_definitions().map_err(|error| refusal(&error))?;
+        let bytes = entries.iter().map(bytes_of).sum();
+        listening.admit_definitions(bytes).map_err(|error| refusal(&error))?;
         listening.define(&entries);
         Ok(())
     }));
+}
+
+/// Returns about how many bytes a definition has in the log, at most.
+fn bytes_of(entry: &Entry) -> u64 {
+    (entry.key.len() + entry.value.as_ref().map_or(0, Vec::len) + ENTRY_BYTES) as u64
 }
 
 /// Returns the highest number of a segment, good or not.

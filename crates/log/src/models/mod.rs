@@ -246,9 +246,15 @@ fn share_a_desk(room: usize, error: fn() -> DeskError) {
     let desk = std::sync::Arc::new(Desk::new(Files::default()));
     let keeper = {
         let desk = std::sync::Arc::clone(&desk);
+        let prepare = move |ready: &mut Option<usize>, files: &mut Files| {
+            if ready.is_none() {
+                *ready = Some(make(files)?);
+            }
+            Ok(())
+        };
         thread::spawn(move || {
-            let first = desk.prepare(thread::yield_now, make);
-            first.and_then(|()| desk.prepare(thread::yield_now, make))
+            let first = desk.prepare(thread::yield_now, prepare);
+            first.and_then(|()| desk.prepare(thread::yield_now, prepare))
         })
     };
     let mut used = Vec::new();

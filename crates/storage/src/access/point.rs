@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use types::row::RowBuffer;
 
-use crate::durability::{Announced, EpochMark};
+use crate::durability::{Announced, EpochMark, logged_bytes};
 use crate::index::{has_key, with_buffer};
 use crate::primitives::{Guard, Label, Mutant, Timestamp, is_mutant, label, labelled, pin};
 use crate::spec::{
@@ -29,6 +29,9 @@ struct Found<'g> {
     holder: Option<&'g TxState>,
 }
 
+/// What the log admits for a change before its size is known.
+const ADMITTED_BYTES: u64 = 4096;
+
 /// The result of one attempt to change a row.
 enum Attempt {
     Done(bool),
@@ -39,6 +42,8 @@ enum Attempt {
     Held,
     /// Memory for the new row is short.
     Short,
+    /// The log has to admit this many bytes first.
+    Larger(u64),
 }
 
 impl Table {
@@ -77,11 +82,14 @@ impl Table {
         buffer: &mut RowBuffer,
         mut change: impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
     ) -> Result<bool, E> {
-        self.admit()?;
+        let mut admitted = ADMITTED_BYTES;
         loop {
-            match self.try_change((index, key), options, buffer, &mut change)? {
+            self.admit(admitted)?;
+            let at = (index, key, admitted);
+            match self.try_change(at, options, buffer, &mut change)? {
                 Attempt::Done(is_changed) => return Ok(is_changed),
                 Attempt::Raced => {}
+                Attempt::Larger(bytes) => admitted = bytes,
                 Attempt::Owned(blocker) => {
                     wait_for(&self.shared.locks, None, blocker, &options.patience())?
                 }
@@ -102,7 +110,7 @@ impl Table {
 
     fn try_change<E: From<Error>>(
         &self,
-        (index, key): (IndexId, &[u8]),
+        (index, key, admitted): (IndexId, &[u8], u64),
         options: &TransactionOptions,
         buffer: &mut RowBuffer,
         change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
@@ -142,6 +150,10 @@ impl Table {
                 }
             }
         };
+        let bytes = logged_bytes(image);
+        if bytes > admitted {
+            return Ok(Attempt::Larger(bytes));
+        }
         let mut begin = Begin::Committing;
         if is_mutant(Mutant::TimeBeforeLink) {
             begin = Begin::Committed(self.shared.clock.commit());
@@ -259,11 +271,11 @@ impl Table {
 
     /// Inserts a row, as an autocommit statement.
     pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
-        self.admit()?;
         if is_memory_short() {
             wait_for_memory(&options.patience())?;
         }
         loop {
+            self.admit(logged_bytes(row))?;
             let guard = pin();
             let set = self.index_set(&guard);
             if !set.gate.admits(options.session) {

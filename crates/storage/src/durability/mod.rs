@@ -43,12 +43,13 @@ pub use noted::{note, take};
 /// Each thread has at most one commit between [`Self::begin`] and [`Self::end`]. In between it
 /// neither waits for other transactions nor begins another commit.
 pub trait CommitLog: Send + Sync {
-    /// Waits until the log has room for another commit of the calling thread, which holds no pin
-    /// and has announced nothing.
+    /// Waits until the log has room for a commit of the calling thread with about this many bytes.
+    /// The thread holds no pin and has announced nothing. The commit follows at once: after a wait
+    /// the thread asks again.
     ///
     /// # Errors
     /// [`crate::Error::LogFull`], [`crate::Error::LogFailed`].
-    fn admit(&self) -> Result<()>;
+    fn admit(&self, bytes: u64) -> Result<()>;
 
     /// Announces a commit of the calling thread and returns its epoch, which is not 0.
     fn begin(&self) -> u64;
@@ -66,6 +67,15 @@ pub trait CommitLog: Send + Sync {
 
     /// Returns the last durable epoch. Commits have one of the two epochs behind it.
     fn durable(&self) -> u64;
+}
+
+/// Bytes of a record besides the values: of the begin and the end of its commit as well.
+const RECORD_BYTES: u64 = 128;
+
+/// Returns about how many bytes a change to this row takes in the log, at most.
+pub(crate) fn logged_bytes(after: RowImage<'_>) -> u64 {
+    let blobs: usize = after.blobs.iter().map(|blob| blob.len()).sum();
+    RECORD_BYTES + (after.bytes.len() + blobs) as u64
 }
 
 /// How an announced commit ended.

@@ -42,10 +42,10 @@ impl Table {
         self.shared.log.get().map(Arc::as_ref)
     }
 
-    /// Waits until an autocommit write of this table may be logged, if it is.
+    /// Waits until an autocommit write of this many bytes may be logged, if it is.
     #[inline]
-    pub(crate) fn admit(&self) -> Result<()> {
-        self.log().map_or(Ok(()), CommitLog::admit)
+    pub(crate) fn admit(&self, bytes: u64) -> Result<()> {
+        self.log().map_or(Ok(()), |log| log.admit(bytes))
     }
 
     /// Announces an autocommit write of a row, if it is logged. The caller is pinned until the write

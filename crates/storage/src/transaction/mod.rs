@@ -252,6 +252,11 @@ impl Transaction {
         self.inner.borrow().writes.iter().any(|write| write.kind != WriteKind::Lock)
     }
 
+    /// Returns about how many bytes its changes take in the log, at most.
+    pub fn logged_bytes(&self) -> u64 {
+        self.inner.borrow().writes.iter().map(Write::logged_bytes).sum()
+    }
+
     /// Commits. On an error the transaction is rolled back.
     pub fn commit(mut self) -> Result<()> {
         let _label = labelled(Label::Commit);
@@ -274,10 +279,10 @@ impl Transaction {
 
     /// Waits until the commit may be logged, if it has to be. On an error, dropping the transaction
     /// rolls it back.
-    fn admit_commit(&mut self, store: &Store) -> Result<()> {
+    fn admit_commit(&self, store: &Store) -> Result<()> {
         let Some(log) = store.log() else { return Ok(()) };
-        let is_logged = self.inner.get_mut().writes.iter().any(Write::is_logged);
-        if is_logged { log.admit() } else { Ok(()) }
+        let bytes = self.logged_bytes();
+        if bytes > 0 { log.admit(bytes) } else { Ok(()) }
     }
 
     /// Announces the commit to the log, if the transaction has changed a durable table. An error
