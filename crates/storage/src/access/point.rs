@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use types::row::RowBuffer;
 
-use crate::durability::{Announced, EpochMark, logged_bytes};
+use crate::durability::{Announced, EpochMark, Lost, logged_bytes};
 use crate::index::{has_key, with_buffer};
 use crate::primitives::{Guard, Label, Mutant, Timestamp, is_mutant, label, labelled, pin};
 use crate::spec::{
@@ -18,7 +18,9 @@ use crate::store::{
     Asker, IndexSet, KeyTaken, Moves, Store, Table, add_new_keys, check_free, link_moved, moves,
 };
 use crate::transaction::{Basis, RowRef, Transaction, is_memory_short, wait_for, wait_for_memory};
-use crate::version::{Begin, Blocker, Holder, RowHead, TxState, Version, VersionKind, newest};
+use crate::version::{
+    Begin, Blocker, Holder, RowHead, TxState, Version, VersionKind, newest, newest_durable,
+};
 
 /// The newest committed version of a row, and what a writer needs.
 struct Found<'g> {
@@ -58,8 +60,9 @@ impl Table {
     ) -> Result<Option<R>> {
         let _label = labelled(Label::Index);
         let guard = pin();
-        let Some(found) = self.find_newest(index, key, &guard)? else {
-            self.note_barrier();
+        let lost = self.lost();
+        let Some(found) = self.find_durable(index, key, lost, &guard)? else {
+            self.note_barrier_of(lost);
             return Ok(None);
         };
         label(Label::Row);
@@ -389,12 +392,28 @@ impl Table {
         key: &[u8],
         guard: &'g Guard,
     ) -> Result<Option<Found<'g>>> {
+        self.find_durable(index, key, Lost::NOTHING, guard)
+    }
+
+    /// As [`Self::find_newest`], by the newest version that readers do not pass over.
+    fn find_durable<'g>(
+        &'g self,
+        index: IndexId,
+        key: &[u8],
+        lost: Lost,
+        guard: &'g Guard,
+    ) -> Result<Option<Found<'g>>> {
         let index = self.index(index, guard)?;
         let mut found = None;
         index.find(key, guard, |head| {
             let row = newest(head, std::ptr::null(), &self.shared.clock, guard);
             // The head may have been reused for another row since the entry was read.
-            let version = row.content.filter(|version| {
+            let content = if lost.is_nothing() {
+                row.content
+            } else {
+                newest_durable(head, lost, &self.shared.clock, guard)
+            };
+            let version = content.filter(|version| {
                 version.kind == VersionKind::Data && has_key(index, version.image(), key)
             });
             let Some(version) = version else { return ControlFlow::Continue(()) };

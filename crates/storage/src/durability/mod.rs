@@ -23,10 +23,14 @@
 //! A commit that a snapshot sees was announced before the snapshot was taken. So the barrier of a
 //! snapshot covers what is read by it later, on other threads as well ([`crate::Reader`]).
 //!
+//! When the log fails, what is not durable by then is hidden from readers ([`crate::Store::lose`]), so
+//! they need not wait for anything.
+//!
 //! Storage does not know what a log is made of. A store without a log, and a table that is not
 //! durable, note nothing.
 
 mod announced;
+mod lost;
 mod mark;
 mod noted;
 
@@ -35,6 +39,7 @@ use types::row::RowLayout;
 use crate::spec::{Result, RowId, RowImage, TableId};
 
 pub(crate) use announced::Announced;
+pub(crate) use lost::Lost;
 pub(crate) use mark::{EpochMark, note_seen};
 pub use noted::{note, take};
 

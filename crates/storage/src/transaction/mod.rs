@@ -31,7 +31,7 @@ use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::durability::{Announced, note};
+use crate::durability::{Announced, Lost, note};
 use crate::index::Index;
 use crate::primitives::{
     Clock, Guard, Label, Mutant, Timestamp, breathe, is_mutant, labelled, pin, retire_arc,
@@ -442,7 +442,8 @@ impl Transaction {
                 .get_or_insert_with(|| slot.take(clock, inner.statement_snapshot)),
         };
         let me = inner.me();
-        (View { me, command: inner.command, snapshot, is_dirty: false }, basis)
+        let lost = table.lost();
+        (View { me, command: inner.command, snapshot, is_dirty: false, lost }, basis)
     }
 
     /// Like [`Self::view`], for a read. Rows that are locked are read as they are now, because no
@@ -466,26 +467,29 @@ impl Transaction {
         }
         let from = self.view_of(table, read);
         if table.durable.is_some() && !self.is_lent() {
-            table.note_barrier();
+            table.note_barrier_of(from.0.lost);
         }
         from
     }
 
     /// Notes everything that is visible now, in all tables.
     pub(crate) fn note_all(&self) {
-        if let Some(log) = self.store.log() {
+        let shared = self.store.shared();
+        if let Some(log) = self.store.log()
+            && shared.lost().is_nothing()
+        {
             note(log.barrier());
         }
     }
 
     /// Notes what a read of one row depends on: its version, or that there is none.
-    pub(crate) fn note_found(&self, table: &Table, row: Option<&Version>) {
+    pub(crate) fn note_found(&self, table: &Table, lost: Lost, row: Option<&Version>) {
         if table.durable.is_none() || self.is_lent() {
             return;
         }
         match row {
             Some(version) => table.note_version(version),
-            None => table.note_barrier(),
+            None => table.note_barrier_of(lost),
         }
     }
 
@@ -727,9 +731,13 @@ impl Store {
 }
 
 impl Transaction {
-    /// Fails with [`Error::Closed`] if the table's gate is closed to this transaction.
+    /// Fails with [`Error::Closed`] if the table's gate is closed to this transaction, and with
+    /// [`Error::LogFailed`] if what it writes cannot become durable.
     #[inline]
     pub(crate) fn admit(&self, table: &Table, guard: &Guard) -> Result<()> {
+        if !table.lost().is_nothing() {
+            return Err(Error::LogFailed);
+        }
         if table.index_set(guard).gate.admits(self.session()) {
             return Ok(());
         }
