@@ -274,12 +274,7 @@ impl storage::durability::CommitLog for CommitLog {
             }
         };
         if open.ends != Ends::Nothing {
-            let wake = if is_lazy {
-                self.buffers.finish_lazy(open.slot, open.epoch)
-            } else {
-                self.buffers.finish(open.slot, open.epoch)
-            };
-            self.buffers.wake_if(wake);
+            self.finish(open, is_lazy);
         }
         self.leave(open.ends);
     }
@@ -311,6 +306,30 @@ impl CounterLog for CommitLog {
 }
 
 impl CommitLog {
+    /// Ends a commit. On a scheduler the log thread is woken at the end of the round, once for all
+    /// commits of the round: while it slept they fill one group, and the replies wait no longer.
+    fn finish(&self, open: Open, is_lazy: bool) {
+        if is_lazy {
+            let wake = self.buffers.finish_lazy(open.slot, open.epoch);
+            return self.buffers.wake_if(wake);
+        }
+        if open.slot < self.slots.schedulers && sched::put_off_to_round_end() {
+            return self.buffers.finish_early(open.slot, open.epoch);
+        }
+        let wake = self.buffers.finish(open.slot, open.epoch);
+        self.buffers.wake_if(wake);
+    }
+
+    /// Asks for a flush of the commits of a scheduler's round.
+    pub(crate) fn end_round(&self, scheduler: u32) {
+        if let Some(slot) =
+            usize::try_from(scheduler).ok().filter(|slot| *slot < self.slots.schedulers)
+        {
+            let wake = self.buffers.make_due(slot);
+            self.buffers.wake_if(wake);
+        }
+    }
+
     fn leave(&self, ends: Ends) {
         if ends == Ends::AnnouncementAndSlot {
             // Release: pairs with the Acquire in `take`.

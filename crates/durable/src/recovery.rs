@@ -49,11 +49,15 @@ pub struct Settings {
     pub salvage: bool,
     /// The size of a new segment of the log, a multiple of 4,096 bytes.
     pub segment_bytes: u64,
+    /// Bytes of log per second that a start is expected to replay; `None` for what this one has
+    /// measured.
+    pub replay_bytes_per_s: Option<u64>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { until_100ns: None, salvage: false, segment_bytes: SEGMENT_BYTES }
+        let (until_100ns, salvage, replay_bytes_per_s) = (None, false, None);
+        Self { until_100ns, salvage, segment_bytes: SEGMENT_BYTES, replay_bytes_per_s }
     }
 }
 
@@ -116,7 +120,9 @@ fn open_folder(
     let entries = read_definitions(reader.as_ref())?;
     let start = checkpoints.manifest().map(|one| (one.first_segment, one.first_epoch));
     let mut replay = Replay::new(entries, settings.until_100ns);
+    let replay_began_ns = clock::monotonic_ns();
     let (end, skipped) = read_log(&folder, settings, start, &mut replay)?;
+    let log_ns = clock::monotonic_ns() - replay_began_ns;
     let (entries, rows, counts) = replay.finish();
     let mut lost: Vec<String> = skipped.iter().map(describe).collect();
 
@@ -132,7 +138,7 @@ fn open_folder(
     let mut tables = Tables { instance, made: HashMap::new() };
     let catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.events)
         .map_err(|error| error.to_string())?;
-    let mut restored = Restored { tables: &tables.made, settings, threads: schedulers };
+    let mut restored = Restored { tables: &tables.made, settings, threads: schedulers, log_ns };
     let count = restored.rows(reader.as_ref(), rows, &mut lost)?;
     let is_complete = !entries.is_empty();
     for table in tables_of(&catalog) {
@@ -159,10 +165,13 @@ fn open_folder(
         instance.catalog,
         (&log, writer.folder()),
         (checkpoints, is_damaged),
+        settings
+            .replay_bytes_per_s
+            .unwrap_or_else(|| checkpoint::replay_rate(counts.bytes, restored.log_ns)),
     );
-    let database =
-        Database::start(folder, Arc::clone(&log), writer, checkpointer, instance.machine)
-            .map_err(|error| error.to_string())?;
+    let threads_of = (instance.machine, instance.store);
+    let database = Database::start(folder, Arc::clone(&log), writer, checkpointer, threads_of)
+        .map_err(|error| error.to_string())?;
     instance.store.set_log(Arc::<CommitLog>::clone(&log));
     listen(instance.catalog, &log);
     if !is_complete {
@@ -333,6 +342,8 @@ struct Restored<'a> {
     tables: &'a HashMap<TableId, Made>,
     settings: &'a Settings,
     threads: usize,
+    /// How long the log took: to read it, and to apply its changes.
+    log_ns: u64,
 }
 
 /// A table whose rows are being put back.
@@ -360,6 +371,7 @@ impl<'a> Restored<'a> {
             let found = self.in_parallel(keys, |key| self.range(&open, reader, key))?;
             lost.extend(found.into_iter().flatten());
         }
+        let began_ns = clock::monotonic_ns();
         let changes: Vec<(u32, Rows)> = changes.into_iter().collect();
         self.in_parallel(changes, |(number, rows)| {
             let (id, part) = table_and_part(number);
@@ -368,6 +380,7 @@ impl<'a> Restored<'a> {
             apply(&open.restore, (part, layout), rows)
                 .map_err(|why| format!("table {}, {why}", id.0))
         })?;
+        self.log_ns += clock::monotonic_ns() - began_ns;
         let counts = self.in_parallel(open.into_values().collect(), |open: Open<'_>| {
             open.restore.finish().map_err(|error| format!("table {}: {error}", open.id.0))
         })?;

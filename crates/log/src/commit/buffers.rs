@@ -99,6 +99,8 @@ struct Slot {
     announced: AtomicU64,
     /// The last epoch in which a commit was made for which a reply waits.
     last_commit: AtomicU64,
+    /// The last epoch that the log thread shall flush for such commits.
+    due: AtomicU64,
     /// The last epoch in which a commit was made with delayed durability.
     last_lazy: AtomicU64,
     /// Bytes of records that were ever written here.
@@ -220,6 +222,7 @@ impl CommitBuffers {
             CachePadded::new(Slot {
                 announced: AtomicU64::new(NONE),
                 last_commit: AtomicU64::new(NONE),
+                due: AtomicU64::new(NONE),
                 last_lazy: AtomicU64::new(NONE),
                 written: AtomicU64::new(0),
                 epoch_bytes: AtomicU64::new(0),
@@ -359,7 +362,30 @@ impl CommitBuffers {
     fn finish_in(&self, slot: &Slot, epoch: u64) -> Wake {
         // Relaxed: made visible by the announcement's end, or by the fence in `look_at_sleep`.
         slot.last_commit.store(epoch, Ordering::Relaxed);
+        slot.due.store(epoch, Ordering::Relaxed);
         slot.withdraw();
+        self.look_at_sleep(AWAKE)
+    }
+
+    /// Ends an announced commit whose flush is not asked for yet. The owner of the slot calls
+    /// [`Self::make_due`] soon, for this commit and others.
+    #[inline]
+    pub fn finish_early(&self, slot: usize, epoch: Epoch) {
+        let slot = &self.slots[slot];
+        // Relaxed: made visible by the announcement's end.
+        slot.last_commit.store(epoch.0, Ordering::Relaxed);
+        slot.withdraw();
+    }
+
+    /// Asks for a flush of the commits that [`Self::finish_early`] has ended in a slot.
+    #[must_use]
+    pub fn make_due(&self, slot: usize) -> Wake {
+        let slot = &self.slots[slot];
+        let last = slot.last_commit.load(Ordering::Relaxed);
+        if !is_mutant(Mutant::NeverDue) {
+            // Relaxed: made visible by the fence in `look_at_sleep`.
+            slot.due.store(last, Ordering::Relaxed);
+        }
         self.look_at_sleep(AWAKE)
     }
 
@@ -384,7 +410,7 @@ impl CommitBuffers {
     }
 
     /// Returns whether a slot has committed in this epoch or later: then it will be closed without
-    /// [`Self::demand`].
+    /// [`Self::demand`], at the latest after [`Self::make_due`].
     #[must_use]
     pub fn has_committed(&self, slot: usize, epoch: Epoch) -> bool {
         // Relaxed: only the caller's own commits count.
@@ -540,7 +566,7 @@ impl CommitBuffers {
         // Relaxed: only the log thread, which asks, writes it.
         let epoch = self.gate.epoch.load(Ordering::Relaxed);
         self.requested.load(Ordering::Relaxed) >= epoch
-            || self.slots.iter().any(|slot| slot.last_commit.load(Ordering::Relaxed) >= epoch)
+            || self.slots.iter().any(|slot| slot.due.load(Ordering::Relaxed) >= epoch)
     }
 
     /// Returns whether there are commits with delayed durability in the present epoch.
