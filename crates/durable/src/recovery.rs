@@ -30,11 +30,13 @@ use crate::commit_log::CommitLog;
 use crate::database::Database;
 use crate::folder::{Folder, LOG};
 use crate::images::{self, table_and_part};
-use crate::replay::{Change, Counts, Replay, Rows, lent};
+use crate::replay::{Change, Counts, Replay, Rows};
 use crate::rows;
 
 /// The size of a segment of the log.
 const SEGMENT_BYTES: u64 = 64 << 20;
+/// Rows of a piece of work when changes of the log are applied.
+const PIECE_ROWS: usize = 1 << 14;
 /// Bytes of a definition in the log besides its key and value.
 const ENTRY_BYTES: usize = 64;
 /// A group of commits is cut into batches of about this size.
@@ -372,7 +374,7 @@ impl<'a> Restored<'a> {
             lost.extend(found.into_iter().flatten());
         }
         let began_ns = clock::monotonic_ns();
-        let changes: Vec<(u32, Rows)> = changes.into_iter().collect();
+        let changes = pieces(changes);
         self.in_parallel(changes, |(number, rows)| {
             let (id, part) = table_and_part(number);
             let Some(open) = open.get(&id) else { return Ok(()) };
@@ -450,11 +452,27 @@ impl<'a> Restored<'a> {
     }
 }
 
+/// Cuts the changes of each table number into pieces for several threads, each in the order of its
+/// rows, which are near one another in memory.
+fn pieces(changes: HashMap<u32, Rows>) -> Vec<(u32, Vec<(u64, Change)>)> {
+    let mut pieces = Vec::new();
+    for (number, rows) in changes {
+        let mut rows: Vec<(u64, Change)> = rows.into_iter().collect();
+        rows.sort_unstable_by_key(|(row, _)| *row);
+        while rows.len() > PIECE_ROWS {
+            let rest = rows.split_off(rows.len() - PIECE_ROWS);
+            pieces.push((number, rest));
+        }
+        pieces.push((number, rows));
+    }
+    pieces
+}
+
 /// Applies what the log says to the rows of a part.
 fn apply(
     restore: &Restore<'_>,
     (part, layout): (u8, Option<&RowLayout>),
-    rows: Rows,
+    rows: Vec<(u64, Change)>,
 ) -> Result<(), String> {
     let mut row = RowBuffer::default();
     for (number, change) in rows {
@@ -463,14 +481,14 @@ fn apply(
         let is_placed = match change {
             Change::Gone => Ok(restore.remove(part, id, Source::Log)),
             Change::Whole(columns) => {
-                images::assemble(layout, None, lent(&columns), &mut row)
+                images::assemble(layout, None, columns.iter(), &mut row)
                     .map_err(|why| named(&why))?;
                 restore.put(part, id, RowImage::from(&row), Source::Log)
             }
             Change::Part(columns) => {
                 let assembled = restore.show(part, id, |base| match base {
                     None => Err("it has changed and was never inserted".to_owned()),
-                    Some(base) => images::assemble(layout, Some(base), lent(&columns), &mut row),
+                    Some(base) => images::assemble(layout, Some(base), columns.iter(), &mut row),
                 });
                 assembled.map_err(|why| named(&why))?;
                 restore.put(part, id, RowImage::from(&row), Source::Log)
