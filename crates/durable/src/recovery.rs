@@ -20,6 +20,8 @@ use sos::clock;
 use sos::lock::{SpinClass, SpinLock};
 use sos::sched::Machine;
 use sos::sync::Arc;
+use sos::sys::Open as OpenFile;
+use sos::wait::WaitType;
 use storage::recovery::{Restore, Source};
 use storage::{RowId, RowImage, Store, Table, TableId};
 use types::Msg;
@@ -30,6 +32,7 @@ use crate::commit_log::CommitLog;
 use crate::database::Database;
 use crate::folder::{Folder, LOG};
 use crate::images::{self, table_and_part};
+use crate::progress::Progress;
 use crate::replay::{Change, Counts, Replay, Rows};
 use crate::rows;
 
@@ -74,6 +77,8 @@ pub struct Instance<'a> {
     pub catalog: &'a Arc<CatalogCell>,
     /// The events that event sessions may name.
     pub events: &'a EventNames,
+    /// Where the start notes how far it is.
+    pub progress: &'a Progress,
 }
 
 /// What a start has found.
@@ -123,7 +128,7 @@ fn open_folder(
     let start = checkpoints.manifest().map(|one| (one.first_segment, one.first_epoch));
     let mut replay = Replay::new(entries, settings.until_100ns);
     let replay_began_ns = clock::monotonic_ns();
-    let (end, skipped) = read_log(&folder, settings, start, &mut replay)?;
+    let (end, skipped) = read_log(&folder, settings, start, (&mut replay, instance.progress))?;
     let log_ns = clock::monotonic_ns() - replay_began_ns;
     let (entries, rows, counts) = replay.finish();
     let mut lost: Vec<String> = skipped.iter().map(describe).collect();
@@ -140,7 +145,8 @@ fn open_folder(
     let mut tables = Tables { instance, made: HashMap::new() };
     let catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.events)
         .map_err(|error| error.to_string())?;
-    let mut restored = Restored { tables: &tables.made, settings, threads: schedulers, log_ns };
+    let (threads, progress) = (schedulers, instance.progress);
+    let mut restored = Restored { tables: &tables.made, settings, threads, progress, log_ns };
     let count = restored.rows(reader.as_ref(), rows, &mut lost)?;
     let is_complete = !entries.is_empty();
     for table in tables_of(&catalog) {
@@ -245,8 +251,26 @@ fn bytes_of(entry: &Entry) -> u64 {
 /// Returns the highest number of a segment, good or not.
 fn last_segment(folder: &Folder) -> Result<u64, LogError> {
     let names = folder.disk.list(LOG).map_err(LogError::io(LOG))?;
-    let numbers = names.iter().filter_map(|name| name.strip_suffix(".log")?.parse().ok());
+    let numbers = names.iter().filter_map(|name| number_of(name));
     Ok(numbers.max().unwrap_or(0))
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    name.strip_suffix(".log")?.parse().ok()
+}
+
+/// Returns the bytes of the segments from one on, as far as they can be read: for the progress.
+fn log_bytes(folder: &Folder, first: u64) -> u64 {
+    let bytes = |name: &String| {
+        number_of(name).filter(|number| *number >= first)?;
+        let path = format!("{LOG}/{name}");
+        folder
+            .disk
+            .open(&path, OpenFile::Read, WaitType::IoCompletion)
+            .and_then(|file| file.len())
+            .ok()
+    };
+    folder.disk.list(LOG).map_or(0, |names| names.iter().filter_map(bytes).sum())
 }
 
 /// Returns the message of a definition that the log refuses.
@@ -279,7 +303,7 @@ fn read_log(
     folder: &Folder,
     settings: &Settings,
     start: Option<(u64, Epoch)>,
-    replay: &mut Replay,
+    (replay, progress): (&mut Replay, &Progress),
 ) -> Result<(Option<log::End>, Vec<Skipped>), String> {
     let mode = if settings.salvage { Mode::Salvage } else { Mode::Strict };
     let disk = Arc::clone(&folder.disk);
@@ -290,8 +314,10 @@ fn read_log(
         Err(LogError::NoSegment) if start.is_none() => return Ok((None, Vec::new())),
         Err(error) => return Err(error.to_string()),
     };
+    progress.begin(1, log_bytes(folder, first_segment.unwrap_or(0)));
     while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
         let number = batch.header.number;
+        progress.advance(batch.byte_count as u64);
         if batch.header.last_epoch < first_epoch {
             continue;
         }
@@ -344,6 +370,7 @@ struct Restored<'a> {
     tables: &'a HashMap<TableId, Made>,
     settings: &'a Settings,
     threads: usize,
+    progress: &'a Progress,
     /// How long the log took: to read it, and to apply its changes.
     log_ns: u64,
 }
@@ -368,13 +395,17 @@ impl<'a> Restored<'a> {
             (*id, Open { id: *id, restore: made.table.restore(), layout: &made.layout })
         };
         let open: HashMap<TableId, Open<'a>> = self.tables.iter().map(open).collect();
+        let began_ns = clock::monotonic_ns();
+        let changes = pieces(changes);
+        self.log_ns += clock::monotonic_ns() - began_ns;
+        let ranges = reader.map_or(0, |reader| reader.ranges().len());
+        self.progress.begin(2, (ranges + changes.len()) as u64);
         if let Some(reader) = reader {
             let keys: Vec<RangeKey> = reader.ranges().keys().copied().collect();
             let found = self.in_parallel(keys, |key| self.range(&open, reader, key))?;
             lost.extend(found.into_iter().flatten());
         }
         let began_ns = clock::monotonic_ns();
-        let changes = pieces(changes);
         self.in_parallel(changes, |(number, rows)| {
             let (id, part) = table_and_part(number);
             let Some(open) = open.get(&id) else { return Ok(()) };
@@ -383,6 +414,7 @@ impl<'a> Restored<'a> {
                 .map_err(|why| format!("table {}, {why}", id.0))
         })?;
         self.log_ns += clock::monotonic_ns() - began_ns;
+        self.progress.begin(3, open.len() as u64);
         let counts = self.in_parallel(open.into_values().collect(), |open: Open<'_>| {
             open.restore.finish().map_err(|error| format!("table {}: {error}", open.id.0))
         })?;
@@ -436,6 +468,7 @@ impl<'a> Restored<'a> {
             let mut done = Vec::new();
             while let Some(item) = next() {
                 done.push(work(item)?);
+                self.progress.advance(1);
             }
             Ok(done)
         };
