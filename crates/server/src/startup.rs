@@ -16,8 +16,8 @@ use types::Error;
 
 use crate::log;
 
-/// How long a login waits for the server to be ready. Drivers give up after 15 seconds, and then
-/// cannot say why.
+/// How long a login waits for the server to be ready, at most; and at most half of the time that a
+/// login may take. Drivers give up after 15 seconds, and then cannot say why.
 pub(crate) const LOGIN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often a login that waits looks again.

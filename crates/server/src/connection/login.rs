@@ -169,7 +169,8 @@ impl Side {
         if self.shared.startup.is_ready() {
             return self.check_login(login, io);
         }
-        let end_ns = clock::deadline_ns(LOGIN_PATIENCE);
+        let patience = LOGIN_PATIENCE.min(self.shared.limits.login_timeout / 2);
+        let end_ns = clock::deadline_ns(patience);
         self.delay(
             clock::deadline_ns(LOGIN_PERIOD),
             clock::now_ticks(),
