@@ -4,8 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, channel};
 
 use types::Value;
 
@@ -63,7 +62,7 @@ impl Drop for Mount {
     }
 }
 
-/// A client that writes rows of 1 MB until it is refused.
+/// A client that writes rows of 100 kB until it is refused.
 struct Writer {
     /// The rows that were acknowledged, and at last the numbers of the errors.
     answers: Receiver<Result<i32, Vec<i32>>>,
@@ -77,9 +76,8 @@ impl Writer {
         std::thread::spawn(move || {
             for row in id.. {
                 let text = format!(
-                    "INSERT d.dbo.big VALUES ({row}, REPLICATE(CONVERT(varchar(max), 'x'), 1000000))"
+                    "INSERT d.dbo.big VALUES ({row}, REPLICATE(CONVERT(varchar(max), 'x'), 100000))"
                 );
-                // While the disk is full an answer takes as long as the operator does.
                 let Ok(tokens) = client.try_batch(&text) else { return };
                 let errors = error_numbers(&tokens);
                 let is_last = !errors.is_empty();
@@ -91,34 +89,32 @@ impl Writer {
         Self { answers }
     }
 
-    /// Takes answers until it is refused or none comes for a while: then its last row waits.
-    fn acknowledged(&self, rows: &mut Vec<i32>) -> Standing {
+    /// Takes the rows that are acknowledged until the disk is full.
+    fn until_refused(&self, rows: &mut Vec<i32>) {
         loop {
-            match self.answers.recv_timeout(Duration::from_secs(3)) {
-                Ok(Ok(row)) => rows.push(row),
-                Ok(Err(errors)) => return Standing::Refused(errors),
-                Err(RecvTimeoutError::Timeout) => return Standing::Waits,
-                Err(RecvTimeoutError::Disconnected) => panic!("the connection broke"),
+            match self.answers.recv_timeout(PATIENCE).expect("no commit waits for room") {
+                Ok(row) => rows.push(row),
+                Err(errors) => return assert_eq!(errors, [9002]),
             }
         }
     }
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Standing {
-    Waits,
-    Refused(Vec<i32>),
 }
 
 fn run(client: &mut Client, text: &str) {
     assert_eq!(error_numbers(&client.batch(text)), [] as [i32; 0], "{text}");
 }
 
-/// Checks that a client can read, and that a new one can log in. By key: a scan notes the barrier of
-/// all commits, so it waits with a commit that waits for room, also in another table.
-fn assert_readable(server: &ServerProcess, reader: &mut Client) {
+/// Checks that a client can read by a key and by scans, also the table that is written to, and that a
+/// new one can log in. `rows` are there, and at most `more`.
+fn assert_readable(server: &ServerProcess, reader: &mut Client, (rows, more): (usize, usize)) {
+    let least = i32::try_from(rows).expect("a small number");
+    let most = i32::try_from(rows + more).expect("a small number");
     for client in [reader, &mut Client::log_in(server.address)] {
         assert_eq!(client.value_of("(SELECT a FROM d.dbo.small WHERE a = 3)"), Value::Int(3));
+        assert_eq!(client.value_of("(SELECT MAX(a) FROM d.dbo.small)"), Value::Int(3));
+        let count = client.value_of("(SELECT COUNT(*) FROM d.dbo.big WHERE b LIKE 'x%')");
+        let Value::Int(count) = count else { panic!("{count:?}") };
+        assert!((least..=most).contains(&count), "{count} rows, {least} were acknowledged");
     }
 }
 
@@ -142,30 +138,22 @@ fn a_full_disk_refuses_writers_only_and_space_is_found_without_a_restart() {
     run(&mut reader, "CREATE TABLE d.dbo.big (a int PRIMARY KEY, b varchar(max))");
     run(&mut reader, "INSERT d.dbo.small VALUES (1), (2), (3)");
 
+    // Several write at the same time. What is admitted has room, so each of them is refused in the end
+    // and none waits.
     let mut rows = Vec::new();
-    let mut waiting = Vec::new();
-    // Who has committed when the disk becomes full waits; who comes then is refused.
-    let mut id = 0;
-    loop {
-        id += 1_000;
-        let writer = Writer::start(&server, id);
-        match writer.acknowledged(&mut rows) {
-            Standing::Refused(errors) => {
-                assert_eq!(errors, [9002]);
-                break;
-            }
-            Standing::Waits => waiting.push(writer),
-        }
-        assert!(waiting.len() < 3, "writers wait and are not refused");
+    let writers = [1, 2, 3].map(|number| Writer::start(&server, number * 100_000));
+    for writer in &writers {
+        writer.until_refused(&mut rows);
     }
     let sizes = mount.segments();
     assert!(sizes.len() > 2 && sizes.last().is_some_and(|last| *last < SEGMENT_BYTES), "{sizes:?}");
     let bytes: u64 = sizes.iter().sum();
     assert!(bytes + ((BALLAST_MIB + 8) << 20) > (DISK_MIB << 20), "there was room: {sizes:?}");
-    assert_readable(&server, &mut reader);
+    assert_readable(&server, &mut reader, (rows.len(), 0));
     let definition = reader.batch("CREATE TABLE d.dbo.later (a int)");
     assert_eq!(error_numbers(&definition), [9002]);
-    assert_readable(&server, &mut reader);
+    assert_eq!(error_numbers(&reader.batch("INSERT d.dbo.small VALUES (0)")), [9002]);
+    assert_readable(&server, &mut reader, (rows.len(), 0));
 
     // The operator makes room.
     std::fs::remove_file(&ballast).expect("it is ours");
@@ -174,23 +162,20 @@ fn a_full_disk_refuses_writers_only_and_space_is_found_without_a_restart() {
         assert!(now() < end, "the room was not found");
         pause();
     }
-    for writer in &waiting {
-        // What waited is acknowledged; then the writer fills the disk again.
-        let before = rows.len();
-        let _ = writer.acknowledged(&mut rows);
-        assert!(rows.len() > before, "the row that waited was not acknowledged");
-    }
+    // They fill the disk again.
+    let before = rows.len();
+    Writer::start(&server, 900_000).until_refused(&mut rows);
+    assert!(rows.len() > before, "the room was not used");
     server.signal("KILL");
     server.wait();
 
     // All that was acknowledged is there, and the disk may be full as it starts.
     let server = mount.start();
     let mut reader = Client::log_in(server.address);
-    assert_readable(&server, &mut reader);
+    assert_readable(&server, &mut reader, (rows.len(), 0));
     rows.sort_unstable();
     let list = rows.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
-    let there =
-        format!("(SELECT COUNT(*) FROM d.dbo.big WHERE LEN(b) = 1000000 AND a IN ({list}))");
+    let there = format!("(SELECT COUNT(*) FROM d.dbo.big WHERE LEN(b) = 100000 AND a IN ({list}))");
     let count = i32::try_from(rows.len()).expect("a small number");
     assert_eq!(reader.value_of(&there), Value::Int(count));
 }

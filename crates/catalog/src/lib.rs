@@ -158,6 +158,19 @@ pub struct DatabaseOptions {
     pub others: BTreeMap<String, String>,
 }
 
+/// TARGET_RECOVERY_TIME of a database that does not say it, in seconds.
+const TARGET_RECOVERY_TIME_S: u64 = 60;
+
+impl DatabaseOptions {
+    /// Returns TARGET_RECOVERY_TIME in seconds: how long a start may replay the database's log; 0 for
+    /// what `recovery interval (min)` says.
+    #[must_use]
+    pub fn target_recovery_s(&self) -> u64 {
+        let said = self.others.get("TARGET_RECOVERY_TIME").and_then(|said| said.parse().ok());
+        said.unwrap_or(TARGET_RECOVERY_TIME_S)
+    }
+}
+
 /// The highest id of a system database.
 pub const SYSTEM_DATABASE_LAST: i16 = 4;
 

@@ -17,6 +17,9 @@ pub struct Settings {
     pub cost_threshold: Pending,
     /// `allow polybase export`: whether CREATE EXTERNAL TABLE AS SELECT may write files.
     pub polybase_export: Pending,
+    /// `recovery interval (min)`: how long a start may replay the log of a database whose
+    /// TARGET_RECOVERY_TIME is 0; 0 for the default.
+    pub recovery_interval: Pending,
 }
 
 /// A number with its configured value and the value in use.
@@ -43,6 +46,7 @@ impl Default for Settings {
             degree_max: Pending::new(0),
             cost_threshold: Pending::new(COST_THRESHOLD),
             polybase_export: Pending::new(0),
+            recovery_interval: Pending::new(0),
         }
     }
 }

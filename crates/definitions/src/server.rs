@@ -72,11 +72,13 @@ impl Code for Settings {
             degree_max,
             cost_threshold,
             polybase_export,
+            recovery_interval,
         } = self;
         put_field(out, 1, show_advanced);
         put_field(out, 2, &degree_max.set);
         put_field(out, 3, &cost_threshold.set);
         put_field(out, 4, &polybase_export.set);
+        put_field(out, 5, &recovery_interval.set);
     }
 
     fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
@@ -84,8 +86,10 @@ impl Code for Settings {
         let show_advanced = fields.take(1, cx)?;
         let mut settings =
             Self { show_advanced, advanced_in_use: show_advanced, ..Self::default() };
-        let Self { degree_max, cost_threshold, polybase_export, .. } = &mut settings;
-        for (tag, setting) in (2..).zip([degree_max, cost_threshold, polybase_export]) {
+        let Self { degree_max, cost_threshold, polybase_export, recovery_interval, .. } =
+            &mut settings;
+        let numbers = [degree_max, cost_threshold, polybase_export, recovery_interval];
+        for (tag, setting) in (2..).zip(numbers) {
             setting.set = fields.take(tag, cx)?;
             setting.in_use = setting.set;
         }

@@ -13,7 +13,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use catalog::CatalogCell;
+use catalog::{Catalog, CatalogCell};
 use log::checkpoint::{CheckpointOptions, Checkpoints, RangeKey};
 use log::{DatabaseId, Epoch, LogError, LogFolder};
 use sos::clock;
@@ -35,6 +35,12 @@ const BLOCK_BYTES: usize = 64 << 10;
 const LOOK_PERIOD: Duration = Duration::from_millis(500);
 /// Bytes of log that make a checkpoint due, at least.
 const DUE_LOG_BYTES: u64 = 256 << 20;
+/// Bytes of log per second that a start replays, until one has measured it.
+const REPLAY_BYTES_PER_S: u64 = 50_000_000;
+/// What `recovery interval` 0 means, as in SQL Server: about a minute.
+const RECOVERY_INTERVAL_S: u64 = 60;
+/// A replay of fewer bytes measures nothing.
+const MEASURED_BYTES_MIN: u64 = 16 << 20;
 
 /// Returns how checkpoints are kept in a folder.
 pub(crate) fn options(folder: &Folder) -> CheckpointOptions {
@@ -49,6 +55,27 @@ pub(crate) fn options_of(database: DatabaseId) -> CheckpointOptions {
         file_bytes: FILE_BYTES,
         block_bytes: BLOCK_BYTES,
     }
+}
+
+/// Returns the bytes of log per second that the next start is expected to replay, from what this one
+/// has replayed and the time that it took.
+pub(crate) fn replay_rate(bytes: u64, nanos: u64) -> u64 {
+    let micros = (nanos / 1000).max(1);
+    if bytes < MEASURED_BYTES_MIN { REPLAY_BYTES_PER_S } else { bytes * 1_000_000 / micros }
+}
+
+/// Returns how many seconds a start may replay the log: the least of the databases, which share it.
+fn recovery_target_s(catalog: &Catalog) -> u64 {
+    let interval_s = match catalog.settings.recovery_interval.in_use {
+        0 => RECOVERY_INTERVAL_S,
+        minutes => u64::try_from(minutes).map_or(RECOVERY_INTERVAL_S, |minutes| minutes * 60),
+    };
+    let targets =
+        catalog.databases.values().map(|database| match database.options.target_recovery_s() {
+            0 => interval_s,
+            seconds => seconds,
+        });
+    targets.min().unwrap_or(interval_s)
 }
 
 /// What a checkpoint has done.
@@ -80,6 +107,8 @@ pub(crate) struct Checkpointer {
     asked: AtomicU64,
     met: AtomicU64,
     is_exact: AtomicBool,
+    /// Bytes of log per second that a start is expected to replay.
+    replay_bytes_per_s: u64,
     done: SpinLock<(Checkpointed, Option<String>)>,
 }
 
@@ -105,6 +134,7 @@ impl Checkpointer {
         catalog: &Arc<CatalogCell>,
         (log, segments): (&Arc<CommitLog>, &Arc<LogFolder>),
         (checkpoints, is_damaged): (Checkpoints, bool),
+        replay_bytes_per_s: u64,
     ) -> Self {
         // Without a checkpoint on disk every range has changed, and a damaged one is replaced whole.
         let is_kept = checkpoints.manifest().is_some() && !is_damaged;
@@ -120,6 +150,7 @@ impl Checkpointer {
             asked: AtomicU64::new(0),
             met: AtomicU64::new(0),
             is_exact: AtomicBool::new(false),
+            replay_bytes_per_s,
             done: SpinLock::new(
                 SpinClass::ServerOther,
                 (Checkpointed { disk_bytes, ..Checkpointed::default() }, None),
@@ -194,14 +225,17 @@ impl Checkpointer {
         std::ptr::from_ref(&self.met).addr()
     }
 
-    /// Returns whether the log since the last checkpoint is long: twice as long as the checkpoint
-    /// itself, so that the work of checkpoints stays a share of that of the log.
+    /// Returns whether the log since the last checkpoint is long: half as long as the checkpoint
+    /// itself, so that the work of checkpoints stays a share of that of the log; or so long that its
+    /// replay would take longer than it may.
     fn is_due(&self) -> bool {
         let stats = self.log.buffers().stats();
         let work = self.work.lock();
         let Some(work) = &*work else { return false };
         let since = stats.bytes_flushed.saturating_sub(work.flushed_bytes);
+        let target_s = recovery_target_s(&self.catalog.load());
         since >= DUE_LOG_BYTES.max(work.checkpoints.disk_bytes() / 2)
+            || since >= self.replay_bytes_per_s.saturating_mul(target_s)
     }
 
     /// Writes a checkpoint, and notes how that went.

@@ -32,6 +32,9 @@ const SCOPES: usize = 8;
 /// How long a thread sleeps between two looks for a free scope.
 const SCOPE_PAUSE: Duration = Duration::from_micros(50);
 
+/// How long a commit sleeps while the next file of the log is prepared.
+const PREPARING_PAUSE: Duration = Duration::from_millis(1);
+
 /// The kind of a definition record whose bytes are an entry of `definitions`.
 pub(crate) const ENTRY: u32 = 1;
 
@@ -128,12 +131,15 @@ impl CommitLog {
         Scope { log: self, free, slot, epoch }
     }
 
-    /// Waits until definitions may be logged. In a scope they may: it was admitted as a whole.
+    /// Waits until definitions of about this many bytes may be logged. In a scope they may: it was admitted as a whole.
     ///
     /// # Errors
     /// [`storage::Error::LogFull`], [`storage::Error::LogFailed`].
-    pub fn admit_definitions(&self) -> storage::Result<()> {
-        if SCOPE.get().is_some() { Ok(()) } else { self.admit_in(self.slots.schedulers + 1) }
+    pub fn admit_definitions(&self, bytes: u64) -> storage::Result<()> {
+        if SCOPE.get().is_some() {
+            return Ok(());
+        }
+        self.admit_in(self.slots.schedulers + 1, bytes)
     }
 
     /// Writes definitions as one transaction: all of them are there after a crash, or none. The
@@ -171,12 +177,15 @@ impl CommitLog {
         slot.is_some_and(|slot| self.buffers.has_committed(slot, epoch))
     }
 
-    fn admit_in(&self, slot: usize) -> storage::Result<()> {
+    fn admit_in(&self, slot: usize, bytes: u64) -> storage::Result<()> {
         loop {
-            match self.buffers.admit(slot) {
+            match self.buffers.admit(slot, bytes) {
                 Ok(()) => return Ok(()),
                 Err(Refusal::Full) => return Err(storage::Error::LogFull),
                 Err(Refusal::Suspect) => return Err(storage::Error::LogFailed),
+                Err(Refusal::Preparing) => {
+                    park::sleep(PREPARING_PAUSE, WaitType::LogBuffer, None);
+                }
                 Err(Refusal::Behind(epoch)) => {
                     // The next look says whether the log has failed.
                     let _ = self.buffers.wait(epoch, None, None);
@@ -215,8 +224,8 @@ fn take(slot: &AtomicBool) -> bool {
 }
 
 impl storage::durability::CommitLog for CommitLog {
-    fn admit(&self) -> storage::Result<()> {
-        if SCOPE.get().is_some() { Ok(()) } else { self.admit_in(self.slot_of_thread()) }
+    fn admit(&self, bytes: u64) -> storage::Result<()> {
+        if SCOPE.get().is_some() { Ok(()) } else { self.admit_in(self.slot_of_thread(), bytes) }
     }
 
     fn begin(&self) -> u64 {
@@ -265,12 +274,7 @@ impl storage::durability::CommitLog for CommitLog {
             }
         };
         if open.ends != Ends::Nothing {
-            let wake = if is_lazy {
-                self.buffers.finish_lazy(open.slot, open.epoch)
-            } else {
-                self.buffers.finish(open.slot, open.epoch)
-            };
-            self.buffers.wake_if(wake);
+            self.finish(open, is_lazy);
         }
         self.leave(open.ends);
     }
@@ -302,6 +306,30 @@ impl CounterLog for CommitLog {
 }
 
 impl CommitLog {
+    /// Ends a commit. On a scheduler the log thread is woken at the end of the round, once for all
+    /// commits of the round: while it slept they fill one group, and the replies wait no longer.
+    fn finish(&self, open: Open, is_lazy: bool) {
+        if is_lazy {
+            let wake = self.buffers.finish_lazy(open.slot, open.epoch);
+            return self.buffers.wake_if(wake);
+        }
+        if open.slot < self.slots.schedulers && sched::put_off_to_round_end() {
+            return self.buffers.finish_early(open.slot, open.epoch);
+        }
+        let wake = self.buffers.finish(open.slot, open.epoch);
+        self.buffers.wake_if(wake);
+    }
+
+    /// Asks for a flush of the commits of a scheduler's round.
+    pub(crate) fn end_round(&self, scheduler: u32) {
+        if let Some(slot) =
+            usize::try_from(scheduler).ok().filter(|slot| *slot < self.slots.schedulers)
+        {
+            let wake = self.buffers.make_due(slot);
+            self.buffers.wake_if(wake);
+        }
+    }
+
     fn leave(&self, ends: Ends) {
         if ends == Ends::AnnouncementAndSlot {
             // Release: pairs with the Acquire in `take`.

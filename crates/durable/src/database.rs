@@ -8,6 +8,7 @@ use sos::park::Cancel;
 use sos::sched::{self, Machine};
 use sos::sync::{Arc, AtomicBool, Ordering};
 use sos::wait::WaitType;
+use storage::Store;
 
 use crate::checkpoint::{Checkpointed, Checkpointer};
 use crate::commit_log::CommitLog;
@@ -45,12 +46,18 @@ impl Database {
         log: Arc<CommitLog>,
         writer: log::SegmentWriter,
         checkpointer: Checkpointer,
-        machine: &Machine,
+        (machine, store): (&Machine, &Arc<Store>),
     ) -> std::io::Result<Self> {
         let segments = Arc::clone(writer.folder());
         let stopping = Arc::new(AtomicBool::new(false));
+        let ending = Arc::clone(&log);
+        machine.at_round_end(Box::new(move |scheduler| ending.end_round(scheduler)));
         let releasing = machine.clone();
+        let losing = Arc::clone(store);
         let mut thread = LogThread::new(Arc::clone(log.buffers()), writer, move |now| {
+            if now.is_suspect {
+                losing.lose(now.epoch.0);
+            }
             // Once the log has failed no reply waits any longer: each becomes an error.
             releasing.release(if now.is_suspect { u64::MAX } else { now.epoch.0 });
         });
@@ -94,6 +101,12 @@ impl Database {
     #[must_use]
     pub fn log_stats(&self) -> LogStats {
         self.log.buffers().stats()
+    }
+
+    /// Returns whether the log has failed: nothing becomes durable any more.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.log.durability().is_suspect
     }
 
     /// Returns the log as it is on the disk, for views.

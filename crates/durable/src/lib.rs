@@ -18,6 +18,7 @@
 //! | a definition as a record                            | `entry.rs`       |
 //! | what the log says about rows and definitions        | `replay.rs`      |
 //! | a checkpoint: what has changed, while requests go on | `checkpoint.rs` |
+//! | how far a start is                                  | `progress.rs`    |
 //! | a row as a checkpoint has it                        | `rows.rs`        |
 //! | a start: from files to tables                       | `recovery.rs`    |
 //! | a backup: one database in one file                 | `backup/`        |
@@ -33,6 +34,7 @@ mod database;
 mod entry;
 mod folder;
 mod images;
+mod progress;
 mod reading;
 mod recovery;
 mod replay;
@@ -42,6 +44,7 @@ pub use checkpoint::Checkpointed;
 pub use commit_log::{CommitLog, Scope};
 pub use database::{Database, Standing};
 pub use folder::Folder;
+pub use progress::{Advance, Progress};
 pub use reading::{Change, Position, Reading, Segment};
 pub use recovery::{Instance, Recovered, Settings, open};
 pub use replay::Counts;

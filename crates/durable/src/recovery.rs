@@ -13,13 +13,15 @@
 use std::collections::HashMap;
 
 use catalog::{Catalog, CatalogCell, Object, TableDef, TableRows};
-use definitions::{Entries, EventNames, NewTable, TableMaker};
+use definitions::{Entries, Entry, EventNames, NewTable, TableMaker};
 use log::checkpoint::{CheckpointReader, Checkpoints, RangeKey};
 use log::{CommitBuffers, Epoch, LogError, LogOptions, LogReader, Mode, SegmentWriter, Skipped};
 use sos::clock;
 use sos::lock::{SpinClass, SpinLock};
 use sos::sched::Machine;
 use sos::sync::Arc;
+use sos::sys::Open as OpenFile;
+use sos::wait::WaitType;
 use storage::recovery::{Restore, Source};
 use storage::{RowId, RowImage, Store, Table, TableId};
 use types::Msg;
@@ -30,11 +32,16 @@ use crate::commit_log::CommitLog;
 use crate::database::Database;
 use crate::folder::{Folder, LOG};
 use crate::images::{self, table_and_part};
-use crate::replay::{Change, Counts, Replay, Rows, lent};
+use crate::progress::Progress;
+use crate::replay::{Change, Counts, Replay, Rows};
 use crate::rows;
 
 /// The size of a segment of the log.
 const SEGMENT_BYTES: u64 = 64 << 20;
+/// Rows of a piece of work when changes of the log are applied.
+const PIECE_ROWS: usize = 1 << 14;
+/// Bytes of a definition in the log besides its key and value.
+const ENTRY_BYTES: usize = 64;
 /// A group of commits is cut into batches of about this size.
 const BATCH_BYTES: usize = 1 << 20;
 
@@ -47,11 +54,15 @@ pub struct Settings {
     pub salvage: bool,
     /// The size of a new segment of the log, a multiple of 4,096 bytes.
     pub segment_bytes: u64,
+    /// Bytes of log per second that a start is expected to replay; `None` for what this one has
+    /// measured.
+    pub replay_bytes_per_s: Option<u64>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { until_100ns: None, salvage: false, segment_bytes: SEGMENT_BYTES }
+        let (until_100ns, salvage, replay_bytes_per_s) = (None, false, None);
+        Self { until_100ns, salvage, segment_bytes: SEGMENT_BYTES, replay_bytes_per_s }
     }
 }
 
@@ -66,6 +77,8 @@ pub struct Instance<'a> {
     pub catalog: &'a Arc<CatalogCell>,
     /// The events that event sessions may name.
     pub events: &'a EventNames,
+    /// Where the start notes how far it is.
+    pub progress: &'a Progress,
 }
 
 /// What a start has found.
@@ -114,7 +127,9 @@ fn open_folder(
     let entries = read_definitions(reader.as_ref())?;
     let start = checkpoints.manifest().map(|one| (one.first_segment, one.first_epoch));
     let mut replay = Replay::new(entries, settings.until_100ns);
-    let (end, skipped) = read_log(&folder, settings, start, &mut replay)?;
+    let replay_began_ns = clock::monotonic_ns();
+    let (end, skipped) = read_log(&folder, settings, start, (&mut replay, instance.progress))?;
+    let log_ns = clock::monotonic_ns() - replay_began_ns;
     let (entries, rows, counts) = replay.finish();
     let mut lost: Vec<String> = skipped.iter().map(describe).collect();
 
@@ -130,7 +145,8 @@ fn open_folder(
     let mut tables = Tables { instance, made: HashMap::new() };
     let catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.events)
         .map_err(|error| error.to_string())?;
-    let mut restored = Restored { tables: &tables.made, settings, threads: schedulers };
+    let (threads, progress) = (schedulers, instance.progress);
+    let mut restored = Restored { tables: &tables.made, settings, threads, progress, log_ns };
     let count = restored.rows(reader.as_ref(), rows, &mut lost)?;
     let is_complete = !entries.is_empty();
     for table in tables_of(&catalog) {
@@ -157,10 +173,13 @@ fn open_folder(
         instance.catalog,
         (&log, writer.folder()),
         (checkpoints, is_damaged),
+        settings
+            .replay_bytes_per_s
+            .unwrap_or_else(|| checkpoint::replay_rate(counts.bytes, restored.log_ns)),
     );
-    let database =
-        Database::start(folder, Arc::clone(&log), writer, checkpointer, instance.machine)
-            .map_err(|error| error.to_string())?;
+    let threads_of = (instance.machine, instance.store);
+    let database = Database::start(folder, Arc::clone(&log), writer, checkpointer, threads_of)
+        .map_err(|error| error.to_string())?;
     instance.store.set_log(Arc::<CommitLog>::clone(&log));
     listen(instance.catalog, &log);
     if !is_complete {
@@ -217,17 +236,41 @@ fn listen(catalog: &CatalogCell, log: &Arc<CommitLog>) {
         if entries.is_empty() {
             return Ok(());
         }
-        listening.admit_definitions().map_err(|error| refusal(&error))?;
+        let bytes = entries.iter().map(bytes_of).sum();
+        listening.admit_definitions(bytes).map_err(|error| refusal(&error))?;
         listening.define(&entries);
         Ok(())
     }));
 }
 
+/// Returns about how many bytes a definition has in the log, at most.
+fn bytes_of(entry: &Entry) -> u64 {
+    (entry.key.len() + entry.value.as_ref().map_or(0, Vec::len) + ENTRY_BYTES) as u64
+}
+
 /// Returns the highest number of a segment, good or not.
 fn last_segment(folder: &Folder) -> Result<u64, LogError> {
     let names = folder.disk.list(LOG).map_err(LogError::io(LOG))?;
-    let numbers = names.iter().filter_map(|name| name.strip_suffix(".log")?.parse().ok());
+    let numbers = names.iter().filter_map(|name| number_of(name));
     Ok(numbers.max().unwrap_or(0))
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    name.strip_suffix(".log")?.parse().ok()
+}
+
+/// Returns the bytes of the segments from one on, as far as they can be read: for the progress.
+fn log_bytes(folder: &Folder, first: u64) -> u64 {
+    let bytes = |name: &String| {
+        number_of(name).filter(|number| *number >= first)?;
+        let path = format!("{LOG}/{name}");
+        folder
+            .disk
+            .open(&path, OpenFile::Read, WaitType::IoCompletion)
+            .and_then(|file| file.len())
+            .ok()
+    };
+    folder.disk.list(LOG).map_or(0, |names| names.iter().filter_map(bytes).sum())
 }
 
 /// Returns the message of a definition that the log refuses.
@@ -260,7 +303,7 @@ fn read_log(
     folder: &Folder,
     settings: &Settings,
     start: Option<(u64, Epoch)>,
-    replay: &mut Replay,
+    (replay, progress): (&mut Replay, &Progress),
 ) -> Result<(Option<log::End>, Vec<Skipped>), String> {
     let mode = if settings.salvage { Mode::Salvage } else { Mode::Strict };
     let disk = Arc::clone(&folder.disk);
@@ -271,8 +314,10 @@ fn read_log(
         Err(LogError::NoSegment) if start.is_none() => return Ok((None, Vec::new())),
         Err(error) => return Err(error.to_string()),
     };
+    progress.begin(1, log_bytes(folder, first_segment.unwrap_or(0)));
     while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
         let number = batch.header.number;
+        progress.advance(batch.byte_count as u64);
         if batch.header.last_epoch < first_epoch {
             continue;
         }
@@ -325,6 +370,9 @@ struct Restored<'a> {
     tables: &'a HashMap<TableId, Made>,
     settings: &'a Settings,
     threads: usize,
+    progress: &'a Progress,
+    /// How long the log took: to read it, and to apply its changes.
+    log_ns: u64,
 }
 
 /// A table whose rows are being put back.
@@ -347,12 +395,17 @@ impl<'a> Restored<'a> {
             (*id, Open { id: *id, restore: made.table.restore(), layout: &made.layout })
         };
         let open: HashMap<TableId, Open<'a>> = self.tables.iter().map(open).collect();
+        let began_ns = clock::monotonic_ns();
+        let changes = pieces(changes);
+        self.log_ns += clock::monotonic_ns() - began_ns;
+        let ranges = reader.map_or(0, |reader| reader.ranges().len());
+        self.progress.begin(2, (ranges + changes.len()) as u64);
         if let Some(reader) = reader {
             let keys: Vec<RangeKey> = reader.ranges().keys().copied().collect();
             let found = self.in_parallel(keys, |key| self.range(&open, reader, key))?;
             lost.extend(found.into_iter().flatten());
         }
-        let changes: Vec<(u32, Rows)> = changes.into_iter().collect();
+        let began_ns = clock::monotonic_ns();
         self.in_parallel(changes, |(number, rows)| {
             let (id, part) = table_and_part(number);
             let Some(open) = open.get(&id) else { return Ok(()) };
@@ -360,6 +413,8 @@ impl<'a> Restored<'a> {
             apply(&open.restore, (part, layout), rows)
                 .map_err(|why| format!("table {}, {why}", id.0))
         })?;
+        self.log_ns += clock::monotonic_ns() - began_ns;
+        self.progress.begin(3, open.len() as u64);
         let counts = self.in_parallel(open.into_values().collect(), |open: Open<'_>| {
             open.restore.finish().map_err(|error| format!("table {}: {error}", open.id.0))
         })?;
@@ -413,6 +468,7 @@ impl<'a> Restored<'a> {
             let mut done = Vec::new();
             while let Some(item) = next() {
                 done.push(work(item)?);
+                self.progress.advance(1);
             }
             Ok(done)
         };
@@ -429,11 +485,27 @@ impl<'a> Restored<'a> {
     }
 }
 
+/// Cuts the changes of each table number into pieces for several threads, each in the order of its
+/// rows, which are near one another in memory.
+fn pieces(changes: HashMap<u32, Rows>) -> Vec<(u32, Vec<(u64, Change)>)> {
+    let mut pieces = Vec::new();
+    for (number, rows) in changes {
+        let mut rows: Vec<(u64, Change)> = rows.into_iter().collect();
+        rows.sort_unstable_by_key(|(row, _)| *row);
+        while rows.len() > PIECE_ROWS {
+            let rest = rows.split_off(rows.len() - PIECE_ROWS);
+            pieces.push((number, rest));
+        }
+        pieces.push((number, rows));
+    }
+    pieces
+}
+
 /// Applies what the log says to the rows of a part.
 fn apply(
     restore: &Restore<'_>,
     (part, layout): (u8, Option<&RowLayout>),
-    rows: Rows,
+    rows: Vec<(u64, Change)>,
 ) -> Result<(), String> {
     let mut row = RowBuffer::default();
     for (number, change) in rows {
@@ -442,14 +514,14 @@ fn apply(
         let is_placed = match change {
             Change::Gone => Ok(restore.remove(part, id, Source::Log)),
             Change::Whole(columns) => {
-                images::assemble(layout, None, lent(&columns), &mut row)
+                images::assemble(layout, None, columns.iter(), &mut row)
                     .map_err(|why| named(&why))?;
                 restore.put(part, id, RowImage::from(&row), Source::Log)
             }
             Change::Part(columns) => {
                 let assembled = restore.show(part, id, |base| match base {
                     None => Err("it has changed and was never inserted".to_owned()),
-                    Some(base) => images::assemble(layout, Some(base), lent(&columns), &mut row),
+                    Some(base) => images::assemble(layout, Some(base), columns.iter(), &mut row),
                 });
                 assembled.map_err(|why| named(&why))?;
                 restore.put(part, id, RowImage::from(&row), Source::Log)

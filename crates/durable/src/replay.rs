@@ -5,15 +5,35 @@
 //! changes of a row are put into the order of their timestamps before they count.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
-use definitions::{Entries, Entry};
-use log::{Batch, Columns, Nesting, Record, Records, Row};
+use definitions::Entries;
+use log::{Batch, Columns, EncodedColumns, Nesting, Record, Records, Row};
 
 use crate::commit_log::ENTRY;
 use crate::entry;
 
-/// Columns of a row by rising ordinal; `None` for NULL.
-pub(crate) type RowColumns = Vec<(u32, Option<Box<[u8]>>)>;
+/// Columns of a row as the log has them: one block of memory for a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RowColumns {
+    count: u64,
+    bytes: Box<[u8]>,
+}
+
+impl RowColumns {
+    fn of(columns: &Columns<'_>) -> Self {
+        Self::from_encoded(columns.encoded())
+    }
+
+    fn from_encoded((count, bytes): (u64, &[u8])) -> Self {
+        Self { count, bytes: bytes.into() }
+    }
+
+    /// Iterates over the columns, by rising ordinal; `None` is NULL.
+    pub(crate) fn iter(&self) -> Columns<'_> {
+        Columns::from_encoded(self.count, &self.bytes)
+    }
+}
 
 /// What the log says about a row, on top of its checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +47,7 @@ pub(crate) enum Change {
 }
 
 /// The rows of one table number (`images::table_number`).
-pub(crate) type Rows = HashMap<u64, Change>;
+pub(crate) type Rows = HashMap<u64, Change, foldhash::fast::FixedState>;
 
 /// Collects the changes of a log.
 #[derive(Debug, Default)]
@@ -35,6 +55,7 @@ pub(crate) struct Replay {
     rows: HashMap<u32, Rows>,
     entries: Entries,
     group: Group,
+    merged: EncodedColumns,
     nesting: Nesting,
     /// The transaction that is being read.
     timestamp: u64,
@@ -61,7 +82,7 @@ pub struct Counts {
 #[derive(Debug, Default)]
 struct Group {
     rows: Vec<((u32, u64), u64, Change)>,
-    entries: Vec<(u64, Entry)>,
+    entries: Vec<(u64, definitions::Entry)>,
 }
 
 impl Replay {
@@ -99,10 +120,10 @@ impl Replay {
             Record::End => {}
             _ if !self.is_wanted => {}
             Record::Insert { table, row, columns } => {
-                self.change(*table, row, Change::Whole(owned(columns)))?;
+                self.change(*table, row, Change::Whole(RowColumns::of(columns)))?;
             }
             Record::Update { table, row, columns } => {
-                self.change(*table, row, Change::Part(owned(columns)))?;
+                self.change(*table, row, Change::Part(RowColumns::of(columns)))?;
             }
             Record::Delete { table, row } => self.change(*table, row, Change::Gone)?,
             Record::Definition { kind: ENTRY, bytes } => {
@@ -126,17 +147,18 @@ impl Replay {
     fn end_group(&mut self) {
         // Stable: the changes of one transaction stay in their order.
         self.group.rows.sort_by_key(|(_, timestamp, _)| *timestamp);
-        for ((table, row), _, change) in self.group.rows.drain(..) {
+        let mut changes = self.group.rows.drain(..).peekable();
+        while let Some(((table, row), _, change)) = changes.next() {
             let rows = self.rows.entry(table).or_default();
-            match rows.entry(row) {
-                std::collections::hash_map::Entry::Vacant(place) => {
-                    place.insert(change);
-                }
-                std::collections::hash_map::Entry::Occupied(mut place) => {
-                    place.get_mut().add(change)
-                }
+            add(rows, row, change, &mut self.merged);
+            // Most changes that follow one another are of one table.
+            while let Some(((_, row), _, change)) =
+                changes.next_if(|((other, _), ..)| *other == table)
+            {
+                add(rows, row, change, &mut self.merged);
             }
         }
+        drop(changes);
         self.group.entries.sort_by_key(|(timestamp, _)| *timestamp);
         for (_, entry) in self.group.entries.drain(..) {
             match entry.value {
@@ -152,12 +174,22 @@ impl Replay {
     }
 }
 
+/// Adds a later change of a row.
+fn add(rows: &mut Rows, row: u64, later: Change, merged: &mut EncodedColumns) {
+    match rows.entry(row) {
+        Entry::Vacant(place) => {
+            place.insert(later);
+        }
+        Entry::Occupied(mut place) => place.get_mut().add(later, merged),
+    }
+}
+
 impl Change {
-    /// Adds a later change of the same row.
-    fn add(&mut self, later: Self) {
+    /// Adds a later change of the same row. `merged` is a buffer.
+    fn add(&mut self, later: Self, merged: &mut EncodedColumns) {
         match (&mut *self, later) {
             (Self::Whole(columns) | Self::Part(columns), Self::Part(later)) => {
-                merge(columns, later);
+                merge(columns, &later, merged);
             }
             // A row that is gone comes back only as a whole. A checkpoint may have seen the row that
             // comes later at this place: then it counts as soon as its insertion is read.
@@ -168,20 +200,52 @@ impl Change {
 }
 
 /// Replaces and adds columns.
-fn merge(columns: &mut RowColumns, later: RowColumns) {
-    for (ordinal, image) in later {
-        match columns.binary_search_by_key(&ordinal, |(known, _)| *known) {
-            Ok(at) => columns[at].1 = image,
-            Err(at) => columns.insert(at, (ordinal, image)),
-        }
+fn merge(columns: &mut RowColumns, later: &RowColumns, merged: &mut EncodedColumns) {
+    merged.clear();
+    let (mut before, mut after) = (columns.iter().peekable(), later.iter().peekable());
+    loop {
+        let next = match (before.peek(), after.peek()) {
+            (None, None) => break,
+            (Some(_), None) => before.next(),
+            (Some((old, _)), Some((new, _))) if old < new => before.next(),
+            (old, Some((new, _))) => {
+                let is_replaced = old.is_some_and(|(old, _)| old == new);
+                if is_replaced {
+                    before.next();
+                }
+                after.next()
+            }
+        };
+        let (ordinal, image) = next.expect("it was peeked at");
+        merged.push(ordinal, image);
     }
+    *columns = RowColumns::from_encoded(merged.get());
 }
 
-fn owned(columns: &Columns<'_>) -> RowColumns {
-    columns.clone().map(|(ordinal, image)| (ordinal, image.map(Box::from))).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Lends columns to `images::assemble`.
-pub(crate) fn lent(columns: &RowColumns) -> impl Iterator<Item = (u32, Option<&[u8]>)> {
-    columns.iter().map(|(ordinal, image)| (*ordinal, image.as_deref()))
+    fn columns(columns: &[(u32, Option<&[u8]>)]) -> RowColumns {
+        let mut encoded = EncodedColumns::default();
+        columns.iter().for_each(|(ordinal, image)| encoded.push(*ordinal, *image));
+        RowColumns::from_encoded(encoded.get())
+    }
+
+    #[test]
+    fn later_columns_replace_earlier_ones_and_others_stay() {
+        let mut change =
+            Change::Whole(columns(&[(0, Some(b"a")), (1, None), (3, Some(b"long value"))]));
+        let merged = &mut EncodedColumns::default();
+        change.add(Change::Part(columns(&[(1, Some(b"b")), (2, Some(b""))])), merged);
+        change.add(Change::Part(columns(&[(0, None), (5, Some(b"z"))])), merged);
+        let expected: [(u32, Option<&[u8]>); 5] =
+            [(0, None), (1, Some(b"b")), (2, Some(b"")), (3, Some(b"long value")), (5, Some(b"z"))];
+        assert_eq!(change, Change::Whole(columns(&expected)));
+        let Change::Whole(row) = &change else { unreachable!("compared above") };
+        assert!(row.iter().eq(expected));
+        change.add(Change::Gone, merged);
+        change.add(Change::Part(columns(&[(1, None)])), merged);
+        assert_eq!(change, Change::Gone);
+    }
 }

@@ -115,6 +115,9 @@ pub fn commit_with(
     Ok(())
 }
 
+/// What the log admits for the definitions of a transaction; few have more.
+const DEFINITIONS_BYTES: u64 = 64 << 10;
+
 /// Commits the open transaction in storage, and its definitions.
 fn end(session: &mut SessionState) -> types::Result<()> {
     if session.transaction.definitions.is_none() {
@@ -124,7 +127,9 @@ fn end(session: &mut SessionState) -> types::Result<()> {
     // count is a line that all sessions share.
     let instance = Arc::clone(&session.instance);
     let log = instance.durable().map(|database| database.log());
-    if let Some(Err(error)) = log.map(|log| log.admit_definitions()) {
+    let rows = session.transaction.active.as_ref();
+    let bytes = DEFINITIONS_BYTES + rows.map_or(0, storage::Transaction::logged_bytes);
+    if let Some(Err(error)) = log.map(|log| log.admit_definitions(bytes)) {
         if let Some(active) = session.transaction.active.take() {
             active.rollback();
         }

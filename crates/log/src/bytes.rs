@@ -49,6 +49,16 @@ impl<'a> Cursor<'a> {
         self.base
     }
 
+    /// Returns the bytes from this place on.
+    pub(crate) const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Returns the bytes between this place and a later one of the same bytes.
+    pub(crate) fn until(&self, later: &Self) -> &'a [u8] {
+        &self.bytes[..self.bytes.len() - later.bytes.len()]
+    }
+
     pub(crate) const fn is_at_end(&self) -> bool {
         self.bytes.is_empty()
     }

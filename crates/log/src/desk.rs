@@ -27,6 +27,19 @@ struct Inner<T, E, S> {
     state: S,
 }
 
+impl<T, E: Failure, S> Inner<T, E, S> {
+    /// Returns the failure once, and a short form of it from then on.
+    fn see(&mut self) -> Result<(), E> {
+        match self.failure.take() {
+            None => Ok(()),
+            Some(failure) => {
+                self.failure = Some(E::is_final_already());
+                Err(failure)
+            }
+        }
+    }
+}
+
 /// Why the keeper could not do something.
 pub(crate) trait Failure: Sized {
     /// Returns whether it means only that there is no room now.
@@ -40,27 +53,28 @@ impl<T, E: Failure, S> Desk<T, E, S> {
         Self { inner: TryCell::new(Inner { ready: None, failure: None, state }) }
     }
 
-    /// Prepares something with `make`, unless it is there. `rest` is called while the other thread
-    /// has the desk.
+    /// Prepares something with `make`, which sees what is there. `rest` is called while the other
+    /// thread has the desk.
     ///
     /// # Errors
     /// After a failure, which the log thread gets; no room is none.
     pub(crate) fn prepare(
         &self,
         rest: impl FnMut(),
-        make: impl FnOnce(&mut S) -> Result<T, E>,
+        make: impl FnOnce(&mut Option<T>, &mut S) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.work(rest, |inner| {
-            if inner.ready.is_some() {
-                return Ok(());
-            }
-            match make(&mut inner.state) {
-                Ok(made) => inner.ready = Some(made),
-                Err(error) if error.is_full() => {}
-                Err(error) => return Err(error),
-            }
-            Ok(())
+        self.work(rest, |inner| match make(&mut inner.ready, &mut inner.state) {
+            Err(error) if error.is_full() => Ok(()),
+            made => made,
         })
+    }
+
+    /// Returns the keeper's failure if there is one, for the log thread.
+    ///
+    /// # Errors
+    /// The failure.
+    pub(crate) fn see(&self, rest: impl FnMut()) -> Result<(), E> {
+        self.inner.with(rest, Inner::see)
     }
 
     /// Runs a change of the keeper.
@@ -85,11 +99,7 @@ impl<T, E: Failure, S> Desk<T, E, S> {
         run: impl FnOnce(Option<T>, &mut S) -> Result<R, E>,
     ) -> Result<R, E> {
         self.inner.with(rest, |inner| {
-            if let Some(failure) = inner.failure.take() {
-                // The next caller gets a short form of it.
-                inner.failure = Some(E::is_final_already());
-                return Err(failure);
-            }
+            inner.see()?;
             run(inner.ready.take(), &mut inner.state)
         })
     }

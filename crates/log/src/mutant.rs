@@ -16,6 +16,8 @@ pub(crate) enum Mutant {
     PublishedBeforeWrite,
     /// A commit has no fence between its announcement's end and the look at the log thread's sleep.
     NoFenceBeforeWake,
+    /// What was ended early is not made due.
+    NeverDue,
     /// The log thread sleeps without looking for commits once more.
     SleepWithoutLook,
     /// The log thread sleeps until it is woken though commits with delayed durability wait.

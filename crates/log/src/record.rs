@@ -147,11 +147,45 @@ impl<'b> Transaction<'b> {
         row.push(self.buffer);
         push_varint(self.buffer, count);
         for (step, value) in steps(columns) {
-            push_varint(self.buffer, u64::from(step));
-            push_varint(self.buffer, value.map_or(0, |image| image.len() as u64 + 1));
-            self.buffer.extend_from_slice(value.unwrap_or_default());
+            push_column(self.buffer, step, value);
         }
     }
+}
+
+/// Columns as records have them, in a buffer that is used again.
+#[derive(Debug, Default)]
+pub struct EncodedColumns {
+    count: u64,
+    last: Option<u32>,
+    bytes: Vec<u8>,
+}
+
+impl EncodedColumns {
+    /// Removes all columns and keeps the memory.
+    pub fn clear(&mut self) {
+        (self.count, self.last) = (0, None);
+        self.bytes.clear();
+    }
+
+    /// Adds a column with a higher ordinal than the one before.
+    pub fn push(&mut self, ordinal: u32, value: Option<&[u8]>) {
+        let step = self.last.map_or(ordinal, |last| ordinal - last);
+        self.last = Some(ordinal);
+        self.count += 1;
+        push_column(&mut self.bytes, step, value);
+    }
+
+    /// Returns the number of columns, and their bytes.
+    #[must_use]
+    pub fn get(&self) -> (u64, &[u8]) {
+        (self.count, &self.bytes)
+    }
+}
+
+fn push_column(buffer: &mut Vec<u8>, step: u32, value: Option<&[u8]>) {
+    push_varint(buffer, u64::from(step));
+    push_varint(buffer, value.map_or(0, |image| image.len() as u64 + 1));
+    buffer.extend_from_slice(value.unwrap_or_default());
 }
 
 /// The state of a transaction whose records are not complete.
@@ -245,15 +279,30 @@ impl<'a> Columns<'a> {
     /// Takes the columns of a record and checks all of them.
     fn decode(cursor: &mut Cursor<'a>) -> Result<Self, FormatError> {
         let count = cursor.varint()?;
-        let columns = Self { rest: cursor.clone(), count, last: None };
+        let begin = cursor.clone();
+        let columns = Self { rest: begin.clone(), count, last: None };
         // A column takes two bytes at least, so a false count ends with the bytes of the record.
         let (mut checked, mut left) = (columns.clone(), count);
         while left > 0 {
             checked.step()?;
             left -= 1;
         }
+        let bytes = begin.until(&checked.rest);
         *cursor = checked.rest;
-        Ok(columns)
+        Ok(Self { rest: Cursor::new(bytes, begin.offset()), ..columns })
+    }
+
+    /// Returns the columns that follow as they are encoded, for [`Self::from_encoded`], if none was
+    /// taken yet.
+    #[must_use]
+    pub fn encoded(&self) -> (u64, &'a [u8]) {
+        (self.count, self.rest.bytes())
+    }
+
+    /// Returns the columns that [`Self::encoded`] or [`EncodedColumns`] has written.
+    #[must_use]
+    pub const fn from_encoded(count: u64, bytes: &'a [u8]) -> Self {
+        Self { rest: Cursor::new(bytes, 0), count, last: None }
     }
 
     fn step(&mut self) -> Result<(u32, Option<&'a [u8]>), FormatError> {

@@ -87,8 +87,19 @@ fn memory(instance: &Instance) -> Setting {
     }
 }
 
-fn pending(catalog: &Catalog) -> [Setting; 3] {
+fn pending(catalog: &Catalog) -> [Setting; 4] {
     [
+        Setting {
+            id: RECOVERY_INTERVAL,
+            name: "recovery interval (min)",
+            value: catalog.settings.recovery_interval.set,
+            in_use: catalog.settings.recovery_interval.in_use,
+            minimum: 0,
+            maximum: 32_767,
+            description: "Maximum recovery interval in minutes",
+            dynamic: true,
+            advanced: true,
+        },
         Setting {
             id: DEGREE_MAX,
             name: "max degree of parallelism",
@@ -129,6 +140,8 @@ fn pending(catalog: &Catalog) -> [Setting; 3] {
 pub const COST_THRESHOLD: i32 = 1_538;
 /// `configuration_id` of 'max degree of parallelism'.
 pub const DEGREE_MAX: i32 = 1_539;
+/// `configuration_id` of 'recovery interval (min)'.
+pub const RECOVERY_INTERVAL: i32 = 101;
 /// `configuration_id` of 'allow polybase export'.
 pub const POLYBASE_EXPORT: i32 = 16_397;
 /// `configuration_id` of 'sampling rate (Hz)', which SQL Server lacks: above all of its numbers.

@@ -13,7 +13,8 @@ use ::catalog::Settings;
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 use metadata::configurations::{
-    COST_THRESHOLD, DEGREE_MAX, POLYBASE_EXPORT, SAMPLING_RATE, SHOW_ADVANCED, Setting, settings,
+    COST_THRESHOLD, DEGREE_MAX, POLYBASE_EXPORT, RECOVERY_INTERVAL, SAMPLING_RATE, SHOW_ADVANCED,
+    Setting, settings,
 };
 
 pub(crate) static PROCEDURES: &[SystemProcedure] =
@@ -77,7 +78,6 @@ const OTHERS: &[&str] = &[
     "priority boost",
     "query governor cost limit",
     "query wait (s)",
-    "recovery interval (min)",
     "remote access",
     "remote admin connections",
     "remote data archive",
@@ -134,12 +134,14 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
             Ok(())
         })?;
         cx.session.refresh_catalog();
-    } else if [DEGREE_MAX, COST_THRESHOLD, POLYBASE_EXPORT].contains(&setting.id) {
+    } else if [DEGREE_MAX, COST_THRESHOLD, POLYBASE_EXPORT, RECOVERY_INTERVAL].contains(&setting.id)
+    {
         cx.session.instance.catalog.change(|catalog| {
             let settings = &mut catalog.settings;
             let of = match setting.id {
                 DEGREE_MAX => &mut settings.degree_max,
                 COST_THRESHOLD => &mut settings.cost_threshold,
+                RECOVERY_INTERVAL => &mut settings.recovery_interval,
                 _ => &mut settings.polybase_export,
             };
             of.set = value;
@@ -222,14 +224,20 @@ pub fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
         return Err(Error::custom(5_812, 14, 1, text).into());
     }
     let settings = cx.session.catalog.settings;
-    let numbers = [settings.degree_max, settings.cost_threshold, settings.polybase_export];
+    let numbers = [
+        settings.degree_max,
+        settings.cost_threshold,
+        settings.polybase_export,
+        settings.recovery_interval,
+    ];
     let is_other = numbers.iter().any(|number| number.set != number.in_use);
     if is_other || settings.show_advanced != settings.advanced_in_use {
         cx.session.instance.catalog.change(|catalog| {
             let settings = &mut catalog.settings;
             settings.advanced_in_use = settings.show_advanced;
-            let Settings { degree_max, cost_threshold, polybase_export, .. } = settings;
-            for number in [degree_max, cost_threshold, polybase_export] {
+            let Settings { degree_max, cost_threshold, polybase_export, recovery_interval, .. } =
+                settings;
+            for number in [degree_max, cost_threshold, polybase_export, recovery_interval] {
                 number.in_use = number.set;
             }
             Ok(())

@@ -17,6 +17,7 @@ mod log;
 pub mod options;
 mod shared;
 mod sink;
+mod startup;
 mod tls;
 
 use std::fmt;
@@ -73,7 +74,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server; when this returns, connections are accepted.
+    /// Starts a server. The port is open from the first moment; when this returns, the data is there
+    /// and logins are accepted.
     ///
     /// # Errors
     /// One sentence that says why it cannot start.
@@ -97,8 +99,7 @@ impl Server {
         let machine = Arc::new(machine);
         let recovery = Recovery::of(options)?;
         let is_first = recovery.as_ref().is_none_or(Recovery::is_first);
-        let (shared, data) = shared(options, &machine, recovery)?;
-        let shared = Arc::new(shared);
+        let shared = Arc::new(shared(options, &machine)?);
         accept(&machine, listener, &shared)
             .map_err(|error| format!("the listener cannot be started: {error}"))?;
         let socket =
@@ -106,6 +107,8 @@ impl Server {
         let socket = socket
             .transpose()
             .map_err(|error| format!("the listener of the socket cannot be started: {error}"))?;
+        let data = open(&shared, recovery, &options.sa_password)?;
+        shared.startup.end();
         let sa_password = match &options.sa_password {
             Password::Random(_) if !is_first => "<the password of the first start>".to_owned(),
             known => known.text().to_owned(),
@@ -277,18 +280,22 @@ impl fmt::Display for Figures<'_> {
 
 /// Brings back what the folder has; returns what the banner says of it.
 fn recover(
-    instance: &Instance,
+    shared: &Shared,
     recovery: Option<Recovery>,
     password: &Password,
 ) -> Result<String, String> {
+    let instance = &shared.instance;
     let Some(Recovery { folder, settings }) = recovery else {
         return Ok("Data lives in memory only: it ends with this process.".to_owned());
     };
     let name = folder.name().to_owned();
     if !folder.is_new() {
         log::line(&format_args!("Recovery of {name} starts"));
+        let reported = shared.startup.report(&instance.machine, &name);
+        reported.map_err(|error| format!("the report of the progress: {error}"))?;
     }
-    let found = instance.open_database(folder, &settings)?;
+    let progress = &shared.startup.progress;
+    let found = instance.recover_database(folder, &settings, progress)?;
     if !found.is_new {
         log::line(&format_args!("Recovery of {name} is complete: {}", Figures(&found)));
     }
@@ -310,11 +317,8 @@ fn recover(
     Ok(text)
 }
 
-fn shared(
-    options: &Options,
-    machine: &Arc<Machine>,
-    recovery: Option<Recovery>,
-) -> Result<(Shared, String), String> {
+/// Makes what connections share, with an engine that has no data yet.
+fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
     let machine_name = machine_name();
     let config = Config {
         sa_password: options.sa_password.text().to_owned(),
@@ -324,27 +328,20 @@ fn shared(
         lock_mode: options.lock_mode,
         optimizer: engine::opt::Level::Full,
     };
-    let (instance, data) = instance(config, machine, recovery, &options.sa_password)?;
-    let shared = Shared {
-        instance,
+    Ok(Shared {
+        instance: instance(config, machine)?,
+        startup: Arc::default(),
         tls: tls::Tls::new(&options.certificate, &machine_name)?,
         encryption: options.encryption,
         limits: options.limits.clone(),
         server_name: machine_name,
         client_log: log::ClientLog::default(),
         seats: Seats::new(options.limits.connections_max),
-    };
-    Ok((shared, data))
+    })
 }
 
-/// Creates the engine with what its database has, and starts the collection of old row versions and
-/// of its history. Returns what the banner says of the data, too.
-fn instance(
-    config: Config,
-    machine: &Arc<Machine>,
-    recovery: Option<Recovery>,
-    password: &Password,
-) -> Result<(Arc<Instance>, String), String> {
+/// Creates the engine, and starts the collection of old row versions.
+fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, String> {
     let store = Store::new(StoreOptions::default());
     let (watched, collected) = (Arc::clone(&store), Arc::clone(&store));
     let collector = Arc::new(memory::Collector::new());
@@ -369,14 +366,24 @@ fn instance(
             });
         })
         .map_err(|error| format!("the collector cannot be started: {error}"))?;
-    let instance = engine::start(config, Arc::clone(machine), store);
-    let data = recover(&instance, recovery, password)?;
-    let remembering = Arc::clone(&instance);
+    Ok(engine::start(config, Arc::clone(machine), store))
+}
+
+/// Gives the engine what its database has, and starts what works on it in the background. Returns
+/// what the banner says of the data.
+fn open(
+    shared: &Shared,
+    recovery: Option<Recovery>,
+    password: &Password,
+) -> Result<String, String> {
+    let data = recover(shared, recovery, password)?;
+    let (instance, machine) = (&shared.instance, &shared.instance.machine);
+    let remembering = Arc::clone(instance);
     instance.start_event_sessions()?;
     machine
         .spawn_background("historian", HISTORY_PERIOD, move || remembering.remember())
         .map_err(|error| format!("the historian cannot be started: {error}"))?;
-    let moving = Arc::clone(&instance);
+    let moving = Arc::clone(instance);
     let move_tuples = move || {
         engine::move_tuples(&moving, moving.machine.stopping());
         moving.let_go_of_dropped();
@@ -384,7 +391,7 @@ fn instance(
     machine
         .spawn_background("tuple mover", TUPLE_MOVER_PERIOD, move_tuples)
         .map_err(|error| format!("the tuple mover cannot be started: {error}"))?;
-    Ok((instance, data))
+    Ok(data)
 }
 
 fn accept(machine: &Machine, listener: Listener, shared: &Arc<Shared>) -> io::Result<()> {

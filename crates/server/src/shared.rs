@@ -6,12 +6,15 @@ use sos::sync::{Arc, AtomicUsize, Ordering};
 
 use crate::log::ClientLog;
 use crate::options::{Encryption, Limits};
+use crate::startup::Startup;
 use crate::tls::Tls;
 
 /// The state that all connections share.
 pub(crate) struct Shared {
     /// The engine that runs requests.
     pub(crate) instance: Arc<Instance>,
+    /// Whether the engine has its data.
+    pub(crate) startup: Arc<Startup>,
     /// Certificate and TLS configurations.
     pub(crate) tls: Tls,
     /// The server's encryption setting.

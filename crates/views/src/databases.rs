@@ -90,8 +90,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("containment", TINYINT, |_| Value::TinyInt(0)),
     opt("containment_desc", nv(60), |_| text("NONE")),
     opt("target_recovery_time_in_seconds", INT, |r| {
-        let said = r.value("TARGET_RECOVERY_TIME").and_then(|said| said.parse::<i32>().ok());
-        said.map_or(Value::Null, int)
+        int(i32::try_from(r.database.options.target_recovery_s()).unwrap_or(i32::MAX))
     }),
     opt("delayed_durability", INT, |r| int(r.delayed_durability())),
     opt("delayed_durability_desc", nv(60), |r| {

@@ -119,6 +119,9 @@ fn run(seed: u64) {
             check(&mut session, &instance, &mut told.lock().unwrap());
         }
         work(&instance, &disk, &told, &mut random, seed * 100 + life);
+        if has_failed(&instance) && !disk.is_down() {
+            check_rows(&mut session, &instance, &mut told.lock().unwrap());
+        }
         drop(session);
         let is_orderly = !disk.is_down() && random.below(2) == 0;
         if !is_orderly && !disk.is_down() {
@@ -138,6 +141,62 @@ fn run(seed: u64) {
     drop(session);
     instance.machine.stop(Duration::from_secs(20));
     instance.durable().unwrap().stop();
+}
+
+fn has_failed(instance: &Instance) -> bool {
+    instance.durable().expect("the instance has a folder").has_failed()
+}
+
+/// A sync fails while clients write. Readers go on with what is durable, by scans and by keys, and
+/// tables that are not durable are written; a restart has what was read.
+#[test]
+fn readers_go_on_after_the_log_has_failed() {
+    for seed in 1..=3 {
+        let disk = SimDisk::new(seed);
+        let mut random = Random::new(seed);
+        let told = Arc::new(Mutex::new(Told::default()));
+        let instance = start(&disk);
+        let mut session = login(&instance);
+        prepare(&mut session, &instance);
+        disk.fail(Fault::new(Call::Sync).below("log/").after(30 + random.below(60)));
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let (stop, told, instance) = (&stop, &*told, &instance);
+            for client in 0..WRITERS {
+                scope.spawn(move || write_journal(instance, told, stop, client));
+            }
+            scope.spawn(move || transfer(instance, stop, seed));
+            scope.spawn(move || load(instance, told, stop));
+            while !has_failed(instance) {
+                park::sleep(Duration::from_millis(5), WaitType::SleepTask, None);
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        for _ in 0..2 {
+            check_rows(&mut session, &instance, &mut told.lock().unwrap());
+            // The garbage of other tables does not take away what readers need.
+            instance.store.collect();
+        }
+        let written = ask(&mut session, &instance, "INSERT forgotten VALUES (2)").unwrap();
+        assert!(written.errors.is_empty(), "{:?}", written.errors);
+        let mut refused = |text: &str| {
+            let answer = batch(&mut session, text);
+            assert_eq!(answer.errors.first().map(|error| error.number), Some(9001), "{text}");
+        };
+        refused("INSERT heap VALUES (9, 9)");
+        refused("UPDATE bank SET balance = 0 WHERE id = 1");
+        refused("BEGIN TRANSACTION; DELETE bank; COMMIT");
+        refused("CREATE TABLE later (a int)");
+        drop(session);
+        instance.machine.stop(Duration::from_secs(20));
+        instance.durable().unwrap().stop();
+        disk.crash();
+        disk.restart();
+        let instance = start(&disk);
+        check(&mut login(&instance), &instance, &mut told.lock().unwrap());
+        instance.machine.stop(Duration::from_secs(20));
+        instance.durable().unwrap().stop();
+    }
 }
 
 fn start(disk: &SimDisk) -> Arc<Instance> {
@@ -371,15 +430,37 @@ fn checkpoint(instance: &Arc<Instance>, stop: &AtomicBool) {
     }
 }
 
-/// Compares what is there with what the clients were told.
+/// Asks what must be answered, also after the log has failed.
+fn rows_of(session: &mut Session, instance: &Instance, text: &str) -> Vec<Vec<String>> {
+    let answer = ask(session, instance, text);
+    let answer = answer.unwrap_or_else(|| panic!("{text}: the answer waits for what is lost"));
+    assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
+    answer.sets.concat()
+}
+
+fn first_number(rows: &[Vec<String>]) -> i64 {
+    rows[0][0].parse().unwrap()
+}
+
+/// Compares what is there after a start with what the clients were told.
 fn check(session: &mut Session, instance: &Instance, told: &mut Told) {
-    let mut all = |text: &str| {
-        let answer = ask(session, instance, text).expect("the disk is good");
-        assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
-        answer.sets.concat()
-    };
-    let number = |rows: &[Vec<String>]| -> i64 { rows[0][0].parse().unwrap() };
-    assert_eq!(number(&all("SELECT SUM(balance) FROM bank")), SUM, "the bank's sum");
+    check_rows(session, instance, told);
+    check_tables(session, instance, told);
+    // No load is under way.
+    told.loads_begun = told.loads;
+    let mut all = |text: &str| rows_of(session, instance, text);
+    assert_eq!(
+        first_number(&all("SELECT COUNT(*) FROM forgotten")),
+        0,
+        "SCHEMA_ONLY keeps no rows"
+    );
+}
+
+/// Compares rows with what the clients were told, and notes what is there: it will stay. When the log
+/// has failed, readers see what a restart finds.
+fn check_rows(session: &mut Session, instance: &Instance, told: &mut Told) {
+    let mut all = |text: &str| rows_of(session, instance, text);
+    assert_eq!(first_number(&all("SELECT SUM(balance) FROM bank")), SUM, "the bank's sum");
     for client in 0..WRITERS {
         let of = format!("FROM journal WHERE client = {client}");
         let rows = all(&format!("SELECT COUNT(*), ISNULL(MAX(n), 0) {of}"));
@@ -403,7 +484,7 @@ fn check(session: &mut Session, instance: &Instance, told: &mut Told) {
         // What is there now will stay.
         told.journals.insert(client, last);
         let pads = all(&format!("SELECT COUNT(*) {of} AND LEN(pad) <> (n * 7 + client) % 2900"));
-        assert_eq!(number(&pads), 0, "values of client {client}");
+        assert_eq!(first_number(&pads), 0, "values of client {client}");
         let third = last - last % 3;
         let memory = all(&format!("SELECT n FROM memory WHERE client = {client}"));
         let heap = all(&format!("SELECT n FROM heap WHERE client = {client}"));
@@ -414,6 +495,22 @@ fn check(session: &mut Session, instance: &Instance, told: &mut Told) {
     }
     let by_index = all("SELECT COUNT(*) FROM journal WITH (INDEX (by_n)) WHERE n >= 0");
     assert_eq!(by_index, all("SELECT COUNT(*) FROM journal"), "the index and the rows");
+    let loaded = first_number(&all("SELECT COUNT(*) FROM loads")).cast_unsigned();
+    assert_eq!(loaded % LOAD, 0, "a load is there in part");
+    let loads = loaded / LOAD;
+    assert!((told.loads..=told.loads_begun).contains(&loads), "{loads} loads, told {told:?}");
+    told.loads = loads;
+    let sums = all("SELECT ISNULL(SUM(n), 0) FROM loads");
+    assert_eq!(
+        first_number(&sums).cast_unsigned(),
+        loads * LOAD * (LOAD + 1) / 2,
+        "the loads' values"
+    );
+}
+
+/// Compares which tables there are with what the clients were told.
+fn check_tables(session: &mut Session, instance: &Instance, told: &mut Told) {
+    let mut all = |text: &str| rows_of(session, instance, text);
     let here: BTreeSet<u64> = all("SELECT name FROM sys.tables WHERE name LIKE 'made%'")
         .iter()
         .map(|row| row[0]["made_".len()..].parse().unwrap())
@@ -429,12 +526,4 @@ fn check(session: &mut Session, instance: &Instance, told: &mut Told) {
     let gone: Vec<u64> = told.dropping.difference(&here).copied().collect();
     told.dropped.extend(gone);
     told.made.extend(here);
-    let loaded = number(&all("SELECT COUNT(*) FROM loads")).cast_unsigned();
-    assert_eq!(loaded % LOAD, 0, "a load is there in part");
-    let loads = loaded / LOAD;
-    assert!((told.loads..=told.loads_begun).contains(&loads), "{loads} loads, told {told:?}");
-    (told.loads, told.loads_begun) = (loads, loads);
-    let sums = all("SELECT ISNULL(SUM(n), 0) FROM loads");
-    assert_eq!(number(&sums).cast_unsigned(), loads * LOAD * (LOAD + 1) / 2, "the loads' values");
-    assert_eq!(number(&all("SELECT COUNT(*) FROM forgotten")), 0, "SCHEMA_ONLY keeps no rows");
 }

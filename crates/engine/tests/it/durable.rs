@@ -279,3 +279,61 @@ fn a_duration_of_a_checkpoint_is_positive_and_a_shutdown_needs_a_server() {
         assert_eq!(numbers, [40517], "{text}");
     }
 }
+
+/// The log since the last checkpoint is so long that its replay would take longer than it may.
+#[test]
+fn a_checkpoint_is_due_when_a_replay_would_take_too_long() {
+    let data = Data::new("target");
+    let instance = instance();
+    let folder = Folder::open(data.0.to_str().unwrap()).unwrap();
+    let settings = Settings { replay_bytes_per_s: Some(2_000), ..Settings::default() };
+    instance.open_database(folder, &settings).unwrap();
+    let database = instance.durable().unwrap();
+    let mut session = login(&instance);
+    run(&mut session, "CREATE DATABASE d");
+    // The least target counts: all databases share the log.
+    for name in ["master", "model", "msdb", "tempdb", "d"] {
+        let set = format!("ALTER DATABASE {name} SET TARGET_RECOVERY_TIME = 60 MINUTES");
+        run(&mut session, &set);
+    }
+    let write = |session: &mut Session, bytes: u32| {
+        let text =
+            format!("INSERT d.dbo.t VALUES (REPLICATE(CONVERT(varchar(max), 'x'), {bytes}))");
+        run(session, &text);
+        instance.flush_log().unwrap();
+    };
+    let due = |count: u64| {
+        let end = sos::clock::monotonic_ns() + 20_000_000_000;
+        while database.checkpointed().count <= count {
+            assert!(sos::clock::monotonic_ns() < end, "no checkpoint was written");
+            sos::park::sleep(Duration::from_millis(20), sos::wait::WaitType::SleepTask, None);
+        }
+    };
+    run(&mut session, "CREATE TABLE d.dbo.t (b varchar(max))");
+    write(&mut session, 150_000);
+    // A checkpoint that is not due does not come, however long one waits.
+    sos::park::sleep(Duration::from_millis(700), sos::wait::WaitType::SleepTask, None);
+    assert_eq!(database.checkpointed().count, 0);
+    // 150 kB take 75 seconds.
+    run(&mut session, "ALTER DATABASE d SET TARGET_RECOVERY_TIME = 70 SECONDS");
+    due(0);
+    let count = database.checkpointed().count;
+    // Without a target the interval counts, and it counts after RECONFIGURE: 2 minutes, then 1.
+    for (minutes, is_due) in [(2, false), (1, true)] {
+        let set = format!(
+            "EXEC sp_configure 'show advanced options', 1; RECONFIGURE;
+             EXEC sp_configure 'recovery interval (min)', {minutes}; RECONFIGURE;
+             ALTER DATABASE d SET TARGET_RECOVERY_TIME = 0 SECONDS"
+        );
+        run(&mut session, &set);
+        if is_due {
+            due(count);
+        } else {
+            write(&mut session, 150_000);
+            sos::park::sleep(Duration::from_millis(700), sos::wait::WaitType::SleepTask, None);
+            assert_eq!(database.checkpointed().count, count);
+        }
+    }
+    drop(session);
+    instance.durable().unwrap().stop();
+}

@@ -542,7 +542,9 @@ pub(crate) const DEFINITIONS: &[Place] = &[
             ("RECOVERY", Nothing("there is no log: sys.databases shows it")),
             (
                 "TARGET_RECOVERY_TIME",
-                Nothing("there is nothing to recover: sys.databases shows it"),
+                Nothing(
+                    "without a data folder there is nothing to recover: sys.databases shows it",
+                ),
             ),
         ],
     },

@@ -19,12 +19,20 @@
 //! not, and while the buffers hold more than their limit it may not either. A scheduler below half
 //! of its share of the limit looks at its own count alone. So the buffers hold at most twice the
 //! limit and the transactions that passed it.
+//!
+//! # The room
+//!
+//! The log thread publishes how many bytes of records the prepared files take for certain: the room.
+//! The limit is at most a quarter of it, and each slot may add a commit of its share, so what was
+//! admitted takes at most half of the room. A longer commit is admitted if as many of its kind as
+//! there are slots would take less than the other half. If the files that are prepared are too few,
+//! it is refused while the disk has no room for more of them; else the log thread makes them.
 
 use super::stats::Counters;
 use crate::Epoch;
 use crate::mutant::{Mutant, is_mutant};
 use sos::lock::TryCell;
-use sos::sync::{Arc, AtomicU64, CachePadded, Ordering, fence};
+use sos::sync::{Arc, AtomicBool, AtomicU64, CachePadded, Ordering, fence};
 
 /// No epoch: nothing is announced.
 const NONE: u64 = 0;
@@ -50,6 +58,9 @@ const FAILED: u64 = 2;
 /// The usual limit of the bytes in the buffers.
 pub const BUFFER_BYTES_MAX: u64 = 64 << 20;
 
+/// The part of the room that the limit is.
+const LIMIT_OF_ROOM: u64 = 4;
+
 /// The records of commits until they are written, and what is durable.
 #[derive(Debug)]
 pub struct CommitBuffers {
@@ -73,6 +84,12 @@ struct Gate {
     epoch: AtomicU64,
     /// One of [`GOOD`], [`FULL`], [`FAILED`].
     state: AtomicU64,
+    /// Bytes of records that the prepared files take for certain.
+    room: AtomicU64,
+    /// Bytes that a slot may have in its buffer, and in its next commit, without a look at others.
+    share: AtomicU64,
+    /// Whether the disk has no room for another file of the usual size.
+    is_short: AtomicBool,
 }
 
 /// What belongs to one scheduler.
@@ -82,6 +99,8 @@ struct Slot {
     announced: AtomicU64,
     /// The last epoch in which a commit was made for which a reply waits.
     last_commit: AtomicU64,
+    /// The last epoch that the log thread shall flush for such commits.
+    due: AtomicU64,
     /// The last epoch in which a commit was made with delayed durability.
     last_lazy: AtomicU64,
     /// Bytes of records that were ever written here.
@@ -137,6 +156,8 @@ pub enum Refusal {
     /// The buffers are full, since the disk is slower than the commits. There is room again when
     /// this epoch is durable.
     Behind(Epoch),
+    /// The next file is being prepared: ask again in a moment.
+    Preparing,
     /// The log has failed: SQL Server's error 9001.
     Suspect,
 }
@@ -177,6 +198,11 @@ pub struct Commit<'c> {
     is_written: bool,
 }
 
+/// Returns what each slot may have without a look at the others.
+const fn share_of(limit: u64, slots: usize) -> u64 {
+    limit / (2 * slots as u64)
+}
+
 impl CommitBuffers {
     /// Makes the buffers of some schedulers, and the committer of each, with the usual limit. The
     /// epochs begin after the last one of the log.
@@ -196,6 +222,7 @@ impl CommitBuffers {
             CachePadded::new(Slot {
                 announced: AtomicU64::new(NONE),
                 last_commit: AtomicU64::new(NONE),
+                due: AtomicU64::new(NONE),
                 last_lazy: AtomicU64::new(NONE),
                 written: AtomicU64::new(0),
                 epoch_bytes: AtomicU64::new(0),
@@ -206,6 +233,10 @@ impl CommitBuffers {
             gate: CachePadded::new(Gate {
                 epoch: AtomicU64::new(last.0 + FIRST),
                 state: AtomicU64::new(GOOD),
+                // Until the log thread says how much there is.
+                room: AtomicU64::new(u64::MAX),
+                share: AtomicU64::new(share_of(bytes_max, schedulers)),
+                is_short: AtomicBool::new(false),
             }),
             durable: CachePadded::new(AtomicU64::new(last.0)),
             sleep: CachePadded::new(AtomicU64::new(AWAKE)),
@@ -260,13 +291,13 @@ impl CommitBuffers {
         self.slots[slot].write(epoch.0, is_first, write)
     }
 
-    /// Asks whether a commit may begin in a slot. An answer holds for a moment: the state may change
-    /// before the commit begins, which is harmless.
+    /// Asks whether a commit with about this many bytes of records may begin in a slot. The commit
+    /// follows at once: a thread that has waited in between asks again.
     ///
     /// # Errors
     /// Why it may not.
     #[inline]
-    pub fn admit(&self, slot: usize) -> Result<(), Refusal> {
+    pub fn admit(&self, slot: usize, bytes: u64) -> Result<(), Refusal> {
         match self.state() {
             LogState::Good => {}
             LogState::Full => return Err(Refusal::Full),
@@ -279,16 +310,47 @@ impl CommitBuffers {
             slot.last_commit.load(Ordering::Relaxed).max(slot.last_lazy.load(Ordering::Relaxed));
         let is_present = last == epoch;
         let own = if is_present { slot.epoch_bytes.load(Ordering::Relaxed) } else { 0 };
-        let share = self.bytes_max / (2 * self.slots.len() as u64);
-        if own <= share { Ok(()) } else { self.admit_above_share(epoch) }
+        let share = self.gate.share.load(Ordering::Relaxed);
+        if own.max(bytes) <= share { Ok(()) } else { self.admit_above_share(epoch, bytes) }
     }
 
     #[cold]
-    fn admit_above_share(&self, epoch: u64) -> Result<(), Refusal> {
-        if self.buffered_bytes() <= self.bytes_max {
+    fn admit_above_share(&self, epoch: u64, bytes: u64) -> Result<(), Refusal> {
+        let buffered = self.buffered_bytes();
+        // After the bytes: pairs with the Release in `publish_room`, so that a group that is not
+        // counted any more is not in the room either.
+        let room = self.gate.room.load(Ordering::Relaxed);
+        if buffered > self.limit(room) {
+            return Err(Refusal::Behind(Epoch(epoch)));
+        }
+        if bytes.saturating_mul(self.slots.len() as u64) <= room / 2 {
             return Ok(());
         }
-        Err(Refusal::Behind(Epoch(epoch)))
+        match (self.gate.is_short.load(Ordering::Relaxed), room) {
+            (true, _) => Err(Refusal::Full),
+            (false, 0) => Err(Refusal::Preparing),
+            // The log thread makes the files that such a commit needs when it writes it.
+            (false, _) => Ok(()),
+        }
+    }
+
+    /// Returns the bytes that the buffers may hold when there is this room.
+    const fn limit(&self, room: u64) -> u64 {
+        let part = room / LIMIT_OF_ROOM;
+        if part < self.bytes_max { part } else { self.bytes_max }
+    }
+
+    /// Publishes how many bytes of records the prepared files take for certain, and whether the disk
+    /// has no room for another one of the usual size. To be called before the bytes of a group are
+    /// counted as flushed.
+    pub(crate) fn publish_room(&self, room: u64, is_short: bool) {
+        let share = share_of(self.limit(room), self.slots.len());
+        // Relaxed: `count_flush` follows with a Release.
+        self.gate.share.store(share, Ordering::Relaxed);
+        self.gate.room.store(room, Ordering::Relaxed);
+        if self.gate.is_short.load(Ordering::Relaxed) != is_short {
+            self.gate.is_short.store(is_short, Ordering::Relaxed);
+        }
     }
 
     /// Ends an announced commit: its records are complete.
@@ -300,7 +362,30 @@ impl CommitBuffers {
     fn finish_in(&self, slot: &Slot, epoch: u64) -> Wake {
         // Relaxed: made visible by the announcement's end, or by the fence in `look_at_sleep`.
         slot.last_commit.store(epoch, Ordering::Relaxed);
+        slot.due.store(epoch, Ordering::Relaxed);
         slot.withdraw();
+        self.look_at_sleep(AWAKE)
+    }
+
+    /// Ends an announced commit whose flush is not asked for yet. The owner of the slot calls
+    /// [`Self::make_due`] soon, for this commit and others.
+    #[inline]
+    pub fn finish_early(&self, slot: usize, epoch: Epoch) {
+        let slot = &self.slots[slot];
+        // Relaxed: made visible by the announcement's end.
+        slot.last_commit.store(epoch.0, Ordering::Relaxed);
+        slot.withdraw();
+    }
+
+    /// Asks for a flush of the commits that [`Self::finish_early`] has ended in a slot.
+    #[must_use]
+    pub fn make_due(&self, slot: usize) -> Wake {
+        let slot = &self.slots[slot];
+        let last = slot.last_commit.load(Ordering::Relaxed);
+        if !is_mutant(Mutant::NeverDue) {
+            // Relaxed: made visible by the fence in `look_at_sleep`.
+            slot.due.store(last, Ordering::Relaxed);
+        }
         self.look_at_sleep(AWAKE)
     }
 
@@ -325,7 +410,7 @@ impl CommitBuffers {
     }
 
     /// Returns whether a slot has committed in this epoch or later: then it will be closed without
-    /// [`Self::demand`].
+    /// [`Self::demand`], at the latest after [`Self::make_due`].
     #[must_use]
     pub fn has_committed(&self, slot: usize, epoch: Epoch) -> bool {
         // Relaxed: only the caller's own commits count.
@@ -481,7 +566,7 @@ impl CommitBuffers {
         // Relaxed: only the log thread, which asks, writes it.
         let epoch = self.gate.epoch.load(Ordering::Relaxed);
         self.requested.load(Ordering::Relaxed) >= epoch
-            || self.slots.iter().any(|slot| slot.last_commit.load(Ordering::Relaxed) >= epoch)
+            || self.slots.iter().any(|slot| slot.due.load(Ordering::Relaxed) >= epoch)
     }
 
     /// Returns whether there are commits with delayed durability in the present epoch.
@@ -570,8 +655,8 @@ impl Committer {
     /// # Errors
     /// Why it may not.
     #[inline]
-    pub fn admit(&self) -> Result<(), Refusal> {
-        self.shared.admit(self.slot)
+    pub fn admit(&self, bytes: u64) -> Result<(), Refusal> {
+        self.shared.admit(self.slot, bytes)
     }
 
     /// Announces a commit. The commit timestamp must be taken after this: then a transaction that

@@ -28,6 +28,9 @@ const REST: Duration = Duration::from_micros(20);
 /// How long it waits for room on a full disk before it tries again.
 const FULL_DISK_REST: Duration = Duration::from_millis(100);
 
+/// How long it sleeps while the keeper prepares a file that commits wait for.
+const PREPARING_REST: Duration = Duration::from_millis(1);
+
 /// How long commits with delayed durability wait if nothing else is to be written.
 const NAP: Duration = Duration::from_millis(10);
 
@@ -50,6 +53,8 @@ pub struct LogThread {
     closed: Option<Epoch>,
     /// The last epoch that was published. Epochs without commits have no group.
     published: Epoch,
+    /// When the keeper is asked again to look for room on a full disk, in monotonic nanoseconds.
+    asks_again_ns: u64,
     on_publish: Box<dyn Fn(Durability) + Send>,
 }
 
@@ -72,7 +77,11 @@ impl LogThread {
         let published = buffers.durability().epoch;
         note_size(&buffers, &writer);
         let on_publish = Box::new(on_publish);
-        Self { buffers, writer, taken, closed: None, published, on_publish }
+        let (closed, asks_again_ns) = (None, 0);
+        let mut this =
+            Self { buffers, writer, taken, closed, published, asks_again_ns, on_publish };
+        this.look_at_room();
+        this
     }
 
     /// Flushes until `stop` is set and all commits are written. `idle` is the wait type of the
@@ -87,7 +96,9 @@ impl LogThread {
             // Acquire: pairs with the Release of the thread that asks for the stop and then wakes.
             let is_stopping = stop.load(Ordering::Acquire);
             if !(is_stopping || is_due || self.closed.is_some() || self.buffers.has_work()) {
-                is_due = self.buffers.sleep_until_due(idle, stop);
+                let rest = self.look_at_room();
+                self.see_keeper(rest)?;
+                is_due = self.buffers.sleep_until_due(idle, stop, rest);
                 continue;
             }
             is_due = false;
@@ -133,6 +144,47 @@ impl LogThread {
         Ok(Flush { epoch, bytes })
     }
 
+    /// Publishes how much room is prepared. If it is little, commits wait or are refused: asks the
+    /// keeper for more and returns how soon to look again.
+    pub fn look_at_room(&mut self) -> Option<Duration> {
+        let folder = self.writer.folder();
+        let room = self.writer.room();
+        let is_short = folder.is_short();
+        let is_low = room < self.writer.reserve();
+        self.buffers.publish_room(if is_low { 0 } else { room }, is_short);
+        if self.closed.is_none() && !self.buffers.durability().is_suspect {
+            let is_full = is_low && is_short;
+            self.buffers.publish_state(if is_full { LogState::Full } else { LogState::Good });
+        }
+        if is_short {
+            // Each look of the keeper is a call or several of the file system.
+            let now_ns = clock::monotonic_ns();
+            if now_ns >= self.asks_again_ns {
+                folder.ask_for_room();
+                let rest = u64::try_from(FULL_DISK_REST.as_nanos()).expect("a short time");
+                self.asks_again_ns = now_ns + rest;
+            }
+            return Some(FULL_DISK_REST);
+        }
+        if is_low {
+            folder.ask_for_room();
+        }
+        is_low.then_some(PREPARING_REST)
+    }
+
+    /// Fails if the keeper, for which commits wait, has failed.
+    fn see_keeper(&self, rest: Option<Duration>) -> Result<(), LogError> {
+        if rest != Some(PREPARING_REST) {
+            return Ok(());
+        }
+        let seen = self.writer.folder().see_failure();
+        if seen.is_err() {
+            self.buffers.publish_suspect();
+            self.release();
+        }
+        seen
+    }
+
     /// Writes what was taken, and publishes how that went.
     fn write(&mut self, epoch: Epoch, bytes: usize) -> Result<(), LogError> {
         let first = Epoch(self.published.0 + 1);
@@ -140,13 +192,13 @@ impl LogThread {
         let start_ns = clock::monotonic_ns();
         let written = self.writer.append_group((first, epoch), clock::utc_100ns(), &records);
         note_size(&self.buffers, &self.writer);
-        let counters = &self.buffers.counters;
         match &written {
             Ok(()) => {
+                self.closed = None;
+                self.look_at_room();
                 let micros = (clock::monotonic_ns() - start_ns) / 1000;
                 let commits = self.taken.iter().map(|taken| taken.commits).sum();
-                counters.count_flush(commits, bytes as u64, micros);
-                self.buffers.publish_state(LogState::Good);
+                self.buffers.counters.count_flush(commits, bytes as u64, micros);
             }
             Err(LogError::Full { .. }) => self.buffers.publish_state(LogState::Full),
             Err(_) => {
@@ -248,11 +300,12 @@ impl CommitBuffers {
         epoch
     }
 
-    /// Sleeps until there is something to write. Returns true after a nap: what it was for is due.
-    fn sleep_until_due(&self, idle: WaitType, stop: &AtomicBool) -> bool {
+    /// Sleeps until there is something to write, at most for `rest`. Returns true after a nap: what it
+    /// was for is due.
+    fn sleep_until_due(&self, idle: WaitType, stop: &AtomicBool, rest: Option<Duration>) -> bool {
         let is_nap = self.has_lazy();
         let (sleep, timeout) =
-            if is_nap { (Sleep::Nap, Some(NAP)) } else { (Sleep::UntilWoken, None) };
+            if is_nap { (Sleep::Nap, Some(NAP)) } else { (Sleep::UntilWoken, rest) };
         if self.prepare_sleep(sleep) {
             let must_wait = || self.is_asleep() && !stop.load(Ordering::Acquire);
             park::park(self.sleep_key(), idle, must_wait, timeout, None);

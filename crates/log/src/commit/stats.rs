@@ -92,7 +92,9 @@ impl Counters {
     pub(super) fn count_flush(&self, commits: u64, bytes: u64, micros: u64) {
         add(&self.flushes, 1);
         add(&self.commits, commits);
-        add(&self.bytes_flushed, bytes);
+        let flushed = self.bytes_flushed.load(Ordering::Relaxed) + bytes;
+        // Release: pairs with the Acquire in `bytes_flushed`.
+        self.bytes_flushed.store(flushed, Ordering::Release);
         add(&self.busy_us, micros);
         add(&self.commits_per_flush[class(commits)], 1);
         add(&self.flush_us[class(micros)], 1);
@@ -112,7 +114,8 @@ impl Counters {
     }
 
     pub(super) fn bytes_flushed(&self) -> u64 {
-        self.bytes_flushed.load(Ordering::Relaxed)
+        // Acquire: pairs with the Release in `count_flush`, for the room.
+        self.bytes_flushed.load(Ordering::Acquire)
     }
 }
 

@@ -151,6 +151,32 @@ fn no_commit_waits_for_a_log_thread_that_sleeps() {
     );
 }
 
+/// A commit that was ended early is not forgotten once it is due.
+#[test]
+fn no_due_commit_waits_for_a_log_thread_that_sleeps() {
+    prove(
+        || {
+            let (buffers, _) = CommitBuffers::new(1, Epoch(0));
+            let device = Device::default();
+            let scheduler = {
+                let buffers = std::sync::Arc::clone(&buffers);
+                thread::spawn(move || {
+                    let epoch = buffers.announce(0);
+                    buffers.write((0, epoch), true, |records| records.push(1));
+                    buffers.finish_early(0, epoch);
+                    buffers.make_due(0)
+                })
+            };
+            flush(&buffers, &device);
+            let sleeps = buffers.prepare_sleep(Sleep::UntilWoken);
+            let wake = scheduler.join().unwrap();
+            let written: usize = device.lock().unwrap().iter().map(|(_, r)| r.len()).sum();
+            assert!(written == 1 || !sleeps || wake == Wake::Needed, "the commit is forgotten");
+        },
+        &[Mutant::NoFenceBeforeWake, Mutant::SleepWithoutLook, Mutant::NeverDue],
+    );
+}
+
 /// The log thread does not sleep for long while there is a commit with delayed durability; only a
 /// long sleep is ended for one.
 #[test]
@@ -246,9 +272,15 @@ fn share_a_desk(room: usize, error: fn() -> DeskError) {
     let desk = std::sync::Arc::new(Desk::new(Files::default()));
     let keeper = {
         let desk = std::sync::Arc::clone(&desk);
+        let prepare = move |ready: &mut Option<usize>, files: &mut Files| {
+            if ready.is_none() {
+                *ready = Some(make(files)?);
+            }
+            Ok(())
+        };
         thread::spawn(move || {
-            let first = desk.prepare(thread::yield_now, make);
-            first.and_then(|()| desk.prepare(thread::yield_now, make))
+            let first = desk.prepare(thread::yield_now, prepare);
+            first.and_then(|()| desk.prepare(thread::yield_now, prepare))
         })
     };
     let mut used = Vec::new();

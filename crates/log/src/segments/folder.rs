@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sos::park;
-use sos::sync::{AtomicU64, Ordering};
+use sos::sync::{AtomicBool, AtomicU64, Ordering};
 use sos::sys::{Disk, DiskFile, Open, is_disk_full};
 use sos::wait::WaitType;
 
-use super::names::{new_path, segment_path, segments, spare_path, spares};
+use super::names::{larger_path, new_path, segment_path, segments, spare_path, spares};
 use super::{LogError, LogOptions};
 use crate::desk::{Desk, Failure};
 use crate::mutant::{Mutant, is_mutant};
@@ -48,6 +48,10 @@ pub struct LogFolder {
     retired_before: AtomicU64,
     /// Bytes of all segments.
     log_bytes: AtomicU64,
+    /// The size of the file that is ready; 0 without one. Changed by the thread at the desk.
+    prepared_bytes: AtomicU64,
+    /// Whether the disk had no room for the last file in its usual size.
+    is_short: AtomicBool,
     /// The last segment when the folder was opened.
     last_segment: Option<u64>,
 }
@@ -110,7 +114,18 @@ impl LogFolder {
         let last_segment = files.segments.back().map(|(number, _)| *number);
         let desk = Desk::new(files);
         let (requests, retired_before) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { disk, options, desk, requests, retired_before, log_bytes, last_segment })
+        let (prepared_bytes, is_short) = (AtomicU64::new(0), AtomicBool::new(false));
+        Ok(Self {
+            disk,
+            options,
+            desk,
+            requests,
+            retired_before,
+            log_bytes,
+            prepared_bytes,
+            is_short,
+            last_segment,
+        })
     }
 
     /// Returns the number of the last segment that was there when the folder was opened.
@@ -129,6 +144,26 @@ impl LogFolder {
     #[must_use]
     pub fn log_bytes(&self) -> u64 {
         self.log_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns the size of the file that is prepared for the next segment; 0 without one.
+    pub(super) fn prepared_bytes(&self) -> u64 {
+        self.prepared_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the disk had no room for the last file in its usual size.
+    pub(crate) fn is_short(&self) -> bool {
+        self.is_short.load(Ordering::Relaxed)
+    }
+
+    /// Asks the keeper to prepare a file, or to make the one that is prepared larger.
+    pub fn ask_for_room(&self) {
+        self.request(PREPARE);
+    }
+
+    /// Fails if the keeper has failed.
+    pub(crate) fn see_failure(&self) -> Result<(), LogError> {
+        self.desk.see(rest)
     }
 
     pub(super) const fn disk(&self) -> &Arc<dyn Disk> {
@@ -160,19 +195,53 @@ impl LogFolder {
         self.requests.swap(0, Ordering::Acquire)
     }
 
-    /// Prepares the file of the next segment, unless there is one. No room is no error: the log
-    /// thread looks for it when it needs it.
+    /// Prepares the file of the next segment, smaller than usual if there is no room. A smaller one
+    /// that is there is made larger if it can be. No room is no error: the log thread looks for it
+    /// when it needs it.
     pub(super) fn prepare(&self) -> Result<(), LogError> {
-        let bytes = self.options.segment_bytes;
-        self.desk.prepare(rest, |files| {
-            let spare = match self.take_spare(files, bytes)? {
+        let usual = self.options.segment_bytes;
+        self.desk.prepare(rest, |ready, files| {
+            if let Some(spare) = ready {
+                return self.enlarge(spare);
+            }
+            let spare = match self.take_spare(files, usual)? {
                 Some(spare) => spare,
-                None => self.new_file(bytes)?,
+                None => self.new_file_up_to(usual, BLOCK_BYTES as u64)?,
             };
             // Its length shall be durable before the log thread needs it.
             spare.file.sync().map_err(LogError::io(&spare.path))?;
-            Ok(spare)
+            self.note_prepared(spare.bytes);
+            *ready = Some(spare);
+            Ok(())
         })
+    }
+
+    /// Replaces a prepared file that is smaller than usual by a larger one, if there is room.
+    fn enlarge(&self, spare: &mut Spare) -> Result<(), LogError> {
+        let usual = self.options.segment_bytes;
+        let folder = &self.options.folder;
+        let names = [new_path(folder), larger_path(folder)];
+        let path = names.iter().find(|name| **name != spare.path).expect("the names differ");
+        for bytes in sizes(usual, spare.bytes).take_while(|bytes| *bytes > spare.bytes) {
+            match self.new_file(path, bytes) {
+                Err(LogError::Full { .. }) => {}
+                Err(error) => return Err(error),
+                Ok(larger) => {
+                    larger.file.sync().map_err(LogError::io(path))?;
+                    let smaller = std::mem::replace(spare, larger);
+                    self.remove_if_there(&smaller.path)?;
+                    break;
+                }
+            }
+        }
+        self.note_prepared(spare.bytes);
+        Ok(())
+    }
+
+    /// Notes the size of a file that is there now.
+    fn note_prepared(&self, bytes: u64) {
+        self.prepared_bytes.store(bytes, Ordering::Relaxed);
+        self.is_short.store(bytes < self.options.segment_bytes, Ordering::Relaxed);
     }
 
     /// Retires the segments that [`Self::retire`] has named.
@@ -231,6 +300,7 @@ impl LogFolder {
     ) -> Result<(Box<dyn DiskFile>, SegmentHeader), LogError> {
         let folder = &self.options.folder;
         self.desk.take(rest, |ready, files| {
+            self.prepared_bytes.store(0, Ordering::Relaxed);
             let spare = self.find_file(ready, files, BLOCK_BYTES as u64 + next.batch_bytes)?;
             let header = SegmentHeader {
                 database: self.options.database,
@@ -270,17 +340,29 @@ impl LogFolder {
         if let Some(spare) = self.take_spare(files, usual)? {
             return Ok(spare);
         }
+        self.new_file_up_to(usual, bytes)
+    }
+
+    /// Makes a file of the largest size for which there is room, with room for `bytes` at least.
+    fn new_file_up_to(&self, usual: u64, bytes: u64) -> Result<Spare, LogError> {
         let least = (self.options.segment_bytes / SMALLER_BY_MAX).max(bytes);
-        let mut size = usual;
-        loop {
-            match self.new_file(size) {
-                Err(LogError::Full { .. }) if size > least => {
-                    let half = (size / 2).next_multiple_of(BLOCK_BYTES as u64);
-                    size = half.max(least).min(size - BLOCK_BYTES as u64);
+        let folder = &self.options.folder;
+        let path = new_path(folder);
+        self.remove_if_there(&larger_path(folder))?;
+        let mut last = None;
+        for size in sizes(usual, least) {
+            match self.new_file(&path, size) {
+                Err(full @ LogError::Full { .. }) => {
+                    self.is_short.store(true, Ordering::Relaxed);
+                    last = Some(full);
                 }
-                made => return made,
+                made => {
+                    self.is_short.store(size < usual, Ordering::Relaxed);
+                    return made;
+                }
             }
         }
+        Err(last.expect("there is one size at least"))
     }
 
     /// Opens a spare of exactly this size. Other spares are removed: of another size, without a
@@ -309,18 +391,22 @@ impl LogFolder {
         Ok(None)
     }
 
+    fn remove_if_there(&self, path: &str) -> Result<(), LogError> {
+        match self.disk.remove(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(LogError::Io { path: path.to_owned(), error })
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     /// Makes a file with all its room taken. One that is left from an earlier start is not used:
     /// after a failed sync its length may not be durable.
-    fn new_file(&self, bytes: u64) -> Result<Spare, LogError> {
-        let path = new_path(&self.options.folder);
-        match self.disk.remove(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(LogError::Io { path, error });
-            }
-            Ok(()) | Err(_) => {}
-        }
+    fn new_file(&self, path: &str, bytes: u64) -> Result<Spare, LogError> {
+        self.remove_if_there(path)?;
         let sync = self.options.sync;
-        let file = self.disk.open_with(&path, Open::Create, sync, WaitType::WriteLog);
+        let file = self.disk.open_with(path, Open::Create, sync, WaitType::WriteLog);
+        let path = path.to_owned();
         let made = file.and_then(|file| {
             file.allocate(0, bytes)?;
             Ok(file)
@@ -335,6 +421,14 @@ impl LogFolder {
             Err(error) => Err(LogError::Io { path, error }),
         }
     }
+}
+
+/// Iterates over sizes of a file, the largest first: each is half of the one before.
+fn sizes(largest: u64, least: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(largest), move |size| {
+        let half = (size / 2).next_multiple_of(BLOCK_BYTES as u64);
+        (*size > least).then(|| half.max(least).min(size - BLOCK_BYTES as u64))
+    })
 }
 
 impl Files {

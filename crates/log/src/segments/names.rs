@@ -22,6 +22,11 @@ pub(super) fn new_path(folder: &str) -> String {
     format!("{folder}/new.log")
 }
 
+/// Returns the path of a file that shall replace a smaller one of [`new_path`], or the reverse.
+pub(super) fn larger_path(folder: &str) -> String {
+    format!("{folder}/larger.log")
+}
+
 /// Returns the path of the file with which sync methods are measured.
 pub(super) fn probe_path(folder: &str) -> String {
     format!("{folder}/probe.log")

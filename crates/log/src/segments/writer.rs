@@ -18,6 +18,12 @@ use crate::record::record_bytes;
 use crate::segment_header::SegmentHeader;
 use crate::{BLOCK_BYTES, DatabaseId, Epoch};
 
+/// The part of a segment's usual size that is kept free for commits that were admitted: 4 MiB.
+const RESERVE_OF_SEGMENT: u64 = 16;
+
+/// A segment has at least this many batches of several records.
+const SEGMENT_OF_BATCH: u64 = 8;
+
 /// Bytes that are copied at once when the last group is written again.
 const CHUNK_BYTES: usize = 256 * BLOCK_BYTES;
 
@@ -34,6 +40,15 @@ pub struct LogOptions {
     pub batch_bytes: usize,
     /// How batches become durable: see [`super::probe_sync`].
     pub sync: SyncMethod,
+}
+
+impl LogOptions {
+    /// Returns the bytes of a batch of several records: a small part of a segment, so that little of
+    /// its end is left unused.
+    fn batch_bytes_max(&self) -> usize {
+        let part = usize::try_from(self.segment_bytes / SEGMENT_OF_BATCH);
+        part.map_or(self.batch_bytes, |part| self.batch_bytes.min(part))
+    }
 }
 
 /// Whether the writer may be used.
@@ -169,6 +184,25 @@ impl SegmentWriter {
         self.segment.segment_bytes.saturating_sub(self.offset)
     }
 
+    /// Returns the bytes of records that the rest of the segment and the prepared file take for
+    /// certain, whatever the groups.
+    #[must_use]
+    pub fn room(&self) -> u64 {
+        self.certain_room(self.unused_bytes()) + self.certain_room(self.folder.prepared_bytes())
+    }
+
+    /// The end of a file is not used if the next batch does not fit.
+    fn certain_room(&self, file_bytes: u64) -> u64 {
+        let unused = self.folder.options.batch_bytes_max().saturating_add(2 * BLOCK_BYTES);
+        file_bytes.saturating_sub(unused as u64)
+    }
+
+    /// Returns the room below which commits are not admitted.
+    #[must_use]
+    pub fn reserve(&self) -> u64 {
+        self.folder.options.segment_bytes / RESERVE_OF_SEGMENT
+    }
+
     /// Returns the folder, for a keeper and for [`LogFolder::retire`].
     #[must_use]
     pub const fn folder(&self) -> &Arc<LogFolder> {
@@ -249,7 +283,7 @@ impl SegmentWriter {
                 (begun.buffer, begun.taken) = (begun.buffer + 1, 0);
                 continue;
             }
-            let batch_bytes = self.folder.options.batch_bytes;
+            let batch_bytes = self.folder.options.batch_bytes_max();
             let room = batch_bytes.saturating_sub(self.batch.payload_bytes());
             let taken = whole_records(rest, room, self.batch.payload_bytes() == 0);
             if taken == 0 {

@@ -99,7 +99,7 @@ fn fill(room: u64, bytes: usize, keeper_every: u64) {
     };
     assert!(matches!(full, LogError::Full { .. }), "{full}");
     assert_eq!(shared.state(), LogState::Full);
-    assert_eq!(committer.admit(), Err(Refusal::Full));
+    assert_eq!(committer.admit(100), Err(Refusal::Full));
     let need = bytes as u64 + 3 * BLOCK_BYTES as u64;
     let least = (options().segment_bytes / 64).max(need);
     assert!(disk.room_taken() + least > room, "{} of {room} bytes", disk.room_taken());
@@ -109,8 +109,9 @@ fn fill(room: u64, bytes: usize, keeper_every: u64) {
     disk.set_room(None);
     keeper.step().unwrap();
     log_thread.flush().unwrap();
-    assert_eq!((shared.state(), committer.admit()), (LogState::Good, Ok(())));
     log_thread.flush().unwrap();
+    find_room(&mut log_thread, &mut keeper);
+    assert_eq!((shared.state(), committer.admit(100)), (LogState::Good, Ok(())));
     disk.crash();
     disk.restart();
     assert_eq!(read(&disk), (1..=last + 1).collect::<Vec<_>>(), "room {room}, commits {bytes}");
@@ -132,6 +133,95 @@ fn commits_of_any_size_fill_a_disk() {
             fill(room * mib, bytes.max(2000), 7);
         }
     }
+}
+
+/// Lets the threads find the room that was made.
+fn find_room(log_thread: &mut LogThread, keeper: &mut Keeper) {
+    while log_thread.look_at_room().is_some() {
+        // The log thread does so itself every 100 ms.
+        log_thread.folder().ask_for_room();
+        keeper.step().unwrap();
+    }
+}
+
+/// Asks for a commit until the answer is final, as a server does.
+fn admit(bytes: u64, admitted: (&Committer, &mut LogThread, &mut Keeper)) -> Result<(), Refusal> {
+    let (committer, log_thread, keeper) = admitted;
+    for _ in 0..100 {
+        match committer.admit(bytes) {
+            Err(Refusal::Behind(_)) => {
+                log_thread.flush().expect("there is room for what was admitted");
+            }
+            Err(Refusal::Preparing) => {
+                keeper.step().unwrap();
+                log_thread.look_at_room();
+            }
+            answer => return answer,
+        }
+    }
+    panic!("a commit of {bytes} bytes waits for ever");
+}
+
+/// Fills a disk with commits that are admitted: the log thread has room for each of them, so none
+/// waits. When the disk is full the next ones are refused, until there is room again.
+fn fill_admitted(room: u64, bytes: usize, slots: usize) {
+    let disk = disk();
+    disk.set_room(Some(room));
+    let writer = SegmentWriter::create(Arc::new(disk.clone()), options()).unwrap();
+    let (shared, mut committers) = CommitBuffers::new(slots, Epoch(0));
+    let mut log_thread = LogThread::new(Arc::clone(&shared), writer, |_| ());
+    let mut keeper = Keeper::new(Arc::clone(log_thread.folder()));
+    let mut last = 0;
+    'full: loop {
+        // All that passes the check commits at the same time.
+        for committer in &committers {
+            let asked = (committer, &mut log_thread, &mut keeper);
+            match admit(bytes as u64, asked) {
+                Ok(()) => {}
+                Err(Refusal::Full) => break 'full,
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+        for committer in &mut committers {
+            last += 1;
+            commit(committer, last, bytes);
+        }
+        if last % 7 == 0 {
+            log_thread.flush().expect("there is room for what was admitted");
+        }
+        if last % 11 == 0 {
+            keeper.step().unwrap();
+        }
+        assert!(last < 1_000_000);
+    }
+    log_thread.flush().expect("there is room for what was admitted");
+    assert_eq!(shared.buffered_bytes(), 0, "no commit waits for room");
+    assert!(last > 0 || room < options().segment_bytes, "{room} bytes are some");
+    // What stays free is less than three eighths of a segment and the room for several commits.
+    let unused = shared.stats().unused_bytes + room - disk.room_taken();
+    let may_stay = options().segment_bytes * 3 / 8 + (2 * slots as u64 + 3) * (bytes as u64 + 8192);
+    assert!(unused < may_stay, "room {room}, commits {bytes}, {slots} slots: {unused} stay");
+
+    disk.set_room(None);
+    let committer = committers.remove(0);
+    find_room(&mut log_thread, &mut keeper);
+    let asked = (&committer, &mut log_thread, &mut keeper);
+    assert_eq!(admit(bytes as u64, asked), Ok(()), "the room is found");
+    disk.crash();
+    disk.restart();
+    let mut numbers = read(&disk);
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=last).collect::<Vec<_>>(), "room {room}, commits {bytes}");
+}
+
+#[test]
+fn what_is_admitted_has_room() {
+    let mib = (1 << 20) / SCALE;
+    for (number, room) in (5..=200).step_by(21).enumerate() {
+        let bytes = [3000, 20_000, 5000, 60_000, 100_000][number % 5];
+        fill_admitted(room * mib, bytes, [1, 12, 3][number % 3]);
+    }
+    fill_admitted(70 * mib, 100, 2);
 }
 
 /// A group of many batches is kept in the middle, where the disk has no room for the next segment.
@@ -162,17 +252,17 @@ fn buffers_refuse_commits_beyond_their_limit() {
     let mut log_thread = LogThread::new(Arc::clone(&shared), writer, |_| ());
     let mut numbers = 0;
     for committer in &mut committers {
-        while committer.admit().is_ok() {
+        while committer.admit(100).is_ok() {
             numbers += 1;
             commit(committer, numbers, 1000);
         }
     }
     let epoch = Epoch(1);
-    assert!(committers.iter().all(|c| c.admit() == Err(Refusal::Behind(epoch))));
+    assert!(committers.iter().all(|c| c.admit(100) == Err(Refusal::Behind(epoch))));
     let bytes = shared.buffered_bytes();
     assert!((limit..2 * limit).contains(&bytes), "{bytes}");
     assert_eq!(log_thread.flush().unwrap().epoch, epoch);
-    assert!(committers.iter().all(|c| c.admit() == Ok(())));
+    assert!(committers.iter().all(|c| c.admit(100) == Ok(())));
     assert_eq!(shared.buffered_bytes(), 0);
     assert_eq!(read(&disk).len() as u64, numbers);
 }
@@ -184,7 +274,7 @@ fn failed_log_refuses_commits() {
     commit(&mut committer, 1, 100);
     disk.fail(Fault::new(Call::Sync));
     assert!(matches!(log_thread.flush(), Err(LogError::Io { .. })));
-    assert_eq!((shared.state(), committer.admit()), (LogState::Suspect, Err(Refusal::Suspect)));
+    assert_eq!((shared.state(), committer.admit(100)), (LogState::Suspect, Err(Refusal::Suspect)));
 }
 
 /// An error of the keeper is the log thread's at the next segment, and final.
@@ -278,7 +368,7 @@ fn threads_survive_a_full_disk() {
         }),
     ];
     let (mut last, mut epoch) = (0, Epoch(0));
-    while committer.admit() != Err(Refusal::Full) {
+    while committer.admit(100) != Err(Refusal::Full) {
         last += 1;
         let (of, wake) = commit_and_wake(&mut committer, last, 50_000);
         epoch = of;

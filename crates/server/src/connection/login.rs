@@ -29,6 +29,7 @@ use super::scratch::Io;
 use super::{Side, Stage};
 use crate::log;
 use crate::options::Encryption;
+use crate::startup::{LOGIN_PATIENCE, LOGIN_PERIOD};
 use crate::tls::Mode;
 
 /// The program name in LOGINACK: drivers accept no other.
@@ -59,11 +60,9 @@ impl Default for Negotiated {
     }
 }
 
-/// A login after the check of name and password.
-struct Checked {
+/// A login before the check of name and password.
+struct Asked {
     request: LoginRequest,
-    /// The errors, if the login is refused.
-    refused: Option<Vec<Error>>,
     settings: WireSettings,
     /// Whether several sessions share the connection.
     has_mars: bool,
@@ -71,14 +70,29 @@ struct Checked {
     wants_utf8: bool,
 }
 
-/// A login whose answer is delayed, since others with this login or from this client have failed.
+/// A login after the check of name and password.
+struct Checked {
+    login: Asked,
+    /// The errors, if the login is refused.
+    refused: Option<Vec<Error>>,
+}
+
+/// A login whose answer is delayed.
 pub(super) struct Delayed {
-    /// When to answer, on the monotonic clock.
+    /// When to go on, on the monotonic clock.
     pub(super) until_ns: u64,
     /// The time of arrival, in ticks.
     since: u64,
-    /// The login to answer then.
-    login: Option<Checked>,
+    /// What to do then; `None` once it was done.
+    then: Option<Then>,
+}
+
+/// How a delayed login goes on.
+enum Then {
+    /// It is answered: others with this login or from this client have failed.
+    Answer(Checked),
+    /// It is checked if the server is ready, and refused after this time on the monotonic clock.
+    Check(Asked, u64),
 }
 
 impl Side {
@@ -151,34 +165,69 @@ impl Side {
         }
         let wants_utf8 = login.has_feature(feature::UTF8_SUPPORT);
         let request = self.login_request(login, settings);
-        let Admission { answer, refused } = Session::admit(&self.shared.instance, &request);
         let has_mars = negotiated.has_mars;
-        let login = Checked { request, refused, settings, has_mars, wants_utf8 };
+        let login = Asked { request, settings, has_mars, wants_utf8 };
+        if self.shared.startup.is_ready() {
+            return self.check_login(login, io);
+        }
+        let patience = LOGIN_PATIENCE.min(self.shared.limits.login_timeout / 2);
+        let end_ns = clock::deadline_ns(patience);
+        self.delay(
+            clock::deadline_ns(LOGIN_PERIOD),
+            clock::now_ticks(),
+            Then::Check(login, end_ns),
+        );
+        Ok(())
+    }
+
+    fn check_login(&mut self, login: Asked, io: &mut Io) -> Result<(), End> {
+        let Admission { answer, refused } = Session::admit(&self.shared.instance, &login.request);
+        let login = Checked { login, refused };
         match answer {
             Answer::Now | Answer::Refused => self.answer_login(login, io),
             Answer::At(until_ns) => {
-                let since = clock::now_ticks();
-                self.stage =
-                    Stage::Delayed(Box::new(Delayed { until_ns, since, login: Some(login) }));
+                self.delay(until_ns, clock::now_ticks(), Then::Answer(login));
                 Ok(())
             }
         }
     }
 
-    /// Answers a delayed login when its time has come. No worker waits in between: the connection's
+    fn delay(&mut self, until_ns: u64, since: u64, then: Then) {
+        self.stage = Stage::Delayed(Box::new(Delayed { until_ns, since, then: Some(then) }));
+    }
+
+    /// Goes on with a delayed login when its time has come. No worker waits in between: the connection's
     /// deadline wakes the task.
     pub(super) fn answer_if_due(&mut self, io: &mut Io) -> Result<(), End> {
         let Stage::Delayed(delayed) = &mut self.stage else { return Ok(()) };
         if delayed.until_ns > clock::monotonic_ns() {
             return Ok(());
         }
-        let Some(login) = delayed.login.take() else { return Ok(()) };
-        ledger::book_wait(WaitType::LoginDelay, clock::now_ticks().saturating_sub(delayed.since));
-        self.answer_login(login, io)
+        let Some(then) = delayed.then.take() else { return Ok(()) };
+        let since = delayed.since;
+        match then {
+            Then::Check(login, end_ns)
+                if !self.shared.startup.is_ready() && clock::monotonic_ns() < end_ns =>
+            {
+                self.delay(clock::deadline_ns(LOGIN_PERIOD), since, Then::Check(login, end_ns));
+                return Ok(());
+            }
+            Then::Answer(_) | Then::Check(..) => {}
+        }
+        ledger::book_wait(WaitType::LoginDelay, clock::now_ticks().saturating_sub(since));
+        match then {
+            Then::Answer(login) => self.answer_login(login, io),
+            Then::Check(login, _) if self.shared.startup.is_ready() => self.check_login(login, io),
+            Then::Check(login, _) => {
+                let errors = [self.shared.startup.not_ready()];
+                self.note_refusal(&login.request.user, &errors);
+                self.refuse(&errors, login.settings, io)
+            }
+        }
     }
 
     fn answer_login(&mut self, login: Checked, io: &mut Io) -> Result<(), End> {
-        let Checked { request, refused, settings, has_mars, wants_utf8 } = login;
+        let Checked { login: Asked { request, settings, has_mars, wants_utf8 }, refused } = login;
         let user = request.user.clone();
         let opened = match refused {
             Some(errors) => Err(errors),

@@ -12,7 +12,7 @@ mod standing;
 
 use std::sync::Arc;
 
-use durable::{Database, Folder, Recovered, Settings};
+use durable::{Database, Folder, Progress, Recovered, Settings};
 use sos::ledger::{self, State};
 use sos::sync::{AtomicBool, AtomicU32, OnceLock, Ordering};
 use types::{Collation, DataType, Value};
@@ -189,11 +189,25 @@ impl Instance {
     /// # Errors
     /// A sentence that says what is wrong; the instance cannot be used then.
     pub fn open_database(&self, folder: Folder, settings: &Settings) -> Result<Recovered, String> {
+        self.recover_database(folder, settings, &Progress::default())
+    }
+
+    /// As [`Self::open_database`], and notes how far it is.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn recover_database(
+        &self,
+        folder: Folder,
+        settings: &Settings,
+        progress: &Progress,
+    ) -> Result<Recovered, String> {
         let parts = durable::Instance {
             machine: &self.machine,
             store: &self.store,
             catalog: &self.catalog,
             events: &crate::event::registry::NAMES,
+            progress,
         };
         let (database, recovered) = durable::open(folder, settings, parts)?;
         assert!(self.durable.set(database).is_ok(), "an instance has one database");

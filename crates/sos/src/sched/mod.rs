@@ -62,8 +62,8 @@ pub use machine::{Affinity, Machine, MachineConfig, SchedulerRow, StopOutcome};
 pub(crate) use scheduler::current_worker;
 #[cfg(not(any(loom, shuttle)))]
 pub use scheduler::{
-    Connection, Interrupt, Next, QUANTUM, Ready, SchedulerCounts, Task, TaskWaker,
-    current_scheduler, yield_if_quantum_due,
+    Connection, Interrupt, Next, QUANTUM, Ready, RoundEnd, SchedulerCounts, Task, TaskWaker,
+    current_scheduler, put_off_to_round_end, yield_if_quantum_due,
 };
 #[cfg(not(any(loom, shuttle)))]
 pub use stall_detection::{Stall, StallKind};

@@ -193,11 +193,11 @@ impl Transaction {
         for head in heads {
             let row = self.look((table, head), from, Some((index, key)), read)?;
             if let Some(found) = row {
-                self.note_found(table, Some(found.version));
+                self.note_found(table, from.0.lost, Some(found.version));
                 return Ok(row);
             }
         }
-        self.note_found(table, None);
+        self.note_found(table, from.0.lost, None);
         Ok(None)
     }
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use types::row::RowBuffer;
 
-use crate::durability::{Announced, EpochMark};
+use crate::durability::{Announced, EpochMark, Lost, logged_bytes};
 use crate::index::{has_key, with_buffer};
 use crate::primitives::{Guard, Label, Mutant, Timestamp, is_mutant, label, labelled, pin};
 use crate::spec::{
@@ -18,7 +18,9 @@ use crate::store::{
     Asker, IndexSet, KeyTaken, Moves, Store, Table, add_new_keys, check_free, link_moved, moves,
 };
 use crate::transaction::{Basis, RowRef, Transaction, is_memory_short, wait_for, wait_for_memory};
-use crate::version::{Begin, Blocker, Holder, RowHead, TxState, Version, VersionKind, newest};
+use crate::version::{
+    Begin, Blocker, Holder, RowHead, TxState, Version, VersionKind, newest, newest_durable,
+};
 
 /// The newest committed version of a row, and what a writer needs.
 struct Found<'g> {
@@ -28,6 +30,9 @@ struct Found<'g> {
     /// The transaction that owns the row now.
     holder: Option<&'g TxState>,
 }
+
+/// What the log admits for a change before its size is known.
+const ADMITTED_BYTES: u64 = 4096;
 
 /// The result of one attempt to change a row.
 enum Attempt {
@@ -39,6 +44,8 @@ enum Attempt {
     Held,
     /// Memory for the new row is short.
     Short,
+    /// The log has to admit this many bytes first.
+    Larger(u64),
 }
 
 impl Table {
@@ -53,8 +60,9 @@ impl Table {
     ) -> Result<Option<R>> {
         let _label = labelled(Label::Index);
         let guard = pin();
-        let Some(found) = self.find_newest(index, key, &guard)? else {
-            self.note_barrier();
+        let lost = self.lost();
+        let Some(found) = self.find_durable(index, key, lost, &guard)? else {
+            self.note_barrier_of(lost);
             return Ok(None);
         };
         label(Label::Row);
@@ -77,11 +85,14 @@ impl Table {
         buffer: &mut RowBuffer,
         mut change: impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
     ) -> Result<bool, E> {
-        self.admit()?;
+        let mut admitted = ADMITTED_BYTES;
         loop {
-            match self.try_change((index, key), options, buffer, &mut change)? {
+            self.admit(admitted)?;
+            let at = (index, key, admitted);
+            match self.try_change(at, options, buffer, &mut change)? {
                 Attempt::Done(is_changed) => return Ok(is_changed),
                 Attempt::Raced => {}
+                Attempt::Larger(bytes) => admitted = bytes,
                 Attempt::Owned(blocker) => {
                     wait_for(&self.shared.locks, None, blocker, &options.patience())?
                 }
@@ -102,7 +113,7 @@ impl Table {
 
     fn try_change<E: From<Error>>(
         &self,
-        (index, key): (IndexId, &[u8]),
+        (index, key, admitted): (IndexId, &[u8], u64),
         options: &TransactionOptions,
         buffer: &mut RowBuffer,
         change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
@@ -142,6 +153,10 @@ impl Table {
                 }
             }
         };
+        let bytes = logged_bytes(image);
+        if bytes > admitted {
+            return Ok(Attempt::Larger(bytes));
+        }
         let mut begin = Begin::Committing;
         if is_mutant(Mutant::TimeBeforeLink) {
             begin = Begin::Committed(self.shared.clock.commit());
@@ -264,11 +279,11 @@ impl Table {
 
     /// Inserts a row, as an autocommit statement.
     pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
-        self.admit()?;
         if is_memory_short() {
             wait_for_memory(&options.patience())?;
         }
         loop {
+            self.admit(logged_bytes(row))?;
             let guard = pin();
             let set = self.index_set(&guard);
             if !set.gate.admits(options.session) {
@@ -383,12 +398,28 @@ impl Table {
         key: &[u8],
         guard: &'g Guard,
     ) -> Result<Option<Found<'g>>> {
+        self.find_durable(index, key, Lost::NOTHING, guard)
+    }
+
+    /// As [`Self::find_newest`], by the newest version that readers do not pass over.
+    fn find_durable<'g>(
+        &'g self,
+        index: IndexId,
+        key: &[u8],
+        lost: Lost,
+        guard: &'g Guard,
+    ) -> Result<Option<Found<'g>>> {
         let index = self.index(index, guard)?;
         let mut found = None;
         index.find(key, guard, |head| {
             let row = newest(head, std::ptr::null(), &self.shared.clock, guard);
             // The head may have been reused for another row since the entry was read.
-            let version = row.content.filter(|version| {
+            let content = if lost.is_nothing() {
+                row.content
+            } else {
+                newest_durable(head, lost, &self.shared.clock, guard)
+            };
+            let version = content.filter(|version| {
                 version.kind == VersionKind::Data && has_key(index, version.image(), key)
             });
             let Some(version) = version else { return ControlFlow::Continue(()) };

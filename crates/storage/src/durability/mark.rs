@@ -23,6 +23,11 @@ impl EpochMark {
         Self(epoch as u32 | LOGGED)
     }
 
+    /// Returns whether the version has one of the two epochs behind `durable`.
+    pub(crate) fn is_behind(self, durable: u64) -> bool {
+        self.behind(durable).is_some()
+    }
+
     /// Returns the epoch if it is one of the two behind `durable`.
     fn behind(self, durable: u64) -> Option<u64> {
         [durable + 1, durable + 2].into_iter().find(|epoch| Self::of(*epoch) == self)

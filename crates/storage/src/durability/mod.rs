@@ -23,10 +23,14 @@
 //! A commit that a snapshot sees was announced before the snapshot was taken. So the barrier of a
 //! snapshot covers what is read by it later, on other threads as well ([`crate::Reader`]).
 //!
+//! When the log fails, what is not durable by then is hidden from readers ([`crate::Store::lose`]), so
+//! they need not wait for anything.
+//!
 //! Storage does not know what a log is made of. A store without a log, and a table that is not
 //! durable, note nothing.
 
 mod announced;
+mod lost;
 mod mark;
 mod noted;
 
@@ -35,6 +39,7 @@ use types::row::RowLayout;
 use crate::spec::{Result, RowId, RowImage, TableId};
 
 pub(crate) use announced::Announced;
+pub(crate) use lost::Lost;
 pub(crate) use mark::{EpochMark, note_seen};
 pub use noted::{note, take};
 
@@ -43,12 +48,13 @@ pub use noted::{note, take};
 /// Each thread has at most one commit between [`Self::begin`] and [`Self::end`]. In between it
 /// neither waits for other transactions nor begins another commit.
 pub trait CommitLog: Send + Sync {
-    /// Waits until the log has room for another commit of the calling thread, which holds no pin
-    /// and has announced nothing.
+    /// Waits until the log has room for a commit of the calling thread with about this many bytes.
+    /// The thread holds no pin and has announced nothing. The commit follows at once: after a wait
+    /// the thread asks again.
     ///
     /// # Errors
     /// [`crate::Error::LogFull`], [`crate::Error::LogFailed`].
-    fn admit(&self) -> Result<()>;
+    fn admit(&self, bytes: u64) -> Result<()>;
 
     /// Announces a commit of the calling thread and returns its epoch, which is not 0.
     fn begin(&self) -> u64;
@@ -66,6 +72,15 @@ pub trait CommitLog: Send + Sync {
 
     /// Returns the last durable epoch. Commits have one of the two epochs behind it.
     fn durable(&self) -> u64;
+}
+
+/// Bytes of a record besides the values: of the begin and the end of its commit as well.
+const RECORD_BYTES: u64 = 128;
+
+/// Returns about how many bytes a change to this row takes in the log, at most.
+pub(crate) fn logged_bytes(after: RowImage<'_>) -> u64 {
+    let blobs: usize = after.blobs.iter().map(|blob| blob.len()).sum();
+    RECORD_BYTES + (after.bytes.len() + blobs) as u64
 }
 
 /// How an announced commit ended.

@@ -55,6 +55,8 @@ pub(crate) enum Mutant {
     AnnouncedAfterTime,
     /// A scan notes the barrier before its snapshot is taken.
     BarrierBeforeSnapshot,
+    /// Versions are collected though the commits that replaced them are not durable.
+    CollectedBeforeDurable,
     /// Two logged changes of a row may have the same timestamp.
     EqualTimes,
     /// A checkpoint does not wait for the writers that may have seen the one before.

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use types::row::RowLayout;
 
-use crate::durability::{Announced, ChangeKind, CommitLog, EpochMark, RowChange, note, note_seen};
+use crate::durability::{
+    Announced, ChangeKind, CommitLog, EpochMark, Lost, RowChange, note, note_seen,
+};
 use crate::primitives::{Guard, Ordering};
 use crate::spec::{Result, RowImage};
-use crate::store::{Store, Table};
+use crate::store::{Shared, Store, Table};
 use crate::version::{RowHead, Version, VersionKind, versions};
 
 /// The durable side of a table.
@@ -28,13 +30,42 @@ impl Store {
         assert!(self.shared().log.set(log).is_ok(), "a store has one log");
     }
 
+    /// Notes that the log has failed when this epoch was the last durable one. From now on readers do
+    /// not see what is not durable, and writes of durable tables fail.
+    pub fn lose(&self, durable: u64) {
+        // Release: pairs with the Acquire in `lost`.
+        self.shared().lost.store(Lost::word_after(durable), Ordering::Release);
+    }
+
     /// Returns the log of the store.
     pub(crate) fn log(&self) -> Option<&dyn CommitLog> {
         self.shared().log.get().map(Arc::as_ref)
     }
 }
 
+impl Shared {
+    /// Returns what the failure of the log has left undecided.
+    #[inline]
+    pub(crate) fn lost(&self) -> Lost {
+        Lost::from_word(self.lost.load(Ordering::Acquire))
+    }
+}
+
 impl Table {
+    /// Returns which versions of this table readers pass over.
+    #[inline]
+    pub(crate) fn lost(&self) -> Lost {
+        if self.durable.is_some() { self.shared.lost() } else { Lost::NOTHING }
+    }
+
+    /// Notes what is visible now, unless the caller has seen what is durable only.
+    #[inline]
+    pub(crate) fn note_barrier_of(&self, lost: Lost) {
+        if lost.is_nothing() {
+            self.note_barrier();
+        }
+    }
+
     /// Returns the log, if changes of this table are written to it.
     #[inline]
     pub(crate) fn log(&self) -> Option<&dyn CommitLog> {
@@ -42,10 +73,10 @@ impl Table {
         self.shared.log.get().map(Arc::as_ref)
     }
 
-    /// Waits until an autocommit write of this table may be logged, if it is.
+    /// Waits until an autocommit write of this many bytes may be logged, if it is.
     #[inline]
-    pub(crate) fn admit(&self) -> Result<()> {
-        self.log().map_or(Ok(()), CommitLog::admit)
+    pub(crate) fn admit(&self, bytes: u64) -> Result<()> {
+        self.log().map_or(Ok(()), |log| log.admit(bytes))
     }
 
     /// Announces an autocommit write of a row, if it is logged. The caller is pinned until the write

@@ -2,7 +2,8 @@
 //!
 //! Every write leaves a note in its thread's queue: at time `ts` this row got a new version, so the
 //! older ones are garbage once the horizon has passed `ts`. Each writer processes a few notes of
-//! its own queue; [`crate::Store::collect`] processes all queues.
+//! its own queue; [`crate::Store::collect`] processes all queues. With a log, the horizon is not after
+//! what is not durable yet (`durable_horizon.rs`).
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -15,6 +16,7 @@ use crate::primitives::{
     AtomicBool, AtomicU64, CachePadded, Guard, Label, Mutant, Ordering, Shards, SpinClass,
     SpinLock, Timestamp, is_mutant, labelled, pin, retire_arc,
 };
+use crate::store::durable_horizon::DurableHorizon;
 use crate::store::{Collected, Shared, Table, remove_dead_keys};
 use crate::version::{Owner, RowHead, Version, VersionKind, owner, versions};
 
@@ -38,6 +40,7 @@ unsafe impl Send for Note {}
 struct Queue {
     notes: Notes,
     since_horizon: u32,
+    durable: DurableHorizon,
 }
 
 /// A queue of notes in pieces, so that growing never needs twice its memory at once.
@@ -228,9 +231,9 @@ impl Garbage {
         let is_due = shard.queue.lock().add(table, ts, note);
         self.announce();
         if is_due && let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
-            shard.horizon.fetch_max(horizon.0, Ordering::Relaxed);
+            shard.advance(shared, horizon);
         }
-        let horizon = Timestamp(shard.horizon.load(Ordering::Relaxed));
+        let horizon = shard.horizon();
         let mut done = Collected::default();
         for _ in 0..NOTES_PER_WRITE {
             if !shard.work_off(shared, horizon, &mut done) {
@@ -245,7 +248,8 @@ impl Garbage {
         let mut done = Collected::default();
         if let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
             for shard in self.shards.iter() {
-                shard.horizon.fetch_max(horizon.0, Ordering::Relaxed);
+                shard.advance(shared, horizon);
+                let horizon = shard.horizon();
                 // Bounded by the notes that exist now: processing may leave new ones.
                 let count = shard.queue.lock().notes.len;
                 for _ in 0..count {
@@ -294,6 +298,23 @@ impl Garbage {
 }
 
 impl GarbageShard {
+    /// Moves the horizon to that of the snapshots, as far as what is not durable allows.
+    fn advance(&self, shared: &Shared, snapshots: Timestamp) {
+        let mut horizon = snapshots;
+        if let Some(log) = shared.log.get()
+            && shared.lost().is_nothing()
+        {
+            let durable = self.queue.lock().durable.advance(log.as_ref(), &shared.clock);
+            horizon = horizon.min(durable);
+        }
+        // Release: pairs with the Acquire in `horizon`, for the failure of the log.
+        self.horizon.fetch_max(horizon.0, Ordering::Release);
+    }
+
+    fn horizon(&self) -> Timestamp {
+        Timestamp(self.horizon.load(Ordering::Acquire))
+    }
+
     /// Processes the oldest note if it is due.
     fn work_off(&self, shared: &Shared, horizon: Timestamp, done: &mut Collected) -> bool {
         // Pinned before the note is taken: a table that is dropped from now on is freed after this.
@@ -303,6 +324,10 @@ impl GarbageShard {
             Note::Row { table, head } => {
                 // SAFETY: see the notes' `Send`: the table outlives them.
                 let table = unsafe { &*table };
+                if !table.lost().is_nothing() {
+                    // Readers may need the older versions for good. There are no new ones.
+                    return true;
+                }
                 // SAFETY: and so do its heads.
                 let head = unsafe { &*head };
                 trim(table, head, horizon, &guard, done);

@@ -19,6 +19,7 @@
 //! the indexes true to the rows.
 
 mod durable;
+mod durable_horizon;
 mod garbage;
 mod gate;
 mod index_entries;
@@ -93,6 +94,8 @@ pub(crate) struct Shared {
     tables: SpinLock<HashMap<TableId, Arc<Table>>>,
     /// The log of commits to durable tables; a store without one keeps nothing.
     pub(crate) log: OnceLock<Arc<dyn CommitLog>>,
+    /// The word of [`crate::durability::Lost`]: written once, when the log fails.
+    pub(crate) lost: AtomicU64,
     /// The number of the newest checkpoint (`recovery/checkpoint.rs`). Each write of a durable table
     /// reads it, and it is written once per checkpoint.
     pub(crate) generation: CachePadded<AtomicU64>,
@@ -141,6 +144,7 @@ impl Store {
                 locks: Box::default(),
                 tables: SpinLock::new(SpinClass::XtpTransaction, HashMap::new()),
                 log: OnceLock::new(),
+                lost: AtomicU64::new(0),
                 generation: CachePadded::new(AtomicU64::new(FIRST_CHECKPOINT)),
             }),
             owner: Ownership::Original,

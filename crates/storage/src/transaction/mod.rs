@@ -31,7 +31,7 @@ use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::durability::{Announced, note};
+use crate::durability::{Announced, Lost, note};
 use crate::index::Index;
 use crate::primitives::{
     Clock, Guard, Label, Mutant, Timestamp, breathe, is_mutant, labelled, pin, retire_arc,
@@ -252,6 +252,11 @@ impl Transaction {
         self.inner.borrow().writes.iter().any(|write| write.kind != WriteKind::Lock)
     }
 
+    /// Returns about how many bytes its changes take in the log, at most.
+    pub fn logged_bytes(&self) -> u64 {
+        self.inner.borrow().writes.iter().map(Write::logged_bytes).sum()
+    }
+
     /// Commits. On an error the transaction is rolled back.
     pub fn commit(mut self) -> Result<()> {
         let _label = labelled(Label::Commit);
@@ -274,10 +279,10 @@ impl Transaction {
 
     /// Waits until the commit may be logged, if it has to be. On an error, dropping the transaction
     /// rolls it back.
-    fn admit_commit(&mut self, store: &Store) -> Result<()> {
+    fn admit_commit(&self, store: &Store) -> Result<()> {
         let Some(log) = store.log() else { return Ok(()) };
-        let is_logged = self.inner.get_mut().writes.iter().any(Write::is_logged);
-        if is_logged { log.admit() } else { Ok(()) }
+        let bytes = self.logged_bytes();
+        if bytes > 0 { log.admit(bytes) } else { Ok(()) }
     }
 
     /// Announces the commit to the log, if the transaction has changed a durable table. An error
@@ -437,7 +442,8 @@ impl Transaction {
                 .get_or_insert_with(|| slot.take(clock, inner.statement_snapshot)),
         };
         let me = inner.me();
-        (View { me, command: inner.command, snapshot, is_dirty: false }, basis)
+        let lost = table.lost();
+        (View { me, command: inner.command, snapshot, is_dirty: false, lost }, basis)
     }
 
     /// Like [`Self::view`], for a read. Rows that are locked are read as they are now, because no
@@ -461,26 +467,29 @@ impl Transaction {
         }
         let from = self.view_of(table, read);
         if table.durable.is_some() && !self.is_lent() {
-            table.note_barrier();
+            table.note_barrier_of(from.0.lost);
         }
         from
     }
 
     /// Notes everything that is visible now, in all tables.
     pub(crate) fn note_all(&self) {
-        if let Some(log) = self.store.log() {
+        let shared = self.store.shared();
+        if let Some(log) = self.store.log()
+            && shared.lost().is_nothing()
+        {
             note(log.barrier());
         }
     }
 
     /// Notes what a read of one row depends on: its version, or that there is none.
-    pub(crate) fn note_found(&self, table: &Table, row: Option<&Version>) {
+    pub(crate) fn note_found(&self, table: &Table, lost: Lost, row: Option<&Version>) {
         if table.durable.is_none() || self.is_lent() {
             return;
         }
         match row {
             Some(version) => table.note_version(version),
-            None => table.note_barrier(),
+            None => table.note_barrier_of(lost),
         }
     }
 
@@ -722,9 +731,13 @@ impl Store {
 }
 
 impl Transaction {
-    /// Fails with [`Error::Closed`] if the table's gate is closed to this transaction.
+    /// Fails with [`Error::Closed`] if the table's gate is closed to this transaction, and with
+    /// [`Error::LogFailed`] if what it writes cannot become durable.
     #[inline]
     pub(crate) fn admit(&self, table: &Table, guard: &Guard) -> Result<()> {
+        if !table.lost().is_nothing() {
+            return Err(Error::LogFailed);
+        }
         if table.index_set(guard).gate.admits(self.session()) {
             return Ok(());
         }

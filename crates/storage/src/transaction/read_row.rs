@@ -43,13 +43,13 @@ impl Transaction {
                 self.see_dirty(head, view)?
             }
             (RowLock::Past, _) => {
-                self.see(head, view)?.filter(|version| !self.has_changed(head, version))
+                self.see(head, view)?.filter(|version| !self.has_changed(head, view, version))
             }
             (RowLock::None | RowLock::Committed(_) | RowLock::Dirty, _) => self.see(head, view)?,
         };
         if hold.is_some() || !matches!(read.lock, RowLock::None) {
             // It may be newer than the snapshot, whose barrier was noted.
-            self.note_found(table, seen);
+            self.note_found(table, view.lost, seen);
         }
         let Some(version) = seen else { return Ok(None) };
         let row = RowRef { table, head, version, basis };
@@ -123,7 +123,7 @@ impl Transaction {
     }
 
     /// Returns whether another transaction has written a newer version, committed or not.
-    fn has_changed(&self, head: &RowHead, seen: &Version) -> bool {
+    fn has_changed(&self, head: &RowHead, view: View, seen: &Version) -> bool {
         let guard = pin();
         let clock = self.clock();
         for version in versions(head.latest(), &guard) {
@@ -134,6 +134,7 @@ impl Transaction {
                 Owner::Own => return false,
                 Owner::Nobody => {}
                 Owner::Committed(_) | Owner::Other(_) if version.kind == VersionKind::Lock => {}
+                Owner::Committed(_) if view.lost.hides(version.mark()) => {}
                 Owner::Committed(_) if is_mutant(Mutant::PassesOverOwnedOnly) => {}
                 Owner::Committed(_) | Owner::Other(_) => return true,
             }

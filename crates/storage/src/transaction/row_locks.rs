@@ -99,7 +99,7 @@ impl Transaction {
         view: View,
         (hold, when_owned): (Hold, WhenOwned),
     ) -> Result<Option<&'t Version>> {
-        if !self.is_worth_holding(table, head) {
+        if view.lost.is_nothing() && !self.is_worth_holding(table, head) {
             return Ok(None);
         }
         if when_owned == WhenOwned::Skip && self.changer(table, head).is_some() {

@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use crate::durability::{Announced, EpochMark};
+use crate::durability::{Announced, EpochMark, logged_bytes};
 use crate::primitives::{Guard, Ordering, Timestamp};
 use crate::store::{Shared, Table, content_below, remove_dead_keys};
 use crate::version::{RowHead, Version};
@@ -80,6 +80,11 @@ impl Write {
     /// Returns whether the write is one of a logged table.
     pub(crate) fn is_logged(&self) -> bool {
         self.kind != WriteKind::Lock && self.table().log().is_some()
+    }
+
+    /// Returns about how many bytes the write has in the log, at most; 0 if it is not logged.
+    pub(crate) fn logged_bytes(&self) -> u64 {
+        if self.is_logged() { logged_bytes(self.version().image()) } else { 0 }
     }
 
     /// Notes for checkpoints that the row changes; returns whether its table is logged. The caller is

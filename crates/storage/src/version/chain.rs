@@ -1,6 +1,7 @@
 //! Reading a chain of versions: which transaction wrote each, whether it has committed, and the
 //! newest state of a row for a writer.
 
+use crate::durability::Lost;
 use crate::primitives::{Clock, Guard, Mutant, Ordering, Timestamp, is_mutant};
 use crate::version::{Begin, RowHead, TxState, TxStatus, Version, VersionKind};
 
@@ -105,6 +106,21 @@ pub(crate) enum Holder<'g> {
     Nobody,
     Own,
     Other(&'g TxState),
+}
+
+/// Finds the newest committed version of a row that readers do not pass over.
+#[cold]
+pub(crate) fn newest_durable<'g>(
+    head: &RowHead,
+    lost: Lost,
+    clock: &Clock,
+    guard: &'g Guard,
+) -> Option<&'g Version> {
+    versions(head.latest(), guard).find(|version| {
+        let is_content = version.kind != VersionKind::Lock;
+        let owner = owner(version, std::ptr::null(), clock, guard);
+        is_content && matches!(owner, Owner::Committed(_)) && !lost.hides(version.mark())
+    })
 }
 
 /// Reads the newest state of a row for a writer.

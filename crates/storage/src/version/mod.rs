@@ -27,7 +27,7 @@ mod state;
 mod visibility;
 
 pub(crate) use blocker::{Blocker, LockWait};
-pub(crate) use chain::{Holder, Newest, Owner, changer, newest, owner, versions};
+pub(crate) use chain::{Holder, Newest, Owner, changer, newest, newest_durable, owner, versions};
 pub(crate) use head::{RowHead, prefetch_version};
 pub(crate) use heap::{HeadRun, Heap, HeapPosition, HeapRange};
 pub(crate) use layout::{Begin, Version, VersionKind, retire_version};

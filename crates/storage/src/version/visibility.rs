@@ -3,8 +3,10 @@
 //! It sees the newest version whose commit time is not above its snapshot, or that an earlier
 //! statement of the same transaction wrote. It passes over versions of transactions that have not committed. If
 //! such a transaction is validating with a commit time within the snapshot, visibility depends on
-//! its outcome, and the reader waits for it.
+//! its outcome, and the reader waits for it. When the log has failed, it passes over what is not
+//! durable as well.
 
+use crate::durability::Lost;
 use crate::primitives::{Clock, Guard, Timestamp};
 use crate::version::{
     Begin, Blocker, Owner, RowHead, TxState, TxStatus, Version, VersionKind, owner, versions,
@@ -33,6 +35,8 @@ pub(crate) struct View {
     pub(crate) snapshot: Timestamp,
     /// READ UNCOMMITTED: uncommitted versions are visible too.
     pub(crate) is_dirty: bool,
+    /// The commits that are passed over since they are not durable and the log has failed.
+    pub(crate) lost: Lost,
 }
 
 /// Finds the version that is visible to `view`.
@@ -45,7 +49,7 @@ pub(crate) fn visible<'g>(
     let top = head.latest();
     for version in versions(top, guard) {
         let counts = match owner(version, view.me, clock, guard) {
-            Owner::Committed(ts) => ts <= view.snapshot,
+            Owner::Committed(ts) => ts <= view.snapshot && !view.lost.hides(version.mark()),
             Owner::Own => version.command < view.command,
             Owner::Nobody => false,
             Owner::Other(state) => match state.status() {
@@ -62,7 +66,7 @@ pub(crate) fn visible<'g>(
                 TxStatus::Committed(ts) => {
                     // Its owner has not stamped the version yet.
                     version.set_mark(state.mark());
-                    ts <= view.snapshot
+                    ts <= view.snapshot && !view.lost.hides(state.mark())
                 }
             },
         };
@@ -91,6 +95,7 @@ pub(crate) fn visible_fast<'g>(
         && version.kind == VersionKind::Data
         && let Begin::Committed(ts) = version.begin()
         && ts <= view.snapshot
+        && view.lost.is_nothing()
     {
         return Sight::Row(version);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use storage::columnstore::{GroupBuilder, Trim};
-use storage::durability::{ChangeKind, take};
+use storage::durability::{ChangeKind, CommitLog as _, take};
 use storage::{
     Bounds, Claim, Error, Isolation, KeyList, Keys, Order, Read, RowLock, ScanSpec, Store,
     StoreOptions, Table, TableId, TableKind, TableSpec, TransactionOptions, WhenOwned,
@@ -13,7 +13,9 @@ use types::value::ColumnType;
 use types::{DataType, Value};
 
 use crate::fake_log::{Change, FakeLog};
-use crate::support::{BY_GROUP, BY_KEY, Bank, SERIALIZABLE, decode, encode, get, image, key, scan};
+use crate::support::{
+    BY_GROUP, BY_KEY, Bank, REPEATABLE, SERIALIZABLE, decode, encode, get, image, key, scan,
+};
 
 const LAZY: TransactionOptions =
     TransactionOptions { is_lazy: true, ..TransactionOptions::STATEMENT };
@@ -289,4 +291,93 @@ fn row_groups_and_moves_are_changes_of_the_internal_tables() {
     assert!(changes.iter().all(|change| change.has_layout == (change.part == 0)));
     let group = changes.iter().find(|change| change.part == 1).unwrap();
     assert_eq!(group.after.as_ref().map(|row| row.blobs.len()), Some(1), "segments are blobs");
+}
+
+/// What a reader finds in each way there is to read.
+fn seen(bank: &Bank) -> Vec<(&'static str, Vec<(i64, i64, i64)>)> {
+    let tx = bank.begin();
+    let all = |index| scan(&tx, bank, index, Bounds::ALL, Order::Forward, Read::COMMITTED).unwrap();
+    let locked = bank.begin();
+    let held = |read| scan(&locked, bank, Some(BY_KEY), Bounds::ALL, Order::Forward, read).unwrap();
+    let by_key = |n| get(&tx, bank, n, Read::COMMITTED).unwrap().map(|row| decode(row.image()));
+    let mut groups = all(Some(BY_GROUP));
+    groups.sort_unstable();
+    vec![
+        ("by key", all(Some(BY_KEY))),
+        ("by group", groups),
+        ("heap", all(None)),
+        ("get", (0..10).filter_map(by_key).collect()),
+        ("repeatable", held(REPEATABLE)),
+        ("serializable", held(SERIALIZABLE)),
+        ("past", held(Read { isolation: Isolation::ReadCommitted, lock: RowLock::Past })),
+    ]
+}
+
+/// Rows are changed, deleted and made, and their old versions are due for collection, when the log
+/// fails. Readers see what was durable, wait for nothing, and writers fail.
+#[test]
+fn what_was_durable_is_read_after_a_failure() {
+    for epochs in [1, 2] {
+        let (bank, log) = logged(TableKind::Ordinary);
+        (1..=5).for_each(|n| bank.insert((n, n % 2, 10)).unwrap());
+        bank.add(5, 1);
+        log.flush();
+        let durable = vec![(1, 1, 10), (2, 0, 10), (3, 1, 10), (4, 0, 10), (5, 1, 11)];
+        let change = |key_of_new: i64| {
+            bank.add(1, 7);
+            let tx = bank.begin();
+            let row = get(&tx, &bank, 2, Read::COMMITTED).unwrap().unwrap();
+            tx.update(row, image(&encode((2, 1, 99))), Keys::MayDiffer).unwrap();
+            tx.commit().unwrap();
+            bank.insert((key_of_new, 0, 1)).unwrap();
+        };
+        change(7);
+        assert!(bank.remove(3));
+        if epochs == 2 {
+            log.next_epoch();
+            change(8);
+            assert!(bank.remove(7) && bank.remove(4));
+        }
+        for _ in 0..10 {
+            bank.store.collect();
+            sos::epoch::collect();
+        }
+        bank.store.lose(log.durable());
+        take();
+        for (way, rows) in seen(&bank) {
+            assert_eq!(rows, durable, "{way}, {epochs} epochs");
+        }
+        let amounts: Vec<_> = (1..=8).map(|n| bank.amount(n)).collect();
+        let expected = [Some(10), Some(10), Some(10), Some(10), Some(11), None, None, None];
+        assert_eq!(amounts, expected);
+        bank.begin().reader();
+        assert_eq!(take(), 0, "nothing is to be waited for");
+        let tx = bank.begin();
+        let row = get(&tx, &bank, 1, Read::COMMITTED).unwrap().unwrap();
+        assert_eq!(tx.delete(row), Err(Error::LogFailed));
+        let inserted = tx.insert(&bank.table, image(&encode((9, 0, 0)))).map(|_| ());
+        assert_eq!(inserted, Err(Error::LogFailed));
+        drop(tx);
+        // Garbage of other tables is still collected, and these rows stay.
+        for _ in 0..10 {
+            bank.store.collect();
+        }
+        assert_eq!(seen(&bank)[0].1, durable);
+    }
+}
+
+/// Versions are kept until the commits that replaced them are durable, and not longer.
+#[test]
+fn garbage_waits_for_the_log() {
+    let (bank, log) = logged(TableKind::Ordinary);
+    bank.insert((1, 0, 10)).unwrap();
+    log.flush();
+    (0..5).for_each(|_| assert!(bank.add(1, 1)));
+    for _ in 0..10 {
+        assert_eq!(bank.store.collect().versions, 0, "no change is durable");
+    }
+    log.flush();
+    crate::support::eventually(&bank.store, || bank.store.collect().remaining == 0);
+    // Without a flush that follows: nothing else is committed.
+    assert_eq!(bank.amount(1), Some(15));
 }

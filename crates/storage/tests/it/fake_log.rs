@@ -106,7 +106,7 @@ impl FakeLog {
 }
 
 impl CommitLog for FakeLog {
-    fn admit(&self) -> storage::Result<()> {
+    fn admit(&self, _bytes: u64) -> storage::Result<()> {
         Ok(())
     }
 

@@ -140,6 +140,14 @@ impl Machine {
         self.schedulers.iter().for_each(|scheduler| scheduler.released());
     }
 
+    /// Sets what [`super::put_off_to_round_end`] puts off, once.
+    ///
+    /// # Panics
+    /// If it was set before.
+    pub fn at_round_end(&self, call: super::RoundEnd) {
+        self.shared.set_round_end(call);
+    }
+
     /// What each of its threads does now.
     #[must_use]
     pub fn activities(&self) -> Vec<Arc<Activity>> {

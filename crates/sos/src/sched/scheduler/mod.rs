@@ -14,6 +14,7 @@ mod events;
 mod held;
 mod holder_cell;
 mod quantum;
+mod round_end;
 mod rounds;
 mod shared;
 mod task;
@@ -33,6 +34,7 @@ use holder_cell::HolderCell;
 
 pub use counters::SchedulerCounts;
 pub use quantum::{QUANTUM, yield_if_quantum_due};
+pub use round_end::{RoundEnd, put_off_to_round_end};
 pub(in crate::sched) use shared::{Phase, Shared};
 pub use task::{Connection, Interrupt, Next, Ready, Task, TaskWaker};
 pub(in crate::sched) use worker::Worker;
@@ -58,6 +60,8 @@ pub(in crate::sched) struct Scheduler {
     mail: CachePadded<SpinLock<Vec<Mail>>>,
     /// The number of its connections whose answers are held.
     held: CachePadded<AtomicU64>,
+    /// Whether something was put off to the end of the round. Only the holder uses it.
+    has_put_off: AtomicBool,
     /// The number of its connections, those still in the mail included.
     pub(in crate::sched) connections: AtomicU64,
     pub(in crate::sched) workers: AtomicU64,
@@ -92,6 +96,7 @@ impl Scheduler {
             kick,
             mail: CachePadded::new(SpinLock::new(SpinClass::SosScheduler, Vec::new())),
             held: CachePadded::new(AtomicU64::new(0)),
+            has_put_off: AtomicBool::new(false),
             connections: AtomicU64::new(0),
             workers: AtomicU64::new(0),
             counters: CachePadded::default(),
@@ -168,6 +173,7 @@ impl Scheduler {
 
     /// Gives the scheduler to another worker because the calling one must wait.
     pub(in crate::sched) fn hand_over(self: &Arc<Self>) {
+        self.end_round();
         if self.baton.pass() == Passed::Nobody && !Worker::hire(self) {
             self.counters.held_by_nobody();
             self.baton.abandon();
@@ -186,6 +192,7 @@ impl Scheduler {
     /// Ends the quantum of the running request: delivers interrupts, and if another task is ready,
     /// gives it the scheduler and waits to get it back. Returns whether it did.
     pub(in crate::sched) fn end_quantum(self: &Arc<Self>, worker: &Worker) -> bool {
+        self.end_round();
         // SAFETY: the caller is a worker in the middle of a request, so it holds the scheduler.
         let interrupts = unsafe { self.core.with(|core| core.look_around(&self.poller)) };
         for interrupt in interrupts {

@@ -44,6 +44,7 @@ impl Scheduler {
             self.run_task(worker, token, ready);
             epoch::quiescent();
             if self.baton.has_signalled() {
+                self.end_round();
                 match self.rest(worker) {
                     Serving::On => {}
                     Serving::End => return Serving::End,
@@ -59,6 +60,7 @@ impl Scheduler {
         if self.shared.phase() != Phase::Running && self.close_down() {
             return Serving::End;
         }
+        self.end_round();
         if self.baton.has_yielded() || self.baton.has_signalled() {
             // The worker that gets the scheduler may leave events behind: a new round starts with
             // them.

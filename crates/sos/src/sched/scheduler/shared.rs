@@ -2,8 +2,10 @@
 //! and the bell that wakes the monitor. It does not know the machine that owns it.
 
 use std::io;
+use std::sync::OnceLock;
 use std::thread::JoinHandle;
 
+use super::RoundEnd;
 use crate::ledger::Accounts;
 use crate::lock::{SpinClass, SpinLock};
 use crate::park::{self, Cancel, WakeWord};
@@ -34,6 +36,8 @@ pub(in crate::sched) struct Shared {
     pub(in crate::sched) monitor: MonitorBell,
     /// Answers that are held for this number, or a lower one, may leave.
     pub(super) released: CachePadded<AtomicU64>,
+    /// What is called at the end of a round in which it was asked for.
+    pub(super) round_end: OnceLock<RoundEnd>,
     /// Set when the machine begins to stop; background threads sleep on it.
     pub(in crate::sched) stopping: Cancel,
     /// Wakes the listener when the machine begins to stop.
@@ -57,9 +61,14 @@ impl Shared {
             roster: Roster::new(),
             monitor: MonitorBell::default(),
             released: CachePadded::new(AtomicU64::new(0)),
+            round_end: OnceLock::new(),
             stopping: Cancel::new(),
             stop_accepting: EventFd::new()?,
         })
+    }
+
+    pub(in crate::sched) fn set_round_end(&self, call: RoundEnd) {
+        assert!(self.round_end.set(call).is_ok(), "a machine has one function for its rounds");
     }
 
     #[inline]
