@@ -53,6 +53,7 @@ impl Catalog {
             trace_flags: TraceFlags::default(),
             event_sessions: BTreeMap::from([(Name::new(&event_session.name), event_session)]),
             triggers: BTreeMap::new(),
+            backups: Arc::default(),
         }
     }
 
@@ -68,6 +69,7 @@ impl Catalog {
             trace_flags: TraceFlags::default(),
             event_sessions: BTreeMap::new(),
             triggers: BTreeMap::new(),
+            backups: Arc::default(),
         }
     }
 

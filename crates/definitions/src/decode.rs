@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use catalog::name::Name;
 use catalog::{
-    Catalog, CatalogCell, CounterKey, Database, EventSessionDef, ExtendedProperty, Login,
+    Catalog, CatalogCell, CounterKey, Database, EventSessionDef, ExtendedProperty, BackupFacts, Login,
     ModuleDef, Object, ParameterDef, Permission, Principal, Schema, TableDef, TableRows, Upto,
     UserMessage, Versioning,
 };
@@ -174,6 +174,18 @@ impl Reading {
             Key::Counter(counter) => {
                 self.counters.push((*counter, Code::get(content, cx)?));
                 Ok(())
+            }
+            Key::Backup(id) => {
+                let facts = Arc::<BackupFacts>::get(content, cx)?;
+                insert(&mut Arc::make_mut(&mut catalog.backups).backups, *id, facts)
+            }
+            Key::Restore(id) => {
+                let facts = Arc::<BackupFacts>::get(content, cx)?;
+                insert(&mut Arc::make_mut(&mut catalog.backups).restores, *id, facts)
+            }
+            Key::BackupState(id) => {
+                let facts = Arc::<BackupFacts>::get(content, cx)?;
+                insert(&mut Arc::make_mut(&mut catalog.backups).databases, *id, facts)
             }
             Key::Of(database, Part::Attributes) => self.attributes(*database, content, cx),
             Key::Of(database, part) => self.part(*database, part, content, cx),

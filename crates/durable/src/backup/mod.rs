@@ -12,7 +12,7 @@ mod reader;
 mod tests;
 mod writer;
 
-pub use format::{BACKUP_VERSION, Facts};
+pub use format::BACKUP_VERSION;
 pub use reader::{BackupError, BackupReader, Piece, rows_of};
 pub use writer::BackupWriter;
 

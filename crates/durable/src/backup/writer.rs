@@ -3,12 +3,15 @@
 
 use std::io;
 
+use catalog::BackupFacts;
 use definitions::Entry;
 use sos::sys::{Disk, DiskFile, Open};
 use sos::wait::WaitType;
 use storage::RowImage;
 
-use super::format::{BLOCK_BYTES, BLOCK_BYTES_MAX, BlockHeader, Facts, Kind, file_header, push};
+use super::format::{
+    BLOCK_BYTES, BLOCK_BYTES_MAX, BlockHeader, Kind, encode_facts, file_header, push,
+};
 use crate::rows;
 
 /// A backup that is being written. Dropping it removes the file, unless it is finished.
@@ -18,6 +21,8 @@ pub struct BackupWriter<'d> {
     file: Option<Box<dyn DiskFile>>,
     compresses: bool,
     at: u64,
+    /// Bytes of the file if nothing were compressed.
+    plain: u64,
     blocks: u32,
     /// The rows of the block that is being filled, and their table.
     filling: Vec<u8>,
@@ -46,7 +51,7 @@ impl<'d> BackupWriter<'d> {
         disk: &'d dyn Disk,
         name: &str,
         compresses: bool,
-        facts: &Facts,
+        facts: &BackupFacts,
     ) -> io::Result<Self> {
         let wait = WaitType::IoCompletion;
         let own = temporary(name);
@@ -64,6 +69,7 @@ impl<'d> BackupWriter<'d> {
             file: Some(file),
             compresses,
             at: 0,
+            plain: 0,
             blocks: 0,
             filling: Vec::new(),
             table: 0,
@@ -71,8 +77,9 @@ impl<'d> BackupWriter<'d> {
             rows: 0,
             image: Vec::new(),
         };
-        writer.write(&file_header())?;
-        writer.block(Kind::Facts, 0, 0, &facts.encode())?;
+        // The place of the end is written at the end.
+        writer.write(&file_header(0))?;
+        writer.block(Kind::Facts, 0, 0, &encode_facts(facts))?;
         Ok(writer)
     }
 
@@ -101,8 +108,10 @@ impl<'d> BackupWriter<'d> {
             stored: length(stored)?,
             crc: crc32c::crc32c(stored),
         };
+        let before = self.at;
         self.write(&header.encode())?;
         self.write(stored)?;
+        self.plain += self.at - before + u64::from(header.bytes) - u64::from(header.stored);
         self.blocks += 1;
         Ok(())
     }
@@ -158,15 +167,18 @@ impl<'d> BackupWriter<'d> {
         self.rows
     }
 
-    /// Ends the backup, and gives it its name; returns the bytes of its file.
+    /// Ends the backup, and gives it its name; returns the bytes of its file, and what the end says.
     ///
     /// # Errors
     /// The system's error; then the backup before still has the name, unless the last sync failed.
-    pub fn finish(mut self, mut facts: Facts) -> io::Result<u64> {
+    pub fn finish(mut self, mut facts: BackupFacts) -> io::Result<(u64, BackupFacts)> {
         self.flush()?;
         facts.set("rows", self.rows);
-        self.block(Kind::End, 0, 0, &facts.encode())?;
+        facts.set("plain_bytes", self.plain);
+        let end = self.at;
+        self.block(Kind::End, 0, 0, &encode_facts(&facts))?;
         if let Some(file) = &self.file {
+            file.write_at(0, &file_header(end))?;
             file.sync()?;
         }
         self.file = None;
@@ -176,7 +188,7 @@ impl<'d> BackupWriter<'d> {
             return Err(error);
         }
         self.disk.sync_folder("")?;
-        Ok(self.at)
+        Ok((self.at, facts))
     }
 }
 

@@ -12,10 +12,10 @@ use engine::session::Session;
 use crate::client::{batch, instance, login};
 
 /// A folder that is removed when the test ends.
-struct Data(PathBuf);
+pub(crate) struct Data(PathBuf);
 
 impl Data {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path =
             std::env::temp_dir().join(format!("clearway-backup-{}-{name}", std::process::id()));
         // It is left only by a run that was killed.
@@ -24,14 +24,14 @@ impl Data {
         Self(path)
     }
 
-    fn open(&self) -> Arc<Instance> {
+    pub(crate) fn open(&self) -> Arc<Instance> {
         let instance = instance();
         let folder = Folder::open(self.0.join("data").to_str().unwrap()).unwrap();
         instance.open_database(folder, &Settings::default()).unwrap();
         instance
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 }
@@ -43,14 +43,14 @@ impl Drop for Data {
     }
 }
 
-fn run(session: &mut Session, text: &str) -> Vec<Vec<Vec<String>>> {
+pub(crate) fn run(session: &mut Session, text: &str) -> Vec<Vec<Vec<String>>> {
     let answer = batch(session, text);
     assert_eq!(answer.errors, [], "{text}");
     answer.sets
 }
 
 /// Returns the numbers of the errors of a text.
-fn errors(session: &mut Session, text: &str) -> Vec<i32> {
+pub(crate) fn errors(session: &mut Session, text: &str) -> Vec<i32> {
     batch(session, text).errors.iter().map(|error| error.number).collect()
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod backup;
+mod backup_history;
 mod bulk;
 mod cancel;
 mod client;

@@ -5,37 +5,48 @@
 //! | options, paths, errors               | this file    |
 //! | reading a database at one moment     | `write.rs`   |
 //! | making a database from a file        | `restore.rs` |
+//! | what a file is of, msdb's tables     | `facts.rs`   |
 
+mod facts;
 mod restore;
 mod write;
 
 use ::durable::backup::BackupError;
 use tsql::ast::{self, BackupName, BackupOption, RestoreKind};
+use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
-use crate::{Runner, Stop, interrupted};
+use crate::{Runner, Stop, interrupted, show_plans};
+use ::explain::rows::column;
 use ::executor::{Cx, fault};
 use ::plan::program::{Leaf, LeafAst};
+use metadata::Rows;
 use metadata::format::text_of;
 
-/// Options of BACKUP that change nothing here: each backup has checksums, ends at the first error,
-/// and is no base of others.
+/// Options of BACKUP that change nothing here: each backup has checksums, and ends at the first
+/// error.
 const BACKUP_WORDS: &[&str] =
-    &["CHECKSUM", "COPY_ONLY", "STOP_ON_ERROR", "NOFORMAT", "NOINIT", "SKIP", "NOSKIP"];
+    &["CHECKSUM", "STOP_ON_ERROR", "NOFORMAT", "NOINIT", "SKIP", "NOSKIP", "NOREWIND", "NOUNLOAD"];
 /// Options of RESTORE that change nothing here: there are no files to move, and each backup has
 /// checksums, which are looked at in any case.
 const RESTORE_WORDS: &[&str] = &["RECOVERY", "CHECKSUM", "STOP_ON_ERROR", "MOVE", "NOUNLOAD"];
+
+/// Names and types of the columns of a result.
+type Columns = Vec<(&'static str, ColumnType)>;
 
 /// What the options say.
 #[derive(Default)]
 struct Wishes {
     overwrites: bool,
     compresses: bool,
+    copy_only: bool,
     replaces: bool,
     /// STATS: a message after each step of this many percent.
     stats: Option<i64>,
     name: Option<String>,
     description: Option<String>,
+    media_name: Option<String>,
+    media_description: Option<String>,
 }
 
 impl Runner<'_> {
@@ -56,7 +67,7 @@ impl Runner<'_> {
         done.map_err(|error| abnormal("BACKUP DATABASE", error, cx))
     }
 
-    /// RESTORE DATABASE and RESTORE VERIFYONLY.
+    /// RESTORE DATABASE, and the forms of RESTORE that only look at a file.
     pub(crate) fn restore(
         &self,
         restore: &ast::Restore,
@@ -66,11 +77,9 @@ impl Runner<'_> {
             RestoreKind::Database => "RESTORE DATABASE",
             RestoreKind::VerifyOnly => "VERIFY DATABASE",
             RestoreKind::Log => return Err(Msg::NotSupported("RESTORE LOG").into()),
-            RestoreKind::HeaderOnly => return Err(Msg::NotSupported("RESTORE HEADERONLY").into()),
-            RestoreKind::FileListOnly => {
-                return Err(Msg::NotSupported("RESTORE FILELISTONLY").into());
-            }
-            RestoreKind::LabelOnly => return Err(Msg::NotSupported("RESTORE LABELONLY").into()),
+            RestoreKind::HeaderOnly => "RESTORE HEADERONLY",
+            RestoreKind::FileListOnly => "RESTORE FILELIST",
+            RestoreKind::LabelOnly => "RESTORE LABELONLY",
         };
         let wishes = self.backup_wishes("RESTORE", &restore.options, cx)?;
         let path = self.backup_path(&restore.disks, cx)?;
@@ -79,9 +88,19 @@ impl Runner<'_> {
             None => None,
         };
         cx.session.last.row_count = 0;
-        let done = match name {
-            Some(name) => restore::run(&name, &path, &wishes, cx),
-            None => restore::verify_only(&path, cx),
+        let shown = |rows: Result<(Columns, Rows)>, cx: &mut Cx<'_>| {
+            let (columns, rows) = rows.map_err(|error| abnormal(what, error, cx))?;
+            let column = |(name, ty): (&str, ColumnType)| column(name, ty.data_type);
+            let rows = rows?;
+            cx.session.last.row_count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+            show_plans::send(columns.into_iter().map(column).collect(), &rows, cx)
+        };
+        let done = match (restore.kind, name) {
+            (RestoreKind::HeaderOnly, _) => return shown(restore::header(&path, cx), cx),
+            (RestoreKind::FileListOnly, _) => return shown(restore::files(&path, cx), cx),
+            (RestoreKind::LabelOnly, _) => return shown(restore::label(&path, cx), cx),
+            (_, Some(name)) => restore::run(&name, &path, &wishes, cx),
+            (_, None) => restore::verify_only(&path, cx),
         };
         done.map_err(|error| abnormal(what, error, cx))
     }
@@ -141,6 +160,9 @@ impl Runner<'_> {
                 ("NO_COMPRESSION", true) => wishes.compresses = false,
                 ("NAME", true) => wishes.name = text,
                 ("DESCRIPTION", true) => wishes.description = text,
+                ("MEDIANAME", true) => wishes.media_name = text,
+                ("MEDIADESCRIPTION", true) => wishes.media_description = text,
+                ("COPY_ONLY", true) => wishes.copy_only = true,
                 ("REPLACE", false) => wishes.replaces = true,
                 // A file has one backup.
                 ("FILE", false) if number == Some(1) => {}

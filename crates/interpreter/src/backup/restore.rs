@@ -4,16 +4,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::durable::backup::{BackupReader, Facts, Piece, folder_and_name, rows_of};
+use ::durable::backup::{BackupReader, Piece, folder_and_name, rows_of};
 use definitions::{Entries, NewTable, TableMaker};
+use metadata::Rows;
+use metadata::backup::{FILES, File, HEADER, LABEL};
+use metadata::column::{rows, shape};
 use sos::sys::OsDisk;
 use storage::{RowImage, TransactionOptions};
 use types::{Error, Msg, Result};
 
-use super::{Progress, Wishes, check_alone, not_opened, say, tell_end, unreadable};
+use super::{
+    Columns, Progress, Wishes, check_alone, facts, not_opened, say, tell_end, unreadable,
+};
 use ::catalog::name::Name;
 use ::catalog::{
-    CatalogCell, Class, CounterKey, Database, Object, PropertyClass, RowShape,
+    BackupFacts, CatalogCell, Class, CounterKey, Database, Object, PropertyClass, RowShape,
     SYSTEM_DATABASE_LAST, TableRows, Upto, create_rows,
 };
 use ::ddl::user_access::is_in_use;
@@ -24,6 +29,38 @@ pub(super) fn verify_only(path: &str, cx: &mut Cx<'_>) -> Result<()> {
     check_makes(cx)?;
     open(path)?.verify().map_err(|error| unreadable(path, &error))?;
     say(Error::custom(3262, 10, 1, "The backup set on file 1 is valid."), cx)
+}
+
+/// Returns the result of RESTORE HEADERONLY.
+pub(super) fn header(path: &str, cx: &Cx<'_>) -> Result<(Columns, Rows)> {
+    let facts = facts_of_file(path, cx)?;
+    Ok((shape(HEADER), rows(HEADER, [facts])))
+}
+
+/// Returns the result of RESTORE FILELISTONLY.
+pub(super) fn files(path: &str, cx: &Cx<'_>) -> Result<(Columns, Rows)> {
+    let facts = facts_of_file(path, cx)?;
+    Ok((shape(FILES), rows(FILES, File::all(&facts))))
+}
+
+/// Returns the result of RESTORE LABELONLY.
+pub(super) fn label(path: &str, cx: &Cx<'_>) -> Result<(Columns, Rows)> {
+    let facts = facts_of_file(path, cx)?;
+    Ok((shape(LABEL), rows(LABEL, [facts])))
+}
+
+fn facts_of_file(path: &str, cx: &Cx<'_>) -> Result<BackupFacts> {
+    check_makes(cx)?;
+    Ok(all_facts(&open(path)?, path))
+}
+
+/// Returns all facts of a backup: of its beginning, its end and its file.
+fn all_facts(reader: &BackupReader, path: &str) -> BackupFacts {
+    let mut facts = reader.facts().clone();
+    facts.extend(reader.end());
+    facts.set("bytes", reader.bytes());
+    facts.set("path", path);
+    facts
 }
 
 fn open(path: &str) -> Result<BackupReader> {
@@ -51,22 +88,25 @@ pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
     let began = sos::clock::utc_100ns();
     let mut reader = open(path)?;
     reader.verify().map_err(|error| unreadable(path, &error))?;
-    let end = reader.end().cloned().unwrap_or_default();
+    let facts = all_facts(&reader, path);
     if let Some(found) = &before {
         check_replaces(found, reader.facts(), wishes, cx)?;
     }
     let bytes = reader.bytes();
     let mark = cx.session.mark_definitions();
-    let made = make((name, path), before.as_ref(), &end, wishes, cx);
+    let made = make((name, path), before.as_ref(), &facts, wishes, cx);
     cx.session.end_definition(&mark, made.is_err());
     made?;
     cx.session.refresh_catalog();
+    let replaces = i32::from(wishes.replaces).to_string();
+    let more = [("replace", replaces), ("recovery", "1".to_owned())];
+    facts::remember_restore(name, &facts, &more, cx)?;
     let micros = sos::clock::utc_100ns().saturating_sub(began) / 10;
     tell_end("RESTORE DATABASE", bytes, micros, cx)
 }
 
 /// Checks that a database may be replaced.
-fn check_replaces(found: &Database, facts: &Facts, wishes: &Wishes, cx: &Cx<'_>) -> Result<()> {
+fn check_replaces(found: &Database, facts: &BackupFacts, wishes: &Wishes, cx: &Cx<'_>) -> Result<()> {
     let name = &found.name;
     if found.id <= SYSTEM_DATABASE_LAST {
         return Err(Msg::NotSupported("RESTORE DATABASE of a system database").into());
@@ -89,7 +129,7 @@ fn check_replaces(found: &Database, facts: &Facts, wishes: &Wishes, cx: &Cx<'_>)
         return Ok(());
     }
     let is_same = facts.get("database") == found.name
-        && facts.get("created") == format!("{:?}", found.created);
+        && facts.get("identity") == format!("{:?}", found.created);
     if !is_same {
         return Err(Error::custom(
             3154,
@@ -148,7 +188,7 @@ impl TableMaker for Maker<'_> {
 fn make(
     (name, path): (&str, &str),
     before: Option<&Arc<Database>>,
-    end: &Facts,
+    end: &BackupFacts,
     wishes: &Wishes,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
@@ -234,7 +274,7 @@ fn set_owner(database: &mut Database, before: Option<&Arc<Database>>, cx: &Cx<'_
 }
 
 /// Makes counters go on where they were, and writes that to the log.
-fn set_counters(database: &mut Database, maker: &Maker<'_>, end: &Facts) {
+fn set_counters(database: &mut Database, maker: &Maker<'_>, end: &BackupFacts) {
     for (before, rows) in &maker.made {
         let key = format!("identity {before}");
         if end.0.contains_key(&key) {

@@ -6,15 +6,15 @@
 use std::io;
 use std::sync::Arc;
 
-use ::durable::backup::{BackupWriter, Facts, folder_and_name};
+use ::durable::backup::{BackupWriter, folder_and_name};
 use sos::sys::{Disk, OsDisk};
 use storage::{Bounds, Order, Read, RowImage, ScanSpec, Transaction, TransactionOptions};
 use types::batch::Vector;
 use types::row::RowBuffer;
 use types::{Error, Msg, Result, Value};
 
-use super::{Progress, Wishes, check_alone, not_opened, tell_end};
-use ::catalog::{Database, Object, TableDef};
+use super::{Progress, Wishes, check_alone, facts, not_opened, tell_end};
+use ::catalog::{BackupFacts, Database, Object, TableDef};
 use ::executor::columnstore::Blocks;
 use ::executor::{Cx, fault};
 
@@ -48,7 +48,7 @@ pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
         }
     }
     let (database, transaction) = moment(found.id, name, cx)?;
-    let facts = facts_of(&database, wishes, cx);
+    let mut facts = facts::of_backup(&database, "D", wishes, cx);
     let writer = BackupWriter::begin(&disk, file, wishes.compresses, &facts);
     let mut writer = writer.map_err(|error| not_opened(path, &error))?;
     let failed = |error: io::Error| {
@@ -70,8 +70,12 @@ pub(super) fn run(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> R
             Ok(())
         })?;
     }
-    let bytes = writer.finish(counters(&database, cx)).map_err(failed)?;
+    let (bytes, end) = writer.finish(counters(&database, cx)).map_err(failed)?;
     transaction.rollback();
+    facts.extend(&end);
+    facts.set("bytes", bytes);
+    facts.set("path", path);
+    facts::remember_backup(facts, cx)?;
     progress.tell(1, 1, cx)?;
     let micros = sos::clock::utc_100ns().saturating_sub(began) / 10;
     tell_end("BACKUP DATABASE", bytes, micros, cx)
@@ -100,23 +104,10 @@ fn moment(id: i16, name: &str, cx: &mut Cx<'_>) -> Result<(Arc<Database>, Transa
     Err(Error::custom(3023, 16, 1, format!("The definitions of '{name}' change all the time.")))
 }
 
-fn facts_of(database: &Database, wishes: &Wishes, cx: &Cx<'_>) -> Facts {
-    let mut facts = Facts::default();
-    facts.set("database", &database.name);
-    facts.set("created", format!("{:?}", database.created));
-    facts.set("login", &cx.session.identity.login);
-    facts.set("began", sos::clock::utc_100ns());
-    facts.set("recovery", &database.options.recovery);
-    facts.set("version", env!("CARGO_PKG_VERSION"));
-    facts.set("name", wishes.name.as_deref().unwrap_or_default());
-    facts.set("description", wishes.description.as_deref().unwrap_or_default());
-    facts
-}
-
 /// Returns where the counters of a database are, now that the snapshot is taken: beyond the values
 /// in the copy.
-fn counters(database: &Database, cx: &Cx<'_>) -> Facts {
-    let mut facts = Facts::default();
+fn counters(database: &Database, cx: &Cx<'_>) -> BackupFacts {
+    let mut facts = BackupFacts::default();
     facts.set("ended", sos::clock::utc_100ns());
     for object in database.objects.values() {
         match object {
