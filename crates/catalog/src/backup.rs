@@ -43,6 +43,15 @@ impl BackupFacts {
     }
 }
 
+/// A database that is being restored: it cannot be used until its last file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restoring {
+    /// The backups so far: a full one, perhaps a differential one, and those of the log.
+    pub files: Vec<String>,
+    /// STOPAT, in units of 100 ns since 0001-01-01.
+    pub until_100ns: Option<u64>,
+}
+
 /// What is remembered of backups and restores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackupHistory {
@@ -82,6 +91,22 @@ impl BackupHistory {
     pub fn set_database(&mut self, database: &Database, mut facts: BackupFacts) {
         facts.set("created", created(database));
         self.databases.insert(database.id, Arc::new(facts));
+    }
+
+    /// Ends the chain of log backups of a database: the next one needs a data backup.
+    pub fn end_log_chain(&mut self, database: &Database) {
+        if let Some(facts) = self.of_database(database).cloned() {
+            let mut facts = BackupFacts::clone(&facts);
+            facts.0.remove("log_lsn");
+            self.databases.insert(database.id, Arc::new(facts));
+        }
+    }
+
+    /// Ends the chains of all databases.
+    pub fn end_log_chains(&mut self) {
+        for facts in self.databases.values_mut() {
+            Arc::make_mut(facts).0.remove("log_lsn");
+        }
     }
 
     /// Removes what is known of databases that are gone.

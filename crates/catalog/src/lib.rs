@@ -48,7 +48,7 @@ pub mod table;
 mod temporal;
 mod text;
 
-pub use backup::{BackupFacts, BackupHistory};
+pub use backup::{BackupFacts, BackupHistory, Restoring};
 pub use bootstrap::default_files;
 pub use cell::{CatalogCell, Listener};
 pub use counter::{CounterKey, CounterLog, Upto};
@@ -154,6 +154,8 @@ pub struct DatabaseOptions {
     pub compatibility_level: u8,
     /// Recovery model: FULL, SIMPLE, BULK_LOGGED.
     pub recovery: String,
+    /// Set while the database is being restored and cannot be used.
+    pub restoring: Option<Restoring>,
     /// Database scoped configurations that differ from their default.
     pub scoped: BTreeMap<&'static str, i64>,
     /// The same for those set FOR SECONDARY.

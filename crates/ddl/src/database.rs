@@ -58,6 +58,10 @@ pub(crate) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
         let id = catalog.next_database_id();
         let mut database = Database::new(id, &create.name, collation, created());
         database.options = options;
+        // The recovery model is that of `model`; no option of CREATE DATABASE sets it.
+        if let Some(model) = catalog.database("model") {
+            database.options.recovery.clone_from(&model.options.recovery);
+        }
         if let Some(dbo) = database.principals.get_mut(&Name::new("dbo")) {
             Arc::make_mut(dbo).login = Some(owner);
         }
@@ -206,7 +210,22 @@ pub(crate) fn alter(alter: &ast::AlterDatabase, cx: &mut Cx<'_>) -> Result<()> {
         user_access::change(name, access, termination.as_deref(), cx).map_err(or_missing)?;
     }
     change_database(cx.session, name, |database| change(database, &alter.action))
-        .map_err(or_missing)
+        .map_err(or_missing)?;
+    end_log_chain(name, cx)
+}
+
+/// Ends the chain of log backups of a database that is in the SIMPLE recovery model now.
+fn end_log_chain(name: &str, cx: &Cx<'_>) -> Result<()> {
+    let cell = &cx.session.instance.catalog;
+    let catalog = cell.load();
+    let simple = catalog.database(name).filter(|it| it.options.recovery == "SIMPLE");
+    let Some(database) = simple.filter(|it| catalog.backups.of_database(it).is_some()) else {
+        return Ok(());
+    };
+    cell.change_aside(|catalog| {
+        Arc::make_mut(&mut catalog.backups).end_log_chain(database);
+        Ok(())
+    })
 }
 
 fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {

@@ -30,6 +30,7 @@ use crate::commit_log::CommitLog;
 use crate::database::Database;
 use crate::folder::{Folder, LOG};
 use crate::images::{self, table_and_part};
+use crate::kept::{self, Kept};
 use crate::replay::{Change, Counts, Replay, Rows, lent};
 use crate::rows;
 
@@ -45,13 +46,16 @@ pub struct Settings {
     pub until_100ns: Option<u64>,
     /// Go on behind damage, and report what is lost.
     pub salvage: bool,
+    /// Keep the rows of SCHEMA_ONLY tables from an orderly stop to the next start.
+    pub keep_schema_only: bool,
     /// The size of a new segment of the log, a multiple of 4,096 bytes.
     pub segment_bytes: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { until_100ns: None, salvage: false, segment_bytes: SEGMENT_BYTES }
+        let keep_schema_only = false;
+        Self { until_100ns: None, salvage: false, keep_schema_only, segment_bytes: SEGMENT_BYTES }
     }
 }
 
@@ -81,6 +85,8 @@ pub struct Recovered {
     pub millis: u64,
     /// What salvage has left out.
     pub lost: Vec<String>,
+    /// What SCHEMA_ONLY tables have of the last stop; `None` unless the start asks for it.
+    pub kept: Option<Kept>,
 }
 
 /// Opens a database: recovers what its folder has into an instance, and starts its log.
@@ -128,7 +134,7 @@ fn open_folder(
     let log = Arc::new(CommitLog::new(buffers, schedulers));
     instance.catalog.set_counter_log(Arc::<CommitLog>::clone(&log));
     let mut tables = Tables { instance, made: HashMap::new() };
-    let catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.events)
+    let mut catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.events)
         .map_err(|error| error.to_string())?;
     let mut restored = Restored { tables: &tables.made, settings, threads: schedulers };
     let count = restored.rows(reader.as_ref(), rows, &mut lost)?;
@@ -139,6 +145,14 @@ fn open_folder(
             table.rows.data.add_column_index(index.storage_id);
         }
     }
+    let is_earlier = settings.salvage || counts.later > 0;
+    if is_earlier {
+        // The log has a gap, which no backup of it may pass over.
+        Arc::make_mut(&mut catalog.backups).end_log_chains();
+    }
+    let kept = kept::take_back(&folder, settings.keep_schema_only, is_earlier, || {
+        tables_of(&catalog).filter(|table| table.schema_only)
+    })?;
     instance.catalog.restore(catalog);
 
     let is_damaged = !lost.is_empty();
@@ -150,6 +164,7 @@ fn open_folder(
         rows: count,
         millis: (clock::monotonic_ns() - began_ns) / 1_000_000,
         lost,
+        kept,
     };
     let is_partial = is_damaged || counts.later > 0;
     let checkpointer = Checkpointer::new(
@@ -161,6 +176,7 @@ fn open_folder(
     let database =
         Database::start(folder, Arc::clone(&log), writer, checkpointer, instance.machine)
             .map_err(|error| error.to_string())?;
+    database.keep_schema_only(settings.keep_schema_only);
     instance.store.set_log(Arc::<CommitLog>::clone(&log));
     listen(instance.catalog, &log);
     if !is_complete {
@@ -239,7 +255,7 @@ fn refusal(error: &storage::Error) -> types::Error {
 }
 
 /// Iterates over the tables of all databases.
-fn tables_of(catalog: &Catalog) -> impl Iterator<Item = &TableDef> {
+pub(crate) fn tables_of(catalog: &Catalog) -> impl Iterator<Item = &TableDef> {
     let objects = catalog.databases.values().flat_map(|database| database.objects.values());
     objects.filter_map(|object| match object {
         Object::Table(table) => Some(&**table),
@@ -430,7 +446,7 @@ impl<'a> Restored<'a> {
 }
 
 /// Applies what the log says to the rows of a part.
-fn apply(
+pub(crate) fn apply(
     restore: &Restore<'_>,
     (part, layout): (u8, Option<&RowLayout>),
     rows: Rows,

@@ -16,8 +16,8 @@ use types::value::Decimal;
 use types::{Collation, DataType, Value};
 
 use crate::column::{
-    BIGINT, BIT, Column, DATETIME, GUID, INT, SMALLINT, TINYINT, big, bit, ch, int, nv, opt,
-    text, text_or_null, unknown, vb,
+    BIGINT, BIT, Column, DATETIME, GUID, INT, SMALLINT, TINYINT, big, bit, ch, int, nv, opt, text,
+    text_or_null, unknown, vb,
 };
 
 /// The type of log sequence numbers, `numeric(25,0)`.

@@ -204,9 +204,7 @@ const FILE: &[Column<(i32, File)>] = &[
     opt("filegroup_name", nv(128), |r| text_or_null(r.1.get("group"))),
     opt("page_size", INT, |_| int(8_192)),
     col("file_number", SIZE, |r| decimal(r.1.id, 20)),
-    opt("backed_up_page_count", SIZE, |r| {
-        decimal(r.1.backup_bytes().max(0) / 8_192, 20)
-    }),
+    opt("backed_up_page_count", SIZE, |r| decimal(r.1.backup_bytes().max(0) / 8_192, 20)),
     opt("file_type", ch(1), |r| text(r.1.get("type"))),
     opt("source_file_block_size", SIZE, |_| decimal(4_096, 20)),
     opt("file_size", SIZE, |r| decimal(r.1.number("size"), 20)),

@@ -10,8 +10,8 @@ use types::{DataType, Length, Value};
 use super::SystemView;
 use super::absent::nothing;
 use metadata::column::{
-    BIT, Column, DATETIME, GUID, INT, NVMAX, SYSNAME, TINYINT, col, int, nv, rows,
-    shape, text, unknown,
+    BIT, Column, DATETIME, GUID, INT, NVMAX, SYSNAME, TINYINT, col, int, nv, rows, shape, text,
+    unknown,
 };
 use metadata::{Rows, Scope};
 

@@ -21,11 +21,13 @@ pub(super) enum Kind {
     Definitions = 2,
     Rows = 3,
     End = 4,
+    Log = 5,
+    Ranges = 6,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
-        [Self::Facts, Self::Definitions, Self::Rows, Self::End]
+        [Self::Facts, Self::Definitions, Self::Rows, Self::End, Self::Log, Self::Ranges]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }
@@ -36,10 +38,13 @@ impl Kind {
 pub(super) struct BlockHeader {
     pub(super) kind: Kind,
     pub(super) is_compressed: bool,
+    /// The part of the table that has its rows.
+    pub(super) part: u8,
     /// Its number in the file, from 0.
     pub(super) number: u32,
     /// The table of its rows.
     pub(super) table: u32,
+    /// The number of rows; of the log 1 if the block ends a group.
     pub(super) rows: u32,
     /// Bytes of the payload before it was compressed, and as it is in the file.
     pub(super) bytes: u32,
@@ -54,6 +59,7 @@ impl BlockHeader {
         out[..4].copy_from_slice(BLOCK_MAGIC);
         out[4] = self.kind as u8;
         out[5] = u8::from(self.is_compressed);
+        out[6] = self.part;
         let fields = [self.number, self.table, self.rows, self.bytes, self.stored, self.crc];
         for (at, field) in (8..).step_by(4).zip(fields) {
             out[at..at + 4].copy_from_slice(&field.to_le_bytes());
@@ -73,6 +79,7 @@ impl BlockHeader {
         Ok(Self {
             kind: Kind::of(bytes[4]).ok_or("the kind of a block is unknown")?,
             is_compressed: bytes[5] != 0,
+            part: bytes[6],
             number: field(8),
             table: field(12),
             rows: field(16),

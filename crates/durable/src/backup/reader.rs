@@ -6,8 +6,10 @@ use std::io;
 use catalog::BackupFacts;
 use sos::sys::{Disk, DiskFile, Open};
 use sos::wait::WaitType;
+use storage::RowId;
 use types::row::RowBuffer;
 
+use super::Ranges;
 use super::format::{
     BACKUP_VERSION, BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Kind, MAGIC,
     decode_facts, file_header, is_sealed, take, u32_at, u64_at,
@@ -54,8 +56,17 @@ impl fmt::Display for BackupError {
 pub enum Piece<'a> {
     /// Definitions: keys and values.
     Definitions(Vec<(&'a [u8], &'a [u8])>),
-    /// Rows of a table, which is named by its storage id: see [`rows_of`].
-    Rows(u32, &'a [u8]),
+    /// Rows of a part of a table, which is named by its storage id: see [`rows_of`].
+    Rows((u32, u8), &'a [u8]),
+    /// Records of the log.
+    Log {
+        /// The records, as in a batch of the log.
+        payload: &'a [u8],
+        /// Whether they are the last ones of their group.
+        ends_group: bool,
+    },
+    /// The ranges of row ids that a differential backup replaces.
+    Ranges(Ranges),
 }
 
 /// A backup that is being read.
@@ -245,9 +256,16 @@ impl BackupReader {
                 }
                 Ok(Some(Piece::Definitions(entries)))
             }
+            Kind::Log => {
+                Ok(Some(Piece::Log { payload: &self.payload, ends_group: header.rows == 1 }))
+            }
+            Kind::Ranges => match Ranges::decode(&self.payload) {
+                Some(ranges) => Ok(Some(Piece::Ranges(ranges))),
+                None => Err(damaged("the ranges are not readable")),
+            },
             Kind::Rows => {
                 self.rows += u64::from(header.rows);
-                Ok(Some(Piece::Rows(header.table, &self.payload)))
+                Ok(Some(Piece::Rows((header.table, header.part), &self.payload)))
             }
             Kind::End => {
                 if start != self.end_at {
@@ -278,13 +296,15 @@ impl BackupReader {
 /// The first error of `visit`.
 pub fn rows_of<E>(
     mut piece: &[u8],
-    mut visit: impl FnMut(&RowBuffer) -> Result<(), E>,
+    mut visit: impl FnMut(RowId, &RowBuffer) -> Result<(), E>,
 ) -> Result<Option<()>, E> {
     let mut row = RowBuffer::default();
     while !piece.is_empty() {
+        let Some((id, rest)) = piece.split_first_chunk::<8>() else { return Ok(None) };
+        piece = rest;
         let Some(image) = take(&mut piece) else { return Ok(None) };
         let Some(()) = rows::decode(image, &mut row) else { return Ok(None) };
-        visit(&row)?;
+        visit(RowId(u64::from_le_bytes(*id)), &row)?;
     }
     Ok(Some(()))
 }

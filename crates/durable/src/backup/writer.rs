@@ -7,8 +7,9 @@ use catalog::BackupFacts;
 use definitions::Entry;
 use sos::sys::{Disk, DiskFile, Open};
 use sos::wait::WaitType;
-use storage::RowImage;
+use storage::{RowId, RowImage};
 
+use super::Ranges;
 use super::format::{
     BLOCK_BYTES, BLOCK_BYTES_MAX, BlockHeader, Kind, encode_facts, file_header, push,
 };
@@ -24,9 +25,9 @@ pub struct BackupWriter<'d> {
     /// Bytes of the file if nothing were compressed.
     plain: u64,
     blocks: u32,
-    /// The rows of the block that is being filled, and their table.
+    /// The rows of the block that is being filled, and their table and part.
     filling: Vec<u8>,
-    table: u32,
+    of: (u32, u8),
     rows_in_block: u32,
     rows: u64,
     image: Vec<u8>,
@@ -72,14 +73,14 @@ impl<'d> BackupWriter<'d> {
             plain: 0,
             blocks: 0,
             filling: Vec::new(),
-            table: 0,
+            of: (0, 0),
             rows_in_block: 0,
             rows: 0,
             image: Vec::new(),
         };
         // The place of the end is written at the end.
         writer.write(&file_header(0))?;
-        writer.block(Kind::Facts, 0, 0, &encode_facts(facts))?;
+        writer.block(Kind::Facts, (0, 0), 0, &encode_facts(facts))?;
         Ok(writer)
     }
 
@@ -90,7 +91,13 @@ impl<'d> BackupWriter<'d> {
         Ok(())
     }
 
-    fn block(&mut self, kind: Kind, table: u32, rows: u32, payload: &[u8]) -> io::Result<()> {
+    fn block(
+        &mut self,
+        kind: Kind,
+        (table, part): (u32, u8),
+        rows: u32,
+        payload: &[u8],
+    ) -> io::Result<()> {
         let length = |bytes: &[u8]| {
             let length = u32::try_from(bytes.len()).ok().filter(|len| *len <= BLOCK_BYTES_MAX);
             length.ok_or_else(|| io::Error::other("a row is larger than 2 GiB"))
@@ -101,6 +108,7 @@ impl<'d> BackupWriter<'d> {
         let header = BlockHeader {
             kind,
             is_compressed: squeezed.is_some(),
+            part,
             number: self.blocks,
             table,
             rows,
@@ -127,27 +135,44 @@ impl<'d> BackupWriter<'d> {
             push(&mut payload, &entry.key);
             push(&mut payload, value);
             if payload.len() >= BLOCK_BYTES {
-                self.block(Kind::Definitions, 0, 0, &payload)?;
+                self.block(Kind::Definitions, (0, 0), 0, &payload)?;
                 payload.clear();
             }
         }
-        self.block(Kind::Definitions, 0, 0, &payload)
+        self.block(Kind::Definitions, (0, 0), 0, &payload)
     }
 
-    /// Writes a row of a table, which is named by its storage id.
+    /// Writes a row of a part of a table, which is named by its storage id.
     ///
     /// # Errors
     /// The system's error.
-    pub fn row(&mut self, table: u32, row: RowImage<'_>) -> io::Result<()> {
-        if self.table != table || self.filling.len() >= BLOCK_BYTES {
+    pub fn row(&mut self, of: (u32, u8), id: RowId, row: RowImage<'_>) -> io::Result<()> {
+        if self.of != of || self.filling.len() >= BLOCK_BYTES {
             self.flush()?;
-            self.table = table;
+            self.of = of;
         }
         rows::encode(row, &mut self.image);
+        self.filling.extend_from_slice(&id.0.to_le_bytes());
         push(&mut self.filling, &self.image);
         self.rows_in_block += 1;
         self.rows += 1;
         Ok(())
+    }
+
+    /// Writes which ranges of row ids the rows of a differential backup replace.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn ranges(&mut self, ranges: &Ranges) -> io::Result<()> {
+        self.block(Kind::Ranges, (0, 0), 0, &ranges.encode())
+    }
+
+    /// Writes records of a group of the log; `ends_group` says that they are its last ones.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn log(&mut self, records: &[u8], ends_group: bool) -> io::Result<()> {
+        self.block(Kind::Log, (0, 0), u32::from(ends_group), records)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -155,7 +180,7 @@ impl<'d> BackupWriter<'d> {
             return Ok(());
         }
         let payload = std::mem::take(&mut self.filling);
-        self.block(Kind::Rows, self.table, self.rows_in_block, &payload)?;
+        self.block(Kind::Rows, self.of, self.rows_in_block, &payload)?;
         self.filling = payload;
         self.filling.clear();
         self.rows_in_block = 0;
@@ -176,7 +201,7 @@ impl<'d> BackupWriter<'d> {
         facts.set("rows", self.rows);
         facts.set("plain_bytes", self.plain);
         let end = self.at;
-        self.block(Kind::End, 0, 0, &encode_facts(&facts))?;
+        self.block(Kind::End, (0, 0), 0, &encode_facts(&facts))?;
         if let Some(file) = &self.file {
             file.write_at(0, &file_header(end))?;
             file.sync()?;

@@ -185,10 +185,10 @@ fn what_cannot_be_done_changes_nothing() {
     run(&mut session, &verify);
     for (text, expected) in [
         (backup.clone(), vec![40517, 3013]),
-        (format!("{backup} WITH DIFFERENTIAL"), vec![40517]),
+        (format!("{backup} WITH DIFFERENTIAL, INIT"), vec![40517, 3013]),
         (format!("{backup}, DISK = '{other}'"), vec![40517]),
-        (format!("BACKUP LOG d TO DISK = '{file}'"), vec![40517]),
-        (format!("RESTORE DATABASE d FROM DISK = '{file}' WITH NORECOVERY"), vec![40517]),
+        (format!("BACKUP LOG d TO DISK = '{file}'"), vec![40517, 3013]),
+        (format!("RESTORE DATABASE d FROM DISK = '{file}' WITH NORECOVERY"), vec![3159, 3013]),
         (format!("BACKUP DATABASE nosuch TO DISK = '{file}' WITH INIT"), vec![911, 3013]),
         (format!("BACKUP DATABASE tempdb TO DISK = '{file}' WITH INIT"), vec![3147, 3013]),
         ("BACKUP DATABASE d TO DISK = '/no/such/folder/x'".to_owned(), vec![3201, 3013]),

@@ -106,16 +106,18 @@ fn msdb_remembers_backups_and_restores() {
         assert_eq!(expected[4], [["PRIMARY"]]);
         instance.durable().unwrap().stop_at_once();
     }
-    let instance = data.open();
-    let mut session = login(&instance);
-    assert_eq!(run(&mut session, HISTORY), expected, "from the log");
-    instance.durable().unwrap().stop();
-    drop(session);
+    {
+        let instance = data.open();
+        let mut session = login(&instance);
+        assert_eq!(run(&mut session, HISTORY), expected, "from the log");
+        instance.durable().unwrap().stop();
+    }
     let instance = data.open();
     let mut session = login(&instance);
     assert_eq!(run(&mut session, HISTORY), expected, "from a checkpoint");
     run(&mut session, "EXEC msdb.dbo.sp_delete_database_backuphistory @database_name = 'd'");
-    let counts = "SELECT COUNT(*) FROM msdb.dbo.backupset; SELECT COUNT(*) FROM msdb.dbo.restorehistory";
+    let counts =
+        "SELECT COUNT(*) FROM msdb.dbo.backupset; SELECT COUNT(*) FROM msdb.dbo.restorehistory";
     assert_eq!(run(&mut session, counts), [[["1"]], [["0"]]]);
     run(&mut session, "EXEC msdb.dbo.sp_delete_backuphistory '2001-01-01'");
     assert_eq!(run(&mut session, counts), [[["1"]], [["0"]]]);

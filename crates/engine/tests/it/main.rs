@@ -4,6 +4,7 @@
 
 mod backup;
 mod backup_history;
+mod backup_log;
 mod bulk;
 mod cancel;
 mod client;
@@ -21,6 +22,7 @@ mod golden;
 mod grant;
 mod histories;
 mod isolation;
+mod kept;
 mod locks;
 mod modes;
 mod odbc;

@@ -85,11 +85,66 @@ fn file_kind(memory_optimized: bool) -> &'static str {
     if memory_optimized { "S" } else { "D" }
 }
 
-/// Remembers a backup in msdb's tables.
-pub(super) fn remember_backup(facts: BackupFacts, cx: &Cx<'_>) -> Result<()> {
+/// Adds the file of a backup. Before compression it is not smaller.
+pub(super) fn add_file(facts: &mut BackupFacts, bytes: u64, path: &str) {
+    facts.set("bytes", bytes);
+    let plain = facts.number("plain_bytes").max(facts.number("bytes"));
+    facts.set("plain_bytes", plain);
+    facts.set("path", path);
+}
+
+/// Sets what a database that was restored knows for its next backup: whose family it is.
+pub(super) fn begin_history(name: &str, full: &BackupFacts, cx: &Cx<'_>) -> Result<()> {
     cx.session.instance.catalog.change_aside(|catalog| {
-        std::sync::Arc::make_mut(&mut catalog.backups).add_backup(facts);
+        let Some(database) = catalog.database(name).cloned() else { return Ok(()) };
+        let mut facts = BackupFacts::default();
+        facts.set("family", full.get("family"));
+        facts.set("guid", new_guid());
+        let history = std::sync::Arc::make_mut(&mut catalog.backups);
+        history.prune(&catalog.databases);
+        history.set_database(&database, facts);
         Ok(())
+    })
+}
+
+/// Remembers a backup in msdb's tables.
+///
+/// `change` sets what the database knows for its next backup; its chain may have ended by now.
+pub(super) fn remember_backup(
+    database: i16,
+    facts: BackupFacts,
+    change: impl FnOnce(&Database, &mut BackupFacts),
+    cx: &Cx<'_>,
+) -> Result<()> {
+    cx.session.instance.catalog.change_aside(|catalog| {
+        let found = catalog.database_by_id(database).cloned();
+        let history = std::sync::Arc::make_mut(&mut catalog.backups);
+        history.prune(&catalog.databases);
+        history.add_backup(facts);
+        if let Some(database) = found {
+            let known = history.of_database(&database).cloned().unwrap_or_default();
+            let mut known = BackupFacts::clone(&known);
+            change(&database, &mut known);
+            history.set_database(&database, known);
+        }
+        Ok(())
+    })
+}
+
+/// Returns what a database knows for its next backup. Its first one gives it its unique ids.
+pub(super) fn state_of(database: &Database, cx: &Cx<'_>) -> Result<BackupFacts> {
+    cx.session.instance.catalog.change_aside(|catalog| {
+        let history = std::sync::Arc::make_mut(&mut catalog.backups);
+        let known = history.of_database(database).cloned().unwrap_or_default();
+        let mut known = BackupFacts::clone(&known);
+        if known.get("guid").is_empty() {
+            known.set("guid", new_guid());
+        }
+        if known.get("family").is_empty() {
+            known.set("family", known.get("guid").to_owned());
+        }
+        history.set_database(database, known.clone());
+        Ok(known)
     })
 }
 
@@ -97,7 +152,7 @@ pub(super) fn remember_backup(facts: BackupFacts, cx: &Cx<'_>) -> Result<()> {
 pub(super) fn remember_restore(
     name: &str,
     backup: &BackupFacts,
-    more: &[(&str, String)],
+    wishes: &Wishes,
     cx: &Cx<'_>,
 ) -> Result<()> {
     let mut restore = BackupFacts::default();
@@ -105,7 +160,11 @@ pub(super) fn remember_restore(
     restore.set("login", &cx.session.identity.login);
     restore.set("restored", sos::clock::utc_100ns());
     restore.set("type", backup.get("type"));
-    more.iter().for_each(|(name, value)| restore.set(name, value));
+    restore.set("replace", i32::from(wishes.replaces));
+    restore.set("recovery", i32::from(!wishes.no_recovery));
+    if let Some(stop_at) = wishes.stop_at {
+        restore.set("stop_at", stop_at);
+    }
     restore.set("files", backup.number("files"));
     for file in File::all(backup) {
         for fact in ["path", "type", "group"] {
