@@ -33,6 +33,9 @@ pub(crate) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
         files.push(file_of(file, "", false, true)?);
     }
     let mut options = DatabaseOptions::default();
+    if let Some(model) = cx.session.catalog.database("model") {
+        options.recovery.clone_from(&model.options.recovery);
+    }
     for option in &create.options {
         set(&mut options, option)?;
     }
@@ -58,10 +61,6 @@ pub(crate) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
         let id = catalog.next_database_id();
         let mut database = Database::new(id, &create.name, collation, created());
         database.options = options;
-        // The recovery model is that of `model`; no option of CREATE DATABASE sets it.
-        if let Some(model) = catalog.database("model") {
-            database.options.recovery.clone_from(&model.options.recovery);
-        }
         if let Some(dbo) = database.principals.get_mut(&Name::new("dbo")) {
             Arc::make_mut(dbo).login = Some(owner);
         }

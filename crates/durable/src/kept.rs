@@ -63,28 +63,30 @@ pub(crate) fn write(folder: &Folder, catalog: &Catalog) -> io::Result<Kept> {
     Ok(kept)
 }
 
-/// Takes back what the last stop has kept, and removes the file. `is_earlier` is for a start that
-/// does not have all definitions of that stop. Returns `None` if the start does not ask for it.
-pub(crate) fn take_back<'t, T: Iterator<Item = &'t TableDef>>(
+/// Takes back what the last stop has kept. The tables are empty.
+pub(crate) fn take_back<'t>(
     folder: &Folder,
-    is_wanted: bool,
-    is_earlier: bool,
-    tables: impl FnOnce() -> T,
-) -> Result<Option<Kept>, String> {
-    let fails = |error: &dyn std::fmt::Display| format!("{FILE}: {error}");
-    let names = folder.disk.list("").map_err(|error| fails(&error))?;
-    let is_there = names.iter().any(|name| name == FILE);
-    let mut kept = Kept::default();
-    if is_there && is_wanted && !is_earlier {
-        kept = read(folder, tables()).map_err(|why| {
-            format!("{FILE}: {why}; a start without --keep-schema-only leaves it out")
-        })?;
+    tables: impl Iterator<Item = &'t TableDef>,
+) -> Result<Kept, String> {
+    if !is_there(folder)? {
+        return Ok(Kept::default());
     }
-    if is_there {
-        folder.disk.remove(FILE).map_err(|error| fails(&error))?;
-        folder.disk.sync_folder("").map_err(|error| fails(&error))?;
+    read(folder, tables)
+        .map_err(|why| format!("{FILE}: {why}; a start without --keep-schema-only leaves it out"))
+}
+
+/// Removes the file, before the first request.
+pub(crate) fn remove(folder: &Folder) -> Result<(), String> {
+    if !is_there(folder)? {
+        return Ok(());
     }
-    Ok(is_wanted.then_some(kept))
+    let removed = folder.disk.remove(FILE).and_then(|()| folder.disk.sync_folder(""));
+    removed.map_err(|error| format!("{FILE}: {error}"))
+}
+
+fn is_there(folder: &Folder) -> Result<bool, String> {
+    let names = folder.disk.list("").map_err(|error| error.to_string())?;
+    Ok(names.iter().any(|name| name == FILE))
 }
 
 /// Reads the file into the tables, which are empty.

@@ -145,14 +145,7 @@ fn open_folder(
             table.rows.data.add_column_index(index.storage_id);
         }
     }
-    let is_earlier = settings.salvage || counts.later > 0;
-    if is_earlier {
-        // The log has a gap, which no backup of it may pass over.
-        Arc::make_mut(&mut catalog.backups).end_log_chains();
-    }
-    let kept = kept::take_back(&folder, settings.keep_schema_only, is_earlier, || {
-        tables_of(&catalog).filter(|table| table.schema_only)
-    })?;
+    let kept = take_over(&folder, settings, counts, &mut catalog)?;
     instance.catalog.restore(catalog);
 
     let is_damaged = !lost.is_empty();
@@ -173,6 +166,7 @@ fn open_folder(
         (&log, writer.folder()),
         (checkpoints, is_damaged),
     );
+    kept::remove(&folder)?;
     let database =
         Database::start(folder, Arc::clone(&log), writer, checkpointer, instance.machine)
             .map_err(|error| error.to_string())?;
@@ -189,6 +183,26 @@ fn open_folder(
         database.checkpoint(None)?;
     }
     Ok((database, recovered))
+}
+
+/// Takes over from the last stop what is not in the log: rows of SCHEMA_ONLY tables. A start that
+/// leaves something out takes nothing over, and ends the chains of log backups.
+fn take_over(
+    folder: &Folder,
+    settings: &Settings,
+    counts: Counts,
+    catalog: &mut Catalog,
+) -> Result<Option<Kept>, String> {
+    let is_earlier = settings.salvage || counts.later > 0;
+    if is_earlier {
+        // The log has a gap, which no backup of it may pass over.
+        Arc::make_mut(&mut catalog.backups).end_log_chains();
+    }
+    if !settings.keep_schema_only {
+        return Ok(None);
+    }
+    let tables = tables_of(catalog).filter(|table| table.schema_only);
+    if is_earlier { Ok(Some(Kept::default())) } else { kept::take_back(folder, tables).map(Some) }
 }
 
 /// Where the log goes on.
