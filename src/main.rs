@@ -84,6 +84,10 @@ struct ServeArguments {
     /// Recover what is readable of a damaged folder, and say what is lost
     #[arg(long, requires = "data")]
     salvage: bool,
+    /// Keep the rows of SCHEMA_ONLY tables from an orderly stop to the next start; after a kill they
+    /// are empty
+    #[arg(long, requires = "data")]
+    keep_schema_only: bool,
     /// Limit on memory: bytes, or with KB, MB, GB, TB; default three quarters of the machine's or
     /// container's
     #[arg(long, value_name = "BYTES")]

@@ -112,6 +112,7 @@ fn data(arguments: &ServeArguments) -> Result<Option<Data>, String> {
         folder: folder.clone(),
         until_100ns,
         salvage: arguments.salvage,
+        keep_schema_only: arguments.keep_schema_only,
     }))
 }
 

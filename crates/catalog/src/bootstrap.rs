@@ -41,7 +41,12 @@ impl Catalog {
         event_session: Arc<EventSessionDef>,
     ) -> Self {
         let databases = SYSTEM_DATABASES.iter().map(|&(id, name)| {
-            (Name::new(name), Arc::new(Database::new(id, name, collation, created.clone())))
+            let mut database = Database::new(id, name, collation, created.clone());
+            // As in SQL Server; new databases have the model of `model`.
+            if name != "model" {
+                "SIMPLE".clone_into(&mut database.options.recovery);
+            }
+            (Name::new(name), Arc::new(database))
         });
         Self {
             version: 1,
@@ -53,6 +58,7 @@ impl Catalog {
             trace_flags: TraceFlags::default(),
             event_sessions: BTreeMap::from([(Name::new(&event_session.name), event_session)]),
             triggers: BTreeMap::new(),
+            backups: Arc::default(),
         }
     }
 
@@ -68,6 +74,7 @@ impl Catalog {
             trace_flags: TraceFlags::default(),
             event_sessions: BTreeMap::new(),
             triggers: BTreeMap::new(),
+            backups: Arc::default(),
         }
     }
 
@@ -131,6 +138,7 @@ impl Default for DatabaseOptions {
             user_access: super::UserAccess::default(),
             compatibility_level: COMPATIBILITY_LEVEL,
             recovery: "FULL".to_owned(),
+            restoring: None,
             scoped: BTreeMap::new(),
             scoped_secondary: BTreeMap::new(),
             others: BTreeMap::new(),

@@ -193,6 +193,25 @@ impl CatalogCell {
         Ok(done)
     }
 
+    /// Changes parts of the catalog that no plan depends on: the history of backups. The version
+    /// stays as it is, so that no session binds its plans again; sessions read these parts with
+    /// [`Self::load`].
+    pub fn change_aside<T>(&self, edit: impl FnOnce(&mut Catalog) -> Result<T>) -> Result<T> {
+        with_clerk(MemoryClerk::Metadata, || {
+            let changing = self.changing.write();
+            let base = self.load();
+            let mut next = Catalog::clone(&base);
+            let done = edit(&mut next)?;
+            if let Some(listener) = &*changing {
+                listener(&base, &next)?;
+            }
+            let old = std::mem::replace(&mut *self.current.lock(), Arc::new(next));
+            drop(changing);
+            drop(old);
+            Ok(done)
+        })
+    }
+
     /// Swaps in the next snapshot; the caller holds `changing`.
     fn publish(&self, mut next: Catalog) {
         next.version = self.version() + 1;

@@ -19,7 +19,7 @@ use sos::sync::{AtomicI64, AtomicU64, Ordering};
 use storage::TableId;
 
 /// The name of a counter in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CounterKey {
     /// Ids of objects, unique in the instance.
     ObjectId,

@@ -16,6 +16,7 @@ use types::row::RowLayout;
 use types::value::ColumnType;
 use types::{Collation, DataType, Length};
 
+pub mod backup;
 mod bootstrap;
 mod cell;
 pub mod clock;
@@ -47,6 +48,7 @@ pub mod table;
 mod temporal;
 mod text;
 
+pub use backup::{BackupFacts, BackupHistory, Restoring};
 pub use bootstrap::default_files;
 pub use cell::{CatalogCell, Listener};
 pub use counter::{CounterKey, CounterLog, Upto};
@@ -94,6 +96,8 @@ pub struct Catalog {
     pub event_sessions: BTreeMap<Name, Arc<EventSessionDef>>,
     /// Triggers ON ALL SERVER by name.
     pub triggers: BTreeMap<Name, Arc<ModuleDef>>,
+    /// Backups and restores. Sessions read it from the cell: see [`backup`].
+    pub backups: Arc<BackupHistory>,
 }
 
 /// A database and its objects.
@@ -150,6 +154,8 @@ pub struct DatabaseOptions {
     pub compatibility_level: u8,
     /// Recovery model: FULL, SIMPLE, BULK_LOGGED.
     pub recovery: String,
+    /// Set while the database is being restored and cannot be used.
+    pub restoring: Option<Restoring>,
     /// Database scoped configurations that differ from their default.
     pub scoped: BTreeMap<&'static str, i64>,
     /// The same for those set FOR SECONDARY.

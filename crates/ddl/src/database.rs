@@ -33,6 +33,9 @@ pub(crate) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
         files.push(file_of(file, "", false, true)?);
     }
     let mut options = DatabaseOptions::default();
+    if let Some(model) = cx.session.catalog.database("model") {
+        options.recovery.clone_from(&model.options.recovery);
+    }
     for option in &create.options {
         set(&mut options, option)?;
     }
@@ -206,7 +209,22 @@ pub(crate) fn alter(alter: &ast::AlterDatabase, cx: &mut Cx<'_>) -> Result<()> {
         user_access::change(name, access, termination.as_deref(), cx).map_err(or_missing)?;
     }
     change_database(cx.session, name, |database| change(database, &alter.action))
-        .map_err(or_missing)
+        .map_err(or_missing)?;
+    end_log_chain(name, cx)
+}
+
+/// Ends the chain of log backups of a database that is in the SIMPLE recovery model now.
+fn end_log_chain(name: &str, cx: &Cx<'_>) -> Result<()> {
+    let cell = &cx.session.instance.catalog;
+    let catalog = cell.load();
+    let simple = catalog.database(name).filter(|it| it.options.recovery == "SIMPLE");
+    let Some(database) = simple.filter(|it| catalog.backups.of_database(it).is_some()) else {
+        return Ok(());
+    };
+    cell.change_aside(|catalog| {
+        Arc::make_mut(&mut catalog.backups).end_log_chain(database);
+        Ok(())
+    })
 }
 
 fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {

@@ -178,13 +178,16 @@ fn target(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Target> {
 /// Publishes a changed database in the catalog.
 ///
 /// # Errors
-/// 911 if it has been dropped since, and the errors of `edit`.
+/// 911 if it has been dropped since, 927 while it is being restored, and the errors of `edit`.
 fn change_database<T>(
     session: &mut SessionState,
     name: &str,
     edit: impl FnOnce(&mut Database) -> Result<T>,
 ) -> Result<T> {
     session.change_catalog(|catalog| match catalog.database_mut(name) {
+        Some(database) if database.options.restoring.is_some() => {
+            Err(Msg::DatabaseRestoring(&database.name).into())
+        }
         Some(database) => {
             let edited = edit(database)?;
             database.prune_properties();

@@ -57,8 +57,11 @@ pub fn of_options(options: &[NamedOption]) -> Option<UserAccess> {
 /// Checks that a session may enter a database.
 ///
 /// # Errors
-/// 924 if another session has it as its single user, 923 if it is restricted to its owners.
+/// 927 while it is being restored, 924 if another session has it as its single user, 923 if it is restricted to its owners.
 pub fn check_entry(session: &SessionState, database: &Database) -> Result<()> {
+    if database.options.restoring.is_some() {
+        return Err(Msg::DatabaseRestoring(&database.name).into());
+    }
     match database.options.user_access {
         UserAccess::Multi => Ok(()),
         UserAccess::Single if others_in(session, database, UserAccess::Single).is_empty() => Ok(()),

@@ -142,6 +142,18 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Returns the content of the field with a tag; passes over those before it.
+    pub(crate) fn find(&mut self, tag: u8) -> Result<Option<&'a [u8]>> {
+        while let Some((found, rest)) = self.0.split_first() {
+            let (content, rest) = split_sized(rest)?;
+            if *found == tag {
+                return Ok(Some(content));
+            }
+            self.0 = rest;
+        }
+        Ok(None)
+    }
+
     /// Reads the field with a tag, which must be the next one.
     pub(crate) fn take<T: Code>(&mut self, tag: u8, cx: &mut Cx<'_>) -> Result<T> {
         match self.next(tag)? {

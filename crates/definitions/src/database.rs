@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use catalog::scoped::SCOPED;
 use catalog::{
     Class, Database, DatabaseFile, DatabaseOptions, ExtendedProperty, ExternalDataSource,
-    ExternalFileFormat, FileSize, Permission, Principal, PrincipalKind, Schema, UserAccess,
-    UserType,
+    ExternalFileFormat, FileSize, Permission, Principal, PrincipalKind, Restoring, Schema,
+    UserAccess, UserType,
 };
 use parquet_io::Compression;
 use tsql::ast::StatementKind;
@@ -28,6 +28,7 @@ record! { Permission {
     8 grantor,
 } }
 record! { DatabaseFile { 1 filegroup, 2 name, 3 path, 4 memory_optimized, 5 log, 6 size } }
+record! { Restoring { 1 files, 2 until_100ns } }
 record! { FileSize { 1 size, 2 max, 3 growth, 4 is_percent } }
 record! { ExtendedProperty { 1 name, 2 value } }
 record! { ExternalDataSource { 1 id, 2 name, 3 location, 4 folder } }
@@ -101,6 +102,7 @@ impl Code for DatabaseOptions {
             scoped,
             scoped_secondary,
             others,
+            restoring,
         } = self;
         put_field(out, 1, elevate_to_snapshot);
         put_field(out, 2, read_committed_snapshot);
@@ -111,6 +113,7 @@ impl Code for DatabaseOptions {
         Scoped::put_field(out, 7, scoped);
         Scoped::put_field(out, 8, scoped_secondary);
         put_field(out, 9, others);
+        put_field(out, 10, restoring);
     }
 
     fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
@@ -125,6 +128,7 @@ impl Code for DatabaseOptions {
             scoped: Scoped::take(&mut fields, 7, cx)?.0,
             scoped_secondary: Scoped::take(&mut fields, 8, cx)?.0,
             others: fields.take(9, cx)?,
+            restoring: fields.take(10, cx)?,
         };
         fields.end()?;
         Ok(made)

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use catalog::name::Name;
 use catalog::{
-    Catalog, CatalogCell, CounterKey, Database, EventSessionDef, ExtendedProperty, Login,
-    ModuleDef, Object, ParameterDef, Permission, Principal, Schema, TableDef, TableRows, Upto,
-    UserMessage, Versioning,
+    BackupFacts, Catalog, CatalogCell, CounterKey, Database, EventSessionDef, ExtendedProperty,
+    Login, ModuleDef, Object, ParameterDef, Permission, Principal, Schema, TableDef, TableRows,
+    Upto, UserMessage, Versioning,
 };
 
 use crate::code::{Code, Cx, Fault, Result, fault, record};
@@ -38,6 +38,34 @@ pub fn counters(catalog: &Catalog, cell: &CatalogCell, exact: bool) -> Vec<Entry
     });
     let all = cell.counter_positions(exact).chain(positions);
     all.map(|(counter, upto)| counter_entry(counter, upto)).collect()
+}
+
+/// Reads a counter's position, as `record!` above has written it.
+fn position(content: &[u8]) -> Result<Upto> {
+    let field = |tag| crate::code::Fields::of(content).find(tag);
+    let next = field(1)?.and_then(|next| next.try_into().ok());
+    let Some(next) = next.map(i64::from_le_bytes) else { return fault("no position") };
+    Ok(Upto { next, exhausted: field(2)? == Some(&[1]) })
+}
+
+/// Returns the positions of counters among entries.
+///
+/// # Errors
+/// Names the entry that is damaged, or that a later version has written.
+pub fn counters_of(entries: &Entries) -> Result<Vec<(CounterKey, Upto)>, Error> {
+    let counters =
+        entries.iter().filter_map(|(key, value)| Some((crate::counter_of_key(key)?, value)));
+    let read = |(counter, value): (CounterKey, &Vec<u8>)| {
+        let upto = match value.split_first() {
+            Some((&VERSION, content)) => position(content),
+            _ => fault("another version"),
+        };
+        match upto {
+            Ok(upto) => Ok((counter, upto)),
+            Err(Fault(reason)) => Err(Error { entry: Key::Counter(counter).to_string(), reason }),
+        }
+    };
+    counters.map(read).collect()
 }
 
 /// Makes a catalog from the last value of each key. The catalog of the start, in `cell`, gives what
@@ -174,6 +202,18 @@ impl Reading {
             Key::Counter(counter) => {
                 self.counters.push((*counter, Code::get(content, cx)?));
                 Ok(())
+            }
+            Key::Backup(id) => {
+                let facts = Arc::<BackupFacts>::get(content, cx)?;
+                insert(&mut Arc::make_mut(&mut catalog.backups).backups, *id, facts)
+            }
+            Key::Restore(id) => {
+                let facts = Arc::<BackupFacts>::get(content, cx)?;
+                insert(&mut Arc::make_mut(&mut catalog.backups).restores, *id, facts)
+            }
+            Key::BackupState(id) => {
+                let facts = Arc::<BackupFacts>::get(content, cx)?;
+                insert(&mut Arc::make_mut(&mut catalog.backups).databases, *id, facts)
             }
             Key::Of(database, Part::Attributes) => self.attributes(*database, content, cx),
             Key::Of(database, part) => self.part(*database, part, content, cx),

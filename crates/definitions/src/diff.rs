@@ -104,6 +104,7 @@ impl Difference {
             trace_flags: _,
             event_sessions,
             triggers,
+            backups,
         } = next;
         self.shared((&base.logins, logins), |_, login| Key::Login(login.principal_id));
         self.permissions((&base.server_permissions, server_permissions), Key::ServerPermissions);
@@ -120,6 +121,12 @@ impl Difference {
         }
         self.shared((&base.event_sessions, event_sessions), |_, it| Key::EventSession(it.id));
         self.shared((&base.triggers, triggers), |_, it| Key::ServerTrigger(it.id));
+        if !Arc::ptr_eq(&base.backups, backups) {
+            self.shared((&base.backups.backups, &backups.backups), |id, _| Key::Backup(*id));
+            self.shared((&base.backups.restores, &backups.restores), |id, _| Key::Restore(*id));
+            let of_databases = (&base.backups.databases, &backups.databases);
+            self.shared(of_databases, |id, _| Key::BackupState(*id));
+        }
         let empty = Database::empty();
         for database in databases.values() {
             match base.database_by_id(database.id) {

@@ -28,6 +28,12 @@ pub(crate) enum Key {
     EventSession(i32),
     ServerTrigger(i32),
     Counter(CounterKey),
+    /// A backup of msdb's tables, by its `backup_set_id`.
+    Backup(i32),
+    /// A restore, by its `restore_history_id`.
+    Restore(i32),
+    /// What is known of a database, by its id, for its next backup.
+    BackupState(i16),
     /// An entry of a database.
     Of(i16, Part),
 }
@@ -93,6 +99,12 @@ impl Key {
                     put_i32(&mut out, *number);
                 }
             },
+            Self::Backup(id) => with(8, *id),
+            Self::Restore(id) => with(9, *id),
+            Self::BackupState(database) => {
+                out.push(10);
+                put_i16(&mut out, *database);
+            }
             Self::Of(database, part) => part.put(*database, &mut out),
         }
         out
@@ -117,6 +129,9 @@ impl Key {
                 5 => CounterKey::Sequence(rest.i32()?),
                 other => return fault(format!("the counter {other}")),
             }),
+            8 => Self::Backup(rest.i32()?),
+            9 => Self::Restore(rest.i32()?),
+            10 => Self::BackupState(rest.i16()?),
             kind => Self::Of(rest.i16()?, Part::get(kind, &mut rest)?),
         };
         if rest.0.is_empty() { Ok(key) } else { fault("a key that is too long") }
@@ -250,6 +265,9 @@ impl fmt::Display for Key {
             Self::EventSession(id) => write!(f, "event session {id}"),
             Self::ServerTrigger(id) => write!(f, "server trigger {id}"),
             Self::Counter(counter) => write!(f, "counter {counter:?}"),
+            Self::Backup(id) => write!(f, "backup {id}"),
+            Self::Restore(id) => write!(f, "restore {id}"),
+            Self::BackupState(database) => write!(f, "backups of database {database}"),
             Self::Of(database, part) => write!(f, "database {database}, {part}"),
         }
     }
@@ -298,6 +316,9 @@ mod tests {
             Key::Counter(CounterKey::SequentialId),
             Key::Counter(CounterKey::Identity(TableId(300))),
             Key::Counter(CounterKey::Sequence(-5)),
+            Key::Backup(7),
+            Key::Restore(1),
+            Key::BackupState(5),
             Key::Of(5, Part::Attributes),
             Key::Of(256, Part::Attributes),
             Key::Of(5, Part::Object(i32::MIN)),

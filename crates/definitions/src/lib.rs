@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use catalog::{CatalogCell, RowShape, TableRows, create_rows};
-pub use decode::{counter_entry, counters, decode, decode_database};
+pub use decode::{counter_entry, counters, counters_of, decode, decode_database};
 pub use diff::{diff, encode, encode_database};
 pub use event::EventNames;
 
@@ -52,6 +52,24 @@ pub fn database_of_key(key: &[u8]) -> Option<i16> {
         Ok(key::Key::Of(database, _)) => Some(database),
         _ => None,
     }
+}
+
+/// Returns the counter whose position an entry has; `None` for any other entry.
+pub fn counter_of_key(key: &[u8]) -> Option<catalog::CounterKey> {
+    match key::Key::from_bytes(key) {
+        Ok(key::Key::Counter(counter)) => Some(counter),
+        _ => None,
+    }
+}
+
+/// Returns the storage id of the table that an entry defines; `None` for any other entry.
+pub fn storage_of(entry: &Entry) -> Option<storage::TableId> {
+    let Ok(key::Key::Of(_, key::Part::Object(_))) = key::Key::from_bytes(&entry.key) else {
+        return None;
+    };
+    let (version, content) = entry.value.as_ref()?.split_first()?;
+    let table = content.strip_prefix(&[module::TABLE]).filter(|_| *version <= VERSION)?;
+    table::storage_of(table)
 }
 
 /// A table whose storage is to be made.

@@ -298,11 +298,14 @@ impl Code for SequenceDef {
     }
 }
 
+/// The first byte of an object that is a table.
+pub(crate) const TABLE: u8 = 1;
+
 /// Appends an object: the number of its kind, and its record.
 pub(crate) fn put_object(object: &Object, out: &mut Vec<u8>) {
     match object {
         Object::Table(table) => {
-            out.push(1);
+            out.push(TABLE);
             put_table(table, Use::Object, out);
         }
         Object::Procedure(procedure) => {

@@ -1,11 +1,21 @@
 //! The encoding of what belongs to the server: logins, messages, settings.
 
-use catalog::{Login, PasswordPolicy, SERVER_ROLES, Settings, UserMessage};
+use catalog::{BackupFacts, Login, PasswordPolicy, SERVER_ROLES, Settings, UserMessage};
 
 use crate::code::{Binary, Code, Cx, Fields, Result, known, put_field, record};
 
 record! { PasswordPolicy { 1 checked, 2 expires, 3 must_change, 4 set } }
 record! { UserMessage { 1 severity, 2 text, 3 logged } }
+
+impl Code for BackupFacts {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
+        Code::get(bytes, cx).map(Self)
+    }
+}
 
 impl Code for Login {
     fn put(&self, out: &mut Vec<u8>) {

@@ -210,6 +210,12 @@ pub(crate) enum Use {
     Shape,
 }
 
+/// Returns the storage id of an encoded table, without reading the rest of it.
+pub(crate) fn storage_of(bytes: &[u8]) -> Option<TableId> {
+    let found = Fields::of(bytes).find(16).ok().flatten()?;
+    Some(TableId(u32::from_le_bytes(found.try_into().ok()?)))
+}
+
 /// Reads a table and makes its storage. The history table of one with [`Role::Current`] is not
 /// linked yet.
 pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(TableDef, Role)> {

@@ -25,6 +25,7 @@ use storage::Store;
 
 use crate::commit_log::CommitLog;
 use crate::folder::{CHECKPOINT, Folder};
+use crate::kept::{self, Kept};
 use crate::rows;
 
 /// The usual size of a range file.
@@ -109,6 +110,10 @@ pub(crate) struct Checkpointer {
     is_exact: AtomicBool,
     /// Bytes of log per second that a start is expected to replay.
     replay_bytes_per_s: u64,
+    /// How many backups need all segments of the log that are there now.
+    holds: AtomicU64,
+    /// The first segment that the last checkpoint needs.
+    first_segment: AtomicU64,
     done: SpinLock<(Checkpointed, Option<String>)>,
 }
 
@@ -151,6 +156,8 @@ impl Checkpointer {
             met: AtomicU64::new(0),
             is_exact: AtomicBool::new(false),
             replay_bytes_per_s,
+            holds: AtomicU64::new(0),
+            first_segment: AtomicU64::new(0),
             done: SpinLock::new(
                 SpinClass::ServerOther,
                 (Checkpointed { disk_bytes, ..Checkpointed::default() }, None),
@@ -215,6 +222,38 @@ impl Checkpointer {
     pub(crate) fn finish(&self) {
         self.is_exact.store(true, Ordering::Relaxed);
         self.attempt();
+    }
+
+    /// Begins to count the ranges of rows that change from now on; returns the
+    /// number for `Table::changed_ranges`.
+    pub(crate) fn mark_ranges(&self, cancel: Option<&Cancel>) -> Option<u64> {
+        self.store.begin_checkpoint(cancel)
+    }
+
+    /// Keeps all segments of the log that are there now, until [`Self::release`].
+    pub(crate) fn hold(&self) {
+        // SeqCst: a segment that is named after this call is behind all that `retire` takes.
+        self.holds.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Ends a call of [`Self::hold`].
+    pub(crate) fn release(&self) {
+        self.holds.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Retires the segments that neither the last checkpoint nor a backup of the log needs.
+    pub(crate) fn retire(&self) {
+        if self.holds.load(Ordering::SeqCst) > 0 {
+            return;
+        }
+        let needed = self.catalog.load().first_segment_to_back_up();
+        let first = self.first_segment.load(Ordering::Relaxed);
+        self.segments.retire(needed.map_or(first, |needed| needed.min(first)));
+    }
+
+    /// Writes the rows of SCHEMA_ONLY tables at an orderly stop.
+    pub(crate) fn write_schema_only(&self, folder: &Folder) -> std::io::Result<Kept> {
+        kept::write(folder, &self.catalog.load())
     }
 
     fn asked_key(&self) -> usize {
@@ -311,7 +350,9 @@ impl Checkpointer {
         writer.publish()?;
         work.since = number;
         work.flushed_bytes = flushed_bytes;
-        self.segments.retire(segment);
+        // Relaxed: the number alone counts.
+        self.first_segment.store(segment, Ordering::Relaxed);
+        self.retire();
         Ok((ranges, count))
     }
 

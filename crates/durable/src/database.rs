@@ -1,5 +1,6 @@
 //! `Database`: an open database, the threads that write its log, and what replies wait for.
 
+use std::collections::BTreeSet;
 use std::thread::JoinHandle;
 
 use log::{Epoch, Keeper, LogFolder, LogStats, LogThread};
@@ -10,6 +11,7 @@ use sos::sync::{Arc, AtomicBool, Ordering};
 use sos::wait::WaitType;
 use storage::Store;
 
+use crate::backup::{self, BackupWriter, CopyError, OwnTables, Span};
 use crate::checkpoint::{Checkpointed, Checkpointer};
 use crate::commit_log::CommitLog;
 use crate::folder::Folder;
@@ -35,6 +37,12 @@ pub struct Database {
     checkpointer: Arc<Checkpointer>,
     stopping: Arc<AtomicBool>,
     checkpoints_stopping: Arc<AtomicBool>,
+    /// A number of this start: numbers of ranges hold within it.
+    life: u64,
+    /// Databases whose log or rows are being backed up, and whether it is the log.
+    backing_up: SpinLock<BTreeSet<(i16, bool)>>,
+    /// Whether an orderly stop keeps the rows of SCHEMA_ONLY tables.
+    keeps_schema_only: AtomicBool,
     /// The thread of checkpoints first, then those of the log.
     threads: SpinLock<Vec<JoinHandle<()>>>,
 }
@@ -82,7 +90,25 @@ impl Database {
         let checkpoints = machine.spawn_apart("checkpoint", move || running.run(&is_stopping))?;
         let threads = vec![checkpoints, writing, keeping];
         let threads = SpinLock::new(SpinClass::ServerOther, threads);
-        Ok(Self { folder, log, segments, checkpointer, stopping, checkpoints_stopping, threads })
+        let keeps_schema_only = AtomicBool::new(false);
+        Ok(Self {
+            folder,
+            log,
+            segments,
+            checkpointer,
+            stopping,
+            checkpoints_stopping,
+            life: u64::from_le_bytes(sos::sys::random_bytes()),
+            backing_up: SpinLock::new(SpinClass::ServerOther, BTreeSet::new()),
+            keeps_schema_only,
+            threads,
+        })
+    }
+
+    /// Sets whether an orderly stop keeps the rows of SCHEMA_ONLY tables.
+    pub(crate) fn keep_schema_only(&self, keep: bool) {
+        // Relaxed: it is set before the first request, and read after the last one.
+        self.keeps_schema_only.store(keep, Ordering::Relaxed);
     }
 
     /// Returns the name of its folder.
@@ -157,6 +183,76 @@ impl Database {
         self.wait(epoch.0)
     }
 
+    /// Begins a backup of a database, or of its log; `None` if another one runs. Until it is dropped,
+    /// no segment of the log goes that is there now.
+    #[must_use]
+    pub fn begin_backup(&self, database: i16, is_log: bool) -> Option<BackupHold<'_>> {
+        let of = (database, is_log);
+        if !self.backing_up.lock().insert(of) {
+            return None;
+        }
+        self.checkpointer.hold();
+        Some(BackupHold { database: self, of })
+    }
+
+    /// Begins to count the ranges of rows that change from now on: for differential backups. Returns
+    /// the number for `storage::Table::changed_ranges`, which holds while [`Self::life`] is the same.
+    /// `None` if `cancel` was set first.
+    #[must_use]
+    pub fn mark_ranges(&self, cancel: Option<&Cancel>) -> Option<u64> {
+        self.checkpointer.mark_ranges(cancel)
+    }
+
+    /// Returns a number that each start has its own of.
+    #[must_use]
+    pub const fn life(&self) -> u64 {
+        self.life
+    }
+
+    /// Returns where the log begins that has all commits which end from now on: segment and epoch.
+    #[must_use]
+    pub fn log_start(&self) -> (u64, u64) {
+        // The segment first: the group of the first epoch begins there or later.
+        let (segment, _) = self.log.buffers().replay_start();
+        (segment, self.log.durability().epoch.0 + 1)
+    }
+
+    /// Waits until all is durable that anyone can see now; returns the last epoch of it. `None` if
+    /// the log has failed.
+    #[must_use]
+    pub fn wait_for_visible(&self) -> Option<u64> {
+        let durable = self.log.durability().epoch.0;
+        let seen = self.log.buffers().visible_epoch().map_or(durable, |epoch| epoch.0);
+        (self.demand(seen) == Standing::Durable || self.wait(seen) == Standing::Durable)
+            .then_some(seen)
+    }
+
+    /// Makes durable what was committed; returns the last durable epoch. `None` if the log has
+    /// failed.
+    #[must_use]
+    pub fn log_end(&self) -> Option<u64> {
+        (self.flush() == Standing::Durable).then(|| self.log.durability().epoch.0)
+    }
+
+    /// Copies what a database has written to a part of the log; returns when the last transaction
+    /// was committed.
+    ///
+    /// # Errors
+    /// See [`CopyError`].
+    pub fn copy_log(
+        &self,
+        span: Span,
+        own: &mut OwnTables,
+        writer: &mut BackupWriter<'_>,
+    ) -> Result<u64, CopyError> {
+        backup::copy(&self.folder, span, own, writer)
+    }
+
+    /// Lets segments of the log go that a backup has needed, and that has been done.
+    pub fn retire_log(&self) {
+        self.checkpointer.retire();
+    }
+
     /// Writes a checkpoint that begins now, and waits for it.
     ///
     /// # Errors
@@ -182,6 +278,22 @@ impl Database {
         self.end(false);
     }
 
+    /// Writes the rows of SCHEMA_ONLY tables. No request runs any more.
+    fn write_schema_only(&self) {
+        // Definitions that are not in the log are not those of the next start.
+        if self.flush() == Standing::Lost {
+            eprintln!("clearway: the log has failed, so SCHEMA_ONLY tables are not kept");
+            return;
+        }
+        match self.checkpointer.write_schema_only(&self.folder) {
+            Ok(kept) => eprintln!(
+                "clearway: {} rows of {} SCHEMA_ONLY tables are kept for the next start",
+                kept.rows, kept.tables
+            ),
+            Err(error) => eprintln!("clearway: SCHEMA_ONLY tables are not kept: {error}"),
+        }
+    }
+
     fn end(&self, with_checkpoint: bool) {
         // Release: pairs with the Acquire of the thread.
         self.checkpoints_stopping.store(true, Ordering::Release);
@@ -190,6 +302,9 @@ impl Database {
         // The bodies of the threads contain panics, so the results say nothing.
         let _ = threads.next().map(JoinHandle::join);
         if with_checkpoint {
+            if self.keeps_schema_only.load(Ordering::Relaxed) {
+                self.write_schema_only();
+            }
             self.checkpointer.finish();
         }
         // Release: pairs with the Acquire of the threads, which see all commits then.
@@ -199,5 +314,19 @@ impl Database {
         for thread in threads {
             let _ = thread.join();
         }
+    }
+}
+
+/// A backup that runs: see [`Database::begin_backup`].
+#[derive(Debug)]
+pub struct BackupHold<'d> {
+    database: &'d Database,
+    of: (i16, bool),
+}
+
+impl Drop for BackupHold<'_> {
+    fn drop(&mut self) {
+        self.database.checkpointer.release();
+        self.database.backing_up.lock().remove(&self.of);
     }
 }

@@ -22,6 +22,7 @@
 //! | a row as a checkpoint has it                        | `rows.rs`        |
 //! | a start: from files to tables                       | `recovery.rs`    |
 //! | a backup: one database in one file                 | `backup/`        |
+//! | rows of SCHEMA_ONLY tables over a restart           | `kept.rs`        |
 //! | the log as others read it, also while it is written | `reading.rs`     |
 //!
 //! It does not know SQL, sessions or sockets.
@@ -35,6 +36,7 @@ mod entry;
 mod folder;
 mod images;
 mod progress;
+mod kept;
 mod reading;
 mod recovery;
 mod replay;
@@ -42,9 +44,10 @@ mod rows;
 
 pub use checkpoint::Checkpointed;
 pub use commit_log::{CommitLog, Scope};
-pub use database::{Database, Standing};
+pub use database::{BackupHold, Database, Standing};
 pub use folder::Folder;
 pub use progress::{Advance, Progress};
+pub use kept::Kept;
 pub use reading::{Change, Position, Reading, Segment};
 pub use recovery::{Instance, Recovered, Settings, open};
 pub use replay::Counts;

@@ -32,8 +32,9 @@ use crate::commit_log::CommitLog;
 use crate::database::Database;
 use crate::folder::{Folder, LOG};
 use crate::images::{self, table_and_part};
+use crate::kept::{self, Kept};
 use crate::progress::Progress;
-use crate::replay::{Change, Counts, Replay, Rows};
+use crate::replay::{Change, Counts, Replay, Rows, lent};
 use crate::rows;
 
 /// The size of a segment of the log.
@@ -52,6 +53,8 @@ pub struct Settings {
     pub until_100ns: Option<u64>,
     /// Go on behind damage, and report what is lost.
     pub salvage: bool,
+    /// Keep the rows of SCHEMA_ONLY tables from an orderly stop to the next start.
+    pub keep_schema_only: bool,
     /// The size of a new segment of the log, a multiple of 4,096 bytes.
     pub segment_bytes: u64,
     /// Bytes of log per second that a start is expected to replay; `None` for what this one has
@@ -61,8 +64,13 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let (until_100ns, salvage, replay_bytes_per_s) = (None, false, None);
-        Self { until_100ns, salvage, segment_bytes: SEGMENT_BYTES, replay_bytes_per_s }
+        Self {
+            until_100ns: None,
+            salvage: false,
+            keep_schema_only: false,
+            segment_bytes: SEGMENT_BYTES,
+            replay_bytes_per_s: None,
+        }
     }
 }
 
@@ -94,6 +102,8 @@ pub struct Recovered {
     pub millis: u64,
     /// What salvage has left out.
     pub lost: Vec<String>,
+    /// What SCHEMA_ONLY tables have of the last stop; `None` unless the start asks for it.
+    pub kept: Option<Kept>,
 }
 
 /// Opens a database: recovers what its folder has into an instance, and starts its log.
@@ -143,7 +153,7 @@ fn open_folder(
     let log = Arc::new(CommitLog::new(buffers, schedulers));
     instance.catalog.set_counter_log(Arc::<CommitLog>::clone(&log));
     let mut tables = Tables { instance, made: HashMap::new() };
-    let catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.events)
+    let mut catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.events)
         .map_err(|error| error.to_string())?;
     let (threads, progress) = (schedulers, instance.progress);
     let mut restored = Restored { tables: &tables.made, settings, threads, progress, log_ns };
@@ -155,6 +165,7 @@ fn open_folder(
             table.rows.data.add_column_index(index.storage_id);
         }
     }
+    let kept = take_over(&folder, settings, counts, &mut catalog)?;
     instance.catalog.restore(catalog);
 
     let is_damaged = !lost.is_empty();
@@ -166,6 +177,7 @@ fn open_folder(
         rows: count,
         millis: (clock::monotonic_ns() - began_ns) / 1_000_000,
         lost,
+        kept,
     };
     let is_partial = is_damaged || counts.later > 0;
     let checkpointer = Checkpointer::new(
@@ -177,9 +189,11 @@ fn open_folder(
             .replay_bytes_per_s
             .unwrap_or_else(|| checkpoint::replay_rate(counts.bytes, restored.log_ns)),
     );
+    kept::remove(&folder)?;
     let threads_of = (instance.machine, instance.store);
     let database = Database::start(folder, Arc::clone(&log), writer, checkpointer, threads_of)
         .map_err(|error| error.to_string())?;
+    database.keep_schema_only(settings.keep_schema_only);
     instance.store.set_log(Arc::<CommitLog>::clone(&log));
     listen(instance.catalog, &log);
     if !is_complete {
@@ -192,6 +206,26 @@ fn open_folder(
         database.checkpoint(None)?;
     }
     Ok((database, recovered))
+}
+
+/// Takes over from the last stop what is not in the log: rows of SCHEMA_ONLY tables. A start that
+/// leaves something out takes nothing over, and ends the chains of log backups.
+fn take_over(
+    folder: &Folder,
+    settings: &Settings,
+    counts: Counts,
+    catalog: &mut Catalog,
+) -> Result<Option<Kept>, String> {
+    let is_earlier = settings.salvage || counts.later > 0;
+    if is_earlier {
+        // The log has a gap, which no backup of it may pass over.
+        Arc::make_mut(&mut catalog.backups).end_log_chains();
+    }
+    if !settings.keep_schema_only {
+        return Ok(None);
+    }
+    let tables = tables_of(catalog).filter(|table| table.schema_only);
+    if is_earlier { Ok(Some(Kept::default())) } else { kept::take_back(folder, tables).map(Some) }
 }
 
 /// Where the log goes on.
@@ -282,7 +316,7 @@ fn refusal(error: &storage::Error) -> types::Error {
 }
 
 /// Iterates over the tables of all databases.
-fn tables_of(catalog: &Catalog) -> impl Iterator<Item = &TableDef> {
+pub(crate) fn tables_of(catalog: &Catalog) -> impl Iterator<Item = &TableDef> {
     let objects = catalog.databases.values().flat_map(|database| database.objects.values());
     objects.filter_map(|object| match object {
         Object::Table(table) => Some(&**table),
@@ -502,7 +536,7 @@ fn pieces(changes: HashMap<u32, Rows>) -> Vec<(u32, Vec<(u64, Change)>)> {
 }
 
 /// Applies what the log says to the rows of a part.
-fn apply(
+pub(crate) fn apply(
     restore: &Restore<'_>,
     (part, layout): (u8, Option<&RowLayout>),
     rows: Vec<(u64, Change)>,

@@ -62,6 +62,8 @@ pub(crate) struct Replay {
     is_wanted: bool,
     /// Transactions with a later commit time are left out, in units of 100 ns.
     until_100ns: Option<u64>,
+    /// The lowest timestamp of a transaction that was left out: later ones are left out as well.
+    cut: Option<u64>,
     counts: Counts,
 }
 
@@ -96,14 +98,22 @@ impl Replay {
     /// # Errors
     /// What is wrong with them: the batch is not one of this program.
     pub(crate) fn take(&mut self, batch: &Batch<'_>) -> Result<(), String> {
-        self.counts.bytes += batch.payload.len() as u64;
-        let mut records = Records::new(batch.payload, self.nesting);
+        self.payload(batch.payload, batch.header.is_last)
+    }
+
+    /// Takes records of a group; `is_last` says that they are the last ones of theirs.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub(crate) fn payload(&mut self, payload: &[u8], is_last: bool) -> Result<(), String> {
+        self.counts.bytes += payload.len() as u64;
+        let mut records = Records::new(payload, self.nesting);
         for record in records.by_ref() {
             let record = record.map_err(|error| error.to_string())?;
             self.record(&record)?;
         }
         self.nesting = records.nesting();
-        if batch.header.is_last {
+        if is_last {
             self.end_group();
         }
         Ok(())
@@ -118,6 +128,12 @@ impl Replay {
                 *if self.is_wanted { &mut counts.transactions } else { &mut counts.later } += 1;
             }
             Record::End => {}
+            Record::Insert { .. } | Record::Update { .. } | Record::Delete { .. }
+                if !self.is_wanted =>
+            {
+                let cut = self.cut.map_or(self.timestamp, |cut| cut.min(self.timestamp));
+                self.cut = Some(cut);
+            }
             _ if !self.is_wanted => {}
             Record::Insert { table, row, columns } => {
                 self.change(*table, row, Change::Whole(RowColumns::of(columns)))?;
@@ -145,6 +161,11 @@ impl Replay {
     }
 
     fn end_group(&mut self) {
+        // A transaction may depend on one with a lower timestamp, whose time is later by a little: of
+        // two commits, the clock was read in the other order.
+        if let Some(cut) = self.cut {
+            self.group.rows.retain(|(_, timestamp, _)| *timestamp < cut);
+        }
         // Stable: the changes of one transaction stay in their order.
         self.group.rows.sort_by_key(|(_, timestamp, _)| *timestamp);
         let mut changes = self.group.rows.drain(..).peekable();

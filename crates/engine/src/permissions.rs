@@ -124,7 +124,7 @@ lines! {
         Kill => "KILL", "ALTER ANY CONNECTION";
         Checkpoint => "CHECKPOINT", "CHECKPOINT";
         Shutdown => "SHUTDOWN", "SHUTDOWN";
-        Backup => "BACKUP DATABASE", "BACKUP DATABASE";
+        Backup => "BACKUP DATABASE", "BACKUP DATABASE; of the log: BACKUP LOG";
         Restore => "RESTORE", "CREATE DATABASE in master, CREATE ANY DATABASE or ALTER ANY DATABASE; of a database that exists: also its owner";
         Reconfigure => "RECONFIGURE", "ALTER SETTINGS";
         Unsupported => "statements that are not supported", "";
@@ -185,6 +185,8 @@ pub static PROCEDURES: &[(&str, &str)] = &[
     ("sp_cursorprepexec", GIVEN),
     ("sp_defaultdb", "as ALTER LOGIN"),
     ("sp_describe_first_result_set", GIVEN),
+    ("sp_delete_backuphistory", "sysadmin"),
+    ("sp_delete_database_backuphistory", "sysadmin"),
     ("sp_dropextendedproperty", ALTER_PROPERTY),
     ("sp_droplogin", "as DROP LOGIN"),
     ("sp_dropmessage", SERVER_ADMIN),

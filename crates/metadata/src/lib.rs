@@ -10,6 +10,7 @@
 //! Does not know the views themselves (crate `views`), and runs no statements. Start at `view.rs`.
 #![forbid(unsafe_code)]
 
+pub mod backup;
 pub mod binding;
 pub mod column;
 pub mod configurations;

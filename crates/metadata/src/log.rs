@@ -61,6 +61,23 @@ pub fn of_database(session: &SessionState, database: i16) -> Option<Figures> {
     })
 }
 
+/// Returns what a database knows for its next backup; `None` before its first one.
+pub fn backup_state(
+    session: &SessionState,
+    database: &catalog::Database,
+) -> Option<std::sync::Arc<catalog::BackupFacts>> {
+    session.instance.catalog.load().backups.of_database(database).cloned()
+}
+
+/// Returns whether the log is kept because a database has written to it since its last log backup.
+pub fn waits_for_backup(session: &SessionState, database: &catalog::Database) -> bool {
+    let Some(durable) = session.instance.durable() else { return false };
+    let Some(facts) = backup_state(session, database) else { return false };
+    let epoch = i64::try_from(durable.log().durability().epoch.0).unwrap_or(i64::MAX);
+    let is_kept = database.options.recovery != "SIMPLE" && !facts.get("log_lsn").is_empty();
+    is_kept && epoch >= facts.number("log_lsn")
+}
+
 /// Where the files of a database are, and how large they are; `None` for one in memory only, whose
 /// files are as declared.
 pub fn place(scope: &Scope<'_>, database: i16, is_log: bool) -> Option<(String, u64)> {

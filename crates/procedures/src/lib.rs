@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod app_lock;
+mod backup_history;
 mod catalog;
 mod check;
 pub mod configure;
@@ -64,6 +65,7 @@ static OF_DRIVERS: &[&[SystemProcedure]] =
 /// Other procedures that are not queries over the catalog.
 static OF_SESSIONS: &[&[SystemProcedure]] = &[
     app_lock::PROCEDURES,
+    backup_history::PROCEDURES,
     configure::PROCEDURES,
     describe::PROCEDURES,
     extended_property::PROCEDURES,

@@ -246,6 +246,7 @@ impl Recovery {
         let settings = Settings {
             until_100ns: data.until_100ns,
             salvage: data.salvage,
+            keep_schema_only: data.keep_schema_only,
             ..Settings::default()
         };
         Ok(Some(Self { folder: Folder::open(&data.folder)?, settings }))
@@ -298,6 +299,15 @@ fn recover(
     let found = instance.recover_database(folder, &settings, progress)?;
     if !found.is_new {
         log::line(&format_args!("Recovery of {name} is complete: {}", Figures(&found)));
+    }
+    if let Some(kept) = &found.kept {
+        log::line(&match kept.is_found {
+            true => format!(
+                "SCHEMA_ONLY tables have what the last stop has kept: {} rows of {} tables",
+                kept.rows, kept.tables
+            ),
+            false => "SCHEMA_ONLY tables start empty: the last stop has kept nothing".to_owned(),
+        });
     }
     if found.is_new || matches!(password, Password::Given(_)) {
         instance.set_sa_password(password.text()).map_err(|error| error.to_string())?;

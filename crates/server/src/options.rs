@@ -97,6 +97,8 @@ pub struct Data {
     pub until_100ns: Option<u64>,
     /// Go on behind damage.
     pub salvage: bool,
+    /// Keep the rows of SCHEMA_ONLY tables from an orderly stop to the next start.
+    pub keep_schema_only: bool,
 }
 
 /// The settings of a server.

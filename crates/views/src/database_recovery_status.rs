@@ -1,17 +1,20 @@
-//! `sys.database_recovery_status`: one row per database, none of which has a log to recover from.
+//! `sys.database_recovery_status`: one row per database, with what it knows for its next backup.
 
-use types::DataType;
+use std::sync::Arc;
 
-use metadata::column::{Column, GUID, INT, col, int, rows, shape, unknown};
+use catalog::BackupFacts;
+use metadata::backup::{LSN, guid, lsn};
+use metadata::column::{Column, GUID, INT, col, int, opt, rows, shape, unknown};
 use metadata::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<i16>] = &[
-    col("database_id", INT, |r| int(*r)),
-    unknown("database_guid", GUID),
-    unknown("family_guid", GUID),
-    unknown("last_log_backup_lsn", LSN),
-    unknown("recovery_fork_guid", GUID),
-    unknown("first_recovery_fork_guid", GUID),
+const COLUMNS: &[Column<(i16, Arc<BackupFacts>)>] = &[
+    col("database_id", INT, |r| int(r.0)),
+    opt("database_guid", GUID, |r| guid(&r.1, "guid")),
+    opt("family_guid", GUID, |r| guid(&r.1, "family")),
+    // NULL while no backup of the log is possible.
+    opt("last_log_backup_lsn", LSN, |r| lsn(&r.1, "log_lsn")),
+    opt("recovery_fork_guid", GUID, |r| guid(&r.1, "fork")),
+    opt("first_recovery_fork_guid", GUID, |r| guid(&r.1, "fork")),
     unknown("fork_point_lsn", LSN),
 ];
 
@@ -23,9 +26,10 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// The type of log sequence numbers, `numeric(25,0)`.
-const LSN: DataType = DataType::Decimal { precision: 25, scale: 0 };
-
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, scope.session.catalog.databases.values().map(|database| database.id))
+    let row = |database: &Arc<catalog::Database>| {
+        let state = metadata::log::backup_state(scope.session, database);
+        (database.id, state.unwrap_or_default())
+    };
+    rows(COLUMNS, scope.session.catalog.databases.values().map(row))
 }

@@ -25,8 +25,8 @@ const COLUMNS: &[Column<Row>] = &[
     opt("is_read_only", BIT, |r| r.is("READ_ONLY", false)),
     col("is_auto_close_on", BIT, |r| r.is("AUTO_CLOSE", false)),
     opt("is_auto_shrink_on", BIT, |r| r.is("AUTO_SHRINK", false)),
-    opt("state", TINYINT, |_| Value::TinyInt(0)),
-    opt("state_desc", nv(60), |_| text("ONLINE")),
+    opt("state", TINYINT, |r| Value::TinyInt(u8::from(r.is_restoring()))),
+    opt("state_desc", nv(60), |r| text(if r.is_restoring() { "RESTORING" } else { "ONLINE" })),
     opt("is_in_standby", BIT, |_| bit(false)),
     opt("is_cleanly_shutdown", BIT, |_| bit(false)),
     opt("is_supplemental_logging_enabled", BIT, |_| bit(false)),
@@ -71,8 +71,10 @@ const COLUMNS: &[Column<Row>] = &[
     col("is_sync_with_backup", BIT, |_| bit(false)),
     opt("service_broker_guid", GUID, |_| Value::Null),
     col("is_broker_enabled", BIT, |_| bit(false)),
-    opt("log_reuse_wait", TINYINT, |_| Value::TinyInt(0)),
-    opt("log_reuse_wait_desc", nv(60), |_| text("NOTHING")),
+    opt("log_reuse_wait", TINYINT, |r| Value::TinyInt(if r.waits_for_backup { 2 } else { 0 })),
+    opt("log_reuse_wait_desc", nv(60), |r| {
+        text(if r.waits_for_backup { "LOG_BACKUP" } else { "NOTHING" })
+    }),
     col("is_date_correlation_on", BIT, |r| r.is("DATE_CORRELATION_OPTIMIZATION", false)),
     col("is_cdc_enabled", BIT, |_| bit(false)),
     opt("is_encrypted", BIT, |_| bit(false)),
@@ -136,9 +138,14 @@ struct Row {
     database: Arc<Database>,
     /// SID of the login that owns the database.
     owner_sid: Vec<u8>,
+    /// Whether the log is kept for a backup of it.
+    waits_for_backup: bool,
 }
 
 impl Row {
+    fn is_restoring(&self) -> bool {
+        self.database.options.restoring.is_some()
+    }
     fn value(&self, option: &str) -> Option<&str> {
         self.database.options.others.get(option).map(String::as_str)
     }
@@ -179,7 +186,9 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         let owner = database.principals.get(&Name::new("dbo")).and_then(|dbo| dbo.login.as_deref());
         let logins = &scope.session.catalog.logins;
         let login = owner.and_then(|owner| logins.get(&Name::new(owner)));
-        Row { owner_sid: login.map(|login| login.sid.clone()).unwrap_or_default(), database }
+        let owner_sid = login.map(|login| login.sid.clone()).unwrap_or_default();
+        let waits_for_backup = metadata::log::waits_for_backup(scope.session, &database);
+        Row { owner_sid, waits_for_backup, database }
     };
     databases.into_iter().map(row).collect()
 }

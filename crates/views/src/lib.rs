@@ -18,6 +18,7 @@ mod all_parameters;
 mod all_sql_modules;
 mod all_views;
 mod allocation_units;
+mod backup_tables;
 mod check_constraints;
 mod column_store_dictionaries;
 mod column_store_row_groups;

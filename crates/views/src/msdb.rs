@@ -1,6 +1,6 @@
 //! The tables and views of `msdb`: jobs of the Agent, backups and restores, mail, maintenance
-//! plans. There is no Agent, nothing has been backed up and no mail has been sent, so that they have
-//! their documented columns and no rows; the Agent's fixed categories and subsystems are there.
+//! plans. There is no Agent and no mail has been sent, so that they have their documented columns and
+//! no rows; the Agent's fixed categories are there, and `backup_tables.rs` has backups and restores.
 //!
 //! They belong to the schema `dbo` of `msdb`, and are found there alone.
 
@@ -10,8 +10,8 @@ use types::{DataType, Length, Value};
 use super::SystemView;
 use super::absent::nothing;
 use metadata::column::{
-    BIT, Column, DATETIME, GUID, INT, NVMAX, SMALLINT, SYSNAME, TINYINT, ch, col, int, nv, rows,
-    shape, text, unknown, vb,
+    BIT, Column, DATETIME, GUID, INT, NVMAX, SYSNAME, TINYINT, col, int, nv, rows, shape, text,
+    unknown,
 };
 use metadata::{Rows, Scope};
 
@@ -23,10 +23,6 @@ pub fn find(name: &str) -> Option<&'static SystemView> {
     VIEWS.iter().copied().find(|view| view.name.eq_ignore_ascii_case(name))
 }
 
-/// The type of log sequence numbers, `numeric(25,0)`.
-const LSN: DataType = DataType::Decimal { precision: 25, scale: 0 };
-/// The type of sizes in bytes, `numeric(20,0)`.
-const SIZE: DataType = DataType::Decimal { precision: 20, scale: 0 };
 /// The type of the Agent's raw ids.
 const SID: DataType = DataType::VarBinary(Length::Limited(85));
 
@@ -233,87 +229,13 @@ static VIEWS: &[&SystemView] = &[
             some("credential_date_created", DATETIME),
         ])
     }),
-    &table("backupset", || {
-        let mut columns = shape(BACKUP_SET);
-        columns.extend(shape(BACKUP_SET_MORE));
-        columns
-    }),
-    &table("backupmediafamily", || {
-        shape(&[
-            some("media_set_id", INT),
-            some("family_sequence_number", TINYINT),
-            unknown("media_family_id", GUID),
-            unknown("media_count", INT),
-            unknown("logical_device_name", nv(128)),
-            unknown("physical_device_name", nv(260)),
-            unknown("device_type", TINYINT),
-            unknown("physical_block_size", INT),
-            some("mirror", TINYINT),
-        ])
-    }),
-    &table("backupmediaset", || {
-        shape(&[
-            some("media_set_id", INT),
-            unknown("media_uuid", GUID),
-            unknown("media_family_count", TINYINT),
-            unknown("name", nv(128)),
-            unknown("description", nv(255)),
-            unknown("software_name", nv(128)),
-            unknown("software_vendor_id", INT),
-            unknown("MTF_major_version", TINYINT),
-            unknown("mirror_count", TINYINT),
-            unknown("is_password_protected", BIT),
-            unknown("is_compressed", BIT),
-            unknown("is_encrypted", BIT),
-        ])
-    }),
-    &table("backupfile", || {
-        shape(&[
-            some("backup_set_id", INT),
-            unknown("first_family_number", TINYINT),
-            unknown("first_media_number", SMALLINT),
-            unknown("filegroup_name", nv(128)),
-            unknown("page_size", INT),
-            some("file_number", SIZE),
-            unknown("backed_up_page_count", SIZE),
-            unknown("file_type", ch(1)),
-            unknown("source_file_block_size", SIZE),
-            unknown("file_size", SIZE),
-            unknown("logical_name", nv(128)),
-            unknown("physical_drive", nv(260)),
-            unknown("physical_name", nv(260)),
-            unknown("state", TINYINT),
-            unknown("state_desc", nv(64)),
-            unknown("create_lsn", LSN),
-            unknown("drop_lsn", LSN),
-            unknown("file_guid", GUID),
-            unknown("read_only_lsn", LSN),
-            unknown("read_write_lsn", LSN),
-            unknown("differential_base_lsn", LSN),
-            unknown("differential_base_guid", GUID),
-            unknown("backup_size", SIZE),
-            unknown("filegroup_guid", GUID),
-            unknown("is_readonly", BIT),
-            unknown("is_present", BIT),
-        ])
-    }),
-    &table("restorehistory", || {
-        shape(&[
-            some("restore_history_id", INT),
-            unknown("restore_date", DATETIME),
-            unknown("destination_database_name", nv(128)),
-            unknown("user_name", nv(128)),
-            some("backup_set_id", INT),
-            unknown("restore_type", ch(1)),
-            unknown("replace", BIT),
-            unknown("recovery", BIT),
-            unknown("restart", BIT),
-            unknown("stop_at", DATETIME),
-            unknown("device_count", TINYINT),
-            unknown("stop_at_mark_name", nv(128)),
-            unknown("stop_before", BIT),
-        ])
-    }),
+    &super::backup_tables::BACKUP_SET,
+    &super::backup_tables::MEDIA_FAMILY,
+    &super::backup_tables::MEDIA_SET,
+    &super::backup_tables::BACKUP_FILE,
+    &super::backup_tables::RESTORE_HISTORY,
+    &super::backup_tables::RESTORE_FILE,
+    &super::backup_tables::RESTORE_FILEGROUP,
     &table("suspect_pages", || {
         shape(&[
             some("database_id", INT),
@@ -397,75 +319,6 @@ const JOBS: &[Column<()>] = &[
     some("date_created", DATETIME),
     some("date_modified", DATETIME),
     some("version_number", INT),
-];
-
-const BACKUP_SET: &[Column<()>] = &[
-    some("backup_set_id", INT),
-    some("backup_set_uuid", GUID),
-    some("media_set_id", INT),
-    unknown("first_family_number", TINYINT),
-    unknown("first_media_number", SMALLINT),
-    unknown("last_family_number", TINYINT),
-    unknown("last_media_number", SMALLINT),
-    unknown("catalog_family_number", TINYINT),
-    unknown("catalog_media_number", SMALLINT),
-    unknown("position", INT),
-    unknown("expiration_date", DATETIME),
-    unknown("software_vendor_id", INT),
-    unknown("name", nv(128)),
-    unknown("description", nv(255)),
-    unknown("user_name", nv(128)),
-    unknown("software_major_version", TINYINT),
-    unknown("software_minor_version", TINYINT),
-    unknown("software_build_version", SMALLINT),
-    unknown("time_zone", SMALLINT),
-    unknown("mtf_minor_version", TINYINT),
-    unknown("first_lsn", LSN),
-    unknown("last_lsn", LSN),
-    unknown("checkpoint_lsn", LSN),
-    unknown("database_backup_lsn", LSN),
-    unknown("database_creation_date", DATETIME),
-    unknown("backup_start_date", DATETIME),
-    unknown("backup_finish_date", DATETIME),
-    unknown("type", ch(1)),
-    unknown("sort_order", SMALLINT),
-    unknown("code_page", SMALLINT),
-    unknown("compatibility_level", TINYINT),
-    unknown("database_version", INT),
-    unknown("backup_size", SIZE),
-    unknown("database_name", nv(128)),
-    unknown("server_name", nv(128)),
-    unknown("machine_name", nv(128)),
-];
-
-const BACKUP_SET_MORE: &[Column<()>] = &[
-    unknown("flags", INT),
-    unknown("unicode_locale", INT),
-    unknown("unicode_compare_style", INT),
-    unknown("collation_name", nv(128)),
-    unknown("is_password_protected", BIT),
-    unknown("recovery_model", nv(60)),
-    unknown("has_bulk_logged_data", BIT),
-    unknown("is_snapshot", BIT),
-    unknown("is_readonly", BIT),
-    unknown("is_single_user", BIT),
-    unknown("has_backup_checksums", BIT),
-    unknown("is_damaged", BIT),
-    unknown("begins_log_chain", BIT),
-    unknown("has_incomplete_metadata", BIT),
-    unknown("is_force_offline", BIT),
-    unknown("is_copy_only", BIT),
-    unknown("first_recovery_fork_guid", GUID),
-    unknown("last_recovery_fork_guid", GUID),
-    unknown("fork_point_lsn", LSN),
-    unknown("database_guid", GUID),
-    unknown("family_guid", GUID),
-    unknown("differential_base_lsn", LSN),
-    unknown("differential_base_guid", GUID),
-    unknown("compressed_backup_size", SIZE),
-    unknown("key_algorithm", nv(32)),
-    unknown("encryptor_thumbprint", vb(20)),
-    unknown("encryptor_type", nv(32)),
 ];
 
 /// A category: id, class (1 job, 2 alert, 3 operator), type (1 local, 3 none) and name.

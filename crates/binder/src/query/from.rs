@@ -398,6 +398,9 @@ pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<R
         let Some(database) = catalog.database(database) else {
             return Err(Msg::DatabaseNotFound(database).into());
         };
+        if database.options.restoring.is_some() {
+            return Err(Msg::DatabaseRestoring(&database.name).into());
+        }
         let schema = target.schema.as_deref().unwrap_or("dbo");
         let schema = if is_global { "dbo" } else { schema };
         match database.object(schema, &target.object) {

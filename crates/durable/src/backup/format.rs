@@ -1,6 +1,6 @@
 //! Headers of a backup and of its blocks as bytes, and the facts that say what it is of.
 
-use std::collections::BTreeMap;
+use catalog::BackupFacts;
 
 /// The version of the format that this program writes; it reads all versions up to it.
 pub const BACKUP_VERSION: u32 = 1;
@@ -21,11 +21,13 @@ pub(super) enum Kind {
     Definitions = 2,
     Rows = 3,
     End = 4,
+    Log = 5,
+    Ranges = 6,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
-        [Self::Facts, Self::Definitions, Self::Rows, Self::End]
+        [Self::Facts, Self::Definitions, Self::Rows, Self::End, Self::Log, Self::Ranges]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }
@@ -36,10 +38,13 @@ impl Kind {
 pub(super) struct BlockHeader {
     pub(super) kind: Kind,
     pub(super) is_compressed: bool,
+    /// The part of the table that has its rows.
+    pub(super) part: u8,
     /// Its number in the file, from 0.
     pub(super) number: u32,
     /// The table of its rows.
     pub(super) table: u32,
+    /// The number of rows; of the log 1 if the block ends a group.
     pub(super) rows: u32,
     /// Bytes of the payload before it was compressed, and as it is in the file.
     pub(super) bytes: u32,
@@ -54,6 +59,7 @@ impl BlockHeader {
         out[..4].copy_from_slice(BLOCK_MAGIC);
         out[4] = self.kind as u8;
         out[5] = u8::from(self.is_compressed);
+        out[6] = self.part;
         let fields = [self.number, self.table, self.rows, self.bytes, self.stored, self.crc];
         for (at, field) in (8..).step_by(4).zip(fields) {
             out[at..at + 4].copy_from_slice(&field.to_le_bytes());
@@ -73,6 +79,7 @@ impl BlockHeader {
         Ok(Self {
             kind: Kind::of(bytes[4]).ok_or("the kind of a block is unknown")?,
             is_compressed: bytes[5] != 0,
+            part: bytes[6],
             number: field(8),
             table: field(12),
             rows: field(16),
@@ -83,11 +90,12 @@ impl BlockHeader {
     }
 }
 
-/// Returns the header of a file.
-pub(super) fn file_header() -> [u8; HEADER_BYTES] {
+/// Returns the header of a file whose last block is at `end`.
+pub(super) fn file_header(end: u64) -> [u8; HEADER_BYTES] {
     let mut out = [0; HEADER_BYTES];
     out[..8].copy_from_slice(MAGIC);
     out[8..12].copy_from_slice(&BACKUP_VERSION.to_le_bytes());
+    out[16..24].copy_from_slice(&end.to_le_bytes());
     seal(&mut out);
     out
 }
@@ -107,6 +115,10 @@ pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
 /// Appends bytes with their length.
 pub(super) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
     let length = u32::try_from(bytes.len()).expect("shorter than 4 GiB");
@@ -123,42 +135,23 @@ pub(super) fn take<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-/// What a backup is of: texts by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts(pub BTreeMap<String, String>);
-
-impl Facts {
-    /// Notes a fact by its name.
-    pub fn set(&mut self, name: &str, value: impl ToString) {
-        self.0.insert(name.to_owned(), value.to_string());
+/// Encodes what a backup is of.
+pub(super) fn encode_facts(facts: &BackupFacts) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, value) in &facts.0 {
+        push(&mut out, name.as_bytes());
+        push(&mut out, value.as_bytes());
     }
+    out
+}
 
-    /// Returns a fact; an empty text if it is not there.
-    pub fn get(&self, name: &str) -> &str {
-        self.0.get(name).map_or("", String::as_str)
+/// Decodes what [`encode_facts`] has made; `None` for other bytes.
+pub(super) fn decode_facts(mut bytes: &[u8]) -> Option<BackupFacts> {
+    let mut facts = BackupFacts::default();
+    while !bytes.is_empty() {
+        let name = String::from_utf8(take(&mut bytes)?.to_vec()).ok()?;
+        let value = String::from_utf8(take(&mut bytes)?.to_vec()).ok()?;
+        facts.0.insert(name, value);
     }
-
-    /// Returns a fact that is a number; 0 if it is none.
-    pub fn number(&self, name: &str) -> i64 {
-        self.get(name).parse().unwrap_or(0)
-    }
-
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        for (name, value) in &self.0 {
-            push(&mut out, name.as_bytes());
-            push(&mut out, value.as_bytes());
-        }
-        out
-    }
-
-    pub(super) fn decode(mut bytes: &[u8]) -> Option<Self> {
-        let mut facts = Self::default();
-        while !bytes.is_empty() {
-            let name = String::from_utf8(take(&mut bytes)?.to_vec()).ok()?;
-            let value = String::from_utf8(take(&mut bytes)?.to_vec()).ok()?;
-            facts.0.insert(name, value);
-        }
-        Some(facts)
-    }
+    Some(facts)
 }

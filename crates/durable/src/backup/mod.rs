@@ -5,15 +5,22 @@
 //! | writing: NAME.tmp, sync, rename         | `writer.rs`  |
 //! | reading and checking                   | `reader.rs`  |
 //! | headers of the file and of its blocks  | `format.rs`  |
+//! | the log of one database, copied        | `log_copy.rs` |
+//! | the log of one database, applied       | `roll.rs`    |
 
 mod format;
+mod log_copy;
 mod reader;
+mod roll;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-pub use format::{BACKUP_VERSION, Facts};
+pub use format::BACKUP_VERSION;
+pub(crate) use log_copy::copy;
+pub use log_copy::{CopyError, OwnTables, Span};
 pub use reader::{BackupError, BackupReader, Piece, rows_of};
+pub use roll::{LogRoller, Ranges, Rolled};
 pub use writer::BackupWriter;
 
 /// Returns the folder of a path and the name in it.

@@ -3,13 +3,16 @@
 use std::fmt;
 use std::io;
 
+use catalog::BackupFacts;
 use sos::sys::{Disk, DiskFile, Open};
 use sos::wait::WaitType;
+use storage::RowId;
 use types::row::RowBuffer;
 
+use super::Ranges;
 use super::format::{
-    BACKUP_VERSION, BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, BlockHeader, Facts, HEADER_BYTES, Kind,
-    MAGIC, file_header, is_sealed, take, u32_at,
+    BACKUP_VERSION, BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, BlockHeader, HEADER_BYTES, Kind, MAGIC,
+    decode_facts, file_header, is_sealed, take, u32_at, u64_at,
 };
 use crate::rows;
 
@@ -53,8 +56,17 @@ impl fmt::Display for BackupError {
 pub enum Piece<'a> {
     /// Definitions: keys and values.
     Definitions(Vec<(&'a [u8], &'a [u8])>),
-    /// Rows of a table, which is named by its storage id: see [`rows_of`].
-    Rows(u32, &'a [u8]),
+    /// Rows of a part of a table, which is named by its storage id: see [`rows_of`].
+    Rows((u32, u8), &'a [u8]),
+    /// Records of the log.
+    Log {
+        /// The records, as in a batch of the log.
+        payload: &'a [u8],
+        /// Whether they are the last ones of their group.
+        ends_group: bool,
+    },
+    /// The ranges of row ids that a differential backup replaces.
+    Ranges(Ranges),
 }
 
 /// A backup that is being read.
@@ -64,8 +76,11 @@ pub struct BackupReader {
     at: u64,
     blocks: u32,
     rows: u64,
-    facts: Facts,
-    end: Option<Facts>,
+    facts: BackupFacts,
+    /// What the end says, and where it is.
+    end: BackupFacts,
+    end_at: u64,
+    is_at_end: bool,
     stored: Vec<u8>,
     payload: Vec<u8>,
 }
@@ -100,7 +115,8 @@ impl BackupReader {
         if version > BACKUP_VERSION {
             return Err(BackupError::Version(version));
         }
-        if !is_sealed(&header) || header != file_header() {
+        let end_at = u64_at(&header, 16);
+        if !is_sealed(&header) || header != file_header(end_at) {
             return Err(BackupError::Damaged(0, "the checksum of the file's header is wrong"));
         }
         let mut reader = Self {
@@ -109,28 +125,50 @@ impl BackupReader {
             at: u64::try_from(HEADER_BYTES).expect("a small number"),
             blocks: 0,
             rows: 0,
-            facts: Facts::default(),
-            end: None,
+            facts: BackupFacts::default(),
+            end: BackupFacts::default(),
+            end_at,
+            is_at_end: false,
             stored: Vec::new(),
             payload: Vec::new(),
         };
+        reader.read_end()?;
         let at = reader.at;
         if reader.block()?.kind != Kind::Facts {
             return Err(BackupError::Damaged(at, "the first block does not say what it is of"));
         }
-        reader.facts = Facts::decode(&reader.payload)
+        reader.facts = decode_facts(&reader.payload)
             .ok_or(BackupError::Damaged(at, "the first block is not readable"))?;
         Ok(reader)
     }
 
+    /// Reads the last block, which has what was known only at the end.
+    fn read_end(&mut self) -> Result<(), BackupError> {
+        let start = std::mem::replace(&mut self.at, self.end_at);
+        if self.end_at > self.len {
+            return Err(BackupError::Damaged(self.len, "the file ends too early"));
+        }
+        let header = self.any_block()?;
+        if header.kind != Kind::End {
+            return Err(BackupError::Damaged(self.end_at, "a block is at the wrong place"));
+        }
+        if self.at != self.len {
+            return Err(BackupError::Damaged(self.at, "there is more behind the end"));
+        }
+        self.end = decode_facts(&self.payload)
+            .ok_or(BackupError::Damaged(self.end_at, "the last block is not readable"))?;
+        self.at = start;
+        Ok(())
+    }
+
     /// Returns what the backup is of.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &BackupFacts {
         &self.facts
     }
 
-    /// Returns what the end of the backup says; `None` before it was read.
-    pub fn end(&self) -> Option<&Facts> {
-        self.end.as_ref()
+    /// Returns what the end of the backup says.
+    pub fn end(&self) -> &BackupFacts {
+        &self.end
     }
 
     /// Returns the bytes of the file.
@@ -155,14 +193,22 @@ impl BackupReader {
     /// Reads the next block into `payload`.
     fn block(&mut self) -> Result<BlockHeader, BackupError> {
         let start = self.at;
+        let header = self.any_block()?;
+        if header.number != self.blocks {
+            return Err(BackupError::Damaged(start, "a block is missing"));
+        }
+        self.blocks += 1;
+        Ok(header)
+    }
+
+    /// As [`Self::block`], whatever its number is.
+    fn any_block(&mut self) -> Result<BlockHeader, BackupError> {
+        let start = self.at;
         let damaged = |why| BackupError::Damaged(start, why);
         self.fill(BLOCK_HEADER_BYTES)?;
         let header: &[u8; BLOCK_HEADER_BYTES] =
             self.stored.first_chunk().expect("it was filled with so many bytes");
         let header = BlockHeader::decode(header).map_err(damaged)?;
-        if header.number != self.blocks {
-            return Err(damaged("a block is missing"));
-        }
         self.at += u64::try_from(BLOCK_HEADER_BYTES).expect("a small number");
         if header.stored.max(header.bytes) > BLOCK_BYTES_MAX {
             return Err(damaged("a block is too long"));
@@ -185,7 +231,6 @@ impl BackupReader {
             return Err(damaged("a block has another length than it says"));
         }
         self.at += u64::from(header.stored);
-        self.blocks += 1;
         Ok(header)
     }
 
@@ -194,7 +239,7 @@ impl BackupReader {
     /// # Errors
     /// See [`BackupError`].
     pub fn next_piece(&mut self) -> Result<Option<Piece<'_>>, BackupError> {
-        if self.end.is_some() {
+        if self.is_at_end {
             return Ok(None);
         }
         let start = self.at;
@@ -211,20 +256,25 @@ impl BackupReader {
                 }
                 Ok(Some(Piece::Definitions(entries)))
             }
+            Kind::Log => {
+                Ok(Some(Piece::Log { payload: &self.payload, ends_group: header.rows == 1 }))
+            }
+            Kind::Ranges => match Ranges::decode(&self.payload) {
+                Some(ranges) => Ok(Some(Piece::Ranges(ranges))),
+                None => Err(damaged("the ranges are not readable")),
+            },
             Kind::Rows => {
                 self.rows += u64::from(header.rows);
-                Ok(Some(Piece::Rows(header.table, &self.payload)))
+                Ok(Some(Piece::Rows((header.table, header.part), &self.payload)))
             }
             Kind::End => {
-                let facts = Facts::decode(&self.payload);
-                let facts = facts.ok_or(damaged("the last block is not readable"))?;
-                if self.at != self.len {
-                    return Err(BackupError::Damaged(self.at, "there is more behind the end"));
+                if start != self.end_at {
+                    return Err(damaged("a block is at the wrong place"));
                 }
-                if facts.get("rows") != self.rows.to_string() {
+                if self.end.get("rows") != self.rows.to_string() {
                     return Err(damaged("rows are missing"));
                 }
-                self.end = Some(facts);
+                self.is_at_end = true;
                 Ok(None)
             }
         }
@@ -246,13 +296,15 @@ impl BackupReader {
 /// The first error of `visit`.
 pub fn rows_of<E>(
     mut piece: &[u8],
-    mut visit: impl FnMut(&RowBuffer) -> Result<(), E>,
+    mut visit: impl FnMut(RowId, &RowBuffer) -> Result<(), E>,
 ) -> Result<Option<()>, E> {
     let mut row = RowBuffer::default();
     while !piece.is_empty() {
+        let Some((id, rest)) = piece.split_first_chunk::<8>() else { return Ok(None) };
+        piece = rest;
         let Some(image) = take(&mut piece) else { return Ok(None) };
         let Some(()) = rows::decode(image, &mut row) else { return Ok(None) };
-        visit(&row)?;
+        visit(RowId(u64::from_le_bytes(*id)), &row)?;
     }
     Ok(Some(()))
 }

@@ -1,26 +1,28 @@
 //! Writing and reading backups on a simulated disk, with damage at every byte.
 
+use catalog::BackupFacts;
 use definitions::Entry;
 use sos::sys::{Disk, Open};
 use sos::wait::WaitType;
-use storage::RowImage;
+use storage::{RowId, RowImage};
 use types::Bytes;
 
-use super::{BackupError, BackupReader, BackupWriter, Facts, Piece, rows_of};
+use super::{BackupError, BackupReader, BackupWriter, Piece, rows_of};
 
 const WAIT: WaitType = WaitType::IoCompletion;
 
 fn write(disk: &dyn Disk, compresses: bool, rows: u32) -> u64 {
-    let mut facts = Facts::default();
+    let mut facts = BackupFacts::default();
     facts.set("database", "d");
     let mut writer = BackupWriter::begin(disk, "b", compresses, &facts).unwrap();
     let entry = |n: u8| Entry { key: vec![n], value: Some(vec![n; 40]) };
     writer.definitions(&[entry(1), entry(2)]).unwrap();
     for n in 0..rows {
         let blobs = [Bytes::copy_from(&[7; 50])];
-        writer.row(n % 2, RowImage { bytes: &n.to_le_bytes(), blobs: &blobs }).unwrap();
+        let row = RowImage { bytes: &n.to_le_bytes(), blobs: &blobs };
+        writer.row((n % 2, 1), RowId(u64::from(n)), row).unwrap();
     }
-    writer.finish(Facts::default()).unwrap()
+    writer.finish(BackupFacts::default()).unwrap().0
 }
 
 fn read(disk: &dyn Disk) -> Result<(usize, Vec<Vec<u8>>), BackupError> {
@@ -30,8 +32,11 @@ fn read(disk: &dyn Disk) -> Result<(usize, Vec<Vec<u8>>), BackupError> {
     while let Some(piece) = reader.next_piece()? {
         match piece {
             Piece::Definitions(entries) => definitions += entries.len(),
-            Piece::Rows(_, piece) => {
-                let read = rows_of::<()>(piece, |row| {
+            Piece::Log { .. } | Piece::Ranges(_) => panic!("there is none"),
+            Piece::Rows((_, part), piece) => {
+                let read = rows_of::<()>(piece, |id, row| {
+                    let expected = u32::try_from(id.0).unwrap().to_le_bytes();
+                    assert_eq!((part, &row.bytes[..]), (1, &expected[..]));
                     rows.push(row.bytes.to_vec());
                     Ok(())
                 });
@@ -126,8 +131,8 @@ fn a_change_of_any_byte_and_any_cut_is_found() {
 fn an_interrupted_backup_leaves_the_one_before() {
     let (_folder, disk) = disk();
     write(&disk, false, 3);
-    let mut writer = BackupWriter::begin(&disk, "b", false, &Facts::default()).unwrap();
-    writer.row(1, RowImage { bytes: b"x", blobs: &[] }).unwrap();
+    let mut writer = BackupWriter::begin(&disk, "b", false, &BackupFacts::default()).unwrap();
+    writer.row((1, 0), RowId(0), RowImage { bytes: b"x", blobs: &[] }).unwrap();
     assert_eq!(disk.list("").unwrap(), ["b", "b.tmp"]);
     drop(writer);
     assert_eq!(disk.list("").unwrap(), ["b"]);

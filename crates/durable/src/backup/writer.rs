@@ -3,12 +3,16 @@
 
 use std::io;
 
+use catalog::BackupFacts;
 use definitions::Entry;
 use sos::sys::{Disk, DiskFile, Open};
 use sos::wait::WaitType;
-use storage::RowImage;
+use storage::{RowId, RowImage};
 
-use super::format::{BLOCK_BYTES, BLOCK_BYTES_MAX, BlockHeader, Facts, Kind, file_header, push};
+use super::Ranges;
+use super::format::{
+    BLOCK_BYTES, BLOCK_BYTES_MAX, BlockHeader, Kind, encode_facts, file_header, push,
+};
 use crate::rows;
 
 /// A backup that is being written. Dropping it removes the file, unless it is finished.
@@ -18,10 +22,12 @@ pub struct BackupWriter<'d> {
     file: Option<Box<dyn DiskFile>>,
     compresses: bool,
     at: u64,
+    /// Bytes of the file if nothing were compressed.
+    plain: u64,
     blocks: u32,
-    /// The rows of the block that is being filled, and their table.
+    /// The rows of the block that is being filled, and their table and part.
     filling: Vec<u8>,
-    table: u32,
+    of: (u32, u8),
     rows_in_block: u32,
     rows: u64,
     image: Vec<u8>,
@@ -46,7 +52,7 @@ impl<'d> BackupWriter<'d> {
         disk: &'d dyn Disk,
         name: &str,
         compresses: bool,
-        facts: &Facts,
+        facts: &BackupFacts,
     ) -> io::Result<Self> {
         let wait = WaitType::IoCompletion;
         let own = temporary(name);
@@ -64,15 +70,17 @@ impl<'d> BackupWriter<'d> {
             file: Some(file),
             compresses,
             at: 0,
+            plain: 0,
             blocks: 0,
             filling: Vec::new(),
-            table: 0,
+            of: (0, 0),
             rows_in_block: 0,
             rows: 0,
             image: Vec::new(),
         };
-        writer.write(&file_header())?;
-        writer.block(Kind::Facts, 0, 0, &facts.encode())?;
+        // The place of the end is written at the end.
+        writer.write(&file_header(0))?;
+        writer.block(Kind::Facts, (0, 0), 0, &encode_facts(facts))?;
         Ok(writer)
     }
 
@@ -83,7 +91,13 @@ impl<'d> BackupWriter<'d> {
         Ok(())
     }
 
-    fn block(&mut self, kind: Kind, table: u32, rows: u32, payload: &[u8]) -> io::Result<()> {
+    fn block(
+        &mut self,
+        kind: Kind,
+        (table, part): (u32, u8),
+        rows: u32,
+        payload: &[u8],
+    ) -> io::Result<()> {
         let length = |bytes: &[u8]| {
             let length = u32::try_from(bytes.len()).ok().filter(|len| *len <= BLOCK_BYTES_MAX);
             length.ok_or_else(|| io::Error::other("a row is larger than 2 GiB"))
@@ -94,6 +108,7 @@ impl<'d> BackupWriter<'d> {
         let header = BlockHeader {
             kind,
             is_compressed: squeezed.is_some(),
+            part,
             number: self.blocks,
             table,
             rows,
@@ -101,8 +116,10 @@ impl<'d> BackupWriter<'d> {
             stored: length(stored)?,
             crc: crc32c::crc32c(stored),
         };
+        let before = self.at;
         self.write(&header.encode())?;
         self.write(stored)?;
+        self.plain += self.at - before + u64::from(header.bytes) - u64::from(header.stored);
         self.blocks += 1;
         Ok(())
     }
@@ -118,27 +135,44 @@ impl<'d> BackupWriter<'d> {
             push(&mut payload, &entry.key);
             push(&mut payload, value);
             if payload.len() >= BLOCK_BYTES {
-                self.block(Kind::Definitions, 0, 0, &payload)?;
+                self.block(Kind::Definitions, (0, 0), 0, &payload)?;
                 payload.clear();
             }
         }
-        self.block(Kind::Definitions, 0, 0, &payload)
+        self.block(Kind::Definitions, (0, 0), 0, &payload)
     }
 
-    /// Writes a row of a table, which is named by its storage id.
+    /// Writes a row of a part of a table, which is named by its storage id.
     ///
     /// # Errors
     /// The system's error.
-    pub fn row(&mut self, table: u32, row: RowImage<'_>) -> io::Result<()> {
-        if self.table != table || self.filling.len() >= BLOCK_BYTES {
+    pub fn row(&mut self, of: (u32, u8), id: RowId, row: RowImage<'_>) -> io::Result<()> {
+        if self.of != of || self.filling.len() >= BLOCK_BYTES {
             self.flush()?;
-            self.table = table;
+            self.of = of;
         }
         rows::encode(row, &mut self.image);
+        self.filling.extend_from_slice(&id.0.to_le_bytes());
         push(&mut self.filling, &self.image);
         self.rows_in_block += 1;
         self.rows += 1;
         Ok(())
+    }
+
+    /// Writes which ranges of row ids the rows of a differential backup replace.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn ranges(&mut self, ranges: &Ranges) -> io::Result<()> {
+        self.block(Kind::Ranges, (0, 0), 0, &ranges.encode())
+    }
+
+    /// Writes records of a group of the log; `ends_group` says that they are its last ones.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn log(&mut self, records: &[u8], ends_group: bool) -> io::Result<()> {
+        self.block(Kind::Log, (0, 0), u32::from(ends_group), records)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -146,7 +180,7 @@ impl<'d> BackupWriter<'d> {
             return Ok(());
         }
         let payload = std::mem::take(&mut self.filling);
-        self.block(Kind::Rows, self.table, self.rows_in_block, &payload)?;
+        self.block(Kind::Rows, self.of, self.rows_in_block, &payload)?;
         self.filling = payload;
         self.filling.clear();
         self.rows_in_block = 0;
@@ -158,15 +192,18 @@ impl<'d> BackupWriter<'d> {
         self.rows
     }
 
-    /// Ends the backup, and gives it its name; returns the bytes of its file.
+    /// Ends the backup, and gives it its name; returns the bytes of its file, and what the end says.
     ///
     /// # Errors
     /// The system's error; then the backup before still has the name, unless the last sync failed.
-    pub fn finish(mut self, mut facts: Facts) -> io::Result<u64> {
+    pub fn finish(mut self, mut facts: BackupFacts) -> io::Result<(u64, BackupFacts)> {
         self.flush()?;
         facts.set("rows", self.rows);
-        self.block(Kind::End, 0, 0, &facts.encode())?;
+        facts.set("plain_bytes", self.plain);
+        let end = self.at;
+        self.block(Kind::End, (0, 0), 0, &encode_facts(&facts))?;
         if let Some(file) = &self.file {
+            file.write_at(0, &file_header(end))?;
             file.sync()?;
         }
         self.file = None;
@@ -176,7 +213,7 @@ impl<'d> BackupWriter<'d> {
             return Err(error);
         }
         self.disk.sync_folder("")?;
-        Ok(self.at)
+        Ok((self.at, facts))
     }
 }
 

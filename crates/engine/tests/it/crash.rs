@@ -7,6 +7,7 @@
 //! - what each client wrote is there up to some point and not beyond: no gap;
 //! - what a reader was shown is there;
 //! - indexes and rows agree;
+//! - the last backup that is whole has all of that for its moment, and nothing that a crash has taken;
 //! - an identity value and a value of a sequence that were acknowledged are not given out again.
 //!
 //! Clients are threads, so a seed repeats the plan of a run and not its timing. `CRASH_SEED=7` runs
@@ -26,6 +27,7 @@ use simdisk::{Call, Fault, Random, SimDisk};
 use sos::park;
 use sos::wait::WaitType;
 
+use super::backup::Data;
 use crate::client::{Answer, batch, instance_on, login};
 
 const SEEDS: u64 = 6;
@@ -107,6 +109,9 @@ fn commits_after_a_checkpoint_in_an_empty_epoch_survive() {
 }
 
 fn run(seed: u64) {
+    // Backups are on a disk that does not crash.
+    let backups = Data::new(&format!("crash-{seed}"));
+    let file = backups.file("master.bak");
     let disk = SimDisk::new(seed);
     let mut random = Random::new(seed);
     let told = Arc::new(Mutex::new(Told::default()));
@@ -117,8 +122,9 @@ fn run(seed: u64) {
             prepare(&mut session, &instance);
         } else {
             check(&mut session, &instance, &mut told.lock().unwrap());
+            check_backup(&mut session, &instance, &file);
         }
-        work(&instance, &disk, &told, &mut random, seed * 100 + life);
+        work(&instance, &disk, (&told, &file), &mut random, seed * 100 + life);
         if has_failed(&instance) && !disk.is_down() {
             check_rows(&mut session, &instance, &mut told.lock().unwrap());
         }
@@ -138,6 +144,7 @@ fn run(seed: u64) {
     let instance = start(&disk);
     let mut session = login(&instance);
     check(&mut session, &instance, &mut told.lock().unwrap());
+    check_backup(&mut session, &instance, &file);
     drop(session);
     instance.machine.stop(Duration::from_secs(20));
     instance.durable().unwrap().stop();
@@ -244,7 +251,7 @@ fn prepare(session: &mut Session, instance: &Instance) {
 fn work(
     instance: &Arc<Instance>,
     disk: &SimDisk,
-    told: &Arc<Mutex<Told>>,
+    (told, file): (&Arc<Mutex<Told>>, &str),
     random: &mut Random,
     seed: u64,
 ) {
@@ -267,6 +274,7 @@ fn work(
         scope.spawn(move || number(instance, told, stop));
         scope.spawn(move || read(instance, told, stop));
         scope.spawn(move || checkpoint(instance, stop));
+        scope.spawn(move || back_up(instance, stop, file));
         park::sleep(pause, WaitType::SleepTask, None);
         if kill {
             disk.kill();
@@ -443,6 +451,54 @@ fn first_number(rows: &[Vec<String>]) -> i64 {
 }
 
 /// Compares what is there after a start with what the clients were told.
+fn back_up(instance: &Arc<Instance>, stop: &AtomicBool, file: &str) {
+    let mut my = Client::new(instance, stop);
+    while my.goes_on() {
+        let text = format!("BACKUP DATABASE master TO DISK = '{file}' WITH INIT");
+        let answer = ask(&mut my.session, instance, &text);
+        // 3961: a table was redefined while it was read.
+        let is_known = |number: i32| [9001, 9002, 3961].contains(&number);
+        let errors = answer.map(|answer| answer.errors).unwrap_or_default();
+        assert!(errors.first().is_none_or(|error| is_known(error.number)), "{errors:?}");
+        park::sleep(Duration::from_millis(20), WaitType::SleepTask, None);
+    }
+}
+
+/// Restores the last backup under another name, and compares it with itself and with what is there
+/// now. Without one there is nothing to do: the first crash came before its end.
+fn check_backup(session: &mut Session, instance: &Instance, file: &str) {
+    if !std::fs::exists(file).unwrap() {
+        return;
+    }
+    let mut all = |text: &str| {
+        let answer = ask(session, instance, text).expect("the disk is good");
+        assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
+        answer.sets.concat()
+    };
+    all(&format!("RESTORE DATABASE copied FROM DISK = '{file}' WITH REPLACE"));
+    assert_eq!(all("SELECT SUM(balance) FROM copied.dbo.bank"), [[SUM.to_string()]]);
+    for client in 0..WRITERS {
+        let of = |database: &str| {
+            format!(
+                "SELECT COUNT(*), ISNULL(MAX(n), 0) FROM {database}.dbo.journal WHERE client = {client}"
+            )
+        };
+        let (then, now) = (all(&of("copied")), all(&of("master")));
+        assert_eq!(then[0][0], then[0][1], "a gap in the backup of client {client}");
+        let number = |rows: &[Vec<String>]| -> i64 { rows[0][0].parse().unwrap() };
+        assert!(number(&then) <= number(&now), "client {client}: {then:?} {now:?}");
+        let by_n = format!(
+            "SELECT COUNT(*) FROM copied.dbo.journal WITH (INDEX (by_n)) WHERE client = {client} AND n > 0"
+        );
+        assert_eq!(all(&by_n)[0][0], then[0][0], "the index of the backup");
+    }
+    let loads = all(
+        "SELECT COUNT(*) % 150, ISNULL(SUM(n), 0) - COUNT(*) / 150 * 11325 FROM copied.dbo.loads",
+    );
+    assert_eq!(loads, [["0", "0"]], "a load is in the backup in part");
+}
+
+/// Compares what is there with what the clients were told.
 fn check(session: &mut Session, instance: &Instance, told: &mut Told) {
     check_rows(session, instance, told);
     check_tables(session, instance, told);

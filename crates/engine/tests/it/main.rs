@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod backup;
+mod backup_history;
+mod backup_log;
 mod bulk;
 mod cancel;
 mod client;
@@ -20,6 +22,7 @@ mod golden;
 mod grant;
 mod histories;
 mod isolation;
+mod kept;
 mod locks;
 mod modes;
 mod odbc;

@@ -358,7 +358,7 @@ const STATEMENTS: &[Place] = &[
             ),
             (
                 "BACKUP, RESTORE and other statements with options",
-                RefusedIn("BACKUP DATABASE d TO DISK = 'x' WITH DIFFERENTIAL"),
+                RefusedIn("BACKUP DATABASE d TO DISK = 'x' WITH NO_CHECKSUM"),
             ),
         ],
     },

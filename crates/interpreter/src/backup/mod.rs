@@ -4,38 +4,64 @@
 //! |--------------------------------------|--------------|
 //! | options, paths, errors               | this file    |
 //! | reading a database at one moment     | `write.rs`   |
-//! | making a database from a file        | `restore.rs` |
+//! | copying the log of a database        | `log.rs`     |
+//! | which files fit, states, results     | `restore.rs` |
+//! | making a database from files         | `fill.rs`    |
+//! | what a file is of, msdb's tables     | `facts.rs`   |
 
+mod facts;
+mod fill;
+mod log;
 mod restore;
 mod write;
 
-use ::durable::backup::BackupError;
-use tsql::ast::{self, BackupName, BackupOption, RestoreKind};
-use types::{Error, Msg, Result};
+use std::sync::Arc;
 
-use crate::{Runner, Stop, interrupted};
+use ::durable::BackupHold;
+use ::durable::backup::{BackupError, folder_and_name};
+use sos::sys::{Disk, OsDisk};
+use tsql::ast::{self, BackupName, BackupOption, RestoreKind};
+use types::value::ColumnType;
+use types::{DataType, Error, Msg, Result, Value};
+
+use crate::{Runner, Stop, interrupted, show_plans};
+use ::catalog::Database;
 use ::executor::{Cx, fault};
+use ::explain::rows::column;
 use ::plan::program::{Leaf, LeafAst};
+use metadata::Rows;
+use metadata::backup::utc_100ns;
 use metadata::format::text_of;
 
-/// Options of BACKUP that change nothing here: each backup has checksums, ends at the first error,
-/// and is no base of others.
+/// Options of BACKUP that change nothing here: each backup has checksums, and ends at the first
+/// error.
 const BACKUP_WORDS: &[&str] =
-    &["CHECKSUM", "COPY_ONLY", "STOP_ON_ERROR", "NOFORMAT", "NOINIT", "SKIP", "NOSKIP"];
+    &["CHECKSUM", "STOP_ON_ERROR", "NOFORMAT", "NOINIT", "SKIP", "NOSKIP", "NOREWIND", "NOUNLOAD"];
 /// Options of RESTORE that change nothing here: there are no files to move, and each backup has
 /// checksums, which are looked at in any case.
-const RESTORE_WORDS: &[&str] = &["RECOVERY", "CHECKSUM", "STOP_ON_ERROR", "MOVE", "NOUNLOAD"];
+const RESTORE_WORDS: &[&str] = &["CHECKSUM", "STOP_ON_ERROR", "MOVE", "NOUNLOAD", "NOREWIND"];
+
+/// Names and types of the columns of a result.
+type Columns = Vec<(&'static str, ColumnType)>;
 
 /// What the options say.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Wishes {
     overwrites: bool,
     compresses: bool,
+    copy_only: bool,
+    differential: bool,
     replaces: bool,
+    /// NORECOVERY: the database waits for more files.
+    no_recovery: bool,
+    /// STOPAT, in units of 100 ns since 0001-01-01.
+    stop_at: Option<u64>,
     /// STATS: a message after each step of this many percent.
     stats: Option<i64>,
     name: Option<String>,
     description: Option<String>,
+    media_name: Option<String>,
+    media_description: Option<String>,
 }
 
 impl Runner<'_> {
@@ -45,18 +71,22 @@ impl Runner<'_> {
         backup: &ast::Backup,
         cx: &mut Cx<'_>,
     ) -> std::result::Result<(), Stop> {
-        if backup.is_log {
-            return Err(Msg::NotSupported("BACKUP LOG").into());
-        }
+        let what = if backup.is_log { "BACKUP LOG" } else { "BACKUP DATABASE" };
         let wishes = self.backup_wishes("BACKUP", &backup.options, cx)?;
         let path = self.backup_path(&backup.disks, cx)?;
         let name = self.backup_database_name(&backup.database, cx)?;
         cx.session.last.row_count = 0;
-        let done = write::run(&name, &path, &wishes, cx);
-        done.map_err(|error| abnormal("BACKUP DATABASE", error, cx))
+        let done = match backup.is_log {
+            true if wishes.differential => {
+                Err(Msg::NotSupported("BACKUP LOG .. WITH DIFFERENTIAL").into())
+            }
+            true => log::run(&name, &path, &wishes, cx),
+            false => write::run(&name, &path, &wishes, cx),
+        };
+        done.map_err(|error| abnormal(what, error, cx))
     }
 
-    /// RESTORE DATABASE and RESTORE VERIFYONLY.
+    /// RESTORE DATABASE, and the forms of RESTORE that only look at a file.
     pub(crate) fn restore(
         &self,
         restore: &ast::Restore,
@@ -65,23 +95,37 @@ impl Runner<'_> {
         let what = match restore.kind {
             RestoreKind::Database => "RESTORE DATABASE",
             RestoreKind::VerifyOnly => "VERIFY DATABASE",
-            RestoreKind::Log => return Err(Msg::NotSupported("RESTORE LOG").into()),
-            RestoreKind::HeaderOnly => return Err(Msg::NotSupported("RESTORE HEADERONLY").into()),
-            RestoreKind::FileListOnly => {
-                return Err(Msg::NotSupported("RESTORE FILELISTONLY").into());
-            }
-            RestoreKind::LabelOnly => return Err(Msg::NotSupported("RESTORE LABELONLY").into()),
+            RestoreKind::Log => "RESTORE LOG",
+            RestoreKind::HeaderOnly => "RESTORE HEADERONLY",
+            RestoreKind::FileListOnly => "RESTORE FILELIST",
+            RestoreKind::LabelOnly => "RESTORE LABELONLY",
         };
         let wishes = self.backup_wishes("RESTORE", &restore.options, cx)?;
-        let path = self.backup_path(&restore.disks, cx)?;
+        let path = match restore.disks.is_empty() {
+            true => None,
+            false => Some(self.backup_path(&restore.disks, cx)?),
+        };
         let name = match &restore.database {
             Some(name) => Some(self.backup_database_name(name, cx)?),
             None => None,
         };
         cx.session.last.row_count = 0;
-        let done = match name {
-            Some(name) => restore::run(&name, &path, &wishes, cx),
-            None => restore::verify_only(&path, cx),
+        let shown = |rows: Result<(Columns, Rows)>, cx: &mut Cx<'_>| {
+            let (columns, rows) = rows.map_err(|error| abnormal(what, error, cx))?;
+            let column = |(name, ty): (&str, ColumnType)| column(name, ty.data_type);
+            let rows = rows?;
+            cx.session.last.row_count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+            show_plans::send(columns.into_iter().map(column).collect(), &rows, cx)
+        };
+        let name = name.unwrap_or_default();
+        let done = match (restore.kind, path) {
+            (_, None) => restore::recover(&name, &wishes, cx),
+            (RestoreKind::HeaderOnly, Some(path)) => return shown(restore::header(&path, cx), cx),
+            (RestoreKind::FileListOnly, Some(path)) => return shown(restore::files(&path, cx), cx),
+            (RestoreKind::LabelOnly, Some(path)) => return shown(restore::label(&path, cx), cx),
+            (RestoreKind::VerifyOnly, Some(path)) => restore::verify_only(&path, cx),
+            (RestoreKind::Database, Some(path)) => restore::database(&name, &path, &wishes, cx),
+            (RestoreKind::Log, Some(path)) => restore::log(&name, &path, &wishes, cx),
         };
         done.map_err(|error| abnormal(what, error, cx))
     }
@@ -121,6 +165,30 @@ impl Runner<'_> {
         Ok(self.backup_value(disk, cx)?.unwrap_or_default())
     }
 
+    /// Returns a moment in an option: a text, or a variable of a type of times.
+    fn backup_moment(
+        &self,
+        option: &BackupOption,
+        cx: &mut Cx<'_>,
+    ) -> std::result::Result<u64, Stop> {
+        let value = match &option.value {
+            Some(expr) => self.value(&Leaf::new(LeafAst::Value(expr.clone())), cx)?,
+            None => Value::Null,
+        };
+        let parsed = || {
+            let text = text_of(&value, cx.session)?;
+            let scale = DataType::DateTime2(7);
+            let order = cx.session.convert_options().date_format;
+            let moment = types::date::parse(&text, &scale, order).ok()?;
+            utc_100ns(&moment.try_to_value(&scale)?)
+        };
+        let found = utc_100ns(&value).or_else(parsed);
+        found.ok_or_else(|| {
+            let text = format!("The value of the option {} is no moment.", option.name);
+            Error::custom(3174, 16, 1, text).into()
+        })
+    }
+
     fn backup_wishes(
         &self,
         statement: &str,
@@ -129,7 +197,7 @@ impl Runner<'_> {
     ) -> std::result::Result<Wishes, Stop> {
         let mut wishes = Wishes::default();
         let is_backup = statement == "BACKUP";
-        for BackupOption { name, value, .. } in options {
+        for option @ BackupOption { name, value, .. } in options {
             let text = match value {
                 Some(value) => self.backup_value(value, cx)?,
                 None => None,
@@ -141,7 +209,14 @@ impl Runner<'_> {
                 ("NO_COMPRESSION", true) => wishes.compresses = false,
                 ("NAME", true) => wishes.name = text,
                 ("DESCRIPTION", true) => wishes.description = text,
+                ("MEDIANAME", true) => wishes.media_name = text,
+                ("MEDIADESCRIPTION", true) => wishes.media_description = text,
+                ("COPY_ONLY", true) => wishes.copy_only = true,
+                ("DIFFERENTIAL", true) => wishes.differential = true,
                 ("REPLACE", false) => wishes.replaces = true,
+                ("NORECOVERY", false) => wishes.no_recovery = true,
+                ("RECOVERY", false) => wishes.no_recovery = false,
+                ("STOPAT", false) => wishes.stop_at = Some(self.backup_moment(option, cx)?),
                 // A file has one backup.
                 ("FILE", false) if number == Some(1) => {}
                 ("STATS", _) if value.is_none() => wishes.stats = Some(10),
@@ -207,6 +282,50 @@ fn unreadable(path: &str, error: &BackupError) -> Error {
             format!("The backup '{path}' is damaged at offset {offset}: {why}."),
         ),
     }
+}
+
+/// Returns the error of an instance whose log has failed.
+fn log_lost(name: &str) -> Error {
+    Msg::LogNotAvailable(name).into()
+}
+
+/// Begins a backup of a database, of which only one runs at a time.
+fn hold<'d>(database: &'d ::durable::Database, id: i16, is_log: bool) -> Result<BackupHold<'d>> {
+    database.begin_backup(id, is_log).ok_or_else(|| {
+        let text = "Backup, file manipulation operations (such as ALTER DATABASE ADD FILE) and encryption changes on a database must be serialized. Reissue the statement after the current backup or file manipulation operation is completed.";
+        Error::custom(3023, 16, 2, text)
+    })
+}
+
+/// Checks that a backup may be written to a file, and opens its folder.
+fn open_folder(path: &str, wishes: &Wishes) -> Result<OsDisk> {
+    let (folder, file) = folder_and_name(path);
+    let disk = OsDisk::open(folder).map_err(|error| not_opened(path, &error))?;
+    if !wishes.overwrites {
+        let names = disk.list("").map_err(|error| not_opened(path, &error))?;
+        if names.iter().any(|name| name == file) {
+            return Err(Msg::NotSupported("BACKUP to a file that exists, without INIT").into());
+        }
+    }
+    Ok(disk)
+}
+
+/// Finds the database that is to be backed up.
+fn to_back_up(name: &str, permission: &str, cx: &mut Cx<'_>) -> Result<Arc<Database>> {
+    check_alone(cx)?;
+    cx.session.refresh_catalog();
+    let Some(found) = cx.session.catalog.database(name).cloned() else {
+        return Err(Msg::DatabaseNotFound(name).into());
+    };
+    if found.id == ::catalog::table::TEMPDB {
+        let text = "Backup and restore operations are not allowed on database tempdb.";
+        return Err(Error::custom(3147, 16, 3, text));
+    }
+    if found.options.restoring.is_some() {
+        return Err(Msg::DatabaseRestoring(&found.name).into());
+    }
+    cx.session.identity.rights.check_database(&found, permission)?;
+    Ok(found)
 }
 
 fn not_opened(path: &str, error: &std::io::Error) -> Error {

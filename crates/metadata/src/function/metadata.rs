@@ -512,6 +512,7 @@ pub(super) fn database_property(
     let on = |option: &str| number(i32::from(others.get(option).is_some_and(|v| v == "ON")));
     Ok(match property.to_ascii_lowercase().as_str() {
         "collation" => word(&database.collation.name()),
+        "status" if database.options.restoring.is_some() => word("RESTORING"),
         "status" => word("ONLINE"),
         "recovery" => word(&database.options.recovery),
         "updateability" if others.contains_key("READ_ONLY") => word("READ_ONLY"),

@@ -62,8 +62,9 @@ impl Table {
         u8::try_from(self.parts().count()).expect("at most 4")
     }
 
-    /// Returns a part of the table; `None` if it has no such part.
-    pub(crate) fn part_at(&self, part: u8) -> Option<&Self> {
+    /// Returns a part of the table: itself, or an internal table of a columnstore; `None` if it has no
+    /// such part.
+    pub fn part_at(&self, part: u8) -> Option<&Self> {
         self.parts().nth(part.into())
     }
 

@@ -113,6 +113,25 @@ impl Restore<'_> {
         Ok(rows)
     }
 
+    /// As [`Self::finish`], in a store that is in use: the next checkpoint writes the whole table,
+    /// because one that ran before this call has seen none of its rows.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub fn finish_in_use(self) -> Result<u64> {
+        let table = self.table;
+        let rows = self.finish()?;
+        for part in table.parts() {
+            for range in part.heap.ranges() {
+                // Pinned from before the generation is read until the rows count as changed.
+                let guard = pin();
+                part.heap.note_change_at(range.first, &table.shared.generation);
+                drop(guard);
+            }
+        }
+        Ok(rows)
+    }
+
     /// Restores what the columnstore knows of its groups: the next number, and whether a move was
     /// interrupted.
     fn settle_groups(&self) {

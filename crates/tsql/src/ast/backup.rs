@@ -15,14 +15,14 @@ pub struct Backup {
     pub options: Vec<BackupOption>,
 }
 
-/// `RESTORE what [name] FROM DISK = .. [WITH ..]`
+/// `RESTORE what [name] [FROM DISK = ..] [WITH ..]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restore {
     /// What is done with the backup.
     pub kind: RestoreKind,
     /// The database; `None` where a backup is only looked at.
     pub database: Option<BackupName>,
-    /// The paths behind `DISK =`.
+    /// The paths behind `DISK =`; none where a restore is ended.
     pub disks: Vec<Expr>,
     /// The options behind WITH, in order.
     pub options: Vec<BackupOption>,

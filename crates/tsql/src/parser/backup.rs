@@ -22,6 +22,9 @@ impl Parser<'_> {
                 let kind = if log { RestoreKind::Log } else { RestoreKind::Database };
                 self.restore(kind).map(Some)
             }
+            Kw::Restore if is_of_database && self.is_end_of_restore(3) => {
+                self.restore(RestoreKind::Database).map(Some)
+            }
             Kw::Restore if self.is_disk_behind(Kw::From, 2) => {
                 let word = self.text_of(self.token_at(1)).to_ascii_uppercase();
                 let kind = match word.as_str() {
@@ -40,6 +43,12 @@ impl Parser<'_> {
     /// Returns whether `word DISK` is that number of tokens ahead.
     fn is_disk_behind(&self, word: Kw, ahead: usize) -> bool {
         self.keyword_at(ahead) == word && self.is_word(self.token_at(ahead + 1), "DISK")
+    }
+
+    /// Returns whether a RESTORE without FROM goes on that number of tokens ahead: RESTORE DATABASE
+    /// name WITH RECOVERY, which ends a restore.
+    fn is_end_of_restore(&self, ahead: usize) -> bool {
+        self.keyword_at(ahead) == Kw::With && self.is_word(self.token_at(ahead + 1), "RECOVERY")
     }
 
     fn is_word(&self, token: crate::lexer::Token, word: &str) -> bool {
@@ -61,8 +70,11 @@ impl Parser<'_> {
         self.advance();
         let has_name = matches!(kind, RestoreKind::Database | RestoreKind::Log);
         let database = if has_name { Some(self.backup_name()?) } else { None };
-        self.expect(Kw::From)?;
-        let disks = self.backup_disks()?;
+        let disks = match self.eat(Kw::From) {
+            true => self.backup_disks()?,
+            // WITH RECOVERY follows.
+            false => Vec::new(),
+        };
         let options = self.backup_options()?;
         Ok(StatementKind::Restore(Box::new(Restore { kind, database, disks, options })))
     }

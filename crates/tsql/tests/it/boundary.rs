@@ -95,6 +95,8 @@ fn if_takes_the_nearest_else() {
 fn unsupported_statement_carries_its_name_and_ends_before_the_next() {
     let text = "BACKUP DATABASE d TO DISK = 'x' WITH INIT SELECT 1";
     assert_eq!(texts(text), ["BACKUP DATABASE d TO DISK = 'x' WITH INIT", "SELECT 1"]);
+    let text = "RESTORE DATABASE d WITH RECOVERY SELECT 1";
+    assert_eq!(texts(text), ["RESTORE DATABASE d WITH RECOVERY", "SELECT 1"]);
     for (text, name) in [
         (
             "CREATE PARTITION FUNCTION f (int) AS RANGE LEFT FOR VALUES (1)",

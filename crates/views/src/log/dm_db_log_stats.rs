@@ -1,9 +1,14 @@
 //! `sys.dm_db_log_stats(@database_id)`: the log in one row.
 
+use std::sync::Arc;
+
+use catalog::BackupFacts;
 use types::{DataType, Value};
 
+use metadata::backup::time;
 use metadata::column::{
-    BIGINT, Column, DATETIME, FLOAT, INT, big, col, int, nv, opt, rows, shape, text, unknown,
+    BIGINT, Column, DATETIME, FLOAT, INT, big, col, int, nv, opt, rows, shape, text, text_or_null,
+    unknown,
 };
 use metadata::log::Figures;
 use metadata::{Rows, Scope, SystemView};
@@ -21,10 +26,14 @@ const COLUMNS: &[Column<Row>] = &[
     col("active_vlf_count", BIGINT, |r| big(r.segments)),
     col("active_log_size_mb", FLOAT, |r| super::megabytes(r.figures.used_bytes)),
     col("log_truncation_holdup_reason", nv(60), |r| {
-        text(if r.segments > 1 { "CHECKPOINT" } else { "NOTHING" })
+        text(match (r.waits_for_backup, r.segments) {
+            (true, _) => "LOG_BACKUP",
+            (false, 2..) => "CHECKPOINT",
+            (false, _) => "NOTHING",
+        })
     }),
-    unknown("log_backup_time", DATETIME),
-    unknown("log_backup_lsn", nv(24)),
+    opt("log_backup_time", DATETIME, |r| time(&r.backups, "log_backup_time")),
+    opt("log_backup_lsn", nv(24), |r| text_or_null(r.backups.get("log_lsn"))),
     unknown("log_since_last_log_backup_mb", FLOAT),
     unknown("log_checkpoint_lsn", nv(24)),
     unknown("log_since_last_checkpoint_mb", FLOAT),
@@ -47,6 +56,8 @@ struct Row {
     figures: Figures,
     segments: u64,
     last_bytes: u64,
+    waits_for_backup: bool,
+    backups: Arc<BackupFacts>,
     /// The first segment, and its first batch.
     first: Option<(u64, u64)>,
 }
@@ -68,6 +79,8 @@ fn read(scope: &Scope<'_>) -> Rows {
         Some(Row {
             database,
             recovery: known.options.recovery.clone(),
+            waits_for_backup: metadata::log::waits_for_backup(scope.session, known),
+            backups: metadata::log::backup_state(scope.session, known).unwrap_or_default(),
             figures,
             segments: u64::try_from(segments.len()).unwrap_or_default(),
             last_bytes: segments.last().map_or(0, |segment| segment.bytes),

@@ -81,7 +81,7 @@ impl Print for Statement {
                     RestoreKind::LabelOnly => "LABELONLY",
                     RestoreKind::VerifyOnly => "VERIFYONLY",
                 };
-                put!(out, "RESTORE", what, it.database, "FROM");
+                put!(out, "RESTORE", what, it.database, when(!it.disks.is_empty(), "FROM"));
                 backup_rest(&it.disks, &it.options, out);
             }
             S::Unsupported(it) => put!(out, it.name),

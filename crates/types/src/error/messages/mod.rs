@@ -212,6 +212,7 @@ with_messages_from_8000! {
     DatabaseIdNotFound(id: i64) = 913, 16, "Could not find database ID {id}. The database may not be activated yet or may be in transition. Reissue the query once the database is available. If you do not think this error is due to a database that is transitioning its state and this error continues to occur, contact your primary support provider.";
     NoDatabaseAccess(login: &'a str, database: &'a str) = 916, 14, "The server principal \"{login}\" is not able to access the database \"{database}\" under the current security context.";
     DatabaseRestricted(name: &'a str) = 923, 14, "Database '{name}' is in restricted mode. Only the database owner and members of the dbcreator and sysadmin roles can access it.";
+    DatabaseRestoring(name: &'a str) = 927, 14, "Database '{name}' cannot be opened. It is in the middle of a restore.";
     DatabaseSingleUser(name: &'a str) = 924, 14, "Database '{name}' is already open and can only have one user at a time.";
     DatabaseOffline(name: &'a str) = 942, 14, "Database '{name}' cannot be opened because it is offline.";
     LengthInvalid(line: i64, length: i64) = 1001, 16, "Line {line}: Length or precision specification {length} is invalid.";
