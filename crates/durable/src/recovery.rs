@@ -34,7 +34,7 @@ use crate::folder::{Folder, LOG};
 use crate::images::{self, table_and_part};
 use crate::kept::{self, Kept};
 use crate::progress::Progress;
-use crate::replay::{Change, Counts, Replay, Rows, lent};
+use crate::replay::{Change, Counts, Replay, Rows};
 use crate::rows;
 
 /// The size of a segment of the log.

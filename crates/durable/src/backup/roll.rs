@@ -9,7 +9,7 @@ use types::row::RowLayout;
 
 use crate::images::table_number;
 use crate::recovery::apply;
-use crate::replay::{Replay, Rows};
+use crate::replay::{Change, Replay, Rows};
 
 /// Reads backups of the log, group by group.
 #[derive(Debug)]
@@ -60,6 +60,8 @@ impl Rolled {
         for part in 0..8 {
             let Some(rows) = self.rows.remove(&table_number(table, part)) else { continue };
             let layout = (part == 0).then_some(layout);
+            let mut rows: Vec<(u64, Change)> = rows.into_iter().collect();
+            rows.sort_unstable_by_key(|(row, _)| *row);
             apply(restore, (part, layout), rows)
                 .map_err(|why| format!("table {}, {why}", table.0))?;
         }
