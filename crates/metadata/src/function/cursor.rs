@@ -29,9 +29,9 @@ fn status(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Val
     let (cursors, missing) = match kind.as_str() {
         "local" => (&frame_of(cx).cursors, MISSING),
         "variable" => (&frame_of(cx).cursors, UNASSIGNED),
-        "global" => (&session_of(cx).held.cursors, MISSING),
+        "global" => (&session_of(cx).held.cursors.global, MISSING),
         _ => return Ok(Value::Null),
     };
-    let found = cursors.iter().find(|cursor| cursor.name.eq_ignore_ascii_case(&name));
+    let found = cursors.iter().find(|cursor| cursor.is_named(&name));
     Ok(Value::SmallInt(found.map_or(missing, ::session::cursor::Cursor::status)))
 }
