@@ -257,6 +257,7 @@ fn key_table(table: &FromTable, checks: Checks, hidden: &mut Hidden) -> KeyTable
     };
     KeyTable {
         id: definition.id,
+        database_id: definition.database_id,
         called: table.called.clone(),
         name: table.name.clone(),
         key: key_places,
@@ -274,12 +275,14 @@ fn is_comparable(data_type: &DataType) -> bool {
 /// Follows the columns of a select list to their tables. `None` if a `*` covers a source that is
 /// not a table.
 fn origins(items: &[SelectItem], from: &[FromTable], plain: bool) -> Option<Vec<ColumnOrigin>> {
-    let expression = || ColumnOrigin { table: 0, name: String::new(), key: false };
+    let expression =
+        || ColumnOrigin { table: 0, name: String::new(), column_id: -1, key: false };
     let origin = |table: usize, ordinal: usize| {
         let definition = &from[table].definition;
         let is_it = |(key, _): &(u16, bool)| usize::from(*key) == ordinal;
         let key = key_index(definition).is_some_and(|index| index.keys.iter().any(is_it));
-        ColumnOrigin { table: table + 1, name: definition.columns[ordinal].name.clone(), key }
+        let column = &definition.columns[ordinal];
+        ColumnOrigin { table: table + 1, name: column.name.clone(), column_id: i32::try_from(ordinal).unwrap_or(0) + 1, key }
     };
     let all = |table: usize| {
         let columns = from[table].definition.columns.iter().enumerate();

@@ -126,6 +126,8 @@ pub struct Cursor {
     pub warns: bool,
     /// What it holds while it is open.
     pub open: Option<Box<OpenCursor>>,
+    /// Whether a fetch that reaches its end removes it: AUTO_CLOSE.
+    pub closes_at_end: bool,
     /// `@@FETCH_STATUS` of its last FETCH; -9 before the first.
     pub fetch_status: i32,
     /// Rows of the last operation.
@@ -153,6 +155,8 @@ pub struct HiddenColumn {
 pub struct KeyTable {
     /// `object_id` of the table.
     pub id: i32,
+    /// Id of its database.
+    pub database_id: i16,
     /// The name that the query's expressions call it by: alias, or name as written.
     pub called: ast::ObjectName,
     /// Its name as written in FROM.
@@ -176,6 +180,8 @@ pub struct ColumnOrigin {
     pub table: usize,
     /// Name of the column in its table.
     pub name: String,
+    /// `column_id` of the column in its table.
+    pub column_id: i32,
     /// Whether it is part of the table's key.
     pub key: bool,
 }

@@ -34,6 +34,16 @@ impl Runner<'_> {
         self.change(id, place, statement, cx)
     }
 
+    /// Runs an INSERT of the program; returns the number of rows.
+    ///
+    /// # Errors
+    /// The errors of the statement.
+    pub fn insert(&self, statement: &Statement, cx: &mut Cx<'_>) -> Result<u64, Stop> {
+        cx.session.refresh_catalog();
+        let bound = self.bind_change(&(statement.clone(), Vec::new()), cx)?;
+        Ok(run_data(&bound, cx)?.rows)
+    }
+
     fn table_of(&self, statement: &Statement, cx: &mut Cx<'_>) -> Result<i32, Stop> {
         cx.session.refresh_catalog();
         let context = metadata::binding::context_of(cx.session, self.program);

@@ -18,7 +18,7 @@ use types::{Error, Msg, Value};
 use crate::{Runner, Stop, done, ended};
 use ::executor::Cx;
 use ::plan::expr::Slot;
-use ::plan::program::{CursorStep, Leaf, LeafAst};
+use ::plan::program::{CursorStep, ExecuteStep, ExecuteTarget, Leaf, LeafAst, Step, StepKind};
 use ::plan::sink::Command;
 use ::session::cursor::{
     Concurrency, Cursor, CursorInterface, CursorKind, CursorOperation, CursorScope, CursorSource,
@@ -64,6 +64,7 @@ impl Runner<'_> {
                 cursor.close();
             }
             CursorStep::Deallocate(cursor) => deallocate(cursor, cx)?,
+            CursorStep::Refer(variable, cursor) => self.refer(*variable, cursor, cx)?,
         }
         Ok(ended(cx, Command::NONE, None)?)
     }
@@ -110,6 +111,7 @@ impl Runner<'_> {
             for_update,
             warns: has(CursorOption::TypeWarning),
             open: None,
+            closes_at_end: false,
             fetch_status: NEVER_FETCHED,
             row_count: 0,
             last: CursorOperation::None,
@@ -125,6 +127,64 @@ impl Runner<'_> {
         }
         list.push(cursor);
         Ok(())
+    }
+
+    /// `SET @c = cursor`: the variable refers to a cursor that is there.
+    fn refer(
+        &self,
+        variable: Slot,
+        cursor: &ast::CursorRef,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Stop> {
+        let id = find(cursor, cx)?.id;
+        let name = &self.program.variables[variable.0 as usize].name;
+        if by_id(id, cx)?.is_named(name) {
+            return Ok(());
+        }
+        cx.frame.cursors.retain(|known| !known.is_named(name));
+        cx.frame.cursor_references.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        cx.frame.cursor_references.push((name.clone(), id));
+        Ok(())
+    }
+
+    /// Returns the query of a procedure that is a single SELECT, with the values of its parameters;
+    /// `None` if it is more than that.
+    ///
+    /// # Errors
+    /// The errors of a call.
+    pub fn source_of_call(
+        &self,
+        call: &ExecuteStep,
+        cx: &mut Cx<'_>,
+    ) -> Result<Option<CursorSource>, Stop> {
+        let ExecuteTarget::Name(name) = &call.procedure else { return Ok(None) };
+        let mut arguments = Vec::with_capacity(call.arguments.len());
+        for argument in &call.arguments {
+            arguments.push(self.argument(argument, cx)?);
+        }
+        cx.session.refresh_catalog();
+        let Some(procedure) = crate::resolve_procedure(cx.session, name) else {
+            return Err(crate::not_found(&name.to_string()));
+        };
+        crate::check_execute(cx.session, &procedure, self.program.owner)?;
+        let program = ::compile::take_program_of(cx.session, &procedure)?;
+        let mut places = Vec::new();
+        let bound = crate::Invocation::bind(
+            cx.session,
+            procedure,
+            program,
+            &mut arguments,
+            &mut places,
+        )?;
+        let crate::Invocation { procedure, program, mut frame } = bound;
+        let source = single_select(&program.body).map(|select| {
+            let runner = Runner { program: &program, procedure: &procedure.name };
+            frame.procedure_id = procedure.id;
+            let inner = Cx::new(cx.host, cx.session, &mut frame, cx.sink);
+            runner.source_of(select.clone(), &inner)
+        });
+        ::compile::keep_program_of(cx.session, procedure, program);
+        Ok(source)
     }
 
     /// Returns the query with the variables and their values as they are now.
@@ -208,6 +268,21 @@ impl Runner<'_> {
     }
 }
 
+/// Returns the only statement of a body, if it is a SELECT.
+pub fn single_select(mut body: &[Step]) -> Option<&ast::Statement> {
+    loop {
+        let [step] = body else { return None };
+        match &step.kind {
+            StepKind::Block(inner) => body = inner,
+            StepKind::Data(leaf) => match &leaf.ast {
+                LeafAst::Statement(select) => return Some(select),
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+}
+
 /// Returns the kind that options ask for. Without one of a kind SCROLL asks for KEYSET, else a
 /// cursor is DYNAMIC.
 fn asked_kind(options: &[CursorOption]) -> CursorKind {
@@ -271,6 +346,11 @@ pub(crate) fn find<'c>(
     cx: &'c mut Cx<'_>,
 ) -> Result<&'c mut Cursor, Stop> {
     let name = name_of(cursor);
+    let references = &cx.frame.cursor_references;
+    if let Some((_, id)) = references.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        let id = *id;
+        return by_id(id, cx).map_err(|_| Msg::CursorNotAllocated(name).into());
+    }
     let is_it = |c: &&mut Cursor| c.is_named(name);
     let local = if cursor.global { None } else { cx.frame.cursors.iter_mut().find(is_it) };
     let held = &mut cx.session.held.cursors;
@@ -290,8 +370,23 @@ pub fn by_id<'c>(id: i32, cx: &'c mut Cx<'_>) -> Result<&'c mut Cursor, Stop> {
     cursors.find(|cursor| cursor.id == id).ok_or_else(|| Msg::CursorNotOpen.into())
 }
 
+/// Removes a reference to a cursor; the last one takes the cursor with it.
 fn deallocate(cursor: &ast::CursorRef, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let id = find(cursor, cx)?.id;
+    let name = name_of(cursor);
+    let is_variable = |known: &String| known.eq_ignore_ascii_case(name);
+    let references = &mut cx.frame.cursor_references;
+    if references.iter().any(|(known, _)| is_variable(known)) {
+        references.retain(|(known, _)| !is_variable(known));
+        let left = references.iter().any(|(_, of)| *of == id);
+        if left || !by_id(id, cx)?.name.is_empty() {
+            return Ok(());
+        }
+    } else if references.iter().any(|(_, of)| *of == id) {
+        // Variables still refer to it: it loses its name only.
+        by_id(id, cx)?.name.clear();
+        return Ok(());
+    }
     cx.frame.cursors.retain(|c| c.id != id);
     cx.session.held.cursors.global.retain(|c| c.id != id);
     cx.session.held.cursors.api.retain(|c| c.id != id);

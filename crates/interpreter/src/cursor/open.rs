@@ -28,8 +28,8 @@ use ::plan::sink::{ColumnInfo, ResultShape, Traits};
 use ::plan::statement::Bound;
 use ::session::SessionState;
 use ::session::cursor::{
-    Concurrency, Cursor, CursorInterface, CursorKind, CursorOperation, CursorPlan, CursorSource,
-    Members, OpenCursor, Window,
+    ColumnOrigin, Concurrency, Cursor, CursorInterface, CursorKind, CursorOperation, CursorPlan,
+    CursorSource, HiddenColumn, KeyTable, Members, OpenCursor, Window,
 };
 use ::session::frame::FrameTables;
 
@@ -47,6 +47,54 @@ enum Kept {
 /// 16905 if it is open, 16957 for FOR UPDATE of a query whose rows can't be changed, and the errors
 /// of its query.
 pub fn open(id: i32, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    let Made { mut opened, decided, bound, hidden } = make(id, cx)?;
+    let source = Arc::clone(&by_id(id, cx)?.source);
+    opened.members = match decided.kept {
+        Kept::Moving => Members::Moving,
+        Kept::Rows => Members::Rows(rows_of(&bound, &source, cx)?),
+        Kept::Keys => {
+            let mut rows = rows_of(&bound, &source, cx)?;
+            rows.iter_mut().for_each(|row| drop(row.drain(..row.len() - hidden)));
+            Members::Keys(rows)
+        }
+    };
+    let cursor = by_id(id, cx)?;
+    let warns = cursor.warns && decided.kind != cursor.asked;
+    install(cursor, opened, decided);
+    if warns {
+        cx.sink.message(&Error::from(Msg::CursorTypeChanged))?;
+    }
+    Ok(())
+}
+
+/// Opens a cursor without rows, to see which kind it gets and which columns.
+///
+/// # Errors
+/// As [`open`].
+pub fn preview(id: i32, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    let made = make(id, cx)?;
+    install(by_id(id, cx)?, made.opened, made.decided);
+    Ok(())
+}
+
+fn install(cursor: &mut Cursor, opened: OpenCursor, decided: Decided) {
+    cursor.kind = decided.kind;
+    cursor.concurrency = decided.concurrency;
+    cursor.open = Some(Box::new(opened));
+    cursor.last = CursorOperation::Open;
+    cursor.row_count = 0;
+}
+
+/// A cursor that is open, but for its rows.
+struct Made {
+    opened: OpenCursor,
+    decided: Decided,
+    bound: Bound,
+    /// Number of hidden columns.
+    hidden: usize,
+}
+
+fn make(id: i32, cx: &mut Cx<'_>) -> Result<Made, Stop> {
     let cursor = by_id(id, cx)?;
     if cursor.open.is_some() {
         return Err(Msg::CursorAlreadyOpen.into());
@@ -54,8 +102,7 @@ pub fn open(id: i32, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let source = Arc::clone(&cursor.source);
     let asked = Asked::of(cursor);
     cx.session.refresh_catalog();
-    let looked_at = look(&source, &asked, cx)?;
-    let Look { bound, allowed, decided } = looked_at;
+    let Look { bound, allowed, decided } = look(&source, &asked, cx)?;
     if asked.for_update && decided.concurrency == Concurrency::ReadOnly {
         return Err(Msg::CursorForUpdate.into());
     }
@@ -67,15 +114,6 @@ pub fn open(id: i32, cx: &mut Cx<'_>) -> Result<(), Stop> {
         None => (Vec::new(), Vec::new()),
     };
     let width = select.shape.columns.len() - hidden.len();
-    let members = match decided.kept {
-        Kept::Moving => Members::Moving,
-        Kept::Rows => Members::Rows(rows_of(&bound, &source, cx)?),
-        Kept::Keys => {
-            let mut rows = rows_of(&bound, &source, cx)?;
-            rows.iter_mut().for_each(|row| drop(row.drain(..width)));
-            Members::Keys(rows)
-        }
-    };
     let statements = match (&allowed, decided.kept) {
         (Some(allowed), Kept::Keys | Kept::Moving) => {
             let mut made = statements(allowed)?;
@@ -87,32 +125,42 @@ pub fn open(id: i32, cx: &mut Cx<'_>) -> Result<(), Stop> {
         _ => Vec::new(),
     };
     let columns = select.shape.columns[..width].to_vec();
-    let origins = asked.origins(&source, allowed.as_ref(), width, cx);
+    let (origins, named) = origins(&source, allowed.as_ref(), width, cx);
     let opened = OpenCursor {
         sent: sent_shape(&columns),
         shape: if hidden.is_empty() { Arc::clone(&select.shape) } else { shape_of(columns) },
-        origins: origins.0,
+        origins,
         variables: variables(&source, &hidden),
-        tables: if tables.is_empty() { origins.1 } else { tables },
-        hidden,
-        members,
+        tables: if tables.is_empty() { named } else { tables },
+        members: Members::Rows(Vec::new()),
         window: Vec::new(),
         position: Window::default(),
         place: 0,
         statements,
         plans: Vec::new(),
+        hidden,
     };
-    let warns = asked.warns && decided.kind != asked.kind;
-    let cursor = by_id(id, cx)?;
-    cursor.kind = decided.kind;
-    cursor.concurrency = decided.concurrency;
-    cursor.open = Some(Box::new(opened));
-    cursor.last = CursorOperation::Open;
-    cursor.row_count = 0;
-    if warns {
-        cx.sink.message(&Error::from(Msg::CursorTypeChanged))?;
+    let hidden = opened.hidden.len();
+    Ok(Made { opened, decided, bound, hidden })
+}
+
+/// Returns where the columns come from, and the tables of a query without hidden columns: a
+/// read-only cursor keeps them for their names alone.
+fn origins(
+    source: &CursorSource,
+    found: Option<&Allowed>,
+    width: usize,
+    cx: &mut Cx<'_>,
+) -> (Vec<ColumnOrigin>, Vec<KeyTable>) {
+    if let Some(found) = found {
+        let whole = found.origins.len() == width;
+        return (if whole { found.origins.clone() } else { Vec::new() }, Vec::new());
     }
-    Ok(())
+    let context = context(cx.session, source, &source.variables);
+    match allowed(&source.query, Checks::None, &mut context.binder()) {
+        Some(found) if found.origins.len() == width => (found.origins, found.tables),
+        _ => (Vec::new(), Vec::new()),
+    }
 }
 
 /// What a cursor was declared with.
@@ -121,7 +169,6 @@ struct Asked {
     concurrency: Concurrency,
     interface: CursorInterface,
     for_update: bool,
-    warns: bool,
 }
 
 impl Asked {
@@ -131,30 +178,6 @@ impl Asked {
             concurrency: cursor.asked_concurrency,
             interface: cursor.interface,
             for_update: cursor.for_update,
-            warns: cursor.warns,
-        }
-    }
-
-    /// Returns where the columns come from, for clients of an API, with the tables.
-    fn origins(
-        &self,
-        source: &CursorSource,
-        found: Option<&Allowed>,
-        width: usize,
-        cx: &mut Cx<'_>,
-    ) -> (Vec<::session::cursor::ColumnOrigin>, Vec<::session::cursor::KeyTable>) {
-        if self.interface == CursorInterface::Tsql {
-            return (Vec::new(), Vec::new());
-        }
-        if let Some(found) = found {
-            let whole = found.origins.len() == width;
-            return (if whole { found.origins.clone() } else { Vec::new() }, Vec::new());
-        }
-        let context = context(cx.session, source, &source.variables);
-        match allowed(&source.query, Checks::None, &mut context.binder()) {
-            // A read-only cursor keeps the tables for their names alone.
-            Some(found) if found.origins.len() == width => (found.origins, found.tables),
-            _ => (Vec::new(), Vec::new()),
         }
     }
 }
@@ -300,7 +323,7 @@ pub(super) fn bind(
 /// for each hidden column.
 fn variables(
     source: &CursorSource,
-    hidden: &[::session::cursor::HiddenColumn],
+    hidden: &[HiddenColumn],
 ) -> Arc<[VariableDef]> {
     let made = |name: String, ty: ColumnType| VariableDef {
         name,

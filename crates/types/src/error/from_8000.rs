@@ -284,6 +284,7 @@ macro_rules! with_messages_from_8000 {
             NotACursorVariable(name: &'a str) = 16948, 16, "The variable '{name}' is not a cursor variable, but it is used in a place where a cursor variable is expected.";
             IsACursorVariable(name: &'a str) = 16949, 16, "The variable '{name}' is a cursor variable, but it is used in a place where a cursor variable is not valid.";
             CursorNotAllocated(name: &'a str) = 16950, 16, "The variable '{name}' does not currently have a cursor allocated to it.";
+            CursorAllocated(name: &'a str) = 16951, 16, "The variable '{name}' cannot be used as a parameter because a CURSOR OUTPUT parameter must not have a cursor allocated to it before execution of the procedure.";
             TooManyConnections(max: i64) = 17809, 20, "Could not connect because the maximum number of '{max}' user connections has already been reached. The system administrator can use sp_configure to increase the maximum value. The connection has been closed.";
             PreloginInvalid = 17828, 20, "The prelogin packet used to open the connection is structurally invalid; the connection has been closed. Please contact the vendor of the client library.";
             LoginPacketInvalid = 17832, 20, "The login packet used to open the connection is structurally invalid; the connection has been closed. Please contact the vendor of the client library.";
