@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use sos::lock::{SpinClass, SpinLock};
 use tsql::ast;
 use types::value::ColumnType;
 use types::{Msg, Value};
@@ -93,6 +94,8 @@ pub struct CursorSource {
     pub asks: bool,
     /// `object_id` of the procedure that declared it; 0 for a batch.
     pub procedure_id: i32,
+    /// `sql_handle` of the text that declared it; empty if it has none.
+    pub sql_handle: Vec<u8>,
 }
 
 /// A cursor.
@@ -134,8 +137,8 @@ pub struct Cursor {
     pub row_count: u64,
     /// The last operation on it.
     pub last: CursorOperation,
-    /// When it was made, UTC.
-    pub created: types::date::Moment,
+    /// What other sessions are shown of it.
+    pub shown: ShownCursor,
 }
 
 /// `@@FETCH_STATUS` of a cursor without a FETCH.
@@ -328,6 +331,97 @@ impl Cursor {
     }
 }
 
+/// What `sys.dm_exec_cursors` shows of a cursor.
+#[derive(Clone, Debug)]
+pub struct CursorFacts {
+    /// Number of the cursor.
+    pub id: i32,
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Who made it, its kind and concurrency, and where its name is known.
+    pub properties: (CursorInterface, CursorKind, Concurrency, CursorScope),
+    /// `sql_handle` of the text that declared it.
+    pub sql_handle: Vec<u8>,
+    /// Where its query is in that text, in bytes of UTF-8.
+    pub span: (u32, u32),
+    /// When it was made.
+    pub created: types::date::Moment,
+    /// Whether it is open.
+    pub is_open: bool,
+    /// `@@FETCH_STATUS` of its last FETCH.
+    pub fetch_status: i32,
+    /// Most rows of a fetch so far.
+    pub buffer_rows: usize,
+    /// Number of the first row of its window, as the view shows it.
+    pub start: i64,
+    /// Index of the current row in its window.
+    pub place: usize,
+    /// When the last OPEN or FETCH began, in ticks.
+    pub touched: u64,
+}
+
+/// The facts of a session's cursors, which views of other sessions read.
+pub type ShownCursors = Arc<SpinLock<Vec<CursorFacts>>>;
+
+/// A cursor's entry in the facts of its session, which goes with the cursor.
+pub struct ShownCursor {
+    id: i32,
+    created: types::date::Moment,
+    all: ShownCursors,
+}
+
+impl Drop for ShownCursor {
+    fn drop(&mut self) {
+        self.all.lock().retain(|facts| facts.id != self.id);
+    }
+}
+
+impl Cursor {
+    /// Shows its present state to other sessions. Called by each operation on it.
+    pub fn show(&self) {
+        let open = self.open.as_deref();
+        let start = match open {
+            None => 0,
+            Some(open) => match (self.kind, open.count()) {
+                (CursorKind::FastForward | CursorKind::Dynamic, _) | (_, None) => {
+                    if open.position.start == 0 { 0 } else { -1 }
+                }
+                (_, Some(count)) if open.position.start > i64::try_from(count).unwrap_or(0) => -1,
+                _ => open.position.start,
+            },
+        };
+        let rows = open.map_or(0, |open| open.window.len());
+        let mut all = self.shown.all.lock();
+        let before = all.iter().position(|facts| facts.id == self.id);
+        if let Some(facts) = before.map(|place| &mut all[place]) {
+            facts.name.clone_from(&self.name);
+            facts.properties = (self.interface, self.kind, self.concurrency, self.scope);
+            facts.is_open = open.is_some();
+            facts.fetch_status = self.fetch_status;
+            facts.buffer_rows = facts.buffer_rows.max(rows);
+            facts.start = start;
+            facts.place = open.map_or(0, |open| open.place);
+            facts.touched = sos::clock::now_ticks();
+            return;
+        }
+        let span = self.source.query.span;
+        all.push(CursorFacts {
+            id: self.id,
+            name: self.name.clone(),
+            properties: (self.interface, self.kind, self.concurrency, self.scope),
+            sql_handle: self.source.sql_handle.clone(),
+            span: (span.start, span.end),
+            created: self.shown.created,
+            is_open: open.is_some(),
+            fetch_status: self.fetch_status,
+            buffer_rows: rows.max(1),
+            start,
+            place: 0,
+            touched: sos::clock::now_ticks(),
+        });
+    }
+}
+
 /// The rows of the last fetch: `size` rows from `start`, which counts from 1. Before the first row
 /// `start` is 0, after the last one it is one more than the number of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -406,16 +500,31 @@ pub struct Cursors {
 }
 
 impl Cursors {
-    /// Returns the number of a new cursor.
+    /// Returns the number of a new cursor, and its entry among those shown to other sessions.
     ///
     /// # Errors
     /// 701 if the session has too many.
-    pub fn next_id(&mut self) -> types::Result<i32> {
+    pub fn next(
+        &mut self,
+        created: types::date::Moment,
+        shown: &ShownCursors,
+    ) -> types::Result<(i32, ShownCursor)> {
         if self.api.len() >= API_CURSORS_MAX {
             return Err(Msg::OutOfMemory.into());
         }
         let id = ID_FIRST.wrapping_add(self.made.wrapping_mul(2));
         self.made = self.made.wrapping_add(1);
-        Ok(id)
+        Ok((id, ShownCursor { id, created, all: Arc::clone(shown) }))
     }
+
+    /// Drops all, at a reset of the connection. Numbers are not used again.
+    pub fn clear(&mut self) {
+        self.global.clear();
+        self.api.clear();
+    }
+}
+
+/// Makes the facts of a session's cursors: none.
+pub fn shown_cursors() -> ShownCursors {
+    Arc::new(SpinLock::new(SpinClass::SessionManager, Vec::new()))
 }

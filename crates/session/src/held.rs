@@ -39,7 +39,9 @@ impl Held {
     pub fn reset(&mut self) {
         let mut text_pointers = std::mem::take(&mut self.text_pointers);
         text_pointers.clear();
-        *self = Self { text_pointers, ..Self::default() };
+        let mut cursors = std::mem::take(&mut self.cursors);
+        cursors.clear();
+        *self = Self { text_pointers, cursors, ..Self::default() };
     }
 }
 

@@ -41,7 +41,10 @@ pub(crate) fn close_at_end(cx: &mut Cx<'_>) {
         return;
     }
     let cursors = cx.session.held.cursors.global.iter_mut().chain(&mut cx.frame.cursors);
-    cursors.filter(|cursor| cursor.open.is_some()).for_each(Cursor::close);
+    for cursor in cursors.filter(|cursor| cursor.open.is_some()) {
+        cursor.close();
+        cursor.show();
+    }
 }
 
 impl Runner<'_> {
@@ -53,7 +56,9 @@ impl Runner<'_> {
             CursorStep::Open(cursor) => {
                 let id = find(cursor, cx)?.id;
                 open::open(id, cx)?;
-                let rows = by_id(id, cx)?.rows();
+                let cursor = by_id(id, cx)?;
+                cursor.show();
+                let rows = cursor.rows();
                 cx.session.last.cursor_rows = rows;
                 return Ok(ended(cx, Command::OPEN_CURSOR, None)?);
             }
@@ -62,6 +67,7 @@ impl Runner<'_> {
                 let cursor = find(cursor, cx)?;
                 cursor.opened()?;
                 cursor.close();
+                cursor.show();
             }
             CursorStep::Deallocate(cursor) => deallocate(cursor, cx)?,
             CursorStep::Refer(variable, cursor) => self.refer(*variable, cursor, cx)?,
@@ -96,8 +102,10 @@ impl Runner<'_> {
         let scroll = (has(CursorOption::Scroll) || typed.into_iter().any(has))
             && !has(CursorOption::ForwardOnly);
         let local = variable.is_some() || has(CursorOption::Local);
+        let now = cx.now();
+        let (id, shown) = cx.session.held.cursors.next(now, &cx.session.connection.cursors)?;
         let cursor = Cursor {
-            id: cx.session.held.cursors.next_id()?,
+            id,
             name,
             interface: CursorInterface::Tsql,
             scope: if local { CursorScope::Local } else { CursorScope::Global },
@@ -115,7 +123,7 @@ impl Runner<'_> {
             fetch_status: NEVER_FETCHED,
             row_count: 0,
             last: CursorOperation::None,
-            created: cx.now(),
+            shown,
         };
         let cursors = &mut cx.session.held.cursors;
         let list = if local { &mut cx.frame.cursors } else { &mut cursors.global };
@@ -125,6 +133,7 @@ impl Runner<'_> {
             }
             list.retain(|c| !c.is_named(&cursor.name));
         }
+        cursor.show();
         list.push(cursor);
         Ok(())
     }
@@ -203,6 +212,10 @@ impl Runner<'_> {
             owner: program.owner,
             asks: program.asks(),
             procedure_id: cx.frame.procedure_id,
+            sql_handle: program
+                .books
+                .as_ref()
+                .map_or_else(Vec::new, |books| books.sql_handle().bytes().to_vec()),
         }
     }
 
@@ -232,6 +245,7 @@ impl Runner<'_> {
         let row = row.map(|row| row.values[..shape.columns.len()].to_vec());
         cursor.fetch_status = status;
         cursor.row_count = u64::from(row.is_some());
+        cursor.show();
         cx.session.last.fetch_status = status;
         cx.session.last.row_count = u64::from(row.is_some());
         if into.is_empty() {

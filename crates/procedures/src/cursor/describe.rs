@@ -270,7 +270,10 @@ fn report(
         owner: None,
         asks: false,
         procedure_id: 0,
+        sql_handle: Vec::new(),
     };
+    let now = cx.now();
+    let (id, shown) = cx.session.held.cursors.next(now, &cx.session.connection.cursors)?;
     let open = OpenCursor {
         sent: Arc::clone(&shape),
         shape,
@@ -286,7 +289,7 @@ fn report(
         variables: Arc::from(Vec::new()),
     };
     let cursor = Cursor {
-        id: cx.session.held.cursors.next_id()?,
+        id,
         name: variable,
         interface: CursorInterface::Tsql,
         scope: CursorScope::Local,
@@ -305,8 +308,9 @@ fn report(
         fetch_status: NEVER_FETCHED,
         row_count: 0,
         last: CursorOperation::Open,
-        created: cx.now(),
+        shown,
     };
+    cursor.show();
     cx.frame.cursors.push(cursor);
     Ok(0)
 }

@@ -99,6 +99,7 @@ pub(super) fn send(
     let cursor = by_id(id, cx)?;
     cursor.row_count = count;
     cursor.fetch_status = if count == 0 && wanted.is_some() { -1 } else { 0 };
+    cursor.show();
     let full = wanted.is_none_or(|wanted| u64::try_from(wanted).is_ok_and(|w| count >= w));
     let ended = wanted.is_some() && !full;
     done(cx, Command::SELECT, Some(count), false)?;
@@ -210,7 +211,9 @@ pub(super) fn option(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32,
             if all.any(|cursor| cursor.id != id && cursor.is_named(&name)) {
                 return Err(Msg::CursorExists(&name).into());
             }
-            by_id(id, cx)?.name = name;
+            let cursor = by_id(id, cx)?;
+            cursor.name = name;
+            cursor.show();
         }
         // Fetches always return the data.
         TEXT_DATA | TEXT_POINTERS => {

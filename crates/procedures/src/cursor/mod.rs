@@ -197,8 +197,10 @@ fn run_query(
 }
 
 fn new_cursor(source: CursorSource, asked: &Asked, cx: &mut Cx<'_>) -> Result<Cursor, Stop> {
+    let now = cx.now();
+    let (id, shown) = cx.session.held.cursors.next(now, &cx.session.connection.cursors)?;
     Ok(Cursor {
-        id: cx.session.held.cursors.next_id()?,
+        id,
         name: String::new(),
         interface: CursorInterface::Api,
         scope: CursorScope::Global,
@@ -216,7 +218,7 @@ fn new_cursor(source: CursorSource, asked: &Asked, cx: &mut Cx<'_>) -> Result<Cu
         fetch_status: NEVER_FETCHED,
         row_count: 0,
         last: CursorOperation::None,
-        created: cx.now(),
+        shown,
     })
 }
 

@@ -161,6 +161,7 @@ macro_rules! with_messages_from_8000 {
             AtomicNeedsOption(option: &'a str) = 10784, 15, "The WITH clause of BEGIN ATOMIC statement must specify a value for the option '{option}'.";
             NotSupportedWith(kind: &'a str, name: &'a str, with: &'a str) = 10794, 16, "The {kind} '{name}' is not supported with {with}.";
             UndeclaredNotDeduced(name: &'a str) = 11502, 16, "The type for parameter '{name}' cannot be deduced in this context.";
+            UndeclaredPair(one: &'a str, other: &'a str) = 11506, 16, "The parameter type cannot be deduced because a single expression contains two untyped parameters, '{one}' and '{other}'.";
             UndeclaredTwice(name: &'a str) = 11508, 16, "The undeclared parameter '{name}' is used more than once in the batch being analyzed.";
             MetadataUndetermined(statement: &'a str) = 11509, 16, "The metadata could not be determined because the statement '{statement}' could not be described.";
             MetadataTempTable(statement: &'a str) = 11526, 16, "The metadata could not be determined because statement '{statement}' uses a temp table.";

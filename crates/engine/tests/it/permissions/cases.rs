@@ -665,27 +665,6 @@ pub(super) static CASES: &[Case] = &[
         &[229],
         &[("GRANT SELECT ON t TO {u}", &[])],
     ),
-    after(
-        &["GRANT SELECT ON t TO {u}"],
-        case(
-            "sp_cursor",
-            "DECLARE @c int; EXEC sp_cursoropen @c OUTPUT, N'SELECT a FROM t'; EXEC sp_cursorfetch @c; EXEC sp_cursor @c, 2, 1",
-            &[229],
-            &[("GRANT DELETE ON t TO {u}", &[])],
-        ),
-    ),
-    case(
-        "sp_cursoropen",
-        "DECLARE @c int; EXEC sp_cursoropen @c OUTPUT, N'SELECT a FROM t'",
-        &[229],
-        &[("GRANT SELECT ON t TO {u}", &[])],
-    ),
-    case(
-        "sp_cursorprepexec",
-        "DECLARE @p int, @c int; EXEC sp_cursorprepexec @p OUTPUT, @c OUTPUT, NULL, N'SELECT a FROM t'",
-        &[229],
-        &[("GRANT SELECT ON t TO {u}", &[])],
-    ),
     case(
         "sp_describe_first_result_set",
         "EXEC sp_describe_first_result_set N'SELECT a FROM t'",
