@@ -109,16 +109,7 @@ pub fn allowed(query: &Statement, checks: Checks, binder: &mut Binder<'_>) -> Op
         spec.items.push(hidden_item(&from[*table].called, &column.name, place, spec.span));
     }
     let unique = tables.iter().all(|table| table.unique);
-    Some(Allowed {
-        query,
-        hidden: hidden.columns,
-        tables,
-        origins,
-        keyed,
-        unique,
-        order,
-        sorted,
-    })
+    Some(Allowed { query, hidden: hidden.columns, tables, origins, keyed, unique, order, sorted })
 }
 
 /// The hidden columns, each with the index of its table.
@@ -275,14 +266,18 @@ fn is_comparable(data_type: &DataType) -> bool {
 /// Follows the columns of a select list to their tables. `None` if a `*` covers a source that is
 /// not a table.
 fn origins(items: &[SelectItem], from: &[FromTable], plain: bool) -> Option<Vec<ColumnOrigin>> {
-    let expression =
-        || ColumnOrigin { table: 0, name: String::new(), column_id: -1, key: false };
+    let expression = || ColumnOrigin { table: 0, name: String::new(), column_id: -1, key: false };
     let origin = |table: usize, ordinal: usize| {
         let definition = &from[table].definition;
         let is_it = |(key, _): &(u16, bool)| usize::from(*key) == ordinal;
         let key = key_index(definition).is_some_and(|index| index.keys.iter().any(is_it));
         let column = &definition.columns[ordinal];
-        ColumnOrigin { table: table + 1, name: column.name.clone(), column_id: i32::try_from(ordinal).unwrap_or(0) + 1, key }
+        ColumnOrigin {
+            table: table + 1,
+            name: column.name.clone(),
+            column_id: i32::try_from(ordinal).unwrap_or(0) + 1,
+            key,
+        }
     };
     let all = |table: usize| {
         let columns = from[table].definition.columns.iter().enumerate();
@@ -353,8 +348,11 @@ fn order_of(
     else {
         return Vec::new();
     };
-    let mut order: Vec<(u16, bool)> =
-        index.keys.iter().map(|(ordinal, descending)| (*ordinal, *descending != backward)).collect();
+    let mut order: Vec<(u16, bool)> = index
+        .keys
+        .iter()
+        .map(|(ordinal, descending)| (*ordinal, *descending != backward))
+        .collect();
     if !(index.is_key() && not_null(definition, index)) {
         let rest = key.keys.iter().filter(|(k, _)| index.keys.iter().all(|(o, _)| o != k));
         order.extend(rest.map(|(ordinal, descending)| (*ordinal, *descending != backward)));
@@ -373,7 +371,9 @@ fn runs(index: &IndexDef, asked: &[(u16, bool)]) -> Option<bool> {
     }
     let pairs = || index.keys.iter().zip(asked);
     let same = |backward: bool| {
-        pairs().all(|((key, down), (ordinal, wanted))| key == ordinal && (*down != backward) == *wanted)
+        pairs().all(|((key, down), (ordinal, wanted))| {
+            key == ordinal && (*down != backward) == *wanted
+        })
     };
     if same(false) { Some(false) } else { same(true).then_some(true) }
 }
@@ -497,9 +497,10 @@ fn bracketed(name: &str) -> String {
 }
 
 fn on_key(allowed: &Allowed, table: &KeyTable) -> String {
-    let tests = table.key.iter().map(|place| {
-        format!("{} = {}", column_text(allowed, table, *place), variable(*place))
-    });
+    let tests = table
+        .key
+        .iter()
+        .map(|place| format!("{} = {}", column_text(allowed, table, *place), variable(*place)));
     tests.collect::<Vec<_>>().join(" AND ")
 }
 
@@ -587,10 +588,9 @@ fn stretch(allowed: &Allowed, order: &[(usize, bool)], behind: bool) -> Result<S
     if behind {
         let condition = condition(&behind_text(allowed, table, order))?;
         spec.filter = Some(match spec.filter.take() {
-            Some(own) => Condition {
-                span: own.span,
-                kind: ConditionKind::And(vec![own, condition]),
-            },
+            Some(own) => {
+                Condition { span: own.span, kind: ConditionKind::And(vec![own, condition]) }
+            }
             None => condition,
         });
     }

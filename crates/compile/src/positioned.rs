@@ -149,8 +149,7 @@ pub fn reread(
     let span = table.name.span;
     let item = |place: &usize| {
         let column = Ident::new(open.hidden[*place].name.as_str(), Quoting::Brackets, span);
-        let kind =
-            ast::SelectItemKind::Expr { expr: column_of(&table.name, column), alias: None };
+        let kind = ast::SelectItemKind::Expr { expr: column_of(&table.name, column), alias: None };
         ast::SelectItem { kind, span }
     };
     let mut given = Vec::new();

@@ -315,9 +315,10 @@ pub fn lines() -> impl Iterator<Item = Line> {
         kind: Kind::View,
         name: view.name,
         asks: match view.name {
-            "dm_exec_cursors" | "dm_exec_input_buffer" | "dm_exec_requests" | "dm_exec_sessions" => {
-                OWN_SESSION
-            }
+            "dm_exec_cursors"
+            | "dm_exec_input_buffer"
+            | "dm_exec_requests"
+            | "dm_exec_sessions" => OWN_SESSION,
             "dm_db_stats_properties" => OF_TABLE,
             "dm_db_xtp_memory_consumers" => OR_NOTHING,
             "dm_db_xtp_table_memory_stats" => OR_READ,

@@ -112,7 +112,8 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
             value: Value::nvarchar(setting.name),
             output: false,
             default: false,
-            table: None, cursor: None,
+            table: None,
+            cursor: None,
         }];
         return run(&ONE, &mut name, cx);
     }

@@ -44,8 +44,9 @@ pub(crate) fn input_buffer(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop
         value: Value::Int(id),
         output: false,
         default: false,
-        table: None, cursor: None,
-        }];
+        table: None,
+        cursor: None,
+    }];
     run(&INPUT_BUFFER, &mut argument, cx)?;
     Ok(())
 }

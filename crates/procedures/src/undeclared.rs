@@ -8,8 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use types::comparison::CompareOp;
 use types::value::ColumnType;
-use types::{CompareOp, DataType, Length, Msg, Value};
+use types::{DataType, Length, Msg, Value};
 
 use super::describe::{wire_length, wire_type};
 use crate::executesql::{parse_parameters, text_argument};

@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use durable::Database;
 use engine::sink::{
-    BrowseColumn, ColumnInfo, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
+    BrowseColumn, ColumnInfo, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink,
+    Sent,
 };
 use sos::ledger::{self, Label};
 use tds::{Columns, DoneStatus, ResponseWriter};

@@ -243,6 +243,9 @@ pub struct OpenCursor {
     /// Their place: see [`Window`]. For a dynamic cursor 0 before the first row, -1 after the
     /// last, else 1.
     pub position: Window,
+    /// Hidden values of the first and the last row of the window as they were fetched: where a
+    /// dynamic cursor goes on, whatever has become of the rows since.
+    pub edges: Option<[Vec<Value>; 2]>,
     /// Index in the window of the row that positioned statements change.
     pub place: usize,
     /// Statements that read rows again.
@@ -295,9 +298,7 @@ impl Cursor {
         match &self.open {
             None => 0,
             Some(_) if self.kind == CursorKind::Dynamic => -1,
-            Some(open) => {
-                open.count().map_or(-1, |count| i32::try_from(count).unwrap_or(i32::MAX))
-            }
+            Some(open) => open.count().map_or(-1, |count| i32::try_from(count).unwrap_or(i32::MAX)),
         }
     }
 
@@ -496,6 +497,8 @@ pub struct Cursors {
     pub global: Vec<Cursor>,
     /// Those opened by the client's API.
     pub api: Vec<Cursor>,
+    /// Number of the cursor that `@@CURSOR_ROWS` is about: the last that was opened.
+    pub last_opened: i32,
     made: i32,
 }
 

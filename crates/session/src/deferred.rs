@@ -5,7 +5,9 @@ use types::value::ColumnType;
 use types::{Error, Value};
 
 use crate::instance::{SessionCounter, SessionCounters};
-use plan::sink::{BrowseColumn, ColumnInfo, Command, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent};
+use plan::sink::{
+    BrowseColumn, ColumnInfo, Command, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
+};
 
 /// The final value of an OUTPUT parameter.
 pub struct Output {

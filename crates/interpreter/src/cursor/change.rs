@@ -22,7 +22,9 @@ impl Runner<'_> {
         leaf: &Leaf,
         cx: &mut Cx<'_>,
     ) -> Result<(StatementResult, bool), Stop> {
-        let LeafAst::Statement(statement) = &leaf.ast else { return Err(Msg::InternalError.into()) };
+        let LeafAst::Statement(statement) = &leaf.ast else {
+            return Err(Msg::InternalError.into());
+        };
         let Some(cursor) = positioned::cursor_of(statement) else {
             return Err(Msg::InternalError.into());
         };
@@ -153,10 +155,8 @@ impl Runner<'_> {
         let cursor = by_id(id, cx)?;
         let is_optimistic = cursor.concurrency == Concurrency::Optimistic;
         let change = positioned::on_key(statement, cursor, row, (table, Accepts::Key))?;
-        let one = ast::Expr {
-            kind: ast::ExprKind::Literal(ast::Literal::Int(1)),
-            span: statement.span,
-        };
+        let one =
+            ast::Expr { kind: ast::ExprKind::Literal(ast::Literal::Int(1)), span: statement.span };
         let Some(probe) = positioned::probe(&change.0, vec![one]) else {
             return Ok(Msg::CursorNothingChanged.into());
         };

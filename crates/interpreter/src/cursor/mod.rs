@@ -60,6 +60,7 @@ impl Runner<'_> {
                 cursor.show();
                 let rows = cursor.rows();
                 cx.session.last.cursor_rows = rows;
+                cx.session.held.cursors.last_opened = id;
                 return Ok(ended(cx, Command::OPEN_CURSOR, None)?);
             }
             CursorStep::Fetch(fetch, into) => return self.fetch(fetch, into, cx),
@@ -68,6 +69,8 @@ impl Runner<'_> {
                 cursor.opened()?;
                 cursor.close();
                 cursor.show();
+                let id = cursor.id;
+                forget_rows(id, cx);
             }
             CursorStep::Deallocate(cursor) => deallocate(cursor, cx)?,
             CursorStep::Refer(variable, cursor) => self.refer(*variable, cursor, cx)?,
@@ -139,12 +142,7 @@ impl Runner<'_> {
     }
 
     /// `SET @c = cursor`: the variable refers to a cursor that is there.
-    fn refer(
-        &self,
-        variable: Slot,
-        cursor: &ast::CursorRef,
-        cx: &mut Cx<'_>,
-    ) -> Result<(), Stop> {
+    fn refer(&self, variable: Slot, cursor: &ast::CursorRef, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let id = find(cursor, cx)?.id;
         let name = &self.program.variables[variable.0 as usize].name;
         if by_id(id, cx)?.is_named(name) {
@@ -178,13 +176,8 @@ impl Runner<'_> {
         crate::check_execute(cx.session, &procedure, self.program.owner)?;
         let program = ::compile::take_program_of(cx.session, &procedure)?;
         let mut places = Vec::new();
-        let bound = crate::Invocation::bind(
-            cx.session,
-            procedure,
-            program,
-            &mut arguments,
-            &mut places,
-        )?;
+        let bound =
+            crate::Invocation::bind(cx.session, procedure, program, &mut arguments, &mut places)?;
         let crate::Invocation { procedure, program, mut frame } = bound;
         let source = single_select(&program.body).map(|select| {
             let runner = Runner { program: &program, procedure: &procedure.name };
@@ -308,7 +301,11 @@ fn asked_kind(options: &[CursorOption]) -> CursorKind {
         _ => None,
     };
     options.iter().find_map(kind).unwrap_or({
-        if options.contains(&CursorOption::Scroll) { CursorKind::Keyset } else { CursorKind::Dynamic }
+        if options.contains(&CursorOption::Scroll) {
+            CursorKind::Keyset
+        } else {
+            CursorKind::Dynamic
+        }
     })
 }
 
@@ -401,8 +398,16 @@ fn deallocate(cursor: &ast::CursorRef, cx: &mut Cx<'_>) -> Result<(), Stop> {
         by_id(id, cx)?.name.clear();
         return Ok(());
     }
+    forget_rows(id, cx);
     cx.frame.cursors.retain(|c| c.id != id);
     cx.session.held.cursors.global.retain(|c| c.id != id);
     cx.session.held.cursors.api.retain(|c| c.id != id);
     Ok(())
+}
+
+/// `@@CURSOR_ROWS` is 0 once the last cursor that was opened is closed.
+fn forget_rows(id: i32, cx: &mut Cx<'_>) {
+    if cx.session.held.cursors.last_opened == id {
+        cx.session.last.cursor_rows = 0;
+    }
 }

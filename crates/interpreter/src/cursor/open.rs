@@ -135,6 +135,7 @@ fn make(id: i32, cx: &mut Cx<'_>) -> Result<Made, Stop> {
         members: Members::Rows(Vec::new()),
         window: Vec::new(),
         position: Window::default(),
+        edges: None,
         place: 0,
         statements,
         plans: Vec::new(),
@@ -321,10 +322,7 @@ pub(super) fn bind(
 
 /// Returns the variables of a cursor's statements: those of its query, the count of rows, and one
 /// for each hidden column.
-fn variables(
-    source: &CursorSource,
-    hidden: &[HiddenColumn],
-) -> Arc<[VariableDef]> {
+fn variables(source: &CursorSource, hidden: &[HiddenColumn]) -> Arc<[VariableDef]> {
     let made = |name: String, ty: ColumnType| VariableDef {
         name,
         ty: ColumnType { nullable: true, ..ty },

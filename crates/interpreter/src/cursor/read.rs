@@ -41,11 +41,7 @@ pub enum Went {
 /// 16917 for a closed cursor, 16902 for an unknown fetch type, 16925 for ABSOLUTE of a dynamic
 /// cursor, 16943 if a table has been changed so that the rows can't be read, and the errors of the
 /// query.
-pub fn fetch(
-    id: i32,
-    (kind, row, wanted): (i64, i64, i64),
-    cx: &mut Cx<'_>,
-) -> Result<Went, Stop> {
+pub fn fetch(id: i32, (kind, row, wanted): (i64, i64, i64), cx: &mut Cx<'_>) -> Result<Went, Stop> {
     let cursor = by_id(id, cx)?;
     let open = cursor.opened()?;
     let outcome = match open.count() {
@@ -79,9 +75,7 @@ fn fetch_numbered(
     for place in first..first + size {
         let open = by_id(id, cx)?.opened()?;
         let read = match &open.members {
-            Members::Rows(rows) => {
-                CursorRow { values: rows[place].clone(), missing: false }
-            }
+            Members::Rows(rows) => CursorRow { values: rows[place].clone(), missing: false },
             Members::Keys(keys) => {
                 let keys = keys[place].clone();
                 by_key(id, keys, cx)?
@@ -127,8 +121,10 @@ fn fetch_moving(
 ) -> Result<Went, Stop> {
     let open = by_id(id, cx)?.opened()?;
     let at = open.position.start;
-    let edge = |row: Option<&CursorRow>| row.map(|row| row.values[open.width()..].to_vec());
-    let (first, last) = (edge(open.window.first()), edge(open.window.last()));
+    let (first, last) = match open.edges.clone() {
+        Some([first, last]) => (Some(first), Some(last)),
+        None => (None, None),
+    };
     match kind {
         fetch::REFRESH => refresh(id, cx),
         fetch::FIRST if wanted == 0 => arrive(id, Vec::new(), place::BEFORE, cx),
@@ -248,17 +244,25 @@ fn present(rows: Vec<Vec<Value>>) -> Vec<CursorRow> {
 fn refresh(id: i32, cx: &mut Cx<'_>) -> Result<Went, Stop> {
     let open = by_id(id, cx)?.opened()?;
     let (width, at) = (open.width(), open.position.start);
-    let keys: Vec<Vec<Value>> = open.window.iter().map(|row| row.values[width..].to_vec()).collect();
+    let keys: Vec<Vec<Value>> =
+        open.window.iter().map(|row| row.values[width..].to_vec()).collect();
     let mut rows = Vec::with_capacity(keys.len());
     for hidden in keys {
         rows.push(by_key(id, hidden, cx)?);
     }
-    arrive(id, rows, at, cx)
+    if let Some(open) = &mut by_id(id, cx)?.open {
+        open.position.start = at;
+        open.window = rows;
+    }
+    Ok(Went::There)
 }
 
 fn arrive(id: i32, rows: Vec<CursorRow>, at: i64, cx: &mut Cx<'_>) -> Result<Went, Stop> {
     if let Some(open) = &mut by_id(id, cx)?.open {
         let size = i64::try_from(rows.len()).unwrap_or(i64::MAX);
+        let width = open.width();
+        let edge = |row: Option<&CursorRow>| row.map(|row| row.values[width..].to_vec());
+        open.edges = edge(rows.first()).zip(edge(rows.last())).map(|(first, last)| [first, last]);
         open.position = Window { start: at, size };
         open.window = rows;
     }

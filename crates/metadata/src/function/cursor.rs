@@ -32,7 +32,9 @@ fn status(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Val
     let held = &session_of(cx).held.cursors;
     let (found, missing) = match kind.as_str() {
         "local" => (frame.cursors.iter().find(named), MISSING),
-        "variable" => (frame.cursors.iter().find(named).or_else(|| frame.referred(&name, held)), UNASSIGNED),
+        "variable" => {
+            (frame.cursors.iter().find(named).or_else(|| frame.referred(&name, held)), UNASSIGNED)
+        }
         "global" => (held.global.iter().chain(&held.api).find(named), MISSING),
         _ => return Ok(Value::Null),
     };

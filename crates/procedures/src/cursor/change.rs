@@ -54,7 +54,9 @@ pub(super) fn sp_cursor(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i
         Operation::Position => Ok(()),
     };
     outcome?;
-    if bits & operation::SET_POSITION != 0 && let Some(open) = &mut by_id(id, cx)?.open {
+    if bits & operation::SET_POSITION != 0
+        && let Some(open) = &mut by_id(id, cx)?.open
+    {
         // A row that is not in the buffer means the first one.
         let place = usize::try_from(row - 1).unwrap_or(0);
         open.place = if place < open.window.len() { place } else { 0 };
@@ -290,9 +292,7 @@ fn pieces(values: &mut [Argument]) -> Result<Vec<String>, Stop> {
     let text = |argument: &mut Argument| {
         argument.name.clear();
         match &argument.value {
-            Value::NVarChar(_) | Value::VarChar(_) => {
-                argument.value.as_text(argument.ty.collation)
-            }
+            Value::NVarChar(_) | Value::VarChar(_) => argument.value.as_text(argument.ty.collation),
             _ => None,
         }
     };
@@ -323,9 +323,10 @@ fn update_text(
     };
     let name = name_text(&chosen(cursor, table, &columns)?.name);
     let open = cursor.opened()?;
-    let set = columns.iter().enumerate().map(|(place, column)| {
-        format!("{} = @P{place}", bracketed(&base_name(open, column)))
-    });
+    let set = columns
+        .iter()
+        .enumerate()
+        .map(|(place, column)| format!("{} = @P{place}", bracketed(&base_name(open, column))));
     Ok(format!("UPDATE {name} SET {}", set.collect::<Vec<_>>().join(", ")))
 }
 

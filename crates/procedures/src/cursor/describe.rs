@@ -167,7 +167,9 @@ fn asked_for<'c>(
     let found = match source.to_ascii_lowercase().as_str() {
         "local" => cx.frame.cursors.iter().find(named),
         "global" => held.global.iter().chain(&held.api).find(named),
-        "variable" => cx.frame.cursors.iter().find(named).or_else(|| cx.frame.referred(&name, held)),
+        "variable" => {
+            cx.frame.cursors.iter().find(named).or_else(|| cx.frame.referred(&name, held))
+        }
         _ => return Err(Msg::CursorParameterInvalid(procedure, "cursor_source").into()),
     };
     found.map(|cursor| (cursor, name.clone())).ok_or_else(|| Msg::CursorNotFound(&name).into())
@@ -283,6 +285,7 @@ fn report(
         members: Members::Rows(rows),
         window: Vec::new(),
         position: Window::default(),
+        edges: None,
         place: 0,
         statements: Vec::new(),
         plans: Vec::new(),

@@ -289,9 +289,8 @@ fn returns_rows(statement: &Statement) -> bool {
     let StatementKind::Select(select) = &statement.kind else { return false };
     match &select.query.body {
         tsql::ast::QueryBody::Select(spec) => {
-            let assigns = |item: &tsql::ast::SelectItem| {
-                matches!(item.kind, SelectItemKind::Assign { .. })
-            };
+            let assigns =
+                |item: &tsql::ast::SelectItem| matches!(item.kind, SelectItemKind::Assign { .. });
             spec.into.is_none() && !spec.items.iter().any(assigns)
         }
         _ => true,
