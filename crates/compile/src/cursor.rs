@@ -56,7 +56,7 @@ pub struct Allowed {
 /// Which columns a cursor needs besides the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
-    /// None.
+    /// No columns besides the keys.
     None,
     /// Those by which a change to a row is noticed.
     Values,

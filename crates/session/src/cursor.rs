@@ -56,7 +56,7 @@ pub enum CursorInterface {
 pub enum CursorScope {
     /// In its batch, procedure or trigger.
     Local,
-    /// In the session.
+    /// In every batch of the session.
     Global,
 }
 
@@ -80,7 +80,7 @@ pub struct CursorSource {
     pub query: ast::Statement,
     /// Variables of the program that declared it.
     pub variables: Vec<VariableDef>,
-    /// Their values.
+    /// The values of those variables.
     pub values: Vec<Value>,
     /// Table variables of that program.
     pub table_variables: Vec<TableVariableDef>,
@@ -98,18 +98,18 @@ pub struct CursorSource {
     pub sql_handle: Vec<u8>,
 }
 
-/// A cursor.
+/// A cursor, open or closed.
 pub struct Cursor {
     /// Number that identifies it in the session: the handle of an API cursor.
     pub id: i32,
     /// Name of the cursor or cursor variable, case-insensitive; empty for an API cursor without
     /// one.
     pub name: String,
-    /// Who made it.
+    /// Whether a statement or a client's API made it.
     pub interface: CursorInterface,
     /// Where its name is known.
     pub scope: CursorScope,
-    /// What it reads.
+    /// The query, with what it was declared in.
     pub source: Arc<CursorSource>,
     /// The kind that was asked for.
     pub asked: CursorKind,
@@ -212,11 +212,11 @@ pub enum Members {
 /// The statements of a cursor that reads its rows again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CursorPlan {
-    /// One row by its keys.
+    /// One row, by the keys of its tables.
     ByKey,
-    /// The first rows.
+    /// The first rows of the order.
     First,
-    /// Rows behind one.
+    /// The rows behind a given one.
     After,
     /// The last rows, backward.
     Last,
@@ -226,17 +226,17 @@ pub enum CursorPlan {
 
 /// What an open cursor holds.
 pub struct OpenCursor {
-    /// The query's columns.
+    /// The columns of the query itself.
     pub shape: Arc<ResultShape>,
     /// Shape of API fetches: the columns and ROWSTAT.
     pub sent: Arc<ResultShape>,
     /// Where each of the query's columns comes from; empty if that is not known.
     pub origins: Vec<ColumnOrigin>,
-    /// The hidden columns.
+    /// The hidden columns, in their order.
     pub hidden: Vec<HiddenColumn>,
     /// The tables whose rows can be identified.
     pub tables: Vec<KeyTable>,
-    /// Its rows.
+    /// The rows that it has, or how they are found.
     pub members: Members,
     /// The rows of the last fetch.
     pub window: Vec<CursorRow>,
@@ -302,7 +302,7 @@ impl Cursor {
         }
     }
 
-    /// Closes it.
+    /// Closes it: what it held is dropped.
     pub fn close(&mut self) {
         self.open = None;
         self.kind = self.asked;
@@ -435,17 +435,17 @@ pub struct Window {
 
 /// Fetch types of `sp_cursorfetch`; those of FETCH are the same.
 pub mod fetch {
-    /// FIRST.
+    /// FIRST: the first rows of the result.
     pub const FIRST: i64 = 0x01;
-    /// NEXT.
+    /// NEXT: the rows behind the window.
     pub const NEXT: i64 = 0x02;
     /// PREV, PRIOR: moved down to the first row if there are too few rows before.
     pub const PRIOR: i64 = 0x04;
-    /// LAST.
+    /// LAST: the last rows of the result.
     pub const LAST: i64 = 0x08;
-    /// ABSOLUTE.
+    /// ABSOLUTE: rows from a number on.
     pub const ABSOLUTE: i64 = 0x10;
-    /// RELATIVE.
+    /// RELATIVE: rows from a distance to the window on.
     pub const RELATIVE: i64 = 0x20;
     /// REFRESH: the same rows again.
     pub const REFRESH: i64 = 0x80;

@@ -2,8 +2,8 @@
 //! `read.rs` fetches rows, `change.rs` runs positioned statements. The cursors of a client's API,
 //! which the procedures open, are of the same type.
 //!
-//! A cursor's query runs with the values that variables had at the declaration, in a frame of its
-//! own, whatever batch opens it: docs/decisions/0300.
+//! A cursor's query runs with the values that variables had at the declaration, in a separate
+//! frame, whatever batch opens it: docs/decisions/0300.
 
 mod capture;
 pub mod change;
@@ -135,6 +135,10 @@ impl Runner<'_> {
                 return Err(Msg::CursorExists(&cursor.name).into());
             }
             list.retain(|c| !c.is_named(&cursor.name));
+        }
+        if variable.is_some() {
+            let refers = |(known, _): &(String, i32)| known.eq_ignore_ascii_case(&cursor.name);
+            cx.frame.cursor_references.retain(|reference| !refers(reference));
         }
         cursor.show();
         list.push(cursor);

@@ -41,7 +41,7 @@ enum Kept {
     Moving,
 }
 
-/// Opens a cursor.
+/// Opens a cursor: runs its query as far as its kind needs.
 ///
 /// # Errors
 /// 16905 if it is open, 16957 for FOR UPDATE of a query whose rows can't be changed, and the errors
@@ -183,7 +183,7 @@ impl Asked {
     }
 }
 
-/// What a cursor gets.
+/// The kind and concurrency that a cursor gets.
 #[derive(Clone, Copy, Debug)]
 struct Decided {
     kind: CursorKind,
@@ -271,7 +271,7 @@ fn rows_of(bound: &Bound, source: &CursorSource, cx: &mut Cx<'_>) -> Result<Vec<
     Ok(rows)
 }
 
-/// Runs a statement of a cursor in a frame of its own.
+/// Runs a statement of a cursor in a separate frame.
 pub(super) fn run(
     bound: &Bound,
     source: &CursorSource,

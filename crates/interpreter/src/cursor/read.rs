@@ -29,7 +29,7 @@ mod place {
 /// Whether a fetch went where it was asked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Went {
-    /// It did.
+    /// It went to the rows asked for.
     There,
     /// Fewer rows are before than were asked for: the window begins with the first row.
     ToStart,

@@ -41,7 +41,7 @@ pub(super) struct Asked {
     pub(super) fetches: bool,
     /// AUTO_CLOSE: the cursor is closed at its end.
     pub(super) closes: bool,
-    /// ALLOW_DIRECT.
+    /// ALLOW_DIRECT: other statements run without a cursor.
     pub(super) may_be_direct: bool,
     scroll_bits: i64,
     concurrency_bits: i64,

@@ -20,7 +20,7 @@ use interpreter::cursor::{by_id, change, read};
 use interpreter::{Argument, Runner, Stop, done};
 use tsql::ast::{ObjectName, Statement, StatementKind};
 
-/// Bits of `@optype`.
+/// Bits of `@optype`, as documented for sp_cursor.
 mod operation {
     pub(super) const UPDATE: i64 = 0x01;
     pub(super) const DELETE: i64 = 0x02;
@@ -64,7 +64,7 @@ pub(super) fn sp_cursor(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i
     Ok(0)
 }
 
-/// What sp_cursor does.
+/// The operation that sp_cursor is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     Update,

@@ -9,7 +9,7 @@ use types::{DataType, Length, Msg, Value};
 use crate::{SystemProcedure, argument, text, whole};
 use ::binder::shape_of;
 use ::executor::Cx;
-use ::plan::sink::{ColumnInfo, Traits};
+use ::plan::sink::{ColumnInfo, ResultShape, Traits};
 use ::session::cursor::{
     Concurrency, Cursor, CursorInterface, CursorKind, CursorOperation, CursorScope, CursorSource,
     Members, NEVER_FETCHED, OpenCursor, Window,
@@ -260,6 +260,20 @@ fn report(
         updatable: false,
     };
     let shape = shape_of(columns.iter().map(column).collect());
+    let cursor = cursor_over(variable, shape, rows, cx)?;
+    cursor.show();
+    cx.frame.cursors.push(cursor);
+    Ok(0)
+}
+
+/// Makes an open cursor of rows that are there. It is documented as dynamic, so FETCH ABSOLUTE is
+/// not for it.
+fn cursor_over(
+    name: String,
+    shape: Arc<ResultShape>,
+    rows: Vec<Vec<Value>>,
+    cx: &mut Cx<'_>,
+) -> Result<Cursor, Stop> {
     let text = "SELECT 1";
     let query = tsql::parse(text, tsql::QuotedIdentifier::On)?.statements.pop();
     let source = CursorSource {
@@ -291,13 +305,12 @@ fn report(
         plans: Vec::new(),
         variables: Arc::from(Vec::new()),
     };
-    let cursor = Cursor {
+    Ok(Cursor {
         id,
-        name: variable,
+        name,
         interface: CursorInterface::Tsql,
         scope: CursorScope::Local,
         source: Arc::new(source),
-        // Documented as dynamic: its rows are made once, and FETCH ABSOLUTE is not for it.
         asked: CursorKind::Dynamic,
         kind: CursorKind::Dynamic,
         asked_concurrency: Concurrency::ReadOnly,
@@ -312,8 +325,5 @@ fn report(
         row_count: 0,
         last: CursorOperation::Open,
         shown,
-    };
-    cursor.show();
-    cx.frame.cursors.push(cursor);
-    Ok(0)
+    })
 }

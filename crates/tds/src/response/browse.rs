@@ -12,13 +12,13 @@ mod status {
     pub(super) const EXPRESSION: u8 = 0x04;
     /// Part of the table's key.
     pub(super) const KEY: u8 = 0x08;
-    /// Not asked for.
+    /// The client has not asked for it.
     pub(super) const HIDDEN: u8 = 0x10;
     /// Its name in the table follows.
     pub(super) const DIFFERENT_NAME: u8 = 0x20;
 }
 
-/// A column in COLINFO.
+/// Where a column comes from, in COLINFO.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnSource<'a> {
     /// Number of the table, from 1; 0 for an expression.
