@@ -33,7 +33,7 @@ step() {
 }
 
 debian_packages() {
-    local wanted=(freetds-bin unixodbc mono-mcs mono-runtime libmono-system-data4.0-cil libmono-i18n-west4.0-cil) lacking=() package
+    local wanted=(freetds-bin tdsodbc unixodbc mono-mcs mono-runtime libmono-system-data4.0-cil libmono-i18n-west4.0-cil) lacking=() package
     for package in "${wanted[@]}"; do
         dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || lacking+=("$package")
     done
@@ -71,7 +71,7 @@ go_old_program() {
 java_programs() {
     mkdir -p "$tools/java"
     (cd "$drivers/java" && mvn -q -B dependency:copy-dependencies -DoutputDirectory="$tools/jdbc" -Dmdep.useBaseVersion=true) \
-        && javac -cp "$tools/jdbc/*" -d "$tools/java" "$drivers/java/Main.java" \
+        && javac -cp "$tools/jdbc/*" -d "$tools/java" "$drivers/java/Main.java" "$drivers/java/Cursors.java" \
         && mvn -q -B dependency:copy -Dartifact=com.microsoft.sqlserver:mssql-jdbc:6.4.0.jre8 -DoutputDirectory="$tools/jdbc-6.4" -Dmdep.useBaseVersion=true
 }
 
@@ -106,7 +106,7 @@ step python .venv/bin/pytest tests/requirements.txt python_modules
 step node "$drivers/node/node_modules/tedious8" "$drivers/node/package-lock.json" node_modules
 step go "$tools/go/workload" "$drivers/go/go.mod $drivers/go/go.sum $drivers/go/driver/*.go $drivers/go/workload/*.go" go_programs
 step go-old "$tools/go-old/driver" "$drivers/go-old/go.mod $drivers/go-old/go.sum $drivers/go/driver/*.go" go_old_program
-step java "$tools/java/Main.class" "$drivers/java/pom.xml $drivers/java/Main.java" java_programs
+step java "$tools/java/Cursors.class" "$drivers/java/pom.xml $drivers/java/Main.java $drivers/java/Cursors.java" java_programs
 step python-libraries "$tools/libraries/bin/django-admin" "$drivers/libraries/python/requirements.txt" python_libraries
 step node-libraries "$drivers/libraries/node/node_modules/typeorm" "$drivers/libraries/node/package-lock.json" node_libraries
 step java-libraries "$tools/library-java/Libraries.class" "$drivers/libraries/java/pom.xml $drivers/libraries/java/Libraries.java" java_libraries

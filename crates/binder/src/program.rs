@@ -432,6 +432,9 @@ impl Compiler<'_, '_> {
         match set.value {
             ast::SetVariableValue::Expr(op, value) => {
                 let slot = self.slot(&set.variable.name)?;
+                if self.variables[slot.0 as usize].cursor && op == ast::AssignOp::Assign {
+                    return refer(slot, value);
+                }
                 let ast = LeafAst::Assignment(slot, op, value);
                 Ok(StepKind::Assign(slot, Leaf::new(ast)))
             }
@@ -678,4 +681,17 @@ pub fn sets_plans(kind: &StatementKind) -> bool {
                 | ast::SwitchOption::ShowplanXml
         )
     })
+}
+
+/// Compiles `SET @c = cursor`, with the name of a cursor or another cursor variable.
+fn refer(slot: Slot, value: ast::Expr) -> Result<StepKind> {
+    let name = match value.kind {
+        ast::ExprKind::Column(column) if column.table.is_none() => {
+            ast::CursorName::Name(column.column)
+        }
+        ast::ExprKind::Variable(variable) => ast::CursorName::Variable(variable),
+        _ => return Err(Msg::SyntaxNear("=").into()),
+    };
+    let cursor = ast::CursorRef { global: false, name };
+    Ok(StepKind::Cursor(CursorStep::Refer(slot, cursor)))
 }

@@ -4,6 +4,7 @@
 //! - batches and procedures are here, functions and triggers in `function.rs`;
 //! - `template.rs` shares one program between texts that differ in constants only (simple
 //!   parameterization);
+//! - `cursor.rs` makes the statements of cursors, `positioned.rs` those of WHERE CURRENT OF;
 //! - `leaf.rs` binds one leaf of a program, `check.rs` all of them before its first statement runs;
 //! - `shape/` and `table.rs` make the definitions of tables, columns, keys and indexes.
 //!
@@ -11,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod cursor;
 pub mod function;
 pub mod leaf;
 pub mod positioned;

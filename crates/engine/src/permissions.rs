@@ -181,6 +181,7 @@ pub static PROCEDURES: &[(&str, &str)] = &[
     ("sp_altermessage", SERVER_ADMIN),
     ("sp_changedbowner", "as ALTER AUTHORIZATION"),
     ("sp_configure", "ALTER SETTINGS, to change something"),
+    ("sp_cursor", "what INSERT, UPDATE or DELETE of its table asks for"),
     ("sp_cursoropen", GIVEN),
     ("sp_cursorprepexec", GIVEN),
     ("sp_defaultdb", "as ALTER LOGIN"),
@@ -223,6 +224,7 @@ pub static OPEN_PROCEDURES: &[&str] = &[
     "sp_column_privileges",
     "sp_columns",
     "sp_columns_100",
+    "sp_cursor_list",
     "sp_cursorclose",
     "sp_cursorexecute",
     "sp_cursorfetch",
@@ -232,6 +234,9 @@ pub static OPEN_PROCEDURES: &[&str] = &[
     "sp_databases",
     "sp_datatype_info",
     "sp_datatype_info_100",
+    "sp_describe_cursor",
+    "sp_describe_cursor_columns",
+    "sp_describe_cursor_tables",
     "sp_describe_undeclared_parameters",
     "sp_execute",
     "sp_fkeys",
@@ -312,7 +317,10 @@ pub fn lines() -> impl Iterator<Item = Line> {
         kind: Kind::View,
         name: view.name,
         asks: match view.name {
-            "dm_exec_input_buffer" | "dm_exec_requests" | "dm_exec_sessions" => OWN_SESSION,
+            "dm_exec_cursors"
+            | "dm_exec_input_buffer"
+            | "dm_exec_requests"
+            | "dm_exec_sessions" => OWN_SESSION,
             "dm_db_stats_properties" => OF_TABLE,
             "dm_db_xtp_memory_consumers" => OR_NOTHING,
             "dm_db_xtp_table_memory_stats" => OR_READ,

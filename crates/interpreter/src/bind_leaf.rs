@@ -8,7 +8,7 @@ use types::{Msg, Result};
 
 use crate::{Runner, Stop, cursor};
 use ::compile::leaf::{all_unfound, bind_as};
-use ::compile::positioned;
+use ::compile::positioned::{self, Accepts};
 use ::executor::Cx;
 use ::plan::program::{Leaf, LeafAst};
 use ::plan::statement::Bound;
@@ -151,7 +151,9 @@ impl Runner<'_> {
         };
         let name = cursor::name_of(cursor).to_owned();
         let cursor = cursor::find(cursor, cx).map_err(|_| Msg::CursorNotFound(&name))?;
-        let (statement, given) = positioned::on_key(statement, cursor, table)?;
+        let row = cursor.current()?.1.clone();
+        let (statement, given) =
+            positioned::on_key(statement, cursor, &row, (table, Accepts::Key))?;
         let context = metadata::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         binder.given = given;

@@ -405,7 +405,7 @@ impl Runner<'_> {
         outcome
     }
 
-    fn argument(&self, step: &ArgumentStep, cx: &mut Cx<'_>) -> Result<Argument, Stop> {
+    pub(crate) fn argument(&self, step: &ArgumentStep, cx: &mut Cx<'_>) -> Result<Argument, Stop> {
         let mut argument = Argument {
             name: step.name.clone().unwrap_or_default(),
             // For DEFAULT and for a table, whose type is not used.
@@ -414,12 +414,15 @@ impl Runner<'_> {
             output: step.output,
             default: false,
             table: None,
+            cursor: None,
         };
         match &step.value {
             ArgumentValue::Default => argument.default = true,
             ArgumentValue::Variable(slot) => {
                 argument.ty = self.program.variables[slot.0 as usize].ty;
                 argument.value = cx.frame.variables[slot.0 as usize].clone();
+                let variable = &self.program.variables[slot.0 as usize];
+                argument.cursor = variable.cursor.then(|| variable.name.clone());
             }
             ArgumentValue::Table(place) => {
                 let of = self.program.table_variables.get(*place);
@@ -445,6 +448,9 @@ impl Runner<'_> {
                 continue;
             };
             let target = &self.program.variables[slot.0 as usize];
+            if target.cursor {
+                continue;
+            }
             let value = argument.value.clone();
             let value = convert_argument(value, &argument.ty, &target.ty, cx.session)?;
             not_null(&value, &target.ty, &target.name)?;

@@ -31,7 +31,7 @@ mod backup;
 mod bind_leaf;
 pub mod bulk_insert;
 pub mod compile;
-mod cursor;
+pub mod cursor;
 pub mod definition_trigger;
 mod execute;
 mod execute_as;
@@ -428,10 +428,10 @@ impl Runner<'_> {
         if cx.session.options.explain.is_any() || emit::statement::wants_plans() {
             return self.data_observed(step, leaf, cx);
         }
-        let (result, returned) = self.data_admitted(leaf, cx)?;
-        if result.rows == 0 && positioned::is_positioned(leaf) {
-            return Err(Msg::CursorNothingChanged.into());
-        }
+        let (result, returned) = match positioned::is_positioned(leaf) {
+            true => self.positioned(leaf, cx)?,
+            false => self.data_admitted(leaf, cx)?,
+        };
         self.data_done(step, result, returned, cx)
     }
 

@@ -371,6 +371,8 @@ pub enum CursorStep {
     Close(ast::CursorRef),
     /// `DEALLOCATE c`: removes the reference.
     Deallocate(ast::CursorRef),
+    /// `SET @c = cursor`: the variable refers to the cursor.
+    Refer(Slot, ast::CursorRef),
 }
 
 /// The session state that a plan must match to be reused.

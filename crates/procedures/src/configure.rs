@@ -113,6 +113,7 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
             output: false,
             default: false,
             table: None,
+            cursor: None,
         }];
         return run(&ONE, &mut name, cx);
     }

@@ -45,6 +45,7 @@ pub(crate) fn input_buffer(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop
         output: false,
         default: false,
         table: None,
+        cursor: None,
     }];
     run(&INPUT_BUFFER, &mut argument, cx)?;
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Each procedure has one registry line. Arguments come as `Argument`s, as for user procedures, so
 //! that EXEC and RPC share one path. `executesql.rs` has sp_executesql, `prepared/` the prepared
-//! statements of drivers, `cursor.rs` their cursors, `catalog/` the procedures that are queries
+//! statements of drivers, `cursor/` their cursors, `catalog/` the procedures that are queries
 //! over the catalog (sp_help, sp_who).
 //!
 //! Does not know its callers: the interpreter calls it through `executor::Host`. Start at [`find`].
@@ -67,6 +67,7 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     app_lock::PROCEDURES,
     backup_history::PROCEDURES,
     configure::PROCEDURES,
+    cursor::DESCRIBING,
     describe::PROCEDURES,
     extended_property::PROCEDURES,
     flush_log::PROCEDURES,
@@ -112,16 +113,13 @@ fn find_by_name(name: &str) -> Option<&'static SystemProcedure> {
 /// Finds a system procedure by ProcID.
 ///
 /// # Errors
-/// 40517 for sp_cursor, 2812 for an unknown id.
+/// 2812 for an unknown id.
 pub fn find_by_id(id: u16) -> Result<&'static SystemProcedure, Stop> {
     let found = OF_DRIVERS.iter().flat_map(|list| list.iter()).find(|p| p.id == id && id != 0);
     if let Some(found) = found {
         return Ok(found);
     }
-    match id {
-        1 => Err(Msg::NotSupported("sp_cursor (changes through a cursor of an API)").into()),
-        _ => Err(Msg::ProcedureNotFound(&format!("ProcID {id}")).into()),
-    }
+    Err(Msg::ProcedureNotFound(&format!("ProcID {id}")).into())
 }
 
 /// Returns the error of a procedure that was not found: 2812, or 40517 for a documented one.

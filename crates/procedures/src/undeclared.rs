@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use types::comparison::CompareOp;
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Value};
 
@@ -163,8 +164,12 @@ fn attempt(
             (0..).zip(wanted).map(|(place, name)| (name.clone(), untyped(place))).collect()
         }
     };
-    let mut found = Found { program: &program, nulls, types: BTreeMap::new() };
+    let mut found =
+        Found { program: &program, wanted, nulls, types: BTreeMap::new(), untyped: None };
     found.steps(&program.body, session)?;
+    if let Some([one, other]) = &found.untyped {
+        return Err(Msg::UndeclaredPair(one, other).into());
+    }
     Ok(found.types)
 }
 
@@ -177,9 +182,13 @@ fn untyped(place: u32) -> Expr {
 /// The types found so far, by name in lower case.
 struct Found<'p> {
     program: &'p Program,
+    /// The names of the undeclared parameters.
+    wanted: &'p [String],
     /// The expressions that parameters without a type are bound to.
     nulls: Vec<(String, Expr)>,
     types: BTreeMap<String, Suggested>,
+    /// The first two parameters that are operands of one expression.
+    untyped: Option<[String; 2]>,
 }
 
 /// The suggested type of a parameter.
@@ -359,14 +368,15 @@ impl Found<'_> {
                     self.note(slot, &expr.ty);
                 }
             }
-            ExprKind::Compare(_, _, pair) | ExprKind::Arithmetic(_, pair) => {
-                self.beside(&pair.0, &pair.1);
-                self.beside(&pair.1, &pair.0);
+            ExprKind::Compare(op, _, pair) => {
+                let exact = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+                let deduction = if exact { Deduction::Simple } else { Deduction::General };
+                self.pair(&pair.0, &pair.1, deduction);
             }
+            ExprKind::Arithmetic(_, pair) => self.pair(&pair.0, &pair.1, Deduction::General),
             ExprKind::InList(_, operand, list) => {
                 for item in list {
-                    self.beside(item, operand);
-                    self.beside(operand, item);
+                    self.pair(item, operand, Deduction::Simple);
                 }
             }
             ExprKind::Like(_, like) => self.like(&like.pattern, &like.text),
@@ -377,16 +387,46 @@ impl Found<'_> {
         }
     }
 
-    /// Takes the type of a variable from the other operand.
-    fn beside(&mut self, variable: &Expr, other: &Expr) {
+    /// Takes the type of a parameter from the other operand. Two parameters say nothing of each
+    /// other.
+    fn pair(&mut self, one: &Expr, other: &Expr, deduction: Deduction) {
+        if let (Some(left), Some(right)) = (self.undeclared(one), self.undeclared(other)) {
+            let names = [left, right].map(|slot| self.name(slot).to_owned());
+            self.untyped.get_or_insert(names);
+            return;
+        }
+        self.beside(one, other, deduction);
+        self.beside(other, one, deduction);
+    }
+
+    /// Returns the slot of an expression that is an undeclared parameter, perhaps converted.
+    fn undeclared(&self, expr: &Expr) -> Option<Slot> {
+        let ExprKind::Variable(slot) = unconverted(expr).kind else { return None };
+        let name = self.name(slot).to_lowercase();
+        self.wanted.iter().any(|wanted| wanted.to_lowercase() == name).then_some(slot)
+    }
+
+    fn name(&self, slot: Slot) -> &str {
+        match slot.undeclared_place() {
+            Some(place) => &self.nulls[place].0,
+            None => &self.program.variables[slot.0 as usize].name,
+        }
+    }
+
+    fn beside(&mut self, variable: &Expr, other: &Expr, deduction: Deduction) {
         let ExprKind::Variable(slot) = variable.kind else { return };
-        let other = match &other.kind {
-            // The binder has converted the other operand to the stand-in's type.
-            ExprKind::Convert(conversion) => &conversion.operand,
-            _ => other,
+        // The binder has converted the other operand to the stand-in's type.
+        let other = unconverted(other);
+        let is_declared = match other.kind {
+            ExprKind::Variable(slot) => !slot.is_undeclared(),
+            _ => true,
         };
-        if !matches!(other.kind, ExprKind::Variable(_)) {
-            self.note(slot, &other.ty);
+        if is_declared && self.undeclared(other).is_none() {
+            let ty = match deduction {
+                Deduction::Simple => other.ty,
+                Deduction::General => general(other.ty),
+            };
+            self.note(slot, &ty);
         }
     }
 
@@ -405,6 +445,46 @@ impl Found<'_> {
         };
         self.note(slot, &ColumnType { data_type, ..text.ty });
     }
+}
+
+/// How a type is deduced: the page of the procedure describes both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deduction {
+    /// The type of the other side.
+    Simple,
+    /// One of the types that are considered for `<`, `+` and the like: the greatest of its family.
+    General,
+}
+
+fn unconverted(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::Convert(conversion) => &conversion.operand,
+        _ => expr,
+    }
+}
+
+/// Returns the type that general deduction considers for an operand beside one of this type.
+fn general(ty: ColumnType) -> ColumnType {
+    let data_type = match ty.data_type {
+        DataType::Char(_) | DataType::VarChar(Length::Limited(_)) => {
+            DataType::VarChar(Length::Limited(8_000))
+        }
+        DataType::NChar(_) | DataType::NVarChar(Length::Limited(_)) => {
+            DataType::NVarChar(Length::Limited(4_000))
+        }
+        DataType::Text => DataType::VarChar(Length::Max),
+        DataType::NText => DataType::NVarChar(Length::Max),
+        DataType::Binary(_) | DataType::VarBinary(Length::Limited(_)) | DataType::RowVersion => {
+            DataType::VarBinary(Length::Limited(8_000))
+        }
+        DataType::Image => DataType::VarBinary(Length::Max),
+        DataType::Decimal { .. } => DataType::Decimal { precision: 38, scale: 19 },
+        DataType::Time(_) => DataType::Time(7),
+        DataType::DateTime2(_) => DataType::DateTime2(7),
+        DataType::DateTimeOffset(_) => DataType::DateTimeOffset(7),
+        other => other,
+    };
+    ColumnType { data_type, ..ty }
 }
 
 /// Returns the columns of the description, as documented.

@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use durable::Database;
 use engine::sink::{
-    ColumnInfo, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
+    BrowseColumn, ColumnInfo, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink,
+    Sent,
 };
 use sos::ledger::{self, Label};
 use sos::sys::Peer;
@@ -163,6 +164,19 @@ impl ResultSink for TokenSink<'_> {
         let columns = self.shapes.get(shape, self.writer.settings().version);
         self.progress.columns = Some(Rc::clone(&columns));
         self.encode(|writer| writer.columns(&columns))
+    }
+
+    fn browse(&mut self, tables: &[Vec<String>], columns: &[BrowseColumn]) -> Sent {
+        let columns: Vec<tds::ColumnSource<'_>> = columns
+            .iter()
+            .map(|column| tds::ColumnSource {
+                table: column.table,
+                name: column.name.as_deref(),
+                is_key: column.is_key,
+                is_hidden: column.is_hidden,
+            })
+            .collect();
+        self.encode(|writer| writer.browse(tables, &columns))
     }
 
     fn row(&mut self, values: &[Value]) -> Sent {

@@ -24,6 +24,8 @@ pub struct Argument {
     pub default: bool,
     /// The rows, for a table-valued parameter.
     pub table: Option<TableArgument>,
+    /// The name of the variable, if it is a cursor variable.
+    pub cursor: Option<String>,
 }
 
 /// The value of a table-valued parameter.

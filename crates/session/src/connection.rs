@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use types::Value;
 
+use crate::cursor::ShownCursors;
 use crate::{ClientInfo, Options};
 
 /// What login has decided about a session. It lasts as long as the connection; a reset of the
@@ -29,6 +30,8 @@ pub struct Connection {
     pub next_descriptor: u32,
     /// Trace flags that are on for this session. A reset leaves them on.
     pub trace_flags: Vec<i32>,
+    /// What other sessions are shown of its cursors.
+    pub cursors: ShownCursors,
 }
 
 /// The login state of a pooled connection: each reset counts as a login.
@@ -62,6 +65,7 @@ impl Connection {
             cancel: Arc::clone(&self.cancel),
             next_descriptor: 0,
             trace_flags: Vec::new(),
+            cursors: Arc::clone(&self.cursors),
         }
     }
 }

@@ -5,7 +5,9 @@ use types::value::ColumnType;
 use types::{Error, Value};
 
 use crate::instance::{SessionCounter, SessionCounters};
-use plan::sink::{ColumnInfo, Command, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent};
+use plan::sink::{
+    BrowseColumn, ColumnInfo, Command, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
+};
 
 /// The final value of an OUTPUT parameter.
 pub struct Output {
@@ -93,6 +95,9 @@ impl ResultSink for Deferred<'_> {
         self.sent += 1;
         self.pass_pending()?;
         self.inner.columns(shape)
+    }
+    fn browse(&mut self, tables: &[Vec<String>], columns: &[BrowseColumn]) -> Sent {
+        self.inner.browse(tables, columns)
     }
     fn row(&mut self, values: &[Value]) -> Sent {
         self.inner.row(values)

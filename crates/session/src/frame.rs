@@ -7,7 +7,7 @@ use std::sync::Arc;
 use storage::Store;
 use types::Value;
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Cursors};
 use crate::state::SessionState;
 use crate::stop::Stop;
 use catalog::TableRows;
@@ -30,6 +30,9 @@ pub struct Frame {
     pub result: Value,
     /// Cursors declared LOCAL, dropped with the frame.
     pub cursors: Vec<Cursor>,
+    /// Cursor variables that refer to a cursor with another name: the variable, and the cursor's
+    /// number.
+    pub cursor_references: Vec<(String, i32)>,
     /// Number of WHILE loops around the running statement.
     pub loops: u32,
 }
@@ -63,6 +66,13 @@ impl Frame {
             }
         }
         Ok(Self { variables, tables, ..Self::default() })
+    }
+
+    /// Returns the cursor that a cursor variable refers to by a name other than the cursor's.
+    pub fn referred<'c>(&'c self, variable: &str, held: &'c Cursors) -> Option<&'c Cursor> {
+        let mut references = self.cursor_references.iter();
+        let id = references.find(|(known, _)| known.eq_ignore_ascii_case(variable))?.1;
+        self.cursors.iter().chain(&held.global).chain(&held.api).find(|cursor| cursor.id == id)
     }
 
     /// Makes the table variables empty again, parameters aside.

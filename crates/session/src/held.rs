@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use types::{Bytes, Value};
 
-use crate::cursor::{ApiCursor, Cursor};
+use crate::cursor::Cursors;
 use crate::pointer::TextPointers;
 use crate::prepared::Prepared;
 
@@ -14,10 +14,8 @@ use crate::prepared::Prepared;
 /// until a reset of the connection.
 #[derive(Default)]
 pub struct Held {
-    /// Cursors declared GLOBAL, in order of declaration.
-    pub cursors: Vec<Cursor>,
-    /// Open server cursors of the client's API.
-    pub api_cursors: Vec<ApiCursor>,
+    /// Cursors declared GLOBAL, and those of the client's API.
+    pub cursors: Cursors,
     /// Documents of sp_xml_preparedocument by handle.
     pub documents: Vec<(i32, Arc<dyn Any + Send + Sync>)>,
     /// Prepared statements by handle.
@@ -41,7 +39,9 @@ impl Held {
     pub fn reset(&mut self) {
         let mut text_pointers = std::mem::take(&mut self.text_pointers);
         text_pointers.clear();
-        *self = Self { text_pointers, ..Self::default() };
+        let mut cursors = std::mem::take(&mut self.cursors);
+        cursors.clear();
+        *self = Self { text_pointers, cursors, ..Self::default() };
     }
 }
 

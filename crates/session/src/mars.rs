@@ -154,6 +154,7 @@ impl SessionState {
                 cancel: Arc::clone(&cancel),
                 next_descriptor: 0,
                 trace_flags: Vec::new(),
+                cursors: Arc::clone(&login.cursors),
             },
             accounting: Accounting::of_member(&self.accounting, &self.instance, &cancel),
             identity: self.identity.clone(),

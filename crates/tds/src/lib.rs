@@ -40,7 +40,8 @@ pub use message::{Message, MessageReader, Reset, Step};
 pub use packet::{Opening, PacketType};
 pub use prelogin::{Encryption, Prelogin};
 pub use request::{Request, SqlBatch, TraceActivity};
-pub use response::{Column, ColumnFlags, Columns, Done, DoneKind, DoneStatus, EnvChange};
+pub use response::{Column, ColumnFlags, ColumnSource, Columns};
+pub use response::{Done, DoneKind, DoneStatus, EnvChange};
 pub use response::{ResponseWriter, WireSettings};
 pub use rpc::{
     ParameterHead, ParameterValue, Procedure, ProcedureId, RpcCall, RpcOptions, RpcParameter,

@@ -152,7 +152,7 @@ const MANAGEMENT_VIEWS: &str = "\
     dm_db_xtp_undeploy_status dm_exec_background_job_queue dm_exec_background_job_queue_stats \
     dm_exec_cached_plan_dependent_objects dm_exec_cached_plans dm_exec_ce_feedback_cache \
     dm_exec_compute_node_errors dm_exec_compute_node_status dm_exec_compute_nodes \
-    dm_exec_compute_pools dm_exec_connections dm_exec_cursors dm_exec_describe_first_result_set \
+    dm_exec_compute_pools dm_exec_connections dm_exec_describe_first_result_set \
     dm_exec_describe_first_result_set_for_object dm_exec_distributed_request_steps \
     dm_exec_distributed_requests dm_exec_distributed_sql_requests dm_exec_dms_services \
     dm_exec_dms_workers dm_exec_external_operations dm_exec_external_work dm_exec_function_stats \

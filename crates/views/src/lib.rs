@@ -52,6 +52,7 @@ mod dm_db_xtp_memory_consumers;
 mod dm_db_xtp_table_memory_stats;
 mod dm_exec_cached_plans;
 mod dm_exec_connections;
+mod dm_exec_cursors;
 mod dm_exec_input_buffer;
 mod dm_exec_plan_attributes;
 mod dm_exec_procedure_stats;

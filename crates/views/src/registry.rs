@@ -28,6 +28,7 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::dm_db_stats_properties::VIEW,
     &super::dm_exec_cached_plans::VIEW,
     &super::dm_exec_connections::VIEW,
+    &super::dm_exec_cursors::VIEW,
     &super::dm_exec_input_buffer::VIEW,
     &super::dm_exec_procedure_stats::VIEW,
     &super::dm_exec_query_ledger::VIEW,

@@ -109,6 +109,7 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
         cancel,
         next_descriptor: 0,
         trace_flags: Vec::new(),
+        cursors: ::session::cursor::shown_cursors(),
     };
     Ok(SessionState {
         instance: Arc::clone(instance),

@@ -241,6 +241,7 @@ fn take_arguments(
             output: parameter.output,
             default: parameter.default,
             table: parameter.table.take().map(TableArgument::Sent),
+            cursor: None,
         });
     }
     Ok(())

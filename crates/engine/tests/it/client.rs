@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use engine::instance::{Config, Instance, LockMode};
 use engine::session::{ClientInfo, LoginRequest, Session};
-use engine::sink::{ColumnInfo, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent};
+use engine::sink::{
+    BrowseColumn, ColumnInfo, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
+};
 use sos::sched::{Machine, MachineConfig};
 use storage::{Store, StoreOptions};
 use types::value::ColumnType;
@@ -82,6 +84,18 @@ impl ResultSink for Answer {
         self.columns.push(shape.columns.clone());
         let names: Vec<&str> = shape.columns.iter().map(|c| c.name.as_str()).collect();
         self.trace.push(format!("columns {}", names.join(" | ")).trim_end().to_owned());
+        Ok(())
+    }
+
+    fn browse(&mut self, tables: &[Vec<String>], columns: &[BrowseColumn]) -> Sent {
+        let tables: Vec<String> = tables.iter().map(|parts| parts.join(".")).collect();
+        let source = |column: &BrowseColumn| {
+            let key = if column.is_key { " key" } else { "" };
+            let name = column.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+            format!("{}{name}{key}", column.table)
+        };
+        let columns: Vec<String> = columns.iter().map(source).collect();
+        self.trace.push(format!("browse {}: {}", tables.join(", "), columns.join(" | ")));
         Ok(())
     }
 

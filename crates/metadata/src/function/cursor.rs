@@ -8,6 +8,7 @@ use crate::function::session::{frame_of, session_of};
 use crate::function::{Call, Function};
 use ::plan::expr::Expr;
 use ::plan::function::Context;
+use ::session::cursor::Cursor;
 
 pub(super) static FUNCTIONS: &[Function] = &[lookup("CURSOR_STATUS", (2, 2), bind, status)];
 
@@ -26,12 +27,16 @@ fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 fn status(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let kind = text(call, values, 0).unwrap_or_default().to_ascii_lowercase();
     let name = text(call, values, 1).unwrap_or_default();
-    let (cursors, missing) = match kind.as_str() {
-        "local" => (&frame_of(cx).cursors, MISSING),
-        "variable" => (&frame_of(cx).cursors, UNASSIGNED),
-        "global" => (&session_of(cx).held.cursors, MISSING),
+    let named = |cursor: &&Cursor| cursor.is_named(&name);
+    let frame = frame_of(cx);
+    let held = &session_of(cx).held.cursors;
+    let (found, missing) = match kind.as_str() {
+        "local" => (frame.cursors.iter().find(named), MISSING),
+        "variable" => {
+            (frame.cursors.iter().find(named).or_else(|| frame.referred(&name, held)), UNASSIGNED)
+        }
+        "global" => (held.global.iter().chain(&held.api).find(named), MISSING),
         _ => return Ok(Value::Null),
     };
-    let found = cursors.iter().find(|cursor| cursor.name.eq_ignore_ascii_case(&name));
-    Ok(Value::SmallInt(found.map_or(missing, ::session::cursor::Cursor::status)))
+    Ok(Value::SmallInt(found.map_or(missing, Cursor::status)))
 }

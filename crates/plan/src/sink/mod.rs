@@ -79,6 +79,19 @@ pub struct ResultShape {
     pub columns: Vec<ColumnInfo>,
 }
 
+/// Where a column of a cursor comes from, for a client that changes rows through it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrowseColumn {
+    /// Number of the table, from 1; 0 for an expression.
+    pub table: usize,
+    /// The column's name in its table, if the result has another.
+    pub name: Option<String>,
+    /// Whether it is part of the table's key.
+    pub is_key: bool,
+    /// Whether the client did not ask for it: ROWSTAT.
+    pub is_hidden: bool,
+}
+
 /// Which of the three DONE tokens is meant. `[MS-TDS] 2.2.7.6 to 2.2.7.8`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoneKind {
@@ -134,6 +147,11 @@ pub enum EnvChange<'a> {
 pub trait ResultSink {
     /// Starts a result set.
     fn columns(&mut self, shape: &ResultShape) -> Sent;
+    /// Says where the columns of a cursor's result set come from: tables as the parts of their
+    /// names, and columns. Follows `columns`; a receiver that has no use for it ignores it.
+    fn browse(&mut self, _tables: &[Vec<String>], _columns: &[BrowseColumn]) -> Sent {
+        Ok(())
+    }
     /// Adds a row to the result set; one value per column, of the column's type.
     fn row(&mut self, values: &[Value]) -> Sent;
     /// Ends a statement, procedure or batch.

@@ -167,7 +167,10 @@ fn find<'p>(steps: &'p [Step], found: &mut Vec<Found<'p>>) {
                 add(None, true);
             }
             StepKind::Cursor(
-                CursorStep::Open(_) | CursorStep::Close(_) | CursorStep::Deallocate(_),
+                CursorStep::Open(_)
+                | CursorStep::Close(_)
+                | CursorStep::Deallocate(_)
+                | CursorStep::Refer(..),
             )
             | StepKind::RaisError(_)
             | StepKind::Throw(_)

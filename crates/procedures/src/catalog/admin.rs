@@ -310,6 +310,7 @@ fn version(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
         output: false,
         default: false,
         table: None,
+        cursor: None,
     };
     let cpus = u64::try_from(sos::sys::topology().cpus).unwrap_or(u64::MAX);
     let mut all = vec![number("@cpus", cpus), number("@mb", sos::sys::total_memory_bytes() >> 20)];

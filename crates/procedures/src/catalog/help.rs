@@ -167,6 +167,7 @@ fn space_used(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> 
             output: false,
             default: false,
             table: None,
+            cursor: None,
         })
         .collect();
     run(&SPACE_USED, &mut given, cx)

@@ -62,6 +62,7 @@ pub(crate) fn run(
             output: false,
             default: false,
             table: None,
+            cursor: None,
         }
     };
     let mut values: Vec<Argument> = procedure.parameters.iter().enumerate().map(value).collect();

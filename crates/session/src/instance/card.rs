@@ -16,6 +16,7 @@ use sos::sync::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use types::date::Moment;
 use types::{DataType, Value};
 
+use crate::cursor::{CursorFacts, ShownCursors};
 use crate::grant::Grant;
 use crate::instance::SessionCounters;
 use crate::{ClientInfo, IsolationLevel, Options, SessionState};
@@ -47,6 +48,7 @@ pub struct SessionCard {
     /// Counters of its activity.
     pub counters: Arc<SessionCounters>,
     facts: SpinLock<Facts>,
+    cursors: ShownCursors,
 }
 
 /// Properties that change rarely.
@@ -87,6 +89,7 @@ impl SessionCard {
             isolation: AtomicU32::new(isolation_number(state.isolation)),
             counters: Arc::clone(&state.accounting.counters),
             facts: SpinLock::new(SpinClass::SessionManager, facts),
+            cursors: Arc::clone(&state.connection.cursors),
         }
     }
 
@@ -114,6 +117,11 @@ impl SessionCard {
         facts.client.clone_from(&state.connection.client);
         drop(facts);
         self.isolation.store(isolation_number(state.isolation), Ordering::Relaxed);
+    }
+
+    /// Returns what is shown of its cursors.
+    pub fn cursors(&self) -> Vec<CursorFacts> {
+        self.cursors.lock().clone()
     }
 
     /// Returns the properties that change rarely.

@@ -3,6 +3,7 @@
 //! Each file has one token or a family of tokens: a type with an `encode` into any
 //! [`crate::sink::Sink`]. [`ResponseWriter`] is the sink that makes packets.
 
+pub mod browse;
 pub mod columns;
 pub mod done;
 pub mod env_change;
@@ -12,6 +13,7 @@ pub mod return_value;
 pub mod row;
 pub mod writer;
 
+pub use browse::ColumnSource;
 pub use columns::{Column, ColumnFlags, Columns};
 pub use done::{Done, DoneKind, DoneStatus};
 pub use env_change::EnvChange;
@@ -21,6 +23,8 @@ pub use writer::{ResponseWriter, WireSettings};
 pub(crate) mod token {
     pub(crate) const RETURN_STATUS: u8 = 0x79;
     pub(crate) const COLUMN_METADATA: u8 = 0x81;
+    pub(crate) const TABLE_NAMES: u8 = 0xA4;
+    pub(crate) const COLUMN_SOURCES: u8 = 0xA5;
     pub(crate) const ORDER: u8 = 0xA9;
     pub(crate) const ERROR: u8 = 0xAA;
     pub(crate) const INFO: u8 = 0xAB;

@@ -678,18 +678,6 @@ pub(super) static CASES: &[Case] = &[
         &[("GRANT SELECT ON t TO {u}", &[])],
     ),
     case(
-        "sp_cursoropen",
-        "DECLARE @c int; EXEC sp_cursoropen @c OUTPUT, N'SELECT a FROM t'",
-        &[229, 16937],
-        &[("GRANT SELECT ON t TO {u}", &[])],
-    ),
-    case(
-        "sp_cursorprepexec",
-        "DECLARE @p int, @c int; EXEC sp_cursorprepexec @p OUTPUT, @c OUTPUT, NULL, N'SELECT a FROM t'",
-        &[229, 16937],
-        &[("GRANT SELECT ON t TO {u}", &[])],
-    ),
-    case(
         "sp_describe_first_result_set",
         "EXEC sp_describe_first_result_set N'SELECT a FROM t'",
         &[229],
