@@ -17,6 +17,8 @@ pub struct Settings {
     pub cost_threshold: Pending,
     /// `allow polybase export`: whether CREATE EXTERNAL TABLE AS SELECT may write files.
     pub polybase_export: Pending,
+    /// `default language`: the `langid` that a new login gets.
+    pub default_language: Pending,
 }
 
 /// A number with its configured value and the value in use.
@@ -43,6 +45,7 @@ impl Default for Settings {
             degree_max: Pending::new(0),
             cost_threshold: Pending::new(COST_THRESHOLD),
             polybase_export: Pending::new(0),
+            default_language: Pending::new(0),
         }
     }
 }

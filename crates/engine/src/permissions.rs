@@ -184,6 +184,7 @@ pub static PROCEDURES: &[(&str, &str)] = &[
     ("sp_cursoropen", GIVEN),
     ("sp_cursorprepexec", GIVEN),
     ("sp_defaultdb", "as ALTER LOGIN"),
+    ("sp_defaultlanguage", "as ALTER LOGIN"),
     ("sp_describe_first_result_set", GIVEN),
     ("sp_dropextendedproperty", ALTER_PROPERTY),
     ("sp_droplogin", "as DROP LOGIN"),

@@ -59,7 +59,8 @@ pub fn convert(operand: Expr, ty: ColumnType, style: Option<Expr>, mode: Mode) -
     Expr::new(ExprKind::Convert(Box::new(Conversion { operand, style, mode })), ty)
 }
 
-/// Text to date depends on SET DATEFORMAT and LANGUAGE, so it is not folded into a shared plan.
+/// Text to date depends on SET DATEFORMAT and LANGUAGE, and the text of a `datetime` has the name of
+/// a month, so neither is folded into a shared plan.
 fn depends_on_session(from: &DataType, to: &DataType) -> bool {
     let temporal = |t: &DataType| {
         matches!(
@@ -72,7 +73,10 @@ fn depends_on_session(from: &DataType, to: &DataType) -> bool {
                 | DataType::DateTimeOffset(_)
         )
     };
-    from.is_string() && temporal(to)
+    let is_old = matches!(from, DataType::DateTime | DataType::SmallDateTime);
+    (from.is_string() && temporal(to))
+        || (is_old && to.is_string())
+        || *from == DataType::SqlVariant
 }
 
 /// Returns whether values of the two types compare and combine without a conversion.

@@ -2,7 +2,7 @@
 //!
 //! `sys.configurations` lists the settings that have an effect here. Some can be changed: 'show
 //! advanced options', the degree of parallelism and its cost threshold, the permission to write
-//! files, and the sampling rate. Changing another one is refused by name, so that no script assumes
+//! files, the language of new logins, and the sampling rate. Changing another one is refused by name, so that no script assumes
 //! an effect.
 
 use types::{Error, Msg, Value};
@@ -13,11 +13,15 @@ use ::catalog::Settings;
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 use metadata::configurations::{
-    COST_THRESHOLD, DEGREE_MAX, POLYBASE_EXPORT, SAMPLING_RATE, SHOW_ADVANCED, Setting, settings,
+    COST_THRESHOLD, DEFAULT_LANGUAGE, DEGREE_MAX, POLYBASE_EXPORT, SAMPLING_RATE, SHOW_ADVANCED,
+    Setting, settings,
 };
 
 pub(crate) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_configure", id: 0, run: configure }];
+
+/// Numbers that take effect with RECONFIGURE.
+const PENDING: [i32; 4] = [DEGREE_MAX, COST_THRESHOLD, POLYBASE_EXPORT, DEFAULT_LANGUAGE];
 
 /// Settings that SQL Server documents and that have no effect here.
 const OTHERS: &[&str] = &[
@@ -44,8 +48,6 @@ const OTHERS: &[&str] = &[
     "cross db ownership chaining",
     "cursor threshold",
     "Database Mail XPs",
-    "default full-text language",
-    "default language",
     "default trace enabled",
     "disallow results from triggers",
     "EKM provider enabled",
@@ -122,6 +124,10 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     if !(setting.minimum..=setting.maximum).contains(&value) {
         return Err(invalid(&value.to_string(), &setting));
     }
+    if setting.id == DEFAULT_LANGUAGE && types::Language::by_id(value).is_none() {
+        let text = "Cannot set the default language to a language ID not defined in syslanguages.";
+        return Err(Error::custom(15_127, 16, 1, text).into());
+    }
     if setting.id == SHOW_ADVANCED {
         cx.session.instance.catalog.change(|catalog| {
             catalog.settings.show_advanced = value != 0;
@@ -134,12 +140,13 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
             Ok(())
         })?;
         cx.session.refresh_catalog();
-    } else if [DEGREE_MAX, COST_THRESHOLD, POLYBASE_EXPORT].contains(&setting.id) {
+    } else if PENDING.contains(&setting.id) {
         cx.session.instance.catalog.change(|catalog| {
             let settings = &mut catalog.settings;
             let of = match setting.id {
                 DEGREE_MAX => &mut settings.degree_max,
                 COST_THRESHOLD => &mut settings.cost_threshold,
+                DEFAULT_LANGUAGE => &mut settings.default_language,
                 _ => &mut settings.polybase_export,
             };
             of.set = value;
@@ -222,14 +229,20 @@ pub fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
         return Err(Error::custom(5_812, 14, 1, text).into());
     }
     let settings = cx.session.catalog.settings;
-    let numbers = [settings.degree_max, settings.cost_threshold, settings.polybase_export];
+    let numbers = [
+        settings.degree_max,
+        settings.cost_threshold,
+        settings.polybase_export,
+        settings.default_language,
+    ];
     let is_other = numbers.iter().any(|number| number.set != number.in_use);
     if is_other || settings.show_advanced != settings.advanced_in_use {
         cx.session.instance.catalog.change(|catalog| {
             let settings = &mut catalog.settings;
             settings.advanced_in_use = settings.show_advanced;
-            let Settings { degree_max, cost_threshold, polybase_export, .. } = settings;
-            for number in [degree_max, cost_threshold, polybase_export] {
+            let Settings { degree_max, cost_threshold, polybase_export, default_language, .. } =
+                settings;
+            for number in [degree_max, cost_threshold, polybase_export, default_language] {
                 number.in_use = number.set;
             }
             Ok(())

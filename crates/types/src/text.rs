@@ -89,7 +89,7 @@ pub fn utf16_to_code_page(units: &[u8], collation: Collation) -> Bytes {
 /// Converts the code page of `collation` to UTF-16LE.
 pub fn code_page_to_utf16(bytes: &[u8], collation: Collation) -> Bytes {
     let Some(table) = collation.code_page().high_half() else {
-        return to_utf16(&String::from_utf8_lossy(bytes));
+        return to_utf16(&collation.code_page().decode(bytes));
     };
     let unit = |b: &u8| CodePage::decode_byte(table, *b).to_le_bytes();
     Bytes::from(bytes.iter().flat_map(unit).collect::<Vec<u8>>())
@@ -125,8 +125,8 @@ pub fn trim(value: &Value, side: TrimSide) -> Value {
 /// without trailing blanks; `None` for other values.
 pub fn len(value: &Value, collation: Collation) -> Option<usize> {
     match trim(value, TrimSide::Right) {
-        Value::VarChar(bytes) if collation.code_page() == CodePage::Utf8 => {
-            Some(String::from_utf8_lossy(&bytes).chars().count())
+        Value::VarChar(bytes) if !collation.code_page().is_single_byte() => {
+            Some(Width::of_bytes(collation).count(&bytes))
         }
         Value::VarChar(bytes) | Value::VarBinary(bytes) => Some(bytes.len()),
         Value::NVarChar(units) if collation.is_supplementary_aware() => {
@@ -190,6 +190,80 @@ pub fn fold_char(c: char, case: LetterCase) -> char {
     match case {
         LetterCase::Upper => single(c.to_uppercase(), c),
         LetterCase::Lower => single(c.to_lowercase(), c),
+    }
+}
+
+/// How many bytes a character has, as string functions count characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// The same for each character.
+    Fixed(usize),
+    /// That of a code page whose characters differ in length.
+    Page(CodePage),
+    /// UTF-16LE whose surrogate pairs are one character (`_SC`).
+    Pairs,
+}
+
+impl Width {
+    /// Returns the width of the characters of a string or binary value.
+    pub fn of(value: &Value, collation: Collation) -> Self {
+        match value {
+            Value::NVarChar(_) if collation.is_supplementary_aware() => Self::Pairs,
+            Value::NVarChar(_) => Self::Fixed(2),
+            Value::VarChar(_) => Self::of_bytes(collation),
+            _ => Self::Fixed(1),
+        }
+    }
+
+    /// Returns the width of the characters of a `varchar` value.
+    pub fn of_bytes(collation: Collation) -> Self {
+        match collation.code_page() {
+            page if page.is_single_byte() => Self::Fixed(1),
+            page => Self::Page(page),
+        }
+    }
+
+    /// Returns the bytes of the first character of a string that is not empty.
+    pub fn first(self, bytes: &[u8]) -> usize {
+        match self {
+            Self::Fixed(len) => len,
+            Self::Page(page) => page.first_len(bytes),
+            Self::Pairs => match bytes {
+                [_, 0xD8..=0xDB, _, 0xDC..=0xDF, ..] => 4,
+                _ => 2,
+            },
+        }
+        .min(bytes.len())
+    }
+
+    /// Splits a string into its characters.
+    pub fn split(self, bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let mut rest = bytes;
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let (first, tail) = rest.split_at(self.first(rest));
+            rest = tail;
+            Some(first)
+        })
+    }
+
+    /// Returns the number of characters.
+    pub fn count(self, bytes: &[u8]) -> usize {
+        match self {
+            Self::Fixed(len) => bytes.len() / len,
+            Self::Page(_) if bytes.is_ascii() => bytes.len(),
+            Self::Page(_) | Self::Pairs => self.split(bytes).count(),
+        }
+    }
+
+    /// Returns the place in bytes of a character, or the length of a string that is shorter.
+    pub fn offset(self, bytes: &[u8], count: usize) -> usize {
+        match self {
+            Self::Fixed(len) => count.saturating_mul(len).min(bytes.len()),
+            Self::Page(_) | Self::Pairs => self.split(bytes).take(count).map(<[u8]>::len).sum(),
+        }
     }
 }
 

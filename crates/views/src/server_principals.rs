@@ -23,7 +23,7 @@ const COLUMNS: &[Column<Row>] =
         col("modify_date", DATETIME, |r| r.modified.clone()),
         opt("default_database_name", SYSNAME, |r| text_or_null(&r.default_database)),
         opt("default_language_name", SYSNAME, |r| {
-            if r.role { Value::Null } else { text("us_english") }
+            text_or_null(r.default_language)
         }),
         opt("credential_id", INT, |_| Value::Null),
         opt("owning_principal_id", INT, |r| if r.role { int(1) } else { Value::Null }),
@@ -51,6 +51,7 @@ struct Row {
     created: Value,
     modified: Value,
     default_database: String,
+    default_language: &'static str,
 }
 
 /// Fixed server roles with their `principal_id`s.
@@ -77,6 +78,7 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         created: l.created.clone(),
         modified: l.modified.clone(),
         default_database: l.default_database.clone(),
+        default_language: l.default_language.name(),
     };
     let role = |(principal_id, name): (i32, &str)| Row {
         name: name.to_owned(),
@@ -87,6 +89,7 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         modified: scope.session.instance.started.clone(),
         created: scope.session.instance.started.clone(),
         default_database: String::new(),
+        default_language: "",
     };
     let session = scope.session;
     let logins = session.identity.rights.logins_in_sight(&session.catalog).map(login);

@@ -558,6 +558,15 @@ pub(super) static CASES: &[Case] = &[
     after(
         &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
         case(
+            "sp_defaultlanguage",
+            "EXEC sp_defaultlanguage 'some_{d}', 'French'",
+            &[15151],
+            &[(LOGINS, &[])],
+        ),
+    ),
+    after(
+        &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
+        case(
             "sp_adduser",
             "EXEC sp_adduser 'some_{d}'",
             &[15247],
