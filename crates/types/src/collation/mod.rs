@@ -253,6 +253,11 @@ impl Collation {
         self.0 & (SUPPLEMENTARY | UTF8) != 0
     }
 
+    /// Returns whether I is the upper case of ı, and İ that of i, as in Turkish.
+    pub fn has_dotless_i(self) -> bool {
+        self.base().family.alphabet.has_dotless_i()
+    }
+
     const fn has(self, bit: u16) -> bool {
         self.0 & bit != 0
     }
@@ -350,7 +355,8 @@ fn is_suffix(bits: u16, base: &Base) -> bool {
     let has = |bit: u16| bits & bit != 0;
     let version = match base.family.kind {
         Kind::Sql(suffixes) => {
-            return suffixes.iter().any(|(suffix, _)| *suffix == suffix_name(bits, 0));
+            let is_plain = !has(BINARY) || bits & !BINARY2 == 0;
+            return is_plain && suffixes.iter().any(|(suffix, _)| *suffix == suffix_name(bits, 0));
         }
         Kind::Windows(_) => base.version,
     };
