@@ -3,7 +3,7 @@
 //! A constant is converted here, once, where the result depends on nothing else.
 
 use types::value::ColumnType;
-use types::{Collation, ConvertOptions, DataType, Mode, Result, Value};
+use types::{ConvertOptions, DataType, Mode, Result, Value};
 
 use crate::expr::{Conversion, Expr, ExprKind};
 
@@ -84,14 +84,10 @@ fn same_representation(from: &ColumnType, to: &ColumnType) -> bool {
     use DataType::{Binary, Char, Image, NChar, NText, NVarChar, Text, VarBinary, VarChar};
     match (&from.data_type, &to.data_type) {
         (Char(_) | VarChar(_) | Text, Char(_) | VarChar(_) | Text) => {
-            from.collation == to.collation || is_utf8(from.collation) == is_utf8(to.collation)
+            from.collation == to.collation || from.collation.code_page() == to.collation.code_page()
         }
         (NChar(_) | NVarChar(_) | NText, NChar(_) | NVarChar(_) | NText)
         | (Binary(_) | VarBinary(_) | Image, Binary(_) | VarBinary(_) | Image) => true,
         (a, b) => a == b,
     }
-}
-
-fn is_utf8(collation: Collation) -> bool {
-    collation.name().to_ascii_uppercase().ends_with("_UTF8")
 }

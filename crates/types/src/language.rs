@@ -2,7 +2,7 @@
 //! and the first day of the week.
 //!
 //! The rows are those of `sys.syslanguages` of SQL Server. A language is its `langid` in one byte.
-//! Messages are English in every language, but for 5703, which tells of a change of language.
+//! Messages are English in every language, but for 5703, which reports a change of language.
 
 use crate::convert::DateFormat;
 

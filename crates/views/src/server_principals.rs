@@ -11,24 +11,21 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<Row>] =
-    &[
-        col("name", SYSNAME, |r| text(&r.name)),
-        col("principal_id", INT, |r| int(r.principal_id)),
-        opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
-        col("type", ch(1), |r| ascii(if r.role { "R" } else { "S" })),
-        opt("type_desc", nv(60), |r| text(if r.role { "SERVER_ROLE" } else { "SQL_LOGIN" })),
-        opt("is_disabled", BIT, |r| bit(r.disabled)),
-        col("create_date", DATETIME, |r| r.created.clone()),
-        col("modify_date", DATETIME, |r| r.modified.clone()),
-        opt("default_database_name", SYSNAME, |r| text_or_null(&r.default_database)),
-        opt("default_language_name", SYSNAME, |r| {
-            text_or_null(r.default_language)
-        }),
-        opt("credential_id", INT, |_| Value::Null),
-        opt("owning_principal_id", INT, |r| if r.role { int(1) } else { Value::Null }),
-        col("is_fixed_role", BIT, |r| bit(r.role && r.principal_id > 2)),
-    ];
+const COLUMNS: &[Column<Row>] = &[
+    col("name", SYSNAME, |r| text(&r.name)),
+    col("principal_id", INT, |r| int(r.principal_id)),
+    opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
+    col("type", ch(1), |r| ascii(if r.role { "R" } else { "S" })),
+    opt("type_desc", nv(60), |r| text(if r.role { "SERVER_ROLE" } else { "SQL_LOGIN" })),
+    opt("is_disabled", BIT, |r| bit(r.disabled)),
+    col("create_date", DATETIME, |r| r.created.clone()),
+    col("modify_date", DATETIME, |r| r.modified.clone()),
+    opt("default_database_name", SYSNAME, |r| text_or_null(&r.default_database)),
+    opt("default_language_name", SYSNAME, |r| text_or_null(r.default_language)),
+    opt("credential_id", INT, |_| Value::Null),
+    opt("owning_principal_id", INT, |r| if r.role { int(1) } else { Value::Null }),
+    col("is_fixed_role", BIT, |r| bit(r.role && r.principal_id > 2)),
+];
 
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",

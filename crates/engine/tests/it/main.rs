@@ -20,6 +20,7 @@ mod golden;
 mod grant;
 mod histories;
 mod isolation;
+mod languages;
 mod locks;
 mod modes;
 mod odbc;

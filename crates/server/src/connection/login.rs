@@ -246,10 +246,7 @@ impl Side {
         );
         writer.env_change(EnvChange::Collation(Collation::default()));
         writer.env_change(EnvChange::Language(language.name(), ""));
-        writer.message(
-            &info(LANGUAGE_CHANGED, 1, language.changed()),
-            &self.shared.server_name,
-        );
+        writer.message(&info(LANGUAGE_CHANGED, 1, language.changed()), &self.shared.server_name);
         writer.login_ack(PROGRAM, PROGRAM_VERSION);
         writer.env_change(EnvChange::PacketSize(settings.packet_size, PACKET_SIZE_DEFAULT));
         if wants_utf8 {

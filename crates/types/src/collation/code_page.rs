@@ -232,12 +232,12 @@ fn encode_char(table: &[u16; 128], c: char) -> Option<u8> {
     u8::try_from(index + 0x80).ok()
 }
 
-/// Returns the best fit for a character that a page lacks: the letter without its marks, or the
+/// Returns the best fit for a character that a page lacks: the letter without its marks or stroke, or the
 /// ASCII form of a full-width one.
 fn plain_form(c: char) -> Option<char> {
     match u32::from(c) {
         code @ 0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0),
-        _ => super::decompose::base_letter(c),
+        _ => super::decompose::base_letter(c).or_else(|| super::weights::without_stroke(c)),
     }
 }
 

@@ -54,7 +54,7 @@ impl DoubleByte {
     fn new(encoding: &'static Encoding) -> Self {
         let mut page = Self {
             units: vec![0; UNITS].into_boxed_slice(),
-            singles: std::array::from_fn(|byte| if byte < 0x80 { byte as u16 } else { 0 }),
+            singles: [0; 256],
             bytes: vec![0; UNITS].into_boxed_slice(),
         };
         for byte in 0..=u8::MAX {

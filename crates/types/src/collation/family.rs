@@ -46,7 +46,7 @@ impl Base {
         ["", "_90", "_100", "_140"][self.version as usize]
     }
 
-    /// Returns whether this is a SQL collation, in which `varchar` has an order of its own.
+    /// Returns whether this is a SQL collation, in which `varchar` has another order than `nvarchar`.
     pub(super) const fn is_sql(&self) -> bool {
         matches!(self.family.kind, Kind::Sql(_))
     }

@@ -22,6 +22,7 @@ mod weights;
 pub use code_page::CodePage;
 pub use like::LikePattern;
 
+use crate::{DataType, Msg, Result};
 use family::{BASES, Base, Kind};
 
 /// A collation: its base (language, version, code page) and its sensitivities. Copy, two bytes.
@@ -83,6 +84,31 @@ impl Collation {
         })
     }
 
+    /// Looks up the collation of a COLLATE clause for values of a type.
+    ///
+    /// # Errors
+    /// 448 for an unknown name, 459 for a collation that strings of a code page can't have.
+    pub fn of_clause(name: &str, data_type: &DataType) -> Result<Self> {
+        let collation = Self::by_name(name).ok_or(Msg::InvalidCollation(name))?;
+        let is_bytes = data_type.is_string() && !data_type.is_unicode();
+        if is_bytes && collation.is_unicode_only() {
+            return Err(Msg::UnicodeOnlyCollation(name).into());
+        }
+        Ok(collation)
+    }
+
+    /// Looks up the collation of a database.
+    ///
+    /// # Errors
+    /// 448 for an unknown name, 453 for a collation that is for Unicode types only.
+    pub fn of_database(name: &str) -> Result<Self> {
+        let collation = Self::by_name(name).ok_or(Msg::InvalidCollation(name))?;
+        match collation.is_unicode_only() {
+            true => Err(Msg::UnicodeOnlyOfDatabase(name).into()),
+            false => Ok(collation),
+        }
+    }
+
     /// Returns every collation, in the order of the table of families: what `fn_helpcollations`
     /// lists.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -93,7 +119,7 @@ impl Collation {
         })
     }
 
-    /// Returns the number that stands for this collation in a stored value.
+    /// Returns the number of this collation in a stored value.
     pub(crate) const fn to_stored(self) -> u16 {
         if self.0 == 0 { 0 } else { STORED_FIRST + self.0 }
     }
@@ -188,6 +214,17 @@ impl Collation {
             }
         });
         found.map(Self).unwrap_or_default()
+    }
+
+    /// Returns the name of the Windows language whose order `nvarchar` has, with its version:
+    /// `Latin1_General_100`.
+    pub fn language(self) -> String {
+        let own = self.base();
+        let windows = BASES
+            .iter()
+            .find(|base| own.is_sql() && !base.is_sql() && base.family.lcid == own.family.lcid);
+        let base = windows.unwrap_or(own);
+        format!("{}{}", base.family.name, base.version_name())
     }
 
     /// Returns the Windows locale identifier (LCID).
@@ -355,8 +392,9 @@ fn is_suffix(bits: u16, base: &Base) -> bool {
     let has = |bit: u16| bits & bit != 0;
     let version = match base.family.kind {
         Kind::Sql(suffixes) => {
-            let is_plain = !has(BINARY) || bits & !BINARY2 == 0;
-            return is_plain && suffixes.iter().any(|(suffix, _)| *suffix == suffix_name(bits, 0));
+            let is_plain = bits & !(CASE_SENSITIVE | ACCENT_INSENSITIVE) == 0;
+            return (is_plain || has(BINARY) && bits & !BINARY2 == 0)
+                && suffixes.iter().any(|(suffix, _)| *suffix == suffix_name(bits, 0));
         }
         Kind::Windows(_) => base.version,
     };
@@ -408,6 +446,73 @@ mod tests {
         assert_eq!(count, 5_508);
         let of_sql = Collation::all().filter(|c| c.name().starts_with("SQL_")).count();
         assert_eq!(of_sql, 77);
+    }
+
+    /// Numbers of the first format, in which rows of an earlier version have their collation.
+    #[test]
+    fn stored_numbers_of_the_first_format_are_read() {
+        for (stored, name) in [
+            (0, "SQL_Latin1_General_CP1_CI_AS"),
+            (1, "SQL_Latin1_General_CP1_CS_AS"),
+            (2 << 9 | 1 << 5, "SQL_Latin1_General_CP437_BIN2"),
+            (10 << 9 | 1 | 1 << 2 | 1 << 3, "Latin1_General_CS_AS_KS_WS"),
+            (11 << 9 | 1 << 5, "Latin1_General_100_BIN2"),
+            (11 << 9 | 1 << 6 | 1 << 7, "Latin1_General_100_CI_AS_SC_UTF8"),
+            (15 << 9 | 1 << 1, "Greek_100_CI_AI"),
+            (15 << 9 | 1 << 4, "Greek_100_BIN"),
+            (u16::MAX, "SQL_Latin1_General_CP1_CI_AS"),
+        ] {
+            assert_eq!(Collation::from_stored(stored).name(), name, "{stored}");
+        }
+    }
+
+    /// Facts of the table of locales in SQL Server's documentation, and of `[MS-TDS]`.
+    #[test]
+    fn properties_are_those_of_sql_server() {
+        for (name, page, lcid, version, sort_id) in [
+            ("SQL_Latin1_General_CP1_CI_AS", 1252, 1033, 0, 52),
+            ("SQL_Latin1_General_CP1254_CI_AS", 1254, 1055, 0, 130),
+            ("SQL_Scandinavian_Pref_CP850_CI_AS", 850, 1035, 0, 58),
+            ("SQL_MixDiction_CP1253_CS_AS", 1253, 1033, 0, 120),
+            ("SQL_EBCDIC284_CP1_CS_AS", 1252, 3082, 0, 215),
+            ("Albanian_CI_AS", 1250, 1052, 0, 0),
+            ("Arabic_100_CI_AS", 1256, 1025, 2, 0),
+            ("Chinese_Hong_Kong_Stroke_90_CI_AS", 950, 3076, 1, 0),
+            ("Chinese_Traditional_Pinyin_100_CI_AS", 950, 5124, 2, 0),
+            ("German_PhoneBook_CI_AS", 1252, 66_567, 0, 0),
+            ("Hebrew_BIN2", 1255, 1037, 0, 0),
+            ("Japanese_Unicode_CI_AS", 932, 66_577, 0, 0),
+            ("Korean_90_CI_AS_SC", 949, 1042, 1, 0),
+            ("Lithuanian_CI_AS", 1257, 1063, 0, 0),
+            ("Modern_Spanish_CI_AS", 1252, 3082, 0, 0),
+            ("Thai_100_CI_AS_SC_UTF8", 65_001, 1054, 2, 0),
+            ("Ukrainian_CI_AS", 1251, 1058, 0, 0),
+            ("Vietnamese_CI_AS", 1258, 1066, 0, 0),
+        ] {
+            let collation = Collation::by_name(name).unwrap_or_else(|| panic!("{name}"));
+            let found = (collation.code_page().number(), collation.lcid(), collation.version());
+            assert_eq!((found, collation.sort_id()), ((page, lcid, version), sort_id), "{name}");
+        }
+        let unicode_only = Collation::all().filter(|c| c.is_unicode_only());
+        let mut languages: Vec<&str> = unicode_only.map(|c| c.base().family.name).collect();
+        languages.dedup();
+        assert_eq!(
+            languages,
+            [
+                "Assamese",
+                "Bengali",
+                "Divehi",
+                "Indic_General",
+                "Khmer",
+                "Lao",
+                "Maltese",
+                "Maori",
+                "Nepali",
+                "Pashto",
+                "Syriac",
+                "Tibetan"
+            ]
+        );
     }
 
     #[test]

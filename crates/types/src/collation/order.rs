@@ -128,7 +128,7 @@ impl Collation {
     }
 
     /// Returns the start of a prefix whose letters do not depend on what follows: in a language with
-    /// letters of its own, a mark that follows changes the last one, and of letters that are several
+    /// own letters, a mark that follows changes the last one, and of letters that are several
     /// characters nothing is certain.
     fn settled(self, prefix: &[u8], encoding: Encoding) -> &[u8] {
         if self.is_binary() {

@@ -191,7 +191,7 @@ fn code_page_1252_comes_back() {
     let all: Vec<u8> = (0..=255).collect();
     let text = text::from_code_page(&all, collation);
     assert_eq!(&*text::to_code_page(&text, collation), all.as_slice());
-    assert_eq!(&*text::to_code_page("€ŁĀ漢", collation), b"\x80?A?");
+    assert_eq!(&*text::to_code_page("€ŁĀ漢", collation), b"\x80LA?");
 }
 
 fn like(value: &str, pattern: &str, escape: Option<&str>, collation: &str) -> bool {
@@ -295,6 +295,20 @@ proptest! {
         let (a, b) = (text::to_code_page(&a, collation), text::to_code_page(&b, collation));
         let equal = collation.compare_varchar(&a, &b).is_eq();
         prop_assert_eq!(collation.equals_varchar(&a, &b), equal, "{}", collation);
+    }
+
+    /// LIKE, CHARINDEX, REPLACE and TRANSLATE compare character by character.
+    #[test]
+    fn characters_are_equal_in_like_as_in_comparison(
+        a in "[aAbéÉæÆßoöÖøåÅñ-z'－ŁłЖжйиカかがｶっつぱ中ıİiI]",
+        b in "[aAbéÉæÆßoöÖøåÅñ-z'－ŁłЖжйиカかがｶっつぱ中ıİiI]",
+        which in any::<prop::sample::Index>(),
+    ) {
+        let all = all();
+        let collation = all[which.index(all.len())];
+        let [x, y] = [&a, &b].map(|text| collation.character_weights(&Value::nvarchar(text)));
+        let order = collation.compare_nvarchar(&text::to_utf16(&a), &text::to_utf16(&b));
+        prop_assert_eq!(x == y, order.is_eq(), "{} {} {}", a, b, collation);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The alphabets of languages: letters that a language sorts elsewhere than under their base letter.
 //!
-//! A rule such as `z<å<ä=æ<ö=ø` says that å, ä and ö are letters of their own behind z, and that æ
+//! A rule such as `z<å<ä=æ<ö=ø` says that å, ä and ö are separate letters behind z, and that æ
 //! differs from ä as an accent does. Several letters in a rule are one (`h<ch`). The rules are those
 //! of the languages' dictionaries, as Unicode's locale data (CLDR) has them; where Windows sorts a
 //! language in several ways, the common one.
@@ -17,7 +17,7 @@ use super::weights::{PLAIN, to_lower};
 /// Which alphabet a family of collations has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alphabet {
-    /// No letters of its own.
+    /// The alphabet without own letters.
     Root,
     Albanian,
     AzeriLatin,

@@ -86,7 +86,7 @@ pub(super) struct Rules {
     kana: bool,
     /// Whether variation selectors count.
     variation: bool,
-    /// The letters of the language, if it has letters of its own.
+    /// The letters of the language, if it has own letters.
     pub(super) tailoring: Option<&'static Tailoring>,
     /// Whether hyphens and apostrophes are word marks, as in Windows' word sort.
     words: bool,
@@ -333,7 +333,7 @@ impl<'a> Elements<'a> {
         Self { characters, rules, current: Expansion::default() }
     }
 
-    /// Expands a character of a language with letters of its own, and takes those that belong to
+    /// Expands a character of a language with own letters, and takes those that belong to
     /// it.
     fn expand(&mut self, code: u32, tailoring: &Tailoring) -> Expansion {
         let mut expansion = Expansion::default();
@@ -412,7 +412,7 @@ pub(super) fn other_letter(code: u32, place: u32) -> u32 {
 }
 
 /// Returns the letter that a Cyrillic letter outside the Russian alphabet follows, and its place
-/// behind it. Those with a mark are letters all the same.
+/// behind it. Those with a mark are separate letters too.
 fn cyrillic_place(lower: u32) -> Option<(u32, u32)> {
     let (base, place) = match lower {
         0x491 => ('г', 1), // ґ
@@ -492,6 +492,11 @@ fn ligature(code: u32) -> Option<(u32, u32)> {
         _ => return None,
     };
     Some((u32::from(first), u32::from(second)))
+}
+
+/// Returns the letter without its stroke.
+pub(super) fn without_stroke(c: char) -> Option<char> {
+    char::from_u32(stroked(u32::from(c))?.0)
 }
 
 /// Returns base letter and mark of a letter with a stroke.
