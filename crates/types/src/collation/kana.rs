@@ -55,8 +55,8 @@ fn plain(hiragana: u32) -> (u32, u8, bool) {
         0x3095 => (0x304B, 0, true),
         0x3096 => (0x3051, 0, true),
         // か to ち and つ to と: the voiced form follows.
-        0x304B..=0x3062 if hiragana % 2 == 0 => (hiragana - 1, VOICED, false),
-        0x3064..=0x3069 if hiragana % 2 == 1 => (hiragana - 1, VOICED, false),
+        0x304B..=0x3062 if hiragana.is_multiple_of(2) => (hiragana - 1, VOICED, false),
+        0x3064..=0x3069 if !hiragana.is_multiple_of(2) => (hiragana - 1, VOICED, false),
         // は to ほ: three forms each.
         0x306F..=0x307D => match (hiragana - 0x306F) % 3 {
             0 => (hiragana, 0, false),

@@ -300,8 +300,8 @@ proptest! {
     /// LIKE, CHARINDEX, REPLACE and TRANSLATE compare character by character.
     #[test]
     fn characters_are_equal_in_like_as_in_comparison(
-        a in "[aAbéÉæÆßoöÖøåÅñ-z'－ŁłЖжйиカかがｶっつぱ中ıİiI]",
-        b in "[aAbéÉæÆßoöÖøåÅñ-z'－ŁłЖжйиカかがｶっつぱ中ıİiI]",
+        a in "[aAbéÉæÆßoöÖøåÅñz'－ŁłЖжйиカかがｶっつぱ中ıİiI-]",
+        b in "[aAbéÉæÆßoöÖøåÅñz'－ŁłЖжйиカかがｶっつぱ中ıİiI-]",
         which in any::<prop::sample::Index>(),
     ) {
         let all = all();
