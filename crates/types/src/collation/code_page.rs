@@ -35,7 +35,7 @@ pub enum CodePage {
     Cp1252,
     /// 1253: Windows, Greek script.
     Cp1253,
-    /// 1254: Windows, Turkish.
+    /// 1254: Windows, Turkish and Azeri.
     Cp1254,
     /// 1255: Windows, Hebrew script.
     Cp1255,
@@ -43,7 +43,7 @@ pub enum CodePage {
     Cp1256,
     /// 1257: Windows, Baltic languages.
     Cp1257,
-    /// 1258: Windows, Vietnamese.
+    /// 1258: Windows, Vietnamese with combining tones.
     Cp1258,
     /// 0: the language has no code page, so `char` and `varchar` can't have the collation.
     Unicode,
@@ -55,7 +55,7 @@ pub(super) enum Shape {
     Single(&'static [u16; 128]),
     /// One or two bytes each.
     Double(&'static DoubleByte),
-    /// UTF-8.
+    /// One to four bytes each: UTF-8.
     Utf8,
 }
 

@@ -21,13 +21,13 @@ pub(super) enum Kind {
 pub(super) struct Family {
     /// The name without version and suffix.
     pub(super) name: &'static str,
-    /// Windows locale identifier.
+    /// The Windows locale identifier (LCID).
     pub(super) lcid: u32,
     /// The encoding of `varchar` where the suffix has no `UTF8`.
     pub(super) code_page: CodePage,
     /// The letters of the language.
     pub(super) alphabet: Alphabet,
-    /// Versions or suffixes.
+    /// The versions or suffixes that there are.
     pub(super) kind: Kind,
 }
 

@@ -8,7 +8,7 @@ pub(super) const VOICED: u8 = 0x74;
 /// The mark of a half-voiced syllable, ぱ.
 pub(super) const HALF_VOICED: u8 = 0x75;
 
-/// A syllable.
+/// A syllable, as its base form and how it is written.
 pub(super) struct Kana {
     /// The hiragana of full size without a mark.
     pub(super) base: u32,

@@ -250,7 +250,7 @@ fn like_with_many_percent_signs_ends() {
     assert!(!like(&text, "%a%a%a%a%a%a%a%a%b", None, "Latin1_General_CI_AS"));
 }
 
-/// Returns all collations.
+/// Returns all collations, made once.
 fn all() -> &'static [Collation] {
     static ALL: std::sync::OnceLock<Vec<Collation>> = std::sync::OnceLock::new();
     ALL.get_or_init(|| Collation::all().collect())
