@@ -12,7 +12,7 @@ use tsql::ast::{
     self, AtomicOption, ConditionKind, DeclarationKind, ExprKind, QueryBody, StatementKind,
 };
 use types::convert::DateFormat;
-use types::{Error, Msg};
+use types::{Error, Language, Msg};
 
 /// Returns whether the block can run without a transaction. `source` is the text that spans refer
 /// to.
@@ -27,6 +27,8 @@ pub(crate) fn commits_alone(body: &[ast::Statement], source: &str) -> bool {
 pub struct AtomicSettings {
     /// The level of TRANSACTION ISOLATION LEVEL.
     pub isolation: IsolationLevel,
+    /// LANGUAGE, which every atomic block declares.
+    pub language: Language,
     /// DATEFIRST, 1 to 7; by default that of the language.
     pub date_first: u8,
     /// DATEFORMAT; by default that of the language.
@@ -36,37 +38,39 @@ pub struct AtomicSettings {
 /// Returns the settings that the options of an atomic block declare.
 ///
 /// # Errors
-/// 10784 for a missing option, 40517 for one that is not supported, 2741 and 2742 for a wrong
-/// DATEFORMAT and DATEFIRST.
+/// 10784 for a missing option, 40517 for one that is not supported, 2740, 2741 and 2742 for a wrong
+/// LANGUAGE, DATEFORMAT and DATEFIRST.
 pub fn check_atomic_options(options: &[AtomicOption]) -> Result<AtomicSettings, Error> {
     let mut isolation = None;
-    let mut language = false;
-    // The defaults are those of us_english.
-    let (mut date_first, mut date_format) = (7, DateFormat::Mdy);
+    let mut language = None;
+    let (mut date_first, mut date_format) = (None, None);
     for option in options {
         match option {
             AtomicOption::Isolation(level) => isolation = Some(isolation_of(*level)?),
             AtomicOption::Language(name) => {
-                if !catalog::options::is_known_language(name) {
-                    return Err(Msg::NotSupported("other languages in an ATOMIC block").into());
-                }
-                language = true;
+                language = Some(Language::by_name(name).ok_or(Msg::SetLanguage(name))?);
             }
             AtomicOption::DateFirst(day) => {
                 let first = u8::try_from(*day).ok().filter(|d| (1..=7).contains(d));
-                date_first = first.ok_or(Msg::SetDateFirst(i64::from(*day)))?;
+                date_first = Some(first.ok_or(Msg::SetDateFirst(i64::from(*day)))?);
             }
             AtomicOption::DateFormat(order) => {
-                date_format = DateFormat::from_name(order).ok_or(Msg::SetDateFormat(order))?;
+                let format = DateFormat::from_name(order);
+                date_format = Some(format.ok_or(Msg::SetDateFormat(order))?);
             }
             // The interpreter reads it.
             AtomicOption::DelayedDurability(_) => {}
         }
     }
     match (isolation, language) {
-        (Some(isolation), true) => Ok(AtomicSettings { isolation, date_first, date_format }),
+        (Some(isolation), Some(language)) => Ok(AtomicSettings {
+            isolation,
+            language,
+            date_first: date_first.unwrap_or_else(|| language.date_first()),
+            date_format: date_format.unwrap_or_else(|| language.date_format()),
+        }),
         (None, _) => Err(Msg::AtomicNeedsOption("transaction isolation level").into()),
-        (Some(_), false) => Err(Msg::AtomicNeedsOption("language").into()),
+        (Some(_), None) => Err(Msg::AtomicNeedsOption("language").into()),
     }
 }
 

@@ -519,8 +519,8 @@ impl Compiler<'_, '_> {
                 ast::ColumnOption::Null => column_type.nullable = true,
                 ast::ColumnOption::NotNull => column_type.nullable = false,
                 ast::ColumnOption::Collate(name) => {
-                    let collation = types::Collation::by_name(name);
-                    column_type.collation = collation.ok_or(Msg::InvalidCollation(name))?;
+                    column_type.collation =
+                        types::Collation::of_clause(name, &column_type.data_type)?;
                 }
                 _ => return Err(Msg::SyntaxNear(&column.name).into()),
             }

@@ -64,8 +64,8 @@ pub struct Options {
     pub date_first: u8,
     /// DATEFORMAT: order of day, month and year.
     pub date_format: types::convert::DateFormat,
-    /// LANGUAGE, such as `us_english`.
-    pub language: String,
+    /// LANGUAGE, such as us_english.
+    pub language: types::Language,
     /// LOCK_TIMEOUT in ms; -1 for no timeout.
     pub lock_timeout_ms: i32,
     /// DEADLOCK_PRIORITY, -10 to 10.
@@ -250,7 +250,7 @@ impl Default for Options {
             text_size: i32::MAX,
             date_first: 7,
             date_format: types::convert::DateFormat::Mdy,
-            language: "us_english".to_owned(),
+            language: types::Language::us_english(),
             lock_timeout_ms: -1,
             deadlock_priority: 0,
             explain: Explain::default(),
@@ -313,12 +313,4 @@ impl Explain {
             self.0 &= !option.0;
         }
     }
-}
-
-/// What error 40517 names where a client asks for a language other than English.
-pub const OTHER_LANGUAGES: &str = "languages other than us_english";
-
-/// Returns true for a name of us_english, the only language of messages and dates.
-pub fn is_known_language(name: &str) -> bool {
-    name.eq_ignore_ascii_case("us_english") || name.eq_ignore_ascii_case("english")
 }

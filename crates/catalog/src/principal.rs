@@ -35,6 +35,8 @@ pub struct Login {
     pub principal_id: i32,
     /// Database of a new session.
     pub default_database: String,
+    /// Language of a new session.
+    pub default_language: types::Language,
     /// Whether it is a member of sysadmin and so has every permission.
     pub sysadmin: bool,
     /// Fixed server roles that it is a member of, except sysadmin.

@@ -20,6 +20,8 @@ pub struct Settings {
     /// `recovery interval (min)`: how long a start may replay the log of a database whose
     /// TARGET_RECOVERY_TIME is 0; 0 for the default.
     pub recovery_interval: Pending,
+    /// `default language`: the `langid` that a new login gets.
+    pub default_language: Pending,
 }
 
 /// A number with its configured value and the value in use.
@@ -47,6 +49,7 @@ impl Default for Settings {
             cost_threshold: Pending::new(COST_THRESHOLD),
             polybase_export: Pending::new(0),
             recovery_interval: Pending::new(0),
+            default_language: Pending::new(0),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
     }
     let collation = match &create.collation {
         None => types::Collation::default(),
-        Some(name) => types::Collation::by_name(name).ok_or(Msg::InvalidCollation(name))?,
+        Some(name) => types::Collation::of_database(name)?,
     };
     let mut files = Vec::new();
     for group in &create.filegroups {
@@ -234,8 +234,7 @@ fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
             options.iter().try_for_each(|option| set(&mut database.options, option))
         }
         AlterDatabaseAction::Collate(name) => {
-            let collation = types::Collation::by_name(name).ok_or(Msg::InvalidCollation(name))?;
-            database.collation = collation;
+            database.collation = types::Collation::of_database(name)?;
             Ok(())
         }
         AlterDatabaseAction::AddFileGroup(group) => {

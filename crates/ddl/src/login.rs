@@ -6,11 +6,10 @@
 use std::sync::Arc;
 
 use tsql::ast::{self, LoginOption, NamedOption, OptionValue};
-use types::{Error, Msg, Result, Value};
+use types::{Error, Language, Msg, Result, Value};
 
 use super::principal;
 use ::catalog::name::Name;
-use ::catalog::options::{OTHER_LANGUAGES, is_known_language};
 use ::catalog::{Class, Database, Login, PasswordPolicy, Permission, password, weakness};
 use ::compile::refuse;
 use ::compile::table::created;
@@ -35,6 +34,7 @@ struct Wanted {
     check_policy: Option<bool>,
     check_expiration: Option<bool>,
     default_database: Option<String>,
+    default_language: Option<Language>,
     sid: Option<Vec<u8>>,
 }
 
@@ -65,9 +65,7 @@ impl Wanted {
                 let found = found.ok_or(Msg::DatabaseNotFoundFor(name))?;
                 self.default_database = Some(found.name.clone());
             }
-            // Both names are of us_english, the language that every login has.
-            "DEFAULT_LANGUAGE" if option.value.word().is_some_and(is_known_language) => {}
-            "DEFAULT_LANGUAGE" => return refuse(OTHER_LANGUAGES),
+            "DEFAULT_LANGUAGE" => self.default_language = Some(language(&option.value)?),
             "SID" => self.sid = Some(sid(option)?),
             other => return refuse(&format!("the login option {other}")),
         }
@@ -120,6 +118,28 @@ impl Wanted {
             }
         })
     }
+}
+
+/// Returns the language of DEFAULT_LANGUAGE: a name, an alias, a `langid` or an LCID.
+///
+/// # Errors
+/// 15033 if there is none.
+fn language(value: &OptionValue) -> Result<Language> {
+    let found = match value {
+        OptionValue::Literal(ast::Literal::Int(id)) => {
+            let id = *id;
+            Language::by_id(id).or_else(|| Language::by_lcid(id))
+        }
+        value => value.word().and_then(Language::by_name),
+    };
+    found.ok_or_else(|| {
+        let shown = match value {
+            OptionValue::Literal(ast::Literal::Int(id)) => id.to_string(),
+            value => value.word().unwrap_or_default().to_owned(),
+        };
+        let text = format!("'{shown}' is not a valid official language name.");
+        Error::custom(15033, 16, 1, &text)
+    })
 }
 
 fn is_on(option: &NamedOption) -> Result<bool> {
@@ -187,6 +207,9 @@ pub(crate) fn create(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Re
     };
     let sid = wanted.sid.unwrap_or_else(|| sos::sys::random_bytes::<SID_BYTES>().to_vec());
     let default_database = wanted.default_database.unwrap_or_else(|| "master".to_owned());
+    let by_default = cx.session.catalog.settings.default_language.in_use;
+    let default_language = wanted.default_language.or_else(|| Language::by_id(by_default));
+    let default_language = default_language.unwrap_or_default();
     cx.session.change_catalog(|catalog| {
         let key = Name::new(name);
         if catalog.logins.contains_key(&key) {
@@ -203,6 +226,7 @@ pub(crate) fn create(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Re
             sid,
             principal_id: highest.map_or(LOGIN_FIRST, |id| (id + 1).max(LOGIN_FIRST)),
             default_database,
+            default_language,
             sysadmin: false,
             roles: Vec::new(),
             disabled: false,
@@ -255,6 +279,9 @@ pub(crate) fn alter(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Res
         }
         if let Some(database) = wanted.default_database {
             login.default_database = database;
+        }
+        if let Some(language) = wanted.default_language {
+            login.default_language = language;
         }
     })?;
     if wanted.unlock || wanted.check_policy == Some(false) {

@@ -1,6 +1,7 @@
 //! The encoding of what belongs to the server: logins, messages, settings.
 
 use catalog::{BackupFacts, Login, PasswordPolicy, SERVER_ROLES, Settings, UserMessage};
+use types::Language;
 
 use crate::code::{Binary, Code, Cx, Fields, Result, known, put_field, record};
 
@@ -31,6 +32,7 @@ impl Code for Login {
             policy,
             created,
             modified,
+            default_language,
         } = self;
         put_field(out, 1, name);
         put_field(out, 2, &Binary(password_hash.clone()));
@@ -43,6 +45,7 @@ impl Code for Login {
         put_field(out, 9, policy);
         put_field(out, 10, created);
         put_field(out, 11, modified);
+        put_field(out, 12, &Some(i32::from(default_language.id())).filter(|id| *id != 0));
     }
 
     fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
@@ -53,6 +56,8 @@ impl Code for Login {
         let (sysadmin, roles) = (fields.take(6, cx)?, fields.take::<Vec<String>>(7, cx)?);
         let (disabled, policy) = (fields.take(8, cx)?, fields.take(9, cx)?);
         let (created, modified) = (fields.take(10, cx)?, fields.take(11, cx)?);
+        // A login of an earlier version has no such field, and us_english.
+        let language = fields.take::<Option<i32>>(12, cx)?.unwrap_or(0);
         fields.end()?;
         let roles = roles.iter().map(|role| known(SERVER_ROLES, role));
         Ok(Self {
@@ -67,6 +72,7 @@ impl Code for Login {
             policy,
             created,
             modified,
+            default_language: Language::by_id(language).unwrap_or_default(),
         })
     }
 }
@@ -83,12 +89,14 @@ impl Code for Settings {
             cost_threshold,
             polybase_export,
             recovery_interval,
+            default_language,
         } = self;
         put_field(out, 1, show_advanced);
         put_field(out, 2, &degree_max.set);
         put_field(out, 3, &cost_threshold.set);
         put_field(out, 4, &polybase_export.set);
         put_field(out, 5, &recovery_interval.set);
+        put_field(out, 6, &Some(default_language.set).filter(|id| *id != 0));
     }
 
     fn get(bytes: &[u8], cx: &mut Cx<'_>) -> Result<Self> {
@@ -103,6 +111,8 @@ impl Code for Settings {
             setting.set = fields.take(tag, cx)?;
             setting.in_use = setting.set;
         }
+        settings.default_language.set = fields.take::<Option<i32>>(5, cx)?.unwrap_or(0);
+        settings.default_language.in_use = settings.default_language.set;
         fields.end()?;
         Ok(settings)
     }

@@ -185,6 +185,7 @@ pub static PROCEDURES: &[(&str, &str)] = &[
     ("sp_cursoropen", GIVEN),
     ("sp_cursorprepexec", GIVEN),
     ("sp_defaultdb", "as ALTER LOGIN"),
+    ("sp_defaultlanguage", "as ALTER LOGIN"),
     ("sp_describe_first_result_set", GIVEN),
     ("sp_delete_backuphistory", "sysadmin"),
     ("sp_delete_database_backuphistory", "sysadmin"),

@@ -250,13 +250,12 @@ impl Options {
 fn encoding(name: &str) -> Result<Encoding> {
     Ok(match name.to_ascii_uppercase().as_str() {
         "RAW" => Encoding::Raw,
-        "ACP" | "1252" => Encoding::Page(CodePage::Cp1252),
-        "OEM" | "437" => Encoding::Page(CodePage::Cp437),
-        "850" => Encoding::Page(CodePage::Cp850),
-        "1250" => Encoding::Page(CodePage::Cp1250),
-        "1251" => Encoding::Page(CodePage::Cp1251),
-        "65001" => Encoding::Page(CodePage::Utf8),
-        other => return Err(Msg::NotSupported(&format!("CODEPAGE = '{other}'")).into()),
+        "ACP" => Encoding::Page(CodePage::Cp1252),
+        "OEM" => Encoding::Page(CodePage::Cp437),
+        other => match other.parse().ok().and_then(CodePage::by_number) {
+            Some(page) => Encoding::Page(page),
+            None => return Err(Msg::NotSupported(&format!("CODEPAGE = '{other}'")).into()),
+        },
     })
 }
 

@@ -145,7 +145,8 @@ fn eval_part(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<
 
 fn eval_name(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let ty = &call.arguments[1].ty.data_type;
-    let name = date::date_name(part(values)?, &values[1], ty, cx.date_first())?;
+    let language = cx.convert_options().language;
+    let name = date::date_name(part(values)?, &values[1], ty, cx.date_first(), language)?;
     Ok(name.map_or(Value::Null, |name| Value::nvarchar(&name)))
 }
 

@@ -1,11 +1,11 @@
 //! Functions over sets of characters: TRIM, LTRIM, RTRIM and TRANSLATE.
 //!
-//! A character is one of the code page or one UTF-16 unit. Characters that are equal in the
+//! A character is one of the code page, or one UTF-16 unit or a pair of them with `_SC`. Characters that are equal in the
 //! collation are treated as the same.
 
 use std::collections::HashMap;
 
-use types::text::{self, LetterCase, TrimSide};
+use types::text::{self, TrimSide, Width};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
@@ -78,37 +78,30 @@ fn eval_trim(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
 }
 
 /// Splits a string into its characters.
-fn split(value: &Value) -> impl DoubleEndedIterator<Item = &[u8]> + ExactSizeIterator {
-    let width = if matches!(value, Value::NVarChar(_)) { 2 } else { 1 };
-    value.string_bytes().unwrap_or_default().chunks(width)
-}
-
-/// Replaces each character by the representative of those equal to it in the collation.
-fn folded(value: &Value, collation: Collation) -> Value {
-    if collation.is_case_sensitive() {
-        return value.clone();
-    }
-    text::fold(value, LetterCase::Upper, collation)
+fn split(value: &Value, collation: Collation) -> Vec<&[u8]> {
+    let bytes = value.string_bytes().unwrap_or_default();
+    Width::of(value, collation).split(bytes).collect()
 }
 
 fn trim(call: &Call<'_>, text: &Value, characters: Option<&Value>, side: TrimSide) -> Value {
     let Some(characters) = characters else { return text::trim(text, side) };
     let collation = call.ty.collation;
-    let characters = folded(characters, collation);
-    let compared = folded(text, collation);
-    let is_cut = |c: &&[u8]| split(&characters).any(|cut| cut == *c);
-    let total = split(&compared).len();
+    let cut = collation.character_weights(characters);
+    let compared = collation.character_weights(text);
+    let is_cut = |weight: &&u64| cut.contains(weight);
+    let total = compared.len();
     let start = match side {
         TrimSide::Right => 0,
-        TrimSide::Left | TrimSide::Both => split(&compared).take_while(is_cut).count(),
+        TrimSide::Left | TrimSide::Both => compared.iter().take_while(is_cut).count(),
     };
     let end = match side {
         TrimSide::Left => total,
         TrimSide::Right | TrimSide::Both => {
-            total - split(&compared).rev().take(total - start).take_while(is_cut).count()
+            total - compared[start..].iter().rev().take_while(is_cut).count()
         }
     };
-    let kept: Vec<u8> = split(text).skip(start).take(end - start).flatten().copied().collect();
+    let own = split(text, collation);
+    let kept: Vec<u8> = own[start..end].iter().copied().flatten().copied().collect();
     text.with_bytes(Bytes::from(kept))
 }
 
@@ -119,21 +112,21 @@ fn bind_translate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 
 /// Replaces each character of the second argument by the one at the same position in the third.
 fn eval_translate(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let (from, to) = (&values[1], &values[2]);
-    if split(from).len() != split(to).len() {
+    let collation = call.ty.collation;
+    let (from, to) = (collation.character_weights(&values[1]), split(&values[2], collation));
+    if from.len() != to.len() {
         let state = if matches!(values[0], Value::NVarChar(_)) { 3 } else { 1 };
         return Err(Error::from(Msg::TranslateLengths).with_state(state));
     }
-    let wanted = folded(from, call.ty.collation);
-    let compared = folded(&values[0], call.ty.collation);
     // Of a character that occurs twice, the first occurrence counts.
-    let mut forms: HashMap<&[u8], &[u8]> = HashMap::new();
-    for (from, to) in split(&wanted).zip(split(to)) {
+    let mut forms: HashMap<u64, &[u8]> = HashMap::new();
+    for (from, to) in from.into_iter().zip(to) {
         forms.entry(from).or_insert(to);
     }
+    let compared = collation.character_weights(&values[0]);
     let mut out = Vec::with_capacity(values[0].string_bytes().map_or(0, <[u8]>::len));
-    for (own, form) in split(&values[0]).zip(split(&compared)) {
-        out.extend_from_slice(forms.get(form).copied().unwrap_or(own));
+    for (own, form) in split(&values[0], collation).into_iter().zip(compared) {
+        out.extend_from_slice(forms.get(&form).copied().unwrap_or(own));
     }
     Ok(values[0].with_bytes(Bytes::from(out)))
 }

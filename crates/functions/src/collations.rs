@@ -17,7 +17,7 @@ pub(crate) static FUNCTIONS: &[TableFunction] = &[TableFunction {
     },
     rows: |_, _| {
         let mut all: Vec<Collation> = Collation::all().collect();
-        all.sort_by_key(|collation| collation.name());
+        all.sort_by_cached_key(|collation| collation.name());
         let row = |collation: &Collation| {
             vec![Value::nvarchar(&collation.name()), Value::nvarchar(&describe(*collation))]
         };
@@ -25,18 +25,12 @@ pub(crate) static FUNCTIONS: &[TableFunction] = &[TableFunction {
     },
 }];
 
-/// Describes a collation in words, derived from its name.
+/// Describes a collation in words, as SQL Server does.
 fn describe(collation: Collation) -> String {
     let name = collation.name();
     let words: Vec<&str> = name.split('_').collect();
     let has = |word: &str| words.contains(&word);
-    let base: Vec<&str> = words
-        .iter()
-        .copied()
-        .take_while(|word| !matches!(*word, "BIN" | "BIN2" | "CI" | "CS"))
-        .filter(|word| *word != "SQL")
-        .collect();
-    let mut text = base.join("-");
+    let mut text = collation.language().replace('_', "-");
     if has("BIN2") {
         text.push_str(", binary code point comparison sort");
     } else if has("BIN") {
@@ -51,11 +45,21 @@ fn describe(collation: Collation) -> String {
             sensitive(has("WS")),
         ));
     }
-    if has("SC") {
+    if has("SC") || collation.version() == 3 && !collation.is_binary() {
         text.push_str(", supplementary characters");
+    }
+    if collation.version() == 3 && !collation.is_binary() {
+        let sensitive = if has("VSS") { "sensitive" } else { "insensitive" };
+        text.push_str(&format!(", variation selector {sensitive}"));
     }
     if has("UTF8") {
         text.push_str(", UTF8");
     }
-    text
+    match collation.sort_id() {
+        0 => text,
+        sort_id => format!(
+            "{text} for Unicode Data, SQL Server Sort Order {sort_id} on Code Page {} for non-Unicode Data",
+            collation.code_page().number()
+        ),
+    }
 }

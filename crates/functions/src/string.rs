@@ -1,9 +1,9 @@
-//! String functions. Strings are stored in their wire encoding, so positions and lengths count
-//! bytes of a code page or UTF-16 units, as in SQL Server.
+//! String functions. Strings are stored in their wire encoding. Positions and lengths count
+//! characters: of the code page, or UTF-16 units, of which a collation with `_SC` joins pairs.
 
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
-use types::text::{self, LetterCase};
+use types::text::{self, LetterCase, Width};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
@@ -173,34 +173,39 @@ fn int(values: &[Value], place: usize) -> i64 {
     }
 }
 
-/// Returns units `from..to` of a string or binary value, clamped to its bounds.
-fn slice(value: &Value, from: i64, to: i64) -> Value {
-    let (bytes, unit) = (raw(value), unit(value));
-    let units = i64::try_from(bytes.len() / unit).unwrap_or(i64::MAX);
-    let from = from.clamp(0, units);
-    let to = to.clamp(from, units);
-    let at = |n: i64| usize::try_from(n).unwrap_or(0) * unit;
-    value.with_bytes(Bytes::copy_from(&bytes[at(from)..at(to)]))
+/// Returns the width of the characters of an argument.
+fn width(call: &Call<'_>, values: &[Value], place: usize) -> Width {
+    Width::of(&values[place], call.arguments[place].ty.collation)
 }
 
-fn units(value: &Value) -> i64 {
-    i64::try_from(raw(value).len() / unit(value)).unwrap_or(i64::MAX)
+/// Returns characters `from..to` of a string or binary value, clamped to its bounds.
+fn slice(value: &Value, width: Width, from: i64, to: i64) -> Value {
+    let bytes = raw(value);
+    let at = |n: i64| width.offset(bytes, usize::try_from(n.max(0)).unwrap_or(usize::MAX));
+    let from = at(from);
+    let to = at(to).max(from);
+    value.with_bytes(Bytes::copy_from(&bytes[from..to]))
 }
 
-fn eval_left(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn count(value: &Value, width: Width) -> i64 {
+    i64::try_from(width.count(raw(value))).unwrap_or(i64::MAX)
+}
+
+fn eval_left(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     match int(values, 1) {
         n if n < 0 => Err(Msg::InvalidLengthLeft.into()),
-        n => Ok(slice(&values[0], 0, n)),
+        n => Ok(slice(&values[0], width(call, values, 0), 0, n)),
     }
 }
 
-fn eval_right(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_right(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let n = int(values, 1);
     if n < 0 {
         return Err(Msg::InvalidLength("RIGHT").into());
     }
-    let units = units(&values[0]);
-    Ok(slice(&values[0], units.saturating_sub(n), units))
+    let width = width(call, values, 0);
+    let all = count(&values[0], width);
+    Ok(slice(&values[0], width, all.saturating_sub(n), all))
 }
 
 fn bind_substring(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
@@ -212,13 +217,14 @@ fn bind_substring(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(variable(&text_argument(arguments, 0)?))
 }
 
-fn eval_substring(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_substring(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (start, length) = (int(values, 1), int(values, 2));
     if length < 0 {
         return Err(Msg::InvalidLengthLeft.into());
     }
-    // Position 1 is the first unit; units before it count towards the length.
-    Ok(slice(&values[0], start.saturating_sub(1), start.saturating_sub(1).saturating_add(length)))
+    // Position 1 is the first character; positions before it count towards the length.
+    let from = start.saturating_sub(1);
+    Ok(slice(&values[0], width(call, values, 0), from, from.saturating_add(length)))
 }
 
 /// Converts two string arguments to one encoding.
@@ -255,40 +261,61 @@ fn bind_charindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { data_type, collation, nullable: true })
 }
 
-/// Finds `needle` at or after unit `from`; both are folded by the collation first.
+/// Finds `needle` at or after character `from`.
 fn find(haystack: &Value, needle: &Value, from: i64, collation: Collation) -> Option<i64> {
-    let found = Folded::new(haystack, needle, collation).finder(usize::try_from(from).ok()?).next();
+    let from = usize::try_from(from).ok()?;
+    let found = Search::new(haystack, needle, collation).finder(from).next();
     found.and_then(|at| i64::try_from(at).ok())
 }
 
-/// Two strings, folded so that equality of bytes is equality in the collation.
-struct Folded {
-    haystack: Value,
-    needle: Value,
+/// Two strings in a form in which equality is equality in the collation.
+enum Search {
+    /// As bytes or UTF-16 units, each a character; in upper case if case does not count.
+    Units { haystack: Value, needle: Value },
+    /// As weights of characters.
+    Weights { haystack: Vec<u64>, needle: Vec<u64> },
 }
 
-impl Folded {
+impl Search {
     fn new(haystack: &Value, needle: &Value, collation: Collation) -> Self {
-        let fold = |v: &Value| match collation.is_case_sensitive() {
+        let is_fixed = matches!(Width::of(haystack, collation), Width::Fixed(_));
+        if is_fixed && collation.is_binary() {
+            return Self::Units { haystack: haystack.clone(), needle: needle.clone() };
+        }
+        let is_plain = !collation.has_dotless_i() && is_ascii(haystack) && is_ascii(needle);
+        if !is_plain {
+            let [haystack, needle] = [haystack, needle].map(|v| collation.character_weights(v));
+            return Self::Weights { haystack, needle };
+        }
+        let [haystack, needle] = [haystack, needle].map(|v| match collation.is_case_sensitive() {
             true => v.clone(),
-            // Offsets in the folded text are offsets in the text, except where the upper case of a
-            // UTF-8 letter has another length.
-            false => match text::fold(v, LetterCase::Upper, collation) {
-                folded if raw(&folded).len() == raw(v).len() => folded,
-                _ => v.clone(),
-            },
-        };
-        Self { haystack: fold(haystack), needle: fold(needle) }
+            false => text::fold(v, LetterCase::Upper, collation),
+        });
+        Self::Units { haystack, needle }
     }
 
-    /// Returns the positions of the needle from a unit on, without overlaps.
+    /// Returns the positions of the needle from a character on, without overlaps.
     fn finder(&self, from: usize) -> Box<dyn Iterator<Item = usize> + '_> {
-        let (haystack, needle) = (raw(&self.haystack), raw(&self.needle));
-        if unit(&self.haystack) == 2 {
-            let (haystack, needle) = (haystack.as_chunks::<2>().0, needle.as_chunks::<2>().0);
-            return Box::new(Finder::new(haystack, needle, from));
+        match self {
+            Self::Weights { haystack, needle } => Box::new(Finder::new(haystack, needle, from)),
+            Self::Units { haystack, needle } if unit(haystack) == 2 => {
+                let [haystack, needle] = [haystack, needle].map(|v| raw(v).as_chunks::<2>().0);
+                Box::new(Finder::new(haystack, needle, from))
+            }
+            Self::Units { haystack, needle } => {
+                Box::new(Finder::new(raw(haystack), raw(needle), from))
+            }
         }
-        Box::new(Finder::new(haystack, needle, from))
+    }
+}
+
+/// Returns whether a string has no character beyond ASCII.
+fn is_ascii(value: &Value) -> bool {
+    match value {
+        Value::NVarChar(units) => {
+            units.as_chunks::<2>().0.iter().fold(0, |all, [low, high]| all | high | low & 0x80) == 0
+        }
+        other => raw(other).is_ascii(),
     }
 }
 
@@ -363,22 +390,26 @@ fn bind_replace(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let width = unit(&values[0]);
+    let collation = call.ty.collation;
+    let width = Width::of(&values[0], collation);
     let (text, given) = (raw(&values[0]), raw(&values[2]));
-    let step = raw(&values[1]).len();
+    let step = width.count(raw(&values[1]));
     let most = call.ty.data_type.bytes_max().map_or(STRING_BYTES_MAX, usize::from);
-    let folded = Folded::new(&values[0], &values[1], call.ty.collation);
-    let (mut out, mut from) = (Vec::new(), 0);
-    for found in folded.finder(0) {
-        let found = found * width;
-        long::append(&mut out, &text[from..found])?;
+    let search = Search::new(&values[0], &values[1], collation);
+    let mut out = Vec::new();
+    // The text behind the last match, and the number of characters before it.
+    let (mut rest, mut before) = (text, 0);
+    for found in search.finder(0) {
+        let at = width.offset(rest, found - before);
+        long::append(&mut out, &rest[..at])?;
         long::append(&mut out, given)?;
-        from = found + step;
+        rest = &rest[at + width.offset(&rest[at..], step)..];
+        before = found + step;
         if out.len() > most {
             break;
         }
     }
-    long::append(&mut out, &text[from..])?;
+    long::append(&mut out, rest)?;
     if call.ty.data_type.is_large() && out.len() > most {
         return Err(Error::from(Msg::OutOfMemory));
     }
@@ -396,9 +427,15 @@ fn bounded(like: &Value, bytes: Vec<u8>, ty: &ColumnType) -> Result<Value> {
     Ok(like.with_bytes(bytes.into()))
 }
 
-fn eval_reverse(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let reversed: Vec<u8> =
-        raw(&values[0]).chunks(unit(&values[0])).rev().flatten().copied().collect();
+fn eval_reverse(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let bytes = raw(&values[0]);
+    let reversed: Vec<u8> = match width(call, values, 0) {
+        Width::Fixed(len) => bytes.chunks(len).rev().flatten().copied().collect(),
+        width => {
+            let characters: Vec<&[u8]> = width.split(bytes).collect();
+            characters.into_iter().rev().flatten().copied().collect()
+        }
+    };
     Ok(values[0].with_bytes(reversed.into()))
 }
 
@@ -454,13 +491,15 @@ fn bind_stuff(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 fn eval_stuff(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let (start, length, units) = (int(values, 1), int(values, 2), units(&values[0]));
-    if start < 1 || start > units || length < 0 {
+    let (start, length) = (int(values, 1), int(values, 2));
+    let width = width(call, values, 0);
+    let all = count(&values[0], width);
+    if start < 1 || start > all || length < 0 {
         return Ok(Value::Null);
     }
-    let mut out = raw(&slice(&values[0], 0, start - 1)).to_vec();
+    let mut out = raw(&slice(&values[0], width, 0, start - 1)).to_vec();
     out.extend_from_slice(raw(&values[3]));
-    out.extend_from_slice(raw(&slice(&values[0], length.saturating_add(start - 1), units)));
+    out.extend_from_slice(raw(&slice(&values[0], width, length.saturating_add(start - 1), all)));
     bounded(&values[0], out, call.ty)
 }
 
@@ -502,9 +541,17 @@ fn bind_unicode(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::Int))
 }
 
-fn eval_unicode(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let first = text::utf16_units(raw(&values[0])).next();
-    Ok(first.map_or(Value::Null, |unit| Value::Int(i32::from(unit))))
+fn eval_unicode(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let bytes = raw(&values[0]);
+    let Some(unit) = text::utf16_units(bytes).next() else { return Ok(Value::Null) };
+    let first = width(call, values, 0).first(bytes);
+    // A pair of surrogates is one character with `_SC`.
+    let pair = text::try_from_utf16(&bytes[..first]).and_then(|text| text.chars().next());
+    let code = match pair {
+        Some(c) if first == 4 => i32::try_from(u32::from(c)).unwrap_or(0),
+        _ => i32::from(unit),
+    };
+    Ok(Value::Int(code))
 }
 
 fn bind_quotename(arguments: &mut Vec<Expr>) -> Result<ColumnType> {

@@ -37,6 +37,7 @@ impl Runner<'_> {
         let dates = &mut cx.session.options;
         let date_first = std::mem::replace(&mut dates.date_first, settings.date_first);
         let date_format = std::mem::replace(&mut dates.date_format, settings.date_format);
+        let language = std::mem::replace(&mut dates.language, settings.language);
         // SET options of atomic blocks are fixed, and NOCOUNT is ON ("Atomic Blocks in Native
         // Procedures").
         let no_count = std::mem::replace(&mut cx.session.options.no_count, true);
@@ -52,6 +53,7 @@ impl Runner<'_> {
         cx.session.options.no_count = no_count;
         cx.session.options.date_first = date_first;
         cx.session.options.date_format = date_format;
+        cx.session.options.language = language;
         cx.session.isolation = before;
         outcome
     }

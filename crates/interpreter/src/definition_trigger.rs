@@ -143,7 +143,9 @@ fn event_data(occurrence: &Occurrence, text: &str, cx: &mut Cx<'_>) -> String {
     let style = 126;
     let time = now
         .to_value(&DataType::DateTime)
-        .and_then(|time| types::date::format(&time, &DataType::DateTime, style))
+        .and_then(|time| {
+            types::date::format(&time, &DataType::DateTime, style, types::Language::us_english())
+        })
         .unwrap_or_default();
     let user = metadata::function::principal::own_name(cx);
     let session = &cx.session;

@@ -2,10 +2,9 @@
 
 use tsql::ast::{self, SetOption, StatisticsOption, SwitchOption, ValueOption};
 use types::convert::DateFormat;
-use types::{Bytes, Msg, Value};
+use types::{Bytes, Language, Msg, Value};
 
 use crate::{Runner, Stop};
-use ::catalog::options::{OTHER_LANGUAGES, is_known_language};
 use ::executor::Cx;
 use ::explain::Explain;
 use ::plan::program::{Leaf, LeafAst};
@@ -187,17 +186,15 @@ pub(crate) fn isolation(level: ast::IsolationLevel) -> IsolationLevel {
 }
 
 fn set_language(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    if !is_known_language(text) {
-        // Month names and date orders of other languages are unknown: an error is better than a
-        // wrong result.
-        return Err(Msg::NotSupported(OTHER_LANGUAGES).into());
-    }
-    let old = std::mem::replace(&mut cx.session.options.language, "us_english".to_owned());
-    // DATEFORMAT follows the language; DATEFIRST keeps its value.
-    cx.session.options.date_format = DateFormat::Mdy;
-    cx.sink.env_change(&EnvChange::Language { new: "us_english", old: &old })?;
-    let text = "Changed language setting to us_english.";
-    cx.sink.message(&types::Error::custom(5703, 0, 1, text).at_line(cx.session.request.line))?;
+    let language = Language::by_name(text).ok_or(Msg::SetLanguage(text))?;
+    let options = &mut cx.session.options;
+    let old = std::mem::replace(&mut options.language, language);
+    // DATEFORMAT and DATEFIRST follow the language.
+    options.date_format = language.date_format();
+    options.date_first = language.date_first();
+    cx.sink.env_change(&EnvChange::Language { new: language.name(), old: old.name() })?;
+    let text = language.changed();
+    cx.sink.message(&types::Error::custom(5703, 0, 1, &text).at_line(cx.session.request.line))?;
     Ok(())
 }
 

@@ -28,7 +28,7 @@ pub struct Setting {
 
 /// Returns all settings, ordered by `configuration_id`.
 pub fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
-    let mut all = vec![nested_triggers(), memory(instance)];
+    let mut all = vec![nested_triggers(), memory(instance), full_text_language()];
     all.extend(pending(catalog));
     let rate = |hz: u32| i32::try_from(hz).unwrap_or(i32::MAX);
     let rate_in_use = instance.machine.accounts().sampler().rate_hz();
@@ -72,6 +72,21 @@ fn nested_triggers() -> Setting {
     }
 }
 
+/// There is no full-text search, so its language has no effect and does not change.
+fn full_text_language() -> Setting {
+    Setting {
+        id: 1_126,
+        name: "default full-text language",
+        value: 1_033,
+        in_use: 1_033,
+        minimum: 0,
+        maximum: i32::MAX,
+        description: "default full-text language",
+        dynamic: true,
+        advanced: true,
+    }
+}
+
 fn memory(instance: &Instance) -> Setting {
     let memory_mb = instance.config.memory_max / (1 << 20);
     Setting {
@@ -87,7 +102,7 @@ fn memory(instance: &Instance) -> Setting {
     }
 }
 
-fn pending(catalog: &Catalog) -> [Setting; 4] {
+fn pending(catalog: &Catalog) -> [Setting; 5] {
     [
         Setting {
             id: RECOVERY_INTERVAL,
@@ -99,6 +114,17 @@ fn pending(catalog: &Catalog) -> [Setting; 4] {
             description: "Maximum recovery interval in minutes",
             dynamic: true,
             advanced: true,
+        },
+        Setting {
+            id: DEFAULT_LANGUAGE,
+            name: "default language",
+            value: catalog.settings.default_language.set,
+            in_use: catalog.settings.default_language.in_use,
+            minimum: 0,
+            maximum: 9_999,
+            description: "default language",
+            dynamic: true,
+            advanced: false,
         },
         Setting {
             id: DEGREE_MAX,
@@ -136,6 +162,8 @@ fn pending(catalog: &Catalog) -> [Setting; 4] {
     ]
 }
 
+/// `configuration_id` of 'default language'.
+pub const DEFAULT_LANGUAGE: i32 = 124;
 /// `configuration_id` of 'cost threshold for parallelism'.
 pub const COST_THRESHOLD: i32 = 1_538;
 /// `configuration_id` of 'max degree of parallelism'.

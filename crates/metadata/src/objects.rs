@@ -673,6 +673,13 @@ pub fn character_set_name(collation: types::Collation) -> &'static str {
     match collation.code_page().number() {
         1252 => "iso_1",
         65_001 => "utf8",
+        437 => "cp437",
+        850 => "cp850",
+        874 => "cp874",
+        932 => "cp932",
+        936 => "cp936",
+        949 => "cp949",
+        950 => "cp950",
         1250 => "cp1250",
         1251 => "cp1251",
         1253 => "cp1253",

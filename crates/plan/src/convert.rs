@@ -3,7 +3,7 @@
 //! A constant is converted here, once, where the result depends on nothing else.
 
 use types::value::ColumnType;
-use types::{Collation, ConvertOptions, DataType, Mode, Result, Value};
+use types::{ConvertOptions, DataType, Mode, Result, Value};
 
 use crate::expr::{Conversion, Expr, ExprKind};
 
@@ -59,7 +59,8 @@ pub fn convert(operand: Expr, ty: ColumnType, style: Option<Expr>, mode: Mode) -
     Expr::new(ExprKind::Convert(Box::new(Conversion { operand, style, mode })), ty)
 }
 
-/// Text to date depends on SET DATEFORMAT and LANGUAGE, so it is not folded into a shared plan.
+/// Text to date depends on SET DATEFORMAT and LANGUAGE, and the text of a `datetime` has the name of
+/// a month, so neither is folded into a shared plan.
 fn depends_on_session(from: &DataType, to: &DataType) -> bool {
     let temporal = |t: &DataType| {
         matches!(
@@ -72,7 +73,10 @@ fn depends_on_session(from: &DataType, to: &DataType) -> bool {
                 | DataType::DateTimeOffset(_)
         )
     };
-    from.is_string() && temporal(to)
+    let is_old = matches!(from, DataType::DateTime | DataType::SmallDateTime);
+    (from.is_string() && temporal(to))
+        || (is_old && to.is_string())
+        || *from == DataType::SqlVariant
 }
 
 /// Returns whether values of the two types compare and combine without a conversion.
@@ -80,14 +84,10 @@ fn same_representation(from: &ColumnType, to: &ColumnType) -> bool {
     use DataType::{Binary, Char, Image, NChar, NText, NVarChar, Text, VarBinary, VarChar};
     match (&from.data_type, &to.data_type) {
         (Char(_) | VarChar(_) | Text, Char(_) | VarChar(_) | Text) => {
-            from.collation == to.collation || is_utf8(from.collation) == is_utf8(to.collation)
+            from.collation == to.collation || from.collation.code_page() == to.collation.code_page()
         }
         (NChar(_) | NVarChar(_) | NText, NChar(_) | NVarChar(_) | NText)
         | (Binary(_) | VarBinary(_) | Image, Binary(_) | VarBinary(_) | Image) => true,
         (a, b) => a == b,
     }
-}
-
-fn is_utf8(collation: Collation) -> bool {
-    collation.name().to_ascii_uppercase().ends_with("_UTF8")
 }

@@ -2,7 +2,7 @@
 //!
 //! `sys.configurations` lists the settings that have an effect here. Some can be changed: 'show
 //! advanced options', the degree of parallelism and its cost threshold, the permission to write
-//! files, and the sampling rate. Changing another one is refused by name, so that no script assumes
+//! files, the language of new logins, and the sampling rate. Changing another one is refused by name, so that no script assumes
 //! an effect.
 
 use types::{Error, Msg, Value};
@@ -14,11 +14,15 @@ use ::executor::Cx;
 use interpreter::{Argument, Stop};
 use metadata::configurations::{
     COST_THRESHOLD, DEGREE_MAX, POLYBASE_EXPORT, RECOVERY_INTERVAL, SAMPLING_RATE, SHOW_ADVANCED,
+    COST_THRESHOLD, DEFAULT_LANGUAGE, DEGREE_MAX, POLYBASE_EXPORT, SAMPLING_RATE, SHOW_ADVANCED,
     Setting, settings,
 };
 
 pub(crate) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_configure", id: 0, run: configure }];
+
+/// Numbers that take effect with RECONFIGURE.
+const PENDING: [i32; 4] = [DEGREE_MAX, COST_THRESHOLD, POLYBASE_EXPORT, DEFAULT_LANGUAGE];
 
 /// Settings that SQL Server documents and that have no effect here.
 const OTHERS: &[&str] = &[
@@ -45,8 +49,6 @@ const OTHERS: &[&str] = &[
     "cross db ownership chaining",
     "cursor threshold",
     "Database Mail XPs",
-    "default full-text language",
-    "default language",
     "default trace enabled",
     "disallow results from triggers",
     "EKM provider enabled",
@@ -123,6 +125,10 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     if !(setting.minimum..=setting.maximum).contains(&value) {
         return Err(invalid(&value.to_string(), &setting));
     }
+    if setting.id == DEFAULT_LANGUAGE && types::Language::by_id(value).is_none() {
+        let text = "Cannot set the default language to a language ID not defined in syslanguages.";
+        return Err(Error::custom(15_127, 16, 1, text).into());
+    }
     if setting.id == SHOW_ADVANCED {
         cx.session.instance.catalog.change(|catalog| {
             catalog.settings.show_advanced = value != 0;
@@ -137,12 +143,14 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
         cx.session.refresh_catalog();
     } else if [DEGREE_MAX, COST_THRESHOLD, POLYBASE_EXPORT, RECOVERY_INTERVAL].contains(&setting.id)
     {
+    } else if PENDING.contains(&setting.id) {
         cx.session.instance.catalog.change(|catalog| {
             let settings = &mut catalog.settings;
             let of = match setting.id {
                 DEGREE_MAX => &mut settings.degree_max,
                 COST_THRESHOLD => &mut settings.cost_threshold,
                 RECOVERY_INTERVAL => &mut settings.recovery_interval,
+                DEFAULT_LANGUAGE => &mut settings.default_language,
                 _ => &mut settings.polybase_export,
             };
             of.set = value;
@@ -230,6 +238,7 @@ pub fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
         settings.cost_threshold,
         settings.polybase_export,
         settings.recovery_interval,
+        settings.default_language,
     ];
     let is_other = numbers.iter().any(|number| number.set != number.in_use);
     if is_other || settings.show_advanced != settings.advanced_in_use {
@@ -239,6 +248,9 @@ pub fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
             let Settings { degree_max, cost_threshold, polybase_export, recovery_interval, .. } =
                 settings;
             for number in [degree_max, cost_threshold, polybase_export, recovery_interval] {
+            let Settings { degree_max, cost_threshold, polybase_export, default_language, .. } =
+                settings;
+            for number in [degree_max, cost_threshold, polybase_export, default_language] {
                 number.in_use = number.set;
             }
             Ok(())

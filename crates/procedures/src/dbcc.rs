@@ -272,7 +272,7 @@ fn option_values(session: &SessionState) -> Vec<(&'static str, String)> {
     let options = &session.options;
     let mut rows = vec![
         ("textsize", options.text_size.to_string()),
-        ("language", options.language.clone()),
+        ("language", options.language.name().to_owned()),
         ("dateformat", format!("{:?}", options.date_format).to_ascii_lowercase()),
         ("datefirst", options.date_first.to_string()),
         ("lock_timeout", options.lock_timeout_ms.to_string()),

@@ -167,7 +167,10 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 pub fn parse_moment(text: &str) -> Option<u64> {
     let data_type = types::DataType::DateTimeOffset(7);
     let order = types::convert::DateFormat::default();
-    let (days, ticks) = types::date::parse(text.trim(), &data_type, order).ok()?.to_utc();
+    let (days, ticks) =
+        types::date::parse(text.trim(), &data_type, order, types::Language::us_english())
+            .ok()?
+            .to_utc();
     Some(u64::try_from(days).ok()? * 864_000_000_000 + u64::try_from(ticks).ok()?)
 }
 

@@ -207,6 +207,7 @@ impl SessionState {
     pub fn convert_options(&self) -> ConvertOptions {
         ConvertOptions {
             date_format: self.options.date_format,
+            language: self.options.language,
             ansi_warnings: if self.options.ansi_warnings {
                 types::convert::AnsiWarnings::On
             } else {

@@ -43,7 +43,7 @@ const COLUMNS: &[Column<RequestRow>] = &[
     col("writes", BIGINT, |_| big(0)),
     col("logical_reads", BIGINT, |_| big(0)),
     col("text_size", INT, |r| int(r.session.facts.options.text_size)),
-    opt("language", SYSNAME, |r| text(&r.session.facts.options.language)),
+    opt("language", SYSNAME, |r| text(r.session.facts.options.language.name())),
     opt("date_format", nv(3), |r| text(r.session.date_format())),
     col("date_first", SMALLINT, |r| small(r.session.facts.options.date_first)),
     col("quoted_identifier", BIT, |r| bit(r.session.is(Switch::QuotedIdentifier))),

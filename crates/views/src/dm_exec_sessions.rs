@@ -36,7 +36,7 @@ const COLUMNS: &[Column<SessionRow>] = &[
     col("logical_reads", BIGINT, |_| big(0)),
     col("is_user_process", BIT, |_| bit(true)),
     col("text_size", INT, |r| int(r.facts.options.text_size)),
-    opt("language", SYSNAME, |r| text(&r.facts.options.language)),
+    opt("language", SYSNAME, |r| text(r.facts.options.language.name())),
     opt("date_format", nv(3), |r| text(r.date_format())),
     col("date_first", SMALLINT, |r| small(r.facts.options.date_first)),
     col("quoted_identifier", BIT, |r| bit(r.is(Switch::QuotedIdentifier))),

@@ -11,24 +11,21 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<Row>] =
-    &[
-        col("name", SYSNAME, |r| text(&r.name)),
-        col("principal_id", INT, |r| int(r.principal_id)),
-        opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
-        col("type", ch(1), |r| ascii(if r.role { "R" } else { "S" })),
-        opt("type_desc", nv(60), |r| text(if r.role { "SERVER_ROLE" } else { "SQL_LOGIN" })),
-        opt("is_disabled", BIT, |r| bit(r.disabled)),
-        col("create_date", DATETIME, |r| r.created.clone()),
-        col("modify_date", DATETIME, |r| r.modified.clone()),
-        opt("default_database_name", SYSNAME, |r| text_or_null(&r.default_database)),
-        opt("default_language_name", SYSNAME, |r| {
-            if r.role { Value::Null } else { text("us_english") }
-        }),
-        opt("credential_id", INT, |_| Value::Null),
-        opt("owning_principal_id", INT, |r| if r.role { int(1) } else { Value::Null }),
-        col("is_fixed_role", BIT, |r| bit(r.role && r.principal_id > 2)),
-    ];
+const COLUMNS: &[Column<Row>] = &[
+    col("name", SYSNAME, |r| text(&r.name)),
+    col("principal_id", INT, |r| int(r.principal_id)),
+    opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
+    col("type", ch(1), |r| ascii(if r.role { "R" } else { "S" })),
+    opt("type_desc", nv(60), |r| text(if r.role { "SERVER_ROLE" } else { "SQL_LOGIN" })),
+    opt("is_disabled", BIT, |r| bit(r.disabled)),
+    col("create_date", DATETIME, |r| r.created.clone()),
+    col("modify_date", DATETIME, |r| r.modified.clone()),
+    opt("default_database_name", SYSNAME, |r| text_or_null(&r.default_database)),
+    opt("default_language_name", SYSNAME, |r| text_or_null(r.default_language)),
+    opt("credential_id", INT, |_| Value::Null),
+    opt("owning_principal_id", INT, |r| if r.role { int(1) } else { Value::Null }),
+    col("is_fixed_role", BIT, |r| bit(r.role && r.principal_id > 2)),
+];
 
 pub(crate) static VIEW: SystemView = SystemView {
     schema: "sys",
@@ -51,6 +48,7 @@ struct Row {
     created: Value,
     modified: Value,
     default_database: String,
+    default_language: &'static str,
 }
 
 /// Fixed server roles with their `principal_id`s.
@@ -77,6 +75,7 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         created: l.created.clone(),
         modified: l.modified.clone(),
         default_database: l.default_database.clone(),
+        default_language: l.default_language.name(),
     };
     let role = |(principal_id, name): (i32, &str)| Row {
         name: name.to_owned(),
@@ -87,6 +86,7 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         modified: scope.session.instance.started.clone(),
         created: scope.session.instance.started.clone(),
         default_database: String::new(),
+        default_language: "",
     };
     let session = scope.session;
     let logins = session.identity.rights.logins_in_sight(&session.catalog).map(login);

@@ -24,7 +24,7 @@ const COLUMNS: &[Column<Row>] = &[
     col("create_date", DATETIME, |r| r.0.created.clone()),
     col("modify_date", DATETIME, |r| r.0.modified.clone()),
     opt("default_database_name", SYSNAME, |r| text(&r.0.default_database)),
-    opt("default_language_name", SYSNAME, |_| text("us_english")),
+    opt("default_language_name", SYSNAME, |r| text(r.0.default_language.name())),
     opt("credential_id", INT, |_| Value::Null),
     opt("is_policy_checked", BIT, |r| bit(r.0.policy.checked)),
     opt("is_expiration_checked", BIT, |r| bit(r.0.policy.expires)),

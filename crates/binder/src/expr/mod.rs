@@ -248,7 +248,7 @@ fn bind_collate(
     let collation = if collation.is("database_default") {
         binder.database_collation()
     } else {
-        types::Collation::by_name(collation).ok_or(Msg::InvalidCollation(collation))?
+        types::Collation::of_clause(collation, &operand.ty.data_type)?
     };
     let ty = ColumnType { collation, ..operand.ty };
     Ok(Expr::new(ExprKind::Collate(Box::new(operand)), ty))

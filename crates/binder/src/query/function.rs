@@ -377,7 +377,7 @@ pub fn column_type(
 ) -> Result<ColumnType> {
     let ty = binder.resolve_type(name, DefaultLength::Declaration)?;
     let collation = match collation {
-        Some(name) => types::Collation::by_name(name).ok_or(Msg::InvalidCollation(name))?,
+        Some(name) => types::Collation::of_clause(name, &ty.data_type)?,
         None => ty.collation,
     };
     Ok(ColumnType { collation, nullable: true, ..ty })

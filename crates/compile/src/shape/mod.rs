@@ -237,7 +237,9 @@ impl<'a, 'b> Shaper<'a, 'b> {
         let mut null = false;
         for option in options {
             match option {
-                ColumnOption::Collate(name) => column.ty.collation = self.collation(name)?,
+                ColumnOption::Collate(name) => {
+                    column.ty.collation = self.collation(name, &column.ty.data_type)?;
+                }
                 ColumnOption::Null => null = true,
                 ColumnOption::NotNull => not_null = true,
                 ColumnOption::Identity(bounds) => {
@@ -301,11 +303,11 @@ impl<'a, 'b> Shaper<'a, 'b> {
         options.ansi_null_default || (!options.ansi_null_default_off && of_database())
     }
 
-    fn collation(&self, name: &ast::Ident) -> Result<types::Collation> {
+    fn collation(&self, name: &ast::Ident, of: &DataType) -> Result<types::Collation> {
         if name.is("database_default") {
             return Ok(self.binder.database_collation());
         }
-        types::Collation::by_name(name).ok_or_else(|| Msg::InvalidCollation(name).into())
+        types::Collation::of_clause(name, of)
     }
 
     fn default(&self, constraint: &ast::Constraint, value: &ast::Expr, column: &str) -> DefaultDef {
@@ -521,8 +523,9 @@ impl<'a, 'b> Shaper<'a, 'b> {
             return Err(Msg::FilterIncorrect(name, self.place.name).into());
         }
         let (table, columns) = (self.place.name, self.columns.as_slice());
-        let date_format = self.binder.options.date_format;
-        let options = ConvertOptions { date_format, ..ConvertOptions::default() };
+        let (date_format, language) =
+            (self.binder.options.date_format, self.binder.options.language);
+        let options = ConvertOptions { date_format, language, ..ConvertOptions::default() };
         let filtered = Filtered { index: name, table, columns, options };
         let tests = filter::bind(self.binder, &filtered, condition)?;
         let text = tsql::definition_of_condition(condition, self.place.source, tsql::Lists::In);

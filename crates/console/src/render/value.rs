@@ -58,7 +58,8 @@ fn moment(value: &Value, ty: &DataType) -> String {
     // 121: yyyy-mm-dd hh:mi:ss with as many decimals as the type has. smalldatetime has no seconds
     // to show, and sqlcmd shows them: 120.
     let style = if matches!(value, Value::SmallDateTime { .. }) { 120 } else { 121 };
-    types::date::format(value, ty, style).unwrap_or_else(|error| error.message.clone())
+    let language = types::Language::us_english();
+    types::date::format(value, ty, style, language).unwrap_or_else(|error| error.message.clone())
 }
 
 fn hex(bytes: &[u8]) -> String {

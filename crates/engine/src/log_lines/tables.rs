@@ -85,6 +85,7 @@ fn fresh() -> Catalog {
         sid: vec![1],
         principal_id: catalog::SA_PRINCIPAL,
         default_database: "master".to_owned(),
+        default_language: types::Language::us_english(),
         sysadmin: true,
         roles: Vec::new(),
         disabled: false,

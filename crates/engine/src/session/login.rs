@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use types::{Error, Msg, Value};
+use types::{Error, Language, Msg, Value};
 
 use crate::catalog::name::Name;
 use crate::catalog::{Catalog, Database, Login, Weakness, password, weakness};
@@ -93,7 +93,7 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
     check_account(login, &request)?;
     let rights = Rights::of(&catalog, &login.name);
     let database = first_database(&catalog, login, &rights, &request)?;
-    check_language(&request.language)?;
+    let language = first_language(login, &request)?;
     let cancel = Arc::new(sos::park::Cancel::new());
     let accounting = Accounting::new(instance, &cancel, database.id);
     let database: Arc<str> = database.name.as_str().into();
@@ -102,7 +102,7 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
         id,
         original_login: login.name.as_str().into(),
         login_database: Arc::clone(&database),
-        login_options: Arc::new(login_options()),
+        login_options: Arc::new(login_options(language)),
         login_time: login_time(),
         pooled: Pooled::now(),
         client: request.client,
@@ -116,7 +116,7 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
         connection,
         accounting,
         identity: Identity::at_login(login.name.clone(), rights, database, &catalog),
-        options: login_options(),
+        options: login_options(language),
         isolation: crate::session::IsolationLevel::ReadCommitted,
         transaction: Default::default(),
         locks: instance.store.locks().open(crate::session::session_number(id)),
@@ -216,11 +216,16 @@ fn look_up(instance: &Instance, user: &str, version: u64) {
     }
 }
 
-fn check_language(language: &str) -> Result<(), Vec<Error>> {
-    if language.is_empty() || ::catalog::options::is_known_language(language) {
-        return Ok(());
+/// Returns the language of a session: the requested one, or the login's default.
+///
+/// # Errors
+/// 2740 for an unknown name.
+fn first_language(login: &Login, request: &LoginRequest) -> Result<Language, Vec<Error>> {
+    let name = &request.language;
+    if name.is_empty() {
+        return Ok(login.default_language);
     }
-    Err(vec![Error::from(Msg::NotSupported(::catalog::options::OTHER_LANGUAGES)).at_line(1)])
+    Language::by_name(name).ok_or_else(|| vec![Error::from(Msg::SetLanguage(name)).at_line(1)])
 }
 
 /// Checks the password. Takes the same time for an unknown login as for a known one.
@@ -238,8 +243,11 @@ fn check_password(catalog: &Catalog, request: &LoginRequest) -> Result<(), Login
 
 /// The ANSI options, all ON. SQL Server sets them for ODBC and OLE DB logins; other modern drivers
 /// set them themselves, and older ones send SET statements if they need other values.
-fn login_options() -> Options {
+fn login_options(language: Language) -> Options {
     Options {
+        language,
+        date_format: language.date_format(),
+        date_first: language.date_first(),
         quoted_identifier: true,
         ansi_nulls: true,
         ansi_null_default: true,

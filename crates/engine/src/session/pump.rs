@@ -61,7 +61,7 @@ impl Session {
     /// Opens the session of an admitted client.
     ///
     /// # Errors
-    /// 4060 and 18456 for a database that can't be opened, 40517 for an unsupported language.
+    /// 4060 and 18456 for a database that can't be opened, 2740 for an unknown language.
     pub fn open(instance: &Arc<Instance>, request: LoginRequest) -> Result<Self, Vec<Error>> {
         let change = request.new_password.clone().map(|new| (request.password.clone(), new));
         let state = login::open(instance, request)?;

@@ -23,6 +23,7 @@ mod grant;
 mod histories;
 mod isolation;
 mod kept;
+mod languages;
 mod locks;
 mod modes;
 mod odbc;

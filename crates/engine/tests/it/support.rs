@@ -43,7 +43,8 @@ fn page() -> String {
     let (mut shown, missing) = features();
     let mut page = String::from(
         "# What Clearway supports\n\nMade by `make support` from the scripts in \
-         crates/engine/tests/scripts, which the tests run: each line has a script that shows it.\n",
+         crates/engine/tests/scripts, which the tests run: each line has a script that shows it. \
+         What differs from SQL Server in languages, orders and code pages is in collations.md.\n",
     );
     for (kind, heading) in KINDS {
         let Some(names) = shown.remove(kind) else { continue };

@@ -1,5 +1,5 @@
 //! Cultures: how each writes numbers, money and dates. They are those of .NET, whose format strings
-//! FORMAT takes; the session language us_english has the culture en-US.
+//! FORMAT takes. A session's language has a culture; not each of these is here.
 
 use types::convert::DateFormat;
 

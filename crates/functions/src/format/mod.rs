@@ -15,7 +15,7 @@ use culture::Culture;
 use moment::MomentKind;
 use types::date::Moment;
 use types::value::ColumnType;
-use types::{DataType, Error, Family, Length, Msg, Result, Value};
+use types::{DataType, Error, Family, Language, Length, Msg, Result, Value};
 
 use crate::entry::{convert, lookup, of, text};
 use crate::{Call, Function};
@@ -25,9 +25,9 @@ use plan::function::Context;
 pub(crate) static FUNCTIONS: &[Function] = &[
     lookup("FORMAT", (2, 3), bind_format, eval_format),
     // No text can name these: the binder makes them of PARSE(x AS t) and TRY_PARSE(x AS t).
-    lookup("PARSE AS", (2, 2), bind_nothing, |_, c, v| eval_parse(c, v)),
-    lookup("TRY_PARSE AS", (2, 2), bind_nothing, |_, c, v| {
-        eval_parse(c, v).or_else(|e| if e.number == 9819 { Ok(Value::Null) } else { Err(e) })
+    lookup("PARSE AS", (2, 2), bind_nothing, eval_parse),
+    lookup("TRY_PARSE AS", (2, 2), bind_nothing, |cx, c, v| {
+        eval_parse(cx, c, v).or_else(|e| if e.number == 9819 { Ok(Value::Null) } else { Err(e) })
     }),
 ];
 
@@ -43,18 +43,15 @@ fn bind_format(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 /// Returns the named culture; without a name, that of the session's language.
-fn culture_of(name: Option<String>) -> Result<&'static Culture> {
-    match name {
-        None => Ok(culture::default()),
-        Some(name) => {
-            culture::find(&name).ok_or_else(|| Error::from(Msg::CultureNotSupported(&name)))
-        }
-    }
+fn culture_of(name: Option<&str>, language: Language) -> Result<&'static Culture> {
+    let name = name.unwrap_or_else(|| language.culture());
+    culture::find(name).ok_or_else(|| Error::from(Msg::CultureNotSupported(name)))
 }
 
 /// NULL for a format that the value's type does not have, as documented.
-fn eval_format(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let culture = culture_of(text(call, values, 2))?;
+fn eval_format(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let language = cx.convert_options().language;
+    let culture = culture_of(text(call, values, 2).as_deref(), language)?;
     let format = text(call, values, 1).unwrap_or_default();
     let formatted = match (number::Digits::of(&values[0]), Moment::from_value(&values[0])) {
         (Some(digits), _) => number::format(&digits, &format, culture),
@@ -103,10 +100,11 @@ pub fn bind_parse(
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }
 
-fn eval_parse(call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_parse(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let written = text(call, values, 0).unwrap_or_default();
     let name = text(call, values, 1).unwrap_or_default();
-    let culture = culture_of(Some(name.clone()).filter(|name| !name.is_empty()))?;
+    let language = cx.convert_options().language;
+    let culture = culture_of(Some(name.as_str()).filter(|name| !name.is_empty()), language)?;
     parse::parse(&written, call.ty, culture).ok_or_else(|| {
         let of = call.ty.data_type.name();
         Error::from(Msg::ParseFailed(&written, of, &name))

@@ -38,7 +38,7 @@ fn login_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
         "ismustchange" => wrap_int(i32::from(policy.must_change)),
         "daysuntilexpiration" => policy.days_left(today).map_or(Value::Null, wrap_int),
         "defaultdatabase" => wrap_text(&login.default_database),
-        "defaultlanguage" => wrap_text("us_english"),
+        "defaultlanguage" => wrap_text(login.default_language.name()),
         "passwordhashalgorithm" => wrap_int(2),
         "passwordlastsettime" => {
             let set = policy.set.to_value(&DataType::DateTime);

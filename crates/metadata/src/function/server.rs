@@ -36,7 +36,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     session("APP_NAME", sysname, |cx| text_or_null(&session_of(cx).connection.client.program_name)),
     session("@@SERVICENAME", sysname, |_| Value::nvarchar("MSSQLSERVER")),
-    session("@@LANGID", |_| Ok(of(DataType::SmallInt)), |_| Value::SmallInt(0)),
+    session(
+        "@@LANGID",
+        |_| Ok(of(DataType::SmallInt)),
+        |cx| Value::SmallInt(i16::from(session_of(cx).options.language.id())),
+    ),
     session("@@MICROSOFTVERSION", int, |_| Value::Int(0x1000_03E8)),
     session("@@PROCID", int, |cx| Value::Int(frame_of(cx).procedure_id)),
     session("@@CONNECTIONS", int, |cx| {

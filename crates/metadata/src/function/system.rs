@@ -36,7 +36,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     session("@@TEXTSIZE", bind_int, |cx| Value::Int(session_of(cx).options.text_size)),
     session("@@LOCK_TIMEOUT", bind_int, |cx| Value::Int(session_of(cx).options.lock_timeout_ms)),
     session("@@MAX_PRECISION", bind_tinyint, |_| Value::TinyInt(38)),
-    session("@@LANGUAGE", bind_name, |cx| Value::nvarchar(&session_of(cx).options.language)),
+    session("@@LANGUAGE", bind_name, |cx| Value::nvarchar(session_of(cx).options.language.name())),
     session("@@SERVERNAME", bind_name, |cx| {
         Value::nvarchar(&session_of(cx).instance.config.server_name)
     }),

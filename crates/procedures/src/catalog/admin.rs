@@ -1,6 +1,6 @@
 //! Catalog procedures about databases, their files, users, roles and permissions.
 
-use types::{Error, Msg, Value};
+use types::{Error, Language, Msg, Value};
 
 use super::{TextProcedure, run};
 use crate::{SystemProcedure, text};
@@ -13,7 +13,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_helpdb", id: 0, run: help_database },
     SystemProcedure { name: "sp_helpfile", id: 0, run: help_file },
     SystemProcedure { name: "sp_helpfilegroup", id: 0, run: |a, cx| run(&FILEGROUPS, a, cx) },
-    SystemProcedure { name: "sp_helplanguage", id: 0, run: |a, cx| run(&LANGUAGES, a, cx) },
+    SystemProcedure { name: "sp_helplanguage", id: 0, run: help_language },
     SystemProcedure { name: "sp_helprole", id: 0, run: help_role },
     SystemProcedure { name: "sp_helprolemember", id: 0, run: help_role_member },
     SystemProcedure { name: "sp_helprotect", id: 0, run: |a, cx| run(&PERMISSIONS, a, cx) },
@@ -61,6 +61,16 @@ fn help_file(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
         }
     }
     run(&FILES, arguments, cx)
+}
+
+fn help_language(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    if let Some(name) = asked(arguments, "@language", cx)
+        && Language::by_name(&name).is_none()
+    {
+        let text = format!("'{name}' is not a valid official language name.");
+        return Err(wrong(15_033, &text));
+    }
+    run(&LANGUAGES, arguments, cx)
 }
 
 /// Returns true if a name is a role of the current database; `None` if it is no principal.

@@ -16,6 +16,11 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_adduser", id: 0, run: |a, cx| run(&ADD_USER, a, cx) },
     SystemProcedure { name: "sp_changedbowner", id: 0, run: |a, cx| run(&CHANGE_OWNER, a, cx) },
     SystemProcedure { name: "sp_defaultdb", id: 0, run: |a, cx| run(&DEFAULT_DATABASE, a, cx) },
+    SystemProcedure {
+        name: "sp_defaultlanguage",
+        id: 0,
+        run: |a, cx| run(&DEFAULT_LANGUAGE, a, cx),
+    },
     SystemProcedure { name: "sp_droplogin", id: 0, run: |a, cx| run(&DROP_LOGIN, a, cx) },
     SystemProcedure { name: "sp_droprole", id: 0, run: |a, cx| run(&DROP_ROLE, a, cx) },
     SystemProcedure { name: "sp_droprolemember", id: 0, run: |a, cx| run(&DROP_MEMBER, a, cx) },
@@ -32,9 +37,9 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
 
 static ADD_LOGIN: TextProcedure = TextProcedure {
     name: "sp_addlogin",
-    parameters: &[("@loginame", "sysname"), ("@passwd", "sysname"), ("@defdb", "sysname")],
+    parameters: &[("@loginame", "sysname"), ("@passwd", "sysname"), ("@defdb", "sysname"), ("@deflanguage", "sysname")],
     text: "
-DECLARE @s nvarchar(max) = N'CREATE LOGIN ' + QUOTENAME(@loginame) + N' WITH PASSWORD = ' + QUOTENAME(ISNULL(@passwd, N''), '''') + N', CHECK_POLICY = OFF' + ISNULL(N', DEFAULT_DATABASE = ' + QUOTENAME(@defdb), N'')
+DECLARE @s nvarchar(max) = N'CREATE LOGIN ' + QUOTENAME(@loginame) + N' WITH PASSWORD = ' + QUOTENAME(ISNULL(@passwd, N''), '''') + N', CHECK_POLICY = OFF' + ISNULL(N', DEFAULT_DATABASE = ' + QUOTENAME(@defdb), N'') + ISNULL(N', DEFAULT_LANGUAGE = ' + QUOTENAME(@deflanguage), N'')
 EXEC (@s)",
 };
 
@@ -139,6 +144,14 @@ static DEFAULT_DATABASE: TextProcedure = TextProcedure {
     parameters: &[("@loginame", "sysname"), ("@defdb", "sysname")],
     text: "
 DECLARE @s nvarchar(max) = N'ALTER LOGIN ' + QUOTENAME(@loginame) + N' WITH DEFAULT_DATABASE = ' + QUOTENAME(@defdb)
+EXEC (@s)",
+};
+
+static DEFAULT_LANGUAGE: TextProcedure = TextProcedure {
+    name: "sp_defaultlanguage",
+    parameters: &[("@loginame", "sysname"), ("@language", "sysname")],
+    text: "
+DECLARE @s nvarchar(max) = N'ALTER LOGIN ' + QUOTENAME(@loginame) + N' WITH DEFAULT_LANGUAGE = ' + QUOTENAME(ISNULL(@language, (SELECT l.name FROM sys.syslanguages AS l JOIN sys.configurations AS c ON c.configuration_id = 124 AND CAST(c.value_in_use AS int) = l.langid)))
 EXEC (@s)",
 };
 

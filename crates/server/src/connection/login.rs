@@ -289,7 +289,7 @@ impl Side {
         let state = session.state();
         let spid = u16::try_from(state.connection.id).unwrap_or(0);
         let database = state.identity.database.to_string();
-        let language = state.options.language.clone();
+        let language = state.options.language;
         self.link.set_cancel(Arc::clone(session.cancel()));
         // The login itself is answered in packets of the default size.
         let settings_before = WireSettings { packet_size: PACKET_SIZE_DEFAULT, spid, ..settings };
@@ -301,11 +301,8 @@ impl Side {
             &self.shared.server_name,
         );
         writer.env_change(EnvChange::Collation(Collation::default()));
-        writer.env_change(EnvChange::Language(&language, ""));
-        writer.message(
-            &info(LANGUAGE_CHANGED, 1, format!("Changed language setting to {language}.")),
-            &self.shared.server_name,
-        );
+        writer.env_change(EnvChange::Language(language.name(), ""));
+        writer.message(&info(LANGUAGE_CHANGED, 1, language.changed()), &self.shared.server_name);
         writer.login_ack(PROGRAM, PROGRAM_VERSION);
         writer.env_change(EnvChange::PacketSize(settings.packet_size, PACKET_SIZE_DEFAULT));
         if wants_utf8 {

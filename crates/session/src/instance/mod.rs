@@ -135,6 +135,7 @@ impl Instance {
             sid: vec![1],
             principal_id: catalog::SA_PRINCIPAL,
             default_database: "master".to_owned(),
+            default_language: types::Language::us_english(),
             sysadmin: true,
             roles: Vec::new(),
             disabled: false,

@@ -1,7 +1,12 @@
-//! The encodings of `char` and `varchar`: single-byte Windows and DOS code pages, and UTF-8.
+//! The encodings of `char` and `varchar`: Windows and DOS code pages, and UTF-8.
+//!
+//! The pages of Chinese, Japanese and Korean are in `double_byte.rs`; the others have a byte a
+//! character.
 //!
 //! The tables hold bytes 0x80 to 0xFF; below is ASCII everywhere. A byte that its page leaves
 //! undefined maps to the C1 control of the same number, as Windows does.
+
+use super::double_byte::DoubleByte;
 
 /// The encoding of non-Unicode strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,6 +17,16 @@ pub enum CodePage {
     Cp437,
     /// 850: DOS, multilingual Latin.
     Cp850,
+    /// 874: Windows, Thai script.
+    Cp874,
+    /// 932: Windows, Japanese (Shift-JIS), of one or two bytes a character.
+    Cp932,
+    /// 936: Windows, simplified Chinese (GBK), of one or two bytes a character.
+    Cp936,
+    /// 949: Windows, Korean (Unified Hangul Code), of one or two bytes a character.
+    Cp949,
+    /// 950: Windows, traditional Chinese (Big5), of one or two bytes a character.
+    Cp950,
     /// 1250: Windows, Central European.
     Cp1250,
     /// 1251: Windows, Cyrillic script.
@@ -20,12 +35,28 @@ pub enum CodePage {
     Cp1252,
     /// 1253: Windows, Greek script.
     Cp1253,
+    /// 1254: Windows, Turkish and Azeri.
+    Cp1254,
     /// 1255: Windows, Hebrew script.
     Cp1255,
     /// 1256: Windows, Arabic script.
     Cp1256,
     /// 1257: Windows, Baltic languages.
     Cp1257,
+    /// 1258: Windows, Vietnamese with combining tones.
+    Cp1258,
+    /// 0: the language has no code page, so `char` and `varchar` can't have the collation.
+    Unicode,
+}
+
+/// How the bytes of a code page make characters.
+pub(super) enum Shape {
+    /// One byte each; the characters of bytes 0x80 to 0xFF.
+    Single(&'static [u16; 128]),
+    /// One or two bytes each.
+    Double(&'static DoubleByte),
+    /// One to four bytes each: UTF-8.
+    Utf8,
 }
 
 impl CodePage {
@@ -35,29 +66,94 @@ impl CodePage {
             Self::Utf8 => 65_001,
             Self::Cp437 => 437,
             Self::Cp850 => 850,
+            Self::Cp874 => 874,
+            Self::Cp932 => 932,
+            Self::Cp936 => 936,
+            Self::Cp949 => 949,
+            Self::Cp950 => 950,
             Self::Cp1250 => 1250,
             Self::Cp1251 => 1251,
             Self::Cp1252 => 1252,
             Self::Cp1253 => 1253,
+            Self::Cp1254 => 1254,
             Self::Cp1255 => 1255,
             Self::Cp1256 => 1256,
             Self::Cp1257 => 1257,
+            Self::Cp1258 => 1258,
+            Self::Unicode => 0,
         }
     }
 
-    /// Returns the characters of bytes 0x80 to 0xFF, `None` for UTF-8.
+    /// Returns the code page of a number.
+    pub fn by_number(number: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|page| page.number() == number)
+    }
+
+    const ALL: [Self; 17] = [
+        Self::Utf8,
+        Self::Cp437,
+        Self::Cp850,
+        Self::Cp874,
+        Self::Cp932,
+        Self::Cp936,
+        Self::Cp949,
+        Self::Cp950,
+        Self::Cp1250,
+        Self::Cp1251,
+        Self::Cp1252,
+        Self::Cp1253,
+        Self::Cp1254,
+        Self::Cp1255,
+        Self::Cp1256,
+        Self::Cp1257,
+        Self::Cp1258,
+    ];
+
+    /// Returns whether every character has one byte.
+    pub const fn is_single_byte(self) -> bool {
+        self.high_half().is_some()
+    }
+
+    /// Returns the number of bytes of the character at the start of a string that is not empty.
+    pub fn first_len(self, bytes: &[u8]) -> usize {
+        match self.shape() {
+            Shape::Single(_) => 1,
+            Shape::Double(table) => table.first(bytes).1,
+            Shape::Utf8 => utf8_len(bytes),
+        }
+    }
+
+    /// Returns how bytes make characters.
+    pub(super) fn shape(self) -> Shape {
+        match (self.high_half(), self.double_byte()) {
+            (Some(table), _) => Shape::Single(table),
+            (None, Some(table)) => Shape::Double(table),
+            (None, None) => Shape::Utf8,
+        }
+    }
+
+    /// Returns the tables of a double-byte page.
+    pub(super) fn double_byte(self) -> Option<&'static DoubleByte> {
+        DoubleByte::of(self)
+    }
+
+    /// Returns the characters of bytes 0x80 to 0xFF, `None` if a character may have several bytes.
+    /// [`Self::Unicode`] encodes as the default page; nothing is stored in it.
     pub const fn high_half(self) -> Option<&'static [u16; 128]> {
         match self {
-            Self::Utf8 => None,
+            Self::Utf8 | Self::Cp932 | Self::Cp936 | Self::Cp949 | Self::Cp950 => None,
+            Self::Cp874 => Some(&CP874),
             Self::Cp437 => Some(&CP437),
             Self::Cp850 => Some(&CP850),
             Self::Cp1250 => Some(&CP1250),
             Self::Cp1251 => Some(&CP1251),
-            Self::Cp1252 => Some(&CP1252),
+            Self::Cp1252 | Self::Unicode => Some(&CP1252),
             Self::Cp1253 => Some(&CP1253),
+            Self::Cp1254 => Some(&CP1254),
             Self::Cp1255 => Some(&CP1255),
             Self::Cp1256 => Some(&CP1256),
             Self::Cp1257 => Some(&CP1257),
+            Self::Cp1258 => Some(&CP1258),
         }
     }
 
@@ -69,29 +165,55 @@ impl CodePage {
     /// Appends `text` in this encoding. Returns the number of characters that the encoding lacks;
     /// each is written as its best fit or `?`.
     pub fn encode(self, text: impl Iterator<Item = char>, out: &mut Vec<u8>) -> usize {
-        let Some(table) = self.high_half() else {
-            let mut buffer = [0; 4];
-            text.for_each(|c| out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes()));
-            return 0;
-        };
         let mut lost = 0;
-        for c in text {
-            out.push(encode_char(table, c).unwrap_or_else(|| {
+        match self.shape() {
+            Shape::Utf8 => {
+                let mut buffer = [0; 4];
+                text.for_each(|c| out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes()));
+            }
+            Shape::Single(table) => out.extend(text.map(|c| {
+                encode_char(table, c).unwrap_or_else(|| {
+                    lost += 1;
+                    let plain = plain_form(c).and_then(|plain| encode_char(table, plain));
+                    plain.unwrap_or(b'?')
+                })
+            })),
+            Shape::Double(table) => text.for_each(|c| {
+                if table.encode(c, out) {
+                    return;
+                }
                 lost += 1;
-                best_fit(table, c)
-            }));
+                if !plain_form(c).is_some_and(|plain| table.encode(plain, out)) {
+                    out.push(b'?');
+                }
+            }),
         }
         lost
     }
 
     /// Decodes a string; malformed bytes become U+FFFD.
     pub fn decode(self, bytes: &[u8]) -> String {
-        let Some(table) = self.high_half() else {
-            return String::from_utf8_lossy(bytes).into_owned();
-        };
-        let unit = |b: &u8| char::from_u32(u32::from(Self::decode_byte(table, *b)));
-        bytes.iter().map(|b| unit(b).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+        let of = |unit: u16| char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER);
+        match self.shape() {
+            Shape::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
+            Shape::Single(table) => {
+                bytes.iter().map(|b| of(Self::decode_byte(table, *b))).collect()
+            }
+            Shape::Double(table) => table.characters(bytes).map(of).collect(),
+        }
     }
+}
+
+/// Returns the number of bytes of the first UTF-8 character; a malformed byte is one character.
+fn utf8_len(bytes: &[u8]) -> usize {
+    let len = match bytes[0] {
+        0xC2..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xF4 => 4,
+        _ => 1,
+    };
+    let is_whole = bytes.get(..len).is_some_and(|one| std::str::from_utf8(one).is_ok());
+    if is_whole { len } else { 1 }
 }
 
 /// Encodes one character; `None` if the page lacks it.
@@ -110,14 +232,13 @@ fn encode_char(table: &[u16; 128], c: char) -> Option<u8> {
     u8::try_from(index + 0x80).ok()
 }
 
-/// Returns the byte for a character that the page lacks: the letter without its marks, the ASCII
-/// form of a full-width one, else `?`.
-fn best_fit(table: &[u16; 128], c: char) -> u8 {
-    let plain = match u32::from(c) {
+/// Returns the best fit for a character that a page lacks: the letter without its marks or stroke, or the
+/// ASCII form of a full-width one.
+fn plain_form(c: char) -> Option<char> {
+    match u32::from(c) {
         code @ 0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0),
-        _ => super::decompose::base_letter(c),
-    };
-    plain.and_then(|plain| encode_char(table, plain)).unwrap_or(b'?')
+        _ => super::decompose::base_letter(c).or_else(|| super::weights::without_stroke(c)),
+    }
 }
 
 #[rustfmt::skip]
@@ -253,4 +374,49 @@ static CP1257: [u16; 128] = [
     0x0105, 0x012F, 0x0101, 0x0107, 0x00E4, 0x00E5, 0x0119, 0x0113, 0x010D, 0x00E9, 0x017A, 0x0117,
     0x0123, 0x0137, 0x012B, 0x013C, 0x0161, 0x0144, 0x0146, 0x00F3, 0x014D, 0x00F5, 0x00F6, 0x00F7,
     0x0173, 0x0142, 0x015B, 0x016B, 0x00FC, 0x017C, 0x017E, 0x02D9,
+];
+
+#[rustfmt::skip]
+static CP874: [u16; 128] = [
+    0x20AC, 0x0081, 0x0082, 0x0083, 0x0084, 0x2026, 0x0086, 0x0087, 0x0088, 0x0089, 0x008A, 0x008B,
+    0x008C, 0x008D, 0x008E, 0x008F, 0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+    0x0098, 0x0099, 0x009A, 0x009B, 0x009C, 0x009D, 0x009E, 0x009F, 0x00A0, 0x0E01, 0x0E02, 0x0E03,
+    0x0E04, 0x0E05, 0x0E06, 0x0E07, 0x0E08, 0x0E09, 0x0E0A, 0x0E0B, 0x0E0C, 0x0E0D, 0x0E0E, 0x0E0F,
+    0x0E10, 0x0E11, 0x0E12, 0x0E13, 0x0E14, 0x0E15, 0x0E16, 0x0E17, 0x0E18, 0x0E19, 0x0E1A, 0x0E1B,
+    0x0E1C, 0x0E1D, 0x0E1E, 0x0E1F, 0x0E20, 0x0E21, 0x0E22, 0x0E23, 0x0E24, 0x0E25, 0x0E26, 0x0E27,
+    0x0E28, 0x0E29, 0x0E2A, 0x0E2B, 0x0E2C, 0x0E2D, 0x0E2E, 0x0E2F, 0x0E30, 0x0E31, 0x0E32, 0x0E33,
+    0x0E34, 0x0E35, 0x0E36, 0x0E37, 0x0E38, 0x0E39, 0x0E3A, 0x00DB, 0x00DC, 0x00DD, 0x00DE, 0x0E3F,
+    0x0E40, 0x0E41, 0x0E42, 0x0E43, 0x0E44, 0x0E45, 0x0E46, 0x0E47, 0x0E48, 0x0E49, 0x0E4A, 0x0E4B,
+    0x0E4C, 0x0E4D, 0x0E4E, 0x0E4F, 0x0E50, 0x0E51, 0x0E52, 0x0E53, 0x0E54, 0x0E55, 0x0E56, 0x0E57,
+    0x0E58, 0x0E59, 0x0E5A, 0x0E5B, 0x00FC, 0x00FD, 0x00FE, 0x00FF,
+];
+
+#[rustfmt::skip]
+static CP1254: [u16; 128] = [
+    0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039,
+    0x0152, 0x008D, 0x008E, 0x008F, 0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+    0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x009D, 0x009E, 0x0178, 0x00A0, 0x00A1, 0x00A2, 0x00A3,
+    0x00A4, 0x00A5, 0x00A6, 0x00A7, 0x00A8, 0x00A9, 0x00AA, 0x00AB, 0x00AC, 0x00AD, 0x00AE, 0x00AF,
+    0x00B0, 0x00B1, 0x00B2, 0x00B3, 0x00B4, 0x00B5, 0x00B6, 0x00B7, 0x00B8, 0x00B9, 0x00BA, 0x00BB,
+    0x00BC, 0x00BD, 0x00BE, 0x00BF, 0x00C0, 0x00C1, 0x00C2, 0x00C3, 0x00C4, 0x00C5, 0x00C6, 0x00C7,
+    0x00C8, 0x00C9, 0x00CA, 0x00CB, 0x00CC, 0x00CD, 0x00CE, 0x00CF, 0x011E, 0x00D1, 0x00D2, 0x00D3,
+    0x00D4, 0x00D5, 0x00D6, 0x00D7, 0x00D8, 0x00D9, 0x00DA, 0x00DB, 0x00DC, 0x0130, 0x015E, 0x00DF,
+    0x00E0, 0x00E1, 0x00E2, 0x00E3, 0x00E4, 0x00E5, 0x00E6, 0x00E7, 0x00E8, 0x00E9, 0x00EA, 0x00EB,
+    0x00EC, 0x00ED, 0x00EE, 0x00EF, 0x011F, 0x00F1, 0x00F2, 0x00F3, 0x00F4, 0x00F5, 0x00F6, 0x00F7,
+    0x00F8, 0x00F9, 0x00FA, 0x00FB, 0x00FC, 0x0131, 0x015F, 0x00FF,
+];
+
+#[rustfmt::skip]
+static CP1258: [u16; 128] = [
+    0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x008A, 0x2039,
+    0x0152, 0x008D, 0x008E, 0x008F, 0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+    0x02DC, 0x2122, 0x009A, 0x203A, 0x0153, 0x009D, 0x009E, 0x0178, 0x00A0, 0x00A1, 0x00A2, 0x00A3,
+    0x00A4, 0x00A5, 0x00A6, 0x00A7, 0x00A8, 0x00A9, 0x00AA, 0x00AB, 0x00AC, 0x00AD, 0x00AE, 0x00AF,
+    0x00B0, 0x00B1, 0x00B2, 0x00B3, 0x00B4, 0x00B5, 0x00B6, 0x00B7, 0x00B8, 0x00B9, 0x00BA, 0x00BB,
+    0x00BC, 0x00BD, 0x00BE, 0x00BF, 0x00C0, 0x00C1, 0x00C2, 0x0102, 0x00C4, 0x00C5, 0x00C6, 0x00C7,
+    0x00C8, 0x00C9, 0x00CA, 0x00CB, 0x0300, 0x00CD, 0x00CE, 0x00CF, 0x0110, 0x00D1, 0x0309, 0x00D3,
+    0x00D4, 0x01A0, 0x00D6, 0x00D7, 0x00D8, 0x00D9, 0x00DA, 0x00DB, 0x00DC, 0x01AF, 0x0303, 0x00DF,
+    0x00E0, 0x00E1, 0x00E2, 0x0103, 0x00E4, 0x00E5, 0x00E6, 0x00E7, 0x00E8, 0x00E9, 0x00EA, 0x00EB,
+    0x0301, 0x00ED, 0x00EE, 0x00EF, 0x0111, 0x00F1, 0x0323, 0x00F3, 0x00F4, 0x01A1, 0x00F6, 0x00F7,
+    0x00F8, 0x00F9, 0x00FA, 0x00FB, 0x00FC, 0x01B0, 0x20AB, 0x00FF,
 ];

@@ -6,8 +6,11 @@
 
 use std::cmp::Ordering;
 
-use super::weights::{Characters, Element, Encoding, Expansion, PLAIN, Rules, push_primary};
-use super::{BINARY2, Collation};
+use super::Collation;
+use super::weights::{
+    Characters, Element, Elements, Encoding, PLAIN, Rules, combining_mark, primary_bytes,
+    push_primary,
+};
 
 /// The byte that ends a key.
 const END: u8 = 0x00;
@@ -22,6 +25,11 @@ impl Collation {
             return left.cmp(right);
         }
         let rules = Rules::of(self, Encoding::CodePage);
+        if rules.tailoring.is_some()
+            && !(rules.is_simple_in_ascii() && left.is_ascii() && right.is_ascii())
+        {
+            return self.compare_general(left, right, Encoding::CodePage);
+        }
         let units = left.iter().copied().map(u32::from);
         compare_ascii(units, right.iter().copied().map(u32::from), &rules)
             .unwrap_or_else(|| self.compare_general(left, right, Encoding::CodePage))
@@ -33,7 +41,7 @@ impl Collation {
         if left == right {
             return Ordering::Equal;
         }
-        if self.has(BINARY2) {
+        if self.is_code_point() {
             return units(left).cmp(units(right));
         }
         if self.is_binary() {
@@ -42,6 +50,11 @@ impl Collation {
             return heads.then_with(|| left.cmp(right));
         }
         let rules = Rules::of(self, Encoding::Utf16);
+        if rules.tailoring.is_some()
+            && !(rules.is_simple_in_ascii() && is_ascii(left) && is_ascii(right))
+        {
+            return self.compare_general(left, right, Encoding::Utf16);
+        }
         let (a, b) = (units(left).map(u32::from), units(right).map(u32::from));
         compare_ascii(a, b, &rules)
             .unwrap_or_else(|| self.compare_general(left, right, Encoding::Utf16))
@@ -85,7 +98,7 @@ impl Collation {
     /// Appends the sort key of an `nvarchar` value (UTF-16LE), as [`Self::sort_key_varchar`].
     pub fn sort_key_nvarchar(self, value: &[u8], out: &mut Vec<u8>) {
         let value = trim_units(value);
-        if self.has(BINARY2) {
+        if self.is_code_point() {
             if !push_plain_ascii(value, out) {
                 units(value).for_each(|unit| push_unit(unit, out));
             }
@@ -103,15 +116,44 @@ impl Collation {
     /// may have it too): the lower end of the range to seek for `LIKE 'prefix%'`.
     pub fn prefix_key_varchar(self, prefix: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
-        self.sort_key_varchar(prefix, out);
+        self.sort_key_varchar(self.settled(prefix, Encoding::CodePage), out);
         self.cut_to_prefix(start, out);
     }
 
     /// Appends the common start of the sort keys of all `nvarchar` values that start with `prefix`.
     pub fn prefix_key_nvarchar(self, prefix: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
-        self.sort_key_nvarchar(prefix, out);
+        self.sort_key_nvarchar(self.settled(prefix, Encoding::Utf16), out);
         self.cut_to_prefix(start, out);
+    }
+
+    /// Returns the start of a prefix whose letters do not depend on what follows: in a language with
+    /// own letters, a mark that follows changes the last one, and of letters that are several
+    /// characters nothing is certain.
+    fn settled(self, prefix: &[u8], encoding: Encoding) -> &[u8] {
+        if self.is_binary() {
+            return prefix;
+        }
+        let rules = Rules::of(self, encoding);
+        if rules.tailoring.is_none() {
+            return prefix;
+        }
+        if !rules.is_simple_in_ascii() {
+            return &[];
+        }
+        let (mut settled, mut at) = (0, 0);
+        let page = self.code_page();
+        for code in Characters::of(prefix, encoding, self) {
+            if combining_mark(code).is_none() {
+                settled = at;
+            }
+            at += match encoding {
+                Encoding::CodePage => page.first_len(&prefix[at..]),
+                Encoding::Utf16 if code > 0xFFFF => 4,
+                Encoding::Utf16 => 2,
+            };
+        }
+        &prefix[..settled]
     }
 
     /// Cuts a key off behind its first level.
@@ -129,6 +171,9 @@ impl Collation {
         out: &mut Vec<u8>,
     ) {
         let rules = Rules::of(self, encoding);
+        if !rules.is_simple_in_ascii() {
+            return self.push_general_key(value, encoding, out);
+        }
         let letters = match encoding {
             Encoding::CodePage => push_ascii_weights(value.as_chunks::<1>().0, &rules, out),
             Encoding::Utf16 => push_ascii_weights(value.as_chunks::<2>().0, &rules, out),
@@ -188,14 +233,8 @@ impl Collation {
         })
     }
 
-    fn elements<'a>(
-        self,
-        value: &'a [u8],
-        encoding: Encoding,
-        rules: &'a Rules,
-    ) -> impl Iterator<Item = Element> + Clone + 'a {
-        let letters = Characters::of(value, encoding, self).filter(|c| !rules.is_word_mark(*c));
-        letters.flat_map(move |c| Expansion::of(c, rules))
+    fn elements<'a>(self, value: &'a [u8], encoding: Encoding, rules: &'a Rules) -> Elements<'a> {
+        Elements::new(Characters::of(value, encoding, self), rules)
     }
 
     /// Returns hyphens and apostrophes: the number of other characters before each, and its weight.
@@ -331,7 +370,7 @@ fn push_word_mark((before, weight): (u32, u8), out: &mut Vec<u8>) {
 fn primary_len(key: &[u8]) -> usize {
     let mut at = 0;
     while key[at] > LEVEL {
-        at += if matches!(key[at], 0x44 | 0xF0) { 4 } else { 1 };
+        at += primary_bytes(key[at], key[at + 1]);
     }
     at
 }
@@ -388,6 +427,11 @@ fn push_unit(unit: u16, out: &mut Vec<u8>) {
             0x80 | (unit & 0x3F) as u8,
         ]),
     }
+}
+
+/// Returns whether UTF-16LE is all ASCII.
+fn is_ascii(value: &[u8]) -> bool {
+    units(value).all(|unit| unit < 0x80)
 }
 
 fn units(value: &[u8]) -> impl Iterator<Item = u16> + Clone + '_ {

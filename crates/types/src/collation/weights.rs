@@ -6,20 +6,28 @@
 //! and decide by place and kind where all else is equal ("word sort").
 //!
 //! A primary weight is the first byte of the sort key in its top byte; symbols and letters beyond
-//! ASCII share a lead byte and carry their code point in the other three:
+//! ASCII share a lead byte and carry their number in the other three. A letter that a language has
+//! behind another one has three bytes: that of the other, FF, and its place.
 //!
 //! ```text
 //! 02..22 control   23 blank   24..43 ASCII symbols   44 other symbols   45..4E digits
 //! 50..69 a..z      F0 other letters      (00 ends a key, 01 separates its levels)
 //! ```
 
+use super::code_page::{CodePage, Shape};
 use super::decompose;
-use super::{ACCENT_INSENSITIVE, CASE_SENSITIVE, CodePage, Collation, KANA_SENSITIVE};
-use super::{Family, WIDTH_SENSITIVE};
+use super::double_byte::DoubleByte;
+use super::kana;
+use super::tailoring::{Letter, Tailoring};
+use super::{
+    ACCENT_INSENSITIVE, CASE_SENSITIVE, Collation, KANA_SENSITIVE, VARIATION_SENSITIVE,
+    WIDTH_SENSITIVE,
+};
 
 const LEAD_SYMBOL: u8 = 0x44;
 const LEAD_DIGIT: u8 = 0x45;
-const LEAD_LETTER: u8 = 0x50;
+/// The primary weight of `a`.
+pub(super) const LEAD_LETTER: u8 = 0x50;
 const LEAD_OTHER: u8 = 0xF0;
 /// The secondary and tertiary weight of a plain lower-case letter, the smallest there is.
 pub(super) const PLAIN: u8 = 2;
@@ -76,6 +84,10 @@ pub(super) struct Rules {
     pub(super) case: bool,
     width: bool,
     kana: bool,
+    /// Whether variation selectors count.
+    variation: bool,
+    /// The letters of the language, if it has own letters.
+    pub(super) tailoring: Option<&'static Tailoring>,
     /// Whether hyphens and apostrophes are word marks, as in Windows' word sort.
     words: bool,
 }
@@ -93,8 +105,8 @@ impl Rules {
     pub(super) fn of(collation: Collation, encoding: Encoding) -> Self {
         // In a SQL collation `varchar` has the order of its sort id; everything else has Windows'
         // order.
-        let by_sort_id =
-            encoding == Encoding::CodePage && matches!(collation.base().family, Family::Sql(_));
+        let base = collation.base();
+        let by_sort_id = encoding == Encoding::CodePage && base.is_sql();
         Self {
             ascii: if by_sort_id { &ASCII_SQL } else { &ASCII_WINDOWS },
             expands: !by_sort_id,
@@ -102,6 +114,8 @@ impl Rules {
             case: collation.has(CASE_SENSITIVE),
             width: collation.has(WIDTH_SENSITIVE),
             kana: collation.has(KANA_SENSITIVE),
+            variation: collation.has(VARIATION_SENSITIVE),
+            tailoring: if by_sort_id { None } else { base.family.alphabet.tailoring() },
             words: !by_sort_id,
         }
     }
@@ -120,6 +134,25 @@ impl Rules {
         let is_wide = matches!(code, WIDE_APOSTROPHE | WIDE_HYPHEN);
         let weight = if matches!(code, HYPHEN | WIDE_HYPHEN) { 0x82 } else { 0x80 };
         Some(if is_wide && self.width { weight + 1 } else { weight })
+    }
+
+    /// Returns whether strings of ASCII alone may be compared character by character, without a look
+    /// at what follows.
+    pub(super) fn is_simple_in_ascii(&self) -> bool {
+        self.tailoring.is_none_or(|tailoring| !tailoring.is_special)
+    }
+
+    /// Folds to lower case as the language does.
+    fn lower(&self, code: u32) -> u32 {
+        match code {
+            0x49 if self.has_dotless_i() => 0x131,
+            0x130 if self.has_dotless_i() => 0x69,
+            _ => to_lower(code),
+        }
+    }
+
+    fn has_dotless_i(&self) -> bool {
+        self.tailoring.is_some_and(Tailoring::has_dotless_i)
     }
 
     /// Returns whether the third level counts at all.
@@ -151,6 +184,11 @@ impl Expansion {
     /// Decomposes a character into its elements.
     pub(super) fn of(code: u32, rules: &Rules) -> Self {
         let mut expansion = Self::default();
+        if let Some(tailoring) = rules.tailoring
+            && expansion.push_tailored(code, tailoring, rules)
+        {
+            return expansion;
+        }
         if code < 0x80 {
             expansion.push_letter(code, rules);
             return expansion;
@@ -164,13 +202,69 @@ impl Expansion {
             expansion.push_mark(mark);
             return expansion;
         }
-        let (base, marks) = match u16::try_from(code).ok().and_then(decompose::find) {
+        if is_variation_selector(code) && !rules.variation {
+            return expansion;
+        }
+        let decomposed = match rules.expands && cyrillic_place(to_lower(code)).is_some() {
+            true => None,
+            false => u16::try_from(code).ok().and_then(decompose::find),
+        };
+        let (base, marks) = match decomposed {
             Some((base, marks)) => (u32::from(base), marks),
             None => stroked(code).unwrap_or((code, [0; 3])),
         };
         expansion.push_letter(base, rules);
         marks.iter().filter(|m| **m != 0).for_each(|m| expansion.push_mark(PLAIN + m));
         expansion
+    }
+
+    /// Adds a letter of the language; returns `false` if the character is none.
+    fn push_tailored(&mut self, code: u32, tailoring: &Tailoring, rules: &Rules) -> bool {
+        let lower = rules.lower(code);
+        let upper = u8::from(lower != code);
+        if let Some(letter) = tailoring.letter(lower) {
+            self.push_own(letter, upper, rules);
+            return true;
+        }
+        if let Some(primary) = tailoring.han(code) {
+            self.push_own(Letter { primary, secondary: PLAIN }, 0, rules);
+            return true;
+        }
+        if code == 0x49 || code == 0x130 {
+            // Where I is the upper case of ı, what is left is i.
+            if rules.has_dotless_i() {
+                self.push_letter(0x69, rules);
+                self.items[0].tertiary += u8::from(rules.case);
+                return true;
+            }
+            return false;
+        }
+        if let Some((first, second)) = tailoring.expansion(lower) {
+            let [first, second] = if upper == 1 { [first - 0x20, second] } else { [first, second] };
+            self.push_letter(first, rules);
+            self.push_letter(second, rules);
+            self.push_mark(PLAIN + 0x70);
+            return true;
+        }
+        // A letter of the language with one more mark, such as the tones of Vietnamese.
+        let decomposed = u16::try_from(lower).ok().and_then(decompose::find);
+        let Some((base, marks)) = decomposed else { return false };
+        let own = marks.iter().position(|m| *m != 0 && tailoring.marked(base.into(), *m).is_some());
+        let Some(own) = own else { return false };
+        if let Some(letter) = tailoring.marked(base.into(), marks[own]) {
+            self.push_own(letter, upper, rules);
+        }
+        let others = marks.iter().enumerate().filter(|(at, m)| *at != own && **m != 0);
+        others.for_each(|(_, m)| self.push_mark(PLAIN + m));
+        true
+    }
+
+    /// Adds a letter of the language; `upper` has a bit for each of its characters in upper case.
+    fn push_own(&mut self, letter: Letter, upper: u8, rules: &Rules) {
+        // The bits between are those of width and kana, which such letters do not have.
+        let spread = upper & 1 | (upper & 0b110) << 2;
+        let tertiary = PLAIN + if rules.case { spread } else { 0 };
+        self.push(Element { primary: letter.primary, secondary: letter.secondary, tertiary });
     }
 
     /// Returns the elements in order.
@@ -188,14 +282,31 @@ impl Expansion {
     }
 
     fn push_letter(&mut self, code: u32, rules: &Rules) {
+        if code < 0x80 {
+            let lower = if matches!(code, 0x41..=0x5A) { code + 0x20 } else { code };
+            let tertiary = PLAIN + u8::from(rules.case && lower != code);
+            let primary = primary_weight(lower, rules);
+            self.push(Element { primary, secondary: PLAIN, tertiary });
+            return;
+        }
+        if let Some(kana) = kana::find(code) {
+            let tertiary = PLAIN
+                + u8::from(rules.case && kana.is_small)
+                + 2 * u8::from(rules.width && kana.is_narrow)
+                + 4 * u8::from(rules.kana && kana.is_katakana);
+            let primary = primary_weight(kana.base, rules);
+            self.push(Element { primary, secondary: PLAIN, tertiary });
+            if kana.mark != 0 {
+                self.push_mark(PLAIN + kana.mark);
+            }
+            return;
+        }
         let narrow = if matches!(code, 0xFF01..=0xFF5E) { code - 0xFEE0 } else { code };
         let lower = to_lower(narrow);
-        let hiragana = if matches!(lower, 0x30A1..=0x30F6) { lower - 0x60 } else { lower };
         let tertiary = PLAIN
             + u8::from(rules.case && lower != narrow)
-            + 2 * u8::from(rules.width && narrow != code)
-            + 4 * u8::from(rules.kana && hiragana != lower);
-        let primary = primary_weight(hiragana, rules);
+            + 2 * u8::from(rules.width && narrow != code);
+        let primary = primary_weight(lower, rules);
         self.push(Element { primary, secondary: PLAIN, tertiary });
     }
 }
@@ -209,19 +320,139 @@ impl Iterator for Expansion {
     }
 }
 
+/// The elements of a string, without its hyphens and apostrophes where those are word marks.
+#[derive(Clone)]
+pub(super) struct Elements<'a> {
+    characters: Characters<'a>,
+    rules: &'a Rules,
+    current: Expansion,
+}
+
+impl<'a> Elements<'a> {
+    pub(super) fn new(characters: Characters<'a>, rules: &'a Rules) -> Self {
+        Self { characters, rules, current: Expansion::default() }
+    }
+
+    /// Expands a character of a language with own letters, and takes those that belong to
+    /// it.
+    fn expand(&mut self, code: u32, tailoring: &Tailoring) -> Expansion {
+        let mut expansion = Expansion::default();
+        let lower = self.rules.lower(code);
+        let upper = u8::from(lower != code);
+        if let Some((letter, more, more_upper)) =
+            tailoring.contraction(lower, self.characters.clone())
+        {
+            self.skip(more);
+            expansion.push_own(letter, upper | more_upper, self.rules);
+            return expansion;
+        }
+        let Some(next) = self.characters.clone().next() else {
+            return Expansion::of(code, self.rules);
+        };
+        if let Some(letter) =
+            combining_mark(next).and_then(|mark| tailoring.marked(lower, mark.checked_sub(PLAIN)?))
+        {
+            self.skip(1);
+            expansion.push_own(letter, upper, self.rules);
+            return expansion;
+        }
+        if tailoring.is_swapped(code, next) {
+            self.skip(1);
+            expansion.push_letter(next, self.rules);
+            expansion.push_letter(code, self.rules);
+            return expansion;
+        }
+        Expansion::of(code, self.rules)
+    }
+
+    fn skip(&mut self, count: usize) {
+        (0..count).for_each(|_| {
+            self.characters.next();
+        });
+    }
+}
+
+impl Iterator for Elements<'_> {
+    type Item = Element;
+
+    fn next(&mut self) -> Option<Element> {
+        loop {
+            if let Some(element) = self.current.next() {
+                return Some(element);
+            }
+            let code = self.characters.next()?;
+            if self.rules.is_word_mark(code) {
+                continue;
+            }
+            self.current = match self.rules.tailoring {
+                None => Expansion::of(code, self.rules),
+                Some(tailoring) => self.expand(code, tailoring),
+            };
+        }
+    }
+}
+
 fn primary_weight(code: u32, rules: &Rules) -> u32 {
     if let Some(weight) = usize::try_from(code).ok().and_then(|i| rules.ascii.get(i)) {
         return u32::from(*weight) << 24;
     }
-    let is_letter = char::from_u32(code).is_some_and(char::is_alphanumeric);
-    u32::from(if is_letter { LEAD_OTHER } else { LEAD_SYMBOL }) << 24 | code
+    if let Some((base, place)) = cyrillic_place(code) {
+        return other_letter(base, place);
+    }
+    match char::from_u32(code).is_some_and(char::is_alphanumeric) {
+        true => other_letter(code, 0),
+        false => u32::from(LEAD_SYMBOL) << 24 | code,
+    }
+}
+
+/// Returns the primary weight of a letter beyond ASCII, or of one that follows it at a place from 1
+/// to 7.
+pub(super) fn other_letter(code: u32, place: u32) -> u32 {
+    u32::from(LEAD_OTHER) << 24 | code << 3 | place
+}
+
+/// Returns the letter that a Cyrillic letter outside the Russian alphabet follows, and its place
+/// behind it. Those with a mark are separate letters too.
+fn cyrillic_place(lower: u32) -> Option<(u32, u32)> {
+    let (base, place) = match lower {
+        0x491 => ('г', 1), // ґ
+        0x452 => ('д', 1), // ђ
+        0x453 => ('д', 2), // ѓ
+        0x454 => ('е', 1), // є
+        0x455 => ('з', 1), // ѕ
+        0x439 => ('и', 1), // й
+        0x456 => ('и', 2), // і
+        0x457 => ('и', 3), // ї
+        0x458 => ('и', 4), // ј
+        0x459 => ('л', 1), // љ
+        0x45A => ('н', 1), // њ
+        0x45B => ('т', 1), // ћ
+        0x45C => ('т', 2), // ќ
+        0x45E => ('у', 1), // ў
+        0x45F => ('ч', 1), // џ
+        _ => return None,
+    };
+    Some((u32::from(base), place))
+}
+
+/// Returns whether a character only selects the form of the one before it.
+fn is_variation_selector(code: u32) -> bool {
+    matches!(code, 0xFE00..=0xFE0F | 0xE0100..=0xE01EF)
 }
 
 /// Appends the sort-key form of a primary weight.
 pub(super) fn push_primary(primary: u32, out: &mut Vec<u8>) {
     let bytes = primary.to_be_bytes();
-    let is_long = matches!(bytes[0], LEAD_SYMBOL | LEAD_OTHER);
-    out.extend_from_slice(if is_long { &bytes } else { &bytes[..1] });
+    out.extend_from_slice(&bytes[..primary_bytes(bytes[0], bytes[1])]);
+}
+
+/// Returns the number of bytes of a primary weight that starts with these two.
+pub(super) const fn primary_bytes(first: u8, second: u8) -> usize {
+    match (first, second) {
+        (LEAD_SYMBOL | LEAD_OTHER, _) => 4,
+        (_, 0xFF) => 3,
+        _ => 1,
+    }
 }
 
 /// Folds to lower case where that is one character.
@@ -234,7 +465,15 @@ pub(super) fn to_lower(code: u32) -> u32 {
     }
 }
 
-fn combining_mark(code: u32) -> Option<u8> {
+/// Returns the weight of a mark that belongs to the letter before it.
+pub(super) fn combining_mark(code: u32) -> Option<u8> {
+    // Vowel signs and tones of Thai, and the voicing of kana.
+    match code {
+        0xE47..=0xE4E => return Some(PLAIN + 0x78 + u8::try_from(code - 0xE47).ok()?),
+        0x3099 | 0xFF9E => return Some(PLAIN + kana::VOICED),
+        0x309A | 0xFF9F => return Some(PLAIN + kana::HALF_VOICED),
+        _ => {}
+    }
     let distance = code.checked_sub(0x300).filter(|d| *d < 0x70)?;
     Some(PLAIN + 1 + u8::try_from(distance).ok()?)
 }
@@ -253,6 +492,11 @@ fn ligature(code: u32) -> Option<(u32, u32)> {
         _ => return None,
     };
     Some((u32::from(first), u32::from(second)))
+}
+
+/// Returns the letter without its stroke.
+pub(super) fn without_stroke(c: char) -> Option<char> {
+    char::from_u32(stroked(u32::from(c))?.0)
 }
 
 /// Returns base letter and mark of a letter with a stroke.
@@ -280,6 +524,8 @@ fn stroked(code: u32) -> Option<(u32, [u8; 3])> {
 pub(super) enum Characters<'a> {
     /// One byte each, through a table for the upper half.
     SingleByte(&'static [u16; 128], std::slice::Iter<'a, u8>),
+    /// One or two bytes each.
+    DoubleByte(&'static DoubleByte, &'a [u8]),
     /// UTF-8, malformed bytes as U+FFFD.
     Utf8(&'a [u8]),
     /// UTF-16LE, with surrogate pairs joined.
@@ -290,10 +536,13 @@ pub(super) enum Characters<'a> {
 
 impl<'a> Characters<'a> {
     pub(super) fn of(value: &'a [u8], encoding: Encoding, collation: Collation) -> Self {
-        match (encoding, collation.code_page().high_half()) {
-            (Encoding::Utf16, _) => Self::Utf16(value.chunks_exact(2)),
-            (Encoding::CodePage, Some(table)) => Self::SingleByte(table, value.iter()),
-            (Encoding::CodePage, None) => Self::Utf8(value),
+        if encoding == Encoding::Utf16 {
+            return Self::Utf16(value.chunks_exact(2));
+        }
+        match collation.code_page().shape() {
+            Shape::Single(table) => Self::SingleByte(table, value.iter()),
+            Shape::Double(table) => Self::DoubleByte(table, value),
+            Shape::Utf8 => Self::Utf8(value),
         }
     }
 }
@@ -309,6 +558,14 @@ impl Iterator for Characters<'_> {
         match self {
             Self::SingleByte(table, bytes) => {
                 Some(u32::from(CodePage::decode_byte(table, *bytes.next()?)))
+            }
+            Self::DoubleByte(table, rest) => {
+                if rest.is_empty() {
+                    return None;
+                }
+                let (unit, len) = table.first(rest);
+                *rest = &rest[len..];
+                Some(u32::from(unit))
             }
             Self::Utf8(rest) => {
                 let (c, len) = decode_utf8(rest)?;

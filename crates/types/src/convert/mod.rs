@@ -16,7 +16,7 @@ mod xml;
 
 pub use rules::check;
 
-use crate::{ColumnType, DataType, Decimal, Error, Family, Length, Msg, Result, Value};
+use crate::{ColumnType, DataType, Decimal, Error, Family, Language, Length, Msg, Result, Value};
 
 /// Why a value is converted: decides what is allowed and how a failure is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,6 +77,8 @@ impl DateFormat {
 pub struct ConvertOptions {
     /// The session's SET DATEFORMAT.
     pub date_format: DateFormat,
+    /// The session's SET LANGUAGE: names of months in dates as text.
+    pub language: Language,
     /// The session's SET ANSI_WARNINGS.
     pub ansi_warnings: AnsiWarnings,
     /// SET NUMERIC_ROUNDABORT: an exact number that loses decimals is error 8115.

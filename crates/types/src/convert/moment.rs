@@ -10,7 +10,7 @@ impl Context<'_> {
         let moment = match value {
             Value::VarChar(_) | Value::NVarChar(_) => {
                 let text = self.source_text(value);
-                date::parse(&text, &self.to.data_type, self.order())
+                date::parse(&text, &self.to.data_type, self.order(), self.options.language)
                     .map_err(|e| self.bad_text(e))?
             }
             Value::VarBinary(bytes) => {

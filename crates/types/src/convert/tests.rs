@@ -7,6 +7,7 @@ use crate::{Bytes, Collation, Decimal, Length};
 
 const DEFAULT: ConvertOptions = ConvertOptions {
     date_format: DateFormat::Mdy,
+    language: crate::Language::us_english(),
     ansi_warnings: AnsiWarnings::On,
     round_abort: false,
 };

@@ -33,7 +33,7 @@ impl Context<'_> {
             Value::VarBinary(bytes) => self.bytes_text(bytes, |raw| raw.clone(), to_ascii)?,
             _ => {
                 let (text, too_long) = self.plain_text(value)?;
-                let bytes = Bytes::copy_from(text.as_bytes());
+                let bytes = text::to_code_page(&text, to);
                 return self.fit_plain(bytes, too_long, 1).map(Value::VarChar);
             }
         };
@@ -96,7 +96,8 @@ impl Context<'_> {
             Value::Float(v) => (self.float_text(*v, 17)?, TooLong::Refuse),
             Value::UniqueIdentifier(guid) => (super::bytes::guid_text(guid), TooLong::Refuse),
             _ => {
-                let text = date::format(value, &self.from.data_type, self.style)?;
+                let text =
+                    date::format(value, &self.from.data_type, self.style, self.options.language)?;
                 (text, TooLong::Cut)
             }
         })
@@ -149,9 +150,10 @@ impl Context<'_> {
             (text.len()..limit).step_by(unit).for_each(|_| padded.extend_from_slice(blank));
             return Ok(Bytes::from(padded));
         }
-        let end = match self.to.collation.code_page() {
-            CodePage::Utf8 if unit == 1 => character_start(&text, limit),
-            _ => limit,
+        let page = self.to.collation.code_page();
+        let end = match unit == 1 && !page.is_single_byte() {
+            true => last_start(&text, page, limit),
+            false => limit,
         };
         let (kept, cut) = text.split_at(end);
         // Trailing blanks are cut without an error.
@@ -193,7 +195,14 @@ fn whole_units(bytes: &Bytes) -> Bytes {
     Bytes::from(whole)
 }
 
-/// Returns the last place at or before `limit` where a UTF-8 character begins.
-fn character_start(text: &[u8], limit: usize) -> usize {
-    (0..=limit).rev().find(|at| text[*at] & 0xC0 != 0x80).unwrap_or(0)
+/// Returns the last place at or before `limit` where a character begins.
+fn last_start(text: &[u8], page: CodePage, limit: usize) -> usize {
+    let mut at = 0;
+    loop {
+        let next = at + page.first_len(&text[at..]);
+        if next > limit {
+            return at;
+        }
+        at = next;
+    }
 }

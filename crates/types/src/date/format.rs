@@ -3,9 +3,8 @@
 use std::fmt::Write;
 
 use super::civil::civil_of;
-use super::part::MONTHS;
 use super::{Moment, TICKS_PER_SECOND};
-use crate::{DataType, Msg, Result, Value};
+use crate::{DataType, Language, Msg, Result, Value};
 
 /// A date and time in its parts, and which of them its type shows.
 struct Parts<'a> {
@@ -24,11 +23,11 @@ const STYLE_ODBC: i32 = 121;
 
 /// Writes a date or time value of type `of` in a style of CONVERT. Style 0 is the default: that of
 /// `datetime` and `smalldatetime`, and 121 for the other types (whose own style 0 is also called
-/// 100).
+/// 100). Names of months are those of `language`.
 ///
 /// # Errors
 /// 281 for an unknown style, 9809 for a style that shows no part of the type.
-pub fn format(value: &Value, of: &DataType, style: i32) -> Result<String> {
+pub fn format(value: &Value, of: &DataType, style: i32, language: Language) -> Result<String> {
     let Some(parts) = Parts::of(value, of) else { return Ok(String::new()) };
     let style = match (style, of) {
         (0, DataType::DateTime | DataType::SmallDateTime) => 100,
@@ -39,7 +38,7 @@ pub fn format(value: &Value, of: &DataType, style: i32) -> Result<String> {
         (21 | 25, _) => STYLE_ODBC,
         (other, _) => other,
     };
-    let date = parts.date_text(style);
+    let date = parts.date_text(style, language);
     let time = parts.time_text(style);
     let (Some(date), Some(time)) = (date, time) else {
         return Err(Msg::InvalidStyle(i64::from(style), of.name()).into());
@@ -88,10 +87,10 @@ impl<'a> Parts<'a> {
     }
 
     /// Writes the date of a style; empty for a style of time only, `None` for an unknown style.
-    fn date_text(&self, style: i32) -> Option<String> {
+    fn date_text(&self, style: i32, language: Language) -> Option<String> {
         let (y, m, d) = (self.year, self.month, self.day);
         let short = y % 100;
-        let month = &MONTHS[usize::from(m) - 1][..3];
+        let month = language.month_names_short()[usize::from(m) - 1];
         Some(match style {
             1 => format!("{m:02}/{d:02}/{short:02}"),
             101 => format!("{m:02}/{d:02}/{y:04}"),

@@ -1,14 +1,14 @@
-//! Parses text to dates and times, in all forms that SQL Server documents, with us_english names.
+//! Parses text to dates and times, in all forms that SQL Server documents, with the names of
+//! months of a language.
 //!
 //! The text is cut into numbers, words and signs. A number before a colon begins the time, a
 //! month's name decides the date, and otherwise the place of the year and SET DATEFORMAT give the
 //! order of the three numbers.
 
 use super::civil::days_of;
-use super::part::MONTHS;
 use super::{DAYS_1900, Moment, TICKS_PER_SECOND};
-use crate::DataType;
 use crate::convert::DateFormat;
+use crate::{DataType, Language};
 
 /// Two-digit years up to this one are in this century, the others in the last (`two digit year
 /// cutoff`).
@@ -36,6 +36,8 @@ enum Token<'a> {
 /// The parts found in the tokens so far.
 #[derive(Default)]
 struct Found<'a> {
+    /// The language of the names of months.
+    language: Language,
     numbers: Vec<&'a str>,
     month: Option<i32>,
     /// How many of the numbers came before the month's name.
@@ -47,15 +49,16 @@ struct Found<'a> {
 }
 
 /// Parses a text for a type: `datetime` and `smalldatetime` accept fewer decimals and no offset,
-/// and follow `order` even if the year comes first. An empty text is 1900-01-01.
+/// and follow `order` even if the year comes first. Months are named in `language`. An empty text is
+/// 1900-01-01.
 ///
 /// # Errors
 /// [`ParseError`]
-pub fn parse(text: &str, of: &DataType, order: DateFormat) -> Result<Moment> {
+pub fn parse(text: &str, of: &DataType, order: DateFormat, language: Language) -> Result<Moment> {
     let text = strip_odbc(text.trim());
     let is_old = matches!(of, DataType::DateTime | DataType::SmallDateTime);
-    let tokens = tokens(text)?;
-    let mut found = Found::default();
+    let tokens = tokens(text, language)?;
+    let mut found = Found { language, ..Found::default() };
     let mut rest = tokens.as_slice();
     while !rest.is_empty() {
         rest = found.take(rest, is_old)?;
@@ -69,7 +72,7 @@ pub fn parse(text: &str, of: &DataType, order: DateFormat) -> Result<Moment> {
 
 /// Parses an offset, `+hh:mm`, into minutes.
 pub fn parse_offset(text: &str) -> Option<i32> {
-    let tokens = tokens(text.trim()).ok()?;
+    let tokens = tokens(text.trim(), Language::default()).ok()?;
     let (offset, rest) = offset(&tokens)?;
     rest.is_empty().then_some(i32::from(offset))
 }
@@ -82,7 +85,7 @@ fn strip_odbc(text: &str) -> &str {
     body.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')).unwrap_or(text)
 }
 
-fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
+fn tokens(text: &str, language: Language) -> Result<Vec<Token<'_>>> {
     let mut tokens = Vec::with_capacity(12);
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -92,7 +95,10 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
             tokens.push(Token::Number(&rest[..len]));
             len
         } else if first.is_alphabetic() {
-            let len = run(|c| c.is_alphabetic());
+            let len = match language == Language::default() {
+                true => run(|c| c.is_alphabetic()),
+                false => name_len(rest, language).unwrap_or_else(|| run(|c| c.is_alphabetic())),
+            };
             tokens.push(Token::Word(&rest[..len]));
             len
         } else if matches!(first, '-' | '/' | '.' | ',' | ':' | '+') {
@@ -106,6 +112,35 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
         rest = &rest[len..];
     }
     Ok(tokens)
+}
+
+/// Returns the length of the name of a month at the start of a text, if there is one. A name may
+/// have characters that are no letters, such as `ม.ค.`.
+fn name_len(text: &str, language: Language) -> Option<usize> {
+    let names = language.month_names().iter().chain(language.month_names_short());
+    let fits = |name: &&&str| {
+        let head = text.get(..name.len()).filter(|head| is_same_name(head, name));
+        head.is_some() && !text[name.len()..].starts_with(char::is_alphabetic)
+    };
+    names
+        .filter(|name| !name.starts_with(|c: char| c.is_ascii_digit()))
+        .filter(fits)
+        .map(|n| n.len())
+        .max()
+}
+
+/// Returns the number, from 0, of a month by its name or abbreviation.
+fn month(word: &str, language: Language) -> Option<usize> {
+    let of = |names: &[&str; 12]| names.iter().position(|name| is_same_name(name, word));
+    of(language.month_names()).or_else(|| of(language.month_names_short()))
+}
+
+/// Returns whether two words are the same but for case.
+fn is_same_name(a: &str, b: &str) -> bool {
+    match a.is_ascii() && b.is_ascii() {
+        true => a.eq_ignore_ascii_case(b),
+        false => a.to_lowercase() == b.to_lowercase(),
+    }
 }
 
 /// Reads a number of at most nine digits.
@@ -166,9 +201,7 @@ impl<'a> Found<'a> {
             self.offset = Some(0);
             return Ok(());
         }
-        let is_name =
-            |name: &&str| name.eq_ignore_ascii_case(word) || name[..3].eq_ignore_ascii_case(word);
-        let index = MONTHS.iter().position(is_name).ok_or(ParseError::Syntax)?;
+        let index = month(word, self.language).ok_or(ParseError::Syntax)?;
         if self.month.is_some() {
             return Err(ParseError::Syntax);
         }

@@ -2,7 +2,7 @@
 
 use super::civil::{Civil, civil_of, days_in_month, days_of, weekday};
 use super::{DAYS_MAX, Moment, TICKS_PER_DAY, TICKS_PER_MINUTE, TICKS_PER_SECOND};
-use crate::{DataType, Msg, Result, Value};
+use crate::{DataType, Language, Msg, Result, Value};
 
 /// A date part, as DATEADD, DATEDIFF, DATEPART and DATENAME take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,26 +57,6 @@ const NAMES: &[(DatePart, &[&str])] = &[
     (DatePart::TzOffset, &["tzoffset", "tz"]),
     (DatePart::IsoWeek, &["iso_week", "isowk", "isoww"]),
 ];
-
-/// English month names, January first.
-pub(super) const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-
-/// English weekday names, Monday first.
-const WEEKDAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 impl DatePart {
     /// Looks a part up by name or abbreviation, in any case.
@@ -275,7 +255,8 @@ pub fn date_part(
     }))
 }
 
-/// Returns the name of `part` in a value: month and weekday in words, the rest in digits. `None` if
+/// Returns the name of `part` in a value: month and weekday in words of `language`, the rest in
+/// digits. `None` if
 /// the value is no date or time.
 ///
 /// # Errors
@@ -285,6 +266,7 @@ pub fn date_name(
     value: &Value,
     data_type: &DataType,
     first_day: u8,
+    language: Language,
 ) -> Result<Option<String>> {
     let Some(number) = date_part(part, value, data_type, first_day)? else { return Ok(None) };
     let days = Moment::from_value(value).map_or(0, |m| m.days);
@@ -295,8 +277,8 @@ pub fn date_name(
             .map_or(String::new(), |n| (*n).into())
     };
     Ok(Some(match part {
-        DatePart::Month => named(&MONTHS, number - 1),
-        DatePart::Weekday => named(&WEEKDAYS, weekday(days)),
+        DatePart::Month => named(language.month_names(), number - 1),
+        DatePart::Weekday => named(language.day_names(), weekday(days)),
         DatePart::TzOffset => super::format::offset_text(number),
         _ => number.to_string(),
     }))

@@ -3,25 +3,30 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::Language;
 use crate::convert::DateFormat;
 
 const DATETIME2: DataType = DataType::DateTime2(7);
 
 /// Converts a text to `datetime2(7)`.
 fn at(text: &str) -> Value {
-    parse(text, &DATETIME2, DateFormat::Mdy).unwrap().try_to_value(&DATETIME2).unwrap()
+    parse(text, &DATETIME2, DateFormat::Mdy, Language::default())
+        .unwrap()
+        .try_to_value(&DATETIME2)
+        .unwrap()
 }
 
 fn as_type(text: &str, of: DataType) -> Value {
-    parse(text, &of, DateFormat::Mdy).unwrap().try_to_value(&of).unwrap()
+    parse(text, &of, DateFormat::Mdy, Language::default()).unwrap().try_to_value(&of).unwrap()
 }
 
 fn shown(value: &Value, of: DataType, style: i32) -> String {
-    format(value, &of, style).unwrap()
+    format(value, &of, style, Language::default()).unwrap()
 }
 
 fn read(text: &str, of: DataType, order: DateFormat) -> Result<String, ParseError> {
-    parse(text, &of, order).map(|m| shown(&m.try_to_value(&DATETIME2).unwrap(), DATETIME2, 121))
+    parse(text, &of, order, Language::default())
+        .map(|m| shown(&m.try_to_value(&DATETIME2).unwrap(), DATETIME2, 121))
 }
 
 #[test]
@@ -125,7 +130,9 @@ fn datetime_rounds_to_three_hundredths_of_a_second() {
     let small = |text| shown(&as_type(text, DataType::SmallDateTime), DataType::SmallDateTime, 120);
     assert_eq!(small("2007-05-08 12:35:29.998"), "2007-05-08 12:35:00");
     assert_eq!(small("2007-05-08 12:35:29.999"), "2007-05-08 12:36:00");
-    let range = |text, of: DataType| parse(text, &of, DateFormat::Mdy).unwrap().try_to_value(&of);
+    let range = |text, of: DataType| {
+        parse(text, &of, DateFormat::Mdy, Language::default()).unwrap().try_to_value(&of)
+    };
     assert_eq!(range("1752-12-31", DataType::DateTime), None);
     assert_eq!(range("9999-12-31 23:59:59.999", DataType::DateTime), None);
     assert_eq!(range("2079-06-07", DataType::SmallDateTime), None);
@@ -180,7 +187,10 @@ fn styles_follow_the_documentation() {
     }
     let whole = as_type("2006-01-02 15:04:05", DataType::DateTime);
     assert_eq!(shown(&whole, DataType::DateTime, 126), "2006-01-02T15:04:05");
-    assert_eq!(format(&whole, &DataType::DateTime, 99).unwrap_err().number, 281);
+    assert_eq!(
+        format(&whole, &DataType::DateTime, 99, Language::default()).unwrap_err().number,
+        281
+    );
 }
 
 #[test]
@@ -189,7 +199,7 @@ fn newer_types_show_their_own_parts() {
     assert_eq!(shown(&date, DataType::Date, 0), "2006-01-02");
     assert_eq!(shown(&date, DataType::Date, 100), "Jan  2 2006");
     assert_eq!(shown(&date, DataType::Date, 126), "2006-01-02");
-    assert_eq!(format(&date, &DataType::Date, 108).unwrap_err().number, 9809);
+    assert_eq!(format(&date, &DataType::Date, 108, Language::default()).unwrap_err().number, 9809);
     let time = as_type("15:04:05.5", DataType::Time(3));
     assert_eq!(shown(&time, DataType::Time(3), 0), "15:04:05.500");
     let offset = DataType::DateTimeOffset(3);
@@ -267,7 +277,9 @@ fn date_part_follows_the_documentation() {
     ] {
         assert_eq!(date_part(part, &value, &DATETIME2, 7), Ok(Some(expected)), "{part:?}");
     }
-    let name = |part, text| date_name(part, &at(text), &DATETIME2, 7).unwrap().unwrap();
+    let name = |part, text| {
+        date_name(part, &at(text), &DATETIME2, 7, Language::default()).unwrap().unwrap()
+    };
     assert_eq!(name(DatePart::Month, "2007-10-30"), "October");
     assert_eq!(name(DatePart::Weekday, "2007-10-30"), "Tuesday");
     // 2008-12-31 is in week 1 by ISO, in week 53 in us_english.
@@ -331,7 +343,7 @@ proptest! {
         let value = Moment { days, ticks, offset: 0 }.try_to_value(&of).unwrap();
         for style in [121, 126] {
             let text = shown(&value, of, style);
-            let read = parse(&text, &of, DateFormat::Mdy).unwrap();
+            let read = parse(&text, &of, DateFormat::Mdy, Language::default()).unwrap();
             prop_assert_eq!(read.try_to_value(&of).unwrap(), value.clone());
         }
     }
@@ -344,7 +356,7 @@ proptest! {
         let moment = Moment::from_value(&value).unwrap();
         prop_assert_eq!(moment.try_to_value(&DataType::DateTime), Some(value.clone()));
         let text = shown(&value, DataType::DateTime, 121);
-        let read = parse(&text, &DataType::DateTime, DateFormat::Mdy).unwrap();
+        let read = parse(&text, &DataType::DateTime, DateFormat::Mdy, Language::default()).unwrap();
         prop_assert_eq!(read.try_to_value(&DataType::DateTime), Some(value));
     }
 
@@ -352,7 +364,7 @@ proptest! {
     fn no_text_makes_it_panic(text in "\\PC{0,30}", dmy in "[0-9/:. TZ+-]{0,24}") {
         for text in [text, dmy] {
             for of in [DataType::DateTime, DATETIME2] {
-                let _ = parse(&text, &of, DateFormat::Dmy);
+                let _ = parse(&text, &of, DateFormat::Dmy, Language::default());
             }
         }
     }

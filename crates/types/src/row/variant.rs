@@ -20,7 +20,7 @@ pub(super) fn encode(value: &Value, of: &ColumnType) -> Vec<u8> {
     };
     let mut out = vec![data_type.system_type_id(), data_type.precision(), data_type.scale()];
     out.extend_from_slice(&length.to_le_bytes());
-    out.extend_from_slice(&of.collation.0.to_le_bytes());
+    out.extend_from_slice(&of.collation.to_stored().to_le_bytes());
     match (FixedKind::of(data_type), value.string_bytes()) {
         (Some(kind), _) => {
             out.resize(HEADER + kind.size(), 0);
@@ -47,6 +47,6 @@ pub(super) fn decode(bytes: &[u8]) -> Value {
         None if data_type.is_string() => Value::VarChar(Bytes::copy_from(body)),
         None => Value::VarBinary(Bytes::copy_from(body)),
     };
-    let collation = Collation(u16::from_le_bytes([head[5], head[6]]));
+    let collation = Collation::from_stored(u16::from_le_bytes([head[5], head[6]]));
     Value::Variant(Box::new((value, ColumnType { data_type, collation, nullable: true })))
 }

@@ -1,28 +1,26 @@
-//! `syslanguages`: the languages that a session can use; only us_english.
+//! `syslanguages`: the languages that a session can use.
 
-use types::Value;
+use types::{Language, Value};
 
 use crate::{Rows, Scope, SystemView};
 use metadata::column::{
     Column, INT, SMALLINT, SYSNAME, TINYINT, col, int, nc, nv, opt, rows, shape, small, text,
 };
 
-const COLUMNS: &[Column<()>] = &[
-    col("langid", SMALLINT, |()| small(0)),
-    col("dateformat", nc(3), |()| text("mdy")),
-    col("datefirst", TINYINT, |()| Value::TinyInt(7)),
-    opt("upgrade", INT, |()| int(0)),
-    col("name", SYSNAME, |()| text("us_english")),
-    col("alias", SYSNAME, |()| text("English")),
-    opt("months", nv(372), |()| {
-        text(
-            "January,February,March,April,May,June,July,August,September,October,November,December",
-        )
+const COLUMNS: &[Column<Language>] = &[
+    col("langid", SMALLINT, |l| small(i16::from(l.id()))),
+    col("dateformat", nc(3), |l| text(l.date_format().name())),
+    col("datefirst", TINYINT, |l| Value::TinyInt(l.date_first())),
+    opt("upgrade", INT, |_| int(0)),
+    col("name", SYSNAME, |l| text(l.name())),
+    col("alias", SYSNAME, |l| text(l.alias())),
+    opt("months", nv(372), |l| text(l.months())),
+    opt("shortmonths", nv(132), |l| text(l.months_short())),
+    opt("days", nv(217), |l| text(l.days())),
+    col("lcid", INT, |l| int(i32::from(l.lcid()))),
+    col("msglangid", SMALLINT, |l| {
+        small(i16::try_from(l.message_lcid()).expect("the LCIDs of languages are small"))
     }),
-    opt("shortmonths", nv(132), |()| text("Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec")),
-    opt("days", nv(217), |()| text("Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday")),
-    col("lcid", INT, |()| int(1_033)),
-    col("msglangid", SMALLINT, |()| small(1_033)),
 ];
 
 pub(crate) static VIEW: SystemView = SystemView {
@@ -34,5 +32,5 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(_: &Scope<'_>) -> Rows {
-    rows(COLUMNS, [()])
+    rows(COLUMNS, Language::all())
 }

@@ -23,7 +23,7 @@ const COLUMNS: &[Column<Row>] = &[
     col("name", SYSNAME, |r| text(&r.0.name)),
     opt("dbname", SYSNAME, |r| text(&r.0.default_database)),
     unknown("password", nv(128)),
-    opt("language", SYSNAME, |_| text("us_english")),
+    opt("language", SYSNAME, |r| text(r.0.default_language.name())),
     opt("denylogin", INT, |_| int(0)),
     opt("hasaccess", INT, |_| int(1)),
     opt("isntname", INT, |_| int(0)),

@@ -30,6 +30,12 @@ pub(super) const fn after(prepare: &'static [&'static str], case: Case) -> Case 
     Case { prepare, ..case }
 }
 
+/// A procedure about another login, which ALTER ANY LOGIN allows.
+const fn of_login(line: &'static str, text: &'static str) -> Case {
+    let prepare = &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"];
+    after(prepare, case(line, text, &[15151], &[(LOGINS, &[])]))
+}
+
 const IN_DBO: &str = "GRANT ALTER ON SCHEMA::dbo TO {u}";
 pub(super) const INSERT_T: &str = "USE {d}; GRANT INSERT ON t TO {u}";
 pub(super) const ALTER_T: &str = "GRANT ALTER ON t TO {u}";
@@ -542,19 +548,9 @@ pub(super) static CASES: &[Case] = &[
         &["CREATE LOGIN gone_{d} WITH PASSWORD = 'Secret-1'"],
         case("sp_droplogin", "EXEC sp_droplogin 'gone_{d}'", &[15151], &[(LOGINS, &[])]),
     ),
-    after(
-        &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
-        case(
-            "sp_password",
-            "EXEC sp_password NULL, 'Secret-2', 'some_{d}'",
-            &[15151],
-            &[(LOGINS, &[])],
-        ),
-    ),
-    after(
-        &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
-        case("sp_defaultdb", "EXEC sp_defaultdb 'some_{d}', 'tempdb'", &[15151], &[(LOGINS, &[])]),
-    ),
+    of_login("sp_password", "EXEC sp_password NULL, 'Secret-2', 'some_{d}'"),
+    of_login("sp_defaultdb", "EXEC sp_defaultdb 'some_{d}', 'tempdb'"),
+    of_login("sp_defaultlanguage", "EXEC sp_defaultlanguage 'some_{d}', 'French'"),
     after(
         &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
         case(

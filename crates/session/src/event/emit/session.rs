@@ -86,7 +86,7 @@ fn options_text(options: &Options) -> String {
         switch(options.ansi_nulls),
         switch(options.concat_null_yields_null),
         switch(options.implicit_transactions),
-        options.language,
+        options.language.name(),
         date_format(options.date_format),
         options.date_first,
     )

@@ -5,7 +5,6 @@
 //! leftmost match is as good as any. UTF-16 that is all ASCII is folded likewise.
 
 use super::super::Collation;
-use super::super::code_page::CodePage;
 use super::super::weights::{Characters, Encoding};
 use super::{Token, matches_one, weight};
 use crate::batch::ByteKind;
@@ -21,7 +20,7 @@ pub(super) struct Folded {
 
 impl Folded {
     pub(super) fn new(tokens: &[Token], collation: Collation) -> Self {
-        let is_single = collation.code_page() != CodePage::Utf8;
+        let is_single = collation.code_page().is_single_byte();
         Self {
             code_page: is_single.then(|| Program::new(tokens, Encoding::CodePage, collation)),
             ascii: Program::new(tokens, Encoding::Utf16, collation),

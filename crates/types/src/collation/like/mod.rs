@@ -3,7 +3,7 @@
 mod folded;
 
 use super::Collation;
-use super::weights::{Characters, Encoding, Expansion, PLAIN, Rules};
+use super::weights::{Characters, Encoding, Expansion, PLAIN, Rules, to_lower};
 use crate::batch::ByteKind;
 use crate::{Msg, Result, Value};
 use folded::Folded;
@@ -108,6 +108,15 @@ impl LikePattern {
     }
 }
 
+impl Collation {
+    /// Returns a number for each character of a string: those of equal characters are equal. Empty
+    /// for a value that is no string.
+    pub fn character_weights(self, value: &Value) -> Vec<u64> {
+        let Some((encoding, characters)) = characters(value, self) else { return Vec::new() };
+        characters.map(|code| weight(code, encoding, self)).collect()
+    }
+}
+
 /// Matches tokens without `%`; returns the text behind them.
 fn match_run<'t>(
     run: &[Token],
@@ -163,14 +172,17 @@ fn weight(code: u32, encoding: Encoding, collation: Collation) -> u64 {
     let expansion = Expansion::of(code, &rules);
     let (letter, marks) = match expansion.elements() {
         [letter, marks @ ..] if marks.iter().all(|m| m.primary == 0) => (*letter, marks),
-        // A character that compares as two letters equals no other single character.
-        _ => return 0xF1 << 56 | u64::from(code),
+        // A character that compares as two letters equals no other single one but its other case.
+        _ if rules.case => return 0xF1 << 56 | u64::from(code),
+        _ => return 0xF1 << 56 | u64::from(to_lower(code)),
     };
     let mut weight = u64::from(letter.primary) << 32;
     if rules.accents {
         let [a, b] = [0, 1].map(|i| marks.get(i).map_or(0, |m| m.secondary - PLAIN));
         weight |= u64::from(a) << 24 | u64::from(b) << 16;
-        weight |= u64::from(if letter.primary == 0 { letter.secondary } else { 0 }) << 8;
+        // A letter has another second weight than most only where it is a variant of another.
+        let plain = if letter.primary == 0 { 0 } else { PLAIN };
+        weight |= u64::from(letter.secondary - plain) << 8;
     }
     weight | u64::from(letter.tertiary)
 }

@@ -169,6 +169,8 @@ with_messages_from_8000! {
     CollationConflictFor(operation: &'a str) = 446, 16, "Cannot resolve collation conflict for {operation} operation.";
     InvalidForCollate(of: &'a str) = 447, 16, "Expression type {of} is invalid for COLLATE clause.";
     InvalidCollation(name: &'a str) = 448, 16, "Invalid collation '{name}'.";
+    UnicodeOnlyOfDatabase(name: &'a str) = 453, 16, "Collation '{name}' is supported on Unicode data types only and cannot be set at the database or server level.";
+    UnicodeOnlyCollation(name: &'a str) = 459, 16, "Collation '{name}' is supported on Unicode data types only and cannot be applied to char, varchar or text data types.";
     CollateClauseConflict(left: &'a str, right: &'a str) = 449, 16, "Collation conflict caused by collate clauses with different collation '{left}' and '{right}'.";
     CollationConflictColumn(left: &'a str, right: &'a str, operator: &'a str, statement: &'a str, column: i64) = 451, 16, "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {operator} operator occurring in {statement} statement column {column}.";
     FunctionMustReturn = 455, 16, "The last statement included within a function must be a return statement.";

@@ -1,6 +1,7 @@
 //! LEN, LEFT, RIGHT, SUBSTRING, CONCAT, UPPER and LOWER, without allocating a value per row.
 
 use smallvec::SmallVec;
+use types::Collation;
 use types::batch::{ByteKind, ByteRows, Data, Selection, Vector};
 use types::text::{self, LetterCase};
 
@@ -14,12 +15,7 @@ pub(super) fn len(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bo
     let Some(Strings::Rows(strings)) = Strings::of(text) else { return false };
     let collation = inputs.arguments[0].ty.collation;
     let (Data::Int(out), nulls) = out.parts_mut() else { return false };
-    let is_single = match strings.kind {
-        ByteKind::VarChar => collation.code_page() != types::collation::CodePage::Utf8,
-        ByteKind::NVarChar => !collation.is_supplementary_aware(),
-        ByteKind::VarBinary => true,
-    };
-    if !is_single {
+    if !is_fixed(strings.kind, collation) {
         return false;
     }
     rows.for_each(|row| {
@@ -36,6 +32,15 @@ pub(super) fn len(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bo
     });
     nulls.add(text.nulls());
     true
+}
+
+/// Returns whether all characters of a string have the same size.
+fn is_fixed(kind: ByteKind, collation: Collation) -> bool {
+    match kind {
+        ByteKind::VarChar => collation.code_page().is_single_byte(),
+        ByteKind::NVarChar => !collation.is_supplementary_aware(),
+        ByteKind::VarBinary => true,
+    }
 }
 
 /// `LEFT(text, count)`; a negative count fails.
@@ -83,7 +88,11 @@ fn slices(
     out: &mut Vector,
     cut: impl Fn(usize, i64) -> Option<(i64, i64)>,
 ) -> bool {
+    let collation = inputs.arguments[0].ty.collation;
     each(inputs, rows, out, |row, kind, text, own| {
+        if !is_fixed(kind, collation) {
+            return false;
+        }
         let unit = if kind == ByteKind::NVarChar { 2 } else { 1 };
         let units = i64::try_from(text.len() / unit).unwrap_or(i64::MAX);
         let Some((from, to)) = cut(row, units) else { return false };
@@ -158,8 +167,10 @@ pub(super) fn lower(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> 
 }
 
 fn fold(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector, case: LetterCase) -> bool {
+    let collation = inputs.ty.collation;
     each(inputs, rows, out, |_, kind, text, own| {
         let is_plain = match kind {
+            _ if collation.has_dotless_i() => false,
             ByteKind::VarChar => text.is_ascii(),
             ByteKind::NVarChar => {
                 text.as_chunks::<2>().0.iter().all(|[low, high]| *high == 0 && *low < 0x80)
@@ -167,7 +178,7 @@ fn fold(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector, case: LetterCas
             ByteKind::VarBinary => return false,
         };
         if !is_plain {
-            let folded = text::fold(&kind.value(text.into()), case, inputs.ty.collation);
+            let folded = text::fold(&kind.value(text.into()), case, collation);
             let Some((_, bytes)) = ByteKind::of(&folded) else { return false };
             own.push(bytes);
             return true;
