@@ -34,8 +34,21 @@ pub fn bind_rewrite(
     sources: &[Rewrite],
     validate: bool,
 ) -> Result<Insert> {
+    bind_copy(binder, (before, after), sources, validate, |_, node, _| Ok(node))
+}
+
+/// As [`bind_rewrite`], of the rows that `of` makes from all rows of the first table and their
+/// registers.
+pub(super) fn bind_copy(
+    binder: &mut Binder<'_>,
+    (before, after): (&Arc<TableDef>, &Arc<TableDef>),
+    sources: &[Rewrite],
+    validate: bool,
+    of: impl FnOnce(&mut Binder<'_>, Node, &[Register]) -> Result<Node>,
+) -> Result<Insert> {
     in_level(binder, None, |binder| {
         let (node, registers) = scan(binder, before)?;
+        let node = of(binder, node, &registers)?;
         let mut named = Vec::with_capacity(sources.len());
         for (ordinal, (source, column)) in sources.iter().zip(&after.columns).enumerate() {
             let made = column.computed.is_some()
@@ -70,7 +83,11 @@ pub fn bind_rewrite(
     })
 }
 
-fn scan(binder: &mut Binder<'_>, table: &Arc<TableDef>) -> Result<(Node, Vec<Register>)> {
+/// Binds a scan of all rows of a table, with the registers of its columns.
+pub(super) fn scan(
+    binder: &mut Binder<'_>,
+    table: &Arc<TableDef>,
+) -> Result<(Node, Vec<Register>)> {
     let name = SourceName { alias: &table.name, schema: None };
     let source = TableSource::Table(Arc::clone(table));
     let node = add_table_source(binder, source, name, ScanHints::default())?;

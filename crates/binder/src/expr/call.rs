@@ -5,13 +5,16 @@ use tsql::ast;
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::expr::{bind_expr, case, not_supported, user, window};
+use crate::expr::{bind_expr, case, not_supported, partition, user, window};
 use crate::{Binder, Clause, Level};
 use functions::{AggregateFunction, Function};
 use plan::expr::{Expr, ExprKind};
 use plan::query::{AggregateCall, SortKey};
 
 pub(crate) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
+    if partition::is_partition(&call.name) {
+        return partition::bind(binder, call);
+    }
     let Some(name) = call.name.as_simple() else { return bind_user(binder, call) };
     let name = name.to_ascii_uppercase();
     if let Some(over) = &call.over {
@@ -37,7 +40,10 @@ pub(crate) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
         return Err(Msg::WindowNeedsOrderBy(&name.to_ascii_lowercase()).into());
     }
     let function =
-        binder.library.scalar(&name).filter(|_| !name.starts_with(functions::hex::PREFIX));
+        binder.library.scalar(&name).filter(|_| {
+            // Names that only stand behind a schema, or only in the binder.
+            !name.starts_with(functions::hex::PREFIX) && name != partition::PARTITION
+        });
     let Some(function) = function else {
         if functions::is_known(&name) {
             return not_supported(&name);

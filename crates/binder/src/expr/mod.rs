@@ -7,11 +7,12 @@
 
 mod call;
 mod case;
-mod condition;
+pub(crate) mod condition;
 mod convert;
 mod literal;
 mod name;
 mod next_value;
+pub(crate) mod partition;
 mod user;
 mod window;
 mod xml;

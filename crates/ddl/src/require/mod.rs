@@ -125,6 +125,7 @@ impl<'a> Asker<'a> {
                 )?;
                 self.in_schema(&create.name)
             }
+            StatementKind::Partition(_) => self.dataspace(),
             StatementKind::CreateEventSession(_)
             | StatementKind::AlterEventSession(_)
             | StatementKind::DropEventSession(_) => {
@@ -232,6 +233,14 @@ impl<'a> Asker<'a> {
         }
     }
 
+    /// Checks ALTER ANY DATASPACE, for partition functions and schemes.
+    fn dataspace(&self) -> Result<()> {
+        match self.rights.has_of_database(self.database, "ALTER ANY DATASPACE") {
+            true => Ok(()),
+            false => Err(Error::from(Msg::DataspaceDenied).with_state(2)),
+        }
+    }
+
     /// Checks ALTER on a table; `state` is that of the error.
     fn alters(&self, name: &ObjectName, state: u8) -> Result<()> {
         match self.find(name) {
@@ -290,6 +299,10 @@ impl<'a> Asker<'a> {
             }
             DropKind::ExternalDataSource | DropKind::ExternalFileFormat => {
                 external::check_permission(kind, rights, database, true)?;
+                true
+            }
+            DropKind::PartitionFunction | DropKind::PartitionScheme => {
+                self.dataspace()?;
                 true
             }
             DropKind::Schema => database.schema(&name.object).is_none_or(|schema| {

@@ -276,7 +276,8 @@ ELSE
         CAST(NULL AS numeric(38, 0)) AS Increment, CAST(NULL AS int) AS [Not For Replication]
 SELECT ISNULL((SELECT name FROM sys.columns WHERE object_id = OBJECT_ID(@objname) AND is_rowguidcol = 1),
     N'No rowguidcol column defined.') AS [RowGuidCol]
-SELECT CAST('PRIMARY' AS nvarchar(128)) AS Data_located_on_filegroup"
+SELECT CAST(ISNULL((SELECT d.name FROM sys.indexes AS i JOIN sys.data_spaces AS d ON d.data_space_id = i.data_space_id
+    WHERE i.object_id = OBJECT_ID(@objname) AND i.index_id < 2), 'PRIMARY') AS nvarchar(128)) AS Data_located_on_filegroup"
     ),
 };
 
