@@ -11,8 +11,8 @@ use ::binder::dml::Rewrite;
 use ::catalog::TableDef;
 use ::catalog::name::Name;
 use ::compile::refuse;
-use ::compile::shape::partition;
 use ::compile::shape::columnstore::{check, compresses_all, define};
+use ::compile::shape::partition;
 use ::executor::{Cx, fault, tuple_mover};
 
 /// Runs CREATE CLUSTERED COLUMNSTORE INDEX on an existing table.

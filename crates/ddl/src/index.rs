@@ -6,7 +6,7 @@ use tsql::ast::{self, AlterIndexAction};
 use types::{Error, Msg, Result};
 
 use crate::partition::Valued;
-use crate::rebuild::{check_alike, check_reorganized, rebuild_partitions};
+use crate::rebuild::{check_alike, check_columnstore, check_reorganized, rebuild_partitions};
 use crate::table;
 use ::catalog::name::Name;
 use ::catalog::{IndexConstraint, IndexDef, Object, TableDef, index_spec};
@@ -152,6 +152,8 @@ pub(crate) fn alter(alter: &ast::AlterIndex, values: &[Valued], cx: &mut Cx<'_>)
     }
     if !is_column_index && !is_columnstore {
         show_options(alter, values, &table, cx)?;
+    } else {
+        check_columnstore(alter, values, &table, cx)?;
     }
     match alter.action {
         AlterIndexAction::Rebuild | AlterIndexAction::Reorganize if is_column_index => {

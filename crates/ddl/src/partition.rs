@@ -173,12 +173,11 @@ fn boundary((value, from): &Valued, to: &ColumnType, ordinal: usize, cx: &Cx<'_>
     let failed = |state| Error::from(Msg::PartitionConversion(number(ordinal))).with_state(state);
     types::convert::check(&from.data_type, &to.data_type, Mode::Implicit).map_err(|_| failed(1))?;
     let options = cx.convert_options();
-    let options = types::ConvertOptions { ansi_warnings: types::convert::AnsiWarnings::On, ..options };
+    let options =
+        types::ConvertOptions { ansi_warnings: types::convert::AnsiWarnings::On, ..options };
     match types::convert(value, from, to, 0, Mode::Assignment, &options) {
         Ok(value) => Ok(trimmed(value, &to.data_type)),
-        Err(error) if error.number == 8152 => {
-            Err(Msg::PartitionTruncation(number(ordinal)).into())
-        }
+        Err(error) if error.number == 8152 => Err(Msg::PartitionTruncation(number(ordinal)).into()),
         Err(_) => Err(failed(2)),
     }
 }

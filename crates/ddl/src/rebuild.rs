@@ -177,3 +177,25 @@ pub(crate) fn check_alike(alter: &ast::AlterIndex, table: &TableDef) -> Result<(
         (Some(_), None) => Ok(()),
     }
 }
+
+/// Checks PARTITION = n of a columnstore index, whose rows are all rewritten: row groups have rows of
+/// several partitions.
+///
+/// # Errors
+/// 7729 for an index that is not partitioned, 7730 for a number that does not exist.
+pub(crate) fn check_columnstore(
+    alter: &ast::AlterIndex,
+    values: &[Valued],
+    table: &TableDef,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    let PartitionChoice::One(_) = alter.partition else { return Ok(()) };
+    let secondary = table.column_index.as_ref().map(|index| (&index.name, &index.on));
+    let index = table.columnstore.as_ref().map(|index| (&index.name, &index.on)).or(secondary);
+    let Some((name, on)) = index else { return Ok(()) };
+    let subject = ("ALTER INDEX", "index", name.as_str());
+    match numbered(table, on.as_ref(), (values, cx), subject)? {
+        Some(_) => Ok(()),
+        None => Err(Msg::PartitionMissing("index", value_of(values), "index", name).into()),
+    }
+}

@@ -66,10 +66,10 @@ pub(crate) fn run(
     }
     check_kinds(&source, &target, cx)?;
     let (source, target) = (side(source, from, true, cx)?, side(target, to, false, cx)?);
-    check_columns(&source, &target)?;
     for side in [&source, &target] {
         check_aligned(side, cx)?;
     }
+    check_columns(&source, &target)?;
     check_empty(&target, cx)?;
     check_foreign_keys(&source, &target, cx)?;
     check_indexes(&source, &target)?;
@@ -360,7 +360,8 @@ fn check_indexes(source: &Side, target: &Side) -> Result<()> {
         }
     }
     if let Some(index) = &other.column_index {
-        let columns = |columns: &[u16]| columns.iter().copied().collect::<std::collections::BTreeSet<_>>();
+        let columns =
+            |columns: &[u16]| columns.iter().copied().collect::<std::collections::BTreeSet<_>>();
         let own = own.column_index.as_ref();
         if own.is_none_or(|it| columns(&it.columns) != columns(&index.columns)) {
             return Err(Msg::SwitchIndex(from, &index.name, to).into());
@@ -412,7 +413,12 @@ fn check_values(source: &Side, target: &Side, cx: &Cx<'_>) -> Result<()> {
             }
         }
     }
-    target.table.checks.iter().filter(|c| c.enabled).try_for_each(|c| check_check(source, target, c, cx))
+    target
+        .table
+        .checks
+        .iter()
+        .filter(|c| c.enabled)
+        .try_for_each(|c| check_check(source, target, c, cx))
 }
 
 /// Checks that the rows of the source comply with a CHECK constraint of the target.
@@ -497,8 +503,7 @@ fn move_rows(source: &Side, target: &Side, cx: &mut Cx<'_>) -> Result<()> {
     let (insert, delete) = {
         let context = metadata::binding::bare_context(cx.session, &database);
         let only = source.partitions();
-        let insert =
-            bind_move(&mut context.binder(), &source.table, &target.table, only.as_ref())?;
+        let insert = bind_move(&mut context.binder(), &source.table, &target.table, only.as_ref())?;
         (insert, bind_removal(&mut context.binder(), &source.table, only.as_ref())?)
     };
     let has_identity = target.table.columns.iter().any(|column| column.identity.is_some());

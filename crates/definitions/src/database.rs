@@ -8,8 +8,7 @@ use catalog::scoped::SCOPED;
 use catalog::{
     Class, Database, DatabaseFile, DatabaseOptions, ExtendedProperty, ExternalDataSource,
     ExternalFileFormat, FileSize, PartitionFunction, PartitionScheme, PartitionedOn, Permission,
-    Principal, PrincipalKind, Schema, UserAccess,
-    UserType,
+    Principal, PrincipalKind, Schema, UserAccess, UserType,
 };
 use parquet_io::Compression;
 use tsql::ast::StatementKind;

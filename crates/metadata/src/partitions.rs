@@ -130,7 +130,8 @@ impl Counted {
         group: RowGroup<'_>,
         counts: &mut [u64],
     ) -> storage::Result<()> {
-        let mut deleted = reader.deleted_rows(&self.table.rows.data, group.id(), Read::COMMITTED)?;
+        let mut deleted =
+            reader.deleted_rows(&self.table.rows.data, group.id(), Read::COMMITTED)?;
         deleted.sort_unstable();
         let column = self.partitioner.column;
         let segment = group.segment(column);
@@ -175,7 +176,11 @@ pub fn asked_partitions(scope: &Scope<'_>) -> ::types::Result<Vec<(i16, Partitio
     Ok(found)
 }
 
-fn expand(session: &SessionState, database: &Database, indexes: Vec<IndexRow>) -> Vec<PartitionRow> {
+fn expand(
+    session: &SessionState,
+    database: &Database,
+    indexes: Vec<IndexRow>,
+) -> Vec<PartitionRow> {
     let mut rows: Vec<PartitionRow> = Vec::with_capacity(indexes.len());
     for index in indexes {
         let partitioner = index.on().and_then(|on| database.partitioner(&index.table, on));
@@ -188,7 +193,8 @@ fn expand(session: &SessionState, database: &Database, indexes: Vec<IndexRow>) -
         let known = rows.iter().rev().take_while(|row| row.index.table.id == index.table.id);
         let counted = known.filter_map(|row| row.counted.clone()).find(|counted| {
             let other = &counted.partitioner;
-            other.column == partitioner.column && Arc::ptr_eq(&other.function, &partitioner.function)
+            other.column == partitioner.column
+                && Arc::ptr_eq(&other.function, &partitioner.function)
         });
         let scheme = index.on().and_then(|on| database.partition_scheme(on.scheme));
         let groups = scheme.map_or(&[][..], |scheme| scheme.filegroups.as_slice());

@@ -29,9 +29,7 @@ const COLUMNS: &[Column<Row>] = &[
     unknown("avg_fragment_size_in_pages", FLOAT),
     opt("page_count", BIGINT, |r| big(r.part.pages().data)),
     unknown("avg_page_space_used_in_percent", FLOAT),
-    opt("record_count", BIGINT, |r| {
-        if r.counts { big(r.part.rows()) } else { Value::Null }
-    }),
+    opt("record_count", BIGINT, |r| if r.counts { big(r.part.rows()) } else { Value::Null }),
     unknown("ghost_record_count", BIGINT),
     unknown("version_ghost_record_count", BIGINT),
     unknown("min_record_size_in_bytes", INT),

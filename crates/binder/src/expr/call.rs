@@ -39,11 +39,10 @@ pub(crate) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
     if window::find(&name).is_some() {
         return Err(Msg::WindowNeedsOrderBy(&name.to_ascii_lowercase()).into());
     }
-    let function =
-        binder.library.scalar(&name).filter(|_| {
-            // Names that only stand behind a schema, or only in the binder.
-            !name.starts_with(functions::hex::PREFIX) && name != partition::PARTITION
-        });
+    let function = binder.library.scalar(&name).filter(|_| {
+        // Names that only stand behind a schema, or only in the binder.
+        !name.starts_with(functions::hex::PREFIX) && name != partition::PARTITION
+    });
     let Some(function) = function else {
         if functions::is_known(&name) {
             return not_supported(&name);

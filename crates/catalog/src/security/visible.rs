@@ -121,8 +121,12 @@ impl<'v> Viewer<'v> {
                     _ => false,
                 })
             };
-            let used: BTreeSet<i32> =
-                copy.partition_schemes.values().filter(|it| is_used(it.id)).map(|it| it.id).collect();
+            let used: BTreeSet<i32> = copy
+                .partition_schemes
+                .values()
+                .filter(|it| is_used(it.id))
+                .map(|it| it.id)
+                .collect();
             copy.partition_schemes.retain(|_, scheme| used.contains(&scheme.id));
             let functions: BTreeSet<i32> =
                 copy.partition_schemes.values().map(|scheme| scheme.function).collect();

@@ -29,8 +29,7 @@ use ::catalog::security::Rights;
 use ::catalog::{
     CatalogCell, CheckDef, ColumnDef, ColumnIndexDef, ColumnstoreDef, DefaultDef, ForeignKeyDef,
     Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, PartitionedOn, Period, RowShape,
-    ShownOptions,
-    TableDef, Versioning, create_rows, layout_of,
+    ShownOptions, TableDef, Versioning, create_rows, layout_of,
 };
 use filter::Filtered;
 use metadata::binding::over_columns;
@@ -612,7 +611,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             index_option::set(&mut index, option)?;
         }
         let compresses = |option: &ast::IndexOption| *option.name == *"DATA_COMPRESSION";
-        if options.iter().any(|o| !whole(&o)) && options.iter().any(|o| whole(&o) && compresses(o)) {
+        if options.iter().any(|o| !whole(&o)) && options.iter().any(|o| whole(&o) && compresses(o))
+        {
             return Err(Msg::CompressionTwice.into());
         }
         Ok(index)

@@ -19,8 +19,8 @@ use ::binder::Binder;
 use ::binder::dml::{Rewrite, bind_rewrite, bind_validation};
 use ::catalog::name::Name;
 use ::catalog::{
-    ColumnDef, IndexConstraint, IndexDef, IndexFilter, RowShape, TableDef,
-    create_rows, index_spec, layout_of,
+    ColumnDef, IndexConstraint, IndexDef, IndexFilter, RowShape, TableDef, create_rows, index_spec,
+    layout_of,
 };
 use ::compile::refuse;
 use ::compile::shape::{Place, Shaper, skipped};

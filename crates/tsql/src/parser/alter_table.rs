@@ -4,7 +4,8 @@ use types::Result;
 
 use super::Parser;
 use crate::ast::{
-    AlterTable, AlterTableAction, DropElement, DropElementKind, Ident, PartitionChoice, StatementKind,
+    AlterTable, AlterTableAction, DropElement, DropElementKind, Ident, PartitionChoice,
+    StatementKind,
 };
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;

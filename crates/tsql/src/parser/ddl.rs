@@ -5,7 +5,8 @@ use types::Result;
 use super::Parser;
 use crate::ast::{
     AlterSchema, CreateMode, CreateSchema, CreateSequence, CreateSynonym, CreateType, CreateView,
-    Drop, DropEventSession, DropKind, Expr, ObjectName, SequenceOption, StatementKind, TriggerTarget, TypeKind,
+    Drop, DropEventSession, DropKind, Expr, ObjectName, SequenceOption, StatementKind,
+    TriggerTarget, TypeKind,
 };
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
