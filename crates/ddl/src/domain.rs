@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use types::comparison::CompareOp;
-use types::{Collation, DataType, Value};
+use types::{Collation, ConvertOptions, DataType, Mode, Value};
 
 use ::catalog::PartitionFunction;
 use ::plan::expr::{Expr, ExprKind, Register};
@@ -47,8 +47,13 @@ impl Domain {
     }
 
     /// Returns the values that a CHECK constraint allows, if it is one that is understood.
-    pub(crate) fn of_check(check: &Expr, column: Register, collation: Collation) -> Option<Self> {
-        let truths = truths(check, column, collation)?;
+    pub(crate) fn of_check(
+        check: &Expr,
+        column: Register,
+        collation: Collation,
+        options: &ConvertOptions,
+    ) -> Option<Self> {
+        let truths = Reader { column, collation, options }.truths(check)?;
         let null = truths.null != Some(false);
         Some(Self { intervals: truths.intervals, null, collation })
     }
@@ -148,70 +153,86 @@ fn union(a: &[Interval], b: &[Interval], collation: Collation) -> Vec<Interval> 
     complement(&intersection(&complement(a), &complement(b), collation))
 }
 
-/// Returns where a condition on a column is true; `None` if it is not understood.
-fn truths(condition: &Expr, column: Register, collation: Collation) -> Option<Truths> {
-    match &condition.kind {
-        ExprKind::And(all) => combined(all, column, collation, true),
-        ExprKind::Or(any) => combined(any, column, collation, false),
-        ExprKind::Not(operand) => {
-            let inner = truths(operand, column, collation)?;
-            let intervals = complement(&inner.intervals);
-            Some(Truths { intervals, null: inner.null.map(|truth| !truth) })
-        }
-        ExprKind::IsNull(operand) if is_column(operand, column) => {
-            Some(Truths { intervals: Vec::new(), null: Some(true) })
-        }
-        ExprKind::Compare(op, under, operands) => {
-            let (op, constant) = match (&operands.0, &operands.1) {
-                (left, right) if is_column(left, column) => (*op, right),
-                (left, right) if is_column(right, column) => (mirrored(*op), left),
-                _ => return None,
-            };
-            fits(*under, collation, operands)?;
-            let intervals = compared(op, constant_of(constant)?);
-            Some(Truths { intervals, null: None })
-        }
-        ExprKind::InList(under, needle, list) if is_column(needle, column) => {
-            let mut intervals = Vec::new();
-            for item in list {
-                let value = constant_of(item)?;
-                if needle.ty.data_type.is_string() && *under != collation {
-                    return None;
-                }
-                intervals = union(&intervals, &compared(CompareOp::Equal, value), collation);
-            }
-            Some(Truths { intervals, null: None })
-        }
-        _ => None,
-    }
-}
-
-/// Returns `Some` if strings are compared as the column's collation orders them.
-fn fits(under: Collation, collation: Collation, operands: &(Expr, Expr)) -> Option<()> {
-    (under == collation || !operands.0.ty.data_type.is_string()).then_some(())
-}
-
-/// Combines conditions with AND (`all`) or OR.
-fn combined(
-    operands: &[Expr],
+/// Reads conditions on one column.
+struct Reader<'o> {
     column: Register,
     collation: Collation,
-    all: bool,
-) -> Option<Truths> {
-    let mut operands = operands.iter();
-    let mut sum = truths(operands.next()?, column, collation)?;
-    for operand in operands {
-        let next = truths(operand, column, collation)?;
-        let combine = if all { intersection } else { union };
-        sum.intervals = combine(&sum.intervals, &next.intervals, collation);
-        // FALSE decides an AND and TRUE an OR; otherwise unknown remains unknown.
-        sum.null = match (sum.null, next.null) {
-            (Some(decided), _) | (_, Some(decided)) if decided != all => Some(decided),
-            (Some(_), Some(_)) => Some(all),
+    options: &'o ConvertOptions,
+}
+
+impl Reader<'_> {
+    /// Returns where a condition is true; `None` if it is not understood.
+    fn truths(&self, condition: &Expr) -> Option<Truths> {
+        let is_column = |expr: &Expr| is_column(expr, self.column);
+        match &condition.kind {
+            ExprKind::And(all) => self.combined(all, true),
+            ExprKind::Or(any) => self.combined(any, false),
+            ExprKind::Not(operand) => {
+                let inner = self.truths(operand)?;
+                let intervals = complement(&inner.intervals);
+                Some(Truths { intervals, null: inner.null.map(|truth| !truth) })
+            }
+            ExprKind::IsNull(operand) if is_column(operand) => {
+                Some(Truths { intervals: Vec::new(), null: Some(true) })
+            }
+            ExprKind::Compare(op, under, operands) => {
+                let (op, constant) = match (&operands.0, &operands.1) {
+                    (left, right) if is_column(left) => (*op, right),
+                    (left, right) if is_column(right) => (mirrored(*op), left),
+                    _ => return None,
+                };
+                self.fits(*under, &operands.0)?;
+                let intervals = compared(op, &self.constant_of(constant)?);
+                Some(Truths { intervals, null: None })
+            }
+            ExprKind::InList(under, needle, list) if is_column(needle) => {
+                self.fits(*under, needle)?;
+                let mut intervals = Vec::new();
+                for item in list {
+                    let point = compared(CompareOp::Equal, &self.constant_of(item)?);
+                    intervals = union(&intervals, &point, self.collation);
+                }
+                Some(Truths { intervals, null: None })
+            }
             _ => None,
-        };
+        }
     }
-    Some(sum)
+
+    /// Returns `Some` if strings are compared as the column's collation orders them.
+    fn fits(&self, under: Collation, operand: &Expr) -> Option<()> {
+        (under == self.collation || !operand.ty.data_type.is_string()).then_some(())
+    }
+
+    /// Combines conditions with AND (`all`) or OR.
+    fn combined(&self, operands: &[Expr], all: bool) -> Option<Truths> {
+        let mut operands = operands.iter();
+        let mut sum = self.truths(operands.next()?)?;
+        for operand in operands {
+            let next = self.truths(operand)?;
+            let combine = if all { intersection } else { union };
+            sum.intervals = combine(&sum.intervals, &next.intervals, self.collation);
+            // FALSE decides an AND and TRUE an OR; otherwise unknown remains unknown.
+            sum.null = match (sum.null, next.null) {
+                (Some(decided), _) | (_, Some(decided)) if decided != all => Some(decided),
+                (Some(_), Some(_)) => Some(all),
+                _ => None,
+            };
+        }
+        Some(sum)
+    }
+
+    /// Returns the value of a constant, perhaps one that is converted to the type of the column.
+    fn constant_of(&self, expr: &Expr) -> Option<Value> {
+        match &expr.kind {
+            ExprKind::Constant(value) if !value.is_null() => Some(value.clone()),
+            ExprKind::Convert(conversion) if conversion.style.is_none() => {
+                let value = self.constant_of(&conversion.operand)?;
+                let (from, to) = (&conversion.operand.ty, &expr.ty);
+                types::convert(&value, from, to, 0, Mode::Implicit, self.options).ok()
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Returns whether an expression is the column, perhaps converted to a wider exact number.
@@ -235,13 +256,6 @@ fn is_whole(ty: &DataType) -> bool {
 
 fn is_exact(ty: &DataType) -> bool {
     is_whole(ty) || matches!(ty, DataType::Decimal { .. })
-}
-
-fn constant_of(expr: &Expr) -> Option<&Value> {
-    match &expr.kind {
-        ExprKind::Constant(value) if !value.is_null() => Some(value),
-        _ => None,
-    }
 }
 
 /// Returns the operator with its operands exchanged.
@@ -292,7 +306,9 @@ mod tests {
     }
 
     fn domain(condition: &Expr) -> Domain {
-        Domain::of_check(condition, COLUMN, Collation::default()).expect("it is understood")
+        let options = ConvertOptions::default();
+        Domain::of_check(condition, COLUMN, Collation::default(), &options)
+            .expect("it is understood")
     }
 
     /// Every pair of conditions is compared with what they allow of the halves from -1 to 6.

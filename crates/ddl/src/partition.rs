@@ -309,7 +309,7 @@ fn follow_schemes(database: &mut Database, function: i32, change: Change) {
     }
 }
 
-/// Renumbers the partitions that have a DATA_COMPRESSION of their own. Both halves of a split
+/// Renumbers the partitions that have another DATA_COMPRESSION than their table. Both halves of a split
 /// partition have that of the whole.
 fn follow_tables(database: &mut Database, function: i32, change: Change) {
     let schemes = database.partition_schemes.values().filter(|it| it.function == function);

@@ -121,7 +121,7 @@ fn value_of(values: &[Valued]) -> i64 {
     }
 }
 
-/// Returns the partition that `PARTITION = n` names; `None` if the object has not so many.
+/// Returns the partition that `PARTITION = n` names; `None` if the object has fewer.
 fn numbered(
     table: &TableDef,
     on: Option<&PartitionedOn>,

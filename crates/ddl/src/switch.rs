@@ -483,7 +483,8 @@ fn of_check(table: &TableDef, check: &CheckDef, column: u16, cx: &Cx<'_>) -> Opt
     };
     let bound = over_columns(&mut context.binder(), &table.name, &table.columns, bind).ok()?;
     let collation = table.columns[usize::from(column)].ty.collation;
-    Domain::of_check(&bound, Register(u32::from(column)), collation)
+    let options = cx.convert_options();
+    Domain::of_check(&bound, Register(u32::from(column)), collation, &options)
 }
 
 /// Checks that both sides have one DATA_COMPRESSION: 11406.

@@ -4,6 +4,7 @@
 //! them, once for all partitions of an index. An unpartitioned table has its count at hand.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -166,10 +167,14 @@ pub fn asked_partitions(scope: &Scope<'_>) -> ::types::Result<Vec<(i16, Partitio
         Some(Value::Int(number)) if *number > 0 => u32::try_from(*number).ok(),
         _ => None,
     };
-    let mut found = Vec::new();
+    let mut of_database: BTreeMap<i16, Vec<IndexRow>> = BTreeMap::new();
     for (id, index) in asked_indexes(scope)? {
+        of_database.entry(id).or_default().push(index);
+    }
+    let mut found = Vec::new();
+    for (id, indexes) in of_database {
         let Some(database) = scope.session.catalog.database_by_id(id) else { continue };
-        let partitions = expand(scope.session, database, vec![index]);
+        let partitions = expand(scope.session, database, indexes);
         let partitions = partitions.into_iter().filter(|p| wanted.is_none_or(|n| n == p.number));
         found.extend(partitions.map(|partition| (id, partition)));
     }

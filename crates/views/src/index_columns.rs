@@ -84,7 +84,7 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
     found
 }
 
-/// Returns the row of a partition column that the index does not have as a column of its own.
+/// Returns the row of a partition column that is no column of the index.
 fn of_partition(table: &TableDef, (index, id): (i32, i32), column: u16) -> Row {
     Row {
         table: table.id,

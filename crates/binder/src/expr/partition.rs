@@ -10,7 +10,7 @@ use catalog::name::Name;
 use plan::convert::convert_to;
 use plan::expr::{Expr, ExprKind};
 
-/// The name that stands in the place of a schema, and the library's name of the function.
+/// The name in the place of a schema, and the library's name of the function.
 pub(crate) const PARTITION: &str = "$PARTITION";
 /// The state of error 208 for a database that does not exist.
 const NO_DATABASE: u8 = 212;

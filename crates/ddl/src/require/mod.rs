@@ -94,7 +94,13 @@ impl<'a> Asker<'a> {
             StatementKind::EnableTrigger(enable) => {
                 self.trigger(&enable.target, |table| Msg::ObjectNotFound(table).into())
             }
-            StatementKind::AlterTable(alter) => self.alters(&alter.name, 13),
+            StatementKind::AlterTable(alter) => {
+                self.alters(&alter.name, 13)?;
+                match &alter.action {
+                    ast::AlterTableAction::Switch { target, .. } => self.alters(target, 29),
+                    _ => Ok(()),
+                }
+            }
             StatementKind::Truncate(truncate) => self.alters(&truncate.table, 7),
             StatementKind::CreateIndex(create) => self.alters(&create.table, 12),
             StatementKind::AlterIndex(alter) => self.alters(&alter.table, 9),
