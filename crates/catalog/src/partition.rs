@@ -152,7 +152,7 @@ impl PartitionedOn {
 
 /// Computes the partition of rows of a table.
 pub struct Partitioner {
-    /// The partition function.
+    /// The function that maps values to partitions.
     pub function: Arc<PartitionFunction>,
     layout: Arc<types::row::RowLayout>,
     /// Ordinal of the partition column.

@@ -27,7 +27,7 @@ const NUMBER_BITS: u32 = 48;
 pub struct PartitionRow {
     /// The index or heap that it belongs to.
     pub index: IndexRow,
-    /// `partition_number`, from 1.
+    /// `partition_number`, which counts from 1.
     pub number: u32,
     filegroup: i32,
     /// The counts of all partitions; `None` if the index is not partitioned.

@@ -30,7 +30,7 @@ fn read(scope: &Scope<'_>) -> Rows {
 struct Row {
     id: i32,
     name: String,
-    /// `type` and `type_desc`.
+    /// The values of `type` and `type_desc`.
     kind: (&'static str, &'static str),
 }
 

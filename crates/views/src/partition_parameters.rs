@@ -10,7 +10,7 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// `system_type_id` of `numeric`.
+/// `system_type_id` and `user_type_id` of `numeric`.
 const NUMERIC: u8 = 108;
 
 const COLUMNS: &[Column<Arc<PartitionFunction>>] = &[

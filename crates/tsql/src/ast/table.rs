@@ -404,9 +404,9 @@ pub enum AlterTableAction {
 pub enum PartitionChoice {
     /// Without PARTITION: all of them.
     Unsaid,
-    /// `PARTITION = ALL`
+    /// `PARTITION = ALL`: said to be all of them.
     All,
-    /// `PARTITION = n`
+    /// `PARTITION = n`: one of them.
     One(Expr),
 }
 

@@ -226,12 +226,6 @@ pub(super) static CASES: &[Case] = &[
         &[15247],
         &[("USE master; GRANT CONTROL SERVER TO {u}", &[])],
     ),
-    case(
-        "CREATE and ALTER of PARTITION FUNCTION and PARTITION SCHEME",
-        "CREATE PARTITION FUNCTION pf2 (int) AS RANGE FOR VALUES (1)",
-        &[6004],
-        &[("GRANT ALTER ANY DATASPACE TO {u}", &[])],
-    ),
     case("ENABLE TRIGGER, DISABLE TRIGGER", "DISABLE TRIGGER tr ON t", &[1088], &[(ALTER_T, &[])]),
     case("DROP TRIGGER", "DROP TRIGGER tr", &[3701], &[(ALTER_T, &[])]),
     case("DROP TABLE", "DROP TABLE t2", &[3701], &[("GRANT CONTROL ON t2 TO {u}", &[])]),

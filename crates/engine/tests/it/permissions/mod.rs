@@ -10,6 +10,7 @@
 
 mod cases;
 mod loads;
+mod partitions;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -24,6 +25,7 @@ use crate::client::{Answer, batch, instance, login};
 use crate::security::login_as;
 use cases::{CASES, Case};
 use loads::LOADS;
+use partitions::PARTITIONS;
 
 /// The environment variable that makes the test write the page.
 const WRITE: &str = "CLEARWAY_WRITE_PERMISSIONS";
@@ -77,7 +79,7 @@ fn fill(text: &str, number: usize) -> String {
 }
 
 fn all_cases() -> impl Iterator<Item = &'static Case> {
-    CASES.iter().chain(LOADS)
+    CASES.iter().chain(LOADS).chain(PARTITIONS)
 }
 
 #[test]
