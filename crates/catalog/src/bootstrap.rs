@@ -103,6 +103,8 @@ impl Database {
             properties: BTreeMap::new(),
             data_sources: BTreeMap::new(),
             file_formats: BTreeMap::new(),
+            partition_functions: BTreeMap::new(),
+            partition_schemes: BTreeMap::new(),
             owners: BTreeMap::new(),
             withheld: BTreeSet::new(),
         }

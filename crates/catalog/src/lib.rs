@@ -33,6 +33,7 @@ mod message;
 pub mod name;
 pub mod options;
 mod owner;
+pub mod partition;
 pub mod password;
 mod password_policy;
 pub mod period;
@@ -63,6 +64,7 @@ pub use identity::{IdentityCounter, IdentitySpec};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
 pub use owner::Owned;
+pub use partition::{PartitionFunction, PartitionScheme, PartitionedOn, Partitioner};
 pub use password_policy::{PasswordPolicy, Weakness, weakness};
 pub use principal::{
     Class, DBO, Login, Permission, Principal, PrincipalKind, SA_PRINCIPAL, SERVER_ROLES,
@@ -133,6 +135,10 @@ pub struct Database {
     pub data_sources: BTreeMap<Name, Arc<ExternalDataSource>>,
     /// External file formats by name: they belong to no schema.
     pub file_formats: BTreeMap<Name, Arc<ExternalFileFormat>>,
+    /// Partition functions by name: they belong to no schema.
+    pub partition_functions: BTreeMap<Name, Arc<PartitionFunction>>,
+    /// Partition schemes by name: they belong to no schema.
+    pub partition_schemes: BTreeMap<Name, Arc<PartitionScheme>>,
     /// Owners of objects that are not their schema's owner, by object id.
     pub owners: BTreeMap<i32, i32>,
     /// Ids of modules whose text is hidden. Only the copy made for a login has any.
@@ -290,6 +296,8 @@ pub struct TableDef {
     pub period: Option<Period>,
     /// SYSTEM_VERSIONING, and the table's part in it.
     pub versioning: Versioning,
+    /// Placement of a heap on a partition scheme; a clustered index has its own.
+    pub on: Option<PartitionedOn>,
 }
 
 /// A clustered columnstore index.
@@ -299,6 +307,8 @@ pub struct ColumnstoreDef {
     pub name: String,
     /// COMPRESSION_DELAY: minutes that a closed delta store waits at least before it is compressed.
     pub compression_delay: i32,
+    /// Placement on a partition scheme.
+    pub on: Option<PartitionedOn>,
 }
 
 /// A nonclustered columnstore index.
@@ -314,6 +324,8 @@ pub struct ColumnIndexDef {
     pub columns: Vec<u16>,
     /// COMPRESSION_DELAY, in minutes; see [`ColumnstoreDef`].
     pub compression_delay: i32,
+    /// Placement on a partition scheme.
+    pub on: Option<PartitionedOn>,
 }
 
 impl ColumnIndexDef {
@@ -430,6 +442,8 @@ pub struct IndexDef {
     pub filter: Option<Arc<IndexFilter>>,
     /// Options that only the catalog shows.
     pub shown: ShownOptions,
+    /// Placement on a partition scheme.
+    pub on: Option<PartitionedOn>,
 }
 
 /// Options about pages, page locks and statistics. Clearway has no pages, so they are only shown.

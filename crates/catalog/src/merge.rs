@@ -50,6 +50,10 @@ fn database(base: &Database, mine: &Database, into: &mut Database) {
     entries(&base.principals, &mine.principals, &mut into.principals, Arc::ptr_eq);
     entries(&base.properties, &mine.properties, &mut into.properties, Arc::ptr_eq);
     entries(&base.data_sources, &mine.data_sources, &mut into.data_sources, Arc::ptr_eq);
+    let functions = (&base.partition_functions, &mine.partition_functions);
+    entries(functions.0, functions.1, &mut into.partition_functions, Arc::ptr_eq);
+    let schemes = (&base.partition_schemes, &mine.partition_schemes);
+    entries(schemes.0, schemes.1, &mut into.partition_schemes, Arc::ptr_eq);
     entries(&base.owners, &mine.owners, &mut into.owners, |a, b| a == b);
     entries(&base.file_formats, &mine.file_formats, &mut into.file_formats, Arc::ptr_eq);
     if base.permissions != mine.permissions {

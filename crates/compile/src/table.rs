@@ -45,7 +45,7 @@ pub fn shape(
     let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
     match content {
         Content::Elements(create) => {
-            let shaper = shaper.asking(&session.identity.rights);
+            let shaper = shaper.asking(&session.identity.rights).stored(&create.storage);
             let table = shaper.build(&create.elements, &create.options)?;
             storage::check_large(&table.columns, &create.storage)?;
             Ok(table)

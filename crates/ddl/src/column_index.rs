@@ -10,6 +10,7 @@ use ::catalog::TableDef;
 use ::catalog::name::Name;
 use ::compile::shape::column_index::{check, define, several};
 use ::compile::shape::duplicate_index;
+use ::compile::shape::partition;
 use ::executor::{Cx, fault, tuple_mover};
 
 /// Runs CREATE NONCLUSTERED COLUMNSTORE INDEX on an existing table.
@@ -30,7 +31,8 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         Some(_) | None => {}
     }
     let cell = &cx.session.instance.catalog;
-    let defined = define(&create.index, &before.columns, &before.name, cell)?;
+    let mut defined = define(&create.index, &before.columns, &before.name, cell)?;
+    defined.on = partition::of_index(&cx.session.catalog, &before, &create.index)?;
     let mut after = TableDef { column_index: Some(defined), ..TableDef::clone(&before) };
     check(&mut after)?;
     fill(&after, 1, Trim::Rebuild, cx)?;

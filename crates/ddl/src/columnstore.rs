@@ -12,12 +12,14 @@ use ::catalog::TableDef;
 use ::catalog::name::Name;
 use ::compile::refuse;
 use ::compile::shape::columnstore::{check, compresses_all, define};
+use ::compile::shape::partition;
 use ::executor::{Cx, fault, tuple_mover};
 
 /// Runs CREATE CLUSTERED COLUMNSTORE INDEX on an existing table.
 pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     let before = table::find_alone(&create.table, cx)?;
-    let defined = define(&create.index)?;
+    let mut defined = define(&create.index)?;
+    defined.on = partition::of_index(&cx.session.catalog, &before, &create.index)?;
     let drops = create.index.options.iter().any(|option| {
         *option.name == *"DROP_EXISTING" && matches!(option.value, ast::OptionValue::On)
     });
@@ -39,7 +41,7 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         None if drops => return refuse("DROP_EXISTING of a rowstore index by a columnstore index"),
         Some(_) | None => {}
     }
-    let mut after = TableDef { columnstore: Some(defined), ..TableDef::clone(&before) };
+    let mut after = TableDef { columnstore: Some(defined), on: None, ..TableDef::clone(&before) };
     // `referenced` is still set after the last foreign key that refers to the table was dropped.
     let database = cx.session.catalog.database_by_id(before.database_id);
     after.referenced &= database.is_none_or(|d| d.is_referenced_by_others(before.id));
@@ -51,7 +53,9 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
 /// Runs DROP INDEX: rewrites the table as a heap.
 pub(crate) fn drop(table: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
     let before = table::find_alone(table, cx)?;
-    let after = TableDef { columnstore: None, ..TableDef::clone(&before) };
+    // The heap is where the index was.
+    let on = before.partitioned().cloned();
+    let after = TableDef { columnstore: None, on, ..TableDef::clone(&before) };
     remake(&before, after, "DROP INDEX", cx)
 }
 

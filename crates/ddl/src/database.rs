@@ -12,7 +12,9 @@ use crate::database_option::set;
 use crate::{change_database, user_access};
 use ::catalog::name::Name;
 use ::catalog::scoped::{OtherValue, SCOPED};
-use ::catalog::{Database, DatabaseFile, DatabaseOptions, FileSize, default_files};
+use ::catalog::{
+    Database, DatabaseFile, DatabaseOptions, FileSize, PartitionScheme, default_files,
+};
 use ::compile::refuse;
 use ::compile::table::created;
 use ::executor::Cx;
@@ -262,6 +264,14 @@ fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
             Ok(())
         }
         AlterDatabaseAction::RemoveFileGroup(name) => {
+            let of_scheme = |scheme: &Arc<PartitionScheme>| {
+                scheme.filegroups.iter().chain(&scheme.next).any(|group| Name::same(group, name))
+            };
+            if database.partition_schemes.values().any(of_scheme) {
+                let text =
+                    format!("The filegroup '{name}' cannot be removed because it is not empty.");
+                return Err(Error::custom(5042, 16, 12, text));
+            }
             database.files.retain(|f| !Name::same(&f.filegroup, name));
             Ok(())
         }

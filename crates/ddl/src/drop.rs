@@ -32,6 +32,8 @@ pub(crate) fn word(kind: DropKind) -> &'static str {
     match kind {
         DropKind::Database => "database",
         DropKind::Table => "table",
+        DropKind::PartitionFunction => "partition function",
+        DropKind::PartitionScheme => "partition scheme",
         DropKind::Procedure => "procedure",
         DropKind::View => "view",
         DropKind::ExternalDataSource => "external data source",
@@ -56,7 +58,12 @@ pub(crate) fn word(kind: DropKind) -> &'static str {
 pub fn missing(kind: DropKind, name: &ast::ObjectName) -> Error {
     let word = word(kind);
     match kind {
-        DropKind::User | DropKind::Role | DropKind::Login | DropKind::Schema => Error::custom(
+        DropKind::User
+        | DropKind::Role
+        | DropKind::Login
+        | DropKind::PartitionFunction
+        | DropKind::PartitionScheme
+        | DropKind::Schema => Error::custom(
             15151,
             16,
             1,
@@ -114,6 +121,9 @@ fn one(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> 
         DropKind::Login => super::login::drop(&name.object, cx),
         DropKind::Default | DropKind::Rule => refuse("CREATE DEFAULT and CREATE RULE objects"),
         DropKind::Statistics => super::statistics::drop(name, cx),
+        DropKind::PartitionFunction | DropKind::PartitionScheme => {
+            super::partition::drop(kind, &name.object, cx)
+        }
         DropKind::ServerRole => refuse("server roles"),
     }
 }

@@ -101,6 +101,16 @@ impl Finder<'_> {
                 let name = u.names.first().unwrap_or(&u.table.object);
                 self.on_table("UPDATE_STATISTICS", (name, "STATISTICS"), &u.table)
             }
+            S::Partition(statement) => {
+                use ast::PartitionStatement as P;
+                let (event, kind) = match &**statement {
+                    P::CreateFunction { .. } => ("CREATE_PARTITION_FUNCTION", "PARTITION FUNCTION"),
+                    P::AlterFunction { .. } => ("ALTER_PARTITION_FUNCTION", "PARTITION FUNCTION"),
+                    P::CreateScheme { .. } => ("CREATE_PARTITION_SCHEME", "PARTITION SCHEME"),
+                    P::AlterScheme { .. } => ("ALTER_PARTITION_SCHEME", "PARTITION SCHEME"),
+                };
+                self.here(event, statement.name(), kind)
+            }
             S::CreateSynonym(c) => self.of_object("CREATE_SYNONYM", &c.name, "SYNONYM"),
             S::CreateType(c) => self.of_object("CREATE_TYPE", &c.name, "TYPE"),
             S::CreateSchema(c) => {
@@ -325,6 +335,14 @@ impl Finder<'_> {
                 database.principals.get(&key)?;
                 self.here(event, &name.object, object_type(drop.kind))
             }
+            DropKind::PartitionFunction => {
+                database.partition_functions.get(&key)?;
+                self.here(event, &name.object, object_type(drop.kind))
+            }
+            DropKind::PartitionScheme => {
+                database.partition_schemes.get(&key)?;
+                self.here(event, &name.object, object_type(drop.kind))
+            }
             DropKind::Statistics => {
                 let mut table = ObjectName::simple(name.schema.clone()?);
                 table.schema.clone_from(&name.database);
@@ -354,6 +372,8 @@ fn drop_event(kind: DropKind) -> Option<&'static str> {
         DropKind::Database => "DROP_DATABASE",
         DropKind::Function => "DROP_FUNCTION",
         DropKind::Login => "DROP_LOGIN",
+        DropKind::PartitionFunction => "DROP_PARTITION_FUNCTION",
+        DropKind::PartitionScheme => "DROP_PARTITION_SCHEME",
         DropKind::Procedure => "DROP_PROCEDURE",
         DropKind::Role => "DROP_ROLE",
         DropKind::Schema => "DROP_SCHEMA",
@@ -382,6 +402,8 @@ fn object_type(kind: DropKind) -> &'static str {
         DropKind::ExternalTable => "EXTERNAL TABLE",
         DropKind::Function => "FUNCTION",
         DropKind::Login => "LOGIN",
+        DropKind::PartitionFunction => "PARTITION FUNCTION",
+        DropKind::PartitionScheme => "PARTITION SCHEME",
         DropKind::Procedure => "PROCEDURE",
         DropKind::Role | DropKind::ServerRole => "ROLE",
         DropKind::Schema => "SCHEMA",

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use tsql::ast::{self, AlterIndexAction};
 use types::{Error, Msg, Result};
 
+use crate::partition::Valued;
+use crate::rebuild::{check_alike, check_columnstore, check_reorganized, rebuild_partitions};
 use crate::table;
 use ::catalog::name::Name;
 use ::catalog::{IndexConstraint, IndexDef, Object, TableDef, index_spec};
@@ -68,6 +70,10 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     index.id = if index.clustered { 1 } else { highest.max(1) + 1 };
     let spec = index_spec(&index, &table.columns, &table.layout);
     let mut next = TableDef::clone(&table);
+    if index.clustered {
+        // The rows are where the clustered index is.
+        next.on = None;
+    }
     next.indexes.push(index);
     let old = replaced.map(|place| next.indexes.remove(place));
     match table.rows.data.add_index(spec) {
@@ -127,7 +133,7 @@ fn refuse_view(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
     }
 }
 
-pub(crate) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
+pub(crate) fn alter(alter: &ast::AlterIndex, values: &[Valued], cx: &mut Cx<'_>) -> Result<()> {
     let table = table::find(&alter.table, cx)?;
     let is_columnstore = match &alter.index {
         Some(index) => table.has_columnstore(index),
@@ -145,7 +151,9 @@ pub(crate) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
         return Err(Msg::IndexNotFound(index).into());
     }
     if !is_column_index && !is_columnstore {
-        show_options(alter, &table, cx)?;
+        show_options(alter, values, &table, cx)?;
+    } else {
+        check_columnstore(alter, values, &table, cx)?;
     }
     match alter.action {
         AlterIndexAction::Rebuild | AlterIndexAction::Reorganize if is_column_index => {
@@ -168,9 +176,13 @@ pub(crate) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
 }
 
 /// Stores the options of ALTER INDEX for one rowstore index, or for all of the table.
-fn show_options(alter: &ast::AlterIndex, table: &Arc<TableDef>, cx: &mut Cx<'_>) -> Result<()> {
-    let name = alter.index.as_ref().map_or("ALL", |index| index.as_str());
-    index_option::check_partition(alter.partition.as_ref(), "index", name)?;
+fn show_options(
+    alter: &ast::AlterIndex,
+    values: &[Valued],
+    table: &Arc<TableDef>,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    check_alike(alter, table)?;
     let set: fn(&mut IndexDef, &ast::IndexOption) -> Result<()> = match alter.action {
         AlterIndexAction::Rebuild => index_option::rebuild,
         AlterIndexAction::Set => index_option::change,
@@ -187,9 +199,27 @@ fn show_options(alter: &ast::AlterIndex, table: &Arc<TableDef>, cx: &mut Cx<'_>)
     let wanted = |name: &str| alter.index.as_ref().is_none_or(|index| Name::same(index, name));
     let mut is_changed = false;
     for index in next.indexes.iter_mut().filter(|index| wanted(&index.name)) {
-        let before = (index.shown, index.ignore_dup_key);
-        alter.options.iter().try_for_each(|option| set(index, option))?;
-        is_changed |= before != (index.shown, index.ignore_dup_key);
+        let before = (index.shown, index.ignore_dup_key, index.on.clone());
+        if alter.action == AlterIndexAction::Set {
+            alter.options.iter().try_for_each(|option| set(index, option))?;
+        } else {
+            let (name, mut on) = (index.name.clone(), index.on.take());
+            let subject = ("ALTER INDEX", "index", name.as_str());
+            let given = ((&alter.partition, values), alter.options.as_slice());
+            let rebuilt = match alter.action {
+                AlterIndexAction::Reorganize => {
+                    check_reorganized(table, on.as_ref(), given.0, subject, cx)
+                }
+                _ => rebuild_partitions(table, &mut on, given, subject, cx),
+            };
+            index.on = on;
+            rebuilt?;
+            if !matches!(alter.partition, ast::PartitionChoice::One(_)) {
+                let mut whole = alter.options.iter().filter(|o| o.on_partitions.is_empty());
+                whole.try_for_each(|option| set(index, option))?;
+            }
+        }
+        is_changed |= before != (index.shown, index.ignore_dup_key, index.on.clone());
     }
     if is_changed { table::replace(next, cx) } else { Ok(()) }
 }
@@ -230,6 +260,10 @@ fn remove(table: &Arc<TableDef>, place: usize, cx: &mut Cx<'_>) -> Result<()> {
     }
     let mut next = TableDef::clone(table);
     let removed = next.indexes.remove(place);
+    if removed.clustered {
+        // The heap is where the clustered index was.
+        next.on.clone_from(&removed.on);
+    }
     table::replace(next, cx)?;
     // Plans that use the index may still be running; storage lets them finish.
     table.rows.data.drop_index(removed.storage_id());

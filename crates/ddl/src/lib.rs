@@ -19,6 +19,7 @@ mod columnstore;
 mod database;
 pub mod database_option;
 mod ddl_trigger;
+mod domain;
 mod drop;
 mod duplicate;
 pub mod event;
@@ -29,12 +30,15 @@ mod index;
 mod login;
 mod module;
 mod owner;
+mod partition;
 mod permission;
 mod principal;
+mod rebuild;
 pub mod rename;
 pub mod require;
 mod sequence;
 pub mod statistics;
+mod switch;
 mod table;
 mod trigger;
 mod truncate;
@@ -52,19 +56,21 @@ use ::session::SessionState;
 use ::compile::refuse;
 pub use drop::missing as drop_refused;
 use duplicate::duplicate_key;
+pub use partition::{Valued, expressions};
 pub use permission::is_of_server;
 pub use table::{check_name_free, create_from_columns, distrust};
 
-/// Runs a definition. `cx.statement_text` is its text; its spans refer to `cx.source`.
+/// Runs a definition. `cx.statement_text` is its text; its spans refer to `cx.source`. `values` are
+/// those of its [`expressions`].
 ///
 /// # Errors
 /// The errors of names, types and permissions; 40517 for unsupported features.
-pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
+pub fn run(statement: &ast::Statement, values: &[Valued], cx: &mut Cx<'_>) -> Result<()> {
     // The new objects are freed with the catalog versions that contain them: same clerk.
-    with_clerk(MemoryClerk::Metadata, || run_booked(statement, cx))
+    with_clerk(MemoryClerk::Metadata, || run_booked(statement, values, cx))
 }
 
-fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
+fn run_booked(statement: &ast::Statement, values: &[Valued], cx: &mut Cx<'_>) -> Result<()> {
     // A definition that fires triggers runs in its own transaction, which has no descriptor.
     let transaction = &cx.session.transaction;
     let own = transaction.descriptor == 0 && cx.session.request.trigger_level == 0;
@@ -79,11 +85,12 @@ fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
             table::create(create, cx).or_else(|error| told_twice(error, Some(create), cx))
         }
         StatementKind::AlterTable(alter) => {
-            alter::run(alter, cx).or_else(|error| told_twice(error, None, cx))
+            alter::run(alter, values, cx).or_else(|error| told_twice(error, None, cx))
         }
-        StatementKind::Truncate(truncate) => truncate::truncate(truncate, cx),
+        StatementKind::Truncate(truncate) => truncate::truncate(truncate, values, cx),
+        StatementKind::Partition(statement) => partition::run(statement, values, cx),
         StatementKind::CreateIndex(create) => index::create(create, cx),
-        StatementKind::AlterIndex(alter) => index::alter(alter, cx),
+        StatementKind::AlterIndex(alter) => index::alter(alter, values, cx),
         StatementKind::DropIndex(drop) => index::drop(drop, cx),
         StatementKind::Drop(drop) => drop::run(drop, cx),
         StatementKind::CreateProcedure(create) => module::create_procedure(create, cx),
@@ -119,7 +126,7 @@ fn told_twice(error: Error, made: Option<&ast::CreateTable>, cx: &mut Cx<'_>) ->
     let state = match error.number {
         1753 | 1757 | 1761..=1785 => u8::from(matches!(error.number, 1769 | 1781)),
         // A column that can't be in a key; a second clustered index; a name that is taken.
-        1902 | 1909 | 1911 | 1919 | 8111 => error.state,
+        1902 | 1908 | 1909 | 1911 | 1919 | 8111 => error.state,
         2714 if !made.is_some_and(|made| is_about(&error, &made.name)) => error.state,
         _ => return Err(error),
     };

@@ -216,6 +216,7 @@ fn make(
         system_named: false,
         filter: None,
         shown: ShownOptions::default(),
+        on: None,
     };
     let indexes = vec![by_end];
     let layout = layout_of(&columns);
@@ -240,6 +241,7 @@ fn make(
         referenced: false,
         period: None,
         versioning: Versioning::Off,
+        on: None,
         ..current.clone()
     })
 }

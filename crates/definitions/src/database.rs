@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use catalog::partition::PARTITIONS_MAX;
 use catalog::scoped::SCOPED;
 use catalog::{
     Class, Database, DatabaseFile, DatabaseOptions, ExtendedProperty, ExternalDataSource,
-    ExternalFileFormat, FileSize, Permission, Principal, PrincipalKind, Restoring, Schema,
-    UserAccess, UserType,
+    ExternalFileFormat, FileSize, PartitionFunction, PartitionScheme, PartitionedOn, Permission,
+    Principal, PrincipalKind, Restoring, Schema, UserAccess, UserType,
 };
 use parquet_io::Compression;
 use tsql::ast::StatementKind;
@@ -33,9 +34,24 @@ record! { FileSize { 1 size, 2 max, 3 growth, 4 is_percent } }
 record! { ExtendedProperty { 1 name, 2 value } }
 record! { ExternalDataSource { 1 id, 2 name, 3 location, 4 folder } }
 record! { ExternalFileFormat { 1 id, 2 name, 3 data_compression, 4 compression } }
+record! { PartitionFunction {
+    1 id, 2 name, 3 ty, 4 numeric, 5 right, 6 values, 7 created, 8 modified,
+} }
+record! { PartitionScheme { 1 id, 2 name, 3 function, 4 filegroups, 5 next } }
+record! { PartitionedOn { 1 scheme, 2 column, 3 compression } }
 choice! { Compression { None = 0, Snappy = 1, Gzip = 2, Zstd = 3, Lz4 = 4 } }
 choice! { UserAccess { Multi = 0, Single = 1, Restricted = 2 } }
 record! { Attributes { 1 id, 2 name, 3 collation, 4 created } }
+
+/// Checks what the search for a partition relies on.
+pub(crate) fn check_function(function: &PartitionFunction) -> Result<()> {
+    let collation = function.ty.collation;
+    let rises = |pair: &[Value]| types::compare::order(&pair[0], &pair[1], collation).is_lt();
+    match function.fanout() <= PARTITIONS_MAX && function.values.windows(2).all(rises) {
+        true => Ok(()),
+        false => fault("boundary values that do not rise"),
+    }
+}
 
 /// The attributes of a database that are not options.
 pub(crate) struct Attributes {
@@ -65,6 +81,8 @@ impl Attributes {
             properties: _,
             data_sources: _,
             file_formats: _,
+            partition_functions: _,
+            partition_schemes: _,
             owners: _,
             // Only the copy made for a login has any.
             withheld: _,

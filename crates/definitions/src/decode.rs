@@ -286,6 +286,16 @@ impl Reading {
                 let format = Arc::<catalog::ExternalFileFormat>::get(content, cx)?;
                 insert(&mut database.file_formats, Name::new(&format.name), format)
             }
+            Part::PartitionFunction(_) => {
+                let function = Arc::<catalog::PartitionFunction>::get(content, cx)?;
+                crate::database::check_function(&function)?;
+                let name = Name::new(&function.name);
+                insert(&mut database.partition_functions, name, function)
+            }
+            Part::PartitionScheme(_) => {
+                let scheme = Arc::<catalog::PartitionScheme>::get(content, cx)?;
+                insert(&mut database.partition_schemes, Name::new(&scheme.name), scheme)
+            }
             Part::Owner(object) => insert(&mut database.owners, *object, Code::get(content, cx)?),
         }
     }

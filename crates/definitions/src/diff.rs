@@ -197,6 +197,10 @@ impl Difference {
         self.shared(properties, |at, _| of(Part::of_property(at)));
         self.shared((&base.data_sources, &next.data_sources), |_, it| of(Part::DataSource(it.id)));
         self.shared((&base.file_formats, &next.file_formats), |_, it| of(Part::FileFormat(it.id)));
+        let functions = (&base.partition_functions, &next.partition_functions);
+        self.shared(functions, |_, it| of(Part::PartitionFunction(it.id)));
+        let schemes = (&base.partition_schemes, &next.partition_schemes);
+        self.shared(schemes, |_, it| of(Part::PartitionScheme(it.id)));
         walk(
             &base.owners,
             &next.owners,

@@ -56,6 +56,8 @@ pub(crate) enum Part {
     DataSource(i32),
     FileFormat(i32),
     Owner(i32),
+    PartitionFunction(i32),
+    PartitionScheme(i32),
 }
 
 /// Turns the sign bit, so that the bytes sort as the numbers do.
@@ -178,6 +180,8 @@ impl Part {
             Self::DataSource(id) => with(26, Some(*id)),
             Self::FileFormat(id) => with(27, Some(*id)),
             Self::Owner(id) => with(28, Some(*id)),
+            Self::PartitionFunction(id) => with(29, Some(*id)),
+            Self::PartitionScheme(id) => with(30, Some(*id)),
         }
     }
 
@@ -204,6 +208,8 @@ impl Part {
             26 => Self::DataSource(rest.i32()?),
             27 => Self::FileFormat(rest.i32()?),
             28 => Self::Owner(rest.i32()?),
+            29 => Self::PartitionFunction(rest.i32()?),
+            30 => Self::PartitionScheme(rest.i32()?),
             other => return fault(format!("the kind of entry {other}")),
         })
     }
@@ -291,6 +297,8 @@ impl fmt::Display for Part {
             Self::DataSource(id) => write!(f, "data source {id}"),
             Self::FileFormat(id) => write!(f, "file format {id}"),
             Self::Owner(id) => write!(f, "owner of {id}"),
+            Self::PartitionFunction(id) => write!(f, "partition function {id}"),
+            Self::PartitionScheme(id) => write!(f, "partition scheme {id}"),
         }
     }
 }
@@ -325,6 +333,8 @@ mod tests {
             Key::Of(5, Part::Object(0)),
             Key::Of(5, Part::Property(of, "MS_DESCRIPTION".to_owned())),
             Key::Of(5, Part::Owner(3)),
+            Key::Of(5, Part::PartitionFunction(65_536)),
+            Key::Of(5, Part::PartitionScheme(65_601)),
         ];
         for pair in keys.windows(2) {
             assert!(pair[0].to_bytes() < pair[1].to_bytes(), "{} {}", pair[0], pair[1]);

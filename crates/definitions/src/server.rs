@@ -95,7 +95,7 @@ impl Code for Settings {
         put_field(out, 2, &degree_max.set);
         put_field(out, 3, &cost_threshold.set);
         put_field(out, 4, &polybase_export.set);
-        put_field(out, 5, &recovery_interval.set);
+        put_field(out, 5, &Some(recovery_interval.set).filter(|minutes| *minutes != 0));
         put_field(out, 6, &Some(default_language.set).filter(|id| *id != 0));
     }
 
@@ -104,15 +104,17 @@ impl Code for Settings {
         let show_advanced = fields.take(1, cx)?;
         let mut settings =
             Self { show_advanced, advanced_in_use: show_advanced, ..Self::default() };
-        let Self { degree_max, cost_threshold, polybase_export, recovery_interval, .. } =
-            &mut settings;
-        let numbers = [degree_max, cost_threshold, polybase_export, recovery_interval];
+        let Self { degree_max, cost_threshold, polybase_export, .. } = &mut settings;
+        let numbers = [degree_max, cost_threshold, polybase_export];
         for (tag, setting) in (2..).zip(numbers) {
             setting.set = fields.take(tag, cx)?;
             setting.in_use = setting.set;
         }
-        settings.default_language.set = fields.take::<Option<i32>>(5, cx)?.unwrap_or(0);
-        settings.default_language.in_use = settings.default_language.set;
+        let Self { recovery_interval, default_language, .. } = &mut settings;
+        for (tag, setting) in (5..).zip([recovery_interval, default_language]) {
+            setting.set = fields.take::<Option<i32>>(tag, cx)?.unwrap_or(0);
+            setting.in_use = setting.set;
+        }
         fields.end()?;
         Ok(settings)
     }

@@ -28,7 +28,7 @@ choice! { Generated { RowStart = 0, RowEnd = 1 } }
 record! { Period { 1 start, 2 end } }
 record! { IndexDef {
     1 id, 2 name, 3 keys, 4 included, 5 unique, 6 constraint, 7 constraint_id, 8 kind, 9 clustered,
-    10 bucket_count, 11 ignore_dup_key, 12 system_named, 13 filter, 14 shown,
+    10 bucket_count, 11 ignore_dup_key, 12 system_named, 13 filter, 14 shown, 15 on,
 } }
 choice! { IndexConstraint { PrimaryKey = 0, Unique = 1 } }
 choice! { IndexKind { Hash = 0, Range = 1 } }
@@ -47,8 +47,8 @@ record! { ForeignKeyDef {
 } }
 choice! { ReferenceAction { NoAction = 0, Cascade = 1, SetNull = 2, SetDefault = 3 } }
 record! { StatisticsDef { 1 name, 2 columns, 3 no_recompute } }
-record! { ColumnstoreDef { 1 name, 2 compression_delay } }
-record! { ColumnIndexDef { 1 id, 2 storage_id, 3 name, 4 columns, 5 compression_delay } }
+record! { ColumnstoreDef { 1 name, 2 compression_delay, 3 on } }
+record! { ColumnIndexDef { 1 id, 2 storage_id, 3 name, 4 columns, 5 compression_delay, 6 on } }
 record! { ExternalPlace { 1 data_source, 2 file_format, 3 location, 4 path } }
 
 impl Code for ColumnIndexId {
@@ -165,6 +165,7 @@ pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
         external,
         period,
         versioning,
+        on,
     } = table;
     put_field(out, 1, id);
     put_field(out, 2, database_id);
@@ -189,6 +190,7 @@ pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
     put_field(out, 20, external);
     put_field(out, 21, period);
     put_field(out, 22, &Role::of(versioning));
+    put_field(out, 23, on);
 }
 
 impl Role {
@@ -235,6 +237,7 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
     let (columnstore, column_index) = (fields.take(18, cx)?, fields.take(19, cx)?);
     let (external, period, role) =
         (fields.take(20, cx)?, fields.take(21, cx)?, fields.take(22, cx)?);
+    let on = fields.take(23, cx)?;
     fields.end()?;
     check(&columns, &indexes)?;
     if of == Use::Object && !cx.storages.insert(storage) {
@@ -284,6 +287,7 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
         external,
         period,
         versioning,
+        on,
     };
     check_ordinals(&table)?;
     Ok((table, role))
@@ -324,7 +328,9 @@ fn check_ordinals(table: &TableDef) -> Result<()> {
     let keys = table.foreign_keys.iter().flat_map(|key| key.columns.iter().copied());
     let statistics = table.statistics.iter().flat_map(|of| of.columns.iter().copied());
     let index = table.column_index.iter().flat_map(|index| index.columns.iter().copied());
+    let on = table.placements().map(|on| on.column);
     let all = checks.chain(keys).chain(statistics).chain(index).chain(table.period_columns());
+    let all = all.chain(on);
     in_range(all, &table.columns)
 }
 

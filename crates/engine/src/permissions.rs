@@ -107,6 +107,7 @@ lines! {
         CreateType => "CREATE TYPE", "CREATE TYPE, and ALTER on the schema";
         CreateSequence => "CREATE SEQUENCE, ALTER SEQUENCE", "CREATE SEQUENCE on the database or the schema, or ALTER on the schema; ALTER: ALTER on the sequence";
         CreateSynonym => "CREATE SYNONYM", "CREATE SYNONYM, and ALTER on the schema";
+        Partition => "CREATE and ALTER of PARTITION FUNCTION and PARTITION SCHEME", "ALTER ANY DATASPACE";
         CreateExternal => "CREATE EXTERNAL DATA SOURCE, FILE FORMAT", "ALTER ANY EXTERNAL DATA SOURCE and ADMINISTER BULK OPERATIONS, or ALTER ANY EXTERNAL FILE FORMAT";
         CreateExternalTable => "CREATE EXTERNAL TABLE", "CREATE TABLE, ALTER ANY EXTERNAL DATA SOURCE, ALTER ANY EXTERNAL FILE FORMAT, ADMINISTER DATABASE BULK OPERATIONS, and ALTER on the schema";
         CreateStatistics => "CREATE STATISTICS", "ALTER on the table";
@@ -136,6 +137,8 @@ lines! {
     DROPS, drop_name(DropKind) {
         Database => "DROP DATABASE", "CONTROL on the database, or ALTER ANY DATABASE";
         Default => "DROP DEFAULT", "";
+        PartitionFunction => "DROP PARTITION FUNCTION", "ALTER ANY DATASPACE";
+        PartitionScheme => "DROP PARTITION SCHEME", "ALTER ANY DATASPACE";
         ExternalDataSource => "DROP EXTERNAL DATA SOURCE", "ALTER ANY EXTERNAL DATA SOURCE";
         ExternalFileFormat => "DROP EXTERNAL FILE FORMAT", "ALTER ANY EXTERNAL FILE FORMAT";
         ExternalTable => "DROP EXTERNAL TABLE", "ALTER on the schema, or CONTROL on the table";

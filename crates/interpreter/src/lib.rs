@@ -539,7 +539,11 @@ impl Runner<'_> {
 
     /// Evaluates a leaf and returns its value and type, both from the plan that was run: the plan
     /// need not stay in the leaf.
-    fn typed_value(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(Value, ColumnType), Stop> {
+    pub(crate) fn typed_value(
+        &self,
+        leaf: &Leaf,
+        cx: &mut Cx<'_>,
+    ) -> Result<(Value, ColumnType), Stop> {
         self.with_plan(leaf, cx, |bound, cx| {
             let scalar = scalar(bound)?;
             cx.reserve(scalar.registers);

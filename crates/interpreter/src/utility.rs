@@ -94,12 +94,13 @@ impl Runner<'_> {
         ::ddl::require::check(statement, cx)?;
         cx.statement_text = statement.span.text(&self.program.source).to_owned();
         cx.source = self.program.source.to_string();
+        let values = self.values_of(statement, cx)?;
         let watched = definition_trigger::watched(statement, cx);
         if watched.is_empty() {
-            run_definition(statement, cx)?;
+            run_definition(statement, &values, cx)?;
         } else {
             let begun = definition_trigger::begin(cx);
-            if let Err(stop) = run_definition(statement, cx) {
+            if let Err(stop) = run_definition(statement, &values, cx) {
                 definition_trigger::give_up(begun, cx);
                 return Err(stop);
             }
@@ -109,6 +110,17 @@ impl Runner<'_> {
         cx.session.last.row_count = 0;
         ended(cx, Command::of(&statement.kind), None)?;
         Ok(())
+    }
+
+    /// Evaluates the expressions of a definition, such as boundary values and partition numbers.
+    fn values_of(
+        &self,
+        statement: &ast::Statement,
+        cx: &mut Cx<'_>,
+    ) -> Result<Vec<::ddl::Valued>, Stop> {
+        let expressions = ::ddl::expressions(&statement.kind).into_iter();
+        let leaf = |expr: &ast::Expr| Leaf::new(LeafAst::Value(expr.clone()));
+        expressions.map(|expr| self.typed_value(&leaf(expr), cx)).collect()
     }
 
     fn transaction(&self, transaction: &ast::Transaction, cx: &mut Cx<'_>) -> Result<(), Stop> {
@@ -154,9 +166,13 @@ fn check_checkpoint(cx: &Cx<'_>) -> Result<(), Stop> {
 }
 
 /// Runs a definition, and undoes it if it fails.
-fn run_definition(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
+fn run_definition(
+    statement: &ast::Statement,
+    values: &[::ddl::Valued],
+    cx: &mut Cx<'_>,
+) -> Result<(), Stop> {
     let mark = cx.session.mark_definitions();
-    let defined = ::ddl::run(statement, cx);
+    let defined = ::ddl::run(statement, values, cx);
     cx.session.end_definition(&mark, defined.is_err());
     defined.map_err(|error| interrupted(error, cx))?;
     cx.session.refresh_catalog();

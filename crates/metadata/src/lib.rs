@@ -22,6 +22,7 @@ pub mod ledger;
 pub mod log;
 pub mod messages;
 pub mod objects;
+pub mod partitions;
 pub mod permissions;
 pub mod properties;
 pub mod requests;

@@ -9,8 +9,8 @@ use types::{DataType, Length, Msg, Result, Value};
 use crate::objects::{SYSNAME_ID, tables};
 use crate::view::Scope;
 use ::catalog::{
-    ColumnIndexDef, Database, IndexConstraint, IndexDef, IndexKind, ShownOptions, TableDef,
-    UserType,
+    ColumnIndexDef, Database, IndexConstraint, IndexDef, IndexKind, PartitionedOn, ShownOptions,
+    TableDef, UserType,
 };
 use ::session::SessionState;
 
@@ -166,6 +166,24 @@ impl IndexRow {
         let of_heap =
             || ShownOptions { compression: self.table.compression, ..ShownOptions::default() };
         self.index().map_or_else(of_heap, |index| index.shown)
+    }
+
+    /// Returns the placement on a partition scheme; `None` if it is not partitioned.
+    pub fn on(&self) -> Option<&PartitionedOn> {
+        match (self.column_index(), self.index()) {
+            (Some(index), _) => index.on.as_ref(),
+            (None, Some(index)) => index.on.as_ref(),
+            (None, None) => match &self.table.columnstore {
+                Some(index) => index.on.as_ref(),
+                None => self.table.on.as_ref(),
+            },
+        }
+    }
+
+    /// Returns `data_space_id`: the partition scheme, or 1, the primary filegroup. A memory-optimized
+    /// table has 0.
+    pub fn data_space(&self) -> i32 {
+        self.on().map_or(i32::from(!self.table.memory_optimized), |on| on.scheme)
     }
 
     /// Returns the nonclustered columnstore index, if this is one.

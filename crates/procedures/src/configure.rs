@@ -2,8 +2,8 @@
 //!
 //! `sys.configurations` lists the settings that have an effect here. Some can be changed: 'show
 //! advanced options', the degree of parallelism and its cost threshold, the permission to write
-//! files, the language of new logins, and the sampling rate. Changing another one is refused by name, so that no script assumes
-//! an effect.
+//! files, the recovery interval, the language of new logins, and the sampling rate. Changing another
+//! one is refused by name, so that no script assumes an effect.
 
 use types::{Error, Msg, Value};
 
@@ -13,16 +13,16 @@ use ::catalog::Settings;
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 use metadata::configurations::{
-    COST_THRESHOLD, DEGREE_MAX, POLYBASE_EXPORT, RECOVERY_INTERVAL, SAMPLING_RATE, SHOW_ADVANCED,
-    COST_THRESHOLD, DEFAULT_LANGUAGE, DEGREE_MAX, POLYBASE_EXPORT, SAMPLING_RATE, SHOW_ADVANCED,
-    Setting, settings,
+    COST_THRESHOLD, DEFAULT_LANGUAGE, DEGREE_MAX, POLYBASE_EXPORT, RECOVERY_INTERVAL,
+    SAMPLING_RATE, SHOW_ADVANCED, Setting, settings,
 };
 
 pub(crate) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_configure", id: 0, run: configure }];
 
 /// Numbers that take effect with RECONFIGURE.
-const PENDING: [i32; 4] = [DEGREE_MAX, COST_THRESHOLD, POLYBASE_EXPORT, DEFAULT_LANGUAGE];
+const PENDING: [i32; 5] =
+    [DEGREE_MAX, COST_THRESHOLD, POLYBASE_EXPORT, RECOVERY_INTERVAL, DEFAULT_LANGUAGE];
 
 /// Settings that SQL Server documents and that have no effect here.
 const OTHERS: &[&str] = &[
@@ -141,8 +141,6 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
             Ok(())
         })?;
         cx.session.refresh_catalog();
-    } else if [DEGREE_MAX, COST_THRESHOLD, POLYBASE_EXPORT, RECOVERY_INTERVAL].contains(&setting.id)
-    {
     } else if PENDING.contains(&setting.id) {
         cx.session.instance.catalog.change(|catalog| {
             let settings = &mut catalog.settings;
@@ -245,12 +243,17 @@ pub fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
         cx.session.instance.catalog.change(|catalog| {
             let settings = &mut catalog.settings;
             settings.advanced_in_use = settings.show_advanced;
-            let Settings { degree_max, cost_threshold, polybase_export, recovery_interval, .. } =
-                settings;
-            for number in [degree_max, cost_threshold, polybase_export, recovery_interval] {
-            let Settings { degree_max, cost_threshold, polybase_export, default_language, .. } =
-                settings;
-            for number in [degree_max, cost_threshold, polybase_export, default_language] {
+            let Settings {
+                degree_max,
+                cost_threshold,
+                polybase_export,
+                recovery_interval,
+                default_language,
+                ..
+            } = settings;
+            let all =
+                [degree_max, cost_threshold, polybase_export, recovery_interval, default_language];
+            for number in all {
                 number.in_use = number.set;
             }
             Ok(())

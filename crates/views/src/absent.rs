@@ -25,10 +25,6 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &FULLTEXT_INDEXES,
     &LINKED_LOGINS,
     &NUMBERED_PROCEDURES,
-    &PARTITION_FUNCTIONS,
-    &PARTITION_PARAMETERS,
-    &PARTITION_RANGE_VALUES,
-    &PARTITION_SCHEMES,
     &PLAN_GUIDES,
     &SERVICE_CONTRACTS,
     &SERVICE_MESSAGE_TYPES,
@@ -232,54 +228,6 @@ static NUMBERED_PROCEDURES: SystemView = absent("numbered_procedures", || {
         none("object_id", INT),
         unknown("procedure_number", SMALLINT),
         unknown("definition", NVMAX),
-    ])
-});
-
-static PARTITION_FUNCTIONS: SystemView = absent("partition_functions", || {
-    shape(&[
-        none("name", SYSNAME),
-        none("function_id", INT),
-        none("type", ch(2)),
-        unknown("type_desc", nv(60)),
-        none("fanout", INT),
-        none("boundary_value_on_right", BIT),
-        none("is_system", BIT),
-        none("create_date", DATETIME),
-        none("modify_date", DATETIME),
-    ])
-});
-
-static PARTITION_PARAMETERS: SystemView = absent("partition_parameters", || {
-    shape(&[
-        none("function_id", INT),
-        none("parameter_id", INT),
-        none("system_type_id", TINYINT),
-        none("max_length", SMALLINT),
-        none("precision", TINYINT),
-        none("scale", TINYINT),
-        unknown("collation_name", SYSNAME),
-        none("user_type_id", INT),
-    ])
-});
-
-static PARTITION_RANGE_VALUES: SystemView = absent("partition_range_values", || {
-    shape(&[
-        none("function_id", INT),
-        none("boundary_id", INT),
-        none("parameter_id", INT),
-        unknown("value", VARIANT),
-    ])
-});
-
-static PARTITION_SCHEMES: SystemView = absent("partition_schemes", || {
-    shape(&[
-        none("name", SYSNAME),
-        none("data_space_id", INT),
-        none("type", ch(2)),
-        unknown("type_desc", nv(60)),
-        unknown("is_default", BIT),
-        unknown("is_system", BIT),
-        none("function_id", INT),
     ])
 });
 

@@ -2,17 +2,16 @@
 
 use types::Value;
 
-use super::partitions::partition_id;
 use metadata::column::{BIGINT, Column, INT, TINYINT, big, col, int, nv, opt, rows, shape, text};
-use metadata::types::{IndexRow, index_rows};
+use metadata::partitions::{PartitionRow, partition_rows};
 use metadata::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<IndexRow>] = &[
-    col("allocation_unit_id", BIGINT, |r| big(partition_id(r))),
+const COLUMNS: &[Column<PartitionRow>] = &[
+    col("allocation_unit_id", BIGINT, |r| big(r.id())),
     col("type", TINYINT, |_| Value::TinyInt(1)),
     opt("type_desc", nv(60), |_| text("IN_ROW_DATA")),
-    col("container_id", BIGINT, |r| big(partition_id(r))),
-    col("data_space_id", INT, |r| int(i32::from(!r.table.memory_optimized))),
+    col("container_id", BIGINT, |r| big(r.id())),
+    col("data_space_id", INT, |r| int(r.filegroup())),
     col("total_pages", BIGINT, |r| big(r.pages().reserved)),
     col("used_pages", BIGINT, |r| big(r.pages().used)),
     col("data_pages", BIGINT, |r| big(r.pages().data)),
@@ -27,5 +26,5 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, index_rows(scope.session, scope.database))
+    rows(COLUMNS, partition_rows(scope.session, scope.database))
 }

@@ -1,6 +1,6 @@
-//! `sys.data_spaces`: filegroups, the only kind of data space here.
+//! `sys.data_spaces`: filegroups and partition schemes.
 
-use ::catalog::name::Name;
+use ::catalog::partition::filegroups;
 use metadata::column::{
     BIT, Column, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, rows, shape, text,
 };
@@ -9,10 +9,8 @@ use metadata::{Rows, Scope, SystemView};
 const COLUMNS: &[Column<Row>] = &[
     col("name", SYSNAME, |r| text(&r.name)),
     col("data_space_id", INT, |r| int(r.id)),
-    col("type", ch(2), |r| ascii(if r.memory_optimized { "FX" } else { "FG" })),
-    opt("type_desc", nv(60), |r| {
-        text(if r.memory_optimized { "MEMORY_OPTIMIZED_DATA_FILEGROUP" } else { "ROWS_FILEGROUP" })
-    }),
+    col("type", ch(2), |r| ascii(r.kind.0)),
+    opt("type_desc", nv(60), |r| text(r.kind.1)),
     opt("is_default", BIT, |r| bit(r.id == 1)),
     opt("is_system", BIT, |_| bit(false)),
 ];
@@ -32,17 +30,23 @@ fn read(scope: &Scope<'_>) -> Rows {
 struct Row {
     id: i32,
     name: String,
-    memory_optimized: bool,
+    /// The values of `type` and `type_desc`.
+    kind: (&'static str, &'static str),
 }
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
-    let mut found: Vec<Row> = Vec::new();
-    for file in scope.database.files.iter().filter(|f| !f.log) {
-        if !found.iter().any(|g| Name::same(&g.name, &file.filegroup)) {
-            let id = i32::try_from(found.len() + 1).unwrap_or(i32::MAX);
-            let name = file.filegroup.clone();
-            found.push(Row { id, name, memory_optimized: file.memory_optimized });
-        }
-    }
-    found
+    let groups = (1..).zip(filegroups(&scope.database.files)).map(|(id, group)| Row {
+        id,
+        name: group.filegroup.clone(),
+        kind: match group.memory_optimized {
+            true => ("FX", "MEMORY_OPTIMIZED_DATA_FILEGROUP"),
+            false => ("FG", "ROWS_FILEGROUP"),
+        },
+    });
+    let schemes = scope.database.partition_schemes.values().map(|scheme| Row {
+        id: scheme.id,
+        name: scheme.name.clone(),
+        kind: ("PS", "PARTITION_SCHEME"),
+    });
+    groups.chain(schemes).collect()
 }

@@ -1,17 +1,16 @@
-//! `sys.dm_db_index_operational_stats`: one row per index. A count of events that never happen here
+//! `sys.dm_db_index_operational_stats`: one row per partition. A count of events that never happen here
 //! is 0; a count that is not kept per index is NULL.
 
-use super::partitions::partition_id;
 use metadata::column::{BIGINT, Column, INT, SMALLINT, big, col, int, rows, shape, small, unknown};
-use metadata::types::{IndexRow, asked_indexes};
+use metadata::partitions::{PartitionRow, asked_partitions};
 use metadata::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<(i16, IndexRow)>] = &[
+const COLUMNS: &[Column<(i16, PartitionRow)>] = &[
     col("database_id", SMALLINT, |r| small(r.0)),
-    col("object_id", INT, |r| int(r.1.table.id)),
-    col("index_id", INT, |r| int(r.1.id())),
-    col("partition_number", INT, |_| int(1)),
-    col("hobt_id", BIGINT, |r| big(partition_id(&r.1))),
+    col("object_id", INT, |r| int(r.1.index.table.id)),
+    col("index_id", INT, |r| int(r.1.index.id())),
+    col("partition_number", INT, |r| int(r.1.number)),
+    col("hobt_id", BIGINT, |r| big(r.1.id())),
     unknown("leaf_insert_count", BIGINT),
     unknown("leaf_delete_count", BIGINT),
     unknown("leaf_update_count", BIGINT),
@@ -63,5 +62,5 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, asked_indexes(scope)?)
+    rows(COLUMNS, asked_partitions(scope)?)
 }

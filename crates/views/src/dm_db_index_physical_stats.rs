@@ -5,21 +5,21 @@
 
 use types::Value;
 
-use super::partitions::partition_id;
 use metadata::column::{
     BIGINT, Column, FLOAT, INT, SMALLINT, TINYINT, big, col, int, nv, opt, rows, shape, small,
     text, unknown,
 };
-use metadata::types::{IndexRow, asked_indexes};
+use metadata::partitions::{PartitionRow, asked_partitions};
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
     col("database_id", SMALLINT, |r| small(r.database)),
-    col("object_id", INT, |r| int(r.index.table.id)),
-    col("index_id", INT, |r| int(r.index.id())),
-    col("partition_number", INT, |_| int(1)),
+    col("object_id", INT, |r| int(r.part.index.table.id)),
+    col("index_id", INT, |r| int(r.part.index.id())),
+    col("partition_number", INT, |r| int(r.part.number)),
     opt("index_type_desc", nv(60), |r| {
-        text(&format!("{}{}", r.index.kind().1, if r.index.kind().0 == 0 { "" } else { " INDEX" }))
+        let kind = r.part.index.kind();
+        text(&format!("{}{}", kind.1, if kind.0 == 0 { "" } else { " INDEX" }))
     }),
     opt("alloc_unit_type_desc", nv(60), |_| text("IN_ROW_DATA")),
     unknown("index_depth", TINYINT),
@@ -27,11 +27,9 @@ const COLUMNS: &[Column<Row>] = &[
     opt("avg_fragmentation_in_percent", FLOAT, |_| Value::Float(0.0)),
     unknown("fragment_count", BIGINT),
     unknown("avg_fragment_size_in_pages", FLOAT),
-    opt("page_count", BIGINT, |r| big(r.index.pages().data)),
+    opt("page_count", BIGINT, |r| big(r.part.pages().data)),
     unknown("avg_page_space_used_in_percent", FLOAT),
-    opt("record_count", BIGINT, |r| {
-        if r.counts { big(r.index.table.rows.data.row_count()) } else { Value::Null }
-    }),
+    opt("record_count", BIGINT, |r| if r.counts { big(r.part.rows()) } else { Value::Null }),
     unknown("ghost_record_count", BIGINT),
     unknown("version_ghost_record_count", BIGINT),
     unknown("min_record_size_in_bytes", INT),
@@ -39,7 +37,7 @@ const COLUMNS: &[Column<Row>] = &[
     unknown("avg_record_size_in_bytes", FLOAT),
     unknown("forwarded_record_count", BIGINT),
     unknown("compressed_page_count", BIGINT),
-    opt("hobt_id", BIGINT, |r| big(partition_id(&r.index))),
+    opt("hobt_id", BIGINT, |r| big(r.part.id())),
     unknown("columnstore_delete_buffer_state", TINYINT),
     unknown("columnstore_delete_buffer_state_desc", nv(60)),
     unknown("version_record_count", BIGINT),
@@ -60,7 +58,7 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 struct Row {
     database: i16,
-    index: IndexRow,
+    part: PartitionRow,
     /// Whether the mode counts rows: SAMPLED and DETAILED do, LIMITED does not.
     counts: bool,
 }
@@ -70,6 +68,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     let counts = mode.is_some_and(|mode| {
         mode.eq_ignore_ascii_case("SAMPLED") || mode.eq_ignore_ascii_case("DETAILED")
     });
-    let of_disk = asked_indexes(scope)?.into_iter().filter(|(_, row)| !row.table.memory_optimized);
-    rows(COLUMNS, of_disk.map(|(database, index)| Row { database, index, counts }))
+    let of_disk = asked_partitions(scope)?.into_iter();
+    let of_disk = of_disk.filter(|(_, part)| !part.index.table.memory_optimized);
+    rows(COLUMNS, of_disk.map(|(database, part)| Row { database, part, counts }))
 }

@@ -1,18 +1,17 @@
-//! `sys.dm_db_partition_stats`: rows and memory of each index, in pages of 8 KB.
+//! `sys.dm_db_partition_stats`: rows and memory of each partition, in pages of 8 KB.
 //!
 //! Rows count for the heap or the clustered index. Values that SQL Server stores off row are in the
 //! row here.
 
-use super::partitions::partition_id;
 use metadata::column::{BIGINT, Column, INT, big, col, int, rows, shape};
-use metadata::types::{IndexRow, index_rows};
+use metadata::partitions::{PartitionRow, partition_rows};
 use metadata::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<IndexRow>] = &[
-    col("partition_id", BIGINT, |r| big(partition_id(r))),
-    col("object_id", INT, |r| int(r.table.id)),
-    col("index_id", INT, |r| int(r.id())),
-    col("partition_number", INT, |_| int(1)),
+const COLUMNS: &[Column<PartitionRow>] = &[
+    col("partition_id", BIGINT, |r| big(r.id())),
+    col("object_id", INT, |r| int(r.index.table.id)),
+    col("index_id", INT, |r| int(r.index.id())),
+    col("partition_number", INT, |r| int(r.number)),
     col("in_row_data_page_count", BIGINT, |r| big(r.pages().data)),
     col("in_row_used_page_count", BIGINT, |r| big(r.pages().used)),
     col("in_row_reserved_page_count", BIGINT, |r| big(r.pages().reserved)),
@@ -22,7 +21,7 @@ const COLUMNS: &[Column<IndexRow>] = &[
     col("row_overflow_reserved_page_count", BIGINT, |_| big(0)),
     col("used_page_count", BIGINT, |r| big(r.pages().used)),
     col("reserved_page_count", BIGINT, |r| big(r.pages().reserved)),
-    col("row_count", BIGINT, |r| big(r.table.rows.data.row_count())),
+    col("row_count", BIGINT, |r| big(r.rows())),
 ];
 
 pub(crate) static VIEW: SystemView = SystemView {
@@ -34,5 +33,5 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, index_rows(scope.session, scope.database))
+    rows(COLUMNS, partition_rows(scope.session, scope.database))
 }

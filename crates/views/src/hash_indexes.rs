@@ -16,7 +16,7 @@ const COLUMNS: &[Column<IndexRow>] = &[
     col("type", TINYINT, |r| Value::TinyInt(r.kind().0)),
     opt("type_desc", nv(60), |r| text(r.kind().1)),
     opt("is_unique", BIT, |r| bit(r.index().is_some_and(|i| i.unique))),
-    opt("data_space_id", INT, |r| int(i32::from(!r.table.memory_optimized))),
+    opt("data_space_id", INT, |r| int(r.data_space())),
     opt("ignore_dup_key", BIT, |r| bit(r.index().is_some_and(|i| i.ignore_dup_key))),
     opt("is_primary_key", BIT, |r| bit(r.constraint() == Some(IndexConstraint::PrimaryKey))),
     opt("is_unique_constraint", BIT, |r| bit(r.constraint() == Some(IndexConstraint::Unique))),

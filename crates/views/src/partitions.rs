@@ -1,4 +1,5 @@
-//! `sys.partitions`: one partition per heap and index, with its number of rows.
+//! `sys.partitions`: the partitions of heaps and indexes, with their numbers of rows. One that is not
+//! partitioned has one.
 
 use types::Value;
 
@@ -6,20 +7,21 @@ use metadata::column::{
     BIGINT, BIT, Column, INT, SMALLINT, TINYINT, ascii, big, bit, col, int, nv, opt, rows, shape,
     small, text, vc,
 };
-use metadata::types::{IndexRow, index_rows};
+use metadata::partitions::{PartitionRow, partition_rows};
+use metadata::types::IndexRow;
 use metadata::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<IndexRow>] = &[
-    col("partition_id", BIGINT, |r| big(partition_id(r))),
-    col("object_id", INT, |r| int(r.table.id)),
-    col("index_id", INT, |r| int(r.id())),
-    col("partition_number", INT, |_| int(1)),
-    col("hobt_id", BIGINT, |r| big(partition_id(r))),
-    opt("rows", BIGINT, |r| big(r.table.rows.data.row_count())),
+const COLUMNS: &[Column<PartitionRow>] = &[
+    col("partition_id", BIGINT, |r| big(r.id())),
+    col("object_id", INT, |r| int(r.index.table.id)),
+    col("index_id", INT, |r| int(r.index.id())),
+    col("partition_number", INT, |r| int(r.number)),
+    col("hobt_id", BIGINT, |r| big(r.id())),
+    opt("rows", BIGINT, |r| big(r.rows())),
     col("filestream_filegroup_id", SMALLINT, |_| small(0)),
-    col("data_compression", TINYINT, |r| Value::TinyInt(r.shown().compression)),
+    col("data_compression", TINYINT, |r| Value::TinyInt(r.compression())),
     opt("data_compression_desc", nv(60), |r| {
-        text(["NONE", "ROW", "PAGE"][usize::from(r.shown().compression.min(2))])
+        text(["NONE", "ROW", "PAGE"][usize::from(r.compression().min(2))])
     }),
     opt("xml_compression", BIT, |_| bit(false)),
     opt("xml_compression_desc", vc(3), |_| ascii("OFF")),
@@ -33,12 +35,13 @@ pub(crate) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-/// Returns `partition_id`: the number of the table in storage and the index, combined.
+/// Returns `partition_id` of an index's first partition: the number of the table in storage and the
+/// index, combined.
 pub(crate) fn partition_id(row: &IndexRow) -> i64 {
     let index = i64::from(row.id());
     i64::from(row.table.rows.data.id().0) << 16 | index
 }
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, index_rows(scope.session, scope.database))
+    rows(COLUMNS, partition_rows(scope.session, scope.database))
 }

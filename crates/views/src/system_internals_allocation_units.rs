@@ -3,19 +3,18 @@
 
 use types::Value;
 
-use super::partitions::partition_id;
 use metadata::column::{
     BIGINT, Column, SMALLINT, TINYINT, big, bin, col, nv, opt, rows, shape, small, text, unknown,
 };
-use metadata::types::{IndexRow, index_rows};
+use metadata::partitions::{PartitionRow, partition_rows};
 use metadata::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<IndexRow>] = &[
-    col("allocation_unit_id", BIGINT, |r| big(partition_id(r))),
+const COLUMNS: &[Column<PartitionRow>] = &[
+    col("allocation_unit_id", BIGINT, |r| big(r.id())),
     col("type", TINYINT, |_| Value::TinyInt(1)),
     opt("type_desc", nv(60), |_| text("IN_ROW_DATA")),
-    col("container_id", BIGINT, |r| big(partition_id(r))),
-    col("filegroup_id", SMALLINT, |r| small(i32::from(!r.table.memory_optimized))),
+    col("container_id", BIGINT, |r| big(r.id())),
+    col("filegroup_id", SMALLINT, |r| small(r.filegroup())),
     col("total_pages", BIGINT, |r| big(r.pages().reserved)),
     col("used_pages", BIGINT, |r| big(r.pages().used)),
     col("data_pages", BIGINT, |r| big(r.pages().data)),
@@ -33,5 +32,5 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, index_rows(scope.session, scope.database))
+    rows(COLUMNS, partition_rows(scope.session, scope.database))
 }

@@ -63,11 +63,8 @@ pub fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Boun
     })
 }
 
-/// Binds a TRUNCATE TABLE statement.
+/// Binds a TRUNCATE TABLE statement: finds the table. Its partitions are the caller's.
 pub fn bind_truncate(binder: &mut Binder<'_>, truncate: &ast::Truncate) -> Result<TableSource> {
-    if !truncate.partitions.is_empty() {
-        return Err(Msg::NotSupported("TRUNCATE TABLE .. WITH (PARTITIONS ..)").into());
-    }
     let name = truncate.table.to_string();
     let catalog = binder.catalog;
     // `referenced` stays set when a foreign key is dropped, and includes the table's references to

@@ -27,7 +27,9 @@ pub use nested::{
     NestedRows, bind as bind_nested, is_nested, of as nested_of,
     refuse_in_set as refuse_nested_in_set,
 };
-pub use rewrite::{Rewrite, bind_rewrite, bind_validation};
+pub use rewrite::{
+    Partitions, Rewrite, bind_move, bind_removal, bind_rewrite, bind_rows_of, bind_validation,
+};
 pub use row::{check_options, computed_at_read, default_value, new_row};
 pub use update::bind_update;
 

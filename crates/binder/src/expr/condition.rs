@@ -17,7 +17,8 @@ pub(crate) fn bit_type(nullable: bool) -> ColumnType {
     ColumnType { data_type: DataType::Bit, collation: Collation::default(), nullable }
 }
 
-fn predicate(kind: ExprKind) -> Expr {
+/// Returns a condition: an expression of type `bit` that may be unknown.
+pub(crate) fn predicate(kind: ExprKind) -> Expr {
     Expr::new(kind, bit_type(true))
 }
 

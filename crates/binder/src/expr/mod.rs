@@ -27,7 +27,9 @@ use plan::depth;
 use plan::expr::{Expr, ExprKind};
 
 pub use call::bind_global;
+pub(crate) use call::partition_number;
 pub use case::{common_type, is_null};
+pub(crate) use condition::predicate;
 pub use condition::{compare, is_not_null};
 pub use literal::constant as literal_constant;
 pub use name::{check_not_null, find_variable, names_source};

@@ -17,6 +17,7 @@ const ROLES: [(i32, &[&str]); 4] = [
         DB_DDL_ADMIN,
         &[
             "ALTER ANY DATABASE DDL TRIGGER",
+            "ALTER ANY DATASPACE",
             "ALTER ANY EXTERNAL DATA SOURCE",
             "ALTER ANY EXTERNAL FILE FORMAT",
             "ALTER ANY SCHEMA",

@@ -114,6 +114,24 @@ impl<'v> Viewer<'v> {
         if !asks("ALTER ANY EXTERNAL FILE FORMAT") && !self.rules.defines_all() {
             copy.file_formats.clear();
         }
+        if !asks("ALTER ANY DATASPACE") && !self.rules.defines_all() {
+            let is_used = |id: i32| {
+                copy.objects.values().any(|object| match object {
+                    Object::Table(table) => table.placements().any(|on| on.scheme == id),
+                    _ => false,
+                })
+            };
+            let used: BTreeSet<i32> = copy
+                .partition_schemes
+                .values()
+                .filter(|it| is_used(it.id))
+                .map(|it| it.id)
+                .collect();
+            copy.partition_schemes.retain(|_, scheme| used.contains(&scheme.id));
+            let functions: BTreeSet<i32> =
+                copy.partition_schemes.values().map(|scheme| scheme.function).collect();
+            copy.partition_functions.retain(|_, function| functions.contains(&function.id));
+        }
         self.principals(&mut copy);
         let hidden = hidden(self.database, &sees);
         copy.properties.retain(|(of, _), _| match of.class {

@@ -1,9 +1,9 @@
 //! The columns of a new table in order, and which column options the other options and the type of
 //! a column permit.
 
-use tsql::ast::{self, ColumnKind, TableElement};
+use tsql::ast::{self, ColumnKind, Literal, TableElement};
 use types::value::ColumnType;
-use types::{DataType, Length, Result};
+use types::{DataType, Error, Length, Msg, Result};
 
 use super::Shaper;
 use ::catalog::ColumnDef;
@@ -53,5 +53,43 @@ impl Shaper<'_, '_> {
         placed.sort_by_key(|(place, _)| *place);
         self.columns = placed.into_iter().map(|(_, column)| column).collect();
         Ok(())
+    }
+}
+
+/// Returns seed and increment of IDENTITY.
+///
+/// # Errors
+/// 2749 for a column that is no whole number, 2789 for values that are none.
+pub(super) fn identity(
+    column: &ColumnDef,
+    bounds: Option<&(Literal, Literal)>,
+) -> Result<(i64, i64)> {
+    let whole = matches!(
+        column.ty.data_type,
+        DataType::TinyInt
+            | DataType::SmallInt
+            | DataType::Int
+            | DataType::BigInt
+            | DataType::Decimal { scale: 0, .. }
+    );
+    if !whole {
+        return Err(Msg::IdentityType(&column.name).into());
+    }
+    let number = |literal: &Literal| match literal {
+        Literal::Int(n) => Some(i64::from(*n)),
+        Literal::Decimal(digits) => digits.parse().ok(),
+        _ => None,
+    };
+    match bounds {
+        None => Ok((1, 1)),
+        Some((seed, increment)) => match (number(seed), number(increment)) {
+            (Some(seed), Some(increment)) if increment != 0 => Ok((seed, increment)),
+            _ => Err(Error::custom(
+                2789,
+                16,
+                1,
+                format!("Identity column '{}' contains invalid SEED or INCREMENT.", column.name),
+            )),
+        },
     }
 }

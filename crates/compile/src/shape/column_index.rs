@@ -35,12 +35,14 @@ impl Shaper<'_, '_> {
                 return Err(several());
             }
             self.column_index = Some(define(index, &self.columns, self.place.name, self.cell)?);
+            self.note_place(&index.name, &index.storage, &[]);
             return Ok(());
         }
         if self.columnstore.is_some() {
             return Err(Msg::MultipleClustered(self.place.name).into());
         }
         self.columnstore = Some(columnstore::define(index)?);
+        self.note_place(&index.name, &index.storage, &[]);
         Ok(())
     }
 }
@@ -91,6 +93,7 @@ pub fn define(
         name: index.name.to_string(),
         columns: ordinals,
         compression_delay,
+        on: None,
     })
 }
 

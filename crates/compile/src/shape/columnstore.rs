@@ -17,6 +17,9 @@ pub fn define(index: &ast::InlineIndex) -> Result<ColumnstoreDef> {
     }
     let mut compression_delay = 0;
     for option in &index.options {
+        if !option.on_partitions.is_empty() {
+            return refuse("ON PARTITIONS of a columnstore index");
+        }
         match (option.name.as_ref(), &option.value) {
             ("COMPRESSION_DELAY", value) => compression_delay = minutes(value)?,
             ("DATA_COMPRESSION", value) if value.word() == Some("COLUMNSTORE") => {}
@@ -24,7 +27,7 @@ pub fn define(index: &ast::InlineIndex) -> Result<ColumnstoreDef> {
             (other, _) => return refuse(&format!("the option {other} of a columnstore index")),
         }
     }
-    Ok(ColumnstoreDef { name: index.name.to_string(), compression_delay })
+    Ok(ColumnstoreDef { name: index.name.to_string(), compression_delay, on: None })
 }
 
 /// Parses `COMPRESSION_DELAY = 10 [MINUTES]`: 0 to 10,080.

@@ -1,6 +1,6 @@
 //! The options of rowstore indexes: what each one does here, and which values it accepts.
 
-use tsql::ast::{Expr, IndexOption, Literal, OptionValue};
+use tsql::ast::{IndexOption, Literal, OptionValue};
 use types::{Error, Msg, Result};
 
 use super::refuse;
@@ -145,20 +145,6 @@ pub fn compression(name: &str, value: &OptionValue) -> Result<u8> {
         Some("PAGE") => Ok(2),
         _ => Err(Msg::SyntaxNear(name).into()),
     }
-}
-
-/// Checks PARTITION = n of REBUILD and REORGANIZE. No index has partitions.
-///
-/// # Errors
-/// 7729 for a partition number.
-pub fn check_partition(partition: Option<&Expr>, kind: &str, name: &str) -> Result<()> {
-    if partition.is_none() {
-        return Ok(());
-    }
-    let text = format!(
-        "Cannot specify partition number in the alter {kind} statement as the {kind} '{name}' is not partitioned."
-    );
-    Err(Error::custom(7729, 16, 1, text))
 }
 
 /// Checks the options of DROP INDEX, which are about locking and parallelism.

@@ -6,6 +6,7 @@ pub mod columnstore;
 mod filter;
 mod foreign_key;
 pub mod index_option;
+pub mod partition;
 mod period;
 pub mod storage;
 mod text;
@@ -15,7 +16,7 @@ pub use foreign_key::skipped;
 use std::sync::Arc;
 
 use tsql::ast::{
-    self, ColumnKind, ColumnOption, ConstraintKind, IndexStructure, KeyKind, Literal, TableElement,
+    self, ColumnKind, ColumnOption, ConstraintKind, IndexStructure, KeyKind, TableElement,
     TableOption,
 };
 use types::value::ColumnType;
@@ -27,8 +28,8 @@ use ::catalog::name::Name;
 use ::catalog::security::Rights;
 use ::catalog::{
     CatalogCell, CheckDef, ColumnDef, ColumnIndexDef, ColumnstoreDef, DefaultDef, ForeignKeyDef,
-    Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, Period, RowShape, ShownOptions,
-    TableDef, Versioning, create_rows, layout_of,
+    Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, PartitionedOn, Period, RowShape,
+    ShownOptions, TableDef, Versioning, create_rows, layout_of,
 };
 use filter::Filtered;
 use metadata::binding::over_columns;
@@ -72,6 +73,12 @@ pub struct Shaper<'a, 'b> {
     schema_only: bool,
     /// DATA_COMPRESSION of the table: 0 NONE, 1 ROW, 2 PAGE.
     compression: Option<u8>,
+    /// DATA_COMPRESSION of some partitions of the table.
+    partly: Vec<ast::IndexOption>,
+    /// The ON clause of CREATE TABLE.
+    storage: ast::Storage,
+    /// New indexes whose ON clauses are not resolved yet.
+    unplaced: Vec<partition::Unplaced>,
     /// The clustered columnstore index, if there is one.
     pub columnstore: Option<ColumnstoreDef>,
     /// The nonclustered columnstore index, if there is one.
@@ -106,6 +113,9 @@ impl<'a, 'b> Shaper<'a, 'b> {
             memory_optimized: false,
             schema_only: false,
             compression: None,
+            partly: Vec::new(),
+            storage: ast::Storage::default(),
+            unplaced: Vec::new(),
             columnstore: None,
             column_index: None,
             period: None,
@@ -143,7 +153,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
         self.check_generated()?;
         self.number_indexes();
-        self.finish()
+        let on = self.place_table()?;
+        self.finish(on)
     }
 
     /// Makes a table from columns that are defined already, without keys.
@@ -152,7 +163,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     /// 701 if there is not enough memory.
     pub fn build_of(mut self, columns: Vec<ColumnDef>) -> Result<TableDef> {
         self.columns = columns;
-        self.finish()
+        self.finish(None)
     }
 
     fn options(&mut self, options: &[TableOption]) -> Result<()> {
@@ -168,6 +179,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                     self.compression =
                         Some(index_option::compression(&option.name, &option.value)?);
                 }
+                TableOption::OnPartitions(option) => self.partly.push(option.clone()),
                 // Needs two tables: see `versioning.rs` of the crate `ddl`.
                 TableOption::Other(option) if option.name.as_ref() == "SYSTEM_VERSIONING" => {}
                 TableOption::Other(option) => {
@@ -243,7 +255,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 ColumnOption::Null => null = true,
                 ColumnOption::NotNull => not_null = true,
                 ColumnOption::Identity(bounds) => {
-                    column.identity = Some(identity(column, bounds.as_ref())?);
+                    column.identity = Some(column::identity(column, bounds.as_ref())?);
                     not_null = true;
                 }
                 ColumnOption::RowGuidCol => column.row_guid = true,
@@ -383,7 +395,12 @@ impl<'a, 'b> Shaper<'a, 'b> {
             ConstraintKind::Key { not_enforced: true, .. } => refuse("NOT ENFORCED"),
             ConstraintKind::Key { kind, structure, columns, options, storage, .. } => {
                 self.check_storage(storage)?;
-                self.key(constraint, *kind, *structure, columns, options, own)
+                self.key(constraint, *kind, *structure, columns, options, own)?;
+                if let Some(index) = self.indexes.last() {
+                    let name = index.name.clone();
+                    self.note_place(&name, storage, options);
+                }
+                Ok(())
             }
             ConstraintKind::Check { condition, not_for_replication } => {
                 let id = self.cell.next_object_id();
@@ -488,6 +505,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             defined.included.push(ordinal);
         }
         self.indexes.push(defined);
+        self.note_place(&index.name, &index.storage, &index.options);
         Ok(())
     }
 
@@ -588,9 +606,17 @@ impl<'a, 'b> Shaper<'a, 'b> {
             system_named: false,
             filter: None,
             shown: ShownOptions::default(),
+            on: None,
         };
-        for option in options {
+        // Options of some partitions are set when the index is placed.
+        let whole = |option: &&ast::IndexOption| option.on_partitions.is_empty();
+        for option in options.iter().filter(whole) {
             index_option::set(&mut index, option)?;
+        }
+        let compresses = |option: &ast::IndexOption| *option.name == *"DATA_COMPRESSION";
+        if options.iter().any(|o| !whole(&o)) && options.iter().any(|o| whole(&o) && compresses(o))
+        {
+            return Err(Msg::CompressionTwice.into());
         }
         Ok(index)
     }
@@ -635,9 +661,13 @@ impl<'a, 'b> Shaper<'a, 'b> {
     ///
     /// # Errors
     /// 13509 for a generated column of a table without a period.
-    pub fn changed(self, table: &TableDef) -> Result<TableDef> {
+    pub fn changed(mut self, table: &TableDef) -> Result<TableDef> {
         self.check_generated()?;
+        self.place_all(table.partitioned().cloned(), "alter")?;
+        let is_heap = table.columnstore.is_none() && !self.indexes.iter().any(|i| i.clustered);
         Ok(TableDef {
+            // A clustered index takes the place of the heap, with its own placement.
+            on: table.on.clone().filter(|_| is_heap),
             columns: self.columns,
             indexes: self.indexes,
             checks: self.checks,
@@ -675,7 +705,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
     }
 
-    fn finish(self) -> Result<TableDef> {
+    fn finish(self, on: Option<PartitionedOn>) -> Result<TableDef> {
         let layout = layout_of(&self.columns);
         let rows = create_rows(
             self.store,
@@ -724,6 +754,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             external: None,
             period: self.period,
             versioning: Versioning::Off,
+            on,
         };
         let checked = columnstore::check(&table);
         if let Err(error) = checked.and_then(|()| column_index::check(&mut table)) {
@@ -748,47 +779,4 @@ pub fn duplicate_index(index: &str, table: &str) -> Error {
             "The operation failed because an index or statistics with name '{index}' already exists on table '{table}'."
         ),
     )
-}
-
-fn identity(column: &ColumnDef, bounds: Option<&(Literal, Literal)>) -> Result<(i64, i64)> {
-    let whole = matches!(
-        column.ty.data_type,
-        DataType::TinyInt
-            | DataType::SmallInt
-            | DataType::Int
-            | DataType::BigInt
-            | DataType::Decimal { scale: 0, .. }
-    );
-    if !whole {
-        return Err(Msg::IdentityType(&column.name).into());
-    }
-    let number = |literal: &Literal| match literal {
-        Literal::Int(n) => Some(i64::from(*n)),
-        Literal::Decimal(digits) => digits.parse().ok(),
-        _ => None,
-    };
-    match bounds {
-        None => Ok((1, 1)),
-        Some((seed, increment)) => match (number(seed), number(increment)) {
-            (Some(seed), Some(increment)) if increment != 0 => Ok((seed, increment)),
-            _ => Err(Error::custom(
-                2789,
-                16,
-                1,
-                format!("Identity column '{}' contains invalid SEED or INCREMENT.", column.name),
-            )),
-        },
-    }
-}
-
-impl Shaper<'_, '_> {
-    /// Makes the definition of an index on an existing table.
-    ///
-    /// # Errors
-    /// 1911 for an unknown column, 1919 for a column whose type has no order.
-    pub fn index_on(mut self, table: &TableDef, index: &ast::InlineIndex) -> Result<IndexDef> {
-        self.adopt_columns(table);
-        self.index(index, None)?;
-        self.take_index().ok_or_else(|| Msg::InternalError.into())
-    }
 }

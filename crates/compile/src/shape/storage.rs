@@ -1,10 +1,11 @@
 //! ON, TEXTIMAGE_ON and FILESTREAM_ON of tables and indexes. Nothing is stored in filegroups, but
-//! naming one that does not exist is an error, as is any partition scheme: there are none.
+//! naming one that does not exist is an error. `partition.rs` has what is about partition schemes.
 
 use tsql::ast;
 use types::{Msg, Result};
 
 use super::refuse;
+use ::catalog::name::Name;
 use ::catalog::{Catalog, ColumnDef};
 
 /// Checks the filegroups and partition schemes that a table or an index names.
@@ -12,11 +13,15 @@ use ::catalog::{Catalog, ColumnDef};
 /// # Errors
 /// 1921 for a filegroup or a partition scheme that does not exist; 40517 for FILESTREAM.
 pub fn check(catalog: &Catalog, database: i16, storage: &ast::Storage) -> Result<()> {
-    let files = catalog.database_by_id(database).map_or(&[][..], |found| found.files.as_slice());
-    if let Some((name, column)) = &storage.on {
-        match column {
-            Some(_) => return Err(Msg::InvalidDataSpace("partition scheme", name).into()),
-            None => ::catalog::check_filegroup(files, name)?,
+    let found = catalog.database_by_id(database);
+    let files = found.map_or(&[][..], |found| found.files.as_slice());
+    if let Some((name, columns)) = &storage.on {
+        let is_scheme =
+            found.is_some_and(|found| found.partition_schemes.contains_key(&Name::new(name)));
+        match columns.is_empty() {
+            _ if is_scheme => {}
+            false => return Err(Msg::InvalidDataSpace("partition scheme", name).into()),
+            true => ::catalog::check_filegroup(files, name)?,
         }
     }
     if let Some(name) = &storage.textimage_on {

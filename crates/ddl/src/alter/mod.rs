@@ -13,16 +13,16 @@ use tsql::ast::{
 };
 use types::{DataType, Error, Length, Msg, Result};
 
-use super::{table, versioning};
+use super::partition::Valued;
+use super::{rebuild, table, versioning};
 use ::binder::Binder;
 use ::binder::dml::{Rewrite, bind_rewrite, bind_validation};
 use ::catalog::name::Name;
 use ::catalog::{
-    ColumnDef, IndexConstraint, IndexDef, IndexFilter, RowShape, ShownOptions, TableDef,
-    create_rows, index_spec, layout_of,
+    ColumnDef, IndexConstraint, IndexDef, IndexFilter, RowShape, TableDef, create_rows, index_spec,
+    layout_of,
 };
 use ::compile::refuse;
-use ::compile::shape::index_option;
 use ::compile::shape::{Place, Shaper, skipped};
 use ::compile::table::created;
 use ::executor::{Cx, dml, fault};
@@ -36,8 +36,16 @@ enum Named {
     Default(usize),
 }
 
-pub(crate) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
+pub(crate) fn run(alter: &ast::AlterTable, values: &[Valued], cx: &mut Cx<'_>) -> Result<()> {
     let table = table::find_alone(&alter.name, cx)?;
+    if let AlterTableAction::Switch { source_partition, target, target_partition, options } =
+        &alter.action
+    {
+        let mut values = values.iter();
+        let from = source_partition.as_ref().and_then(|_| values.next());
+        let to = target_partition.as_ref().and_then(|_| values.next());
+        return super::switch::run(table, (&alter.name, target), options, (from, to), cx);
+    }
     let is_trigger = matches!(alter.action, AlterTableAction::Trigger { .. });
     if table.columnstore.is_some() && !is_trigger {
         return refuse("ALTER TABLE of a table with a columnstore index");
@@ -56,8 +64,7 @@ pub(crate) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
             super::trigger::enable_on(&table, names, *enable, cx)
         }
         AlterTableAction::Rebuild { partition, options } => {
-            index_option::check_partition(partition.as_ref(), "table", &table.name)?;
-            rebuild(&table, options, cx)
+            rebuild::table(&table, options, (partition, values), cx)
         }
         AlterTableAction::AlterColumnProperty { column, add, property } => match &**property {
             "HIDDEN" => versioned::set_hidden(&table, column, *add, cx),
@@ -66,27 +73,9 @@ pub(crate) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
         },
         AlterTableAction::AlterIndex { .. } => refuse("ALTER TABLE .. ALTER INDEX"),
         AlterTableAction::Set(options) => versioning::set(&table, options, cx),
-        AlterTableAction::Switch { .. } => refuse("ALTER TABLE .. SWITCH"),
+        // Done above: it needs no change of the definition.
+        AlterTableAction::Switch { .. } => Ok(()),
     }
-}
-
-/// Runs ALTER TABLE .. REBUILD. Rows in memory have neither pages nor fragments, so only the
-/// options that the catalog shows change: those of the heap or the clustered index.
-fn rebuild(table: &Arc<TableDef>, options: &[ast::IndexOption], cx: &mut Cx<'_>) -> Result<()> {
-    let mut next = TableDef::clone(table);
-    let mut of_heap = ShownOptions { compression: table.compression, ..ShownOptions::default() };
-    let clustered = next.indexes.iter_mut().find(|index| index.clustered);
-    let is_heap = clustered.is_none();
-    let shown = clustered.map_or(&mut of_heap, |index| &mut index.shown);
-    let before = *shown;
-    options.iter().try_for_each(|option| index_option::show(shown, option))?;
-    if *shown == before {
-        return Ok(());
-    }
-    if is_heap {
-        next.compression = of_heap.compression;
-    }
-    table::replace(next, cx)
 }
 
 /// Runs `ALTER COLUMN c ADD | DROP NOT FOR REPLICATION`, for an identity column.
@@ -481,6 +470,10 @@ fn drop_constraint(
                 return Err(Msg::CannotDropConstraint.into());
             }
             let removed = next.indexes.remove(place);
+            if removed.clustered {
+                // The heap is where the clustered index was.
+                next.on.clone_from(&removed.on);
+            }
             publish(next, cx)?;
             // Plans that use the index may still be running; storage lets them finish.
             table.rows.data.drop_index(removed.storage_id());
@@ -526,6 +519,9 @@ fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static st
     let statistics = table.statistics.iter().find(|s| s.columns.contains(&ordinal));
     if let Some(statistics) = statistics {
         return Some(("statistics", statistics.name.clone()));
+    }
+    if table.placements().any(|on| on.column == ordinal) {
+        return Some(("object", table.name.clone()));
     }
     let index = table.indexes.iter().find(|i| {
         i.keys.iter().any(|(c, _)| *c == ordinal)
@@ -634,6 +630,7 @@ fn drop_column(table: &Arc<TableDef>, element: &ast::DropElement, cx: &mut Cx<'_
         index.filter = index.filter.as_ref().map(renumbered);
     }
     next.column_index.iter_mut().flat_map(|index| &mut index.columns).for_each(moved);
+    next.placements_mut().map(|on| &mut on.column).for_each(moved);
     next.checks.iter_mut().filter_map(|c| c.column.as_mut()).for_each(moved);
     next.statistics.iter_mut().flat_map(|s| &mut s.columns).for_each(moved);
     next.period.iter_mut().flat_map(|p| [&mut p.start, &mut p.end]).for_each(moved);
@@ -719,7 +716,9 @@ fn alter_column(
         i.constraint == Some(IndexConstraint::PrimaryKey)
             && i.keys.iter().any(|(c, _)| *c == ordinal)
     });
-    let harmless = only_longer(&before.ty.data_type, &defined.ty.data_type)
+    let places_rows = table.placements().any(|on| on.column == ordinal);
+    let harmless = !places_rows
+        && only_longer(&before.ty.data_type, &defined.ty.data_type)
         && same_collation
         && (!in_primary || !defined.ty.nullable);
     if !harmless {

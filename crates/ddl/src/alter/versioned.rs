@@ -147,6 +147,12 @@ pub(super) fn follow(
             return refuse("changing the columns of a table whose history has a filtered index");
         }
     }
+    for on in next.placements_mut() {
+        let Some(moved) = place(on.column) else {
+            return refuse("dropping the partition column of the history table");
+        };
+        on.column = moved;
+    }
     next.statistics.retain_mut(|statistics| {
         let moved = statistics.columns.iter().map(|column| place(*column));
         let moved: Option<Vec<u16>> = moved.collect();

@@ -94,7 +94,13 @@ impl<'a> Asker<'a> {
             StatementKind::EnableTrigger(enable) => {
                 self.trigger(&enable.target, |table| Msg::ObjectNotFound(table).into())
             }
-            StatementKind::AlterTable(alter) => self.alters(&alter.name, 13),
+            StatementKind::AlterTable(alter) => {
+                self.alters(&alter.name, 13)?;
+                match &alter.action {
+                    ast::AlterTableAction::Switch { target, .. } => self.alters(target, 29),
+                    _ => Ok(()),
+                }
+            }
             StatementKind::Truncate(truncate) => self.alters(&truncate.table, 7),
             StatementKind::CreateIndex(create) => self.alters(&create.table, 12),
             StatementKind::AlterIndex(alter) => self.alters(&alter.table, 9),
@@ -125,6 +131,7 @@ impl<'a> Asker<'a> {
                 )?;
                 self.in_schema(&create.name)
             }
+            StatementKind::Partition(_) => self.dataspace(),
             StatementKind::CreateEventSession(_)
             | StatementKind::AlterEventSession(_)
             | StatementKind::DropEventSession(_) => {
@@ -232,6 +239,14 @@ impl<'a> Asker<'a> {
         }
     }
 
+    /// Checks ALTER ANY DATASPACE, for partition functions and schemes.
+    fn dataspace(&self) -> Result<()> {
+        match self.rights.has_of_database(self.database, "ALTER ANY DATASPACE") {
+            true => Ok(()),
+            false => Err(Error::from(Msg::DataspaceDenied).with_state(2)),
+        }
+    }
+
     /// Checks ALTER on a table; `state` is that of the error.
     fn alters(&self, name: &ObjectName, state: u8) -> Result<()> {
         match self.find(name) {
@@ -290,6 +305,10 @@ impl<'a> Asker<'a> {
             }
             DropKind::ExternalDataSource | DropKind::ExternalFileFormat => {
                 external::check_permission(kind, rights, database, true)?;
+                true
+            }
+            DropKind::PartitionFunction | DropKind::PartitionScheme => {
+                self.dataspace()?;
                 true
             }
             DropKind::Schema => database.schema(&name.object).is_none_or(|schema| {

@@ -37,6 +37,7 @@ mod panics;
 mod parallel;
 mod parallel_ends;
 mod parallel_files;
+mod partitions;
 mod permissions;
 mod point_bench;
 mod prefixes;

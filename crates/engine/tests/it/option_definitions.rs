@@ -159,7 +159,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
                 Shown("ALTER TABLE heap REBUILD WITH (DATA_COMPRESSION = NONE)"),
             ),
             ("SET (SYSTEM_VERSIONING)", Shown("SET (SYSTEM_VERSIONING = OFF)")),
-            ("SWITCH", RefusedIn("CREATE TABLE t (a int); ALTER TABLE t SWITCH TO u")),
+            ("SWITCH", Shown("SWITCH PARTITION 2 TO s WITH (WAIT_AT_LOW_PRIORITY")),
             ("WITH CHECK, NOCHECK", Shown("WITH NOCHECK")),
             ("WITH VALUES", Shown("WITH VALUES")),
         ],

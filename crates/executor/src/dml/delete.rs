@@ -15,7 +15,7 @@ use crate::statement::{
 use crate::{Cx, StatementResult, fault, trigger};
 use plan::query::{Access, Node, TableSource};
 use plan::sink::Command;
-use plan::statement::{Course, Delete, table_of};
+use plan::statement::{Course, Delete, Insert, table_of};
 
 /// Runs DELETE and returns the number of deleted rows.
 pub(crate) fn run_delete(delete: &Delete, cx: &mut Cx<'_>) -> Result<StatementResult> {
@@ -125,6 +125,25 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
     drop(rows);
     private.commit(cx)?;
     Ok(count)
+}
+
+/// Runs an INSERT and the DELETE of the rows that it copies, as one statement: ALTER TABLE .. SWITCH.
+///
+/// # Errors
+/// As [`super::run_insert`].
+pub fn move_rows(insert: &Insert, delete: &Delete, cx: &mut Cx<'_>) -> Result<()> {
+    in_transaction(cx, &mut |cx| {
+        super::run_insert(insert, cx)?;
+        run_delete(delete, cx).map(|_| ())
+    })
+}
+
+/// Runs a DELETE without results: TRUNCATE TABLE .. WITH (PARTITIONS ..).
+///
+/// # Errors
+/// The errors of waiting for rows that other transactions own.
+pub fn remove_rows(delete: &Delete, cx: &mut Cx<'_>) -> Result<()> {
+    run_delete(delete, cx).map(|_| ())
 }
 
 /// Runs TRUNCATE TABLE: deletes all rows and resets the identity to its seed.

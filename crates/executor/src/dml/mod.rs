@@ -20,7 +20,7 @@ mod waiting;
 mod write;
 
 pub(crate) use delete::run_delete;
-pub use delete::run_truncate;
+pub use delete::{move_rows, remove_rows, run_truncate};
 pub use insert::Loader;
 pub use insert::{insert_rows, run_insert};
 pub(crate) use instead::run_instead;
@@ -55,6 +55,23 @@ pub fn validate(validation: &Validation, cx: &mut Cx<'_>) -> Result<()> {
             Ok(Flow::More)
         })
     })
+}
+
+/// Returns whether a tree of operators gives a row.
+///
+/// # Errors
+/// The errors of reading the tables.
+pub fn has_rows(root: &plan::query::Node, registers: u32, cx: &mut Cx<'_>) -> Result<bool> {
+    prepare(cx, registers);
+    let mut found = false;
+    in_transaction(cx, &mut |cx| {
+        found = false;
+        run_node(root, cx, &mut |_| {
+            found = true;
+            Ok(Flow::Enough)
+        })
+    })?;
+    Ok(found)
 }
 
 /// TABLOCK: locks the table exclusively until the load has been committed.

@@ -11,6 +11,7 @@ mod cursor;
 mod files;
 mod message;
 mod metadata;
+mod partition;
 mod permission;
 mod pointer;
 pub mod principal;
@@ -32,6 +33,7 @@ pub static OF_SESSION: &[&[Function]] = &[
     files::FUNCTIONS,
     message::FUNCTIONS,
     metadata::FUNCTIONS,
+    partition::FUNCTIONS,
     permission::FUNCTIONS,
     pointer::FUNCTIONS,
     principal::FUNCTIONS,

@@ -187,6 +187,8 @@ fn of_drop(drop: &Drop) -> Command {
         DropKind::View => Command::DROP_VIEW,
         DropKind::ExternalDataSource
         | DropKind::ExternalFileFormat
+        | DropKind::PartitionFunction
+        | DropKind::PartitionScheme
         | DropKind::Sequence
         | DropKind::ServerRole => Command::NONE,
     }

@@ -277,7 +277,8 @@ ELSE
         CAST(NULL AS numeric(38, 0)) AS Increment, CAST(NULL AS int) AS [Not For Replication]
 SELECT ISNULL((SELECT name FROM sys.columns WHERE object_id = OBJECT_ID(@objname) AND is_rowguidcol = 1),
     N'No rowguidcol column defined.') AS [RowGuidCol]
-SELECT CAST('PRIMARY' AS nvarchar(128)) AS Data_located_on_filegroup"
+SELECT CAST(ISNULL((SELECT d.name FROM sys.indexes AS i JOIN sys.data_spaces AS d ON d.data_space_id = i.data_space_id
+    WHERE i.object_id = OBJECT_ID(@objname) AND i.index_id < 2), 'PRIMARY') AS nvarchar(128)) AS Data_located_on_filegroup"
     ),
 };
 
@@ -307,7 +308,8 @@ SELECT i.name AS index_name,
         + CASE i.is_unique WHEN 1 THEN ', unique' ELSE '' END
         + CASE i.is_primary_key WHEN 1 THEN ', primary key' ELSE '' END
         + CASE i.is_unique_constraint WHEN 1 THEN ', unique key' ELSE '' END
-        + ' located on PRIMARY' AS varchar(210)) AS index_description,
+        + ' located on ' + ISNULL((SELECT d.name FROM sys.data_spaces AS d WHERE d.data_space_id = i.data_space_id), 'PRIMARY')
+        AS varchar(210)) AS index_description,
     CAST((SELECT STRING_AGG(c.name + CASE k.is_descending_key WHEN 1 THEN N'(-)' ELSE N'' END, N', ')
             WITHIN GROUP (ORDER BY k.key_ordinal)
         FROM sys.index_columns AS k JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id

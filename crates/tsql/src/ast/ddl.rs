@@ -149,6 +149,8 @@ pub enum DropKind {
     ExternalTable,
     Function,
     Login,
+    PartitionFunction,
+    PartitionScheme,
     Procedure,
     Role,
     Rule,

@@ -20,6 +20,7 @@ mod event_session;
 mod expr;
 mod external;
 mod name;
+mod partition;
 mod query;
 mod routine;
 mod security;
@@ -36,6 +37,7 @@ pub use event_session::*;
 pub use expr::*;
 pub use external::*;
 pub use name::*;
+pub use partition::*;
 pub use query::*;
 pub use routine::*;
 pub use security::*;
@@ -188,6 +190,8 @@ pub enum StatementKind {
     CreateExternal(Box<CreateExternal>),
     /// `CREATE EXTERNAL TABLE ..`, with or without AS SELECT.
     CreateExternalTable(Box<CreateExternalTable>),
+    /// `CREATE`, `ALTER` of `PARTITION FUNCTION` and `PARTITION SCHEME`
+    Partition(Box<PartitionStatement>),
     /// `CREATE STATISTICS name ON table (..)`
     CreateStatistics(Box<CreateStatistics>),
     /// `UPDATE STATISTICS table [(names)]`

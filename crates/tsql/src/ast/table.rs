@@ -20,8 +20,9 @@ pub struct CreateTable {
 /// The filegroups of a table or index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Storage {
-    /// ON filegroup, or partition scheme with its column.
-    pub on: Option<(Ident, Option<Ident>)>,
+    /// ON filegroup, or ON partition scheme with its columns; a filegroup has none. SQL Server
+    /// allows one column.
+    pub on: Option<(Ident, Vec<Ident>)>,
     /// `TEXTIMAGE_ON g`: filegroup of large values.
     pub textimage_on: Option<Ident>,
     /// `FILESTREAM_ON g`: filegroup of FILESTREAM data.
@@ -306,6 +307,8 @@ pub enum TableOption {
     MemoryOptimized(bool),
     /// DURABILITY = SCHEMA_ONLY | SCHEMA_AND_DATA
     Durability(Durability),
+    /// An option for some partitions: `DATA_COMPRESSION = PAGE ON PARTITIONS (1, 3 TO 5)`
+    OnPartitions(IndexOption),
     /// Any other: DATA_COMPRESSION, SYSTEM_VERSIONING, LEDGER, ..
     Other(NamedOption),
 }
@@ -376,8 +379,8 @@ pub enum AlterTableAction {
     },
     /// `REBUILD [PARTITION = ..] [WITH (..)]`
     Rebuild {
-        /// `PARTITION = n`; `None` is ALL.
-        partition: Option<Expr>,
+        /// The partitions to rebuild.
+        partition: PartitionChoice,
         /// The options of `WITH (..)`.
         options: Vec<IndexOption>,
     },
@@ -391,7 +394,20 @@ pub enum AlterTableAction {
         target: ObjectName,
         /// The partition of the target; `None` is the whole table.
         target_partition: Option<Expr>,
+        /// The options of `WITH (..)`, as WAIT_AT_LOW_PRIORITY.
+        options: Vec<NamedOption>,
     },
+}
+
+/// The partitions of REBUILD and REORGANIZE.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PartitionChoice {
+    /// Without PARTITION: all of them.
+    Unsaid,
+    /// `PARTITION = ALL`: said to be all of them.
+    All,
+    /// `PARTITION = n`: one of them.
+    One(Expr),
 }
 
 /// What ALTER TABLE DROP drops.
@@ -436,8 +452,8 @@ pub struct AlterIndex {
     pub table: ObjectName,
     /// REBUILD, REORGANIZE, DISABLE, SET, RESUME, PAUSE, ABORT.
     pub action: AlterIndexAction,
-    /// `PARTITION = n`; `None` is ALL.
-    pub partition: Option<Expr>,
+    /// The partitions that the action is for.
+    pub partition: PartitionChoice,
     /// The options of WITH or SET.
     pub options: Vec<IndexOption>,
 }

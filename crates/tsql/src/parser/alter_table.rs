@@ -4,7 +4,8 @@ use types::Result;
 
 use super::Parser;
 use crate::ast::{
-    AlterTable, AlterTableAction, DropElement, DropElementKind, Expr, Ident, StatementKind,
+    AlterTable, AlterTableAction, DropElement, DropElementKind, Ident, PartitionChoice,
+    StatementKind,
 };
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
@@ -129,21 +130,28 @@ impl Parser<'_> {
         Ok(AlterTableAction::Rebuild { partition, options: self.index_options()? })
     }
 
-    /// Parses `PARTITION = ALL | n`; ALL is `None`.
-    pub(super) fn partition_choice(&mut self) -> Result<Option<Expr>> {
+    /// Parses `PARTITION = ALL | n`, if it follows.
+    pub(super) fn partition_choice(&mut self) -> Result<PartitionChoice> {
         if !self.eat(Kw::Partition) {
-            return Ok(None);
+            return Ok(PartitionChoice::Unsaid);
         }
         self.expect_kind(TokenKind::Equal)?;
-        if self.eat(Kw::All) { Ok(None) } else { self.expr().map(Some) }
+        match self.eat(Kw::All) {
+            true => Ok(PartitionChoice::All),
+            false => self.expr().map(PartitionChoice::One),
+        }
     }
 
     fn switch(&mut self) -> Result<AlterTableAction> {
         self.expect(Kw::Switch)?;
-        let source_partition = if self.eat(Kw::Partition) { Some(self.primary()?) } else { None };
+        let source_partition = if self.eat(Kw::Partition) { Some(self.expr()?) } else { None };
         self.expect(Kw::To)?;
         let target = self.object_name()?;
-        let target_partition = if self.eat(Kw::Partition) { Some(self.primary()?) } else { None };
-        Ok(AlterTableAction::Switch { source_partition, target, target_partition })
+        let target_partition = if self.eat(Kw::Partition) { Some(self.expr()?) } else { None };
+        let options = match self.eat(Kw::With) {
+            true => self.paren_list(Self::named_option)?,
+            false => Vec::new(),
+        };
+        Ok(AlterTableAction::Switch { source_partition, target, target_partition, options })
     }
 }

@@ -198,6 +198,7 @@ impl Parser<'_> {
             | TokenKind::Minus
             | TokenKind::Plus
             | TokenKind::Tilde
+            | TokenKind::Dollar
             | TokenKind::DoubleQuoted => true,
             _ => self.at_literal(),
         }

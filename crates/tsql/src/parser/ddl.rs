@@ -5,7 +5,8 @@ use types::Result;
 use super::Parser;
 use crate::ast::{
     AlterSchema, CreateMode, CreateSchema, CreateSequence, CreateSynonym, CreateType, CreateView,
-    Drop, DropEventSession, DropKind, Expr, SequenceOption, StatementKind, TriggerTarget, TypeKind,
+    Drop, DropEventSession, DropKind, Expr, ObjectName, SequenceOption, StatementKind,
+    TriggerTarget, TypeKind,
 };
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
@@ -190,6 +191,13 @@ impl Parser<'_> {
             }
             (Kw::Server, Kw::Role) => {
                 self.advance();
+            }
+            (Kw::Partition, _) => {
+                let Some(kind) = self.partition_kind() else { return self.unsupported_here(start) };
+                self.position += 2;
+                let names = vec![ObjectName::simple(self.ident()?)];
+                let drop = Drop { kind, if_exists: false, names, trigger_target: None };
+                return Ok(StatementKind::Drop(Box::new(drop)));
             }
             (Kw::External, _) => {
                 let Some(kind) = self.external_kind() else { return self.unsupported_here(start) };

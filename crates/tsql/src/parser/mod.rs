@@ -27,6 +27,7 @@ mod merge;
 mod name;
 mod odbc;
 mod option;
+mod partition;
 mod query;
 mod routine;
 mod security;

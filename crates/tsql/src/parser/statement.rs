@@ -202,6 +202,10 @@ impl Parser<'_> {
             (Kw::Server | Kw::Application, Kw::Role) => self.create_principal(),
             (Kw::Event, Kw::Session) => self.create_event_session(),
             (Kw::External, _) => self.create_external(start),
+            (Kw::Partition, _) => match self.partition_kind() {
+                Some(kind) => self.create_partition(kind),
+                None => self.unsupported_here(start),
+            },
             (Kw::Unique | Kw::Clustered | Kw::Nonclustered | Kw::Columnstore | Kw::Index, _) => {
                 self.create_index()
             }
@@ -223,6 +227,10 @@ impl Parser<'_> {
             (Kw::Role | Kw::User | Kw::Login, _) => self.alter_principal(),
             (Kw::Server, Kw::Role) => self.alter_principal(),
             (Kw::Authorization, _) => self.alter_authorization(),
+            (Kw::Partition, _) => match self.partition_kind() {
+                Some(kind) => self.alter_partition(kind),
+                None => self.unsupported_here(start),
+            },
             (Kw::Event, Kw::Session) => self.alter_event_session(),
             _ => self.unsupported_here(start),
         }

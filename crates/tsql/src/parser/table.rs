@@ -283,12 +283,7 @@ impl Parser<'_> {
             if self.at(Kw::On) && storage.on.is_none() {
                 self.advance();
                 let name = self.filegroup()?;
-                let column = if self.at_kind(TokenKind::LeftParen) {
-                    Some(self.parens(Self::ident)?)
-                } else {
-                    None
-                };
-                storage.on = Some((name, column));
+                storage.on = Some((name, self.optional_paren_list(Self::ident)?));
             } else if self.eat(Kw::TextimageOn) {
                 storage.textimage_on = Some(self.filegroup()?);
             } else if self.eat(Kw::FilestreamOn) {
@@ -333,6 +328,10 @@ impl Parser<'_> {
                 _ => Err(self.unexpected_at(position)),
             },
             ("MEMORY_OPTIMIZED", _) => Err(self.unexpected_at(position)),
+            _ if self.at_all(&[Kw::On, Kw::Partitions]) => {
+                self.position = position;
+                Ok(TableOption::OnPartitions(self.index_option()?))
+            }
             _ => Ok(TableOption::Other(option)),
         }
     }

@@ -1,10 +1,12 @@
 //! Errors and messages as a client receives them: number, severity, state, line, text.
 //!
-//! The registry of messages is [`Msg`], in `error/messages/mod.rs`, `error/from_8000.rs` and
-//! `error/temporal.rs`.
+//! The registry of messages is [`Msg`], in `error/messages/mod.rs`, `error/from_8000.rs`,
+//! `error/partition.rs` and `error/temporal.rs`.
 
 #[macro_use]
 mod registry;
+#[macro_use]
+mod partition;
 #[macro_use]
 mod temporal;
 #[macro_use]

@@ -3,7 +3,7 @@
 /// Passes the messages of temporal tables to the next macro, in front of the messages it was given.
 macro_rules! with_temporal_messages {
     ($($others:tt)*) => {
-        messages! {
+        with_partition_messages! {
             GeneratedType(column: &'a str) = 13501, 16, "Temporal generated always column '{column}' has invalid data type.";
             RowStartTwice = 13502, 16, "System-versioned table cannot have more than one 'GENERATED ALWAYS AS ROW START' column.";
             RowEndTwice = 13503, 16, "System-versioned table cannot have more than one 'GENERATED ALWAYS AS ROW END' column.";

@@ -11,6 +11,7 @@
 mod cases;
 mod cursors;
 mod loads;
+mod partitions;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,6 +27,7 @@ use crate::security::login_as;
 use cases::{CASES, Case};
 use cursors::CURSORS;
 use loads::LOADS;
+use partitions::PARTITIONS;
 
 /// The environment variable that makes the test write the page.
 const WRITE: &str = "CLEARWAY_WRITE_PERMISSIONS";
@@ -79,7 +81,7 @@ fn fill(text: &str, number: usize) -> String {
 }
 
 fn all_cases() -> impl Iterator<Item = &'static Case> {
-    CASES.iter().chain(LOADS).chain(CURSORS)
+    CASES.iter().chain(LOADS).chain(CURSORS).chain(PARTITIONS)
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(crate) fn print(kind: &StatementKind, out: &mut String) {
         S::AlterIndex(it) => {
             let AlterIndex { index, table, action, partition, options } = &**it;
             put!(out, "ALTER INDEX", when(index.is_none(), "ALL"), index, "ON", table);
-            put!(out, format!("{action:?}").to_uppercase(), super::With("PARTITION =", partition));
+            put!(out, format!("{action:?}").to_uppercase(), partition);
             put!(out, Some_(when(*action != AlterIndexAction::Set, "WITH"), options));
         }
         other => routine(other, out),
@@ -161,6 +161,7 @@ fn small(kind: &StatementKind, out: &mut String) {
             put!(out, "CREATE EXTERNAL TABLE", name, Some_("", columns), Some_("WITH", options));
             put!(out, super::With("AS", query));
         }
+        S::Partition(it) => partition(it, out),
         S::CreateSynonym(it) => put!(out, "CREATE SYNONYM", it.name, "FOR", it.target),
         S::CreateStatistics(it) => {
             let CreateStatistics { name, table, columns, filter, options } = &**it;
@@ -177,6 +178,8 @@ fn small(kind: &StatementKind, out: &mut String) {
                 DropKind::ServerRole => "SERVER ROLE".to_owned(),
                 DropKind::ExternalTable => "EXTERNAL TABLE".to_owned(),
                 DropKind::ExternalDataSource => "EXTERNAL DATA SOURCE".to_owned(),
+                DropKind::PartitionFunction => "PARTITION FUNCTION".to_owned(),
+                DropKind::PartitionScheme => "PARTITION SCHEME".to_owned(),
                 DropKind::ExternalFileFormat => "EXTERNAL FILE FORMAT".to_owned(),
                 kind => format!("{kind:?}").to_uppercase(),
             };
@@ -190,6 +193,44 @@ fn small(kind: &StatementKind, out: &mut String) {
             }
         }
         other => super::security::print(other, out),
+    }
+}
+
+fn partition(it: &PartitionStatement, out: &mut String) {
+    use PartitionStatement as P;
+    match it {
+        P::CreateFunction { name, parameters, right, values } => {
+            put!(out, "CREATE PARTITION FUNCTION", name, "(");
+            for (place, (of, collation)) in parameters.iter().enumerate() {
+                put!(out, when(place > 0, ","), of, super::With("COLLATE", collation));
+            }
+            put!(out, ") AS RANGE", if *right { "RIGHT" } else { "LEFT" });
+            put!(out, "FOR VALUES (", List(values), ")");
+        }
+        P::AlterFunction { name, split, value } => {
+            put!(out, "ALTER PARTITION FUNCTION", name, "()");
+            put!(out, if *split { "SPLIT" } else { "MERGE" });
+            if let Some(value) = value {
+                put!(out, "RANGE (", value, ")");
+            }
+        }
+        P::CreateScheme { name, function, all, filegroups } => {
+            put!(out, "CREATE PARTITION SCHEME", name, "AS PARTITION", function);
+            put!(out, when(*all, "ALL"), "TO", Parens(filegroups));
+        }
+        P::AlterScheme { name, next } => {
+            put!(out, "ALTER PARTITION SCHEME", name, "NEXT USED", next);
+        }
+    }
+}
+
+impl Print for PartitionChoice {
+    fn print(&self, out: &mut String) {
+        match self {
+            Self::Unsaid => {}
+            Self::All => put!(out, "PARTITION = ALL"),
+            Self::One(number) => put!(out, "PARTITION =", number),
+        }
     }
 }
 
@@ -304,6 +345,7 @@ impl Print for TableOption {
                 put!(out, "DURABILITY = SCHEMA_AND_DATA")
             }
             TableOption::Other(option) => put!(out, option),
+            TableOption::OnPartitions(option) => put!(out, option),
         }
     }
 }
@@ -311,11 +353,9 @@ impl Print for TableOption {
 impl Print for Storage {
     fn print(&self, out: &mut String) {
         let Storage { on, textimage_on, filestream_on } = self;
-        if let Some((name, column)) = on {
+        if let Some((name, columns)) = on {
             put!(out, "ON", name);
-            if let Some(column) = column {
-                put!(out, "(", column, ")");
-            }
+            put!(out, Some_("", columns));
         }
         put!(out, super::With("TEXTIMAGE_ON", textimage_on));
         put!(out, super::With("FILESTREAM_ON", filestream_on));
@@ -523,12 +563,12 @@ fn alter_table(it: &AlterTable, out: &mut String) {
             put!(out, "ALTER INDEX", index, "REBUILD", Some_("WITH", options))
         }
         A::Rebuild { partition, options } => {
-            put!(out, "REBUILD", super::With("PARTITION =", partition), Some_("WITH", options))
+            put!(out, "REBUILD", partition, Some_("WITH", options))
         }
         A::Set(options) => put!(out, "SET", Parens(options)),
-        A::Switch { source_partition, target, target_partition } => {
+        A::Switch { source_partition, target, target_partition, options } => {
             put!(out, "SWITCH", super::With("PARTITION", source_partition), "TO", target);
-            put!(out, super::With("PARTITION", target_partition));
+            put!(out, super::With("PARTITION", target_partition), Some_("WITH", options));
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The registry of messages below 8000: one line per message with its number, its severity and its
-//! text. `from_8000.rs` and `temporal.rs` have the others.
+//! text. `from_8000.rs`, `partition.rs` and `temporal.rs` have the others.
 //!
 //! Numbers, severities and wording are SQL Server's (`sys.messages`). Add lines where the number
 //! belongs; the variant's name and documentation derive from the line.
