@@ -90,6 +90,11 @@ impl Parser<'_> {
                 self.advance();
                 ConditionKind::ColumnUpdated(self.parens(Self::ident)?)
             }
+            Kw::Contains | Kw::Freetext if self.full_text_is_special() => {
+                let name = self.text_of(self.token()).to_ascii_uppercase();
+                let what = format!("{name} (full-text search)");
+                return Err(self.not_supported(&what, start));
+            }
             Kw::Contains | Kw::Freetext => {
                 let name = crate::ast::ObjectName::simple(self.any_word()?);
                 let crate::ast::ExprKind::Call(call) = self.call_by_name(name)? else {
@@ -97,9 +102,30 @@ impl Parser<'_> {
                 };
                 ConditionKind::FullText(call)
             }
+            _ if self.at_call_of("MATCH") => {
+                return Err(self.not_supported("MATCH of graph tables", start));
+            }
+            _ if self.at_call_of("REGEXP_LIKE") => {
+                return Err(self.not_supported("REGEXP_LIKE", start));
+            }
             _ => return self.comparison(start),
         };
         Ok(Either::Condition(Condition { kind, span: self.span_from(start) }))
+    }
+
+    fn at_call_of(&self, function: &str) -> bool {
+        self.kind_at(1) == TokenKind::LeftParen && self.is_word(self.token(), function)
+    }
+
+    /// Returns whether the arguments of CONTAINS or FREETEXT are more than values: a list of
+    /// columns in parentheses, or LANGUAGE.
+    fn full_text_is_special(&self) -> bool {
+        if self.kind_at(1) != TokenKind::LeftParen {
+            return false;
+        }
+        let arguments = self.tokens.get(self.position..self.token_at(1).matching());
+        self.kind_at(2) == TokenKind::LeftParen
+            || arguments.unwrap_or_default().iter().any(|token| token.keyword == Kw::Language)
     }
 
     /// Parses a value with a comparison behind it, or a condition in parentheses.

@@ -190,6 +190,9 @@ impl Parser<'_> {
     fn database_option(&mut self) -> Result<NamedOption> {
         let start = self.start();
         let name = self.any_word()?.to_ascii_uppercase();
+        if name == "HADR" {
+            return Err(self.not_supported("ALTER DATABASE .. SET HADR", start));
+        }
         let value = if LONE_OPTIONS.contains(&name.as_str()) {
             OptionValue::None
         } else {

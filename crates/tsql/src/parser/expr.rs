@@ -129,6 +129,10 @@ impl Parser<'_> {
             } else if self.at_kind(TokenKind::Dot) && self.is_ident(self.token_at(1)) {
                 self.advance();
                 let name = self.ident()?;
+                if !self.at_kind(TokenKind::LeftParen) {
+                    let what = format!("the property {name} of a CLR type");
+                    return Err(self.not_supported(&what, start));
+                }
                 let arguments = self.arguments()?;
                 ExprKind::Method(Box::new(Method { target: expr, name, arguments }))
             } else {

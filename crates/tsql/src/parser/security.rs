@@ -134,6 +134,11 @@ impl Parser<'_> {
                 self.position += 2;
                 PrincipalAction::DropMember(self.principal_name()?)
             }
+            (Kw::Add | Kw::Drop, Kw::Credential) if kind == PrincipalKind::Login => {
+                let verb = if self.at(Kw::Add) { "ADD" } else { "DROP" };
+                self.advance();
+                return self.unsupported_as(format!("ALTER LOGIN .. {verb} CREDENTIAL").into());
+            }
             (Kw::Enable, _) => {
                 self.advance();
                 PrincipalAction::Enable
