@@ -156,6 +156,7 @@ pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
         memory_optimized,
         schema_only,
         compression,
+        lock_escalation,
         created,
         layout: _,
         rows,
@@ -189,6 +190,7 @@ pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
     put_field(out, 20, external);
     put_field(out, 21, period);
     put_field(out, 22, &Role::of(versioning));
+    put_field(out, 30, lock_escalation);
 }
 
 impl Role {
@@ -229,6 +231,7 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
     let (columnstore, column_index) = (fields.take(18, cx)?, fields.take(19, cx)?);
     let (external, period, role) =
         (fields.take(20, cx)?, fields.take(21, cx)?, fields.take(22, cx)?);
+    let lock_escalation = fields.take(30, cx)?;
     fields.end()?;
     check(&columns, &indexes)?;
     if of == Use::Object && !cx.storages.insert(storage) {
@@ -269,6 +272,7 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
         memory_optimized,
         schema_only,
         compression,
+        lock_escalation,
         created,
         layout,
         rows,

@@ -11,7 +11,7 @@ mod cursor;
 mod files;
 mod message;
 mod metadata;
-mod permission;
+pub mod permission;
 mod pointer;
 pub mod principal;
 mod property;

@@ -12,6 +12,7 @@ mod image;
 mod memory;
 mod os_disk;
 mod other;
+mod path;
 mod poll;
 mod process;
 mod signal;
@@ -47,6 +48,7 @@ pub use other::{
     TaskTimes, kernel_ticks_per_second, process_clock_ns, process_cpu_ns, process_resident_bytes,
     process_tasks,
 };
+pub use path::{PathFacts, free_bytes, path_facts};
 pub use poll::{Direction, Event, Events, Poller, Timeout, poll_fd};
 pub(crate) use poll::{Polled, poll_two};
 pub use process::{
