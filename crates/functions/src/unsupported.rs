@@ -46,6 +46,7 @@ pub const NAMES: &[&str] = &[
     "KEY_GUID",
     "KEY_ID",
     "KEY_NAME",
+    "LAST_NODE",
     "MIN_ACTIVE_ROWVERSION",
     "NODE_ID_FROM_PARTS",
     "OBJECT_ID_FROM_EDGE_ID",

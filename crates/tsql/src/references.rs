@@ -5,9 +5,9 @@
 //! `inserted` and `deleted` in a trigger. A text in EXECUTE ('..') is not looked into.
 
 use crate::ast::{
-    Call, Callee, ColumnRef, Condition, ConditionKind, CreateTrigger, Cte, DeclarationKind, Execute, Expr,
-    ExprKind, FrameBound, FunctionBody, GroupingItem, Ident, Insert, InsertSource, MergeAction,
-    Method, ObjectName, OrderBy, Output, Over, Parameter, ParameterType, QueryBody,
+    Call, Callee, ColumnRef, Condition, ConditionKind, CreateTrigger, Cte, DeclarationKind,
+    Execute, Expr, ExprKind, FrameBound, FunctionBody, GroupingItem, Ident, Insert, InsertSource,
+    MergeAction, Method, ObjectName, OrderBy, Output, Over, Parameter, ParameterType, QueryBody,
     QueryExpression, QuerySpec, RoutineBody, SelectItem, SelectItemKind, SetItem, SetItemKind,
     SetVariableValue, Statement, StatementKind, TableElement, TableRef, TableRefKind, Target,
     TargetKind, Top, TypeName, WaitFor, With,

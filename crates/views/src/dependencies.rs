@@ -4,7 +4,10 @@
 //! It is found in the syntax trees of modules, constraints and computed columns when a view is read;
 //! nothing is stored. Objects of the system are no dependencies, as in SQL Server.
 
+use std::sync::Arc;
+
 use ::catalog::{Database, Object, TableDef};
+use metadata::Scope;
 use tsql::ast;
 use tsql::{Reference, Use};
 
@@ -42,6 +45,12 @@ pub(crate) struct Dependency {
     pub selected: bool,
     /// Whether its rows are changed.
     pub updated: bool,
+}
+
+/// Returns the database of a view without what the session may not see.
+pub(crate) fn seen(scope: &Scope<'_>) -> Option<Arc<Database>> {
+    let database = scope.session.catalog.database(&scope.database.name)?;
+    Some(scope.session.sees(database))
 }
 
 /// Returns the name of a class.
@@ -227,7 +236,7 @@ pub(crate) fn name_of(database: &Database, id: i32) -> Option<(String, String)> 
     if let Some(object) = database.object_by_id(id) {
         return Some((object.schema().to_owned(), object.name().to_owned()));
     }
-    let check = |table: &std::sync::Arc<TableDef>| {
+    let check = |table: &Arc<TableDef>| {
         let check = table.checks.iter().find(|check| check.id == id)?;
         Some((table.schema.clone(), check.name.clone()))
     };

@@ -3,8 +3,7 @@
 use ::plan::stats::{StatementRow, statements};
 use ::session::instance::datetime_of;
 use metadata::column::{
-    BIGINT, Column, DATETIME, INT, big, bin, binary, col, int, opt, rows, shape, unknown,
-    us, vb,
+    BIGINT, Column, DATETIME, INT, big, bin, binary, col, int, opt, rows, shape, unknown, us, vb,
 };
 use metadata::{Rows, Scope, SystemView};
 

@@ -6,7 +6,7 @@ use sos::sys::{PathFacts, folder_names, path_facts};
 use types::date::Moment;
 use types::{DataType, Value};
 
-use super::dm_os_file_exists::{check, path_of};
+use super::dm_os_file_exists::path_of;
 use metadata::column::{BIGINT, BIT, Column, INT, big, bit, col, int, nv, opt, rows, shape, text};
 use metadata::{Rows, Scope, SystemView};
 
@@ -61,7 +61,6 @@ fn join(folder: &str, name: &str) -> String {
 }
 
 fn read(scope: &Scope<'_>) -> Rows {
-    check(scope)?;
     let argument = |place: usize| path_of(scope.arguments.get(place));
     let (Some(folder), Some(pattern)) = (argument(0), argument(1)) else { return Ok(Vec::new()) };
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
 //! `sys.dm_os_file_exists(path)`: whether a path of the server is there, and what it is.
 
 use sos::sys::path_facts;
-use types::{Msg, Value};
+use types::Value;
 
 use super::dm_sql_referenced_entities::text_of;
 use metadata::column::{BIT, Column, bit, col, rows, shape};
@@ -28,7 +28,6 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    check(scope)?;
     let Some(path) = scope.arguments.first().and_then(text_of) else { return Ok(Vec::new()) };
     let found = path_facts(&path);
     let parent = std::path::Path::new(&path).parent().and_then(|parent| parent.to_str());
@@ -40,18 +39,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, [facts])
 }
 
-/// Checks that the session may look at files of the server: the right of sysadmin alone.
-///
-/// # Errors
-/// 15247 for anyone else.
-pub(crate) fn check(scope: &Scope<'_>) -> types::Result<()> {
-    match scope.session.identity.rights.is_all() {
-        true => Ok(()),
-        false => Err(Msg::NoPermissionForAction.into()),
-    }
-}
-
-/// The type of [`text_of`]'s argument, for the other views of files.
+/// Returns a path in an argument.
 pub(crate) fn path_of(value: Option<&Value>) -> Option<String> {
     value.and_then(text_of)
 }

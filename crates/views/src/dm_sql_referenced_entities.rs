@@ -1,9 +1,10 @@
 //! `sys.dm_sql_referenced_entities(name, class)`: the objects that a module names. Columns of those
 //! objects have no rows of their own.
 
+use ::catalog::Database;
 use types::{Msg, Value};
 
-use super::dependencies::{Dependency, OBJECT, class_name, dependencies, find};
+use super::dependencies::{Dependency, OBJECT, class_name, dependencies, find, seen};
 use metadata::column::{
     BIT, Column, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, or_null, rows, shape, text, unknown,
 };
@@ -41,22 +42,25 @@ pub(crate) static VIEW: SystemView = SystemView {
 fn read(scope: &Scope<'_>) -> Rows {
     let argument = |place: usize| scope.arguments.get(place).and_then(text_of);
     let (Some(name), Some(class)) = (argument(0), argument(1)) else { return Ok(Vec::new()) };
+    let Some(database) = seen(scope) else { return Ok(Vec::new()) };
     let id = match class.to_ascii_uppercase().as_str() {
-        "OBJECT" => find(scope.database, &name, OBJECT),
-        "DATABASE_DDL_TRIGGER" => trigger(scope, &name),
+        "OBJECT" => find(&database, &name, OBJECT),
+        "DATABASE_DDL_TRIGGER" => trigger(&database, &name),
         "SERVER_DDL_TRIGGER" => {
-            return Err(Msg::NotSupported("dm_sql_referenced_entities of SERVER_DDL_TRIGGER").into());
+            return Err(
+                Msg::NotSupported("dm_sql_referenced_entities of SERVER_DDL_TRIGGER").into()
+            );
         }
         _ => None,
     };
-    let found = dependencies(scope.database).into_iter();
+    let found = dependencies(&database).into_iter();
     rows(COLUMNS, found.filter(|r| Some(r.referencing_id) == id))
 }
 
 /// Finds a trigger ON DATABASE by its name.
-fn trigger(scope: &Scope<'_>, name: &str) -> Option<i32> {
+fn trigger(database: &Database, name: &str) -> Option<i32> {
     let bare = name.trim_start_matches('[').trim_end_matches(']');
-    scope.database.triggers.values().find(|t| t.name.eq_ignore_ascii_case(bare)).map(|t| t.id)
+    database.triggers.values().find(|t| t.name.eq_ignore_ascii_case(bare)).map(|t| t.id)
 }
 
 /// Returns a string argument.

@@ -3,7 +3,7 @@
 
 use types::Value;
 
-use super::dependencies::{OBJECT, TYPE, class_name, dependencies, find, name_of};
+use super::dependencies::{OBJECT, TYPE, class_name, dependencies, find, name_of, seen};
 use super::dm_sql_referenced_entities::text_of;
 use metadata::column::{
     BIT, Column, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
@@ -43,19 +43,20 @@ fn read(scope: &Scope<'_>) -> Rows {
         "TYPE" => TYPE,
         _ => return Ok(Vec::new()),
     };
-    let Some(id) = find(scope.database, &name, class) else { return Ok(Vec::new()) };
+    let Some(database) = seen(scope) else { return Ok(Vec::new()) };
+    let Some(id) = find(&database, &name, class) else { return Ok(Vec::new()) };
     let bare = |r: &super::dependencies::Dependency| {
         r.caller_dependent
             && r.class == class
-            && name_of(scope.database, id).is_some_and(|(_, n)| n.eq_ignore_ascii_case(&r.entity))
+            && name_of(&database, id).is_some_and(|(_, n)| n.eq_ignore_ascii_case(&r.entity))
     };
     let mut found: Vec<Referencing> = Vec::new();
-    for r in dependencies(scope.database) {
+    for r in dependencies(&database) {
         let is_it = r.class == class && r.referenced_id == Some(id) || bare(&r);
         if is_it
             && r.referencing_id != id
             && !found.iter().any(|old| old.id == r.referencing_id)
-            && let Some((schema, name)) = name_of(scope.database, r.referencing_id)
+            && let Some((schema, name)) = name_of(&database, r.referencing_id)
         {
             let caller_dependent = r.caller_dependent;
             found.push(Referencing { id: r.referencing_id, schema, name, caller_dependent });

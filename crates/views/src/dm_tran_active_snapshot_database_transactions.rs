@@ -8,7 +8,9 @@ use storage::lock::{LockOwner, TransactionRow};
 use types::DataType;
 
 use ::session::session_id;
-use metadata::column::{BIGINT, BIT, Column, INT, big, bit, int, opt, or_null, rows, shape, unknown};
+use metadata::column::{
+    BIGINT, BIT, Column, INT, big, bit, int, opt, or_null, rows, shape, unknown,
+};
 use metadata::sessions::session_rows;
 use metadata::{Rows, Scope, SystemView};
 

@@ -152,7 +152,8 @@ fn read_registry(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Sto
     let output = arguments.iter_mut().find(|argument| argument.output);
     match (found, output) {
         (found, Some(output)) => {
-            let (value, is_number) = found.map_or((Value::Null, false), |f| (f.value(), f.is_number()));
+            let (value, is_number) =
+                found.map_or((Value::Null, false), |f| (f.value(), f.is_number()));
             if is_number {
                 output.ty = crate::int_type();
             }
@@ -172,13 +173,16 @@ fn read_registry(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Sto
                 types::Length::Limited(4_000),
             ));
             let ty = if found.is_number() { crate::int_type() } else { text_type };
-            let mut values =
-                [value("@name", Value::nvarchar(&name), text_type), value("@data", found.value(), ty)];
+            let mut values = [
+                value("@name", Value::nvarchar(&name), text_type),
+                value("@data", found.value(), ty),
+            ];
             let shown = if found.is_number() { &NUMBER } else { &TEXT };
             run(shown, &mut values, cx)
         }
         (None, None) => {
-            let told = "RegQueryValueEx() returned error 2, 'The system cannot find the file specified.'";
+            let told =
+                "RegQueryValueEx() returned error 2, 'The system cannot find the file specified.'";
             cx.sink.message(&Error::custom(22_001, 1, 1, told))?;
             Ok(0)
         }

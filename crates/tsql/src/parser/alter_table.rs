@@ -133,7 +133,15 @@ impl Parser<'_> {
                 parser.expect(Kw::For)?;
             }
             let if_exists = parser.eat_all(&[Kw::If, Kw::Exists]);
-            Ok(DropElement { kind, if_exists, name: parser.ident()? })
+            let name = parser.ident()?;
+            // ONLINE and MAXDOP change nothing: readers never wait for it.
+            for option in parser.index_options()? {
+                if !matches!(&*option.name, "ONLINE" | "MAXDOP") {
+                    let what = format!("{} of DROP CONSTRAINT", option.name);
+                    return Err(parser.not_supported(&what, option.span.start));
+                }
+            }
+            Ok(DropElement { kind, if_exists, name })
         })?;
         Ok(AlterTableAction::Drop(elements))
     }

@@ -82,6 +82,9 @@ impl Parser<'_> {
     fn call_suffixes(&mut self, call: &mut Call) -> Result<()> {
         if self.at_all(&[Kw::Within, Kw::Group]) {
             self.position += 2;
+            if self.is_word(self.token_at(1), "GRAPH") {
+                return Err(self.not_supported("WITHIN GROUP (GRAPH PATH)", self.start()));
+            }
             call.within_group = self.parens(Self::order_by)?;
         }
         if let Some(nulls) = self.null_treatment()? {

@@ -190,10 +190,7 @@ impl Parser<'_> {
     fn named_source(&mut self) -> Result<TableRefKind> {
         let function_word = matches!(
             self.keyword(),
-            Kw::Openquery
-                | Kw::Openrowset
-                | Kw::Openxml
-                | Kw::Opendatasource
+            Kw::Openquery | Kw::Openrowset | Kw::Openxml | Kw::Opendatasource
         );
         self.refuse_rowset_function()?;
         if self.at(Kw::Openrowset)

@@ -95,6 +95,9 @@ impl Parser<'_> {
     }
 
     fn login_option(&mut self) -> Result<LoginOption> {
+        if self.at_all(&[Kw::No, Kw::Credential]) {
+            return Err(self.not_supported("ALTER LOGIN .. WITH NO CREDENTIAL", self.start()));
+        }
         if !self.at_all(&[Kw::Password]) {
             return Ok(LoginOption::Other(self.named_option()?));
         }
