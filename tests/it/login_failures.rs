@@ -112,8 +112,7 @@ fn a_busy_scheduler_answers_when_the_time_has_come() {
 fn windows_and_entra_logins_are_refused_with_the_way_out() {
     let server = ServerProcess::start(&["--schedulers", "1"]);
     let sspi = vec![0x60, 0x28, 0x06, 0x06];
-    let windows =
-        Login7 { sspi, user: String::new(), password: String::new(), ..login_of_sa() };
+    let windows = Login7 { sspi, user: String::new(), password: String::new(), ..login_of_sa() };
     let token = Feature { id: feature::FEDERATED_AUTH, data: vec![0x02, 0, 0, 0, 0, 0] };
     let entra = Login7 { features: vec![token], ..login_of_sa() };
     for (login, number, instead_of) in

@@ -50,8 +50,7 @@ fn register(
     module: &ModuleDef,
     kind: RoutineKind,
 ) -> Arc<Program> {
-    let module =
-        Module { database_id: module.database_id, object_id: module.id, kind: Some(kind) };
+    let module = Module { database_id: module.database_id, object_id: module.id, kind: Some(kind) };
     crate::register(session, program, Origin::Procedure(module))
 }
 

@@ -462,11 +462,7 @@ pub(crate) fn set(table: &Arc<TableDef>, options: &[NamedOption], cx: &mut Cx<'_
 }
 
 /// Sets LOCK_ESCALATION, which is only shown.
-fn set_lock_escalation(
-    table: &Arc<TableDef>,
-    option: &NamedOption,
-    cx: &mut Cx<'_>,
-) -> Result<()> {
+fn set_lock_escalation(table: &Arc<TableDef>, option: &NamedOption, cx: &mut Cx<'_>) -> Result<()> {
     let word = option.value.word().unwrap_or_default().to_ascii_uppercase();
     let Some(number) = ["TABLE", "DISABLE", "AUTO"].iter().position(|known| *known == word) else {
         return Err(Msg::SyntaxNear(&word).into());

@@ -22,8 +22,7 @@ pub struct LogLine {
     pub text: String,
 }
 
-static LINES: SpinLock<VecDeque<LogLine>> =
-    SpinLock::new(SpinClass::ServerOther, VecDeque::new());
+static LINES: SpinLock<VecDeque<LogLine>> = SpinLock::new(SpinClass::ServerOther, VecDeque::new());
 
 /// Keeps a line; the oldest one is dropped if there are too many.
 pub fn keep(text: &str) {

@@ -74,7 +74,8 @@ fn enumerate(folder: &str, pattern: &str, level: usize, found: &mut Vec<Entry>) 
     for name in names {
         let path = join(folder, &name);
         let Some(facts) = path_facts(&path) else { continue };
-        let is_folder = facts.is_folder;
+        // A link may lead back: it is shown and not followed.
+        let is_folder = facts.is_folder && !facts.is_link;
         if matches(name.as_bytes(), pattern.as_bytes()) && found.len() < ENTRIES_MAX {
             found.push(Entry { folder: folder.to_owned(), name, level, facts });
         }

@@ -95,7 +95,10 @@ fn who_works_shows_each_session_with_its_blocker_text_and_plan() {
     let instance = instance_on(2, |_| {});
     let mut dba = login(&instance);
     run(&mut dba, "CREATE DATABASE shop");
-    run(&mut dba, "USE shop; CREATE TABLE stock (id int PRIMARY KEY, n int); INSERT stock VALUES (1, 5), (2, 5)");
+    run(
+        &mut dba,
+        "USE shop; CREATE TABLE stock (id int PRIMARY KEY, n int); INSERT stock VALUES (1, 5), (2, 5)",
+    );
     run(
         &mut dba,
         "CREATE PROCEDURE sell @id int AS\nSET NOCOUNT ON\nDECLARE @n int = 1\nUPDATE stock SET n = n - @n WHERE id = @id\nSELECT 1 AS done",
@@ -110,7 +113,9 @@ fn who_works_shows_each_session_with_its_blocker_text_and_plan() {
     let (holder_id, waiter_id) = (id(&holder), id(&waiter));
     let waiting = spawn(&instance, waiter, "EXEC dbo.sell @id = 1");
     let end_ns = sos::clock::deadline_ns(PATIENCE);
-    let blocked = format!("SELECT 1 FROM sys.dm_os_waiting_tasks WHERE session_id = {waiter_id} AND wait_type LIKE 'LCK%'");
+    let blocked = format!(
+        "SELECT 1 FROM sys.dm_os_waiting_tasks WHERE session_id = {waiter_id} AND wait_type LIKE 'LCK%'"
+    );
     while run(&mut dba, &blocked)[0].is_empty() {
         assert!(sos::clock::monotonic_ns() < end_ns, "the second sale never waits");
         run(&mut dba, "WAITFOR DELAY '00:00:00.002'");

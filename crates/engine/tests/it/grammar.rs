@@ -55,9 +55,9 @@ fn grammar_is_accepted_or_refused_by_name() {
             let first = answer.errors.first();
             let right = match name {
                 None => first.is_none_or(|error| !SYNTAX.contains(&error.number)),
-                Some(name) => first.is_some_and(|error| {
-                    error.number == 40517 && error.message.contains(name)
-                }),
+                Some(name) => {
+                    first.is_some_and(|error| error.number == 40517 && error.message.contains(name))
+                }
             };
             if !right {
                 let got = first.map(|error| format!("{} {}", error.number, error.message));

@@ -192,11 +192,7 @@ fn has_permission(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
 
 /// Returns the permissions that the session has on a securable, as `sys.fn_my_permissions` lists
 /// them; `None` if the class or the securable does not exist.
-pub fn held(
-    session: &SessionState,
-    class: &str,
-    name: Option<&str>,
-) -> Option<Vec<&'static str>> {
+pub fn held(session: &SessionState, class: &str, name: Option<&str>) -> Option<Vec<&'static str>> {
     let catalog = &session.catalog;
     let database = catalog.database(&session.identity.database)?;
     let place = match (class, name) {
@@ -216,7 +212,9 @@ pub fn held(
         let Place::Object(object) = &place else { return true };
         match (object, permission) {
             (_, "RECEIVE") => false,
-            (Object::Procedure(_), "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "REFERENCES") => false,
+            (Object::Procedure(_), "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "REFERENCES") => {
+                false
+            }
             (Object::Table(_) | Object::View(_), "EXECUTE") => false,
             _ => true,
         }
@@ -270,12 +268,7 @@ fn on_column(
     Ok(flag(security::has_on_column(rights, database, ids, id, permission)))
 }
 
-fn has(
-    session: &SessionState,
-    current: &Database,
-    place: &Place<'_>,
-    permission: &str,
-) -> bool {
+fn has(session: &SessionState, current: &Database, place: &Place<'_>, permission: &str) -> bool {
     let (catalog, rights) = (&session.catalog, &session.identity.rights);
     match place {
         Place::Server => OF_ALL.contains(&permission) || rights.has_of_server(catalog, permission),

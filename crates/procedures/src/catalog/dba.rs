@@ -282,7 +282,8 @@ IF EXISTS (SELECT * FROM sys.sql_expression_dependencies WHERE referencing_id = 
 BEGIN
     SET @found = 1
     RAISERROR('In the current database, the specified object references the following:', 0, 1)
-    SELECT DISTINCT OBJECT_SCHEMA_NAME(d.referenced_id) + N'.' + o.name AS name, LOWER(REPLACE(o.type_desc, '_', ' ')) AS type
+    SELECT DISTINCT OBJECT_SCHEMA_NAME(d.referenced_id) + N'.' + o.name AS name, CASE RTRIM(o.type) WHEN 'P' THEN 'stored procedure' WHEN 'FN' THEN 'scalar function' WHEN 'IF' THEN 'inline function'
+        WHEN 'TF' THEN 'table function' WHEN 'TR' THEN 'trigger' ELSE LOWER(REPLACE(o.type_desc, '_', ' ')) END AS type
     FROM sys.sql_expression_dependencies AS d JOIN sys.objects AS o ON o.object_id = d.referenced_id
     WHERE d.referencing_id = @id AND d.referencing_minor_id = 0 AND d.referenced_class = 1
 END
@@ -290,7 +291,8 @@ IF EXISTS (SELECT * FROM sys.sql_expression_dependencies WHERE referenced_id = @
 BEGIN
     SET @found = 1
     RAISERROR('In the current database, the specified object is referenced by the following:', 0, 1)
-    SELECT DISTINCT OBJECT_SCHEMA_NAME(d.referencing_id) + N'.' + o.name AS name, LOWER(REPLACE(o.type_desc, '_', ' ')) AS type
+    SELECT DISTINCT OBJECT_SCHEMA_NAME(d.referencing_id) + N'.' + o.name AS name, CASE RTRIM(o.type) WHEN 'P' THEN 'stored procedure' WHEN 'FN' THEN 'scalar function' WHEN 'IF' THEN 'inline function'
+        WHEN 'TF' THEN 'table function' WHEN 'TR' THEN 'trigger' ELSE LOWER(REPLACE(o.type_desc, '_', ' ')) END AS type
     FROM sys.sql_expression_dependencies AS d JOIN sys.objects AS o ON o.object_id = d.referencing_id
     WHERE d.referenced_id = @id AND d.referenced_class = 1 AND d.referencing_id <> @id
 END

@@ -11,6 +11,8 @@ use super::{SysCause, call};
 pub struct PathFacts {
     /// Whether it is a folder.
     pub is_folder: bool,
+    /// Whether the path is a symbolic link; the other facts are those of what it leads to.
+    pub is_link: bool,
     /// Whether it may not be written.
     pub is_read_only: bool,
     /// Length of a file in bytes.
@@ -23,11 +25,14 @@ pub struct PathFacts {
 #[must_use]
 pub fn path_facts(path: &str) -> Option<PathFacts> {
     let found = call(SysCause::FileRead, || fs::metadata(path)).ok()?;
+    let is_link = call(SysCause::FileRead, || fs::symlink_metadata(path))
+        .is_ok_and(|found| found.is_symlink());
     let seconds = |time: std::io::Result<SystemTime>| {
         Some(time.ok()?.duration_since(UNIX_EPOCH).ok()?.as_secs())
     };
     Some(PathFacts {
         is_folder: found.is_dir(),
+        is_link,
         is_read_only: found.permissions().readonly(),
         bytes: if found.is_dir() { 0 } else { found.len() },
         seconds: [seconds(found.created()), seconds(found.accessed()), seconds(found.modified())],

@@ -9,7 +9,12 @@ pub(super) const DBA: &[Case] = &[
         &[262],
         &[("GRANT CREATE TYPE TO {u}", &[2760]), ("GRANT ALTER ON SCHEMA::dbo TO {u}", &[])],
     ),
-    case("sp_droptype", "EXEC sp_droptype 'ty'", &[3701], &[("GRANT ALTER ON SCHEMA::dbo TO {u}", &[])]),
+    case(
+        "sp_droptype",
+        "EXEC sp_droptype 'ty'",
+        &[3701],
+        &[("GRANT ALTER ON SCHEMA::dbo TO {u}", &[])],
+    ),
     case("sp_readerrorlog", "EXEC sp_readerrorlog", &[15247], &[(SYSADMIN, &[])]),
     case("xp_create_subdir", "EXEC xp_create_subdir '/tmp'", &[15247], &[(SYSADMIN, &[])]),
     case("xp_dirtree", "EXEC xp_dirtree '/proc/self/attr', 1", &[15247], &[(SYSADMIN, &[])]),
