@@ -553,7 +553,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the table that an alias stands for.
+/// Returns the table that an alias refers to.
 fn aliased<'a>(alias: &Ident, from: &'a [TableRef]) -> Option<&'a ObjectName> {
     from.iter().find_map(|source| match &source.kind {
         TableRefKind::Table(table) => {

@@ -14,15 +14,19 @@ const OWN: &[Column<()>] = &[
     col("last_num_physical_reads", BIGINT, |()| big(0)),
     col("min_num_physical_reads", BIGINT, |()| big(0)),
     col("max_num_physical_reads", BIGINT, |()| big(0)),
+    col("total_page_server_reads", BIGINT, |()| big(0)),
+    col("last_page_server_reads", BIGINT, |()| big(0)),
+    col("min_page_server_reads", BIGINT, |()| big(0)),
+    col("max_page_server_reads", BIGINT, |()| big(0)),
     col("total_num_page_server_reads", BIGINT, |()| big(0)),
     col("last_num_page_server_reads", BIGINT, |()| big(0)),
     col("min_num_page_server_reads", BIGINT, |()| big(0)),
     col("max_num_page_server_reads", BIGINT, |()| big(0)),
 ];
 
-/// Columns of the view of procedures about spills, which this one lacks: by their names.
+/// Returns whether a column of the view of procedures is one of this view, in front of its own.
 fn is_here(name: &str) -> bool {
-    !name.ends_with("_spills")
+    !name.ends_with("_spills") && !name.ends_with("_page_server_reads")
 }
 
 pub(crate) static VIEW: SystemView = SystemView {

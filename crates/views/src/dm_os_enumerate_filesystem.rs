@@ -1,5 +1,5 @@
 //! `sys.dm_os_enumerate_filesystem(folder, pattern)`: the files and folders in a folder of the
-//! server and in its folders. A pattern is a name in which `*` stands for any characters and `?` for
+//! server and in its folders. A pattern is a name in which `*` matches any characters and `?`
 //! one.
 
 use sos::sys::{PathFacts, folder_names, path_facts};

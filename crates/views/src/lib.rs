@@ -125,6 +125,7 @@ mod fn_my_permissions;
 mod fn_stack_frames;
 mod fn_stack_text;
 mod fn_time_ledger;
+mod fn_trace_gettable;
 mod foreign_key_columns;
 mod foreign_keys;
 mod hash_indexes;

@@ -217,4 +217,5 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::dm_tran_active_snapshot_database_transactions::VIEW,
     &super::dm_tran_version_store_space_usage::VIEW,
     &super::dm_tran_current_transaction::VIEW,
+    &super::fn_trace_gettable::VIEW,
 ];

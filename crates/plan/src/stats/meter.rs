@@ -254,7 +254,7 @@ impl Meter {
     }
 
     /// Notes that a function is called; [`Meter::returned`] must follow. The first calls on a worker
-    /// are timed, and then one in 64, which stands for all.
+    /// are timed, and then one in 64, which is counted 64 times.
     pub fn called(&mut self, id: u32) -> Option<(Spend, u64)> {
         let before = self.lease.as_ref()?.cell(id).count(self.begun_ticks);
         let weight = match before {
