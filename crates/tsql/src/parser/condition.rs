@@ -4,7 +4,7 @@
 //! or `(a = 1)`. So parentheses give an [`Either`], and a caller that needs one of the two checks
 //! which one it got.
 
-use types::{Msg, Result};
+use types::{Error, Msg, Result};
 
 use super::Parser;
 use crate::ast::{CompareOp, Condition, ConditionKind, Expr, Quantifier};
@@ -91,9 +91,7 @@ impl Parser<'_> {
                 ConditionKind::ColumnUpdated(self.parens(Self::ident)?)
             }
             Kw::Contains | Kw::Freetext if self.full_text_is_special() => {
-                let name = self.text_of(self.token()).to_ascii_uppercase();
-                let what = format!("{name} (full-text search)");
-                return Err(self.not_supported(&what, start));
+                return Err(self.refused_predicate());
             }
             Kw::Contains | Kw::Freetext => {
                 let name = crate::ast::ObjectName::simple(self.any_word()?);
@@ -102,15 +100,25 @@ impl Parser<'_> {
                 };
                 ConditionKind::FullText(call)
             }
-            _ if self.at_call_of("MATCH") => {
-                return Err(self.not_supported("MATCH of graph tables", start));
-            }
-            _ if self.at_call_of("REGEXP_LIKE") => {
-                return Err(self.not_supported("REGEXP_LIKE", start));
+            _ if self.at_call_of("MATCH") || self.at_call_of("REGEXP_LIKE") => {
+                return Err(self.refused_predicate());
             }
             _ => return self.comparison(start),
         };
         Ok(Either::Condition(Condition { kind, span: self.span_from(start) }))
+    }
+
+    /// Returns the error of a predicate that is known by its name only.
+    #[cold]
+    #[inline(never)]
+    fn refused_predicate(&self) -> Error {
+        let name = self.text_of(self.token()).to_ascii_uppercase();
+        let what = match name.as_str() {
+            "MATCH" => "MATCH of graph tables".to_owned(),
+            "CONTAINS" | "FREETEXT" => format!("{name} (full-text search)"),
+            _ => name,
+        };
+        self.not_supported(&what, self.start())
     }
 
     fn at_call_of(&self, function: &str) -> bool {

@@ -4,7 +4,7 @@
 //! `+ - & ^ |` on one level from left to right, which the signs `+x` and `-x` belong to as well:
 //! `-2 * 3` is `-(2 * 3)` and `a / -b * c` is `a / -(b * c)`.
 
-use types::Result;
+use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::{
@@ -130,8 +130,7 @@ impl Parser<'_> {
                 self.advance();
                 let name = self.ident()?;
                 if !self.at_kind(TokenKind::LeftParen) {
-                    let what = format!("the property {name} of a CLR type");
-                    return Err(self.not_supported(&what, start));
+                    return Err(self.refused_property(&name, start));
                 }
                 let arguments = self.arguments()?;
                 ExprKind::Method(Box::new(Method { target: expr, name, arguments }))
@@ -145,6 +144,12 @@ impl Parser<'_> {
             return Err(self.error_at(types::Msg::NestedTooDeeply, self.start()));
         }
         Ok(expr)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refused_property(&self, name: &str, start: u32) -> Error {
+        self.not_supported(&format!("the property {name} of a CLR type"), start)
     }
 
     pub(super) fn primary(&mut self) -> Result<Expr> {
