@@ -24,9 +24,9 @@ pub enum Use {
     Call,
     /// A function that is called.
     Function,
-    /// A sequence.
+    /// A sequence that NEXT VALUE FOR reads.
     Sequence,
-    /// A type.
+    /// A type of a variable, a parameter, a column or a conversion.
     Type,
 }
 

@@ -24,7 +24,7 @@ const OWN: &[Column<()>] = &[
     col("max_num_page_server_reads", BIGINT, |()| big(0)),
 ];
 
-/// Returns whether a column of the view of procedures is one of this view, in front of its own.
+/// Returns whether a column of the view of procedures is in this view too, in front of the others.
 fn is_here(name: &str) -> bool {
     !name.ends_with("_spills") && !name.ends_with("_page_server_reads")
 }

@@ -1,5 +1,5 @@
 //! `sys.dm_sql_referenced_entities(name, class)`: the objects that a module names. Columns of those
-//! objects have no rows of their own.
+//! objects have no rows.
 
 use ::catalog::Database;
 use types::{Msg, Value};

@@ -10,7 +10,7 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// A referencing object.
+/// An object that names the one asked about.
 struct Referencing {
     id: i32,
     schema: String,

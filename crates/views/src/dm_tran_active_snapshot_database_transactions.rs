@@ -14,7 +14,7 @@ use metadata::column::{
 use metadata::sessions::session_rows;
 use metadata::{Rows, Scope, SystemView};
 
-/// `transaction_isolation_level` of SNAPSHOT.
+/// The number of SNAPSHOT in `transaction_isolation_level` of sessions.
 const SNAPSHOT: u32 = 5;
 
 struct Open {

@@ -210,14 +210,15 @@ pub fn held(session: &SessionState, class: &str, name: Option<&str>) -> Option<V
     };
     let is_of_module = |permission: &str| {
         let Place::Object(object) = &place else { return true };
-        match (object, permission) {
-            (_, "RECEIVE") => false,
-            (Object::Procedure(_), "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "REFERENCES") => {
+        let of_rows = ["SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"].contains(&permission);
+        let is_other = match object {
+            Object::Procedure(_) => of_rows,
+            Object::Table(_) | Object::View(_) => permission == "EXECUTE",
+            Object::Function(_) | Object::Trigger(_) | Object::Synonym(_) | Object::Sequence(_) => {
                 false
             }
-            (Object::Table(_) | Object::View(_), "EXECUTE") => false,
-            _ => true,
-        }
+        };
+        permission != "RECEIVE" && !is_other
     };
     let rights = &session.identity.rights;
     let all = all.iter().copied().filter(|permission| is_of_module(permission));

@@ -12,7 +12,6 @@ mod image;
 mod memory;
 mod os_disk;
 mod other;
-mod path;
 mod poll;
 mod process;
 mod signal;
@@ -31,8 +30,8 @@ pub use file::{
 };
 pub use forbid::forbid_calls;
 pub use host::{
-    MachineCpu, MachineMemory, ProcessMemory, Topology, address_space_kb, distribution, is_virtual,
-    machine_cpu, machine_memory, process_memory, topology,
+    MachineCpu, MachineMemory, PathFacts, ProcessMemory, Topology, address_space_kb, distribution,
+    free_bytes, is_virtual, machine_cpu, machine_memory, path_facts, process_memory, topology,
 };
 #[cfg(test)]
 pub(crate) use image::a_function_of_the_c_library;
@@ -48,7 +47,6 @@ pub use other::{
     TaskTimes, kernel_ticks_per_second, process_clock_ns, process_cpu_ns, process_resident_bytes,
     process_tasks,
 };
-pub use path::{PathFacts, free_bytes, path_facts};
 pub use poll::{Direction, Event, Events, Poller, Timeout, poll_fd};
 pub(crate) use poll::{Polled, poll_two};
 pub use process::{

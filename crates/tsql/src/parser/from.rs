@@ -231,7 +231,7 @@ impl Parser<'_> {
         Ok(TableRefKind::Table(Box::new(TableSource { name, alias, hints, system_time, sample })))
     }
 
-    /// Refuses functions of FROM whose arguments have a grammar of their own.
+    /// Refuses functions of FROM whose arguments are no list of values.
     fn refuse_rowset_function(&self) -> Result<()> {
         const FUNCTIONS: [&str; 8] = [
             "AI_GENERATE_CHUNKS",
