@@ -277,6 +277,9 @@ pub struct TableDef {
     /// DATA_COMPRESSION of a heap, numbered like [`ShownOptions::compression`]. A clustered index
     /// has its own.
     pub compression: u8,
+    /// LOCK_ESCALATION, as `sys.tables` numbers it: 0 TABLE, 1 DISABLE, 2 AUTO. Only shown: locks of
+    /// rows never become one of the table.
+    pub lock_escalation: u8,
     /// Creation time, as `datetime`.
     pub created: types::Value,
     /// Offset of each column in an encoded row.

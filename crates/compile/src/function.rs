@@ -9,6 +9,7 @@ use ::binder::program::{Body, Parameters};
 use ::catalog::security::Owner;
 use ::catalog::{ModuleDef, Routine, TableDef};
 use ::plan::program::{self as plan, Program, RoutineKind, TableVariableDef};
+use ::plan::stats::{Module, Origin};
 use ::session::SessionState;
 use ::session::stop::Stop;
 use ::session::{Entry, ProgramKey};
@@ -37,9 +38,20 @@ pub fn take_function(
         crate::function::compile_function(session, create, routine, &module.text, &database)?;
     program.routine = Some(plan::Routine::of(module, RoutineKind::Function));
     program.owner = Some(Owner::of_module(&session.catalog, module));
-    let program = Arc::new(program);
+    let program = register(session, program, module, RoutineKind::Function);
     session.instance.programs.put(key, &Arc::from([]), &program);
     Ok(program)
+}
+
+/// Registers the program of a trigger or function, so that views show it.
+fn register(
+    session: &SessionState,
+    program: Program,
+    module: &ModuleDef,
+    kind: RoutineKind,
+) -> Arc<Program> {
+    let module = Module { database_id: module.database_id, object_id: module.id, kind: Some(kind) };
+    crate::register(session, program, Origin::Procedure(module))
 }
 
 /// Returns a function's program to the session's cache after its call.
@@ -109,7 +121,7 @@ pub fn take_trigger(
         crate::function::compile_trigger(session, create, table, &module.text, &database)?;
     program.routine = Some(plan::Routine::of(module, RoutineKind::Trigger));
     program.owner = Some(Owner::of_module(&session.catalog, module));
-    let program = Arc::new(program);
+    let program = register(session, program, module, RoutineKind::Trigger);
     session.instance.programs.put(key, &Arc::from([]), &program);
     Ok(program)
 }

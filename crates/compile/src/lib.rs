@@ -212,7 +212,7 @@ pub fn take_program_of(
     }
     session.accounting.counters.count(SessionCounter::PlanMisses);
     session.accounting.meter.pause();
-    let module = Module { database_id: procedure.database_id, object_id: procedure.id };
+    let module = Module { database_id: procedure.database_id, object_id: procedure.id, kind: None };
     let program = with_clerk(MemoryClerk::ObjectPlans, || {
         let program = crate::compile_procedure(session, procedure);
         let owner = Some(Owner::of_procedure(&session.catalog, procedure));

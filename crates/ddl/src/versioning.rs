@@ -432,6 +432,9 @@ pub(crate) fn check_open(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
 /// 13591 if versioning is already off; 13595, 13596 and 13757 if it is on; and those of [`pair`].
 pub(crate) fn set(table: &Arc<TableDef>, options: &[NamedOption], cx: &mut Cx<'_>) -> Result<()> {
     let [option] = options else { return refuse("several options of ALTER TABLE .. SET") };
+    if option.name.as_ref() == "LOCK_ESCALATION" {
+        return set_lock_escalation(table, option, cx);
+    }
     if option.name.as_ref() != "SYSTEM_VERSIONING" {
         return refuse(&format!("ALTER TABLE .. SET ({})", option.name));
     }
@@ -458,6 +461,19 @@ pub(crate) fn set(table: &Arc<TableDef>, options: &[NamedOption], cx: &mut Cx<'_
             replace(pair.current, pair.history, cx)
         }
     }
+}
+
+/// Sets LOCK_ESCALATION, which is only shown.
+fn set_lock_escalation(table: &Arc<TableDef>, option: &NamedOption, cx: &mut Cx<'_>) -> Result<()> {
+    let word = option.value.word().unwrap_or_default().to_ascii_uppercase();
+    let Some(number) = ["TABLE", "DISABLE", "AUTO"].iter().position(|known| *known == word) else {
+        return Err(Msg::SyntaxNear(&word).into());
+    };
+    let lock_escalation = u8::try_from(number).unwrap_or(0);
+    if lock_escalation == table.lock_escalation {
+        return Ok(());
+    }
+    table::replace(TableDef { lock_escalation, ..TableDef::clone(table) }, cx)
 }
 
 /// Checks that versioning, which is already on, uses the history table that is named.

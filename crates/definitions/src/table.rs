@@ -156,6 +156,7 @@ pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
         memory_optimized,
         schema_only,
         compression,
+        lock_escalation,
         created,
         layout: _,
         rows,
@@ -191,6 +192,7 @@ pub(crate) fn put_table(table: &TableDef, of: Use, out: &mut Vec<u8>) {
     put_field(out, 21, period);
     put_field(out, 22, &Role::of(versioning));
     put_field(out, 23, on);
+    put_field(out, 30, lock_escalation);
 }
 
 impl Role {
@@ -238,6 +240,7 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
     let (external, period, role) =
         (fields.take(20, cx)?, fields.take(21, cx)?, fields.take(22, cx)?);
     let on = fields.take(23, cx)?;
+    let lock_escalation = fields.take(30, cx)?;
     fields.end()?;
     check(&columns, &indexes)?;
     if of == Use::Object && !cx.storages.insert(storage) {
@@ -278,6 +281,7 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
         memory_optimized,
         schema_only,
         compression,
+        lock_escalation,
         created,
         layout,
         rows,

@@ -43,6 +43,10 @@ impl Library for Built {
         ::procedures::find_by_id(id).ok().map(|procedure| procedure.name)
     }
 
+    fn procedures(&self) -> Box<dyn Iterator<Item = (i32, &'static str)>> {
+        Box::new((SYSTEM_PROCEDURE_ID..).zip(::procedures::names()))
+    }
+
     fn known_but_missing(&self, database: &str, schema: &str, name: &str) -> Option<String> {
         views::known_but_missing(database, schema, name)
     }
@@ -84,6 +88,9 @@ pub(crate) fn views() -> impl Iterator<Item = (i32, &'static SystemView)> {
 
 /// Object id of the first system view; the others count up from it.
 const SYSTEM_VIEW_ID: i32 = -1_000_000_000;
+
+/// Object id of the first system procedure; the others count up from it.
+const SYSTEM_PROCEDURE_ID: i32 = -1_100_000_000;
 
 #[cfg(test)]
 mod tests {

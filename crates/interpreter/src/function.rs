@@ -97,6 +97,8 @@ fn run<T>(
     let switched = session.enter_module(module.database_id, module.execute_as);
     let called = Called::routine(module, RoutineKind::Function);
     let entered = emit::statement::module_start(session, called);
+    let id = program.statistics_id();
+    let metered = session.accounting.meter.called(id);
     let lease = session.accounting.meter.suspend();
     let outer = session.options.enter_module(module.options);
     let mut silent = Silent;
@@ -107,6 +109,7 @@ fn run<T>(
     let session = &mut *cx.session;
     session.options.enter_module(outer);
     session.accounting.meter.restore(lease);
+    session.accounting.meter.returned(id, metered);
     emit::statement::module_end(session, called, &entered);
     session.identity.leave_module(switched);
     (session.last.row_count, session.last.error, session.request.line) = before;

@@ -46,7 +46,10 @@ pub fn run(
     let called = Called::routine(trigger, RoutineKind::Trigger);
     let entered = emit::statement::module_start(cx.session, called);
     let outer = cx.session.options.enter_module(trigger.options);
+    let statement = cx.session.accounting.meter.live().statement();
     let outcome = enter(&program, &trigger.name, &mut frame, cx);
+    // What follows belongs to the statement that has fired the trigger.
+    cx.session.accounting.meter.resume(statement);
     cx.session.options.enter_module(outer);
     emit::statement::module_end(cx.session, called, &entered);
     cx.session.identity.leave_module(switched);

@@ -64,6 +64,7 @@ pub fn type_description(code: &str) -> &'static str {
         "U" => "USER_TABLE",
         "UQ" => "UNIQUE_CONSTRAINT",
         "V" => "VIEW",
+        "X" => "EXTENDED_STORED_PROCEDURE",
         _ => "",
     }
 }
@@ -169,7 +170,7 @@ fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
     })
 }
 
-/// Returns the system views as objects; their creation time is the start of the instance.
+/// Returns the system views and procedures as objects; their creation time is the start of the instance.
 pub fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
     let started = &session.instance.started;
     let row = |(id, view): (i32, &dyn SystemView)| {
@@ -189,7 +190,22 @@ pub fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
             view_metadata: false,
         }
     };
-    session.instance.library.views().map(row).collect()
+    let procedure = |(id, name): (i32, &'static str)| ObjectRow {
+        name: name.to_owned(),
+        id,
+        schema: "sys".to_owned(),
+        schema_id: 4,
+        owner: None,
+        parent_id: 0,
+        code: if name.starts_with("xp_") { "X" } else { "P" },
+        created: started.clone(),
+        modified: started.clone(),
+        system: true,
+        check_option: false,
+        view_metadata: false,
+    };
+    let library = session.instance.library;
+    library.views().map(row).chain(library.procedures().map(procedure)).collect()
 }
 
 /// A column of a table or view: a row of `sys.columns`.

@@ -28,6 +28,8 @@ pub struct RequestRow {
     pub helpers: usize,
     /// `blocking_session_id`: the session that its wait is for, if known.
     pub blocking: Option<i16>,
+    /// `transaction_id`: the number of the session's open transaction; 0 without one.
+    pub transaction: u64,
     /// `wait_resource`: the lock or row that it waits for.
     pub resource: Option<String>,
 }
@@ -94,6 +96,7 @@ pub fn request_rows(scope: &Scope<'_>) -> Vec<RequestRow> {
     let instance = &scope.session.instance;
     let activities = instance.machine.activities();
     let threads = instance.machine.accounts().threads();
+    let owners = instance.store.locks().owners();
     let row = |session: SessionRow| {
         let live = &session.card.live;
         let worker = live.worker();
@@ -119,7 +122,19 @@ pub fn request_rows(scope: &Scope<'_>) -> Vec<RequestRow> {
         let statement = statement_of(&instance.statistics, live.statement());
         let (by, resource) = blocked(scope, session.card.id).map(|b| (b.by, b.resource)).unzip();
         let blocking = by.flatten().or_else(|| blocking_session(activity.as_deref(), &activities));
-        RequestRow { activity, books, statement, cpu_ns, helpers, blocking, resource, session }
+        let owner = owners.iter().find(|owner| owner.session() == tag);
+        let transaction = owner.and_then(|owner| owner.transaction()).map_or(0, |open| open.number);
+        RequestRow {
+            activity,
+            books,
+            statement,
+            cpu_ns,
+            helpers,
+            blocking,
+            transaction,
+            resource,
+            session,
+        }
     };
     session_rows(scope).into_iter().filter(|s| s.card.is_running()).map(row).collect()
 }

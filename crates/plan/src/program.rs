@@ -47,7 +47,7 @@ pub struct Program {
     pub statements: u32,
     /// Its entry in the statistics; `None` for a program that is only checked.
     pub books: Option<Arc<ProgramBooks>>,
-    /// For the body of a trigger or function: which one. Such programs have no `books`.
+    /// For the body of a trigger or function: which one.
     pub routine: Option<Routine>,
     /// Set once everything that can be bound before the program runs has been bound without error.
     pub compiled: OnceLock<()>,

@@ -54,6 +54,10 @@ pub trait Library: Sync {
     /// Returns the system procedure that drivers call by this number; `None` for an unknown number.
     fn procedure(&self, id: u16) -> Option<&'static str>;
 
+    /// Iterates over all system procedures with their object ids, which are less than those of
+    /// views.
+    fn procedures(&self) -> Box<dyn Iterator<Item = (i32, &'static str)>>;
+
     /// Returns the name that a message gives one of SQL Server's views or functions that Clearway
     /// lacks; `None` for any other name.
     fn known_but_missing(&self, database: &str, schema: &str, name: &str) -> Option<String>;

@@ -15,6 +15,7 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Writes a line about the server itself.
 pub(crate) fn line(what: &dyn Display) {
     let (days, ticks) = clock::utc_days_and_ticks();
+    sos::error_log::keep(&what.to_string());
     eprintln!("{} {} {what}", Date(days), Time(ticks / 10_000));
 }
 

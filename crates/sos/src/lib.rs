@@ -37,6 +37,8 @@ mod registry;
 
 #[cfg(not(any(loom, shuttle)))]
 pub mod clock;
+#[cfg(not(any(loom, shuttle)))]
+pub mod error_log;
 #[cfg(all(debug_assertions, not(any(loom, shuttle))))]
 pub mod faults;
 #[cfg(not(any(loom, shuttle)))]

@@ -13,6 +13,7 @@ mod lexer;
 mod normalize;
 mod parser;
 mod production;
+mod references;
 mod template;
 mod text;
 
@@ -21,6 +22,9 @@ pub use definition::{Lists, definition_of_condition, definition_of_value};
 pub use keyword::words;
 pub use normalize::{names_in, names_object_in, normalized, variables_in};
 pub use production::{BOUNDED, Growth, Production, productions};
+pub use references::{
+    Reference, Use, columns_of_condition, columns_of_value, references, references_of_procedure,
+};
 pub use template::{Template, Tokens};
 pub use text::{line_at, utf16_offset};
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::plan::program::RoutineKind;
 use ::plan::stats::{Origin, ProgramBooks};
 use metadata::column::{
     ADDRESS, Column, INT, binary, col, int, nv, rows, shape, text, unknown, vb,
@@ -18,9 +19,10 @@ struct PlanRow {
 
 impl PlanRow {
     fn object_type(&self) -> &'static str {
-        match self.books.origin {
+        match &self.books.origin {
             Origin::Batch => "Adhoc",
             Origin::Prepared(_) | Origin::Template(_) => "Prepared",
+            Origin::Procedure(module) if module.kind == Some(RoutineKind::Trigger) => "Trigger",
             Origin::Procedure(_) => "Proc",
         }
     }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use ::plan::program::RoutineKind;
 use ::plan::stats::{Module, ProgramBooks, Totals};
 use ::session::instance::datetime_of;
 use metadata::column::{
@@ -11,18 +12,30 @@ use metadata::column::{
 };
 use metadata::{Rows, Scope, SystemView};
 
-/// A cached procedure: a row of the view.
-struct ProcedureRow {
+/// A cached module: a row of the view.
+pub(crate) struct ModuleRow {
     books: Arc<ProgramBooks>,
-    module: Module,
+    pub(crate) module: Module,
     totals: Totals,
 }
 
-const COLUMNS: &[Column<ProcedureRow>] = &[
+impl ModuleRow {
+    /// Returns `type` and `type_desc`.
+    fn kind(&self) -> (&'static str, &'static str) {
+        match self.module.kind {
+            None => ("P ", "SQL_STORED_PROCEDURE"),
+            Some(RoutineKind::Trigger) => ("TR", "SQL_TRIGGER"),
+            Some(RoutineKind::Function) => ("FN", "SQL_SCALAR_FUNCTION"),
+        }
+    }
+}
+
+/// The columns, which the views of triggers and functions have too.
+pub(crate) const COLUMNS: &[Column<ModuleRow>] = &[
     col("database_id", INT, |r| int(r.module.database_id)),
     col("object_id", INT, |r| int(r.module.object_id)),
-    opt("type", ch(2), |_| ascii("P ")),
-    opt("type_desc", nv(60), |_| text("SQL_STORED_PROCEDURE")),
+    opt("type", ch(2), |r| ascii(r.kind().0)),
+    opt("type_desc", nv(60), |r| text(r.kind().1)),
     col("sql_handle", vb(64), |r| binary(r.books.sql_handle().bytes())),
     col("plan_handle", vb(64), |r| binary(r.books.plan_handle().bytes())),
     opt("cached_time", DATETIME, |r| datetime_of(r.books.created)),
@@ -68,11 +81,19 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, modules(scope, None))
+}
+
+/// Returns the cached modules of a kind that have run; `None` for procedures.
+pub(crate) fn modules(
+    scope: &Scope<'_>,
+    kind: Option<RoutineKind>,
+) -> impl Iterator<Item = ModuleRow> {
     let statistics = &scope.session.instance.statistics;
-    let row = |books: Arc<ProgramBooks>| {
-        let (module, totals) = (books.module()?, statistics.fold(books.id()));
-        Some(ProcedureRow { books, module, totals })
+    let row = move |books: Arc<ProgramBooks>| {
+        let module = books.module().filter(|module| module.kind == kind)?;
+        let totals = statistics.fold(books.id());
+        Some(ModuleRow { books, module, totals })
     };
-    let found = statistics.programs().into_iter().filter_map(row);
-    rows(COLUMNS, found.filter(|r| r.totals.timed > 0))
+    statistics.programs().into_iter().filter_map(row).filter(|r| r.totals.timed > 0)
 }

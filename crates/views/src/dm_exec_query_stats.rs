@@ -3,8 +3,7 @@
 use ::plan::stats::{StatementRow, statements};
 use ::session::instance::datetime_of;
 use metadata::column::{
-    BIGINT, Column, DATETIME, INT, big, bin, binary, col, int, opt, or_null, rows, shape, unknown,
-    us, vb,
+    BIGINT, Column, DATETIME, INT, big, bin, binary, col, int, opt, rows, shape, unknown, us, vb,
 };
 use metadata::{Rows, Scope, SystemView};
 
@@ -43,7 +42,7 @@ const COLUMNS: &[Column<StatementRow>] = &[
     col("min_elapsed_time", BIGINT, |r| us(r.totals.elapsed.least)),
     col("max_elapsed_time", BIGINT, |r| us(r.totals.elapsed.most)),
     opt("query_hash", bin(8), |r| binary(&r.query_hash)),
-    opt("query_plan_hash", bin(8), |r| or_null(r.plan_hash, |hash| binary(&hash))),
+    opt("query_plan_hash", bin(8), |r| binary(&r.plan_hash.unwrap_or_default())),
     col("total_rows", BIGINT, |r| big(r.totals.rows.total)),
     col("last_rows", BIGINT, |r| big(r.totals.rows.last)),
     col("min_rows", BIGINT, |r| big(r.totals.rows.least)),

@@ -30,7 +30,7 @@ const COLUMNS: &[Column<RequestRow>] = &[
     opt("wait_resource", nv(256), |r| r.resource.as_deref().map_or(Value::Null, text)),
     col("open_transaction_count", INT, |r| int(r.session.card.transactions())),
     unknown("open_resultset_count", INT),
-    unknown("transaction_id", BIGINT),
+    col("transaction_id", BIGINT, |r| big(r.transaction)),
     unknown("context_info", vb(128)),
     col("percent_complete", REAL, |_| Value::Real(0.0)),
     col("estimated_completion_time", BIGINT, |_| big(0)),
@@ -68,7 +68,7 @@ const COLUMNS: &[Column<RequestRow>] = &[
     col("group_id", INT, |_| int(2)),
     opt("query_hash", bin(8), |r| or_null(r.statement.as_ref(), |s| binary(&s.query_hash))),
     opt("query_plan_hash", bin(8), |r| {
-        or_null(r.statement.as_ref().and_then(|s| s.plan_hash), |hash| binary(&hash))
+        or_null(r.statement.as_ref(), |s| binary(&s.plan_hash.unwrap_or_default()))
     }),
     unknown("statement_sql_handle", vb(64)),
     unknown("statement_context_id", BIGINT),

@@ -22,7 +22,7 @@ const COLUMNS: &[Column<ObjectRow>] = &[
     col("stats_schema_ver", INT, |_| int(0)),
     opt("type", ch(2), |r| ascii(&format!("{:<2}", old_type(r.code)))),
     col("userstat", SMALLINT, |r| small(i32::from(r.code == "U"))),
-    col("sysstat", SMALLINT, |_| small(0)),
+    col("sysstat", SMALLINT, |r| small(status_of(r.code))),
     col("indexdel", SMALLINT, |_| small(0)),
     col("refdate", DATETIME, |r| r.created.clone()),
     col("version", INT, |_| int(0)),
@@ -46,5 +46,20 @@ fn old_type(code: &'static str) -> &'static str {
     match code {
         "PK" | "UQ" => "K",
         other => other,
+    }
+}
+
+/// Returns `sysstat`, whose low four bits say what an object is, as scripts of the first versions
+/// ask.
+fn status_of(code: &str) -> i16 {
+    match code {
+        "S" => 1,
+        "V" => 2,
+        "U" => 3,
+        "P" => 4,
+        "D" => 6,
+        "R" => 7,
+        "TR" => 8,
+        _ => 0,
     }
 }

@@ -14,5 +14,6 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, system_objects(scope.session))
+    let all = system_objects(scope.session).into_iter();
+    rows(COLUMNS, all.filter(|o| o.code == "V" || o.code == "TF"))
 }

@@ -39,8 +39,10 @@ const COLUMNS: &[Column<Row>] = &[
     opt("text_in_row_limit", INT, |_| int(0)),
     opt("large_value_types_out_of_row", BIT, |_| bit(false)),
     opt("is_tracked_by_cdc", BIT, |_| bit(false)),
-    opt("lock_escalation", TINYINT, |_| Value::TinyInt(0)),
-    opt("lock_escalation_desc", nv(60), |_| text("TABLE")),
+    opt("lock_escalation", TINYINT, |r| Value::TinyInt(r.table.lock_escalation)),
+    opt("lock_escalation_desc", nv(60), |r| {
+        text(["TABLE", "DISABLE", "AUTO"][usize::from(r.table.lock_escalation.min(2))])
+    }),
     opt("is_filetable", BIT, |_| bit(false)),
     opt("is_memory_optimized", BIT, |r| bit(r.table.memory_optimized)),
     opt("durability", TINYINT, |r| Value::TinyInt(u8::from(r.table.schema_only))),

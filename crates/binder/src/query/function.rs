@@ -43,10 +43,14 @@ pub(crate) fn bind(
     }
     let schema = name.schema.as_deref().unwrap_or_default();
     let of_system = system_function(binder, schema, &name.object);
+    let is_system = of_system.is_some() || {
+        let database = name.database.as_deref().unwrap_or(binder.database);
+        binder.library.known_but_missing(database, schema, &name.object).is_some()
+    };
     let arguments = beside(binder, lateral, |binder| {
         let arguments = source.call.arguments.iter().map(|argument| match argument.kind {
             // The default of every system function's parameter is NULL.
-            ast::ExprKind::Default if of_system.is_some() => {
+            ast::ExprKind::Default if is_system => {
                 Ok(Expr::constant(Value::Null, DataType::NVarChar(Length::Max)))
             }
             _ => bind_expr(binder, argument),

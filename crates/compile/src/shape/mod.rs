@@ -745,6 +745,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             memory_optimized: self.memory_optimized,
             schema_only: self.schema_only,
             compression: self.compression.unwrap_or(0),
+            lock_escalation: 0,
             created: self.place.created,
             layout,
             rows,

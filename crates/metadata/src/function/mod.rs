@@ -12,7 +12,7 @@ mod files;
 mod message;
 mod metadata;
 mod partition;
-mod permission;
+pub mod permission;
 mod pointer;
 pub mod principal;
 mod property;

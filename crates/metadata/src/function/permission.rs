@@ -14,6 +14,7 @@ use ::catalog::name::Name;
 use ::catalog::security;
 use ::catalog::{Database, Login, Object, Principal, PrincipalKind, Schema};
 use ::plan::function::Context;
+use ::session::SessionState;
 
 pub(super) static FUNCTIONS: &[Function] = &[Function {
     name: "HAS_PERMS_BY_NAME",
@@ -53,6 +54,57 @@ const OF_SCHEMA: &[&str] = &[
     "TAKE OWNERSHIP",
     "VIEW CHANGE TRACKING",
     "CREATE SEQUENCE",
+];
+/// Permissions on the server that a login may have here.
+const OF_SERVER: &[&str] = &[
+    "CONNECT SQL",
+    "SHUTDOWN",
+    "CREATE ANY DATABASE",
+    "VIEW ANY DATABASE",
+    "ALTER ANY CONNECTION",
+    "ALTER ANY DATABASE",
+    "ALTER ANY EVENT SESSION",
+    "ALTER ANY LOGIN",
+    "ALTER SERVER STATE",
+    "ALTER SETTINGS",
+    "ALTER TRACE",
+    "ADMINISTER BULK OPERATIONS",
+    "IMPERSONATE ANY LOGIN",
+    "VIEW ANY DEFINITION",
+    "VIEW SERVER STATE",
+    "VIEW SERVER PERFORMANCE STATE",
+    "VIEW SERVER SECURITY STATE",
+    "CONTROL SERVER",
+];
+/// Permissions on a database that a user may have here.
+const OF_DATABASE: &[&str] = &[
+    "CREATE TABLE",
+    "CREATE VIEW",
+    "CREATE PROCEDURE",
+    "CREATE FUNCTION",
+    "CREATE TYPE",
+    "CREATE SYNONYM",
+    "CREATE SCHEMA",
+    "CREATE ROLE",
+    "BACKUP DATABASE",
+    "BACKUP LOG",
+    "CHECKPOINT",
+    "CONNECT",
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "EXECUTE",
+    "REFERENCES",
+    "SHOWPLAN",
+    "ALTER",
+    "ALTER ANY ROLE",
+    "ALTER ANY SCHEMA",
+    "ALTER ANY USER",
+    "TAKE OWNERSHIP",
+    "VIEW DEFINITION",
+    "VIEW DATABASE STATE",
+    "CONTROL",
 ];
 const OF_TYPE: &[&str] = &["CONTROL", "EXECUTE", "REFERENCES", "TAKE OWNERSHIP", "VIEW DEFINITION"];
 const OF_USER: &[&str] = &["ALTER", "CONTROL", "IMPERSONATE", "VIEW DEFINITION"];
@@ -129,13 +181,48 @@ fn has_permission(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
             false => Ok(Value::Null),
         };
     }
-    let has = |permission: &str| has(cx, database, &place, permission);
+    let has = |permission: &str| has(session_of(cx), database, &place, permission);
     Ok(flag(match (&*permission, place.permissions()) {
         _ if is_sysadmin(cx) => true,
         (ANY, Some(permissions)) => permissions.iter().any(|one| has(one)),
         (ANY, None) => has("CONNECT"),
         (one, _) => has(one),
     }))
+}
+
+/// Returns the permissions that the session has on a securable, as `sys.fn_my_permissions` lists
+/// them; `None` if the class or the securable does not exist.
+pub fn held(session: &SessionState, class: &str, name: Option<&str>) -> Option<Vec<&'static str>> {
+    let catalog = &session.catalog;
+    let database = catalog.database(&session.identity.database)?;
+    let place = match (class, name) {
+        ("SERVER", None) => Place::Server,
+        ("DATABASE", None) => Place::Database(database),
+        ("DATABASE", Some(name)) => Place::Database(catalog.database(name)?),
+        ("LOGIN", Some(name)) => Place::Login(catalog.logins.get(&Name::new(name))?),
+        (class, Some(name)) => of_database(database, class, name)?,
+        (_, None) => return None,
+    };
+    let all = match &place {
+        Place::Server => OF_SERVER,
+        Place::Database(_) => OF_DATABASE,
+        place => place.permissions().unwrap_or_default(),
+    };
+    let is_of_module = |permission: &str| {
+        let Place::Object(object) = &place else { return true };
+        let of_rows = ["SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"].contains(&permission);
+        let is_other = match object {
+            Object::Procedure(_) => of_rows,
+            Object::Table(_) | Object::View(_) => permission == "EXECUTE",
+            Object::Function(_) | Object::Trigger(_) | Object::Synonym(_) | Object::Sequence(_) => {
+                false
+            }
+        };
+        permission != "RECEIVE" && !is_other
+    };
+    let rights = &session.identity.rights;
+    let all = all.iter().copied().filter(|permission| is_of_module(permission));
+    Some(all.filter(|p| rights.is_all() || has(session, database, &place, p)).collect())
 }
 
 /// Finds a securable in a database by class and name.
@@ -182,8 +269,8 @@ fn on_column(
     Ok(flag(security::has_on_column(rights, database, ids, id, permission)))
 }
 
-fn has(cx: &Context<'_>, current: &Database, place: &Place<'_>, permission: &str) -> bool {
-    let (catalog, rights) = (&session_of(cx).catalog, &session_of(cx).identity.rights);
+fn has(session: &SessionState, current: &Database, place: &Place<'_>, permission: &str) -> bool {
+    let (catalog, rights) = (&session.catalog, &session.identity.rights);
     match place {
         Place::Server => OF_ALL.contains(&permission) || rights.has_of_server(catalog, permission),
         Place::Database(database) => match permission {

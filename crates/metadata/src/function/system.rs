@@ -29,6 +29,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
             (_, false) => 1,
         })
     }),
+    // 0 without BEGIN TRANSACTION: the transaction of a single statement has no number.
+    session("CURRENT_TRANSACTION_ID", bind_bigint, |cx| {
+        let open = session_of(cx).locks.owner().transaction();
+        Value::BigInt(open.and_then(|open| i64::try_from(open.number).ok()).unwrap_or(0))
+    }),
     session("@@SPID", bind_smallint, |cx| Value::SmallInt(session_of(cx).connection.id)),
     session("@@FETCH_STATUS", bind_int, |cx| Value::Int(session_of(cx).last.fetch_status)),
     session("@@CURSOR_ROWS", bind_int, |cx| Value::Int(session_of(cx).last.cursor_rows)),

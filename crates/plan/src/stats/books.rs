@@ -16,7 +16,7 @@ use sos::sync::{AtomicBool, AtomicU32, Ordering};
 use super::Statistics;
 use super::handle::{Handle, HandleKind};
 use super::ids::{OVERFLOW, Range};
-use crate::program::Program;
+use crate::program::{Program, RoutineKind};
 
 /// The source of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,17 +28,19 @@ pub enum Origin {
     /// Texts that differ only in constants, and the declarations of the parameters that replace
     /// those.
     Template(Arc<str>),
-    /// The body of a procedure.
+    /// The body of a procedure, trigger or function.
     Procedure(Module),
 }
 
-/// A procedure, by its ids.
+/// A procedure, trigger or function, by its ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Module {
     /// Id of its database.
     pub database_id: i16,
     /// `object_id` within the database.
     pub object_id: i32,
+    /// Whether it is a trigger or a function; `None` for a procedure.
+    pub kind: Option<RoutineKind>,
 }
 
 /// A program's name in the views, and its ids.
@@ -223,7 +225,7 @@ impl ProgramBooks {
         self.evicted.load(Ordering::Relaxed)
     }
 
-    /// Returns the procedure whose body the program is.
+    /// Returns the module whose body the program is.
     pub fn module(&self) -> Option<Module> {
         match self.origin {
             Origin::Procedure(module) => Some(module),

@@ -165,8 +165,9 @@ impl Meter {
     pub fn enter(&mut self, program: &Program) -> Outer {
         let outer = Outer { program: self.live.program(), entered: None };
         let Some(books) = &program.books else { return outer };
-        self.live.set_program(books.serial);
+        // Without one, a function runs: what it does counts for the statement that calls it.
         let Some(lease) = &self.lease else { return outer };
+        self.live.set_program(books.serial);
         lease.cell(books.id()).count(self.begun_ticks);
         let is_first = self.open == Open::Request;
         match books.origin {
@@ -250,6 +251,27 @@ impl Meter {
     /// for the statement that calls it.
     pub fn suspend(&mut self) -> Option<Lease> {
         self.lease.take()
+    }
+
+    /// Notes that a function is called; [`Meter::returned`] must follow. The first calls on a worker
+    /// are timed, and then one in 64, which is counted 64 times.
+    pub fn called(&mut self, id: u32) -> Option<(Spend, u64)> {
+        let before = self.lease.as_ref()?.cell(id).count(self.begun_ticks);
+        let weight = match before {
+            0..TIMED_FIRST => 1,
+            _ if before.is_multiple_of(TIMED_EACH) => TIMED_EACH,
+            _ => return None,
+        };
+        Some((self.look(), weight))
+    }
+
+    /// Notes that a function has returned.
+    pub fn returned(&mut self, id: u32, called: Option<(Spend, u64)>) {
+        let Some((from, weight)) = called else { return };
+        let spent = self.look() - from;
+        if let Some(lease) = &self.lease {
+            lease.cell(id).book_timed(&spent, (weight, &Spend::default()));
+        }
     }
 
     /// Ends [`Meter::suspend`]: statements are distinguished again.

@@ -4,6 +4,7 @@
 //! client's statement is.
 
 mod admin;
+mod dba;
 mod each;
 mod help;
 mod logins;
@@ -24,6 +25,7 @@ use interpreter::{Argument, Stop};
 
 pub(crate) static PROCEDURES: &[&[SystemProcedure]] = &[
     admin::PROCEDURES,
+    dba::PROCEDURES,
     each::PROCEDURES,
     help::PROCEDURES,
     logins::PROCEDURES,

@@ -381,11 +381,29 @@ impl Side {
 
 /// Returns the error for a login that asks for an unsupported feature.
 fn unsupported(login: &Login7) -> Option<Error> {
-    if let Some(error) = login.unsupported_authentication() {
-        return Some(error.to_error());
+    if let Some(error) = foreign_authentication(login) {
+        return Some(error);
     }
     let attaches = !login.attach_file.is_empty();
     attaches.then(|| Msg::NotSupported("attaching a database file at login").into())
+}
+
+/// Returns the error for a login without a password of this server: Windows authentication gets
+/// SQL Server's number for an untrusted domain, and Entra the one for a failed login. The text names
+/// the way out.
+fn foreign_authentication(login: &Login7) -> Option<Error> {
+    const OF_WINDOWS: &str = "Login failed: Windows authentication is not available on this server; \
+        connect with a SQL login (User ID and Password) instead of Trusted_Connection=yes or \
+        Integrated Security=SSPI.";
+    const OF_ENTRA: &str = "Login failed: Microsoft Entra authentication is not available on this \
+        server; connect with a SQL login (User ID and Password) instead of an access token or \
+        Authentication=ActiveDirectory...";
+    login.unsupported_authentication()?;
+    let (number, text) = match login.has_feature(feature::FEDERATED_AUTH) {
+        true => (18_456, OF_ENTRA),
+        false => (18_452, OF_WINDOWS),
+    };
+    Some(Error::custom(number, 14, 1, text).at_line(1))
 }
 
 fn info(number: i32, state: u8, text: String) -> Error {

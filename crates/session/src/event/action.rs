@@ -56,8 +56,12 @@ known! {
     PlanHandle "plan_handle" BinaryData collected,
     /// Collect query hash
     QueryHash "query_hash" UInt64 compared,
+    /// Collect query hash, as a signed number: the form of the Query Store's views
+    QueryHashSigned "query_hash_signed" Int64 compared,
     /// Collect query plan hash
     QueryPlanHash "query_plan_hash" UInt64 compared,
+    /// Collect query plan hash, as a signed number
+    QueryPlanHashSigned "query_plan_hash_signed" Int64 compared,
     /// Collect database ID
     DatabaseId "database_id" UInt16 compared,
     /// Collect current database name
@@ -111,6 +115,8 @@ impl Known {
                 | Self::TsqlFrame
                 | Self::PlanHandle
                 | Self::QueryHash
+                | Self::QueryHashSigned
+                | Self::QueryPlanHashSigned
                 | Self::QueryPlanHash
         )
     }

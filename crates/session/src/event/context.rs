@@ -229,6 +229,12 @@ impl Context {
             Known::QueryPlanHash => {
                 give(Value::UInt(self.frames.last().map_or(0, |f| f.plan_hash)));
             }
+            Known::QueryHashSigned => {
+                give(Value::Int(self.frames.last().map_or(0, |f| f.query_hash.cast_signed())));
+            }
+            Known::QueryPlanHashSigned => {
+                give(Value::Int(self.frames.last().map_or(0, |f| f.plan_hash.cast_signed())));
+            }
             Known::DatabaseId => give(Value::UInt(u64::from(self.database_id.cast_unsigned()))),
             Known::DatabaseName => give(Value::Text(&self.database)),
             Known::ClientAppName => give(Value::Text(&self.program)),

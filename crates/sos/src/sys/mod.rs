@@ -32,8 +32,8 @@ pub use file::{
 };
 pub use forbid::forbid_calls;
 pub use host::{
-    MachineCpu, MachineMemory, ProcessMemory, Topology, address_space_kb, distribution, is_virtual,
-    machine_cpu, machine_memory, process_memory, topology,
+    MachineCpu, MachineMemory, PathFacts, ProcessMemory, Topology, address_space_kb, distribution,
+    free_bytes, is_virtual, machine_cpu, machine_memory, path_facts, process_memory, topology,
 };
 #[cfg(test)]
 pub(crate) use image::a_function_of_the_c_library;

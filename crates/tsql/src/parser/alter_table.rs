@@ -38,6 +38,7 @@ impl Parser<'_> {
             (Kw::Drop, _) => self.alter_drop(),
             (Kw::Check | Kw::Nocheck, _) => self.check_constraint(None),
             (Kw::Enable | Kw::Disable, Kw::Trigger) => self.alter_trigger(),
+            (Kw::Enable | Kw::Disable, _) => self.alter_feature(),
             (Kw::Rebuild, _) => self.rebuild(),
             (Kw::Set, _) => {
                 self.advance();
@@ -46,6 +47,19 @@ impl Parser<'_> {
             (Kw::Switch, _) => self.switch(),
             _ => Err(self.unexpected()),
         }
+    }
+
+    /// Refuses ENABLE and DISABLE of CHANGE_TRACKING and FILETABLE_NAMESPACE by their names.
+    fn alter_feature(&mut self) -> Result<AlterTableAction> {
+        let start = self.start();
+        let verb = self.text_of(self.token()).to_ascii_uppercase();
+        for feature in ["CHANGE_TRACKING", "FILETABLE_NAMESPACE"] {
+            if self.is_word(self.token_at(1), feature) {
+                let what = format!("ALTER TABLE .. {verb} {feature}");
+                return Err(self.not_supported(&what, start));
+            }
+        }
+        Err(self.unexpected())
     }
 
     fn alter_add(&mut self, check: Option<bool>) -> Result<AlterTableAction> {
@@ -60,10 +74,20 @@ impl Parser<'_> {
         self.position += 2;
         let add = matches!(self.keyword_at(1), Kw::Add);
         if !add && self.keyword_at(1) != Kw::Drop {
-            return Ok(AlterTableAction::AlterColumn(Box::new(self.column_definition()?)));
+            let column = Box::new(self.column_definition()?);
+            self.online()?;
+            return Ok(AlterTableAction::AlterColumn(column));
         }
         let column = self.ident()?;
         self.advance();
+        if add && self.at(Kw::Masked) {
+            self.masked()?;
+            return Ok(AlterTableAction::AlterColumnProperty {
+                column,
+                add,
+                property: "MASKED".into(),
+            });
+        }
         let mut property = self.any_word()?.to_ascii_uppercase();
         if property == "NOT" {
             self.expect_all(&[Kw::For, Kw::Replication])?;
@@ -71,6 +95,16 @@ impl Parser<'_> {
         }
         let property = property.into();
         Ok(AlterTableAction::AlterColumnProperty { column, add, property })
+    }
+
+    /// Takes `WITH (ONLINE = ON)`, the only option of ALTER COLUMN. Readers never wait for it.
+    fn online(&mut self) -> Result<()> {
+        let at = self.position;
+        let options = self.index_options()?;
+        if options.iter().all(|option| *option.name == *"ONLINE") {
+            return Ok(());
+        }
+        Err(self.unexpected_at(at + 2))
     }
 
     fn alter_table_index(&mut self) -> Result<AlterTableAction> {
@@ -100,7 +134,15 @@ impl Parser<'_> {
                 parser.expect(Kw::For)?;
             }
             let if_exists = parser.eat_all(&[Kw::If, Kw::Exists]);
-            Ok(DropElement { kind, if_exists, name: parser.ident()? })
+            let name = parser.ident()?;
+            // ONLINE and MAXDOP change nothing: readers never wait for it.
+            for option in parser.index_options()? {
+                if !matches!(&*option.name, "ONLINE" | "MAXDOP") {
+                    let what = format!("{} of DROP CONSTRAINT", option.name);
+                    return Err(parser.not_supported(&what, option.span.start));
+                }
+            }
+            Ok(DropElement { kind, if_exists, name })
         })?;
         Ok(AlterTableAction::Drop(elements))
     }

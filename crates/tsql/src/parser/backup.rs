@@ -51,7 +51,34 @@ impl Parser<'_> {
         self.keyword_at(ahead) == Kw::With && self.is_word(self.token_at(ahead + 1), "RECOVERY")
     }
 
-    fn is_word(&self, token: crate::lexer::Token, word: &str) -> bool {
+    /// Returns the name of a form of BACKUP DATABASE, BACKUP LOG or RESTORE DATABASE that is not
+    /// modelled: `BACKUP DATABASE .. TO URL`.
+    pub(super) fn backup_form(&self) -> Option<Box<str>> {
+        let is_restore = match self.keyword() {
+            Kw::Backup => false,
+            Kw::Restore => true,
+            _ => return None,
+        };
+        if !matches!(self.keyword_at(1), Kw::Database | Kw::Log | Kw::Tran | Kw::Transaction) {
+            return None;
+        }
+        let word = |ahead: usize| self.text_of(self.token_at(ahead)).to_ascii_uppercase();
+        let (verb, class) = (word(0), word(1));
+        let form = match word(3).as_str() {
+            part @ ("FILE" | "FILEGROUP" | "PAGE" | "READ_WRITE_FILEGROUPS") => part.to_owned(),
+            to @ ("TO" | "FROM") => match word(4).as_str() {
+                device @ ("URL" | "TAPE" | "VIRTUAL_DEVICE" | "DATABASE_SNAPSHOT") => {
+                    format!("{to} {device}")
+                }
+                _ => format!("{to} a backup device"),
+            },
+            _ if is_restore => "without FROM".to_owned(),
+            _ => return None,
+        };
+        Some(format!("{verb} {class} .. {form}").into())
+    }
+
+    pub(super) fn is_word(&self, token: crate::lexer::Token, word: &str) -> bool {
         token.kind == TokenKind::Word && self.text_of(token).eq_ignore_ascii_case(word)
     }
 
@@ -61,6 +88,9 @@ impl Parser<'_> {
         let database = self.backup_name()?;
         self.expect(Kw::To)?;
         let disks = self.backup_disks()?;
+        if self.is_word(self.token(), "MIRROR") && self.keyword_at(1) == Kw::To {
+            return self.unsupported_as("BACKUP .. MIRROR TO".into());
+        }
         let options = self.backup_options()?;
         Ok(StatementKind::Backup(Box::new(Backup { is_log, database, disks, options })))
     }

@@ -67,10 +67,13 @@ impl Parser<'_> {
                 let what = Msg::NotSupported("OPENROWSET of a file (BULK) as a target");
                 return Err(self.error_at(what, self.start()));
             }
+            // `'provider', 'server'; 'user'; 'password', object`: no other list has semicolons.
+            Kw::Openrowset if self.kind_at(5) == TokenKind::Semicolon => {
+                return Err(self.not_supported("OPENROWSET of a provider", self.start()));
+            }
             Kw::Openquery | Kw::Openrowset | Kw::Openxml | Kw::Opendatasource => {
                 ObjectName::simple(self.any_word()?)
             }
-            Kw::Containstable | Kw::Freetexttable => ObjectName::simple(self.any_word()?),
             _ => self.object_name()?,
         };
         self.call_with_suffixes(name, Kw::None)
@@ -79,6 +82,9 @@ impl Parser<'_> {
     fn call_suffixes(&mut self, call: &mut Call) -> Result<()> {
         if self.at_all(&[Kw::Within, Kw::Group]) {
             self.position += 2;
+            if self.is_word(self.token_at(1), "GRAPH") {
+                return Err(self.not_supported("WITHIN GROUP (GRAPH PATH)", self.start()));
+            }
             call.within_group = self.parens(Self::order_by)?;
         }
         if let Some(nulls) = self.null_treatment()? {

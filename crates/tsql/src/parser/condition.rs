@@ -4,7 +4,7 @@
 //! or `(a = 1)`. So parentheses give an [`Either`], and a caller that needs one of the two checks
 //! which one it got.
 
-use types::{Msg, Result};
+use types::{Error, Msg, Result};
 
 use super::Parser;
 use crate::ast::{CompareOp, Condition, ConditionKind, Expr, Quantifier};
@@ -90,6 +90,9 @@ impl Parser<'_> {
                 self.advance();
                 ConditionKind::ColumnUpdated(self.parens(Self::ident)?)
             }
+            Kw::Contains | Kw::Freetext if self.full_text_is_special() => {
+                return Err(self.refused_predicate());
+            }
             Kw::Contains | Kw::Freetext => {
                 let name = crate::ast::ObjectName::simple(self.any_word()?);
                 let crate::ast::ExprKind::Call(call) = self.call_by_name(name)? else {
@@ -97,9 +100,40 @@ impl Parser<'_> {
                 };
                 ConditionKind::FullText(call)
             }
+            _ if self.at_call_of("MATCH") || self.at_call_of("REGEXP_LIKE") => {
+                return Err(self.refused_predicate());
+            }
             _ => return self.comparison(start),
         };
         Ok(Either::Condition(Condition { kind, span: self.span_from(start) }))
+    }
+
+    /// Returns the error of a predicate that is known by its name only.
+    #[cold]
+    #[inline(never)]
+    fn refused_predicate(&self) -> Error {
+        let name = self.text_of(self.token()).to_ascii_uppercase();
+        let what = match name.as_str() {
+            "MATCH" => "MATCH of graph tables".to_owned(),
+            "CONTAINS" | "FREETEXT" => format!("{name} (full-text search)"),
+            _ => name,
+        };
+        self.not_supported(&what, self.start())
+    }
+
+    fn at_call_of(&self, function: &str) -> bool {
+        self.kind_at(1) == TokenKind::LeftParen && self.is_word(self.token(), function)
+    }
+
+    /// Returns whether the arguments of CONTAINS or FREETEXT are more than values: a list of
+    /// columns in parentheses, or LANGUAGE.
+    fn full_text_is_special(&self) -> bool {
+        if self.kind_at(1) != TokenKind::LeftParen {
+            return false;
+        }
+        let arguments = self.tokens.get(self.position..self.token_at(1).matching());
+        self.kind_at(2) == TokenKind::LeftParen
+            || arguments.unwrap_or_default().iter().any(|token| token.keyword == Kw::Language)
     }
 
     /// Parses a value with a comparison behind it, or a condition in parentheses.

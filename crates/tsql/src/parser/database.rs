@@ -190,13 +190,34 @@ impl Parser<'_> {
     fn database_option(&mut self) -> Result<NamedOption> {
         let start = self.start();
         let name = self.any_word()?.to_ascii_uppercase();
+        if name == "HADR" {
+            return Err(self.not_supported("ALTER DATABASE .. SET HADR", start));
+        }
         let value = if LONE_OPTIONS.contains(&name.as_str()) {
             OptionValue::None
         } else {
             self.eat_kind(TokenKind::Equal);
             self.option_value()?
         };
+        if name == "QUERY_STORE" {
+            self.query_store_suffix(&value)?;
+        }
         Ok(NamedOption { name: name.into(), value, span: self.span_from(start) })
+    }
+
+    /// Parses ALL behind QUERY_STORE CLEAR, and (FORCED) behind QUERY_STORE = OFF.
+    fn query_store_suffix(&mut self, value: &OptionValue) -> Result<()> {
+        if value.word().is_some_and(|word| word.eq_ignore_ascii_case("CLEAR")) {
+            self.eat(Kw::All);
+        }
+        if *value == OptionValue::Off && self.at_kind(TokenKind::LeftParen) {
+            let start = self.start();
+            let forced = self.parens(Self::any_word)?;
+            if !forced.is("FORCED") {
+                return Err(self.error_at(types::Msg::SyntaxNear(&forced), start));
+            }
+        }
+        Ok(())
     }
 
     /// Parses ROLLBACK IMMEDIATE, `ROLLBACK AFTER n [SECONDS]`, NO_WAIT.
@@ -221,6 +242,10 @@ impl Parser<'_> {
             self.expect(Kw::Set)?;
         }
         let option = self.named_option()?;
+        if clear && self.at_literal() {
+            let what = "CLEAR PROCEDURE_CACHE of one plan";
+            return Err(self.not_supported(what, self.start()));
+        }
         Ok(AlterDatabaseAction::ScopedConfiguration { option, clear, for_secondary })
     }
 }

@@ -66,8 +66,10 @@ impl Parser<'_> {
         let start = self.start();
         let kind = match (self.kind(), self.keyword()) {
             (TokenKind::Variable, _) => TargetKind::Variable(self.variable()?),
-            (_, Kw::Openquery | Kw::Openrowset) => {
-                TargetKind::Function(Box::new(self.plain_call()?))
+            (_, Kw::Openquery | Kw::Openrowset | Kw::Opendatasource) => {
+                let mut call = self.plain_call()?;
+                self.remote_table(&mut call)?;
+                TargetKind::Function(Box::new(call))
             }
             _ => TargetKind::Name(self.object_name()?),
         };

@@ -124,7 +124,9 @@ impl Parser<'_> {
         })?;
         let run_as = if self.eat(Kw::As) { Some(self.execute_as_who()?) } else { None };
         let at = if self.eat(Kw::At) {
-            self.eat(Kw::DataSource);
+            if self.at_all(&[Kw::DataSource]) && self.is_ident(self.token_at(1)) {
+                return Err(self.not_supported("EXECUTE .. AT DATA_SOURCE", self.start()));
+            }
             Some(self.ident()?)
         } else {
             None
@@ -153,7 +155,14 @@ impl Parser<'_> {
         if self.eat(Kw::None_) {
             return Ok(ExecuteOption::ResultSetsNone);
         }
-        let sets = self.paren_list(|parser| parser.paren_list(Self::column_definition))?;
+        let sets = self.paren_list(|parser| {
+            if parser.at(Kw::As) {
+                let form = parser.text_of(parser.token_at(1)).to_ascii_uppercase();
+                let what = format!("WITH RESULT SETS (AS {form})");
+                return Err(parser.not_supported(&what, parser.start()));
+            }
+            parser.paren_list(Self::column_definition)
+        })?;
         Ok(ExecuteOption::ResultSets(sets))
     }
 

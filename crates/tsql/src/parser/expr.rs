@@ -4,7 +4,7 @@
 //! `+ - & ^ |` on one level from left to right, which the signs `+x` and `-x` belong to as well:
 //! `-2 * 3` is `-(2 * 3)` and `a / -b * c` is `a / -(b * c)`.
 
-use types::Result;
+use types::{Error, Result};
 
 use super::Parser;
 use crate::ast::{
@@ -129,6 +129,9 @@ impl Parser<'_> {
             } else if self.at_kind(TokenKind::Dot) && self.is_ident(self.token_at(1)) {
                 self.advance();
                 let name = self.ident()?;
+                if !self.at_kind(TokenKind::LeftParen) {
+                    return Err(self.refused_property(&name, start));
+                }
                 let arguments = self.arguments()?;
                 ExprKind::Method(Box::new(Method { target: expr, name, arguments }))
             } else {
@@ -141,6 +144,12 @@ impl Parser<'_> {
             return Err(self.error_at(types::Msg::NestedTooDeeply, self.start()));
         }
         Ok(expr)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refused_property(&self, name: &str, start: u32) -> Error {
+        self.not_supported(&format!("the property {name} of a CLR type"), start)
     }
 
     pub(super) fn primary(&mut self) -> Result<Expr> {

@@ -190,13 +190,9 @@ impl Parser<'_> {
     fn named_source(&mut self) -> Result<TableRefKind> {
         let function_word = matches!(
             self.keyword(),
-            Kw::Openquery
-                | Kw::Openrowset
-                | Kw::Openxml
-                | Kw::Opendatasource
-                | Kw::Containstable
-                | Kw::Freetexttable
+            Kw::Openquery | Kw::Openrowset | Kw::Openxml | Kw::Opendatasource
         );
+        self.refuse_rowset_function()?;
         if self.at(Kw::Openrowset)
             && self.kind_at(1) == TokenKind::LeftParen
             && self.keyword_at(2) == Kw::Bulk
@@ -216,6 +212,9 @@ impl Parser<'_> {
             self.position = name_at;
             return self.function_source();
         }
+        if self.at_all(&[Kw::For, Kw::Path]) {
+            return Err(self.not_supported("FOR PATH of graph tables", self.start()));
+        }
         let system_time = self.system_time()?;
         let mut hints =
             if self.at_kind(TokenKind::LeftParen) { self.hint_list()? } else { Vec::new() };
@@ -230,6 +229,27 @@ impl Parser<'_> {
         }
         hints.extend(self.optional_hints()?);
         Ok(TableRefKind::Table(Box::new(TableSource { name, alias, hints, system_time, sample })))
+    }
+
+    /// Refuses functions of FROM whose arguments are no list of values.
+    fn refuse_rowset_function(&self) -> Result<()> {
+        const FUNCTIONS: [&str; 8] = [
+            "AI_GENERATE_CHUNKS",
+            "CHANGETABLE",
+            "CONTAINSTABLE",
+            "FREETEXTTABLE",
+            "PREDICT",
+            "SEMANTICKEYPHRASETABLE",
+            "SEMANTICSIMILARITYDETAILSTABLE",
+            "SEMANTICSIMILARITYTABLE",
+        ];
+        if self.kind_at(1) != TokenKind::LeftParen {
+            return Ok(());
+        }
+        match FUNCTIONS.iter().find(|function| self.is_word(self.token(), function)) {
+            Some(function) => Err(self.not_supported(function, self.start())),
+            None => Ok(()),
+        }
     }
 
     #[inline(never)]
@@ -287,7 +307,7 @@ impl Parser<'_> {
 
     /// Parses `.database.schema.table` behind OPENDATASOURCE(..) as one more argument. The engine
     /// has no linked servers and never reads it.
-    fn remote_table(&mut self, call: &mut Call) -> Result<()> {
+    pub(super) fn remote_table(&mut self, call: &mut Call) -> Result<()> {
         let is_source = call.name.as_simple().is_some_and(|name| name.is("opendatasource"));
         if !is_source || !self.eat_kind(TokenKind::Dot) {
             return Ok(());

@@ -18,7 +18,10 @@ impl Parser<'_> {
     /// Parses `NAME [= value]`, `NAME (list)`.
     pub(super) fn named_option(&mut self) -> Result<NamedOption> {
         let start = self.start();
-        let name = self.any_word()?.to_ascii_uppercase().into();
+        let name: Box<str> = self.any_word()?.to_ascii_uppercase().into();
+        if *name == *"REMOTE_DATA_ARCHIVE" {
+            return Err(self.not_supported("REMOTE_DATA_ARCHIVE", start));
+        }
         let value = if self.eat_kind(TokenKind::Equal) {
             self.option_value()?
         } else if self.at_kind(TokenKind::LeftParen) {

@@ -37,6 +37,10 @@ impl Parser<'_> {
                 return Ok(With { xml_namespaces, ctes: Vec::new(), span });
             }
         }
+        let is_context = self.is_word(self.token(), "CHANGE_TRACKING_CONTEXT");
+        if is_context && !self.is_ident(self.token_at(2)) {
+            return Err(self.not_supported("WITH CHANGE_TRACKING_CONTEXT", start));
+        }
         let ctes = self.comma_list(Self::cte)?;
         Ok(With { xml_namespaces, ctes, span: self.span_from(start) })
     }

@@ -194,6 +194,10 @@ impl Parser<'_> {
         self.expect(Kw::Table)?;
         let columns = self.optional_paren_list(Self::column_definition)?;
         let options = self.function_options()?;
+        if !columns.is_empty() && self.eat(Kw::Order) {
+            self.paren_list(Self::index_column)?;
+            self.eat(Kw::As);
+        }
         if self.eat_all(&[Kw::External, Kw::Name]) {
             let method = self.object_name()?;
             return Ok((options, FunctionBody::External { returns: None, columns, method }));

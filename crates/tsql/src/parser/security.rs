@@ -95,6 +95,9 @@ impl Parser<'_> {
     }
 
     fn login_option(&mut self) -> Result<LoginOption> {
+        if self.at_all(&[Kw::No, Kw::Credential]) {
+            return Err(self.not_supported("ALTER LOGIN .. WITH NO CREDENTIAL", self.start()));
+        }
         if !self.at_all(&[Kw::Password]) {
             return Ok(LoginOption::Other(self.named_option()?));
         }
@@ -133,6 +136,11 @@ impl Parser<'_> {
             (Kw::Drop, Kw::Member) => {
                 self.position += 2;
                 PrincipalAction::DropMember(self.principal_name()?)
+            }
+            (Kw::Add | Kw::Drop, Kw::Credential) if kind == PrincipalKind::Login => {
+                let verb = if self.at(Kw::Add) { "ADD" } else { "DROP" };
+                self.advance();
+                return self.unsupported_as(format!("ALTER LOGIN .. {verb} CREDENTIAL").into());
             }
             (Kw::Enable, _) => {
                 self.advance();

@@ -192,9 +192,8 @@ impl Parser<'_> {
     }
 
     fn kill(&mut self) -> Result<StatementKind> {
-        let start = self.start();
         if self.at_all(&[Kw::Query, Kw::Notification]) || self.at_all(&[Kw::Stats, Kw::Job]) {
-            return self.unsupported_here(start);
+            return self.unsupported_here(self.tokens[self.position - 1].start);
         }
         let target = self.expr()?;
         let status_only = self.eat_all(&[Kw::With, Kw::Statusonly]);

@@ -134,6 +134,9 @@ impl Parser<'_> {
             (Kw::Default | Kw::References, _) => {
                 ColumnOption::Constraint(Box::new(self.constraint()?))
             }
+            (_, Kw::With) if self.is_word(self.token(), "ENCRYPTED") => {
+                return Err(self.not_supported("ENCRYPTED WITH", self.start()));
+            }
             _ if self.at_constraint() => ColumnOption::Constraint(Box::new(self.constraint()?)),
             (word, _) => {
                 let Some(option) = plain_column_option(word) else { return Ok(None) };
@@ -157,7 +160,14 @@ impl Parser<'_> {
     }
 
     fn generated(&mut self) -> Result<ColumnOption> {
-        self.expect_all(&[Kw::Generated, Kw::Always, Kw::As, Kw::Row])?;
+        self.expect_all(&[Kw::Generated, Kw::Always, Kw::As])?;
+        for of_ledger in ["TRANSACTION_ID", "SEQUENCE_NUMBER"] {
+            if self.is_word(self.token(), of_ledger) {
+                let what = format!("GENERATED ALWAYS AS {of_ledger}");
+                return Err(self.not_supported(&what, self.start()));
+            }
+        }
+        self.expect(Kw::Row)?;
         if self.eat(Kw::Start) {
             return Ok(ColumnOption::GeneratedRowStart);
         }
@@ -165,7 +175,7 @@ impl Parser<'_> {
         Ok(ColumnOption::GeneratedRowEnd)
     }
 
-    fn masked(&mut self) -> Result<ColumnOption> {
+    pub(super) fn masked(&mut self) -> Result<ColumnOption> {
         self.expect_all(&[Kw::Masked, Kw::With])?;
         self.parens(|parser| {
             parser.expect(Kw::Function)?;

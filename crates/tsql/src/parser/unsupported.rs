@@ -3,12 +3,40 @@
 //! They become a node with their name, so that the engine can refuse them by name. Such a statement
 //! ends at a semicolon, at END, or in front of a word that can only start a statement.
 
-use types::Result;
+use types::{Error, Msg, Result};
 
 use super::Parser;
 use crate::ast::{StatementKind, Unsupported};
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
+
+/// Names of what a statement is about that have three words or more. The word that starts the
+/// statement is not part of them.
+const LONG_NAMES: &[&str] = &[
+    "ALL SYMMETRIC KEYS",
+    "COLUMN ENCRYPTION KEY",
+    "COLUMN MASTER KEY",
+    "CONVERSATION GROUP",
+    "CONVERSATION TIMER",
+    "COUNTER SIGNATURE",
+    "DATABASE AUDIT SPECIFICATION",
+    "DATABASE ENCRYPTION KEY",
+    "DATABASE SCOPED CREDENTIAL",
+    "DIALOG CONVERSATION",
+    "EXTERNAL DATA SOURCE",
+    "EXTERNAL RESOURCE POOL",
+    "ON CONVERSATION",
+    "PRIMARY XML INDEX",
+    "QUERY NOTIFICATION SUBSCRIPTION",
+    "REMOTE SERVICE BINDING",
+    "SEARCH PROPERTY LIST",
+    "SELECTIVE XML INDEX",
+    "SENSITIVITY CLASSIFICATION",
+    "SERVER AUDIT SPECIFICATION",
+    "SERVICE MASTER KEY",
+    "STATS JOB",
+    "XML SCHEMA COLLECTION",
+];
 
 /// First words that name a statement only together with the next one.
 const QUALIFIERS: &[&str] = &[
@@ -54,7 +82,22 @@ impl Parser<'_> {
                 | (Kw::Send, Kw::On)
                 | (Kw::Move | Kw::Get | Kw::End, Kw::Conversation)
         );
-        if known { self.unsupported_here(self.start()).map(Some) } else { Ok(None) }
+        if !known {
+            return Ok(None);
+        }
+        match self.backup_form() {
+            Some(name) => {
+                self.advance();
+                self.unsupported_as(name).map(Some)
+            }
+            None => self.unsupported_here(self.start()).map(Some),
+        }
+    }
+
+    /// Returns the error 40517 of a construct that has no place in the tree.
+    #[cold]
+    pub(super) fn not_supported(&self, what: &str, start: u32) -> Error {
+        self.error_at(Msg::NotSupported(what), start)
     }
 
     /// Makes the statement that starts at `start` an unsupported one and skips the rest of it.
@@ -62,6 +105,12 @@ impl Parser<'_> {
         let first = self.tokens.partition_point(|token| token.start < start);
         let name = self.statement_name(first);
         self.position = self.position.max(first + 1);
+        self.unsupported_as(name)
+    }
+
+    /// Makes an unsupported statement of this name and skips what is left of it. Its first word has
+    /// been taken.
+    pub(super) fn unsupported_as(&mut self, name: Box<str>) -> Result<StatementKind> {
         let mut depth = 0usize;
         loop {
             match self.kind() {
@@ -84,6 +133,13 @@ impl Parser<'_> {
     /// Returns the words that a statement starts with: `BACKUP DATABASE`, `CREATE PARTITION
     /// SCHEME`.
     fn statement_name(&self, first: usize) -> Box<str> {
+        let verb = self.text_of(self.tokens[first]).to_ascii_uppercase();
+        for long in LONG_NAMES {
+            let mut words = long.split(' ').zip(&self.tokens[first + 1..]);
+            if words.all(|(word, &token)| self.is_word(token, word)) {
+                return format!("{verb} {long}").into();
+            }
+        }
         let mut name = self.text_of(self.tokens[first]).to_ascii_uppercase();
         for &token in self.tokens[first + 1..].iter().take(2) {
             let word = self.text_of(token).to_ascii_uppercase();

@@ -10,6 +10,7 @@
 
 mod cases;
 mod cursors;
+mod dba;
 mod loads;
 mod partitions;
 
@@ -26,6 +27,7 @@ use crate::client::{Answer, batch, instance, login};
 use crate::security::login_as;
 use cases::{CASES, Case};
 use cursors::CURSORS;
+use dba::DBA;
 use loads::LOADS;
 use partitions::PARTITIONS;
 
@@ -81,7 +83,7 @@ fn fill(text: &str, number: usize) -> String {
 }
 
 fn all_cases() -> impl Iterator<Item = &'static Case> {
-    CASES.iter().chain(LOADS).chain(CURSORS).chain(PARTITIONS)
+    CASES.iter().chain(LOADS).chain(CURSORS).chain(DBA).chain(PARTITIONS)
 }
 
 #[test]

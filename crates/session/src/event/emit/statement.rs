@@ -134,7 +134,7 @@ impl Place {
     }
 
     fn ids(&self) -> (Value<'_>, Value<'_>) {
-        let module = self.module.unwrap_or(Module { database_id: 0, object_id: 0 });
+        let module = self.module.unwrap_or(Module { database_id: 0, object_id: 0, kind: None });
         let database = u64::from(module.database_id.cast_unsigned());
         (Value::UInt(database), Value::Int(i64::from(module.object_id)))
     }
@@ -150,6 +150,7 @@ fn module_of(program: &Program) -> Option<Module> {
     let routine = |routine: Routine| Module {
         database_id: routine.database_id,
         object_id: routine.object_id,
+        kind: Some(routine.kind),
     };
     procedure.or_else(|| program.routine.map(routine))
 }
@@ -210,13 +211,14 @@ pub struct Called<'m> {
 impl<'m> Called<'m> {
     /// Returns the call of a procedure.
     pub fn procedure(procedure: &'m ProcedureDef) -> Self {
-        let module = Module { database_id: procedure.database_id, object_id: procedure.id };
+        let module =
+            Module { database_id: procedure.database_id, object_id: procedure.id, kind: None };
         Self { module, object_type: PROC, name: &procedure.name }
     }
 
     /// Returns the call of a trigger or function.
     pub fn routine(module: &'m ModuleDef, kind: RoutineKind) -> Self {
-        let of = Module { database_id: module.database_id, object_id: module.id };
+        let of = Module { database_id: module.database_id, object_id: module.id, kind: Some(kind) };
         Self { module: of, object_type: type_of(kind), name: &module.name }
     }
 }
