@@ -57,6 +57,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("lab", 16),
     ("race", 16),
     ("top", 16),
+    ("webconsole", 16),
 ];
 
 /// Crates that may contain unsafe code.

@@ -23,6 +23,7 @@ mod column_store_dictionaries;
 mod column_store_row_groups;
 mod column_store_segments;
 mod columns;
+pub mod console_panels;
 mod compatibility;
 mod computed_columns;
 mod configurations;

@@ -204,4 +204,5 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::log::dm_db_xtp_checkpoint_stats::VIEW,
     &super::log::dm_os_log_flushes::VIEW,
     &super::log::fn_dblog::VIEW,
+    &super::console_panels::VIEW,
 ];

@@ -18,6 +18,7 @@ use types::{DataType, Value};
 
 use crate::grant::Grant;
 use crate::instance::SessionCounters;
+use crate::trace::Trace;
 use crate::{ClientInfo, IsolationLevel, Options, SessionState};
 use plan::stats::Live;
 
@@ -46,6 +47,8 @@ pub struct SessionCard {
     isolation: AtomicU32,
     /// Counters of its activity.
     pub counters: Arc<SessionCounters>,
+    /// The distributed trace that it works for.
+    pub trace: Arc<Trace>,
     facts: SpinLock<Facts>,
 }
 
@@ -86,6 +89,7 @@ impl SessionCard {
             transactions: AtomicU32::new(0),
             isolation: AtomicU32::new(isolation_number(state.isolation)),
             counters: Arc::clone(&state.accounting.counters),
+            trace: Arc::clone(&state.accounting.trace),
             facts: SpinLock::new(SpinClass::SessionManager, facts),
         }
     }
