@@ -114,10 +114,12 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
 /// Returns the settings of the console, if there is to be one.
 fn console(arguments: &ServeArguments) -> Result<Option<webconsole::settings::Settings>, String> {
     let Some(text) = &arguments.console else { return Ok(None) };
-    let address = webconsole::settings::parse_address(text)
-        .map_err(|why| wrong("--console", text, &why))?;
+    let address =
+        webconsole::settings::parse_address(text).map_err(|why| wrong("--console", text, &why))?;
     let token = arguments.console_token.as_ref().map(|path| {
-        let what = |why: &dyn std::fmt::Display| wrong("--console-token", &path.display().to_string(), &why.to_string());
+        let what = |why: &dyn std::fmt::Display| {
+            wrong("--console-token", &path.display().to_string(), &why.to_string())
+        };
         let bytes = sos::sys::read_file(&path.to_string_lossy()).map_err(|error| what(&error))?;
         let text = String::from_utf8(bytes).map_err(|error| what(&error))?;
         webconsole::settings::parse_token(&text).map_err(|why| what(&why))

@@ -56,7 +56,8 @@ impl Trace {
 /// with a trace and a parent other than zero. W3C Trace Context, 3.2.
 fn is_traceparent(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
-    let is_hex = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let is_hex =
+        |part: &str| part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     let is_zero = |part: &str| part.bytes().all(|b| b == b'0');
     parts.len() == PARTS.len()
         && parts.iter().zip(PARTS).all(|(part, length)| part.len() == length && is_hex(part))

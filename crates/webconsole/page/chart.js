@@ -96,7 +96,7 @@ export class Chart {
     const g = this.canvas.getContext('2d');
     g.scale(ratio, ratio);
     const limit = this.options.limit?.();
-    this.top = niceTop(Math.max(limit ?? 0, ...this.points.filter(p => p.values && p.t >= this.range[0]).map(p => this.options.stacked ? sum(p.values) : Math.max(...p.values)), 0.001));
+    this.top = niceTop(Math.max(limit ?? 0, ...this.points.filter(p => p.values && p.t >= this.range[0]).map(p => this.options.stacked ? sum(p.values) : Math.max(...p.values)), this.options.unit === 'bytes' ? 1024 : 0.01));
     this.axes(g);
     if (this.options.stacked) this.areas(g); else this.lines(g);
     if (limit) this.limit(g, limit);

@@ -19,9 +19,15 @@ export class EventsScreen {
   }
 
   async read(now) {
-    if (!now && recorder.age('event sessions') < 1900) return;
+    // A large ring buffer takes the server a while: it is read less often.
+    if (!now && performance.now() < (this.next ?? 0)) return;
+    const began = performance.now();
+    await this.readNow();
+    this.next = performance.now() + Math.max(1900, 50 * (performance.now() - began));
+  }
+
+  async readNow() {
     const [sessions] = await read(recorder.query('event_sessions'));
-    recorder.keep('event sessions', null);
     this.sessions = sessions;
     const names = sessions.map(row => row.name);
     if (!names.includes(this.session)) this.session = names.find(name => name !== 'system_health') ?? names[0] ?? null;
@@ -52,7 +58,7 @@ export class EventsScreen {
     const filter = state.filter.toLowerCase();
     const fits = event => (!this.names.value || event.name === this.names.value) && (!filter || event.text.includes(filter) || event.name.includes(filter)) && (!state.window || (event.t >= state.window[0] && event.t <= state.window[1]));
     const shown = this.events.filter(fits);
-    replace(this.note, this.session ? `${shown.length} of ${this.events.length} events in the ring buffer of ${this.session}${shown.length > SHOWN_MAX ? `; the newest ${SHOWN_MAX} are shown` : ''}.` : 'No event session with a ring buffer runs. CREATE EVENT SESSION makes one: docs/investigate.md.');
+    replace(this.note, this.session ? `${shown.length} of ${this.events.length} events in the ring buffer of ${this.session}${shown.length > SHOWN_MAX ? `; the newest ${SHOWN_MAX} are shown` : ''}.` : !this.sessions ? 'Reading.' : 'No event session with a ring buffer runs. CREATE EVENT SESSION makes one: docs/investigate.md.');
     const key = `${this.key} ${shown.length} ${this.names.value} ${filter}`;
     if (this.drawn === key) return;
     this.drawn = key;

@@ -84,14 +84,30 @@ mod tests {
     #[test]
     fn addresses_and_known_names_are_own() {
         let names = ["db.example".to_owned()];
-        for own in
-            ["127.0.0.1", "127.0.0.1:8433", "localhost:1", "LOCALHOST", "[::1]:8433", "[::1]", "10.1.2.3:80", "DB.example:8433"]
-        {
+        for own in [
+            "127.0.0.1",
+            "127.0.0.1:8433",
+            "localhost:1",
+            "LOCALHOST",
+            "[::1]:8433",
+            "[::1]",
+            "10.1.2.3:80",
+            "DB.example:8433",
+        ] {
             assert!(is_own(own, &names), "{own}");
         }
         for foreign in [
-            "", "evil.example", "evil.example:8433", "localhost.evil.example", "127.0.0.1.evil.example",
-            "localhost:x", "[evil]:80", "::1", "127.0.0.1:8433:1", "xdb.example", "localhost:99999",
+            "",
+            "evil.example",
+            "evil.example:8433",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "localhost:x",
+            "[evil]:80",
+            "::1",
+            "127.0.0.1:8433:1",
+            "xdb.example",
+            "localhost:99999",
         ] {
             assert!(!is_own(foreign, &names), "{foreign}");
         }

@@ -29,6 +29,8 @@ mod rows;
 pub mod settings;
 mod sql;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod visitor;
 
 use std::io;
@@ -47,7 +49,7 @@ use settings::Settings;
 use visitor::Visitors;
 
 /// Most connections at a time; each has a thread.
-const CONNECTIONS_MAX: usize = 32;
+const CONNECTIONS_MAX: usize = if cfg!(test) { 12 } else { 32 };
 
 /// A console whose address is taken, but that does not answer yet.
 pub struct Bound {

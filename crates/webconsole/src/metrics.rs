@@ -275,4 +275,25 @@ mod tests {
             assert!(METRICS[..place].iter().all(|other| other.name != metric.name));
         }
     }
+
+    /// The dashboard for Grafana may name only metrics that are there.
+    #[test]
+    fn dashboard_names_metrics_that_exist() {
+        let dashboard = include_str!("../../../docs/console-grafana.json");
+        let is_of_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let mut named = 0;
+        for rest in dashboard.split("clearway_").skip(1) {
+            let end = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
+            let name = format!("clearway_{}", &rest[..end]);
+            let bare = name.strip_suffix("_total").unwrap_or(&name);
+            let metric = METRICS.iter().find(|metric| metric.name == bare);
+            let metric = metric.unwrap_or_else(|| panic!("{name} is no metric"));
+            assert_eq!(name.ends_with("_total"), matches!(metric.kind, Kind::Counter), "{name}");
+            named += 1;
+        }
+        assert!(named >= METRICS.len(), "only {named} are named");
+        for metric in METRICS {
+            assert!(dashboard.contains(metric.name), "no panel shows {}", metric.name);
+        }
+    }
 }

@@ -19,11 +19,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 macro_rules! file {
     ($path:literal, $kind:expr, $file:literal) => {
-        File {
-            path: $path,
-            content_type: $kind,
-            body: include_str!(concat!("../page/", $file)),
-        }
+        File { path: $path, content_type: $kind, body: include_str!(concat!("../page/", $file)) }
     };
 }
 

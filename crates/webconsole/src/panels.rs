@@ -12,9 +12,8 @@ pub(crate) fn make_table(console: &Console) {
     let Some(owner) = first.filter(|login| !login.disabled) else { return };
     let made = entry::reopen(console, &owner.name, console.address).and_then(|mut session| {
         let text = format!("IF OBJECT_ID(N'msdb.dbo.console_panels') IS NULL {CREATE_TABLE}");
-        rows::run(&mut session, &text).map_err(|error| {
-            crate::response::Response::error(500, &error.message)
-        })
+        rows::run(&mut session, &text)
+            .map_err(|error| crate::response::Response::error(500, &error.message))
     });
     // What depends on the definition waits for the log by itself.
     let _ = storage::durability::take();

@@ -21,11 +21,11 @@ const HEADERS_MAX: usize = 64;
 /// Longest body, in bytes.
 pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 /// Longest time between two requests of a connection.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(65);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 5 } else { 65 });
 /// Longest time from the first byte of a request to the end of its headers.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+const HEAD_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 10_000 });
 /// Longest time for the body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+const BODY_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 20_000 });
 
 /// The methods that are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,12 +175,7 @@ fn parse(bytes: &[u8]) -> Result<Option<Head>, Response> {
         .map(|header| Ok((header.name.to_ascii_lowercase(), text(header.value)?)))
         .collect::<Result<_, std::str::Utf8Error>>()
         .map_err(|_| Response::error(400, "A header is not UTF-8."))?;
-    let request = Request {
-        method,
-        path: path.to_owned(),
-        headers,
-        body: Vec::new(),
-    };
+    let request = Request { method, path: path.to_owned(), headers, body: Vec::new() };
     let body_bytes = body_bytes(&request)?;
     Ok(Some(Head { request, head_bytes, body_bytes }))
 }

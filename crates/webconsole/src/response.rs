@@ -23,10 +23,7 @@ pub(crate) struct Response {
 
 impl Response {
     /// Returns an answer with a body that no cache keeps.
-    pub(crate) fn new(
-        content_type: &'static str,
-        body: impl Into<Cow<'static, [u8]>>,
-    ) -> Self {
+    pub(crate) fn new(content_type: &'static str, body: impl Into<Cow<'static, [u8]>>) -> Self {
         let headers = vec![("Cache-Control", "no-store".to_owned())];
         Self { status: 200, content_type, headers, body: body.into() }
     }

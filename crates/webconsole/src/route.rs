@@ -45,15 +45,17 @@ fn find(console: &Arc<Console>, request: &Request, peer: SocketAddr) -> Result<R
     }
 }
 
-/// The name of the cookie. The prefix makes browsers insist on `Secure` and this host.
-const fn cookie_name(console: &Console) -> &'static str {
-    if console.tls.is_some() { "__Host-clearway" } else { "clearway" }
+/// The name of the cookie. Browsers share cookies between the ports of a host, so the port is part
+/// of it. The prefix makes browsers insist on `Secure` and this host.
+fn cookie_name(console: &Console) -> String {
+    let prefix = if console.tls.is_some() { "__Host-" } else { "" };
+    format!("{prefix}clearway-{}", console.address.port())
 }
 
 /// Returns the visitor that the cookie names.
 fn visitor(console: &Console, request: &Request) -> Result<Arc<Visitor>, Response> {
     request
-        .cookie(cookie_name(console))
+        .cookie(&cookie_name(console))
         .and_then(|token| console.visitors.find(console, token))
         .ok_or_else(|| Response::error(401, "Log in first."))
 }
@@ -88,7 +90,7 @@ fn log_in(console: &Console, request: &Request, peer: SocketAddr) -> Result<Resp
     }
     let session = entry::log_in(console, user, password, peer)?;
     // A browser that logs in again leaves its earlier visit.
-    if let Some(token) = request.cookie(cookie_name(console)) {
+    if let Some(token) = request.cookie(&cookie_name(console)) {
         console.visitors.remove(token);
     }
     let token = console.visitors.admit(console, session)?;
@@ -109,7 +111,7 @@ fn cookie(console: &Console, token: &str, more: &str) -> String {
 }
 
 fn log_out(console: &Console, request: &Request) -> Response {
-    if let Some(token) = request.cookie(cookie_name(console)) {
+    if let Some(token) = request.cookie(&cookie_name(console)) {
         console.visitors.remove(token);
     }
     Response::json("{}\n".to_owned()).with("Set-Cookie", cookie(console, "", "; Max-Age=0"))

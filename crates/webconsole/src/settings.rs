@@ -92,7 +92,8 @@ mod tests {
         assert_eq!(parsed("[::1]:9").as_deref(), Ok("[::1]:9"));
         assert_eq!(parsed("localhost").as_deref(), Ok("127.0.0.1:8433"));
         assert_eq!(parsed("localhost:77").as_deref(), Ok("127.0.0.1:77"));
-        for wrong in ["", "example.com", "1.2.3.4:x", "localhost:", "localhosts", "99999", "::1:x"] {
+        for wrong in ["", "example.com", "1.2.3.4:x", "localhost:", "localhosts", "99999", "::1:x"]
+        {
             assert!(parse_address(wrong).is_err(), "{wrong}");
         }
     }

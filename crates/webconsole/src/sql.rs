@@ -21,7 +21,7 @@ use crate::json;
 use crate::visitor::Held;
 
 /// Most rows of all results together.
-const ROWS_MAX: usize = 20_000;
+const ROWS_MAX: usize = if cfg!(test) { 100 } else { 20_000 };
 /// Most bytes of all rows together.
 const BYTES_MAX: usize = 8 << 20;
 /// Most bytes of a binary value that are shown.

@@ -131,8 +131,8 @@ impl Visitors {
     pub(crate) fn find(&self, console: &Console, token: &str) -> Option<Arc<Visitor>> {
         let visitor = Arc::clone(self.table.lock().get(token)?);
         let now_ns = clock::monotonic_ns();
-        let same_password = password_hash(console, &visitor.user)
-            .is_some_and(|hash| hash == visitor.password_hash);
+        let same_password =
+            password_hash(console, &visitor.user).is_some_and(|hash| hash == visitor.password_hash);
         if visitor.is_over(now_ns) || !same_password {
             self.remove(token);
             return None;
@@ -189,9 +189,8 @@ impl Visitor {
     }
 
     fn close_idle(&self, now_ns: u64) {
-        let is_used = |held: &Held| {
-            !held.is_killed() && now_ns.saturating_sub(held.used_ns) < READER_IDLE_NS
-        };
+        let is_used =
+            |held: &Held| !held.is_killed() && now_ns.saturating_sub(held.used_ns) < READER_IDLE_NS;
         // Outside the lock: ending a session takes others.
         let (used, idle): (Vec<_>, Vec<_>) =
             std::mem::take(&mut *self.readers.lock()).into_iter().partition(is_used);

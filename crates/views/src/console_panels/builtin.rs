@@ -201,9 +201,9 @@ pub(super) const PANELS: &[Panel] = &[
         "event_sessions",
         "SELECT s.name, SUM(CONVERT(bigint, COALESCE(c.published, 0))) AS event_count \
          FROM sys.dm_xe_sessions AS s LEFT JOIN sys.dm_xe_session_counts AS c \
-         ON c.session_name = s.name WHERE EXISTS (SELECT * FROM sys.dm_xe_session_targets AS t \
-         WHERE t.event_session_address = s.address AND t.target_name = N'ring_buffer') \
-         GROUP BY s.name ORDER BY s.name;",
+         ON c.session_name = s.name WHERE EXISTS (SELECT * FROM sys.server_event_sessions AS d \
+         JOIN sys.server_event_session_targets AS t ON t.event_session_id = d.event_session_id \
+         WHERE d.name = s.name AND t.name = N'ring_buffer') GROUP BY s.name ORDER BY s.name;",
     ),
     panel(
         "events",
@@ -344,14 +344,13 @@ const LOCKS: &str = "SELECT TOP (500) l.request_session_id, l.request_status, l.
     WHERE l.resource_type <> N'DATABASE' AND l.request_session_id <> @@SPID \
     ORDER BY CASE l.request_status WHEN N'GRANT' THEN 1 ELSE 0 END, l.request_session_id;";
 
-/// What the clerks have, what of it is resident, and the limit.
-const RESIDENT: &str = "SELECT N'1 clerks' AS part, SUM(pages_kb) * 1024.0 AS bytes \
+/// What the clerks have, and what the kernel has for the process.
+const RESIDENT: &str = "SELECT N'clerks' AS part, SUM(pages_kb) * 1024.0 AS bytes \
     FROM sys.dm_os_memory_clerks \
-    UNION ALL SELECT N'2 committed', virtual_address_space_committed_kb * 1024.0 \
+    UNION ALL SELECT N'committed', virtual_address_space_committed_kb * 1024.0 \
     FROM sys.dm_os_process_memory \
-    UNION ALL SELECT N'3 resident', physical_memory_in_use_kb * 1024.0 \
-    FROM sys.dm_os_process_memory \
-    UNION ALL SELECT N'4 limit', committed_target_kb * 1024.0 FROM sys.dm_os_sys_info;";
+    UNION ALL SELECT N'resident', physical_memory_in_use_kb * 1024.0 \
+    FROM sys.dm_os_process_memory;";
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,9 @@ use storage::{Bounds, Order, Read, ScanSpec, TransactionOptions};
 use types::{Error, Msg, Result, Value};
 
 use ::catalog::{Object, TableDef};
-use metadata::column::{BIT, Column, INT, NVMAX, SYSNAME, bit, col, int, nv, opt, or_null, shape, text, values};
+use metadata::column::{
+    BIT, Column, INT, NVMAX, SYSNAME, bit, col, int, nv, opt, or_null, shape, text, values,
+};
 use metadata::{Rows, Scope, SystemView};
 
 /// The statement that makes the table of users' rows. Run in any database.
@@ -99,9 +101,5 @@ const VIEW_NAMES: [&str; 7] =
 const TITLE: usize = 2;
 const QUERY: usize = 4;
 /// What a row has where its table has no value.
-const DEFAULTS: &[(usize, fn() -> Value)] = &[
-    (0, || text("panels")),
-    (1, || int(0)),
-    (3, || text("table")),
-    (6, || int(5)),
-];
+const DEFAULTS: &[(usize, fn() -> Value)] =
+    &[(0, || text("panels")), (1, || int(0)), (3, || text("table")), (6, || int(5))];
