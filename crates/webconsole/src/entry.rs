@@ -16,7 +16,7 @@ use crate::Console;
 use crate::response::Response;
 
 /// Failed logins of one address in [`WINDOW_NS`] after which it has to wait.
-const FAILURES_MAX: u32 = 20;
+pub(crate) const FAILURES_MAX: u32 = if cfg!(test) { 5 } else { 20 };
 /// The time in which failures are counted.
 const WINDOW_NS: u64 = 60_000_000_000;
 /// Most addresses that are counted; past it the oldest is forgotten.
