@@ -33,7 +33,7 @@ class Browser:
         )
         os.close(to_browser)
         os.close(from_browser)
-        self.number, self.buffer, self.events = 0, b"", []
+        self.number, self.buffer, self.events, self.targets = 0, b"", [], []
 
     def __enter__(self) -> "Browser":
         return self
@@ -79,8 +79,14 @@ class Browser:
         """Opens an empty page in a context of its own: without the cookies of others."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        self.targets.append(target)
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         return Page(self, session, width, height, dark)
+
+    def close_pages(self) -> None:
+        """Closes all pages, with what they still do."""
+        while self.targets:
+            self.call("Target.closeTarget", targetId=self.targets.pop())
 
 
 class Page:

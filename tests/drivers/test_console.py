@@ -23,13 +23,21 @@ AXE_RUN = (
 )
 
 
+def address(server: harness.Server) -> str:
+    """Where the console of a server is, once the server says that it is ready."""
+    deadline = time.monotonic() + 20
+    while not any("is ready" in line for line in server.lines):
+        assert time.monotonic() < deadline, server.lines
+        time.sleep(0.02)
+    return re.search(r"Console: (https?://[0-9.:]+/)", "".join(server.lines))[1]
+
+
 class Console:
     """A server with a console, and a statement that waits for another one's row."""
 
     def __init__(self, folder: Path):
         self.server = harness.Server(folder, "--console", "0")
-        found = [re.search(r"Console: (http://[0-9.:]+/)", line) for line in self.server.lines]
-        self.url = next(match[1] for match in found if match)
+        self.url = address(self.server)
         self.held = self.connect()
         self.held.cursor().execute("CREATE TABLE hot (id int PRIMARY KEY, n int); INSERT hot VALUES (1, 0)")
         self.held.autocommit(False)
@@ -58,12 +66,18 @@ def console(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
+def started(tmp_path_factory):
     found = browser.find()
     if not found:
         pytest.skip(browser.MISSING)
-    with devtools.Browser(found, tmp_path_factory.mktemp("chromium")) as started:
-        yield started
+    with devtools.Browser(found, tmp_path_factory.mktemp("chromium")) as browsing:
+        yield browsing
+
+
+@pytest.fixture
+def chromium(started):
+    yield started
+    started.close_pages()
 
 
 def open_console(chromium, console, width: int = 1280, dark: bool = False):
@@ -189,11 +203,11 @@ def test_the_query_page_shows_tables_charts_and_errors(chromium, console):
 def test_beyond_this_machine_it_speaks_https_only(tmp_path):
     server = harness.Server(tmp_path, "--console", "0.0.0.0:0")
     try:
-        port = next(match[1] for match in (re.search(r"Console: https://0.0.0.0:(\d+)/", line) for line in server.lines) if match)
+        port = re.fullmatch(r"https://0\.0\.0\.0:(\d+)/", address(server))[1]
         url = f"https://localhost:{port}"
         form = {"user": harness.USER, "password": harness.PASSWORD}
         with requests.Session() as session:
-            session.verify = str(server.cert)
+            session.verify, session.trust_env = str(server.cert), False
             answer = session.post(f"{url}/api/login", data=form, headers={"Origin": url}, timeout=10)
             assert answer.status_code == 200, answer.text
             cookie = answer.headers["Set-Cookie"]

@@ -49,7 +49,7 @@ use settings::Settings;
 use visitor::Visitors;
 
 /// Most connections at a time; each has a thread.
-const CONNECTIONS_MAX: usize = if cfg!(test) { 12 } else { 32 };
+const CONNECTIONS_MAX: usize = if cfg!(test) { 12 } else { 128 };
 
 /// A console whose address is taken, but that does not answer yet.
 pub struct Bound {

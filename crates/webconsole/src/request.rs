@@ -21,7 +21,7 @@ const HEADERS_MAX: usize = 64;
 /// Longest body, in bytes.
 pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 /// Longest time between two requests of a connection.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 5 } else { 65 });
+const IDLE_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 5 } else { 15 });
 /// Longest time from the first byte of a request to the end of its headers.
 const HEAD_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 10_000 });
 /// Longest time for the body.
