@@ -46,7 +46,7 @@ impl Trace {
         }
     }
 
-    /// Returns the trace.
+    /// Returns the trace, if the client has set one.
     pub fn get(&self) -> Option<Arc<str>> {
         self.text.lock().clone()
     }

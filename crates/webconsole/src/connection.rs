@@ -12,7 +12,7 @@ use crate::response::Response;
 use crate::stream::{Gone, Stream};
 use crate::{Console, route};
 
-/// Begins to serve a connection, on a thread of its own; closes it if there are too many.
+/// Starts a thread that serves a connection; closes the connection if there are too many.
 pub(crate) fn begin(console: &Arc<Console>, socket: Socket, peer: SocketAddr) {
     // Dropping the socket closes it.
     let Some(place) = console.take_place() else { return };

@@ -12,7 +12,7 @@ use crate::Console;
 use crate::request::{Method, Request};
 use crate::response::Response;
 
-/// Checks a request.
+/// Checks who a request is meant for, and where it comes from.
 ///
 /// # Errors
 /// The answer that refuses it.

@@ -1,6 +1,6 @@
 //! `clearway serve --console`: the console in the browser, served by the server itself.
 //!
-//! An HTTP/1.1 listener with threads of its own, so that it answers while all schedulers are busy.
+//! An HTTP/1.1 listener with threads outside the schedulers, so that it answers while all schedulers are busy.
 //! A browser logs in with SQL credentials; its queries run in engine sessions with the login's own
 //! rights. The page is in the binary and draws what SQL returns: `sys.console_panels` lists its
 //! charts. Beside it is `/metrics` for scrapers.
@@ -73,7 +73,7 @@ pub(crate) struct Console {
 }
 
 impl Bound {
-    /// Takes the address.
+    /// Listens on the address; connections wait until [`Self::start`].
     ///
     /// # Errors
     /// One sentence that says why it cannot.

@@ -1,7 +1,7 @@
 //! `/metrics`: the ledger, waits, spinlocks, memory clerks and counters as OpenMetrics text.
 //!
 //! A scraper sends Basic credentials of a login with VIEW SERVER STATE, or the token that
-//! `--console-token` stands for a login. Names and labels are stable: docs/console.md lists them.
+//! `--console-token` maps to a login. Names and labels are stable: docs/console.md lists them.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::rows::{self, Results};
 use crate::{Console, base64, entry};
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// What a client without credentials is told to send.
+/// The credentials that a client without any should send.
 const CHALLENGE: &str = "Basic realm=\"clearway\", charset=\"UTF-8\"";
 
 /// The kind of a metric, which OpenMetrics wants to know.
@@ -155,7 +155,7 @@ const METRICS: &[Metric] = &[
     },
 ];
 
-/// Answers a scraper.
+/// Returns the page of metrics for a scraper.
 ///
 /// # Errors
 /// The answer that refuses it.

@@ -16,7 +16,7 @@ use crate::stream::{Gone, Stream};
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// Longest path with its query, in bytes.
 const TARGET_BYTES_MAX: usize = 2 * 1024;
-/// Most headers.
+/// Most headers of one request.
 const HEADERS_MAX: usize = 64;
 /// Longest body, in bytes.
 pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
@@ -30,15 +30,15 @@ const BODY_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 500 } else 
 /// The methods that are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// Reads.
+    /// Reads something, without an effect.
     Get,
     /// As GET, without the body of the answer.
     Head,
-    /// Runs something.
+    /// Runs something, such as a text.
     Post,
 }
 
-/// A request.
+/// A request with all of its body.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) method: Method,
@@ -127,7 +127,7 @@ impl Request {
     }
 }
 
-/// A client that is too slow in the midst of a request is told so.
+/// Answers a client that is too slow within a request with 408.
 fn slowly(received: Result<(), Gone>) -> Result<(), Refused> {
     received.map_err(|gone| match gone {
         Gone::TimedOut => Refused::With(Response::error(408, "The request took too long.")),

@@ -12,7 +12,7 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
     img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types xml";
 
-/// An answer.
+/// An answer to one HTTP request.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -41,7 +41,7 @@ impl Response {
         Self { status, ..Self::json(body) }
     }
 
-    /// Adds a header.
+    /// Returns the answer with one more header.
     #[must_use]
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));

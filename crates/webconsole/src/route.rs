@@ -18,7 +18,7 @@ const SQL: &str = "application/sql";
 /// The content type of a login.
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Answers a request.
+/// Checks a request and returns its answer, whatever it is.
 pub(crate) fn answer(console: &Arc<Console>, request: &Request, peer: SocketAddr) -> Response {
     let result = guard::check(console, request).and_then(|()| find(console, request, peer));
     result.unwrap_or_else(|refusal| refusal)

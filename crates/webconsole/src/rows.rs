@@ -7,7 +7,7 @@ use types::{Error, Value};
 /// The rows of each result of a text.
 pub(crate) type Results = Vec<Vec<Vec<Value>>>;
 
-/// Runs a text.
+/// Runs a text; returns the rows of its results.
 ///
 /// # Errors
 /// The first error that it reports.

@@ -18,12 +18,12 @@ pub struct Settings {
     pub token: Option<Token>,
 }
 
-/// A token that stands for a login, for `/metrics` only.
+/// A token that gives the rights of a login, for `/metrics` only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     /// Name of the login; it needs VIEW SERVER STATE.
     pub login: String,
-    /// The secret.
+    /// The secret that a scraper sends.
     pub secret: String,
 }
 
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Token {
 /// Parses an address, a port, or both: `127.0.0.1`, `8433`, `0.0.0.0:8433`, `[::1]:8433`.
 ///
 /// # Errors
-/// What was expected.
+/// A sentence about what was expected.
 pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     if let Ok(port) = text.parse() {

@@ -23,11 +23,11 @@ pub(crate) enum Gone {
     Closed,
     /// The client was too slow.
     TimedOut,
-    /// The server stops.
+    /// The server has begun to stop.
     Stopping,
 }
 
-/// One connection.
+/// The socket of one connection, and TLS around it.
 pub(crate) struct Stream {
     socket: Socket,
     tls: Option<Box<ServerConnection>>,
@@ -101,7 +101,7 @@ impl Stream {
         Err(Gone::Closed)
     }
 
-    /// Sends all bytes.
+    /// Sends all bytes, waiting for a slow client.
     pub(crate) fn send(&mut self, bytes: &[u8], stopping: &Cancel) -> Result<(), Gone> {
         let mut sealed = Vec::new();
         let Some(tls) = &mut self.tls else { return self.send_raw(bytes, stopping) };

@@ -56,7 +56,7 @@ impl Running {
         stream
     }
 
-    /// Sends bytes on a connection of their own; returns the first answer.
+    /// Sends bytes on a new connection; returns the first answer.
     fn raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = self.connect();
         // The server may have answered and closed before it has all.
@@ -348,7 +348,7 @@ fn hostile_requests_are_refused_and_cost_little() {
     assert_eq!(console.raw(b"GET / HTTP/1.1\r\nHost:").status, 408);
     let slow = format!("POST /api/login HTTP/1.1\r\n{own}Content-Length: 9\r\n\r\nabc");
     assert_eq!(console.raw(slow.as_bytes()).status, 408);
-    // A client that leaves in the midst.
+    // A client that leaves within a request.
     let stream = console.connect();
     (&stream).write_all(b"GET / HT").expect("sent");
     stream.shutdown(Shutdown::Both).expect("a socket");

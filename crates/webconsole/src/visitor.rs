@@ -40,7 +40,7 @@ const READER_SETUP: &str = "SET NOCOUNT ON; SET TRANSACTION ISOLATION LEVEL READ
 pub(crate) enum Purpose {
     /// Readings of the page.
     Read,
-    /// The query page.
+    /// The text that a user runs on the query page.
     Query,
 }
 
@@ -174,7 +174,7 @@ impl Visitors {
         all.iter().for_each(|visitor| visitor.cancel_all());
     }
 
-    /// Ends all visits.
+    /// Ends all visits, when the server stops.
     pub(crate) fn clear(&self) {
         let all = std::mem::take(&mut *self.table.lock());
         drop(all);

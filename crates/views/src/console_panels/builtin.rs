@@ -31,7 +31,7 @@ impl Panel {
     }
 }
 
-/// All built-in panels.
+/// The built-in panels, in the order of their screens.
 pub(super) const PANELS: &[Panel] = &[
     panel(
         "time",

@@ -22,7 +22,7 @@ pub const CREATE_TABLE: &str = "CREATE TABLE msdb.dbo.console_panels (\
     kind sysname NOT NULL DEFAULT N'table', query nvarchar(max) NOT NULL, \
     unit nvarchar(30) NULL, refresh_seconds int NOT NULL DEFAULT 5);";
 
-/// A panel.
+/// A built-in panel: one chart of the console.
 #[derive(Clone, Debug)]
 pub(crate) struct Panel {
     /// The screen that it is on.
