@@ -29,7 +29,7 @@ SETUP = """CREATE TABLE dbo.stock (id int PRIMARY KEY, n int);
 INSERT dbo.stock SELECT value, 0 FROM GENERATE_SERIES(1, 1000)"""
 LOAD = "UPDATE dbo.stock SET n = n + 1 WHERE id = 7; WAITFOR DELAY '00:00:00.005'"
 COST = """SELECT SUM(on_cpu_ns), MAX(i.ms_ticks) FROM sys.dm_os_thread_ledger AS t CROSS JOIN sys.dm_os_sys_info AS i
-WHERE t.name LIKE N'console%'"""
+WHERE t.thread_name LIKE N'console%'"""
 
 
 def main() -> int:

@@ -49,7 +49,7 @@ fn wait(console: &Console, listener: &Listener) {
     let timeout = (!console.visitors.is_empty()).then_some(SWEEP_PERIOD);
     let stopping = Some(console.stopping());
     let wait = WaitType::ConsoleIdle;
-    if matches!(sched::wait_fd(listener, Direction::Readable, wait, timeout, stopping), Err(_)) {
+    if sched::wait_fd(listener, Direction::Readable, wait, timeout, stopping).is_err() {
         park::sleep(ERROR_PAUSE, wait, stopping);
     }
 }

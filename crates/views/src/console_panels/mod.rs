@@ -84,9 +84,9 @@ fn add_users(scope: &Scope<'_>, table: &TableDef, rows: &mut Vec<Vec<Value>>) ->
         if found[TITLE].is_null() || found[QUERY].is_null() {
             continue;
         }
-        for (place, default) in DEFAULTS {
-            if found[*place].is_null() {
-                found[*place] = default();
+        for (place, value) in found.iter_mut().enumerate() {
+            if let (true, Some(default)) = (value.is_null(), default_of(place)) {
+                *value = default;
             }
         }
         found.push(bit(false));
@@ -100,6 +100,15 @@ const VIEW_NAMES: [&str; 7] =
     ["screen", "position", "title", "kind", "query", "unit", "refresh_seconds"];
 const TITLE: usize = 2;
 const QUERY: usize = 4;
-/// What a row has where its table has no value.
-const DEFAULTS: &[(usize, fn() -> Value)] =
-    &[(0, || text("panels")), (1, || int(0)), (3, || text("table")), (6, || int(5))];
+
+/// Returns what a row has in a column that its table leaves open.
+fn default_of(place: usize) -> Option<Value> {
+    match VIEW_NAMES[place] {
+        "screen" => Some(text("panels")),
+        "position" => Some(int(0)),
+        "kind" => Some(text("table")),
+        "refresh_seconds" => Some(int(5)),
+        // A title and a query have to be there; a unit need not be.
+        _ => None,
+    }
+}
