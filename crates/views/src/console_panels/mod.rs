@@ -58,6 +58,10 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let mut rows: Vec<_> = builtin::PANELS.iter().map(|panel| values(COLUMNS, panel)).collect();
+    // Users' queries are for those who may see what they show.
+    if !scope.session.identity.rights.views_server_state() {
+        return Ok(rows);
+    }
     let msdb = scope.session.catalog.database("msdb");
     if let Some(Object::Table(table)) = msdb.and_then(|msdb| msdb.object("dbo", "console_panels")) {
         add_users(scope, table, &mut rows)?;
