@@ -219,6 +219,15 @@ def test_beyond_this_machine_it_speaks_https_only(tmp_path):
         assert server.stop() == 0
 
 
+def test_a_verdict_is_given_or_its_lack_is_said(chromium, console):
+    page = open_console(chromium, console)
+    page.run("location.hash = '#verdict'")
+    page.wait("document.querySelector('main button.primary')")
+    page.click("main button.primary")
+    page.wait("/no sys.sp_diagnose|At [0-9:]{8}/.test(document.querySelector('main').innerText)", 90)
+    assert page.complaints() == []
+
+
 def test_a_server_that_goes_away_is_said_and_awaited(chromium, tmp_path):
     console = Console(tmp_path)
     page = open_console(chromium, console)

@@ -1,6 +1,6 @@
 // Verdict: what sys.sp_diagnose finds, if the server has it.
 import {h, replace, clock} from './dom.js';
-import {query, read} from './api.js';
+import {query} from './api.js';
 import {tableOf} from './table.js';
 import {recorder} from './recorder.js';
 
@@ -12,18 +12,10 @@ export class VerdictScreen {
     this.element = h('section', {class: 'panel'}, h('div', {class: 'bar'}, h('h2', {}, 'Verdict'), this.run), this.body, this.past);
   }
 
-  async read() {
-    if (this.known !== undefined) return;
-    const [rows] = await read("SELECT OBJECT_ID(N'sys.sp_diagnose') AS id;");
-    this.known = rows[0].id !== null;
-  }
+  async read() {}
 
   draw() {
-    this.run.disabled = !this.known || this.busy === true;
-    if (this.known === false && !this.told) {
-      this.told = true;
-      replace(this.body, h('p', {}, 'This server has no sys.sp_diagnose. The Time screen shows where time goes, Now shows who blocks whom.'));
-    }
+    this.run.disabled = this.busy === true;
   }
 
   async diagnose() {
@@ -33,6 +25,8 @@ export class VerdictScreen {
     try {
       const answer = await query('EXEC sys.sp_diagnose;');
       const errors = answer.messages.filter(message => message.severity > 10);
+      // 2812: there is no such procedure.
+      if (errors.some(message => message.number === 2812)) throw new Error('This server has no sys.sp_diagnose. The Time screen shows where time goes, Now shows who blocks whom.');
       const parts = [h('p', {class: 'dim'}, `At ${clock(recorder.now)}`), ...answer.messages.map(message => h('p', {class: message.severity > 10 ? 'alarm' : null}, message.text))];
       for (const result of answer.results) parts.push(show(result));
       if (!errors.length && !answer.results.length && !answer.messages.length) parts.push(h('p', {}, 'It has found nothing.'));
