@@ -118,6 +118,15 @@ struct ServeArguments {
     /// Private key of the certificate in PEM form
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<std::path::PathBuf>,
+    /// Serves a console in the browser, at an address, a port or both; HTTPS beyond this machine
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8433")]
+    console: Option<String>,
+    /// A name by which browsers may reach the console; may be repeated
+    #[arg(long, value_name = "NAME", requires = "console")]
+    console_host: Vec<String>,
+    /// File with a login and a token: who sends the token to /metrics reads with the login's rights
+    #[arg(long, value_name = "FILE", requires = "console")]
+    console_token: Option<std::path::PathBuf>,
     /// Encryption: off, on (for clients that ask), required, or strict (TDS 8.0 only)
     #[arg(long, value_name = "POLICY", default_value = "on")]
     encryption: String,

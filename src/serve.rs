@@ -25,7 +25,11 @@ pub(crate) fn run(arguments: &ServeArguments) -> ExitCode {
         Ok(options) => options,
         Err(what) => return wrong_usage(&what),
     };
-    match serve(&options) {
+    let console = match console(arguments) {
+        Ok(console) => console,
+        Err(what) => return wrong_usage(&what),
+    };
+    match serve(&options, console) {
         Ok(()) => ExitCode::SUCCESS,
         Err(what) => {
             eprintln!("clearway: {what}");
@@ -34,16 +38,23 @@ pub(crate) fn run(arguments: &ServeArguments) -> ExitCode {
     }
 }
 
-fn serve(options: &Options) -> Result<(), String> {
+fn serve(options: &Options, console: Option<webconsole::settings::Settings>) -> Result<(), String> {
     // Before any thread exists, so that all inherit the mask and only this one receives signals.
     let signals = sos::sys::StopSignals::new().map_err(|error| format!("signals: {error}"))?;
     // An event file that exceeds the size limit stops only that file's target.
     sos::sys::ignore_sigxfsz();
+    // Before the server starts: an address that is taken must not cost a start.
+    let console = console.map(webconsole::Bound::new).transpose()?;
     let server = server::Server::start(options)?;
     server.adopt_caller("main");
     let own = std::process::id();
     server.on_shutdown(move || sos::sys::ask_to_stop(own, sos::sys::Stop::Terminate));
     print(&server.banner());
+    if let Some(console) = console {
+        let tls = console.needs_tls().then(|| server.https()).transpose()?;
+        print(&format!("Console: {}\n", console.url()));
+        console.start(server.machine(), server.instance(), tls)?;
+    }
     print(&format!("{}\n", server.ready_line()));
     // This thread is idle until the end, so the memory that its start has freed goes to others.
     sos::memory::tidy();
@@ -99,6 +110,23 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
         },
         limits: limits(arguments)?,
     })
+}
+
+/// Returns the settings of the console, if there is to be one.
+fn console(arguments: &ServeArguments) -> Result<Option<webconsole::settings::Settings>, String> {
+    let Some(text) = &arguments.console else { return Ok(None) };
+    let address =
+        webconsole::settings::parse_address(text).map_err(|why| wrong("--console", text, &why))?;
+    let token = arguments.console_token.as_ref().map(|path| {
+        let what = |why: &dyn std::fmt::Display| {
+            wrong("--console-token", &path.display().to_string(), &why.to_string())
+        };
+        let bytes = sos::sys::read_file(&path.to_string_lossy()).map_err(|error| what(&error))?;
+        let text = String::from_utf8(bytes).map_err(|error| what(&error))?;
+        webconsole::settings::parse_token(&text).map_err(|why| what(&why))
+    });
+    let hosts = arguments.console_host.clone();
+    Ok(Some(webconsole::settings::Settings { address, hosts, token: token.transpose()? }))
 }
 
 /// Returns where the data is kept, if it is.

@@ -132,6 +132,24 @@ impl Server {
         self.shared.seats.taken()
     }
 
+    /// Returns the threads and the ledger, for what is served beside SQL.
+    pub const fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    /// Returns the engine, for what is served beside SQL.
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.shared.instance
+    }
+
+    /// Returns the configuration of HTTPS with the server's certificate.
+    ///
+    /// # Errors
+    /// A sentence that says why there is none.
+    pub fn https(&self) -> Result<std::sync::Arc<rustls::ServerConfig>, String> {
+        self.shared.tls.config(tls::Mode::Https)
+    }
+
     /// Returns the banner: version, limits of the ledger on this machine, and a connection string
     /// for each driver.
     pub fn banner(&self) -> String {

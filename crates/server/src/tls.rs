@@ -18,6 +18,8 @@ use crate::options::Certificate;
 
 /// The protocol name by which a TDS 8.0 client asks for strict encryption.
 const ALPN: &[u8] = b"tds/8.0";
+/// The protocol name of HTTP/1.1.
+const ALPN_HTTP: &[u8] = b"http/1.1";
 /// Years that a self-signed certificate is valid.
 const SELF_SIGNED_YEARS: i32 = 10;
 /// Days in 400 years of the Gregorian calendar.
@@ -30,6 +32,8 @@ pub(crate) enum Mode {
     Wrapped,
     /// TLS begins with the first byte.
     Strict,
+    /// HTTPS, for the console in the browser.
+    Https,
 }
 
 /// A certificate chain and its key.
@@ -44,6 +48,7 @@ pub(crate) struct Tls {
     machine_name: String,
     wrapped: OnceLock<Result<Arc<ServerConfig>, String>>,
     strict: OnceLock<Result<Arc<ServerConfig>, String>>,
+    https: OnceLock<Result<Arc<ServerConfig>, String>>,
 }
 
 impl Tls {
@@ -58,6 +63,7 @@ impl Tls {
             machine_name: machine_name.to_owned(),
             wrapped: OnceLock::new(),
             strict: OnceLock::new(),
+            https: OnceLock::new(),
         };
         if let Certificate::Files { certificates, key } = certificate {
             let identity = Identity { chain: read_chain(certificates)?, key: read_key(key)? };
@@ -75,6 +81,7 @@ impl Tls {
         let cell = match mode {
             Mode::Wrapped => &self.wrapped,
             Mode::Strict => &self.strict,
+            Mode::Https => &self.https,
         };
         cell.get_or_init(|| self.make_config(mode)).clone()
     }
@@ -84,7 +91,7 @@ impl Tls {
         let identity = identity.as_ref().map_err(Clone::clone)?;
         let versions: &[_] = match mode {
             Mode::Wrapped => &[&rustls::version::TLS12],
-            Mode::Strict => &[&rustls::version::TLS13, &rustls::version::TLS12],
+            Mode::Strict | Mode::Https => &[&rustls::version::TLS13, &rustls::version::TLS12],
         };
         let mut config = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(versions)
@@ -96,9 +103,11 @@ impl Tls {
         // Connections are long-lived: resumption would cost memory and save nothing.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        if mode == Mode::Strict {
-            config.alpn_protocols = vec![ALPN.to_vec()];
-        }
+        config.alpn_protocols = match mode {
+            Mode::Wrapped => Vec::new(),
+            Mode::Strict => vec![ALPN.to_vec()],
+            Mode::Https => vec![ALPN_HTTP.to_vec()],
+        };
         Ok(Arc::new(config))
     }
 }

@@ -7,6 +7,7 @@ use sos::park::Cancel;
 
 use crate::grant::Grant;
 use crate::instance::{DatabaseCounters, Instance, SessionCounters};
+use crate::trace::Trace;
 use plan::stats::{Live, Meter};
 
 /// The counters, times and memory of a session. They last as long as the connection, and other
@@ -24,6 +25,8 @@ pub struct Accounting {
     pub grant: Arc<Grant>,
     /// Times and waits of its requests.
     pub books: Arc<SessionBooks>,
+    /// The distributed trace that it works for.
+    pub trace: Arc<Trace>,
 }
 
 impl Accounting {
@@ -38,6 +41,7 @@ impl Accounting {
             compile_ns: 0,
             grant: Arc::new(Grant::new(&instance.workspace, cancel)),
             books: Arc::default(),
+            trace: Arc::default(),
         }
     }
 
@@ -51,6 +55,7 @@ impl Accounting {
             compile_ns: 0,
             grant: Arc::new(Grant::new(&instance.workspace, cancel)),
             books: Arc::clone(&login.books),
+            trace: Arc::clone(&login.trace),
         }
     }
 
@@ -64,6 +69,7 @@ impl Accounting {
             compile_ns: 0,
             grant: Arc::clone(&self.grant),
             books: Arc::default(),
+            trace: Arc::default(),
         }
     }
 }

@@ -35,6 +35,7 @@ pub mod scratch;
 pub mod state;
 pub mod stop;
 pub mod temp;
+pub mod trace;
 pub mod transaction;
 
 use std::sync::Arc;

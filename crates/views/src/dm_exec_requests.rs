@@ -78,6 +78,8 @@ const COLUMNS: &[Column<RequestRow>] = &[
     col("is_resumable", BIT, |_| bit(false)),
     unknown("page_resource", bin(8)),
     col("page_server_reads", BIGINT, |_| big(0)),
+    // Our own column.
+    opt("traceparent", nv(55), |r| or_null(r.session.card.trace.get(), |trace| text(&trace))),
 ];
 
 pub(crate) static VIEW: SystemView = SystemView {

@@ -27,6 +27,7 @@ mod columns;
 mod compatibility;
 mod computed_columns;
 mod configurations;
+pub mod console_panels;
 mod data_spaces;
 mod database_files;
 mod database_mirroring;

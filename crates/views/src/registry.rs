@@ -224,4 +224,5 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::dm_tran_version_store_space_usage::VIEW,
     &super::dm_tran_current_transaction::VIEW,
     &super::fn_trace_gettable::VIEW,
+    &super::console_panels::VIEW,
 ];

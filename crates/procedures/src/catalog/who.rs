@@ -114,6 +114,8 @@ fn set_session_context(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i3
                     session context would exceed the 1 MB limit.";
         return Err(Error::custom(15_665, 16, 1, text).into());
     }
+    let is_trace = key.eq_ignore_ascii_case(::session::trace::KEY);
+    let traced = is_trace.then(|| value.clone());
     match context.iter_mut().find(|(k, ..)| k.eq_ignore_ascii_case(&key)) {
         Some((_, _, true)) => {
             let text = format!(
@@ -124,6 +126,9 @@ fn set_session_context(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i3
         }
         Some(entry) => (entry.1, entry.2) = (value, read_only),
         None => context.push((key, value, read_only)),
+    }
+    if let Some(traced) = traced {
+        cx.session.accounting.trace.set(&traced);
     }
     Ok(0)
 }

@@ -90,6 +90,8 @@ known! {
     ServerInstanceName "server_instance_name" UnicodeString compared,
     /// Collect CONTEXT_INFO
     ContextInfo "context_info" BinaryData collected,
+    /// Collect the trace of sp_set_session_context N'traceparent', in W3C form
+    Traceparent "traceparent" UnicodeString compared,
 }
 
 /// Actions of the package `sqlserver`.

@@ -51,6 +51,7 @@ struct Context {
     server: String,
     transaction: i64,
     context_info: Vec<u8>,
+    trace: Option<Arc<str>>,
     /// Running statements, each called by the one before.
     frames: Vec<Frame>,
 }
@@ -210,6 +211,7 @@ impl Context {
             server: session.instance.config.server_name.clone(),
             transaction: transaction_of(session),
             context_info: session.held.context_info.as_slice().to_vec(),
+            trace: session.accounting.trace.get(),
             frames: Vec::new(),
         }
     }
@@ -248,6 +250,7 @@ impl Context {
             Known::TransactionId => give(Value::Int(self.transaction)),
             Known::ServerInstanceName => give(Value::Text(&self.server)),
             Known::ContextInfo => give(Value::Bytes(&self.context_info)),
+            Known::Traceparent => give(Value::Text(self.trace.as_deref().unwrap_or_default())),
         }
     }
 

@@ -19,6 +19,7 @@ use types::{DataType, Value};
 use crate::cursor::{CursorFacts, ShownCursors};
 use crate::grant::Grant;
 use crate::instance::SessionCounters;
+use crate::trace::Trace;
 use crate::{ClientInfo, IsolationLevel, Options, SessionState};
 use plan::stats::Live;
 
@@ -47,6 +48,8 @@ pub struct SessionCard {
     isolation: AtomicU32,
     /// Counters of its activity.
     pub counters: Arc<SessionCounters>,
+    /// The distributed trace that it works for.
+    pub trace: Arc<Trace>,
     facts: SpinLock<Facts>,
     cursors: ShownCursors,
 }
@@ -88,6 +91,7 @@ impl SessionCard {
             transactions: AtomicU32::new(0),
             isolation: AtomicU32::new(isolation_number(state.isolation)),
             counters: Arc::clone(&state.accounting.counters),
+            trace: Arc::clone(&state.accounting.trace),
             facts: SpinLock::new(SpinClass::SessionManager, facts),
             cursors: Arc::clone(&state.connection.cursors),
         }

@@ -96,6 +96,8 @@ registry! {
         Shutdown => "SLEEP_SYSTEMTASK",
         /// Reading a file of a bulk load, OPENROWSET(BULK ..) or an external table.
         BulkRead => "IMPPROV_IOWAIT",
+        /// A thread of the browser's console between two requests.
+        ConsoleIdle => "CONSOLE_IDLE",
     }
 }
 
@@ -111,6 +113,7 @@ impl WaitType {
                 | Self::Accept
                 | Self::LogManagerQueue
                 | Self::CheckpointQueue
+                | Self::ConsoleIdle
         )
     }
 
