@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tds::login7::{Feature, feature};
 use tds::{Encryption, Login7};
 use types::Value;
 
-use crate::client::{Client, assert_logged_in, error_numbers, login_of_sa};
+use crate::client::{Client, assert_logged_in, error_numbers, errors, login_of_sa};
 use crate::server::{ServerProcess, now};
 
 /// Logs in once; returns how long the answer took, and the errors.
@@ -103,4 +104,30 @@ fn a_busy_scheduler_answers_when_the_time_has_come() {
         }
         is_over.store(true, Ordering::Relaxed);
     });
+}
+
+/// Logins of Windows and of Entra get one sentence that names the way out, and a SQL login works
+/// on the same server.
+#[test]
+fn windows_and_entra_logins_are_refused_with_the_way_out() {
+    let server = ServerProcess::start(&["--schedulers", "1"]);
+    let sspi = vec![0x60, 0x28, 0x06, 0x06];
+    let windows = Login7 { sspi, user: String::new(), password: String::new(), ..login_of_sa() };
+    let token = Feature { id: feature::FEDERATED_AUTH, data: vec![0x02, 0, 0, 0, 0, 0] };
+    let entra = Login7 { features: vec![token], ..login_of_sa() };
+    for (login, number, instead_of) in
+        [(windows, 18_452, "Trusted_Connection=yes"), (entra, 18_456, "an access token")]
+    {
+        let mut client = Client::connect(server.address);
+        client.prelogin(Encryption::Off);
+        let tokens = client.login(&login);
+        let errors = errors(&tokens);
+        let [error] = errors.as_slice() else { panic!("{errors:?}") };
+        assert_eq!((error.number, error.severity), (number, 14));
+        let text = &error.message;
+        assert!(text.contains("connect with a SQL login (User ID and Password)"), "{text}");
+        assert!(text.contains(instead_of), "{text}");
+    }
+    let mut client = Client::log_in(server.address);
+    assert_eq!(count(&mut client, "1"), 1);
 }
