@@ -217,7 +217,6 @@ fn without_a_folder_there_is_no_log_to_back_up() {
 }
 
 /// Moves money until it is told to stop: the sum stays as it is.
-#[expect(clippy::disallowed_methods, reason = "clients outside of the machine")]
 fn under_load<R>(instance: &Arc<Instance>, run_it: impl FnOnce() -> R) -> R {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
