@@ -216,7 +216,7 @@ fn without_a_folder_there_is_no_log_to_back_up() {
     assert_eq!(run(&mut session, "SELECT a FROM c.dbo.t"), [[["1"]]]);
 }
 
-/// Moves money until it is told to stop: the sum stays as it is.
+/// Moves money between accounts while `run_it` runs: the sum stays as it is.
 fn under_load<R>(instance: &Arc<Instance>, run_it: impl FnOnce() -> R) -> R {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -313,7 +313,7 @@ fn segments_stay_until_they_are_backed_up() {
     let mut session = login(&instance);
     run(&mut session, "CREATE DATABASE d; CREATE TABLE d.dbo.t (a int, pad varchar(8000))");
     let write = |session: &mut Session| {
-        // Each row is a group of its own, so that the log has several segments.
+        // Each row is another group, so that the log has several segments.
         for n in 0..20 {
             let text =
                 format!("INSERT d.dbo.t VALUES ({n}, REPLICATE('x', 8000)); EXEC sys.sp_flush_log");

@@ -306,7 +306,7 @@ pub(super) fn counters(database: &Database, cx: &Cx<'_>) -> BackupFacts {
 }
 
 /// Shows each row of a table that the transaction sees, by its part and its id. The internal tables
-/// of a columnstore are parts of their own: rows in row groups stay compressed.
+/// of a columnstore are parts, too: rows in row groups stay compressed.
 fn each_row(
     table: &TableDef,
     transaction: &Transaction,
