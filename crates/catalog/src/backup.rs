@@ -55,9 +55,9 @@ pub struct Restoring {
 /// What is remembered of backups and restores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackupHistory {
-    /// Backups by `backup_set_id`.
+    /// The backups, by `backup_set_id`.
     pub backups: BTreeMap<i32, Arc<BackupFacts>>,
-    /// Restores by `restore_history_id`.
+    /// The restores, by `restore_history_id`.
     pub restores: BTreeMap<i32, Arc<BackupFacts>>,
     /// What is known of each database for its next backup, by database id. Use
     /// [`Self::of_database`]: an id may have belonged to another database.

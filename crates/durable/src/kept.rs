@@ -1,4 +1,4 @@
-//! The rows of SCHEMA_ONLY tables over a restart, for a server that is told to keep them.
+//! The rows of SCHEMA_ONLY tables over a restart, if the server was started to keep them.
 //!
 //! ```text
 //! orderly stop   no request runs ─► write schema_only.tmp, sync, rename, sync the folder
@@ -31,7 +31,7 @@ pub struct Kept {
     pub is_found: bool,
     /// Tables that were kept.
     pub tables: u64,
-    /// Rows in them.
+    /// The rows in all of them.
     pub rows: u64,
 }
 

@@ -32,7 +32,7 @@ fn before(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     forget(cx, |facts| facts.get("ended").parse::<u64>().is_ok_and(|ended| ended < oldest))
 }
 
-/// `sp_delete_database_backuphistory @database_name`.
+/// `sp_delete_database_backuphistory @database_name`: removes what is of one database.
 fn of_database(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let Some(name) = text(arguments, 0, "@database_name", cx) else {
         let procedure = "sp_delete_database_backuphistory";

@@ -32,7 +32,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 pub struct Span {
     /// The segment that has its beginning.
     pub segment: u64,
-    /// The first epoch.
+    /// The first epoch that is in it.
     pub first: u64,
     /// The last epoch, which is durable.
     pub last: u64,

@@ -31,9 +31,9 @@ use ::executor::{Cx, fault};
 /// The files that a database is made from.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sources {
-    /// The full backup.
+    /// The path of the full backup.
     pub(super) full: String,
-    /// The differential backup.
+    /// The path of the differential backup.
     pub(super) differential: Option<String>,
     /// Backups of the log, in their order.
     pub(super) logs: Vec<String>,

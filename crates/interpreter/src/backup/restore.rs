@@ -118,7 +118,7 @@ pub(super) fn database(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>)
     tell_end("RESTORE DATABASE", bytes, micros, cx)
 }
 
-/// Runs RESTORE LOG.
+/// Runs RESTORE LOG from a file.
 pub(super) fn log(name: &str, path: &str, wishes: &Wishes, cx: &mut Cx<'_>) -> Result<()> {
     let before = find(name, cx)?;
     let began = sos::clock::utc_100ns();

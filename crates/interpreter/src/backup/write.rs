@@ -168,19 +168,28 @@ pub(super) fn failed(path: &str, error: &io::Error) -> Error {
     Error::custom(3202, 16, 1, format!("Write on \"{path}\" failed: {error}"))
 }
 
+/// Where the log begins that is behind a copy: segment and epoch.
+type LogStart = (u64, u64);
+
+/// The start of the server, and the number from which on ranges of rows have changed.
+type Mark = (u64, u64);
+
+/// Is shown a row: its part and its id, and what it has.
+type See<'a> = dyn FnMut((u8, RowId), RowImage<'_>, &mut Cx<'_>) -> Result<()> + 'a;
+
 /// What a data backup is for the backups behind it.
 struct Chain {
     /// Set if this backup is the base of differential ones: it is no copy.
     base: Option<String>,
-    /// Where the log begins that is behind the copy; `None` in memory only.
-    start: Option<(u64, u64)>,
+    /// `None` in memory only.
+    start: Option<LogStart>,
     /// The name of the chain of log backups; `None` if there is none.
     fork: Option<String>,
     /// Whether this backup begins the chain.
     begins: bool,
     tables: String,
-    /// The start of the server, and the number from which on ranges have changed since.
-    mark: Option<(u64, u64)>,
+    /// Set if this backup is a base.
+    mark: Option<Mark>,
     is_differential: bool,
 }
 
@@ -188,7 +197,7 @@ impl Chain {
     fn of(
         database: &Database,
         known: &BackupFacts,
-        (start, mark): (Option<(u64, u64)>, Option<(u64, u64)>),
+        (start, mark): (Option<LogStart>, Option<Mark>),
         wishes: &Wishes,
     ) -> Self {
         let has_chain = !known.get("log_lsn").is_empty();
@@ -297,12 +306,12 @@ pub(super) fn counters(database: &Database, cx: &Cx<'_>) -> BackupFacts {
 }
 
 /// Shows each row of a table that the transaction sees, by its part and its id. The internal tables
-/// of a columnstore are parts of their own: rows in row groups stay compressed.
+/// of a columnstore are parts, too: rows in row groups stay compressed.
 fn each_row(
     table: &TableDef,
     transaction: &Transaction,
     cx: &mut Cx<'_>,
-    see: &mut dyn FnMut((u8, RowId), RowImage<'_>, &mut Cx<'_>) -> Result<()>,
+    see: &mut See<'_>,
 ) -> Result<()> {
     let data = &table.rows.data;
     for part in 0..data.part_count() {

@@ -650,18 +650,6 @@ pub(super) static CASES: &[Case] = &[
         &[("ALTER SERVER ROLE serveradmin ADD MEMBER {u}", &[])],
     ),
     case(
-        "sp_delete_backuphistory",
-        "EXEC sp_delete_backuphistory '2001-01-01'",
-        &[15247],
-        &[("ALTER SERVER ROLE sysadmin ADD MEMBER {u}", &[])],
-    ),
-    case(
-        "sp_delete_database_backuphistory",
-        "EXEC sp_delete_database_backuphistory 'none'",
-        &[15247],
-        &[("ALTER SERVER ROLE sysadmin ADD MEMBER {u}", &[])],
-    ),
-    case(
         "sp_executesql",
         "EXEC sp_executesql N'SELECT a FROM t'",
         &[229],

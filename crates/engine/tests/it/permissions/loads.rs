@@ -3,6 +3,18 @@
 use super::cases::{ALTER_T, Case, FILES, INSERT_T, after, case};
 
 pub(super) static LOADS: &[Case] = &[
+    case(
+        "sp_delete_backuphistory",
+        "EXEC sp_delete_backuphistory '2001-01-01'",
+        &[15247],
+        &[("ALTER SERVER ROLE sysadmin ADD MEMBER {u}", &[])],
+    ),
+    case(
+        "sp_delete_database_backuphistory",
+        "EXEC sp_delete_database_backuphistory 'none'",
+        &[15247],
+        &[("ALTER SERVER ROLE sysadmin ADD MEMBER {u}", &[])],
+    ),
     case("INSERT BULK", "INSERT BULK t (a int)", &[229], &[("GRANT INSERT ON t TO {u}", &[])]),
     // BULK INSERT, bcp: "ALTER TABLE permission is required if ..".
     after(
