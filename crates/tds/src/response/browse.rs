@@ -2,6 +2,7 @@
 
 use super::columns::{put_b_varchar, put_us_varchar};
 use super::{ResponseWriter, token};
+use crate::sink::Sink;
 
 /// The longest column name, in UTF-16 units.
 const NAME_UNITS_MAX: usize = 128;
