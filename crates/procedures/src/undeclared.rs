@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use types::comparison::CompareOp;
 use types::value::ColumnType;
-use types::{DataType, Length, Msg, Value};
+use types::{DataType, Length, Mode, Msg, Value};
 
 use super::describe::{wire_length, wire_type};
 use crate::executesql::{parse_parameters, text_argument};
@@ -414,7 +414,7 @@ impl Found<'_> {
     }
 
     fn beside(&mut self, variable: &Expr, other: &Expr, deduction: Deduction) {
-        let ExprKind::Variable(slot) = variable.kind else { return };
+        let ExprKind::Variable(slot) = unconverted(variable).kind else { return };
         // The binder has converted the other operand to the stand-in's type.
         let other = unconverted(other);
         let is_declared = match other.kind {
@@ -458,7 +458,7 @@ enum Deduction {
 
 fn unconverted(expr: &Expr) -> &Expr {
     match &expr.kind {
-        ExprKind::Convert(conversion) => &conversion.operand,
+        ExprKind::Convert(conversion) if conversion.mode == Mode::Implicit => &conversion.operand,
         _ => expr,
     }
 }

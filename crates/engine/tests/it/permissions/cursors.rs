@@ -7,9 +7,9 @@ pub(super) static CURSORS: &[Case] = &[
         &["GRANT SELECT ON t TO {u}"],
         case(
             "sp_cursor",
-            "DECLARE @c int; EXEC sp_cursoropen @c OUTPUT, N'SELECT a FROM t'; EXEC sp_cursorfetch @c; EXEC sp_cursor @c, 2, 1",
+            "DECLARE @c int; EXEC sp_cursoropen @c OUTPUT, N'SELECT a FROM t'; EXEC sp_cursor @c, 4, 0, N't', N'INSERT t (a) VALUES (1)'",
             &[229],
-            &[("GRANT DELETE ON t TO {u}", &[])],
+            &[("GRANT INSERT ON t TO {u}", &[])],
         ),
     ),
     case(
