@@ -153,7 +153,6 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads a field that records of an earlier version do not have.
-    #[cfg(test)]
     pub(crate) fn take_or<T: Code>(
         &mut self,
         tag: u8,

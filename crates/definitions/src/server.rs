@@ -88,11 +88,12 @@ impl Code for Settings {
             Self { show_advanced, advanced_in_use: show_advanced, ..Self::default() };
         let Self { degree_max, cost_threshold, polybase_export, recovery_interval, .. } =
             &mut settings;
-        let numbers = [degree_max, cost_threshold, polybase_export, recovery_interval];
-        for (tag, setting) in (2..).zip(numbers) {
+        for (tag, setting) in (2..).zip([degree_max, cost_threshold, polybase_export]) {
             setting.set = fields.take(tag, cx)?;
             setting.in_use = setting.set;
         }
+        recovery_interval.set = fields.take_or(5, cx, || 0)?;
+        recovery_interval.in_use = recovery_interval.set;
         fields.end()?;
         Ok(settings)
     }
