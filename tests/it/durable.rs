@@ -1,10 +1,8 @@
 //! A server with a data folder: what is there after its end, however it came, and the verb `log`.
 
-use tds::prelogin::Encryption;
-
-use crate::client::{Client, assert_logged_in, error_numbers, login_of_sa};
+use crate::client::{Client, error_numbers};
 use crate::data_folder::Data;
-use crate::server::{PASSWORD, PATIENCE, ServerProcess, command, now, pause};
+use crate::server::{PATIENCE, ServerProcess, command, now, pause};
 
 fn run(client: &mut Client, text: &str) {
     assert_eq!(error_numbers(&client.batch(text)), [] as [i32; 0], "{text}");
@@ -46,53 +44,6 @@ fn a_delayed_commit_that_was_flushed_survives_a_kill() {
     assert!(line.contains(" 2 rows in "), "{line}");
     let mut client = Client::log_in(server.address);
     assert_eq!(count(&mut client), "Int(2)");
-}
-
-/// While a start recovers, the port is open: a login waits, and fails with 17187 when it has waited
-/// for long. The start is stopped by a file that it reads, a named pipe without a writer.
-#[test]
-#[expect(clippy::disallowed_methods, reason = "a test has no machine to run threads on")]
-fn logins_wait_while_the_server_recovers() {
-    let data = Data::new("recovering");
-    let mut server = data.start();
-    let mut client = Client::log_in(server.address);
-    run(&mut client, MAKE);
-    run(&mut client, "CREATE TABLE d.dbo.t (a int PRIMARY KEY)");
-    run(&mut client, "INSERT d.dbo.t VALUES (1), (2), (3)");
-    server.signal("KILL");
-    server.wait();
-    drop(client);
-    let pipe = data.file("sync");
-    std::fs::remove_file(&pipe).expect("the server has written it");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.expect("mkfifo runs").success());
-
-    let address = server.address;
-    let port = address.port().to_string();
-    let options = ["serve", "--port", &port, "--sa-password", PASSWORD, "--login-timeout", "1s"];
-    let started = command(&[&options[..], &["--data", data.path()]].concat());
-    let starting = std::thread::spawn(|| ServerProcess::start_command(started));
-    let end = now() + PATIENCE;
-    while std::net::TcpStream::connect(address).is_err() {
-        assert!(now() < end && !starting.is_finished(), "the port is not open");
-        pause();
-    }
-    // It has waited for half of the time that a login may take.
-    let mut late = Client::connect(address);
-    late.prelogin(Encryption::NotSupported);
-    assert_eq!(error_numbers(&late.login(&login_of_sa())), [17187]);
-    assert!(!starting.is_finished(), "the start is over");
-    let mut early = Client::connect(address);
-    early.prelogin(Encryption::NotSupported);
-    let waiting = std::thread::spawn(move || {
-        assert_logged_in(&early.login(&login_of_sa()));
-        count(&mut early)
-    });
-    // Opening it for writing lets the start go on: it measures what it cannot read.
-    std::fs::OpenOptions::new().write(true).open(&pipe).expect("the start reads it");
-    let server = starting.join().expect("the server starts");
-    server.wait_for_log("is complete: 3 rows");
-    assert_eq!(waiting.join().expect("the login is answered"), "Int(3)");
 }
 
 #[test]

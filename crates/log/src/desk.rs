@@ -69,12 +69,13 @@ impl<T, E: Failure, S> Desk<T, E, S> {
         })
     }
 
-    /// Returns the keeper's failure if there is one, for the log thread.
+    /// Returns the keeper's failure if there is one, for the log thread. It does not wait: while the
+    /// keeper works, there is none to be seen.
     ///
     /// # Errors
     /// The failure.
-    pub(crate) fn see(&self, rest: impl FnMut()) -> Result<(), E> {
-        self.inner.with(rest, Inner::see)
+    pub(crate) fn see(&self) -> Result<(), E> {
+        self.inner.try_with(Inner::see).unwrap_or(Ok(()))
     }
 
     /// Runs a change of the keeper.

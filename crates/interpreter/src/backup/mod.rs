@@ -178,8 +178,9 @@ impl Runner<'_> {
         let parsed = || {
             let text = text_of(&value, cx.session)?;
             let scale = DataType::DateTime2(7);
-            let order = cx.session.convert_options().date_format;
-            let moment = types::date::parse(&text, &scale, order).ok()?;
+            let options = cx.session.convert_options();
+            let (order, language) = (options.date_format, options.language);
+            let moment = types::date::parse(&text, &scale, order, language).ok()?;
             utc_100ns(&moment.try_to_value(&scale)?)
         };
         let found = utc_100ns(&value).or_else(parsed);

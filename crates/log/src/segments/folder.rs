@@ -163,7 +163,7 @@ impl LogFolder {
 
     /// Fails if the keeper has failed.
     pub(crate) fn see_failure(&self) -> Result<(), LogError> {
-        self.desk.see(rest)
+        self.desk.see()
     }
 
     pub(super) const fn disk(&self) -> &Arc<dyn Disk> {

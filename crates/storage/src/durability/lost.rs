@@ -14,10 +14,10 @@ pub(crate) struct Lost(
 );
 
 impl Lost {
-    /// The log works.
+    /// Nothing is lost, because the log works.
     pub(crate) const NOTHING: Self = Self(0);
 
-    /// The word that stands for it.
+    /// Reads the word that [`Self::word_after`] has made; 0 is [`Self::NOTHING`].
     pub(crate) const fn from_word(word: u64) -> Self {
         Self(word)
     }
