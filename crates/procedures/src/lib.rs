@@ -15,6 +15,7 @@ pub mod configure;
 pub mod cursor;
 pub mod dbcc;
 pub mod describe;
+mod diagnose;
 mod dm_exec_describe_first_result_set;
 mod executesql;
 mod extended_property;
@@ -22,6 +23,7 @@ mod extended_property;
 mod fault;
 mod flush_log;
 mod identity;
+mod inject_delay;
 mod inspect;
 mod memory_status;
 mod message;
@@ -66,8 +68,10 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     app_lock::PROCEDURES,
     configure::PROCEDURES,
     describe::PROCEDURES,
+    diagnose::PROCEDURES,
     extended_property::PROCEDURES,
     flush_log::PROCEDURES,
+    inject_delay::PROCEDURES,
     message::PROCEDURES,
     sequence::PROCEDURES,
     statistics::PROCEDURES,

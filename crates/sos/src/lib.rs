@@ -40,6 +40,8 @@ pub mod clock;
 #[cfg(all(debug_assertions, not(any(loom, shuttle))))]
 pub mod faults;
 #[cfg(not(any(loom, shuttle)))]
+pub mod inject;
+#[cfg(not(any(loom, shuttle)))]
 pub mod ledger;
 pub mod memory;
 pub mod park;

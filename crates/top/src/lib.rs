@@ -12,7 +12,6 @@
 pub mod app;
 mod client;
 mod conversation;
-pub mod difference;
 pub mod format;
 pub mod lock;
 pub mod question;
@@ -29,5 +28,6 @@ pub mod theme;
 pub mod time;
 
 pub use app::{App, Screen};
+pub(crate) use verdict::difference;
 pub use run::{run, screen_text};
 pub use settings::Settings;

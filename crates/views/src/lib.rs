@@ -69,6 +69,7 @@ mod dm_exec_text_query_plan;
 mod dm_io_virtual_file_stats;
 mod dm_os_allocation_samples;
 mod dm_os_cpu_samples;
+mod dm_os_environment;
 mod dm_os_host_info;
 mod dm_os_latch_stats;
 mod dm_os_memory_cache_counters;

@@ -4,6 +4,7 @@
 
 mod cgroup;
 mod disk;
+mod environment;
 mod event;
 mod file;
 mod forbid;
@@ -29,6 +30,7 @@ pub use file::{
     NewFile, RandomReader, folder_names, is_folder, make_folder, remove_file, remove_folder,
 };
 pub use forbid::forbid_calls;
+pub use environment::{Fact, environment};
 pub use host::{
     MachineCpu, MachineMemory, ProcessMemory, Topology, address_space_kb, distribution, is_virtual,
     machine_cpu, machine_memory, process_memory, topology,

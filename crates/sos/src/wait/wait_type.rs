@@ -96,6 +96,8 @@ registry! {
         Shutdown => "SLEEP_SYSTEMTASK",
         /// Reading a file of a bulk load, OPENROWSET(BULK ..) or an external table.
         BulkRead => "IMPPROV_IOWAIT",
+        /// A delay that sp_inject_delay has put here.
+        InjectedDelay => "INJECTED_DELAY",
     }
 }
 

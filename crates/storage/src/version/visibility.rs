@@ -5,7 +5,7 @@
 //! such a transaction is validating with a commit time within the snapshot, visibility depends on
 //! its outcome, and the reader waits for it.
 
-use crate::primitives::{Clock, Guard, Timestamp};
+use crate::primitives::{Clock, Guard, Label, Timestamp, labelled};
 use crate::version::{
     Begin, Blocker, Owner, RowHead, TxState, TxStatus, Version, VersionKind, owner, versions,
 };
@@ -35,6 +35,9 @@ pub(crate) struct View {
     pub(crate) is_dirty: bool,
 }
 
+/// A walk over more versions than this has a name in the ledger: an old snapshot makes it long.
+const STEPS_UNLABELLED: usize = 16;
+
 /// Finds the version that is visible to `view`.
 pub(crate) fn visible<'g>(
     head: &RowHead,
@@ -43,7 +46,11 @@ pub(crate) fn visible<'g>(
     guard: &'g Guard,
 ) -> Sight<'g> {
     let top = head.latest();
-    for version in versions(top, guard) {
+    let mut walk = None;
+    for (steps, version) in versions(top, guard).enumerate() {
+        if steps == STEPS_UNLABELLED {
+            walk = Some(labelled(Label::Versions));
+        }
         let counts = match owner(version, view.me, clock, guard) {
             Owner::Committed(ts) => ts <= view.snapshot,
             Owner::Own => version.command < view.command,
@@ -74,6 +81,7 @@ pub(crate) fn visible<'g>(
             }
         }
     }
+    drop(walk);
     Sight::Nothing
 }
 
