@@ -16,6 +16,8 @@ use crate::Settings;
 const NO_PERMISSION: [i32; 3] = [297, 300, 371];
 /// Sub-windows in a recording: enough for a confidence interval.
 const WINDOWS: u32 = 10;
+/// Beside twice its length, a look takes no longer than this.
+const LATE: Duration = Duration::from_secs(15);
 /// The shortest sub-window: readings must not become the load.
 const WINDOW_MIN: Duration = Duration::from_millis(400);
 
@@ -133,7 +135,9 @@ impl Inquiry {
             let due = u64::try_from(window.as_nanos() * place).unwrap_or(u64::MAX);
             let left = due.saturating_sub(clock::monotonic_ns() - began);
             let goes_on = wait(Duration::from_nanos(left));
-            let is_last = place == count || !goes_on;
+            // A server that answers slowly is slow for others too: less is enough for a verdict.
+            let is_late = clock::monotonic_ns() - began > nanoseconds(2 * length + LATE);
+            let is_last = place == count || !goes_on || is_late;
             recording.readings.push(self.read(is_last)?);
             if is_last {
                 break;
@@ -182,6 +186,10 @@ impl Inquiry {
     fn other_make(&self, what: &str) -> String {
         format!("{} is neither Clearway nor SQL Server: it says '{what}'", self.server.name)
     }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Says why the connection failed.

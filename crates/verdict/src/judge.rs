@@ -11,7 +11,9 @@ const DARK_MAX: f64 = 0.05;
 /// Fewer active threads per scheduler than this is a server that has little to do.
 const BUSY_MIN: f64 = 0.02;
 /// Other processes take the CPUs from here on, if the server itself has no cause.
-const ELSEWHERE_MIN: f64 = 0.35;
+const ELSEWHERE_MIN: f64 = 0.5;
+/// And if so many threads with work wait for them, on average.
+const ELSEWHERE_ACTIVE_MIN: f64 = 0.2;
 /// How many causes are named as ruled out.
 const RULED_OUT: usize = 3;
 
@@ -142,7 +144,9 @@ fn abstained(recording: &Recording, window: Window, why: &str) -> Verdict {
 /// the verdict only where nothing else is.
 fn findings(window: &Window, all: &[Candidate]) -> Vec<Finding> {
     let is_found = |candidate: &&Candidate| match candidate.cause {
-        Cause::CpuElsewhere => candidate.score >= ELSEWHERE_MIN,
+        Cause::CpuElsewhere => {
+            candidate.score >= ELSEWHERE_MIN && candidate.active >= ELSEWHERE_ACTIVE_MIN
+        }
         _ => candidate.score >= SCORE_MIN,
     };
     let (machine, own): (Vec<&Candidate>, Vec<&Candidate>) =
@@ -253,9 +257,12 @@ fn accusation(window: &Window, first: &Finding) -> String {
 /// What limits the throughput where nothing is wrong.
 fn health(window: &Window) -> String {
     let requests = window.requests.mean;
-    if requests < 0.5 && window.active < BUSY_MIN * window.schedulers.max(1.0) {
-        return "Nothing to diagnose: the server has no work. Run this while it is slow."
-            .to_owned();
+    if requests < 0.5 {
+        let what = match window.active < BUSY_MIN * window.schedulers.max(1.0) {
+            true => "the server has no work",
+            false => "no request ended while the server was looked at, and nothing holds one up",
+        };
+        return format!("Nothing to diagnose: {what}. Run this while it is slow, or for longer.");
     }
     let facts = Facts::new(window);
     let queue = window.of(Group::SchedulerQueue);

@@ -169,15 +169,16 @@ fn allocations(facts: &Facts<'_>) -> Option<Candidate> {
         .map(|name| window.named(name))
         .sum();
     let pages = window.rate("Page Allocations/sec");
-    let hashing = window.sum(|part| part.name == "hash functions");
+    let returns = window.parts.iter().filter(|part| part.name == "decommit");
+    let returns: f64 = returns.map(|part| part.entries).sum();
     let details = vec![format!(
         "{pages:.0} pages are taken per second, {:.0} us per request go to the system's memory calls",
         window.us_per_request(kernel)
     )];
-    let is_by_row = pages > 2_000.0 && hashing > 0.0;
+    // A segment is returned in few large pieces, a page at a time in thousands.
+    let is_by_row = pages > 2_000.0 && (returns > 1_000.0 || returns == 0.0);
     let cause = if is_by_row { Cause::PagePerRow } else { Cause::Decommit };
-    let active = if is_by_row { kernel + hashing } else { kernel };
-    Some(facts.found(cause, active, 0.0, details))
+    Some(facts.found(cause, kernel, 0.0, details))
 }
 
 /// Compilation, and why: temporary tables, definitions that change, or texts that differ.
@@ -331,7 +332,9 @@ fn snapshots(facts: &Facts<'_>) -> Option<Candidate> {
         ms / 1e3,
         window.us_per_request(walking)
     )];
-    Some(facts.found(Cause::OldSnapshot, walking, 0.0, details))
+    // Walks are long only where a snapshot is old: the two together are more than a share of time.
+    let extra = if ms > 2_000.0 { SCORE_MIN } else { 0.0 };
+    Some(facts.found(Cause::OldSnapshot, walking, extra, details))
 }
 
 fn quota(facts: &Facts<'_>) -> Option<Candidate> {

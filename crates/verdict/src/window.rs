@@ -332,7 +332,8 @@ impl Window {
                 rest -= 1;
             }
         }
-        bar.into_iter().map(|(group, share, _)| (group, share)).collect()
+        let seen = bar.into_iter().filter(|(_, share, _)| *share > 0);
+        seen.map(|(group, share, _)| (group, share)).collect()
     }
 
     /// Looks at the sampled requests: who was in the way, who waited for a client, what changed

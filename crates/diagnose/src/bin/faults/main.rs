@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use list::{Fault, NAMES, Severity};
-use run::{Bench, Load};
+use run::{Bench, Load, Seen};
 use score::Scored;
 
 /// The five workloads, and how they are driven: with pauses, so that the server is not at its
@@ -102,7 +102,7 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
             None => LOADS[place % LOADS.len()],
         };
         match bench.run(&fault, load) {
-            Ok(verdict) => scored.push(report(arguments, fault, severity, (load, verdict))?),
+            Ok(seen) => scored.push(report(arguments, fault, severity, (load, seen))?),
             Err(why) => eprintln!("{} {}: no run: {why}", fault.name, label(severity)),
         }
     }
@@ -145,13 +145,14 @@ fn report(
     arguments: &Arguments,
     fault: Fault,
     severity: Option<Severity>,
-    (load, verdict): (Load, verdict::Verdict),
+    (load, Seen { verdict, others }): (Load, Seen),
 ) -> Result<Scored, String> {
     println!(
-        "{} {} beside {}: {}: {}",
+        "{} {} beside {}, other processes {:.0} %: {}: {}",
         fault.name,
         label(severity),
         load.workload,
+        others * 100.0,
         score::said(verdict.outcome),
         verdict.sentence
     );
@@ -162,7 +163,7 @@ fn report(
             .and_then(|()| std::fs::write(folder.join(name), text))
             .map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    Ok(Scored { fault: fault.name, severity, cause: fault.cause, verdict })
+    Ok(Scored { fault: fault.name, severity, cause: fault.cause, verdict, others })
 }
 
 fn label(severity: Option<Severity>) -> &'static str {

@@ -60,7 +60,7 @@ impl Drop for Group {
 
 impl Bench {
     /// Makes the fault beside the load, and asks the tool.
-    pub(crate) fn run(&self, fault: &Fault, load: Load) -> Result<Verdict, String> {
+    pub(crate) fn run(&self, fault: &Fault, load: Load) -> Result<Seen, String> {
         let data = self.folder.join("data");
         // Left by an earlier run.
         let _ = std::fs::remove_dir_all(&data);
@@ -86,7 +86,7 @@ impl Bench {
             let helper = self.helper(&server, helper, place)?;
             group.0.push(helper);
         }
-        std::thread::sleep(WARM_UP);
+        load::pause(WARM_UP);
         let settings = Settings {
             server: server.address().to_string(),
             target: target(""),
@@ -94,12 +94,18 @@ impl Bench {
             length: self.length,
             confirm: self.confirm,
         };
+        let before = (machine_ticks()?, server.cpu_ns()?);
         let verdict = diagnose::run(&settings, |time| {
-            std::thread::sleep(time);
+            load::pause(time);
             true
         });
+        let after = (machine_ticks()?, server.cpu_ns()?);
         drop(group);
-        verdict
+        let [all, idle] = [after.0.0 - before.0.0, after.0.1 - before.0.1];
+        #[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
+        let own = (after.1 - before.1) as f64 / 1e7;
+        let others = (all - idle - own).max(0.0) / all.max(1.0);
+        Ok(Seen { verdict: verdict?, others })
     }
 
     fn serve(&self, fault: &Fault, data: &Path) -> Result<ServerProcess, String> {
@@ -182,6 +188,23 @@ impl Bench {
             }
         }
     }
+}
+
+/// What came of a run.
+pub(crate) struct Seen {
+    /// What the tool said.
+    pub(crate) verdict: Verdict,
+    /// The share of the machine's CPU time that processes other than the server used.
+    pub(crate) others: f64,
+}
+
+/// Ticks of all CPUs, and those of them that were idle.
+fn machine_ticks() -> Result<(f64, f64), String> {
+    let text = std::fs::read_to_string("/proc/stat").map_err(|error| format!("/proc/stat: {error}"))?;
+    let line = text.lines().next().unwrap_or("");
+    let ticks: Vec<f64> =
+        line.split_whitespace().skip(1).take(8).filter_map(|tick| tick.parse().ok()).collect();
+    Ok((ticks.iter().sum(), ticks.iter().skip(3).take(2).sum()))
 }
 
 /// The address as `-S` takes it.
