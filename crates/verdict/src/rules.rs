@@ -25,6 +25,9 @@ pub struct Candidate {
 /// A cause must explain this share of the work to be a finding.
 pub(crate) const SCORE_MIN: f64 = 0.10;
 
+/// Fewer waiting threads than this, on average, are no queue.
+const WAITING_MIN: f64 = 0.05;
+
 /// What rules compare with.
 pub(crate) struct Facts<'w> {
     pub(crate) window: &'w Window,
@@ -103,7 +106,8 @@ fn locks(facts: &Facts<'_>) -> Option<Candidate> {
     let deadlocks = window.rate("Number of Deadlocks/sec");
     let are_many = deadlocks > 0.2
         && (window.per_request("Number of Deadlocks/sec") > 0.02 || window.requests.mean < 1.0);
-    if facts.share(active) < SCORE_MIN && !are_many {
+    let is_seen = facts.share(active) >= SCORE_MIN && active >= WAITING_MIN;
+    if !is_seen && !are_many {
         return None;
     }
     let mut details = vec![format!("{:.1} sessions wait for locks on average", active)];
@@ -157,8 +161,8 @@ fn spinning(facts: &Facts<'_>) -> Option<Candidate> {
         facts.window.us_per_request(largest.active),
         largest.entries
     )];
-    let extra = if cause == Cause::OtherSpin { 0.0 } else { facts.share(behind) };
-    Some(facts.found(cause, active, extra, details))
+    let active = if cause == Cause::OtherSpin { active } else { active + behind };
+    Some(facts.found(cause, active, 0.0, details))
 }
 
 /// Memory that is taken and given back all the time, by the page or by the segment.
@@ -368,11 +372,7 @@ fn elsewhere(facts: &Facts<'_>) -> Option<Candidate> {
 
 /// Seconds per second in which threads with work had no CPU of the machine.
 pub(crate) fn waiting_for_cpus(window: &Window) -> f64 {
-    const IDLE: [&str; 6] =
-        ["idle", "poll", "SLEEP_TASK", "background", "LISTENER_ACCEPT", "SOS_WORK_DISPATCHER"];
-    window.sum(|part| {
-        part.category == Category::Runnable && !IDLE.contains(&part.name.as_str())
-    })
+    window.sum(|part| part.category == Category::Runnable && part.name != "poll")
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {

@@ -104,6 +104,8 @@ impl Group {
             Category::Spin => Self::Spinning,
             Category::Observation => Self::Observation,
             Category::Dark | Category::Foreign => Self::Dark,
+            // A thread that wakes to see whether there is work delays no request.
+            Category::Runnable if is_idle(name) => return None,
             Category::Runnable | Category::UnexpectedBlocking => Self::Machine,
             Category::Signal => Self::SchedulerQueue,
             Category::Wait => Self::of_wait(name),
@@ -123,6 +125,22 @@ impl Group {
             _ => Self::OtherWaits,
         }
     }
+}
+
+/// Whether a thread in this state has nothing to do for a request.
+fn is_idle(name: &str) -> bool {
+    const IDLE: [&str; 9] = [
+        "idle",
+        "background",
+        "SLEEP_TASK",
+        "SLEEP_SYSTEMTASK",
+        "LISTENER_ACCEPT",
+        "LOGMGR_QUEUE",
+        "CHECKPOINT_QUEUE",
+        "SOS_WORK_DISPATCHER",
+        "XE_DISPATCHER_WAIT",
+    ];
+    IDLE.contains(&name)
 }
 
 /// A leaf of the ledger in the window.

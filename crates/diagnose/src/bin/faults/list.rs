@@ -216,11 +216,12 @@ fn memory(name: &str, severity: Severity) -> Option<Fault> {
             ))
         },
         "memory-grants" => Fault {
-            server: vec!["--max-query-memory".to_owned(), "8MB".to_owned()],
+            server: vec!["--max-memory".to_owned(), "200MB".to_owned()],
             ..fault("memory-grants", Cause::MemoryGrants, batches(
                 severity.of(3, 6, 16),
-                "SELECT TOP (10) s, n FROM dbo.fault ORDER BY s DESC, n % 17, id \
-                 OFFSET 100 ROWS OPTION (RECOMPILE)",
+                "SELECT MAX(r) FROM (SELECT ROW_NUMBER() OVER (ORDER BY a.s + CAST(a.n AS \
+                 varchar(9)) + CAST(b.value AS varchar(9))) AS r FROM dbo.fault AS a CROSS JOIN \
+                 GENERATE_SERIES(1, 10) AS b) AS x",
             ))
         },
         "old-snapshot" => {
