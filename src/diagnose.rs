@@ -22,7 +22,8 @@ const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
 /// The exit code where the readings support no verdict.
 const EXIT_ABSTAINED: u8 = 3;
 /// The shortest and longest look.
-const LENGTH: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
+const LENGTH: std::ops::RangeInclusive<Duration> =
+    Duration::from_secs(1)..=Duration::from_secs(600);
 
 /// Arguments of the verb `diagnose`.
 #[derive(Args)]
@@ -81,8 +82,7 @@ pub(crate) fn run(arguments: &DiagnoseArguments) -> ExitCode {
 fn look(arguments: &DiagnoseArguments, settings: &Settings) -> Result<Verdict, String> {
     let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
     // Ctrl-C ends the look early; the verdict is of what was seen.
-    let verdict =
-        ::diagnose::run(settings, |time| !signals.came_within(time).unwrap_or(false))?;
+    let verdict = ::diagnose::run(settings, |time| !signals.came_within(time).unwrap_or(false))?;
     if !arguments.quiet {
         use std::io::Write;
         // A closed stdout needs no text.

@@ -33,7 +33,10 @@ fn text_of(output: &Output) -> (Option<i32>, String) {
 /// A session with an open transaction, and one that waits for it.
 fn block(server: &ServerProcess) -> (Client, Client) {
     let mut holder = Client::log_in(server.address);
-    run(&mut holder, "CREATE TABLE dbo.stock (id int PRIMARY KEY, n int); INSERT dbo.stock VALUES (1, 1)");
+    run(
+        &mut holder,
+        "CREATE TABLE dbo.stock (id int PRIMARY KEY, n int); INSERT dbo.stock VALUES (1, 1)",
+    );
     run(&mut holder, "BEGIN TRAN; UPDATE dbo.stock SET n = 2 WHERE id = 1");
     let mut waiter = Client::log_in(server.address);
     let update = "UPDATE dbo.stock SET n = 3 WHERE id = 1";

@@ -47,12 +47,7 @@ impl Place {
             Cause::LogDevice => at("log", lock_waits("WRITELOG"), width),
             Cause::MetadataSpin | Cause::AllocatorSpin | Cause::OtherSpin => {
                 let part = window.parts.iter().find(|part| part.group == Group::Spinning)?;
-                Some(Self {
-                    point: "spin",
-                    class: part.name.clone(),
-                    passes: part.entries,
-                    width,
-                })
+                Some(Self { point: "spin", class: part.name.clone(), passes: part.entries, width })
             }
             // These use CPU time: if the CPUs are the limit, more of it makes requests fewer.
             Cause::PlanCache

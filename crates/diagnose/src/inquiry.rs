@@ -102,7 +102,9 @@ impl Inquiry {
                         self.sources.push((subject, text));
                         break;
                     }
-                    Err((number, _)) if NO_PERMISSION.contains(&number) && subject == Subject::Time => {
+                    Err((number, _))
+                        if NO_PERMISSION.contains(&number) && subject == Subject::Time =>
+                    {
                         return Err(self.no_permission());
                     }
                     Err(_) => {}
@@ -143,8 +145,6 @@ impl Inquiry {
                 break;
             }
         }
-        let each = self.sources.iter().filter(|(subject, _)| subject.is_of_each_window()).count();
-        recording.own_requests = u64::try_from(each).unwrap_or(0);
         Ok(recording)
     }
 
@@ -154,6 +154,7 @@ impl Inquiry {
             if !is_end && !subject.is_of_each_window() {
                 continue;
             }
+            reading.own_requests += 1;
             // A view that fails once, such as by a lock timeout, is not there in this reading.
             if let Ok(results) = self.ask(text)? {
                 reading.take(subject, &results, clock::monotonic_ns());

@@ -40,10 +40,7 @@ pub struct Settings {
 ///
 /// # Errors
 /// A sentence that says why there is no verdict: login, permission, make or connection.
-pub fn run(
-    settings: &Settings,
-    mut wait: impl FnMut(Duration) -> bool,
-) -> Result<Verdict, String> {
+pub fn run(settings: &Settings, mut wait: impl FnMut(Duration) -> bool) -> Result<Verdict, String> {
     let mut inquiry = Inquiry::begin(settings)?;
     let recording = inquiry.record(settings.length, &mut wait)?;
     let mut verdict = judge(&recording);

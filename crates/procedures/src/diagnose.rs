@@ -26,9 +26,7 @@ use crate::executesql::{prepare, run_prepared};
 use crate::{SystemProcedure, text, whole};
 use ::binder::shape_of;
 use ::executor::Cx;
-use ::plan::sink::{
-    ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent, Traits,
-};
+use ::plan::sink::{ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent, Traits};
 use interpreter::{Argument, Stop, done};
 
 pub(crate) static PROCEDURES: &[SystemProcedure] =
@@ -75,7 +73,9 @@ fn record(length: Duration, cx: &mut Cx<'_>) -> Result<Recording, Stop> {
     let name = rows_of("SELECT CONVERT(nvarchar(128), SERVERPROPERTY('ServerName'))", cx)?;
     let version = rows_of(SERVER, cx)?;
     let cell = |rows: &[Vec<Row>]| {
-        rows.first().and_then(|rows| rows.first()).map_or(String::new(), |row| row.text(0).to_owned())
+        rows.first()
+            .and_then(|rows| rows.first())
+            .map_or(String::new(), |row| row.text(0).to_owned())
     };
     let version = cell(&version);
     let mut recording = Recording {

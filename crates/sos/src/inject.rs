@@ -167,7 +167,10 @@ mod tests {
         begin(Point::Log, Duration::from_secs(99), Duration::ZERO);
         assert!(!is_at(Point::Log), "its time is over");
         assert_eq!(DELAY_NS.load(Ordering::Relaxed), 200_000_000, "cut to the limit");
-        assert_eq!(Point::new(Kind::Spin, "CMED_HASH_SET"), Some(Point::Spin(SpinClass::CmedHashSet)));
+        assert_eq!(
+            Point::new(Kind::Spin, "CMED_HASH_SET"),
+            Some(Point::Spin(SpinClass::CmedHashSet))
+        );
         assert_eq!(Point::new(Kind::Spin, "none"), None);
     }
 }

@@ -28,6 +28,6 @@ pub mod theme;
 pub mod time;
 
 pub use app::{App, Screen};
-pub(crate) use verdict::difference;
 pub use run::{run, screen_text};
 pub use settings::Settings;
+pub(crate) use verdict::difference;

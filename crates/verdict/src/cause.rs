@@ -253,8 +253,10 @@ const ENTRIES: [Entry; Cause::ALL.len()] = [
         name: "plan-cache",
         group: "Statements",
         finding: "Statements are compiled again and again, since their texts differ each time",
-        evidence: counters!("'SQL Compilations/sec', 'Batch Requests/sec', 'Cache Hit Ratio', \
-            'Cache Hit Ratio Base'"),
+        evidence: counters!(
+            "'SQL Compilations/sec', 'Batch Requests/sec', 'Cache Hit Ratio', \
+            'Cache Hit Ratio Base'"
+        ),
         advice: "Send values as parameters (sp_executesql, a driver's parameters) instead of \
             writing them or generated names into the text.",
         check: "SQL Compilations/sec is a small part of Batch Requests/sec.",
@@ -263,8 +265,10 @@ const ENTRIES: [Entry; Cause::ALL.len()] = [
         name: "definitions",
         group: "Statements",
         finding: "Definitions change all the time, so plans are made again and again",
-        evidence: counters!("'Definition Changes/sec', 'SQL Re-Compilations/sec', \
-            'Batch Requests/sec'"),
+        evidence: counters!(
+            "'Definition Changes/sec', 'SQL Re-Compilations/sec', \
+            'Batch Requests/sec'"
+        ),
         advice: "Do not create, alter or drop objects in the course of normal work: use permanent \
             tables, or TRUNCATE instead of DROP and CREATE.",
         check: "Definition Changes/sec no longer grows.",
@@ -273,8 +277,10 @@ const ENTRIES: [Entry; Cause::ALL.len()] = [
         name: "temporary-tables",
         group: "Statements",
         finding: "Temporary tables are created and dropped all the time",
-        evidence: counters!("'Temp Tables Creation Rate', 'SQL Re-Compilations/sec', \
-            'Batch Requests/sec'"),
+        evidence: counters!(
+            "'Temp Tables Creation Rate', 'SQL Re-Compilations/sec', \
+            'Batch Requests/sec'"
+        ),
         advice: "Create #temp tables inside procedures, whose plans are kept, use a table \
             variable, or a table that stays and is emptied.",
         check: "Temp Tables Creation Rate per request falls.",

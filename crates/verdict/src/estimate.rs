@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn width_is_that_of_students_distribution() {
         // Mean 2, standard error 1: the quantile for two degrees of freedom is 4.303.
-        let found = Estimate::ratio(&[(2.0, 1.0), (2.0 - 3_f64.sqrt(), 1.0), (2.0 + 3_f64.sqrt(), 1.0)]);
+        let found =
+            Estimate::ratio(&[(2.0, 1.0), (2.0 - 3_f64.sqrt(), 1.0), (2.0 + 3_f64.sqrt(), 1.0)]);
         assert!((found.mean - 2.0).abs() < 1e-9);
         assert!((found.high - 2.0 - 4.303).abs() < 1e-9, "{found:?}");
         assert!(found.low.abs() < 1e-9, "a time is not negative");

@@ -189,8 +189,9 @@ fn ruled_out(all: &[Candidate]) -> Vec<(Cause, f64)> {
 
 fn warnings(recording: &Recording, window: &Window) -> Vec<String> {
     let of_machine = window.environment.iter().filter(|line| !line.3.is_empty());
-    let mut warnings: Vec<String> =
-        of_machine.map(|(name, value, _, warning)| format!("{name} = {value}: {warning}")).collect();
+    let mut warnings: Vec<String> = of_machine
+        .map(|(name, value, _, warning)| format!("{name} = {value}: {warning}"))
+        .collect();
     warnings.extend(recording.missing.iter().map(|what| format!("missing here: {what}")));
     warnings
 }
@@ -280,7 +281,9 @@ fn health(window: &Window) -> String {
             crate::rules::shortened(&statement.text)
         )
     });
-    format!("No cause found: the server answers {requests:.0} requests per second, and {limit}.{dearest}")
+    format!(
+        "No cause found: the server answers {requests:.0} requests per second, and {limit}.{dearest}"
+    )
 }
 
 /// Returns a share as a percentage.

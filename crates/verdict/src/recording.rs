@@ -102,6 +102,8 @@ pub(crate) type Leaves = BTreeMap<(Category, String), (u64, u64)>;
 pub struct Reading {
     /// The server's clocks.
     pub clock: Clock,
+    /// Requests that were made for this reading: they are not a load.
+    pub own_requests: u64,
     /// The sums of each leaf.
     pub(crate) leaves: Leaves,
     /// The answers, by subject: the rows of the last result of each.
@@ -165,8 +167,6 @@ pub struct Recording {
     pub server: Server,
     /// The readings, oldest first.
     pub readings: Vec<Reading>,
-    /// Requests that the recording itself made in each sub-window.
-    pub own_requests: u64,
     /// What the server could not answer.
     pub missing: Vec<String>,
 }

@@ -4,8 +4,8 @@
 //! CPUs, pauses that statements ask for, and reading views are not work: a busy machine makes
 //! everything wait for CPUs, and must not hide what the server itself does.
 
-use crate::cause::Cause;
 use crate::category::Category;
+use crate::cause::Cause;
 use crate::window::{Group, Statement, Window};
 
 /// A cause that a rule found, with what speaks for it.
@@ -122,7 +122,10 @@ fn locks(facts: &Facts<'_>) -> Option<Candidate> {
     let schema = window.sum(|part| part.category == Category::Wait && is_schema_lock(&part.name));
     let idle = window.blockers.first().filter(|b| b.idle.0 * 2 > b.idle.1 && b.idle.1 > 1);
     if let Some(blocker) = idle {
-        details.push(format!("{} of {} times it was seen, it had no request", blocker.idle.0, blocker.idle.1));
+        details.push(format!(
+            "{} of {} times it was seen, it had no request",
+            blocker.idle.0, blocker.idle.1
+        ));
         return Some(facts.found(Cause::IdleBlocker, active, 0.2, details));
     }
     if are_many {
@@ -147,9 +150,8 @@ fn spinning(facts: &Facts<'_>) -> Option<Candidate> {
     let active = facts.window.of(Group::Spinning);
     let largest = facts.window.parts.iter().find(|part| part.group == Group::Spinning)?;
     // Time ready behind a lock's holder that lost its CPU is spent in the state of spinning.
-    let behind = facts.window.sum(|part| {
-        part.category == Category::Runnable && part.name == largest.name
-    });
+    let behind =
+        facts.window.sum(|part| part.category == Category::Runnable && part.name == largest.name);
     let cause = match largest.name.as_str() {
         "CMED_HASH_SET" | "LOCK_RW_CMED_HASH_SET" => Cause::MetadataSpin,
         "SOS_LARGEPAGE_ALLOCATOR" => Cause::AllocatorSpin,
@@ -220,7 +222,8 @@ fn compilation(facts: &Facts<'_>) -> Option<Candidate> {
 fn scans(facts: &Facts<'_>) -> Option<Candidate> {
     let dearest = facts.window.statements.iter().find(|s| returns_little(s))?;
     let looking = facts.window.sum(|part| {
-        part.category == Category::User && matches!(part.name.as_str(), "scan" | "join" | "execute" | "index")
+        part.category == Category::User
+            && matches!(part.name.as_str(), "scan" | "join" | "execute" | "index")
     });
     let scan = facts.window.sum(|part| part.category == Category::User && part.name == "scan");
     let is_scan = scan * 4.0 > looking || dearest.reads > 1_000.0;
@@ -315,9 +318,8 @@ fn log(facts: &Facts<'_>) -> Option<Candidate> {
         window.parts.iter().filter(|part| part.name == "WRITELOG").map(|part| part.entries).sum();
     let each = if waits > 0.0 { active * 1e3 / waits } else { 0.0 };
     let flushes = window.rate("Log Flushes/sec");
-    let details = vec![format!(
-        "a commit waits {each:.2} ms for the log; {flushes:.0} flushes per second"
-    )];
+    let details =
+        vec![format!("a commit waits {each:.2} ms for the log; {flushes:.0} flushes per second")];
     Some(facts.found(Cause::LogDevice, active, 0.0, details))
 }
 

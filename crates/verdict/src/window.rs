@@ -415,7 +415,7 @@ fn spans(recording: &Recording) -> Result<Vec<Span<'_>>, Broken> {
         let Some(seconds) = after.clock.seconds_since(&before.clock) else { continue };
         let requests = "Batch Requests/sec";
         let requests = grown(before.counter(requests), after.counter(requests));
-        let requests = float(requests.saturating_sub(recording.own_requests));
+        let requests = float(requests.saturating_sub(before.own_requests));
         spans.push(Span { before, after, seconds, requests });
     }
     if spans.is_empty() { Err(Broken::NoTime) } else { Ok(spans) }
@@ -438,8 +438,11 @@ fn parts(spans: &[Span<'_>], seconds: f64) -> Vec<Part> {
             continue;
         }
         let entries: u64 = grew.iter().map(|grew| grew.1).sum();
-        let pairs: Vec<(f64, f64)> =
-            grew.iter().zip(spans).map(|(grew, span)| (float(grew.0) / 1e3, span.requests)).collect();
+        let pairs: Vec<(f64, f64)> = grew
+            .iter()
+            .zip(spans)
+            .map(|(grew, span)| (float(grew.0) / 1e3, span.requests))
+            .collect();
         parts.push(Part {
             group,
             category: *category,
@@ -509,9 +512,8 @@ fn events(first: &Reading, last: &Reading, seconds: f64) -> Vec<(String, f64)> {
 fn environment(first: &Reading, last: &Reading) -> Vec<(String, String, f64, String)> {
     let of = |row: &Row| {
         let before = first.of(Subject::Environment).iter().find(|old| old.text(0) == row.text(0));
-        let growth = before
-            .and_then(|before| Some(row.number(1)? - before.number(1)?))
-            .unwrap_or(0.0);
+        let growth =
+            before.and_then(|before| Some(row.number(1)? - before.number(1)?)).unwrap_or(0.0);
         (row.text(0).to_owned(), row.text(1).to_owned(), growth, row.text(2).to_owned())
     };
     last.of(Subject::Environment).iter().map(of).collect()
@@ -570,4 +572,3 @@ fn float(number: u64) -> f64 {
 fn tenths(share: f64) -> u32 {
     share.clamp(0.0, 1_000.0).floor() as u32
 }
-

@@ -53,7 +53,10 @@ pub use slices::{Going, SliceOrders, Slices, Steps, WHOLE};
 #[cfg(not(any(loom, shuttle)))]
 pub use allocator::Allocator;
 #[cfg(not(any(loom, shuttle)))]
-pub use budget::{OverLimit, check, check_reserve, limit_bytes, refusals, reserve_for, room_for, set_limit_bytes, used_bytes};
+pub use budget::{
+    OverLimit, check, check_reserve, limit_bytes, refusals, reserve_for, room_for, set_limit_bytes,
+    used_bytes,
+};
 #[cfg(not(any(loom, shuttle)))]
 pub use clerk::{ClerkRow, MemoryClerk, clerks, flush, page_allocations, tidy, with_clerk};
 #[cfg(not(any(loom, shuttle)))]

@@ -24,13 +24,13 @@ mod terminal;
 mod timer;
 
 pub use disk::{Disk, DiskFile, DiskLock, LockError, Open, SyncMethod, is_disk_full, path_names};
+pub use environment::{Fact, environment};
 pub use event::EventFd;
 pub(crate) use file::{FileReader, FileWriter, cpu_number};
 pub use file::{
     NewFile, RandomReader, folder_names, is_folder, make_folder, remove_file, remove_folder,
 };
 pub use forbid::forbid_calls;
-pub use environment::{Fact, environment};
 pub use host::{
     MachineCpu, MachineMemory, ProcessMemory, Topology, address_space_kb, distribution, is_virtual,
     machine_cpu, machine_memory, process_memory, topology,

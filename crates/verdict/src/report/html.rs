@@ -48,8 +48,10 @@ pub fn html(verdict: &Verdict) -> String {
 
 fn put_bar(body: &mut String, verdict: &Verdict) {
     let bar = verdict.window.bar();
-    body.push_str("<h2>Where the time goes</h2>\n<svg viewBox=\"0 0 1000 30\" \
-        preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Shares of time\">");
+    body.push_str(
+        "<h2>Where the time goes</h2>\n<svg viewBox=\"0 0 1000 30\" \
+        preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Shares of time\">",
+    );
     let mut left = 0;
     for (group, tenths) in &bar {
         let colour = colour(*group);
@@ -82,8 +84,7 @@ fn put_findings(body: &mut String, verdict: &Verdict) {
         return;
     }
     body.push_str("<h2>Findings</h2>\n<table><tr>");
-    for head in
-        ["Priority", "Group", "Finding", "Impact", "Evidence", "What to do", "How to check"]
+    for head in ["Priority", "Group", "Finding", "Impact", "Evidence", "What to do", "How to check"]
     {
         let _ = write!(body, "<th>{head}</th>");
     }

@@ -56,10 +56,16 @@ pub fn lines(verdict: &Verdict) -> Vec<Line> {
 fn impact(verdict: &Verdict, finding: &Finding) -> String {
     let share = crate::judge::percent(finding.share);
     if verdict.window.requests.mean <= 0.0 {
-        return format!("{:.1} threads all the time, {share} of the time", finding.candidate.active);
+        return format!(
+            "{:.1} threads all the time, {share} of the time",
+            finding.candidate.active
+        );
     }
     let more = match finding.share < 0.99 {
-        true => format!("at most {:.0} % more requests without it", 100.0 * finding.share / (1.0 - finding.share)),
+        true => format!(
+            "at most {:.0} % more requests without it",
+            100.0 * finding.share / (1.0 - finding.share)
+        ),
         false => "without it requests would be answered again".to_owned(),
     };
     format!("{:.0} us per request, {share} of the time; {more}", finding.us)

@@ -49,7 +49,13 @@ impl Made {
         }
     }
 
-    pub(crate) fn with(mut self, category: &'static str, name: &'static str, ms: f64, entries: i64) -> Self {
+    pub(crate) fn with(
+        mut self,
+        category: &'static str,
+        name: &'static str,
+        ms: f64,
+        entries: i64,
+    ) -> Self {
         self.ledger.push((category, name, ms, entries));
         self
     }
@@ -83,7 +89,6 @@ impl Made {
                 is_clearway: !self.is_foreign,
             },
             readings: readings.collect(),
-            own_requests: 5,
             missing: Vec::new(),
         }
     }
@@ -91,6 +96,7 @@ impl Made {
     /// The reading of a second, at a moment of the server's clock.
     pub(crate) fn reading(&self, second: i64, ticks_ms: i64) -> Reading {
         let mut reading = Reading::default();
+        reading.own_requests = 5;
         let clock = format!("{ticks_ms}\t7\t10:00:00\t{second}\t2\t{}\t0\t0", 400 * second);
         // One second is a little longer than the next, so that intervals have a width.
         let uneven = |ms: f64| ms * (second as f64 + 0.02 * (second % 2) as f64) * 1e6;
@@ -103,14 +109,19 @@ impl Made {
         let rates = self.rates.iter().map(|(name, rate)| format!("{name}\t{}", rate * second));
         let levels = self.levels.iter().map(|(name, level)| format!("{name}\t{level}"));
         reading.take(Subject::Counters, &[rows(&lines(rates.chain(levels)))], local_ns);
-        let statements = self.statements.iter().enumerate().map(|(plan, (text, calls, ms, found))| {
-            let (calls, us) = (calls * second, 1_000 * ms * second);
-            format!("0x{plan}\t0\t-1\tt\t{calls}\t{us}\t{us}\t0\t{}\tapp\t{text}", found * second)
-        });
+        let statements =
+            self.statements.iter().enumerate().map(|(plan, (text, calls, ms, found))| {
+                let (calls, us) = (calls * second, 1_000 * ms * second);
+                format!(
+                    "0x{plan}\t0\t-1\tt\t{calls}\t{us}\t{us}\t0\t{}\tapp\t{text}",
+                    found * second
+                )
+            });
         reading.take(Subject::Statements, &[rows(&lines(statements))], local_ns);
         let published = format!("chatty\tsql_batch_completed\t{}\t0", self.published * second);
         reading.take(Subject::Events, &[rows(&published)], local_ns);
-        let facts = self.environment.iter().map(|(name, rate)| format!("{name}\t{}\t\\N", rate * second));
+        let facts =
+            self.environment.iter().map(|(name, rate)| format!("{name}\t{}\t\\N", rate * second));
         reading.take(Subject::Environment, &[rows(&lines(facts))], local_ns);
         reading.take(Subject::Clerks, &[rows("MEMORYCLERK_XTP\t1000")], local_ns);
         for (subject, text) in &self.rows {

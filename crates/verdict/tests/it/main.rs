@@ -71,7 +71,12 @@ fn cases() -> Vec<(Cause, Made)> {
         ),
         (
             Cause::MissingIndex,
-            made().with("user", "scan", 400.0, 0).statement("SELECT s FROM t WHERE n = 7", 50, 400, 50),
+            made().with("user", "scan", 400.0, 0).statement(
+                "SELECT s FROM t WHERE n = 7",
+                50,
+                400,
+                50,
+            ),
         ),
         (Cause::MemoryGrants, made().with("wait", "RESOURCE_SEMAPHORE", 900.0, 9)),
         (
@@ -121,7 +126,11 @@ fn every_cause_is_named_from_readings_that_show_it() {
 fn healthy_load_has_no_cause() {
     let verdict = judge(&Made::healthy().recording());
     assert_eq!(verdict.outcome, Outcome::Healthy, "{}", verdict.sentence);
-    assert!(verdict.sentence.contains("the limit is outside of the server"), "{}", verdict.sentence);
+    assert!(
+        verdict.sentence.contains("the limit is outside of the server"),
+        "{}",
+        verdict.sentence
+    );
     assert_eq!(verdict.ruled_out.len(), 3);
 }
 
@@ -163,9 +172,12 @@ fn dark_time_supports_no_verdict() {
 
 #[test]
 fn two_causes_of_one_size_support_no_verdict() {
-    let made = Made::healthy()
-        .with("wait", "RESOURCE_SEMAPHORE", 1_000.0, 9)
-        .with("wait", "ASYNC_NETWORK_IO", 1_000.0, 9);
+    let made = Made::healthy().with("wait", "RESOURCE_SEMAPHORE", 1_000.0, 9).with(
+        "wait",
+        "ASYNC_NETWORK_IO",
+        1_000.0,
+        9,
+    );
     let verdict = judge(&made.recording());
     assert_eq!(verdict.outcome, Outcome::Abstained);
     assert!(verdict.sentence.contains("two causes"), "{}", verdict.sentence);
@@ -248,9 +260,16 @@ fn reports_have_every_column_and_no_resource_from_elsewhere() {
     );
     let verdict = judge(&made.recording());
     let text = report::text(&verdict);
-    for head in
-        ["Priority", "Group", "Finding", "Impact", "Evidence", "What to do", "How to check", "Ruled out"]
-    {
+    for head in [
+        "Priority",
+        "Group",
+        "Finding",
+        "Impact",
+        "Evidence",
+        "What to do",
+        "How to check",
+        "Ruled out",
+    ] {
         assert!(text.contains(head), "{head} in {text}");
     }
     let html = report::html(&verdict);

@@ -54,6 +54,8 @@ pub(crate) struct Fault {
     pub(crate) server: Vec<String>,
     /// Statements before the load.
     pub(crate) setup: String,
+    /// Statements when all runs.
+    pub(crate) late: String,
     /// What runs beside the load.
     pub(crate) helpers: Vec<Helper>,
 }
@@ -74,7 +76,6 @@ pub(crate) const NAMES: &[&str] = &[
     "plan-cache",
     "missing-index",
     "memory-pressure",
-    "memory-grants",
     "logins-tls",
     "slow-reader",
     "event-session",
@@ -95,7 +96,14 @@ fn script(text: impl Into<String>) -> Helper {
 }
 
 fn fault(name: &'static str, cause: Cause, helpers: Vec<Helper>) -> Fault {
-    Fault { name, cause: Some(cause), server: Vec::new(), setup: TABLE.to_owned(), helpers }
+    Fault {
+        name,
+        cause: Some(cause),
+        server: Vec::new(),
+        setup: TABLE.to_owned(),
+        late: String::new(),
+        helpers,
+    }
 }
 
 /// A run without a fault.
@@ -105,6 +113,7 @@ pub(crate) fn healthy() -> Fault {
         cause: None,
         server: Vec::new(),
         setup: String::new(),
+        late: String::new(),
         helpers: Vec::new(),
     }
 }
@@ -120,18 +129,19 @@ pub(crate) fn make(name: &str, severity: Severity) -> Option<Fault> {
 fn locks(name: &str, severity: Severity) -> Option<Fault> {
     let hold = "WAITFOR DELAY '00:00:00.005'";
     Some(match name {
-        "hot-row" => fault("hot-row", Cause::HotRow, batches(
-            severity.of(3, 6, 16),
-            format!("BEGIN TRAN UPDATE dbo.fault SET n += 1 WHERE id = 7 {hold} COMMIT"),
-        )),
+        "hot-row" => fault(
+            "hot-row",
+            Cause::HotRow,
+            batches(
+                severity.of(3, 6, 16),
+                format!("BEGIN TRAN UPDATE dbo.fault SET n += 1 WHERE id = 7 {hold} COMMIT"),
+            ),
+        ),
         "idle-blocker" => {
-            let mut helpers = vec![script(
-                "BEGIN TRAN\nUPDATE dbo.fault SET n += 1 WHERE id = 7\nGO\n",
-            )];
-            helpers.extend(batches(
-                severity.of(1, 4, 12),
-                "UPDATE dbo.fault SET n += 1 WHERE id = 7",
-            ));
+            let mut helpers =
+                vec![script("BEGIN TRAN\nUPDATE dbo.fault SET n += 1 WHERE id = 7\nGO\n")];
+            helpers
+                .extend(batches(severity.of(1, 4, 12), "UPDATE dbo.fault SET n += 1 WHERE id = 7"));
             fault("idle-blocker", Cause::IdleBlocker, helpers)
         }
         "deadlocks" => {
@@ -146,14 +156,17 @@ fn locks(name: &str, severity: Severity) -> Option<Fault> {
             helpers.extend(batches(count, pair(8, 7)));
             fault("deadlocks", Cause::Deadlocks, helpers)
         }
-        "application-lock" => fault("application-lock", Cause::ApplicationLock, batches(
-            severity.of(3, 6, 16),
-            format!("BEGIN TRAN EXEC sp_getapplock 'x', 'Exclusive' {hold} COMMIT"),
-        )),
+        "application-lock" => fault(
+            "application-lock",
+            Cause::ApplicationLock,
+            batches(
+                severity.of(3, 6, 16),
+                format!("BEGIN TRAN EXEC sp_getapplock 'x', 'Exclusive' {hold} COMMIT"),
+            ),
+        ),
         "metadata-lock" => {
             let helpers = batches(severity.of(8, 32, 128), "SELECT n FROM dbo.fault WHERE id = 7");
-            let server =
-                ["--lock-mode", "exclusive", "--schedulers", severity.of("2", "4", "8")];
+            let server = ["--lock-mode", "exclusive", "--schedulers", severity.of("2", "4", "8")];
             Fault {
                 server: server.map(str::to_owned).to_vec(),
                 ..fault("metadata-lock", Cause::MetadataSpin, helpers)
@@ -166,25 +179,38 @@ fn locks(name: &str, severity: Severity) -> Option<Fault> {
 fn statements(name: &str, severity: Severity) -> Option<Fault> {
     let count = severity.of(1, 3, 8);
     Some(match name {
-        "plan-cache" => fault("plan-cache", Cause::PlanCache, batches(
-            count,
-            "DECLARE @s nvarchar(400) = N'SELECT n AS [' + CAST(NEWID() AS nvarchar(40)) + N'] \
+        "plan-cache" => fault(
+            "plan-cache",
+            Cause::PlanCache,
+            batches(
+                count,
+                "DECLARE @s nvarchar(400) = N'SELECT n AS [' + CAST(NEWID() AS nvarchar(40)) + N'] \
              FROM dbo.fault WHERE id = 7' EXEC (@s)",
-        )),
-        "missing-index" => fault("missing-index", Cause::MissingIndex, batches(
-            count,
-            "SELECT s FROM dbo.fault WHERE n = 777",
-        )),
-        "temp-tables" => fault("temp-tables", Cause::TemporaryTables, batches(
-            count,
-            "CREATE TABLE #t (a int, b varchar(20)) INSERT #t VALUES (1, 'x') SELECT * FROM #t \
+            ),
+        ),
+        "missing-index" => fault(
+            "missing-index",
+            Cause::MissingIndex,
+            batches(count, "SELECT s FROM dbo.fault WHERE n = 777"),
+        ),
+        "temp-tables" => fault(
+            "temp-tables",
+            Cause::TemporaryTables,
+            batches(
+                count,
+                "CREATE TABLE #t (a int, b varchar(20)) INSERT #t VALUES (1, 'x') SELECT * FROM #t \
              DROP TABLE #t",
-        )),
-        "definitions" => fault("definitions", Cause::Definitions, batches(
-            severity.of(1, 2, 4),
-            "DECLARE @t nvarchar(20) = N'd' + CAST(@@SPID AS nvarchar(9)) \
+            ),
+        ),
+        "definitions" => fault(
+            "definitions",
+            Cause::Definitions,
+            batches(
+                severity.of(1, 2, 4),
+                "DECLARE @t nvarchar(20) = N'd' + CAST(@@SPID AS nvarchar(9)) \
              EXEC (N'CREATE TABLE dbo.' + @t + N' (a int)') EXEC (N'DROP TABLE dbo.' + @t)",
-        )),
+            ),
+        ),
         _ => return None,
     })
 }
@@ -193,41 +219,43 @@ fn memory(name: &str, severity: Severity) -> Option<Fault> {
     Some(match name {
         "page-per-hash" => Fault {
             server: vec!["--experiment".to_owned(), "page-per-hash".to_owned()],
-            ..fault("page-per-hash", Cause::PagePerRow, batches(
-                severity.of(1, 2, 4),
-                "SELECT MAX(HASHBYTES('SHA2_256', s)) FROM dbo.fault",
-            ))
+            ..fault(
+                "page-per-hash",
+                Cause::PagePerRow,
+                batches(
+                    severity.of(1, 2, 4),
+                    "SELECT MAX(HASHBYTES('SHA2_256', s)) FROM dbo.fault",
+                ),
+            )
         },
         "allocator-lock" => Fault {
             server: ["--experiment", "allocator-lock", "--experiment", "page-per-hash"]
                 .map(str::to_owned)
                 .to_vec(),
-            ..fault("allocator-lock", Cause::AllocatorSpin, batches(
-                severity.of(4, 8, 16),
-                "SELECT MAX(HASHBYTES('SHA2_256', s)) FROM dbo.fault",
-            ))
+            ..fault(
+                "allocator-lock",
+                Cause::AllocatorSpin,
+                batches(
+                    severity.of(4, 8, 16),
+                    "SELECT MAX(HASHBYTES('SHA2_256', s)) FROM dbo.fault",
+                ),
+            )
         },
         "memory-pressure" => Fault {
             server: vec!["--max-memory".to_owned(), "256MB".to_owned()],
-            ..fault("memory-pressure", Cause::MemoryLimit, batches(
-                severity.of(1, 2, 6),
-                "DECLARE @t TABLE (id int, s varchar(200)) INSERT @t SELECT a.value, \
+            ..fault(
+                "memory-pressure",
+                Cause::MemoryLimit,
+                batches(
+                    severity.of(1, 2, 6),
+                    "DECLARE @t TABLE (id int, s varchar(200)) INSERT @t SELECT a.value, \
                  REPLICATE('y', 200) FROM GENERATE_SERIES(1, 2000000) AS a",
-            ))
-        },
-        "memory-grants" => Fault {
-            server: vec!["--max-memory".to_owned(), "200MB".to_owned()],
-            ..fault("memory-grants", Cause::MemoryGrants, batches(
-                severity.of(3, 6, 16),
-                "SELECT MAX(r) FROM (SELECT ROW_NUMBER() OVER (ORDER BY a.s + CAST(a.n AS \
-                 varchar(9)) + CAST(b.value AS varchar(9))) AS r FROM dbo.fault AS a CROSS JOIN \
-                 GENERATE_SERIES(1, 10) AS b) AS x",
-            ))
+                ),
+            )
         },
         "old-snapshot" => {
             let mut helpers = vec![script(
-                "ALTER DATABASE faults SET ALLOW_SNAPSHOT_ISOLATION ON\nGO\nSET TRANSACTION \
-                 ISOLATION LEVEL SNAPSHOT\nBEGIN TRAN\nSELECT COUNT(*) FROM dbo.fault\nGO\nWHILE 1 \
+                "SET TRANSACTION ISOLATION LEVEL SNAPSHOT\nBEGIN TRAN\nSELECT COUNT(*) FROM dbo.fault\nGO\nWHILE 1 \
                  = 1 SELECT SUM(n) FROM dbo.fault WHERE id BETWEEN 1 AND 20\nGO\n",
             )];
             helpers.extend(batches(
@@ -235,7 +263,10 @@ fn memory(name: &str, severity: Severity) -> Option<Fault> {
                 "DECLARE @i int = 1 + ABS(CHECKSUM(NEWID())) % 20 UPDATE dbo.fault SET n += 1 \
                  WHERE id = @i",
             ));
-            fault("old-snapshot", Cause::OldSnapshot, helpers)
+            Fault {
+                setup: format!("{TABLE} ALTER DATABASE faults SET ALLOW_SNAPSHOT_ISOLATION ON"),
+                ..fault("old-snapshot", Cause::OldSnapshot, helpers)
+            }
         }
         _ => return None,
     })
@@ -244,11 +275,15 @@ fn memory(name: &str, severity: Severity) -> Option<Fault> {
 fn around(name: &str, severity: Severity) -> Option<Fault> {
     let read = "SELECT n FROM dbo.fault WHERE id = 7";
     Some(match name {
-        "logins-tls" => fault("logins-tls", Cause::Logins, vec![Helper::Batches {
-            connections: severity.of(1, 4, 12),
-            batch: read.to_owned(),
-            more: &["--encrypt", "on", "--pool", "reconnect"],
-        }]),
+        "logins-tls" => fault(
+            "logins-tls",
+            Cause::Logins,
+            vec![Helper::Batches {
+                connections: severity.of(1, 4, 12),
+                batch: read.to_owned(),
+                more: &["--encrypt", "on", "--pool", "reconnect"],
+            }],
+        ),
         "slow-reader" => {
             let text = "SELECT a.* FROM dbo.fault AS a, GENERATE_SERIES(1, 500)\nGO\n".to_owned();
             let reader = Helper::Script { text, bytes_per_second: 20_000 };
@@ -274,10 +309,9 @@ fn around(name: &str, severity: Severity) -> Option<Fault> {
             let helpers = batches(severity.of(1, 3, 8), read);
             Fault { setup, ..fault("event-session", Cause::EventSession, helpers) }
         }
-        "cpu-hogs" => fault("cpu-hogs", Cause::CpuElsewhere, vec![
-            Helper::Hog;
-            severity.of(1, 3, 8) * cpus()
-        ]),
+        "cpu-hogs" => {
+            fault("cpu-hogs", Cause::CpuElsewhere, vec![Helper::Hog; severity.of(1, 3, 8) * cpus()])
+        }
         "log-device" => {
             let helpers = batches(
                 severity.of(2, 4, 8),
@@ -286,10 +320,11 @@ fn around(name: &str, severity: Severity) -> Option<Fault> {
             );
             Fault {
                 server: vec!["--data".to_owned(), "{folder}".to_owned()],
-                setup: format!(
-                    "CREATE TABLE dbo.durable (id int NOT NULL PRIMARY KEY, n int NOT NULL); INSERT \
-                     dbo.durable SELECT value, value FROM GENERATE_SERIES(1, 20000); EXEC \
-                     sys.sp_inject_delay 'log', '', {}, 60",
+                setup: "CREATE TABLE dbo.durable (id int NOT NULL PRIMARY KEY, n int NOT NULL); INSERT \
+                        dbo.durable SELECT value, value FROM GENERATE_SERIES(1, 20000)"
+                    .to_owned(),
+                late: format!(
+                    "EXEC sys.sp_inject_delay 'log', '', {}, 60",
                     severity.of(3_000, 15_000, 60_000)
                 ),
                 ..fault("log-device", Cause::LogDevice, helpers)

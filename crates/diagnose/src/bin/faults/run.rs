@@ -52,7 +52,8 @@ impl Drop for Group {
         for child in &mut self.0 {
             let group = format!("-{}", child.id());
             // It may have ended already.
-            let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+            let _ =
+                Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
             let _ = child.wait();
         }
     }
@@ -77,14 +78,17 @@ impl Bench {
         let mut asker = Asker::connect(&target(""), PATIENCE)?;
         asker.ask(&format!("CREATE DATABASE {DATABASE}"))?;
         let mut asker = Asker::connect(&target(DATABASE), PATIENCE)?;
-        let mut group = Group(Vec::new());
-        self.begin_load(&server, load, &mut group)?;
-        for batch in fault.setup.split_terminator(";").filter(|batch| !batch.trim().is_empty()) {
+        for batch in fault.setup.split_terminator(';').filter(|batch| !batch.trim().is_empty()) {
             asker.ask(batch)?;
         }
+        let mut group = Group(Vec::new());
+        self.begin_load(&server, load, &mut group)?;
         for (place, helper) in fault.helpers.iter().enumerate() {
             let helper = self.helper(&server, helper, place)?;
             group.0.push(helper);
+        }
+        if !fault.late.is_empty() {
+            asker.ask(&fault.late)?;
         }
         load::pause(WARM_UP);
         let settings = Settings {
@@ -200,7 +204,8 @@ pub(crate) struct Seen {
 
 /// Ticks of all CPUs, and those of them that were idle.
 fn machine_ticks() -> Result<(f64, f64), String> {
-    let text = std::fs::read_to_string("/proc/stat").map_err(|error| format!("/proc/stat: {error}"))?;
+    let text =
+        std::fs::read_to_string("/proc/stat").map_err(|error| format!("/proc/stat: {error}"))?;
     let line = text.lines().next().unwrap_or("");
     let ticks: Vec<f64> =
         line.split_whitespace().skip(1).take(8).filter_map(|tick| tick.parse().ok()).collect();

@@ -166,7 +166,9 @@ pub(crate) fn section(runs: &[Scored], how: &str) -> String {
             sums[2].add(run.is_right(normal.furthest(&run.verdict)));
         }
         let cell = |severity: Option<Severity>| {
-            severities.get(&severity).map_or("-".to_owned(), |tally| format!("{}/{}", tally.0, tally.1))
+            severities
+                .get(&severity)
+                .map_or("-".to_owned(), |tally| format!("{}/{}", tally.0, tally.1))
         };
         let [low, medium, high] = Severity::ALL.map(|severity| cell(Some(severity)));
         let low = if severities.contains_key(&None) { cell(None) } else { low };
@@ -175,14 +177,19 @@ pub(crate) fn section(runs: &[Scored], how: &str) -> String {
         let _ = writeln!(
             out,
             "| {name} | {low} | {medium} | {high} | {}/{} | {}/{} | {} |",
-            wait.0, wait.1, score.0, score.1,
+            wait.0,
+            wait.1,
+            score.0,
+            score.1,
             instead.join(", ")
         );
     }
     let _ = writeln!(
         out,
         "\nNamed right first: {}. Baselines on the same runs: largest wait {}, largest z-score {}.",
-        sums[0].text(), sums[1].text(), sums[2].text()
+        sums[0].text(),
+        sums[1].text(),
+        sums[2].text()
     );
     for (severity, tally) in by_severity {
         let name = severity.map_or("healthy runs", Severity::name);

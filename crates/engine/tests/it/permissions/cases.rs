@@ -704,8 +704,8 @@ pub(super) static CASES: &[Case] = &[
         &[15247],
         &[("ALTER SERVER ROLE securityadmin ADD MEMBER {u}", &[])],
     ),
-    case("sp_diagnose", "EXEC sp_diagnose 1", &[300], &[(VIEW_STATE, &[])]),
-    case("sp_inject_delay", "EXEC sp_inject_delay", &[300], &[(STATE, &[])]),
+    case("sp_diagnose", "EXEC sp_diagnose 1", &[300, 297], &[(VIEW_STATE, &[])]),
+    case("sp_inject_delay", "EXEC sp_inject_delay", &[300, 297], &[(STATE, &[])]),
     case("sp_lock", "EXEC sp_lock", &[300, 297], &[(VIEW_STATE, &[])]),
     case("sp_recompile", "EXEC sp_recompile 'p'", &[15165], &[("GRANT ALTER ON p TO {u}", &[])]),
     case(
