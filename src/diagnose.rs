@@ -58,7 +58,7 @@ pub(crate) struct DiagnoseArguments {
     /// Seconds that the login and each answer may take
     #[arg(short = 'l', long, value_name = "SECONDS", default_value_t = 15)]
     login_timeout: u64,
-    /// Print no report
+    /// Print no report, for the files alone
     #[arg(short = 'q', long)]
     quiet: bool,
 }

@@ -18,7 +18,7 @@ const FILE_LINES_MAX: usize = 800;
 const CRATE_LINES_MAX: usize = 16_000;
 
 /// Crates past that wall, with a wall of their size.
-const LARGE_CRATES: &[(&str, usize)] = &[("sos", 30_200)];
+const LARGE_CRATES: &[(&str, usize)] = &[("sos", 30_500)];
 
 /// Layer of each crate: it may depend on lower ones only.
 const LAYERS: &[(&str, u8)] = &[
@@ -289,6 +289,7 @@ const BARE_CALLS_ALLOWED: &[(&str, &str)] = &[
     ("src/race.rs", "writes its report"),
     ("src/agents.rs", "reads a token once, at start"),
     ("src/stress.rs", "is a client of any server, with no ledger to leave a trace in"),
+    ("src/diagnose.rs", "is a client of any server, with no ledger to leave a trace in"),
     ("src/profile.rs", "is a client of any server, with no ledger to leave a trace in"),
 ];
 
@@ -296,6 +297,7 @@ const BARE_CALLS_ALLOWED: &[(&str, &str)] = &[
 const NOT_IN_A_SERVER: &[(&str, &str)] = &[
     ("census", "counts shared writes in a test"),
     ("console", "is a client"),
+    ("diagnose", "is a client, and starts servers and faults as child processes"),
     ("lab", "starts servers as child processes"),
     ("load", "is a client"),
     ("race", "is a client, and starts peers as child processes"),

@@ -31,7 +31,7 @@ pub struct Settings {
     pub patience: Duration,
     /// How long to look.
     pub length: Duration,
-    /// Whether to intervene.
+    /// Whether to test the suspicion by an intervention.
     pub confirm: bool,
 }
 

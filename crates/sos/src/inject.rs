@@ -28,9 +28,9 @@ registry! {
         Request => "request",
         /// The end of holding a lock that another session waits for.
         Locks => "locks",
-        /// The log's writes.
+        /// Before the log's writes become durable.
         Log => "log",
-        /// A contended spinlock.
+        /// While a contended spinlock is held.
         Spin => "spin",
     }
 }
@@ -42,13 +42,13 @@ pub enum Point {
     Request,
     /// The end of holding a lock that another session waits for.
     Locks,
-    /// The log's writes.
+    /// Before the log's writes become durable.
     Log,
     /// A contended spinlock of this class.
     Spin(SpinClass),
 }
 
-/// The longest delay.
+/// The longest delay at a point.
 pub const DELAY_MAX: Duration = Duration::from_millis(200);
 /// The longest time that an injection lasts.
 pub const LENGTH_MAX: Duration = Duration::from_secs(60);
@@ -98,7 +98,7 @@ pub fn begin(point: Point, delay: Duration, length: Duration) {
     POINT.store(point.code(), Ordering::Relaxed);
 }
 
-/// Ends the injection.
+/// Ends the injection at once.
 pub fn end() {
     POINT.store(0, Ordering::Relaxed);
 }
@@ -123,7 +123,7 @@ pub fn pass(point: Point) {
 fn is_in_time(point: Point) -> bool {
     let code = POINT.load(Ordering::Relaxed);
     if clock::monotonic_ns() >= UNTIL_NS.load(Ordering::Relaxed) {
-        // Another injection may have begun meanwhile: it stays.
+        // If another injection has begun since, it stays.
         let _ = POINT.compare_exchange(code, 0, Ordering::Relaxed, Ordering::Relaxed);
         return false;
     }

@@ -6,7 +6,7 @@
 pub enum Cause {
     /// A session holds locks and does nothing.
     IdleBlocker,
-    /// Transactions wait in a circle, and one of each circle is rolled back.
+    /// Transactions wait in cycles, and one of each cycle is rolled back.
     Deadlocks,
     /// Sessions queue for a lock that the application names.
     ApplicationLock,
@@ -53,7 +53,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Every cause.
+    /// Every cause, in the order of its discriminants.
     pub const ALL: [Self; 23] = [
         Self::IdleBlocker,
         Self::Deadlocks,

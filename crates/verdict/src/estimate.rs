@@ -10,7 +10,7 @@ const STUDENT: [f64; 30] = [
 /// A mean and its confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// The mean.
+    /// The mean over all sub-windows.
     pub mean: f64,
     /// Lower end of the 95 % confidence interval.
     pub low: f64,
@@ -58,7 +58,7 @@ fn student(degrees: usize) -> f64 {
     STUDENT.get(degrees.clamp(1, last) - 1).copied().unwrap_or(1.96)
 }
 
-/// Converts a count.
+/// Converts a count of sub-windows.
 #[expect(clippy::cast_precision_loss, reason = "counts of rows and windows are small")]
 fn as_float(count: usize) -> f64 {
     count as f64

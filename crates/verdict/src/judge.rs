@@ -12,7 +12,7 @@ const DARK_MAX: f64 = 0.05;
 const BUSY_MIN: f64 = 0.02;
 /// Other processes take the CPUs from here on, if the server itself has no cause.
 const ELSEWHERE_MIN: f64 = 0.5;
-/// And if so many threads with work wait for them, on average.
+/// And if at least this number of threads with work wait for them, on average.
 const ELSEWHERE_ACTIVE_MIN: f64 = 0.2;
 /// How many causes are named as ruled out.
 const RULED_OUT: usize = 3;
@@ -29,7 +29,7 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// Returns its name.
+    /// Returns its name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ pub struct Finding {
     pub candidate: Candidate,
     /// Share of all time that is not idle.
     pub share: f64,
-    /// Microseconds per request.
+    /// Microseconds per request that it explains.
     pub us: f64,
     /// What the intervention showed, if there was one.
     pub confirmation: Option<String>,
@@ -66,12 +66,12 @@ pub enum Outcome {
     Abstained,
 }
 
-/// What was found.
+/// A verdict with its findings and their numbers.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     /// Who was looked at.
     pub server: Server,
-    /// What it is.
+    /// Cause, health or abstention.
     pub outcome: Outcome,
     /// One sentence for people.
     pub sentence: String,
@@ -81,11 +81,11 @@ pub struct Verdict {
     pub ruled_out: Vec<(Cause, f64)>,
     /// Warnings about the machine, and what the server could not answer.
     pub warnings: Vec<String>,
-    /// The differences that all this stands on.
+    /// The differences from which all this was computed.
     pub window: Window,
 }
 
-/// Judges a recording.
+/// Judges a recording by all rules.
 #[must_use]
 pub fn judge(recording: &Recording) -> Verdict {
     let window = match Window::new(recording) {

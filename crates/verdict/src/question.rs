@@ -181,7 +181,7 @@ pub const EVENTS: &str =
 /// Columns: name, value, warning (NULL if all is well).
 pub const ENVIRONMENT: &str = "SELECT name, value, warning FROM sys.dm_os_environment;";
 
-/// Columns: clerk, kilobytes.
+/// Columns: type of the memory clerk, kilobytes.
 pub const CLERKS: &str = "SELECT TOP (5) type, SUM(pages_kb) FROM sys.dm_os_memory_clerks \
     GROUP BY type ORDER BY SUM(pages_kb) DESC;";
 

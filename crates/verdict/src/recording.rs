@@ -12,7 +12,7 @@ use crate::row::Row;
 pub enum Subject {
     /// Clocks, counts of schedulers, and where the time went.
     Time,
-    /// Performance counters.
+    /// Performance counters of the server.
     Counters,
     /// Requests, and sessions that hold a transaction open.
     Requests,
@@ -100,7 +100,7 @@ pub(crate) type Leaves = BTreeMap<(Category, String), (u64, u64)>;
 /// What a server said at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// The server's clocks.
+    /// The server's clocks at that moment.
     pub clock: Clock,
     /// Requests that were made for this reading: they are not a load.
     pub own_requests: u64,
@@ -154,7 +154,7 @@ fn leaves(rows: &[Row], clock: &Clock) -> Leaves {
 pub struct Server {
     /// The name or address under which it was asked.
     pub name: String,
-    /// `@@VERSION`, first line.
+    /// The line of `@@VERSION` that names the product.
     pub version: String,
     /// Whether it is Clearway: then the ledger closes, and an intervention is possible.
     pub is_clearway: bool,
@@ -181,7 +181,7 @@ impl Recording {
     }
 }
 
-/// Tells whether a version is that of this server or another of its kind; `None` is another make.
+/// Returns whether a version is that of Clearway (true) or of SQL Server; `None` for any other make.
 #[must_use]
 pub fn make_of(version: &str) -> Option<bool> {
     match version.contains("Clearway") {

@@ -16,11 +16,11 @@ pub enum Group {
     Statements,
     /// Compiling statements, on a CPU.
     Compilation,
-    /// Logins and TLS.
+    /// Logins and their TLS handshakes.
     Logins,
-    /// Event sessions.
+    /// Collecting events for event sessions.
     Events,
-    /// System calls.
+    /// In system calls, on a CPU or not.
     Kernel,
     /// Looping until a lock is free.
     Spinning,
@@ -30,9 +30,9 @@ pub enum Group {
     Log,
     /// Waiting for a client to read.
     Clients,
-    /// Waiting for memory.
+    /// Waiting for memory or a grant of it.
     Memory,
-    /// Other waits.
+    /// Waits that are in no other group.
     OtherWaits,
     /// WAITFOR: a pause that a statement asked for.
     Pauses,
@@ -154,7 +154,7 @@ pub struct Part {
     pub name: String,
     /// Thread seconds per second.
     pub active: f64,
-    /// Entries per second.
+    /// How often it was entered per second.
     pub entries: f64,
     /// Microseconds per request; zeros without requests.
     pub per_request: Estimate,
@@ -163,11 +163,11 @@ pub struct Part {
 /// What a statement did in the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statement {
-    /// Its text.
+    /// The text of the statement.
     pub text: String,
     /// The database that it ran in.
     pub database: String,
-    /// Executions per second.
+    /// Number of executions per second.
     pub calls: f64,
     /// CPU seconds per second.
     pub cpu: f64,
@@ -184,7 +184,7 @@ pub struct Statement {
 /// A session in the way of others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocker {
-    /// Its number.
+    /// The number of the session.
     pub session: i64,
     /// Number of waiters seen behind it, over all readings.
     pub waiters: u64,
@@ -203,9 +203,9 @@ pub struct Blocker {
 pub struct Window {
     /// Its length in seconds of the server's clock.
     pub seconds: f64,
-    /// Number of sub-windows.
+    /// Number of sub-windows with a difference.
     pub windows: usize,
-    /// Number of schedulers.
+    /// Number of schedulers for requests.
     pub schedulers: f64,
     /// Requests per second, without those of the recording.
     pub requests: Estimate,
@@ -215,7 +215,7 @@ pub struct Window {
     pub parts: Vec<Part>,
     /// Growth of counters per second, and levels at the end, by name.
     pub(crate) counters: BTreeMap<String, (f64, f64)>,
-    /// Statements, dearest first.
+    /// Statements, by CPU time, largest first.
     pub statements: Vec<Statement>,
     /// Sessions in the way, most waiters first.
     pub blockers: Vec<Blocker>,

@@ -7,7 +7,7 @@ use super::{SysCause, call, cgroup};
 /// A fact about the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// Its name.
+    /// Its name, in lower case.
     pub name: &'static str,
     /// Its value as text; sums only grow.
     pub value: String,

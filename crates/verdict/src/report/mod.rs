@@ -21,7 +21,7 @@ pub struct Line {
     pub group: &'static str,
     /// What was found, its grade and details.
     pub finding: String,
-    /// What it costs.
+    /// What it costs the requests.
     pub impact: String,
     /// The statement that shows it.
     pub evidence: &'static str,

@@ -14,7 +14,7 @@ pub(crate) struct Made {
     pub(crate) ledger: Vec<(&'static str, &'static str, f64, i64)>,
     /// Counters that grow, and how much per second.
     pub(crate) rates: Vec<(&'static str, i64)>,
-    /// Counters that stay.
+    /// Counters that stay as they are.
     pub(crate) levels: Vec<(&'static str, i64)>,
     /// Rows of subjects that are the same in each reading.
     pub(crate) rows: Vec<(Subject, &'static str)>,

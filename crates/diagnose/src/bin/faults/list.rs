@@ -22,7 +22,7 @@ impl Severity {
         }
     }
 
-    /// Chooses by severity.
+    /// Chooses one of three values by severity.
     fn of<T>(self, low: T, medium: T, high: T) -> T {
         match self {
             Self::Low => low,

@@ -23,13 +23,13 @@ const WARM_UP: Duration = Duration::from_millis(2_000);
 
 /// What all runs have in common.
 pub(crate) struct Bench {
-    /// The server's binary.
+    /// The binary that serves and makes the load.
     pub(crate) binary: PathBuf,
     /// A folder for scripts and data.
     pub(crate) folder: PathBuf,
     /// How long the tool looks.
     pub(crate) length: Duration,
-    /// Whether it intervenes.
+    /// Whether the tool also intervenes.
     pub(crate) confirm: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Bench {
 pub(crate) struct Load {
     /// A workload of `clearway stress`.
     pub(crate) workload: &'static str,
-    /// Number of connections.
+    /// Number of its connections at once.
     pub(crate) connections: u32,
     /// Pause between two requests of a connection; without one the load is as fast as it can be.
     pub(crate) think: Option<&'static str>,

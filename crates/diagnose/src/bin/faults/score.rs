@@ -11,7 +11,7 @@ use crate::list::Severity;
 
 /// A run with its verdict.
 pub(crate) struct Scored {
-    /// The fault's name.
+    /// The fault's name in the table.
     pub(crate) fault: &'static str,
     /// `None` for a healthy run.
     pub(crate) severity: Option<Severity>,

@@ -35,8 +35,8 @@ pub(super) const INSERT_T: &str = "USE {d}; GRANT INSERT ON t TO {u}";
 pub(super) const ALTER_T: &str = "GRANT ALTER ON t TO {u}";
 pub(super) const FILES: &str = "USE master; GRANT ADMINISTER BULK OPERATIONS TO {u}";
 const LOGINS: &str = "USE master; GRANT ALTER ANY LOGIN TO {u}";
-const STATE: &str = "USE master; GRANT ALTER SERVER STATE TO {u}";
-const VIEW_STATE: &str = "USE master; GRANT VIEW SERVER STATE TO {u}";
+pub(super) const STATE: &str = "USE master; GRANT ALTER SERVER STATE TO {u}";
+pub(super) const VIEW_STATE: &str = "USE master; GRANT VIEW SERVER STATE TO {u}";
 const SYSADMIN: &str = "ALTER SERVER ROLE sysadmin ADD MEMBER {u}";
 const OWNER: &str = "ALTER ROLE db_owner ADD MEMBER {u}";
 const BE_OTHER: &str = "GRANT IMPERSONATE ON USER::other_user TO {u}";
@@ -704,8 +704,6 @@ pub(super) static CASES: &[Case] = &[
         &[15247],
         &[("ALTER SERVER ROLE securityadmin ADD MEMBER {u}", &[])],
     ),
-    case("sp_diagnose", "EXEC sp_diagnose 1", &[300, 297], &[(VIEW_STATE, &[])]),
-    case("sp_inject_delay", "EXEC sp_inject_delay", &[300, 297], &[(STATE, &[])]),
     case("sp_lock", "EXEC sp_lock", &[300, 297], &[(VIEW_STATE, &[])]),
     case("sp_recompile", "EXEC sp_recompile 'p'", &[15165], &[("GRANT ALTER ON p TO {u}", &[])]),
     case(

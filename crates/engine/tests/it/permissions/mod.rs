@@ -9,6 +9,7 @@
 //! the error numbers are those of its messages.
 
 mod cases;
+mod diagnosis;
 mod loads;
 
 use std::collections::BTreeSet;
@@ -23,6 +24,7 @@ use engine::session::Session;
 use crate::client::{Answer, batch, instance, login};
 use crate::security::login_as;
 use cases::{CASES, Case};
+use diagnosis::DIAGNOSIS;
 use loads::LOADS;
 
 /// The environment variable that makes the test write the page.
@@ -77,7 +79,7 @@ fn fill(text: &str, number: usize) -> String {
 }
 
 fn all_cases() -> impl Iterator<Item = &'static Case> {
-    CASES.iter().chain(LOADS)
+    CASES.iter().chain(LOADS).chain(DIAGNOSIS)
 }
 
 #[test]
