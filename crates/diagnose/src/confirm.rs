@@ -28,9 +28,21 @@ struct Place {
     point: &'static str,
     class: String,
     passes: f64,
+    /// Counts what passes there, not what other requests do beside it.
+    count: &'static str,
     /// How many requests pass it at once if it is not what limits them.
     width: f64,
 }
+
+/// Counts requests.
+const REQUESTS: &str = "SELECT cntr_value FROM sys.dm_os_performance_counters \
+    WHERE counter_name = N'Batch Requests/sec'";
+/// Counts waits for locks: each release wakes all that wait, so their number follows the releases.
+const LOCK_WAITS: &str =
+    "SELECT SUM(waiting_tasks_count) FROM sys.dm_os_wait_stats WHERE wait_type LIKE N'LCK[_]M%'";
+/// Counts waits for the log.
+const LOG_WAITS: &str =
+    "SELECT SUM(waiting_tasks_count) FROM sys.dm_os_wait_stats WHERE wait_type = N'WRITELOG'";
 
 impl Place {
     fn of(cause: Cause, window: &Window) -> Option<Self> {
@@ -39,15 +51,25 @@ impl Place {
             parts.map(|part| part.entries).fold(0.0, f64::max)
         };
         let width = window.active.max(2.0);
-        let at = |point, passes, width| Some(Self { point, class: String::new(), passes, width });
+        let at = |point, passes, count, width| {
+            Some(Self { point, class: String::new(), passes, count, width })
+        };
         match cause {
             Cause::HotRow | Cause::ApplicationLock | Cause::Deadlocks => {
-                at("locks", lock_waits("LCK_").min(window.requests.mean.max(1.0)), width)
+                // Each release ends the wait of all that wait.
+                let releases = lock_waits("LCK_") / window.of(Group::Locks).max(1.0);
+                at("locks", releases, LOCK_WAITS, window.of(Group::Locks).max(1.0) + 1.0)
             }
-            Cause::LogDevice => at("log", lock_waits("WRITELOG"), width),
+            Cause::LogDevice => at("log", window.flushes().max(1.0), LOG_WAITS, width),
             Cause::MetadataSpin | Cause::AllocatorSpin | Cause::OtherSpin => {
                 let part = window.parts.iter().find(|part| part.group == Group::Spinning)?;
-                Some(Self { point: "spin", class: part.name.clone(), passes: part.entries, width })
+                Some(Self {
+                    point: "spin",
+                    class: part.name.clone(),
+                    passes: part.entries,
+                    count: REQUESTS,
+                    width,
+                })
             }
             // These use CPU time: if the CPUs are the limit, more of it makes requests fewer.
             Cause::PlanCache
@@ -59,7 +81,8 @@ impl Place {
             | Cause::Logins
             | Cause::OldSnapshot => {
                 let schedulers = window.schedulers.max(1.0);
-                at("request", window.requests.mean / schedulers, width.max(2.0 * schedulers))
+                let width = width.max(2.0 * schedulers);
+                at("request", window.requests.mean / schedulers, REQUESTS, width)
             }
             Cause::IdleBlocker
             | Cause::SchemaLock
@@ -121,11 +144,12 @@ fn measure(
         if let Err((_, error)) = inquiry.ask(&text)? {
             return Ok(Err(error));
         }
-        let before = inquiry.progress()?;
+        let before = inquiry.progress(place.count)?;
         let goes_on = wait(TURN);
-        let after = inquiry.progress()?;
+        let after = inquiry.progress(place.count)?;
         // Its own request is not one of the load.
-        let pair = ((after.0 - before.0 - 1.0).max(0.0), (after.1 - before.1) / 1e3);
+        let own = if place.count == REQUESTS { 1.0 } else { 0.0 };
+        let pair = ((after.0 - before.0 - own).max(0.0), (after.1 - before.1) / 1e3);
         if is_on { &mut on } else { &mut off }.push(pair);
         if !goes_on {
             break;

@@ -163,17 +163,14 @@ impl Inquiry {
         Ok(reading)
     }
 
-    /// Returns the number of requests that the server has answered, and its monotonic clock in
-    /// milliseconds.
-    pub(crate) fn progress(&mut self) -> Result<(f64, f64), String> {
-        const PROGRESS: &str = "SELECT c.cntr_value, i.ms_ticks \
-            FROM sys.dm_os_performance_counters AS c CROSS JOIN sys.dm_os_sys_info AS i \
-            WHERE c.counter_name = N'Batch Requests/sec';";
-        let results = self.ask(PROGRESS)?.map_err(|error| error.1)?;
+    /// Returns a count that a question asks for, and the server's monotonic clock in milliseconds.
+    pub(crate) fn progress(&mut self, count: &str) -> Result<(f64, f64), String> {
+        let question = format!("SELECT ({count}), ms_ticks FROM sys.dm_os_sys_info;");
+        let results = self.ask(&question)?.map_err(|error| error.1)?;
         let row = results.first().and_then(|rows| rows.first()).cloned().unwrap_or_default();
         match (row.number(0), row.number(1)) {
-            (Some(requests), Some(ms)) => Ok((requests, ms)),
-            _ => Err("the server does not count its requests".to_owned()),
+            (Some(count), Some(ms)) => Ok((count, ms)),
+            _ => Err("the server does not count what the intervention changes".to_owned()),
         }
     }
 

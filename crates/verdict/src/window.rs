@@ -307,6 +307,12 @@ impl Window {
         self.counters.get(name).map_or(0.0, |counter| counter.0)
     }
 
+    /// Returns how often a second the log was flushed.
+    #[must_use]
+    pub fn flushes(&self) -> f64 {
+        self.rate("Log Flushes/sec")
+    }
+
     /// Returns the value of a counter at the end.
     pub(crate) fn level(&self, name: &str) -> f64 {
         self.counters.get(name).map_or(0.0, |counter| counter.1)
