@@ -25,6 +25,8 @@ pub struct Candidate {
 /// A cause must explain this share of the work to be a finding.
 pub(crate) const SCORE_MIN: f64 = 0.10;
 
+/// A server that has used this part of its limit may return memory because of it.
+const NEAR_LIMIT: f64 = 0.4;
 /// Fewer waiting threads than this, on average, are no queue.
 const WAITING_MIN: f64 = 0.05;
 
@@ -96,6 +98,13 @@ const RULES: &[Rule] = &[
 pub(crate) fn candidates(facts: &Facts<'_>) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = RULES.iter().filter_map(|rule| rule(facts)).collect();
     found.sort_by(|a, b| b.score.total_cmp(&a.score));
+    // Two rules may find one cause: the one that explains more counts.
+    let mut seen = Vec::new();
+    found.retain(|candidate| {
+        let is_new = !seen.contains(&candidate.cause);
+        seen.push(candidate.cause);
+        is_new
+    });
     found
 }
 
@@ -183,7 +192,14 @@ fn allocations(facts: &Facts<'_>) -> Option<Candidate> {
     )];
     // A segment is returned in few large pieces, a page at a time in thousands.
     let is_by_row = pages > 2_000.0 && (returns > 1_000.0 || returns == 0.0);
-    let cause = if is_by_row { Cause::PagePerRow } else { Cause::Decommit };
+    // Near its limit, a server returns memory for one use to have it for another.
+    let used = window.level("Total Server Memory (KB)");
+    let limit = window.level("Target Server Memory (KB)");
+    let cause = match is_by_row {
+        true => Cause::PagePerRow,
+        false if used > NEAR_LIMIT * limit && limit > 0.0 => Cause::MemoryLimit,
+        false => Cause::Decommit,
+    };
     Some(facts.found(cause, kernel, 0.0, details))
 }
 

@@ -24,6 +24,10 @@ fn locked(made: Made) -> Made {
 
 /// Every cause with readings that show it.
 fn cases() -> Vec<(Cause, Made)> {
+    [cases_of_locks(), cases_of_statements(), cases_around()].concat()
+}
+
+fn cases_of_locks() -> Vec<(Cause, Made)> {
     let made = Made::healthy;
     vec![
         (Cause::HotRow, locked(made()).rows(Subject::Requests, RUNNING)),
@@ -40,6 +44,12 @@ fn cases() -> Vec<(Cause, Made)> {
             ),
         ),
         (Cause::SchemaLock, made().with("wait", "LCK_M_SCH_S", 4_000.0, 80)),
+    ]
+}
+
+fn cases_of_statements() -> Vec<(Cause, Made)> {
+    let made = Made::healthy;
+    vec![
         (Cause::MetadataSpin, made().with("spin", "CMED_HASH_SET", 300.0, 9_000)),
         (Cause::AllocatorSpin, made().with("spin", "SOS_LARGEPAGE_ALLOCATOR", 300.0, 9_000)),
         (Cause::OtherSpin, made().with("spin", "SOS_SCHEDULER", 300.0, 9_000)),
@@ -69,6 +79,12 @@ fn cases() -> Vec<(Cause, Made)> {
                 .rate("Temp Tables Creation Rate", 500)
                 .rate("Definition Changes/sec", 0),
         ),
+    ]
+}
+
+fn cases_around() -> Vec<(Cause, Made)> {
+    let made = Made::healthy;
+    vec![
         (
             Cause::MissingIndex,
             made().with("user", "scan", 400.0, 0).statement(
@@ -120,6 +136,16 @@ fn every_cause_is_named_from_readings_that_show_it() {
         assert_eq!(verdict.findings[0].grade, Grade::Suspected, "{cause:?}: nothing was tested");
         assert!(!verdict.ruled_out.iter().any(|(other, _)| *other == cause), "{cause:?}");
     }
+}
+
+#[test]
+fn memory_that_goes_back_near_the_limit_is_the_limits_doing() {
+    let made = Made::healthy()
+        .with("kernel", "decommit", 200.0, 90)
+        .level("Total Server Memory (KB)", 90_000)
+        .level("Target Server Memory (KB)", 100_000);
+    let verdict = judge(&made.recording());
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::MemoryLimit), "{}", verdict.sentence);
 }
 
 #[test]

@@ -6,6 +6,8 @@
 //!        [--page FILE] [--reports FOLDER]
 //! ```
 
+#![expect(clippy::print_stdout, reason = "a program whose output is its report")]
+
 mod list;
 mod run;
 mod score;
