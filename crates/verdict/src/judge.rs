@@ -10,6 +10,8 @@ use crate::window::{Broken, Group, Window};
 const DARK_MAX: f64 = 0.05;
 /// Fewer active threads per scheduler than this is a server that has little to do.
 const BUSY_MIN: f64 = 0.02;
+/// Fewer requests per second than this are none.
+const REQUESTS_MIN: f64 = 0.5;
 /// Other processes take the CPUs from here on, if the server itself has no cause.
 const ELSEWHERE_MIN: f64 = 0.5;
 /// And if at least this number of threads with work wait for them, on average.
@@ -93,7 +95,10 @@ pub fn judge(recording: &Recording) -> Verdict {
         Err(broken) => return abstained(recording, Window::default(), broken_because(broken)),
     };
     let facts = Facts::new(&window);
-    let all = candidates(&facts);
+    // Shares of next to nothing are noise: what the server does when it has no work.
+    let has_work =
+        window.requests.mean >= REQUESTS_MIN || facts.work >= BUSY_MIN * window.schedulers.max(1.0);
+    let all = if has_work { candidates(&facts) } else { Vec::new() };
     let ruled_out = ruled_out(&all);
     let findings = findings(&window, &all);
     let mut verdict = Verdict {
@@ -258,7 +263,7 @@ fn accusation(window: &Window, first: &Finding) -> String {
 /// What limits the throughput where nothing is wrong.
 fn health(window: &Window) -> String {
     let requests = window.requests.mean;
-    if requests < 0.5 {
+    if requests < REQUESTS_MIN {
         let what = match window.active < BUSY_MIN * window.schedulers.max(1.0) {
             true => "the server has no work",
             false => "no request ended while the server was looked at, and nothing holds one up",

@@ -178,7 +178,11 @@ fn parts_add_up_to_the_whole_and_the_bar_to_a_hundred_percent() {
 #[test]
 fn empty_server_has_nothing_to_diagnose() {
     let made = Made {
-        ledger: vec![("idle", "SLEEP_TASK", 4_000.0, 9), ("user", "background", 2.0, 0)],
+        ledger: vec![
+            ("idle", "SLEEP_TASK", 4_000.0, 9),
+            ("user", "background", 2.0, 0),
+            ("kernel", "decommit", 2.0, 9),
+        ],
         rates: vec![("Batch Requests/sec", 5)],
         ..Made::default()
     };
