@@ -34,7 +34,7 @@ struct Place {
     width: f64,
 }
 
-/// Counts requests.
+/// Counts requests of all sessions.
 const REQUESTS: &str = "SELECT cntr_value FROM sys.dm_os_performance_counters \
     WHERE counter_name = N'Batch Requests/sec'";
 /// Counts waits for locks: each release wakes all that wait, so their number follows the releases.
