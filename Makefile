@@ -26,6 +26,7 @@
 # make top-screens  draws the golden screens of clearway top again: crates/top/tests/golden
 # make top-cost  what clearway top costs a server at a refresh of 1 s, for each screen; fails past 1 % of a core
 # make console-cost  what the console in the browser costs a server at a refresh of 1 s; fails past 1 % of a core
+# make faults   makes faults beside healthy loads, asks clearway diagnose, and writes the table of docs/diagnose.md
 # make lint     format and lints
 # make tidy     only tests/tidy: structure, plain English, licences; compiles nothing else
 # make english  lowers the counts of tests/tidy/english.txt to the present ones; they may not grow
@@ -48,7 +49,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak kill slt differential lint tidy english cycles deny doc models histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak kill slt differential lint tidy english cycles deny doc models histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults
 build:
 	cargo build --release --locked
 
@@ -79,6 +80,10 @@ differential: setup build
 
 drivers: setup build
 	$(PYTEST) tests/drivers
+
+faults:
+	cargo build --release --locked -p clearway -p diagnose
+	target/release/faults --runs $(if $(RUNS),$(RUNS),3) --healthy 18 --page docs/diagnose.md
 
 lint:
 	cargo fmt --all --check

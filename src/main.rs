@@ -3,6 +3,7 @@
 //! Exit codes: 0 after an orderly stop, 1 if the verb failed, 2 if the command line is wrong.
 
 mod agents;
+mod diagnose;
 mod events;
 mod lab;
 mod log;
@@ -55,6 +56,8 @@ enum Verb {
     Log(log::LogArguments),
     /// Profiles a server: the call stacks in which it runs, waits or allocates memory.
     Profile(Box<profile::ProfileArguments>),
+    /// Says what is wrong with a server, how much it costs, and what to do about it.
+    Diagnose(Box<diagnose::DiagnoseArguments>),
     /// Shows a server's time, requests, statements and locks in the terminal, refreshed.
     Top(Box<top::TopArguments>),
 }
@@ -162,6 +165,7 @@ fn main() -> ExitCode {
             Some(Verb::Events(arguments)) => events::run(&arguments),
             Some(Verb::Log(arguments)) => log::run(&arguments),
             Some(Verb::Profile(arguments)) => profile::run(&arguments),
+            Some(Verb::Diagnose(arguments)) => diagnose::run(&arguments),
             Some(Verb::Top(arguments)) => top::run(&arguments),
             None => serve::run(&line.serve),
         },

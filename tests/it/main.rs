@@ -8,6 +8,7 @@ mod bulk;
 mod client;
 mod command_line;
 mod data_folder;
+mod diagnose;
 mod durable;
 mod encryption;
 mod environments;

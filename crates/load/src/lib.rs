@@ -35,6 +35,7 @@ pub mod outcome;
 pub mod page;
 pub mod process;
 pub mod profile;
+pub mod rows;
 pub mod script;
 pub mod stress;
 mod tls;

@@ -73,6 +73,8 @@ struct Facts {
     running: u64,
     active_transactions: u64,
     failed_logins: u64,
+    /// The version of the catalog, which each change of a definition counts up.
+    definitions: u64,
 }
 
 impl Facts {
@@ -95,6 +97,7 @@ impl Facts {
             // An open transaction that has only read is not registered in the store.
             active_transactions: count(instance.store.active_transactions().max(open)),
             failed_logins: instance.login_failures.count(),
+            definitions: scope.session.catalog.version,
         }
     }
 
@@ -161,6 +164,8 @@ fn sql_statistics(facts: &Facts, list: &mut List) {
     list.rate("Batch Requests/sec", facts.of_sessions(SessionCounter::Requests));
     list.rate("SQL Compilations/sec", facts.of_sessions(SessionCounter::Compilations));
     list.rate("SQL Re-Compilations/sec", facts.of_sessions(SessionCounter::Recompilations));
+    // A counter that SQL Server lacks.
+    list.rate("Definition Changes/sec", facts.definitions);
     list.rate("SQL Attention rate", facts.of_sessions(SessionCounter::Attentions));
     // Literals are not replaced with parameters, and no plan is forced.
     for counter in [
@@ -302,6 +307,8 @@ fn memory_manager(scope: &Scope<'_>, facts: &Facts, list: &mut List) {
     // There is no buffer pool: all memory counts as what SQL Server calls stolen memory.
     list.raw("Database Cache Memory (KB)", 0);
     list.raw("Stolen Server Memory (KB)", used_kb);
+    // Counters that SQL Server lacks: how often memory was refused, by error 701 or by a wait.
+    list.rate("Out-of-Memory Errors/sec", sos::memory::refusals());
     // A counter that SQL Server lacks; it has the event page_allocated instead.
     list.rate("Page Allocations/sec", sos::memory::page_allocations());
 }

@@ -16,6 +16,7 @@ pub mod configure;
 pub mod cursor;
 pub mod dbcc;
 pub mod describe;
+mod diagnose;
 mod dm_exec_describe_first_result_set;
 mod executesql;
 mod extended_property;
@@ -23,6 +24,7 @@ mod extended_property;
 mod fault;
 mod flush_log;
 mod identity;
+mod inject_delay;
 mod inspect;
 mod memory_status;
 mod message;
@@ -69,8 +71,10 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     configure::PROCEDURES,
     cursor::DESCRIBING,
     describe::PROCEDURES,
+    diagnose::PROCEDURES,
     extended_property::PROCEDURES,
     flush_log::PROCEDURES,
+    inject_delay::PROCEDURES,
     message::PROCEDURES,
     sequence::PROCEDURES,
     statistics::PROCEDURES,

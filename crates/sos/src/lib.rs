@@ -42,6 +42,8 @@ pub mod error_log;
 #[cfg(all(debug_assertions, not(any(loom, shuttle))))]
 pub mod faults;
 #[cfg(not(any(loom, shuttle)))]
+pub mod inject;
+#[cfg(not(any(loom, shuttle)))]
 pub mod ledger;
 pub mod memory;
 pub mod park;

@@ -12,7 +12,6 @@
 pub mod app;
 mod client;
 mod conversation;
-pub mod difference;
 pub mod format;
 pub mod lock;
 pub mod question;
@@ -31,3 +30,4 @@ pub mod time;
 pub use app::{App, Screen};
 pub use run::{run, screen_text};
 pub use settings::Settings;
+pub(crate) use verdict::difference;

@@ -78,6 +78,7 @@ mod dm_os_allocation_samples;
 mod dm_os_cpu_samples;
 mod dm_os_enumerate_filesystem;
 mod dm_os_enumerate_fixed_drives;
+mod dm_os_environment;
 mod dm_os_error_log;
 mod dm_os_file_exists;
 mod dm_os_host_info;

@@ -44,6 +44,7 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::dm_exec_text_query_plan::VIEW,
     &super::dm_os_allocation_samples::VIEW,
     &super::dm_os_cpu_samples::VIEW,
+    &super::dm_os_environment::VIEW,
     &super::dm_os_host_info::VIEW,
     &super::dm_os_latch_stats::VIEW,
     &super::dm_os_memory_clerks::VIEW,

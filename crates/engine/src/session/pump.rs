@@ -151,6 +151,7 @@ impl Session {
         self.served(|session| {
             session.begin_request(false);
             session.state.accounting.counters.count(SessionCounter::Requests);
+            sos::inject::pass(sos::inject::Point::Request);
             let watched = request::batch_starting(&session.state, text);
             let mut sink = Deferred::new(sink);
             let outcome = session.run_batch(text, &mut sink);
@@ -234,6 +235,7 @@ impl Session {
     fn run_rpc(&mut self, rpc: Rpc<'_>, sink: &mut dyn ResultSink) -> Sent {
         self.begin_request(true);
         self.state.accounting.counters.count(SessionCounter::Requests);
+        sos::inject::pass(sos::inject::Point::Request);
         let more = rpc.more;
         let watched = request::rpc_starting(&self.state, &rpc);
         let mut sink = Deferred::new(sink);

@@ -263,6 +263,8 @@ impl SegmentWriter {
     }
 
     fn sync(&self) -> Result<(), LogError> {
+        #[cfg(not(any(loom, shuttle)))]
+        sos::inject::pass(sos::inject::Point::Log);
         if self.folder.options.sync.is_write_through() {
             return Ok(());
         }

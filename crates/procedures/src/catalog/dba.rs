@@ -168,6 +168,7 @@ fn read_registry(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Sto
                 output: false,
                 default: false,
                 table: None,
+                cursor: None,
             };
             let text_type = types::value::ColumnType::nullable(types::DataType::NVarChar(
                 types::Length::Limited(4_000),

@@ -163,6 +163,10 @@ registry! {
         Login => "login",
         /// Producing rows of system views.
         View => "view",
+        /// Collecting events for event sessions.
+        Events => "events",
+        /// Walking over old versions of a row to the one that a snapshot sees.
+        Versions => "versions",
     }
 }
 

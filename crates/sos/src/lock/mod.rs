@@ -28,6 +28,8 @@ mod version;
 pub use class::{LatchClass, SpinCell, SpinClass};
 pub use distributed::{Hold, RawDistributed};
 #[cfg(not(any(loom, shuttle)))]
+pub(crate) use pause::spin_for;
+#[cfg(not(any(loom, shuttle)))]
 pub use pause::{calibrate, pause_ns};
 pub use raw_latch::{LatchOrders, LatchVersion, RawRwLatch};
 pub use readers::{ReaderOrders, Shown};

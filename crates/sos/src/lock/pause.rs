@@ -56,7 +56,7 @@ pub fn pause_ns() -> f64 {
 }
 
 /// Spins for about `ns` nanoseconds; returns the number of pauses.
-pub(super) fn spin_for(ns: u32) -> u32 {
+pub(crate) fn spin_for(ns: u32) -> u32 {
     let pauses = (u64::from(ns) * 1_000 / u64::from(calibration().pause_ps)).max(1);
     (0..pauses).for_each(|_| std::hint::spin_loop());
     u32::try_from(pauses).unwrap_or(u32::MAX)

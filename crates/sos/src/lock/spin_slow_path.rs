@@ -146,6 +146,7 @@ impl SpinSlowPath {
     /// Ends the slow path: the lock is taken.
     pub(super) fn end(self) -> SpinCost {
         let Progress { mut costs, started, before, .. } = self.progress;
+        crate::inject::pass(crate::inject::Point::Spin(costs.class));
         ledger::to(before);
         let ticks = ledger::now_at_edge().saturating_sub(started);
         costs.spin_ticks = ticks.saturating_sub(costs.sleep_ticks);

@@ -37,6 +37,8 @@ const FULL_PART: u64 = 64;
 const BACK_PART: u64 = 256;
 
 static USED: CachePadded<AtomicI64> = CachePadded::new(AtomicI64::new(0));
+/// How often a request was refused memory; written when memory is short only.
+static REFUSALS: CachePadded<AtomicU64> = CachePadded::new(AtomicU64::new(0));
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
 /// Memory of the process that is neither extents nor heap: stacks, variables, tables. As the
 /// trimmer last found it.
@@ -165,7 +167,17 @@ pub fn room_for(bytes: usize) -> Result<(), OverLimit> {
 #[cold]
 fn look_for(bytes: u64) -> Result<(), OverLimit> {
     pool::empty_depots();
-    if look_at(bytes) { Ok(()) } else { Err(OverLimit) }
+    if look_at(bytes) {
+        return Ok(());
+    }
+    REFUSALS.fetch_add(1, Ordering::Relaxed);
+    Err(OverLimit)
+}
+
+/// How often a request was refused memory.
+#[must_use]
+pub fn refusals() -> u64 {
+    REFUSALS.load(Ordering::Relaxed)
 }
 
 /// Measures the loss and decides again whether requests are refused; returns whether `bytes` more

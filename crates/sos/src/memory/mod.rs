@@ -54,7 +54,7 @@ pub use slices::{Going, SliceOrders, Slices, Steps, WHOLE};
 pub use allocator::Allocator;
 #[cfg(not(any(loom, shuttle)))]
 pub use budget::{
-    OverLimit, check, check_reserve, limit_bytes, reserve_for, room_for, set_limit_bytes,
+    OverLimit, check, check_reserve, limit_bytes, refusals, reserve_for, room_for, set_limit_bytes,
     used_bytes,
 };
 #[cfg(not(any(loom, shuttle)))]

@@ -1,4 +1,4 @@
-//! The memory limit that control groups give this process, as in a container.
+//! The limits on memory and CPU that control groups give this process, as in a container.
 //!
 //! ```text
 //!   /proc/self/cgroup      which group it is in      0::/app/web          (v2)   4:memory:/app/web       (v1)
@@ -26,10 +26,35 @@ fn limit_under(root: &Path) -> Option<u64> {
     limits.filter_map(|group| group.limit_bytes(root, &mounts)).min()
 }
 
+/// What control groups allow of the CPUs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct CpuLimit {
+    /// The quota in CPUs; `None` without one.
+    pub(super) cpus: Option<f64>,
+    /// Number of periods in which the quota stopped the group.
+    pub(super) throttled_periods: u64,
+    /// Microseconds for which it was stopped, summed over CPUs.
+    pub(super) throttled_us: u64,
+}
+
+/// Returns the CPU quota of this process's groups; `None` where there are no such groups.
+pub(super) fn cpu_limit() -> Option<CpuLimit> {
+    cpu_limit_under(Path::new("/"))
+}
+
+fn cpu_limit_under(root: &Path) -> Option<CpuLimit> {
+    let groups = read(&root.join("proc/self/cgroup"))?;
+    let mounts = read(&root.join("proc/self/mountinfo"))?;
+    let groups = groups.lines().filter_map(|line| Group::with_controller(line, "cpu"));
+    groups.filter_map(|group| group.cpu(root, &mounts)).next()
+}
+
 /// A group that this process is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Group<'t> {
     version: Version,
+    /// The controller whose files are looked for, by its name in version 1.
+    controller: &'static str,
     path: &'t str,
 }
 
@@ -42,14 +67,19 @@ enum Version {
 impl<'t> Group<'t> {
     /// The group of a line of `/proc/self/cgroup`, if it can limit memory.
     fn of_line(line: &'t str) -> Option<Self> {
+        Self::with_controller(line, "memory")
+    }
+
+    /// The group of a line of `/proc/self/cgroup`, if it has this controller.
+    fn with_controller(line: &'t str, controller: &'static str) -> Option<Self> {
         let mut fields = line.splitn(3, ':');
         let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
         let version = match controllers {
             "" if number == "0" => Version::Two,
-            _ if controllers.split(',').any(|name| name == "memory") => Version::One,
+            _ if controllers.split(',').any(|name| name == controller) => Version::One,
             _ => return None,
         };
-        Some(Self { version, path })
+        Some(Self { version, controller, path })
     }
 
     fn limit_bytes(self, root: &Path, mounts: &str) -> Option<u64> {
@@ -57,6 +87,13 @@ impl<'t> Group<'t> {
             Version::One => "memory.limit_in_bytes",
             Version::Two => "memory.max",
         };
+        // "max" is not a number and means no limit; version 1 has a number larger than any machine.
+        let folders = self.folders(root, mounts)?;
+        folders.iter().filter_map(|folder| read(&folder.join(file))?.trim().parse().ok()).min()
+    }
+
+    /// The group's folder and those above it, as far as the process sees them.
+    fn folders(self, root: &Path, mounts: &str) -> Option<Vec<PathBuf>> {
         let (shown, place) = mounts.lines().find_map(|line| self.mounted_by(line))?;
         let top = root.join(place.trim_start_matches('/'));
         // If the path is not below the mounted one, the process sees its own group at the top.
@@ -64,8 +101,37 @@ impl<'t> Group<'t> {
         let inside = !below.components().any(|part| part.as_os_str() == "..");
         let own = if inside { top.join(below) } else { top.clone() };
         let folders = own.ancestors().take_while(|folder| folder.starts_with(&top));
-        // "max" is not a number and means no limit; version 1 has a number larger than any machine.
-        folders.filter_map(|folder| read(&folder.join(file))?.trim().parse().ok()).min()
+        Some(folders.map(Path::to_path_buf).collect())
+    }
+
+    /// The least CPU quota of the group and those above it, and how often it stopped the group.
+    fn cpu(self, root: &Path, mounts: &str) -> Option<CpuLimit> {
+        let folders = self.folders(root, mounts)?;
+        let quotas = folders.iter().filter_map(|folder| match self.version {
+            Version::One => {
+                let quota = read(&folder.join("cpu.cfs_quota_us"))?.trim().parse::<f64>().ok()?;
+                let period = read(&folder.join("cpu.cfs_period_us"))?.trim().parse::<f64>().ok()?;
+                (quota > 0.0 && period > 0.0).then(|| quota / period)
+            }
+            Version::Two => {
+                let text = read(&folder.join("cpu.max"))?;
+                let (quota, period) = text.trim().split_once(' ')?;
+                let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
+                (period > 0.0).then(|| quota / period)
+            }
+        });
+        let cpus = quotas.reduce(f64::min);
+        let stat = folders.iter().find_map(|folder| read(&folder.join("cpu.stat")));
+        let of = |name: &str| {
+            let line = stat.as_deref()?.lines().find(|line| line.starts_with(name))?;
+            line.split_once(' ')?.1.trim().parse::<u64>().ok()
+        };
+        let throttled_us = match self.version {
+            Version::One => of("throttled_time ").map(|ns| ns / 1_000),
+            Version::Two => of("throttled_usec "),
+        };
+        let throttled_periods = of("nr_throttled ").unwrap_or(0);
+        Some(CpuLimit { cpus, throttled_periods, throttled_us: throttled_us.unwrap_or(0) })
     }
 
     /// The mount point and the group of a line of `/proc/self/mountinfo`, if it belongs to this
@@ -75,7 +141,9 @@ impl<'t> Group<'t> {
         let mut kind = kind.split(' ');
         let is_ours = match (self.version, kind.next()?) {
             (Version::Two, "cgroup2") => true,
-            (Version::One, "cgroup") => kind.nth(1)?.split(',').any(|option| option == "memory"),
+            (Version::One, "cgroup") => {
+                kind.nth(1)?.split(',').any(|option| option == self.controller)
+            }
             _ => false,
         };
         let mut fields = place.split(' ').skip(3);
@@ -179,6 +247,34 @@ mod tests {
             ],
         );
         assert_eq!(limit_under(&tree.0), Some(7_000_000));
+    }
+
+    #[test]
+    fn quota_of_either_version_is_in_cpus() {
+        let tree = Tree::new(
+            "quota2",
+            &[
+                ("proc/self/cgroup", "0::/web\n"),
+                ("proc/self/mountinfo", V2),
+                ("sys/fs/cgroup/web/cpu.max", "150000 100000\n"),
+                ("sys/fs/cgroup/web/cpu.stat", "usage_usec 5\nnr_throttled 7\nthrottled_usec 90\n"),
+                ("sys/fs/cgroup/cpu.max", "max 100000\n"),
+            ],
+        );
+        let found = CpuLimit { cpus: Some(1.5), throttled_periods: 7, throttled_us: 90 };
+        assert_eq!(cpu_limit_under(&tree.0), Some(found));
+        let tree = Tree::new(
+            "quota1",
+            &[
+                ("proc/self/cgroup", "5:cpu,cpuacct:/docker/ab\n4:memory:/docker/ab\n"),
+                ("proc/self/mountinfo", V1),
+                ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
+                ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
+                ("sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 0\nthrottled_time 0\n"),
+            ],
+        );
+        let found = CpuLimit { cpus: None, throttled_periods: 0, throttled_us: 0 };
+        assert_eq!(cpu_limit_under(&tree.0), Some(found));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod cgroup;
 mod disk;
 mod endpoint;
+mod environment;
 mod event;
 mod file;
 mod forbid;
@@ -25,6 +26,7 @@ mod timer;
 
 pub use disk::{Disk, DiskFile, DiskLock, LockError, Open, SyncMethod, is_disk_full, path_names};
 pub use endpoint::{Endpoint, Peer};
+pub use environment::{Fact, environment};
 pub use event::EventFd;
 pub(crate) use file::{FileReader, FileWriter, cpu_number};
 pub use file::{

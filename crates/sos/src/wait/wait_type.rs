@@ -98,6 +98,8 @@ registry! {
         BulkRead => "IMPPROV_IOWAIT",
         /// A thread of the browser's console between two requests.
         ConsoleIdle => "CONSOLE_IDLE",
+        /// A delay that sp_inject_delay has put here.
+        InjectedDelay => "INJECTED_DELAY",
     }
 }
 

@@ -160,6 +160,7 @@ impl Drop for Emitter {
 pub fn fire(event: &'static Event, fields: &[Value<'_>]) {
     check_fields(event, fields);
     let frame = stack::own_frame();
+    let _label = ledger::labelled(ledger::Label::Events);
     ledger::if_open(|account| account.emitter().fire(account, event, fields, (frame, None)));
 }
 

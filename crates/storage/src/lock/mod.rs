@@ -246,6 +246,11 @@ impl LockManager {
         &self.shards[usize::try_from(hash >> 32).unwrap_or(0) % SHARDS]
     }
 
+    /// Returns whether a session waits for a lock.
+    fn is_waited_for(&self, key: &LockKey) -> bool {
+        self.with_resource(key, Resource::is_waited_for).unwrap_or(false)
+    }
+
     /// Runs `look` on a lock, if it is held or waited for.
     fn with_resource<R>(&self, key: &LockKey, look: impl FnOnce(&Resource) -> R) -> Option<R> {
         self.shard(key).lock().get(key).map(look)

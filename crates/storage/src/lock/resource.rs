@@ -108,6 +108,11 @@ impl Resource {
         self.granted.is_empty() && self.waiting.is_empty()
     }
 
+    /// Returns whether a request is in the queue.
+    pub(super) fn is_waited_for(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Asks for the lock: grants it or queues the request.
     pub(super) fn ask(
         &mut self,

@@ -8,7 +8,7 @@ use crate::lock::resource::Asked;
 use crate::lock::{
     Decision, LockKey, LockManager, LockMode, LockOwner, LockScope, Request, booked,
 };
-use crate::primitives::Cancel;
+use crate::primitives::{Cancel, delay_release};
 
 /// The result of a lock request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +132,7 @@ impl SessionLocks {
     /// Releases a lock that was acquired once; returns whether it was held.
     pub fn release(&mut self, manager: &LockManager, key: &LockKey, scope: LockScope) -> bool {
         let session = self.owner.session();
+        delay_release(|| manager.is_waited_for(key));
         let released = manager.change(key, |resource| resource.release(session, scope)).flatten();
         if released == Some(true) {
             self.held(scope).retain(|held| held != key);

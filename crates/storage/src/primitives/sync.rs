@@ -9,6 +9,20 @@ pub(crate) use sos::sync::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Ordering,
 };
 
+/// Lets an injected delay pass before a lock is released, if another session waits for it.
+#[inline]
+pub(crate) fn delay_release(is_waited_for: impl FnOnce() -> bool) {
+    #[cfg(not(any(loom, shuttle)))]
+    {
+        use sos::inject::{Point, is_at, pass};
+        if is_at(Point::Locks) && is_waited_for() {
+            pass(Point::Locks);
+        }
+    }
+    #[cfg(any(loom, shuttle))]
+    let _ = is_waited_for;
+}
+
 /// Prefetches the cache line of an address, which need not be valid: nothing is read or written.
 #[inline]
 pub(crate) fn prefetch(place: *const u8) {
@@ -31,6 +45,7 @@ mod no_ledger {
         Row,
         Commit,
         Collect,
+        Versions,
     }
 
     pub(crate) fn label(_: Label) {}

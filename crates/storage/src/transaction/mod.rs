@@ -34,7 +34,8 @@ use std::sync::Arc;
 use crate::durability::{Announced, Lost, note};
 use crate::index::Index;
 use crate::primitives::{
-    Clock, Guard, Label, Mutant, Timestamp, breathe, is_mutant, labelled, pin, retire_arc,
+    Clock, Guard, Label, Mutant, Ordering, Timestamp, breathe, delay_release, is_mutant, labelled,
+    pin, retire_arc,
 };
 use crate::row_group::{ColumnIndexId, ColumnView, KeptViews};
 use crate::spec::{
@@ -265,6 +266,9 @@ impl Transaction {
             return Err(Error::Doomed);
         }
         let store = Arc::clone(&self.store);
+        if let Some(state) = &self.inner.get_mut().state {
+            delay_release(|| state.waiters.load(Ordering::Relaxed) != 0);
+        }
         self.admit_commit(&store)?;
         // A checkpoint that begins from here on waits until the changes are visible.
         let guard = store.log().map(|_| pin());

@@ -7,7 +7,7 @@
 //! durable as well.
 
 use crate::durability::Lost;
-use crate::primitives::{Clock, Guard, Timestamp};
+use crate::primitives::{Clock, Guard, Label, Timestamp, labelled};
 use crate::version::{
     Begin, Blocker, Owner, RowHead, TxState, TxStatus, Version, VersionKind, owner, versions,
 };
@@ -39,6 +39,9 @@ pub(crate) struct View {
     pub(crate) lost: Lost,
 }
 
+/// A walk over more versions than this has a name in the ledger: an old snapshot makes it long.
+const STEPS_UNLABELLED: usize = 16;
+
 /// Finds the version that is visible to `view`.
 pub(crate) fn visible<'g>(
     head: &RowHead,
@@ -47,7 +50,11 @@ pub(crate) fn visible<'g>(
     guard: &'g Guard,
 ) -> Sight<'g> {
     let top = head.latest();
-    for version in versions(top, guard) {
+    let mut walk = None;
+    for (steps, version) in versions(top, guard).enumerate() {
+        if steps == STEPS_UNLABELLED {
+            walk = Some(labelled(Label::Versions));
+        }
         let counts = match owner(version, view.me, clock, guard) {
             Owner::Committed(ts) => ts <= view.snapshot && !view.lost.hides(version.mark()),
             Owner::Own => version.command < view.command,
@@ -78,6 +85,7 @@ pub(crate) fn visible<'g>(
             }
         }
     }
+    drop(walk);
     Sight::Nothing
 }
 

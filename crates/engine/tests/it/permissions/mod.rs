@@ -11,6 +11,7 @@
 mod cases;
 mod cursors;
 mod dba;
+mod diagnosis;
 mod loads;
 mod partitions;
 
@@ -28,6 +29,7 @@ use crate::security::login_as;
 use cases::{CASES, Case};
 use cursors::CURSORS;
 use dba::DBA;
+use diagnosis::DIAGNOSIS;
 use loads::LOADS;
 use partitions::PARTITIONS;
 
@@ -83,7 +85,7 @@ fn fill(text: &str, number: usize) -> String {
 }
 
 fn all_cases() -> impl Iterator<Item = &'static Case> {
-    CASES.iter().chain(LOADS).chain(CURSORS).chain(DBA).chain(PARTITIONS)
+    CASES.iter().chain(LOADS).chain(CURSORS).chain(DBA).chain(DIAGNOSIS).chain(PARTITIONS)
 }
 
 #[test]

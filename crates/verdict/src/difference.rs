@@ -4,7 +4,7 @@
 //! it: a client that slept, or a wall clock that was set, changes nothing. Where that clock went
 //! backwards, the client's clock is used.
 
-use crate::rows::Row;
+use crate::row::Row;
 
 /// The clocks of one reading.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,0 +1,410 @@
+//! The rules: each looks at a window and says how much of the server's time a cause explains.
+//!
+//! A rule compares with the *work* of the server: time on a CPU, spinning and waits. Queues for
+//! CPUs, pauses that statements ask for, and reading views are not work: a busy machine makes
+//! everything wait for CPUs, and must not hide what the server itself does.
+
+use crate::category::Category;
+use crate::cause::Cause;
+use crate::window::{Group, Statement, Window};
+
+/// A cause that a rule found, with what speaks for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// What may be wrong.
+    pub cause: Cause,
+    /// Thread seconds per second that it explains.
+    pub active: f64,
+    /// Its share of the server's work, by which candidates are ranked. A rule that knows its cause
+    /// by a count, not by time, adds to it: waits that it causes elsewhere are not in its own time.
+    pub score: f64,
+    /// What was found, narrowed down as far as the readings allow.
+    pub details: Vec<String>,
+}
+
+/// A cause must explain this share of the work to be a finding.
+pub(crate) const SCORE_MIN: f64 = 0.10;
+
+/// A server that has used this part of its limit may return memory because of it.
+const NEAR_LIMIT: f64 = 0.4;
+/// Fewer waiting threads than this, on average, are no queue.
+const WAITING_MIN: f64 = 0.05;
+
+/// What rules compare with.
+pub(crate) struct Facts<'w> {
+    pub(crate) window: &'w Window,
+    /// Thread seconds per second of work.
+    pub(crate) work: f64,
+    /// Those on a CPU.
+    pub(crate) cpu: f64,
+}
+
+impl<'w> Facts<'w> {
+    pub(crate) fn new(window: &'w Window) -> Self {
+        let of = |groups: &[Group]| groups.iter().map(|group| window.of(*group)).sum::<f64>();
+        let cpu = of(&[
+            Group::Statements,
+            Group::Compilation,
+            Group::Logins,
+            Group::Events,
+            Group::Kernel,
+        ]);
+        let waits = of(&[
+            Group::Spinning,
+            Group::Locks,
+            Group::Log,
+            Group::Clients,
+            Group::Memory,
+            Group::OtherWaits,
+        ]);
+        Self { window, work: cpu + waits, cpu }
+    }
+
+    fn share(&self, active: f64) -> f64 {
+        if self.work > 0.0 { active / self.work } else { 0.0 }
+    }
+
+    fn share_of_cpu(&self, active: f64) -> f64 {
+        if self.cpu > 0.0 { active / self.cpu } else { 0.0 }
+    }
+
+    fn found(&self, cause: Cause, active: f64, extra: f64, details: Vec<String>) -> Candidate {
+        Candidate { cause, active, score: self.share(active) + extra, details }
+    }
+}
+
+/// A rule: `None` if its cause is not there.
+type Rule = fn(&Facts<'_>) -> Option<Candidate>;
+
+/// Every rule. Their order does not matter.
+const RULES: &[Rule] = &[
+    locks,
+    spinning,
+    allocations,
+    compilation,
+    scans,
+    grants,
+    memory_limit,
+    logins,
+    clients,
+    events,
+    log,
+    snapshots,
+    quota,
+    elsewhere,
+];
+
+/// Returns all candidates, the highest score first.
+pub(crate) fn candidates(facts: &Facts<'_>) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = RULES.iter().filter_map(|rule| rule(facts)).collect();
+    found.sort_by(|a, b| b.score.total_cmp(&a.score));
+    // Two rules may find one cause: the one that explains more counts.
+    let mut seen = Vec::new();
+    found.retain(|candidate| {
+        let is_new = !seen.contains(&candidate.cause);
+        seen.push(candidate.cause);
+        is_new
+    });
+    found
+}
+
+/// Which lock cause it is: an idle blocker before all others, then deadlocks, then the kind of lock.
+fn locks(facts: &Facts<'_>) -> Option<Candidate> {
+    let window = facts.window;
+    let active = window.of(Group::Locks);
+    let deadlocks = window.rate("Number of Deadlocks/sec");
+    let are_many = deadlocks > 0.2
+        && (window.per_request("Number of Deadlocks/sec") > 0.02 || window.requests.mean < 1.0);
+    let is_seen = facts.share(active) >= SCORE_MIN && active >= WAITING_MIN;
+    if !is_seen && !are_many {
+        return None;
+    }
+    let mut details = vec![format!("{:.1} sessions wait for locks on average", active)];
+    if let Some(blocker) = window.blockers.first() {
+        let last = shortened(&blocker.text);
+        details.push(format!("in the way: {}, last statement: {last}", blocker.from));
+        if !blocker.resource.is_empty() {
+            details.push(format!("resource: {}", shortened(&blocker.resource)));
+        }
+    }
+    let (waiters, of_applications) = window.waiters;
+    let schema = window.sum(|part| part.category == Category::Wait && is_schema_lock(&part.name));
+    let idle = window.blockers.first().filter(|b| b.idle.0 * 2 > b.idle.1 && b.idle.1 > 1);
+    if let Some(blocker) = idle {
+        details.push(format!(
+            "{} of {} times it was seen, it had no request",
+            blocker.idle.0, blocker.idle.1
+        ));
+        return Some(facts.found(Cause::IdleBlocker, active, 0.2, details));
+    }
+    if are_many {
+        details.push(format!("{deadlocks:.1} deadlocks per second"));
+        return Some(facts.found(Cause::Deadlocks, active, 0.2, details));
+    }
+    let cause = if of_applications * 2 > waiters {
+        Cause::ApplicationLock
+    } else if schema * 2.0 > active {
+        Cause::SchemaLock
+    } else {
+        Cause::HotRow
+    };
+    Some(facts.found(cause, active, 0.0, details))
+}
+
+fn is_schema_lock(name: &str) -> bool {
+    name.starts_with("LCK_M_SCH_")
+}
+
+fn spinning(facts: &Facts<'_>) -> Option<Candidate> {
+    let active = facts.window.of(Group::Spinning);
+    let largest = facts.window.parts.iter().find(|part| part.group == Group::Spinning)?;
+    // Time ready behind a lock's holder that lost its CPU is spent in the state of spinning.
+    let behind =
+        facts.window.sum(|part| part.category == Category::Runnable && part.name == largest.name);
+    let cause = match largest.name.as_str() {
+        "CMED_HASH_SET" | "LOCK_RW_CMED_HASH_SET" => Cause::MetadataSpin,
+        "SOS_LARGEPAGE_ALLOCATOR" => Cause::AllocatorSpin,
+        _ => Cause::OtherSpin,
+    };
+    let details = vec![format!(
+        "{} takes {:.0} us per request, {:.0} collisions per second",
+        largest.name,
+        facts.window.us_per_request(largest.active),
+        largest.entries
+    )];
+    let active = if cause == Cause::OtherSpin { active } else { active + behind };
+    Some(facts.found(cause, active, 0.0, details))
+}
+
+/// Memory that is taken and given back all the time, by the page or by the segment.
+fn allocations(facts: &Facts<'_>) -> Option<Candidate> {
+    let window = facts.window;
+    let kernel: f64 = ["page_populate", "decommit", "RESERVED_MEMORY_FREE_EXT"]
+        .iter()
+        .map(|name| window.named(name))
+        .sum();
+    let pages = window.rate("Page Allocations/sec");
+    let returns = window.parts.iter().filter(|part| part.name == "decommit");
+    let returns: f64 = returns.map(|part| part.entries).sum();
+    let details = vec![format!(
+        "{pages:.0} pages are taken per second, {:.0} us per request go to the system's memory calls",
+        window.us_per_request(kernel)
+    )];
+    // A segment is returned in few large pieces, a page at a time in thousands.
+    let is_by_row = pages > 2_000.0 && (returns > 1_000.0 || returns == 0.0);
+    // Near its limit, a server returns memory for one use to have it for another.
+    let used = window.level("Total Server Memory (KB)");
+    let limit = window.level("Target Server Memory (KB)");
+    let cause = match is_by_row {
+        true => Cause::PagePerRow,
+        false if used > NEAR_LIMIT * limit && limit > 0.0 => Cause::MemoryLimit,
+        false => Cause::Decommit,
+    };
+    Some(facts.found(cause, kernel, 0.0, details))
+}
+
+/// Compilation, and why: temporary tables, definitions that change, or texts that differ.
+fn compilation(facts: &Facts<'_>) -> Option<Candidate> {
+    let window = facts.window;
+    let active = window.of(Group::Compilation);
+    let compilations = window.per_request("SQL Compilations/sec");
+    let again = window.per_request("SQL Re-Compilations/sec");
+    let tables = window.per_request("Temp Tables Creation Rate");
+    let changes = window.rate("Definition Changes/sec");
+    let details = vec![format!(
+        "per request: {compilations:.2} compilations, {again:.2} again, {tables:.2} temporary \
+         tables; {changes:.1} definitions change per second; {:.0} us per request",
+        window.us_per_request(active)
+    )];
+    // A definition that changes makes others wait and compile: its own statement is their cost.
+    let changing = ratio(window.changing.0, window.changing.1);
+    if tables > 0.05 {
+        let own = window.statements.iter().filter(|s| s.text.contains('#'));
+        let own: f64 = own.map(|statement| statement.cpu).sum();
+        let active = active.max(own.min(facts.cpu));
+        return Some(facts.found(Cause::TemporaryTables, active, tables.min(1.0) * 0.2, details));
+    }
+    if changes > 1.0 && (changing > 0.3 || changes > 20.0) {
+        let busy = changing.min(1.0).max(active);
+        return Some(facts.found(Cause::Definitions, busy.min(facts.work), 0.05, details));
+    }
+    if compilations < 0.05 {
+        return None;
+    }
+    Some(facts.found(Cause::PlanCache, active, compilations.min(1.0) * 0.2, details))
+}
+
+/// A statement that uses much of the CPU to look at rows, and returns few.
+fn scans(facts: &Facts<'_>) -> Option<Candidate> {
+    let dearest = facts.window.statements.iter().find(|s| returns_little(s))?;
+    let looking = facts.window.sum(|part| {
+        part.category == Category::User
+            && matches!(part.name.as_str(), "scan" | "join" | "execute" | "index")
+    });
+    let scan = facts.window.sum(|part| part.category == Category::User && part.name == "scan");
+    let is_scan = scan * 4.0 > looking || dearest.reads > 1_000.0;
+    if !is_scan {
+        return None;
+    }
+    let mut details = vec![format!(
+        "{:.0} us of CPU per execution, {:.1} rows returned, {:.1} executions per second, in database {}",
+        dearest.cpu_us, dearest.rows, dearest.calls, dearest.database
+    )];
+    details.push(format!("statement: {}", shortened(&dearest.text)));
+    Some(facts.found(Cause::MissingIndex, dearest.cpu.min(facts.cpu), 0.0, details))
+}
+
+/// A millisecond for at most a few rows is more than a seek takes.
+fn returns_little(statement: &Statement) -> bool {
+    let verb = statement.text.trim_start().get(..6).unwrap_or("").to_ascii_lowercase();
+    statement.cpu_us > 1_000.0
+        && statement.rows < 100.0
+        && matches!(verb.as_str(), "select" | "update" | "delete" | "with c")
+}
+
+fn grants(facts: &Facts<'_>) -> Option<Candidate> {
+    let active = facts.window.named("RESOURCE_SEMAPHORE");
+    let pending = facts.window.level("Memory Grants Pending");
+    let details = vec![format!(
+        "{active:.1} statements wait for a memory grant on average, {pending:.0} at the end"
+    )];
+    Some(facts.found(Cause::MemoryGrants, active, 0.0, details))
+}
+
+fn memory_limit(facts: &Facts<'_>) -> Option<Candidate> {
+    let window = facts.window;
+    let (used, limit) =
+        (window.level("Total Server Memory (KB)"), window.level("Target Server Memory (KB)"));
+    let failures = window.rate("Out-of-Memory Errors/sec");
+    let waiting = window.named("MEMORY_ALLOCATION_EXT") + window.named("CMEMTHREAD");
+    // SQL Server fills its memory in normal work: being full alone means nothing.
+    if limit <= 0.0 || failures <= 0.0 && facts.share(waiting) < SCORE_MIN {
+        return None;
+    }
+    let details = vec![
+        format!("{:.0} of {:.0} MB are used", used / 1_024.0, limit / 1_024.0),
+        format!("{failures:.1} statements per second fail for lack of memory"),
+        format!("largest clerk: {}, {:.0} MB", window.clerk.0, window.clerk.1 / 1_024.0),
+    ];
+    let failed = if failures > 0.0 { 0.3 } else { 0.0 };
+    Some(facts.found(Cause::MemoryLimit, waiting, failed, details))
+}
+
+fn logins(facts: &Facts<'_>) -> Option<Candidate> {
+    let window = facts.window;
+    let logins = window.rate("Logins/sec");
+    let share = window.per_request("Logins/sec");
+    if logins < 2.0 || share < 0.02 {
+        return None;
+    }
+    let active = window.of(Group::Logins);
+    let details = vec![format!(
+        "{logins:.0} logins per second, {share:.2} per request; {:.0} us per login",
+        active * 1e6 / logins
+    )];
+    Some(facts.found(Cause::Logins, active, share.min(1.0) * 0.3, details))
+}
+
+fn clients(facts: &Facts<'_>) -> Option<Candidate> {
+    let active = facts.window.of(Group::Clients);
+    let names: Vec<&str> = facts.window.unread.iter().take(3).map(String::as_str).collect();
+    let details = vec![
+        format!("{active:.1} requests wait for their client to read, on average"),
+        format!("seen waiting: {}", names.join("; ")),
+    ];
+    Some(facts.found(Cause::SlowReader, active, 0.0, details))
+}
+
+fn events(facts: &Facts<'_>) -> Option<Candidate> {
+    let window = facts.window;
+    let active = window.of(Group::Events);
+    let (name, rate) = window.events.first()?;
+    let published: f64 = window.events.iter().map(|event| event.1).sum();
+    let details = vec![format!(
+        "{published:.0} events per second are kept, most by {name} ({rate:.0}); {:.0} us per request",
+        window.us_per_request(active)
+    )];
+    Some(facts.found(Cause::EventSession, active, 0.0, details))
+}
+
+fn log(facts: &Facts<'_>) -> Option<Candidate> {
+    let window = facts.window;
+    let active = window.of(Group::Log);
+    let waits: f64 =
+        window.parts.iter().filter(|part| part.name == "WRITELOG").map(|part| part.entries).sum();
+    let each = if waits > 0.0 { active * 1e3 / waits } else { 0.0 };
+    let flushes = window.rate("Log Flushes/sec");
+    let details =
+        vec![format!("a commit waits {each:.2} ms for the log; {flushes:.0} flushes per second")];
+    Some(facts.found(Cause::LogDevice, active, 0.0, details))
+}
+
+/// A transaction that was open all the time, while rows are read with effort.
+fn snapshots(facts: &Facts<'_>) -> Option<Candidate> {
+    const SNAPSHOT: i64 = 5;
+    let window = facts.window;
+    let (session, level, ms, program) = window.oldest.clone()?;
+    let walking = window.sum(|part| part.category == Category::User && part.name == "versions");
+    if level != SNAPSHOT || facts.share_of_cpu(walking) < 0.02 {
+        return None;
+    }
+    let details = vec![format!(
+        "session {session} ({program}) has had a snapshot for {:.0} s; {:.0} us per request go to \
+         old row versions",
+        ms / 1e3,
+        window.us_per_request(walking)
+    )];
+    // Walks are long only where a snapshot is old: the two together are more than a share of time.
+    let extra = if ms > 2_000.0 { SCORE_MIN } else { 0.0 };
+    Some(facts.found(Cause::OldSnapshot, walking, extra, details))
+}
+
+fn quota(facts: &Facts<'_>) -> Option<Candidate> {
+    let line = |name: &str| facts.window.environment.iter().find(|line| line.0 == name);
+    let periods = line("cpu_throttled_periods")?.2;
+    let throttled_us = line("cpu_throttled_us")?.2;
+    if periods <= 0.0 {
+        return None;
+    }
+    let active = throttled_us / 1e6 / facts.window.seconds;
+    let quota = line("cpu_quota").map_or("unknown", |line| line.1.as_str());
+    let details = vec![format!(
+        "the quota is {quota} CPUs; {periods:.0} periods were cut short, {:.1} s in all",
+        throttled_us / 1e6
+    )];
+    Some(facts.found(Cause::CpuQuota, active, 0.2, details))
+}
+
+/// Ready without a CPU of the machine: only threads that had something to do.
+fn elsewhere(facts: &Facts<'_>) -> Option<Candidate> {
+    let window = facts.window;
+    let active = waiting_for_cpus(window);
+    // Twice the time on a CPU is beyond what the server's own threads do to each other.
+    let score = active / (active + facts.work + window.of(Group::SchedulerQueue)).max(f64::EPSILON);
+    let details = vec![format!(
+        "threads with work were ready for {:.2} s per second, and ran for {:.2}",
+        active, facts.cpu
+    )];
+    Some(Candidate { cause: Cause::CpuElsewhere, active, score, details })
+}
+
+/// Seconds per second in which threads with work had no CPU of the machine.
+pub(crate) fn waiting_for_cpus(window: &Window) -> f64 {
+    window.sum(|part| part.category == Category::Runnable && part.name != "poll")
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "counts of readings are small")]
+    let ratio = part as f64 / whole.max(1) as f64;
+    ratio
+}
+
+/// A text on one line, cut where it is long.
+pub(crate) fn shortened(text: &str) -> String {
+    const LETTERS_MAX: usize = 120;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LETTERS_MAX) {
+        Some((at, _)) => format!("{}..", &line[..at]),
+        None => line,
+    }
+}

@@ -1,0 +1,327 @@
+//! The rules over made readings: for each cause the readings in which it is there, and what
+//! readings support no verdict.
+
+mod made;
+
+use made::{Made, SECONDS};
+use verdict::recording::Subject;
+use verdict::{Cause, Grade, Outcome, judge, report};
+
+/// Session 61 waits for session 60, for a row.
+const ROW_WAIT: &str = "61\tLCK_M_X\t5\t60\txactlock session=60 id=lock1 mode=X";
+/// Session 60 runs a statement in a transaction.
+const RUNNING: &str = "60\t0\t5\trunning\t\\N\t0\t9\t0\t0\t0\tapp\tsa\thost\tshop\t1\t0\t0x1\t0\t-1\tUPDATE t\tUPDATE";
+/// Session 60 has a transaction and no request.
+const IDLE: &str = "60\t\\N\t9000\tsleeping\t\\N\t\\N\t9\t0\t0\t\\N\tapp\tsa\thost\tshop\t1\t\\N\t\\N\t\\N\t\\N\tUPDATE t\t\\N";
+/// Session 60 waits for its client.
+const UNREAD: &str = "60\t0\t5\tsuspended\tASYNC_NETWORK_IO\t9\t9\t0\t0\t0\tapp\tsa\thost\treports\t0\t0\t0x1\t0\t-1\tSELECT *\tSELECT";
+/// Session 60 creates a table.
+const CREATING: &str = "60\t0\t5\trunning\t\\N\t0\t9\t0\t0\t0\tapp\tsa\thost\tshop\t0\t0\t0x1\t0\t-1\tCREATE TABLE t\tCREATE TABLE";
+
+fn locked(made: Made) -> Made {
+    made.with("wait", "LCK_M_X", 4_000.0, 800).rows(Subject::Waiters, ROW_WAIT)
+}
+
+/// Every cause with readings that show it.
+fn cases() -> Vec<(Cause, Made)> {
+    [cases_of_locks(), cases_of_statements(), cases_around()].concat()
+}
+
+fn cases_of_locks() -> Vec<(Cause, Made)> {
+    let made = Made::healthy;
+    vec![
+        (Cause::HotRow, locked(made()).rows(Subject::Requests, RUNNING)),
+        (Cause::IdleBlocker, locked(made()).rows(Subject::Requests, IDLE)),
+        (
+            Cause::Deadlocks,
+            locked(made()).rows(Subject::Requests, RUNNING).rate("Number of Deadlocks/sec", 50),
+        ),
+        (
+            Cause::ApplicationLock,
+            made().with("wait", "LCK_M_X", 4_000.0, 800).rows(
+                Subject::Waiters,
+                "61\tLCK_M_X\t5\t60\tapplicationlock hash=0a dbid=5 id=lock1 mode=X",
+            ),
+        ),
+        (Cause::SchemaLock, made().with("wait", "LCK_M_SCH_S", 4_000.0, 80)),
+    ]
+}
+
+fn cases_of_statements() -> Vec<(Cause, Made)> {
+    let made = Made::healthy;
+    vec![
+        (Cause::MetadataSpin, made().with("spin", "CMED_HASH_SET", 300.0, 9_000)),
+        (Cause::AllocatorSpin, made().with("spin", "SOS_LARGEPAGE_ALLOCATOR", 300.0, 9_000)),
+        (Cause::OtherSpin, made().with("spin", "SOS_SCHEDULER", 300.0, 9_000)),
+        (
+            Cause::PagePerRow,
+            made()
+                .with("kernel", "page_populate", 200.0, 90_000)
+                .with("user", "hash functions", 50.0, 0)
+                .rate("Page Allocations/sec", 90_000),
+        ),
+        (Cause::Decommit, made().with("kernel", "decommit", 200.0, 90)),
+        (
+            Cause::PlanCache,
+            made().with("user", "parse", 150.0, 0).rate("SQL Compilations/sec", 900),
+        ),
+        (
+            Cause::Definitions,
+            made()
+                .with("user", "plan", 150.0, 0)
+                .rate("Definition Changes/sec", 90)
+                .rows(Subject::Requests, CREATING),
+        ),
+        (
+            Cause::TemporaryTables,
+            made()
+                .with("user", "plan", 150.0, 0)
+                .rate("Temp Tables Creation Rate", 500)
+                .rate("Definition Changes/sec", 0),
+        ),
+    ]
+}
+
+fn cases_around() -> Vec<(Cause, Made)> {
+    let made = Made::healthy;
+    vec![
+        (
+            Cause::MissingIndex,
+            made().with("user", "scan", 400.0, 0).statement(
+                "SELECT s FROM t WHERE n = 7",
+                50,
+                400,
+                50,
+            ),
+        ),
+        (Cause::MemoryGrants, made().with("wait", "RESOURCE_SEMAPHORE", 900.0, 9)),
+        (
+            Cause::MemoryLimit,
+            made()
+                .rate("Out-of-Memory Errors/sec", 9)
+                .level("Total Server Memory (KB)", 99_000)
+                .level("Target Server Memory (KB)", 100_000),
+        ),
+        (Cause::Logins, made().with("user", "login", 300.0, 0).rate("Logins/sec", 300)),
+        (
+            Cause::SlowReader,
+            made().with("wait", "ASYNC_NETWORK_IO", 900.0, 9).rows(Subject::Requests, UNREAD),
+        ),
+        (Cause::EventSession, Made { published: 9_000, ..made().with("user", "events", 200.0, 0) }),
+        (Cause::LogDevice, made().with("wait", "WRITELOG", 3_000.0, 300)),
+        (
+            Cause::OldSnapshot,
+            made()
+                .with("user", "versions", 200.0, 0)
+                .rows(Subject::Transactions, "60\t5\t90000\treports"),
+        ),
+        (
+            Cause::CpuQuota,
+            Made {
+                environment: vec![("cpu_throttled_periods", 9), ("cpu_throttled_us", 500_000)],
+                ..made()
+            },
+        ),
+        (Cause::CpuElsewhere, made().with("runnable", "send", 2_000.0, 0)),
+    ]
+}
+
+#[test]
+fn every_cause_is_named_from_readings_that_show_it() {
+    let cases = cases();
+    for cause in Cause::ALL {
+        let (_, made) = cases.iter().find(|(known, _)| *known == cause).expect("a case for each");
+        let verdict = judge(&made.recording());
+        assert_eq!(verdict.outcome, Outcome::Cause(cause), "{}", report::text(&verdict));
+        assert_eq!(verdict.findings[0].grade, Grade::Suspected, "{cause:?}: nothing was tested");
+        assert!(!verdict.ruled_out.iter().any(|(other, _)| *other == cause), "{cause:?}");
+    }
+}
+
+#[test]
+fn memory_that_goes_back_near_the_limit_is_the_limits_doing() {
+    let made = Made::healthy()
+        .with("kernel", "decommit", 200.0, 90)
+        .level("Total Server Memory (KB)", 90_000)
+        .level("Target Server Memory (KB)", 100_000);
+    let verdict = judge(&made.recording());
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::MemoryLimit), "{}", verdict.sentence);
+}
+
+#[test]
+fn healthy_load_has_no_cause() {
+    let verdict = judge(&Made::healthy().recording());
+    assert_eq!(verdict.outcome, Outcome::Healthy, "{}", verdict.sentence);
+    assert!(
+        verdict.sentence.contains("the limit is outside of the server"),
+        "{}",
+        verdict.sentence
+    );
+    assert_eq!(verdict.ruled_out.len(), 3);
+}
+
+#[test]
+fn parts_add_up_to_the_whole_and_the_bar_to_a_hundred_percent() {
+    for (cause, made) in cases() {
+        let window = judge(&made.recording()).window;
+        let sum: f64 = window.parts.iter().map(|part| part.active).sum();
+        assert!((sum - window.active).abs() < 1e-9, "{cause:?}");
+        // Per request, too: the whole is what the threads did, over the requests.
+        let us: f64 = window.parts.iter().map(|part| part.per_request.mean).sum();
+        assert!((us - window.active * 1e6 / window.requests.mean).abs() < 1e-3, "{cause:?}: {us}");
+        let bar: u32 = window.bar().iter().map(|part| part.1).sum();
+        assert_eq!(bar, 1_000, "{cause:?}");
+        assert!((window.requests.mean - 1_000.0).abs() < 1e-6, "its own five are not counted");
+    }
+}
+
+#[test]
+fn empty_server_has_nothing_to_diagnose() {
+    let made = Made {
+        ledger: vec![
+            ("idle", "SLEEP_TASK", 4_000.0, 9),
+            ("user", "background", 2.0, 0),
+            ("kernel", "decommit", 2.0, 9),
+        ],
+        rates: vec![("Batch Requests/sec", 5)],
+        ..Made::default()
+    };
+    let verdict = judge(&made.recording());
+    assert_eq!(verdict.outcome, Outcome::Healthy);
+    assert!(verdict.sentence.starts_with("Nothing to diagnose"), "{}", verdict.sentence);
+    let nothing = judge(&Made::default().recording());
+    assert!(nothing.sentence.starts_with("Nothing to diagnose"), "{}", nothing.sentence);
+}
+
+#[test]
+fn dark_time_supports_no_verdict() {
+    let verdict = judge(&locked(Made::healthy()).with("dark", "unlabelled", 900.0, 0).recording());
+    assert_eq!(verdict.outcome, Outcome::Abstained);
+    assert!(verdict.sentence.contains("dark"), "{}", verdict.sentence);
+}
+
+#[test]
+fn two_causes_of_one_size_support_no_verdict() {
+    let made = Made::healthy().with("wait", "RESOURCE_SEMAPHORE", 1_000.0, 9).with(
+        "wait",
+        "ASYNC_NETWORK_IO",
+        1_000.0,
+        9,
+    );
+    let verdict = judge(&made.recording());
+    assert_eq!(verdict.outcome, Outcome::Abstained);
+    assert!(verdict.sentence.contains("two causes"), "{}", verdict.sentence);
+    assert_eq!(verdict.findings.len(), 2, "both are shown all the same");
+}
+
+#[test]
+fn restart_and_standing_clocks_support_no_verdict() {
+    let made = Made::healthy();
+    let mut recording = made.recording();
+    recording.readings[4].clock.start_ticks_ms = 99;
+    assert!(judge(&recording).sentence.contains("restarted"));
+    let mut recording = made.recording();
+    for reading in &mut recording.readings {
+        reading.clock.ticks_ms = 5;
+        reading.clock.local_ns = 5;
+    }
+    assert!(judge(&recording).sentence.contains("no time passed"));
+    recording.readings.truncate(1);
+    assert!(judge(&recording).sentence.contains("too short"));
+}
+
+#[test]
+fn server_clock_that_jumps_back_is_replaced_by_ours() {
+    let mut recording = locked(Made::healthy()).rows(Subject::Requests, RUNNING).recording();
+    recording.readings[5].clock.ticks_ms = 1_000;
+    let verdict = judge(&recording);
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::HotRow), "{}", verdict.sentence);
+    // Back by 3 s: 1 s by ours; then forward by 5 s.
+    assert_eq!(verdict.window.windows as i64, SECONDS);
+    assert!((verdict.window.seconds - 12.0).abs() < 1e-9, "{}", verdict.window.seconds);
+}
+
+#[test]
+fn counters_that_were_reset_count_from_zero() {
+    let mut recording = Made::healthy().recording();
+    let fresh = Made::healthy().reading(1, 8_000);
+    recording.readings[8] = fresh;
+    let verdict = judge(&recording);
+    assert!(verdict.window.requests.mean > 0.0 && verdict.window.active < 10.0);
+}
+
+/// SQL Server 2019 has no ledger, and its waits are in milliseconds.
+#[test]
+fn server_of_another_kind_gets_a_suspicion_at_most() {
+    let made = Made {
+        is_foreign: true,
+        ledger: vec![("wait", "LCK_M_X", 4_000.0, 800), ("signal", "LCK_M_X", 10.0, 800)],
+        ..locked(Made::healthy()).rows(Subject::Requests, RUNNING)
+    };
+    let mut recording = made.recording();
+    recording.missing = vec!["the time ledger".to_owned()];
+    let verdict = judge(&recording);
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::HotRow));
+    assert_eq!(verdict.findings[0].grade, Grade::Suspected);
+    assert!(verdict.warnings.iter().any(|warning| warning.contains("the time ledger")));
+    let has_cpu = verdict.window.parts.iter().any(|part| part.name == "process");
+    assert!(has_cpu, "the CPU of the process stands in for the ledger");
+}
+
+#[test]
+fn intervention_decides_the_grade() {
+    let recording = locked(Made::healthy()).rows(Subject::Requests, RUNNING).recording();
+    let mut verdict = judge(&recording);
+    verdict.confirm(true, "33 % were foretold".to_owned());
+    assert_eq!(verdict.findings[0].grade, Grade::Confirmed);
+    assert!(verdict.sentence.contains("(confirmed)"), "{}", verdict.sentence);
+    verdict.confirm(false, "it changed nothing".to_owned());
+    assert_eq!(verdict.findings[0].grade, Grade::Observed);
+    assert!(report::text(&verdict).contains("it changed nothing"));
+}
+
+#[test]
+fn reports_have_every_column_and_no_resource_from_elsewhere() {
+    let made = locked(Made::healthy()).rows(Subject::Requests, RUNNING).statement(
+        "SELECT '<b>' & \"x\"",
+        1,
+        1,
+        1,
+    );
+    let verdict = judge(&made.recording());
+    let text = report::text(&verdict);
+    for head in [
+        "Priority",
+        "Group",
+        "Finding",
+        "Impact",
+        "Evidence",
+        "What to do",
+        "How to check",
+        "Ruled out",
+    ] {
+        assert!(text.contains(head), "{head} in {text}");
+    }
+    let html = report::html(&verdict);
+    for forbidden in ["<script", "http://", "https://", "src=", "@import", "<b>"] {
+        assert!(!html.contains(forbidden), "{forbidden}");
+    }
+    assert!(html.contains("<th>How to check</th>"));
+    let json = report::json(&verdict);
+    assert!(json.starts_with("{\"outcome\":\"cause\",\"cause\":\"hot-row\""), "{json}");
+    let opening = json.matches(['{', '[']).count();
+    assert_eq!(opening, json.matches(['}', ']']).count());
+    assert!(!json.contains("inf") && !json.contains("NaN"), "{json}");
+}
+
+/// Each advice, check and evidence is there, and evidence is a SELECT.
+#[test]
+fn every_cause_says_what_to_do() {
+    for cause in Cause::ALL {
+        let entry = cause.entry();
+        assert!(entry.evidence.starts_with("SELECT "), "{cause:?}");
+        for text in [entry.finding, entry.advice, entry.check, entry.group] {
+            assert!(text.len() > 2, "{cause:?}");
+        }
+    }
+}
