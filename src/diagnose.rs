@@ -108,7 +108,7 @@ fn settings(arguments: &DiagnoseArguments) -> Result<Settings, String> {
         None => std::env::var(PASSWORD_VARIABLE)
             .map_err(|_| format!("no password: -P or {PASSWORD_VARIABLE}"))?,
     };
-    let encrypt = load::address::encryption(arguments.encrypt.map(EncryptName::mode), address);
+    let encrypt = load::address::encryption(arguments.encrypt.map(EncryptName::mode), &address);
     let login = Login { user: arguments.user.clone(), password, database: String::new() };
     Ok(Settings {
         server: arguments.server.clone(),

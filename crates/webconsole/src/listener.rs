@@ -9,7 +9,7 @@ use sos::memory;
 use sos::park::{self, Wake};
 use sos::sched;
 use sos::sync::Arc;
-use sos::sys::{Direction, Listener};
+use sos::sys::{Direction, Listener, Peer};
 use sos::wait::WaitType;
 
 use crate::{Console, connection};
@@ -28,7 +28,8 @@ pub(crate) fn run(console: &Arc<Console>, listener: &Listener) {
     let mut swept_ns = clock::monotonic_ns();
     while !console.stopping().is_set() {
         match listener.accept() {
-            Ok((socket, peer)) => connection::begin(console, socket, peer),
+            Ok((socket, Peer::Tcp(peer))) => connection::begin(console, socket, peer),
+            Ok((_, Peer::Unix)) => unreachable!("the console listens on TCP"),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait(console, listener),
             Err(_) => {
                 park::sleep(ERROR_PAUSE, WaitType::ConsoleIdle, Some(console.stopping()));
