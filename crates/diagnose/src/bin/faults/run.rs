@@ -67,7 +67,7 @@ impl Bench {
         let _ = std::fs::remove_dir_all(&data);
         let server = self.serve(fault, &data)?;
         let target = |database: &str| Target {
-            address: server.address(),
+            address: server.address().into(),
             login: Login {
                 user: "sa".to_owned(),
                 password: PASSWORD.to_owned(),
