@@ -192,7 +192,7 @@ impl Server {
     /// Stops: accepts no more connections and requests, and lets those in progress finish, unless
     /// SHUTDOWN WITH NOWAIT was the reason.
     pub fn stop(mut self) {
-        // Clients that come from now on are told at once that nothing listens.
+        // Later clients learn at once that no server listens.
         drop(self.socket.take());
         let grace = match self.shared.instance.shutdown() {
             Shutdown::Orderly => self.shared.limits.shutdown_timeout,

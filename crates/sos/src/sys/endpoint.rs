@@ -47,7 +47,7 @@ impl fmt::Display for Endpoint {
 pub enum Peer {
     /// An address and a port of TCP.
     Tcp(SocketAddr),
-    /// An end of a UNIX socket, which has no address of its own.
+    /// An end of a UNIX socket, which has no address.
     Unix,
 }
 

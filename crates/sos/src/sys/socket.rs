@@ -90,7 +90,7 @@ fn peer_of(address: SocketAddrAny) -> io::Result<Peer> {
     Ok(Peer::Tcp(address.try_into()?))
 }
 
-/// A connected socket.
+/// A socket that is connected, or is being connected.
 #[derive(Debug)]
 pub struct Socket(Fd);
 
@@ -186,7 +186,7 @@ impl Socket {
         Ok(call(SysCause::Control, || sockopt::set_socket_keepalive(&self.0, true))?)
     }
 
-    /// This end.
+    /// Returns the address of this end.
     pub fn local_end(&self) -> io::Result<Peer> {
         peer_of(net::getsockname(&self.0)?)
     }

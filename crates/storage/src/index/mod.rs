@@ -96,7 +96,7 @@ impl Index {
         if self.is_plain_range() { version.part() } else { 0 }
     }
 
-    /// Returns whether threads should add their entries to parts of their own.
+    /// Returns whether each thread should add its entries to its own part.
     pub(crate) fn is_spread(&self) -> bool {
         match &self.entries {
             Entries::Hash(_) => false,

@@ -2,7 +2,7 @@
 //!
 //! Keys that rise with time (`Expires`, an identity value, a time of creation) all go to the last leaf
 //! of a tree, so every scheduler would write the lines of that leaf with each row. Once an index
-//! notices that, each thread adds its entries to a tree of its own, and readers merge the trees:
+//! notices that, each thread adds its entries to its own tree, and readers merge the trees:
 //!
 //! ```text
 //! part 0: main   ├── 10  12  15 ──┤               entries from before, and rows that were put back
@@ -71,7 +71,7 @@ impl SpreadIndex {
         &self.main
     }
 
-    /// Returns whether threads should add to trees of their own.
+    /// Returns whether each thread should add to its own tree.
     pub(crate) fn is_spread(&self) -> bool {
         self.main.is_crowded()
     }
@@ -84,8 +84,8 @@ impl SpreadIndex {
     }
 
     fn more(&self) -> Option<&More> {
-        // SeqCst: an entry is added after its tree is shown, and whoever must see the entry looks
-        // for trees afterwards; see `row_lock/` for what orders the two.
+        // SeqCst: an entry is added after its tree is shown, and a reader that must see the entry
+        // looks for trees afterwards; see `row_lock/` for what orders the two.
         let more = self.more.load(Ordering::SeqCst);
         // SAFETY: made by `Box::into_raw`, and freed with the index.
         unsafe { more.as_ref() }
@@ -127,7 +127,7 @@ impl SpreadIndex {
         }
     }
 
-    /// As [`RangeIndex::find_near`].
+    /// Finds a key in all trees, as [`RangeIndex::find_near`] does in one.
     pub(crate) fn find_near<'a, 'g>(
         &'a self,
         key: &[u8],
@@ -144,7 +144,7 @@ impl SpreadIndex {
         }
     }
 
-    /// As [`RangeIndex::find_under`].
+    /// Finds what is under a prefix in all trees, as [`RangeIndex::find_under`] does in one.
     pub(crate) fn find_under<'a, 'g>(
         &'a self,
         prefix: &[u8],
@@ -183,7 +183,7 @@ impl SpreadIndex {
         rest
     }
 
-    /// As [`RangeIndex::walk`].
+    /// Walks all trees in order, as [`RangeIndex::walk`] does one.
     pub(crate) fn walk<'a>(
         &'a self,
         bounds: Bounds<'_>,

@@ -166,7 +166,7 @@ fn parts_agree_with_one_ordered_map() {
         let numbers: &[u8] = if seed % 3 == 0 { &[0, 1] } else { &[0, 1, 2, 9, 255] };
         for _ in 0..400 {
             let n = random.below(keys);
-            // Some seeds give each part keys of its own, some mix them.
+            // Some seeds give each part its own keys, some mix them.
             let place = if seed % 5 == 0 { n } else { random.below(5) };
             let part = numbers[usize::try_from(place).unwrap() % numbers.len()];
             let (key, head) = (key(n), heads[usize::try_from(random.below(40)).unwrap()]);

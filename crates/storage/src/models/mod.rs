@@ -328,7 +328,7 @@ fn range_index_splits_without_losing_sight_of_an_entry() {
     prove(|| entries_stay(IndexKind::Range, 2), Mutant::LeafUnchecked);
 }
 
-/// Two threads add to parts of their own, which they make: all entries are found, by key and in
+/// Two threads add to two parts, which they make: all entries are found, by key and in
 /// order.
 fn parts_are_read_as_one() {
     let world = world(IndexKind::Range);

@@ -283,7 +283,7 @@ fn change_group(bank: &Bank, n: i64, group: i64) {
     changed.unwrap();
 }
 
-/// Each thread has rows of its own and now and then changes one of another. The groups rise, or come
+/// Each thread has its own rows and now and then changes one of another. The groups rise, or come
 /// back to one from before.
 #[test]
 fn index_on_rising_keys_is_spread_and_read_as_one() {
