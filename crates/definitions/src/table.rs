@@ -226,20 +226,16 @@ pub(crate) fn get_table(bytes: &[u8], of: Use, cx: &mut Cx<'_>) -> Result<(Table
     let mut fields = Fields::of(bytes);
     let (id, database_id) = (fields.take(1, cx)?, fields.take(2, cx)?);
     let (schema_id, schema) = (fields.take(3, cx)?, fields.take(4, cx)?);
-    let (name, columns, indexes) = (
-        fields.take::<String>(5, cx)?,
-        fields.take::<Vec<_>>(6, cx)?,
-        fields.take::<Vec<_>>(7, cx)?,
-    );
+    let name: String = fields.take(5, cx)?;
+    let (columns, indexes) = (fields.take::<Vec<_>>(6, cx)?, fields.take::<Vec<_>>(7, cx)?);
     let (checks, foreign_keys) = (fields.take(8, cx)?, fields.take(9, cx)?);
     let (statistics, ansi_nulls) = (fields.take(10, cx)?, fields.take(11, cx)?);
     let (memory_optimized, schema_only) = (fields.take(12, cx)?, fields.take(13, cx)?);
     let (compression, created) = (fields.take(14, cx)?, fields.take(15, cx)?);
     let (storage, referenced) = (TableId(fields.take(16, cx)?), fields.take(17, cx)?);
     let (columnstore, column_index) = (fields.take(18, cx)?, fields.take(19, cx)?);
-    let (external, period, role) =
-        (fields.take(20, cx)?, fields.take(21, cx)?, fields.take(22, cx)?);
-    let on = fields.take(23, cx)?;
+    let (external, period) = (fields.take(20, cx)?, fields.take(21, cx)?);
+    let (role, on) = (fields.take(22, cx)?, fields.take(23, cx)?);
     let lock_escalation = fields.take(30, cx)?;
     fields.end()?;
     check(&columns, &indexes)?;

@@ -159,12 +159,7 @@ fn open_folder(
     let mut restored = Restored { tables: &tables.made, settings, threads, progress, log_ns };
     let count = restored.rows(reader.as_ref(), rows, &mut lost)?;
     let is_complete = !entries.is_empty();
-    for table in tables_of(&catalog) {
-        if let Some(index) = &table.column_index {
-            // Its groups are made again by the tuple mover; until then the rows are read.
-            table.rows.data.add_column_index(index.storage_id);
-        }
-    }
+    add_column_indexes(&catalog);
     let kept = take_over(&folder, settings, counts, &mut catalog)?;
     instance.catalog.restore(catalog);
 
@@ -206,6 +201,16 @@ fn open_folder(
         database.checkpoint(None)?;
     }
     Ok((database, recovered))
+}
+
+/// Gives tables their nonclustered columnstore indexes.
+fn add_column_indexes(catalog: &Catalog) {
+    for table in tables_of(catalog) {
+        if let Some(index) = &table.column_index {
+            // Its groups are made again by the tuple mover; until then the rows are read.
+            table.rows.data.add_column_index(index.storage_id);
+        }
+    }
 }
 
 /// Takes over from the last stop what is not in the log: rows of SCHEMA_ONLY tables. A start that

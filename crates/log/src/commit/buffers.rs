@@ -378,7 +378,6 @@ impl CommitBuffers {
     }
 
     /// Asks for a flush of the commits that [`Self::finish_early`] has ended in a slot.
-    #[must_use]
     pub fn make_due(&self, slot: usize) -> Wake {
         let slot = &self.slots[slot];
         let last = slot.last_commit.load(Ordering::Relaxed);

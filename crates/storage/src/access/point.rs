@@ -169,11 +169,7 @@ impl Table {
         let announced = self.announce(found.head, options.is_lazy);
         // SAFETY: made just now, and no other thread has it until it is linked.
         let made = unsafe { version.as_ref() };
-        made.set_part(match moved {
-            Some(_) if set.has_one_plain_range() => set.part(),
-            // Where the entries are that it has in common with the version before.
-            _ => found.version.part(),
-        });
+        made.set_part(set.part_after(moved, found.version));
         made.set_mark(mark_of(announced.as_ref()));
         let linked = match moved {
             None => found.head.replace_latest(found.top, version.as_ptr()),

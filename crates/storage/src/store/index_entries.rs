@@ -53,6 +53,17 @@ pub(crate) enum Moves<'s> {
     InSeveral,
 }
 
+impl Moves<'_> {
+    /// Returns whether a range index that is not unique may be among them.
+    pub(crate) fn in_plain_range(&self) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::In(index) => index.is_plain_range(),
+            Self::InSeveral => true,
+        }
+    }
+}
+
 /// Finds the indexes in which an update changes the key, as far as known before it is linked.
 pub(crate) fn moves<'s>(
     keys: Keys,

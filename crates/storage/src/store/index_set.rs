@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::index::{Index, own_part};
 use crate::row_group::ColumnIndex;
 use crate::store::Gate;
-use crate::version::RowHead;
+use crate::version::{RowHead, Version};
 
 /// Whether a plan can be trusted when it says that an update changes no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +64,11 @@ impl IndexSet {
         if self.list.iter().any(|index| index.is_spread()) { own_part() } else { 0 }
     }
 
-    /// Returns whether only one index can be spread.
-    pub(crate) fn has_one_plain_range(&self) -> bool {
-        self.list.iter().filter(|index| index.is_plain_range()).count() == 1
+    /// Returns the part of a version that changes the key in the index `moved` alone, or in none. If
+    /// it has entries of other indexes in common with the version before, these must be in one part.
+    pub(crate) fn part_after(&self, moved: Option<&Index>, before: &Version) -> u8 {
+        let is_alone = || self.list.iter().filter(|index| index.is_plain_range()).count() == 1;
+        if moved.is_some() && is_alone() { self.part() } else { before.part() }
     }
 
     fn copy(&self) -> Self {

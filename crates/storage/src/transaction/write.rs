@@ -270,11 +270,7 @@ impl Transaction {
             }
             let moves = moves(keys, set, image, before.image());
             let differs = !matches!(moves, Moves::Nowhere);
-            let part = match moves {
-                Moves::In(index) if !index.is_plain_range() => before.part(),
-                Moves::Nowhere => before.part(),
-                Moves::In(_) | Moves::InSeveral => set.part(),
-            };
+            let part = if moves.in_plain_range() { set.part() } else { before.part() };
             if differs {
                 row.head.note_keys_changed();
             }

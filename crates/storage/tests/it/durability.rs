@@ -293,8 +293,11 @@ fn row_groups_and_moves_are_changes_of_the_internal_tables() {
     assert_eq!(group.after.as_ref().map(|row| row.blobs.len()), Some(1), "segments are blobs");
 }
 
+/// A way to read, and the rows that it finds.
+type Found = (&'static str, Vec<(i64, i64, i64)>);
+
 /// What a reader finds in each way there is to read.
-fn seen(bank: &Bank) -> Vec<(&'static str, Vec<(i64, i64, i64)>)> {
+fn seen(bank: &Bank) -> Vec<Found> {
     let tx = bank.begin();
     let all = |index| scan(&tx, bank, index, Bounds::ALL, Order::Forward, Read::COMMITTED).unwrap();
     let locked = bank.begin();

@@ -98,7 +98,7 @@ fn unsupported_statement_carries_its_name_and_ends_before_the_next() {
     let text = "RESTORE DATABASE d WITH RECOVERY SELECT 1";
     assert_eq!(texts(text), ["RESTORE DATABASE d WITH RECOVERY", "SELECT 1"]);
     for (text, name) in [
-        ("CREATE XML SCHEMA COLLECTION c AS N'x'", "CREATE XML SCHEMA"),
+        ("CREATE XML SCHEMA COLLECTION c AS N'x'", "CREATE XML SCHEMA COLLECTION"),
         ("ALTER RESOURCE GOVERNOR RECONFIGURE", "ALTER RESOURCE GOVERNOR"),
         ("DROP ASSEMBLY a", "DROP ASSEMBLY"),
     ] {
