@@ -103,6 +103,7 @@ fn create_function(
         if database.partition_functions.contains_key(&key) {
             return Err(Msg::ObjectExists(name).into());
         }
+        let now = created();
         let function = PartitionFunction {
             id: database.next_function_id(),
             name: name.to_string(),
@@ -110,8 +111,8 @@ fn create_function(
             numeric: of.name.object.is("numeric"),
             right,
             values: placed.into_iter().map(|(_, value)| value).collect(),
-            created: created(),
-            modified: created(),
+            modified: now.clone(),
+            created: now,
         };
         database.partition_functions.insert(key, Arc::new(function));
         Ok(())

@@ -293,7 +293,9 @@ fn is_restless(name: &str) -> bool {
 }
 
 /// Functions that can't be bound in an expression over a table.
-const ELSEWHERE: [&str; 6] = [
+const ELSEWHERE: [&str; 7] = [
+    // It needs a partition function.
+    "$PARTITION",
     "NEWSEQUENTIALID",
     "COLUMNS_UPDATED",
     "UPDATE COLUMN",

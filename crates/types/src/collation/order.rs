@@ -388,8 +388,9 @@ fn push_plain_ascii(value: &[u8], out: &mut Vec<u8>) -> bool {
         // No unit may have a bit above the lower seven; adding 0x7E to a unit above 1 sets the
         // eighth.
         is_plain &= units & 0xFF80_FF80_FF80_FF80 == 0;
-        is_plain &=
-            (units + 0x007E_007E_007E_007E) & 0x0080_0080_0080_0080 == 0x0080_0080_0080_0080;
+        // It wraps only for units that the line above has refused.
+        let above_one = units.wrapping_add(0x007E_007E_007E_007E);
+        is_plain &= above_one & 0x0080_0080_0080_0080 == 0x0080_0080_0080_0080;
         let pairs = (units | units >> 8) & 0x0000_FFFF_0000_FFFF;
         let [a, b, c, d, ..] = (pairs | pairs >> 16).to_le_bytes();
         *target = [a, b, c, d];
