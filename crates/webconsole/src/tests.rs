@@ -223,7 +223,7 @@ fn foreign_names_and_sites_are_refused() {
 fn only_logins_that_may_see_the_state_get_in() {
     let console = Running::new();
     assert_eq!(console.log_in("sa", "wrong").status, 401);
-    assert_eq!(console.log_in("nobody-known", "wrong").status, 401);
+    assert_eq!(console.log_in("unknown-login", "wrong").status, 401);
     let visit = console.visit();
     let made = console.read(
         &visit,
@@ -406,7 +406,7 @@ fn too_many_connections_are_closed_at_once() {
 fn many_wrong_logins_have_to_wait() {
     let console = Running::new();
     for number in 0..crate::entry::FAILURES_MAX {
-        assert_eq!(console.log_in(&format!("nobody{number}"), "wrong").status, 401);
+        assert_eq!(console.log_in(&format!("unknown{number}"), "wrong").status, 401);
     }
     let refused = console.log_in("sa", PASSWORD);
     assert_eq!((refused.status, refused.header("Retry-After")), (429, "60"));

@@ -13,13 +13,17 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_depends", id: 0, run: |a, cx| run(&DEPENDS, a, cx) },
     SystemProcedure { name: "sp_droptype", id: 0, run: |a, cx| run(&DROP_TYPE, a, cx) },
     SystemProcedure { name: "sp_helpstats", id: 0, run: |a, cx| run(&STATISTICS, a, cx) },
-    SystemProcedure { name: "sp_readerrorlog", id: 0, run: |a, cx| error_log(&READ_LOG, a, cx) },
+    SystemProcedure { name: "sp_readerrorlog", id: 0, run: |a, cx| for_sysadmin(&READ_LOG, a, cx) },
     SystemProcedure { name: "xp_create_subdir", id: 0, run: create_folder },
-    SystemProcedure { name: "xp_dirtree", id: 0, run: |a, cx| of_files(&FOLDERS, a, cx) },
+    SystemProcedure { name: "xp_dirtree", id: 0, run: |a, cx| for_sysadmin(&FOLDERS, a, cx) },
     SystemProcedure { name: "xp_fileexist", id: 0, run: file_exists },
     SystemProcedure { name: "xp_fixeddrives", id: 0, run: |a, cx| run(&DRIVES, a, cx) },
     SystemProcedure { name: "xp_instance_regread", id: 0, run: read_registry },
-    SystemProcedure { name: "xp_readerrorlog", id: 0, run: |a, cx| error_log(&XP_READ_LOG, a, cx) },
+    SystemProcedure {
+        name: "xp_readerrorlog",
+        id: 0,
+        run: |a, cx| for_sysadmin(&XP_READ_LOG, a, cx),
+    },
     SystemProcedure { name: "xp_regread", id: 0, run: read_registry },
 ];
 
@@ -34,7 +38,8 @@ fn check_sysadmin(cx: &Cx<'_>) -> Result<(), Stop> {
     }
 }
 
-fn of_files(
+/// Runs a procedure that shows files or the log of the server, as members of sysadmin may.
+fn for_sysadmin(
     procedure: &TextProcedure,
     arguments: &mut [Argument],
     cx: &mut Cx<'_>,
@@ -43,16 +48,7 @@ fn of_files(
     run(procedure, arguments, cx)
 }
 
-/// Reads the log. Log 0 is the current one, which alone is kept; type 2 is the Agent's log.
-fn error_log(
-    procedure: &TextProcedure,
-    arguments: &mut [Argument],
-    cx: &mut Cx<'_>,
-) -> Result<i32, Stop> {
-    check_sysadmin(cx)?;
-    run(procedure, arguments, cx)
-}
-
+/// Log 0 is the current one, which alone is kept; type 2 is the Agent's log.
 static READ_LOG: TextProcedure = TextProcedure {
     name: "sp_readerrorlog",
     parameters: &[
