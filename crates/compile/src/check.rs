@@ -161,7 +161,7 @@ impl<'s> Pass<'s> {
         let failed = {
             let place = (database, at);
             let context =
-                metadata::binding::context_ahead(self.session, self.program, place, &self.made);
+                crate::binding::context_ahead(self.session, self.program, place, &self.made);
             let mut binder = context.binder();
             match bind_as(&mut binder, leaf, self.program) {
                 Ok(bound) => {
@@ -210,8 +210,7 @@ impl<'s> Pass<'s> {
     fn target(&mut self, insert: &InsertExecuteStep, step: &Step) {
         let Some(database) = self.database else { return };
         let place = (database, step.span.start);
-        let context =
-            metadata::binding::context_ahead(self.session, self.program, place, &self.made);
+        let context = crate::binding::context_ahead(self.session, self.program, place, &self.made);
         let checked = check_target(&mut context.binder(), &insert.target, &insert.columns);
         let mistake = checked.err().filter(|error| self.is_mistake(error));
         self.errors.extend(mistake.map(|error| error.at_line(step.line)));

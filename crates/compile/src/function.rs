@@ -169,6 +169,6 @@ pub fn returned_table(
     database: &str,
     source: &str,
 ) -> Result<Arc<TableDef>> {
-    let context = metadata::binding::bare_context(session, database);
+    let context = crate::binding::bare_context(session, database);
     crate::table::variable_in(session, &context.binder(), &variable.name, elements, source)
 }

@@ -5,12 +5,14 @@
 //! - `template.rs` shares one program between texts that differ in constants only (simple
 //!   parameterization);
 //! - `cursor.rs` makes the statements of cursors, `positioned.rs` those of WHERE CURRENT OF;
+//! - `binding.rs` makes the binder's context from a session;
 //! - `leaf.rs` binds one leaf of a program, `check.rs` all of them before its first statement runs;
 //! - `shape/` and `table.rs` make the definitions of tables, columns, keys and indexes.
 //!
 //! Runs no statements and does not change the catalog. Start at [`compile_text`].
 #![forbid(unsafe_code)]
 
+pub mod binding;
 pub mod check;
 pub mod cursor;
 pub mod function;
@@ -164,7 +166,7 @@ pub fn compile_statements(
 ) -> types::Result<Program> {
     session.accounting.counters.count(SessionCounter::Compilations);
     let _label = ledger::labelled(Label::Bind);
-    let context = metadata::binding::bare_context(session, database);
+    let context = crate::binding::bare_context(session, database);
     let mut binder = context.binder();
     let make_table = |binder: &Binder<'_>,
                       variable: &tsql::ast::Variable,
@@ -272,7 +274,7 @@ pub fn program_parameters(
                 parameters.variables.push(variable);
             }
             Some(user_type) => {
-                let context = metadata::binding::bare_context(session, database);
+                let context = crate::binding::bare_context(session, database);
                 let binder = context.binder();
                 let definition = crate::table::table_of_type(session, &binder, &name, user_type)?;
                 let user_type = Some(Arc::clone(user_type));

@@ -39,7 +39,7 @@ pub fn shape(
     place: Place<'_>,
     content: Content<'_>,
 ) -> Result<TableDef> {
-    let context = metadata::binding::bare_context(session, database);
+    let context = crate::binding::bare_context(session, database);
     let binder = context.binder();
     let instance = &session.instance;
     let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);

@@ -143,7 +143,7 @@ pub fn create_table(create: &ast::CreateExternalTable, cx: &mut Cx<'_>) -> Resul
         return Err(Msg::ExternalOptions("CREATE EXTERNAL TABLE").into());
     }
     let columns = {
-        let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
+        let context = compile::binding::bare_context(cx.session, &cx.session.identity.database);
         let binder = context.binder();
         let each = create.columns.iter().map(|column| defined(&binder, column));
         each.collect::<Result<Vec<_>>>()?

@@ -95,7 +95,7 @@ fn routine(
     null_on_null: bool,
     cx: &Cx<'_>,
 ) -> Result<Routine> {
-    let context = metadata::binding::bare_context(cx.session, &to.database);
+    let context = compile::binding::bare_context(cx.session, &to.database);
     let binder = context.binder();
     let not_null = match create.body {
         FunctionBody::Inline { .. } => NotNull::Unsupported,
@@ -138,7 +138,7 @@ fn check_body(
     let body = match &create.body {
         FunctionBody::Scalar { body, .. } | FunctionBody::Multi { body, .. } => body,
         FunctionBody::Inline { with, query } => {
-            let context = metadata::binding::bare_context(cx.session, &to.database);
+            let context = compile::binding::bare_context(cx.session, &to.database);
             let mut binder = context.binder();
             let null = |ty: ColumnType| Expr::new(ExprKind::Constant(types::Value::Null), ty);
             let given: Vec<Given> =

@@ -43,7 +43,7 @@ pub(crate) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     }
     let replaced = replaced(&table, &create.index)?;
     let mut index = {
-        let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
+        let context = compile::binding::bare_context(cx.session, &cx.session.identity.database);
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = Place {

@@ -162,7 +162,7 @@ fn sid(option: &NamedOption) -> Result<Vec<u8>> {
 }
 
 fn constant(password: &ast::Expr, cx: &Cx<'_>) -> Result<Value> {
-    let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
+    let context = compile::binding::bare_context(cx.session, &cx.session.identity.database);
     let bound = ::binder::expr::bind_expr(&mut context.binder(), password)?;
     bound.as_constant().cloned().ok_or_else(|| Msg::SyntaxNear("PASSWORD").into())
 }

@@ -93,7 +93,7 @@ fn create_temporary_procedure(create: &ast::CreateProcedure, cx: &mut Cx<'_>) ->
 fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>) -> Result<()> {
     let native = check_options(create)?;
     let parameters = {
-        let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
+        let context = compile::binding::bare_context(cx.session, &cx.session.identity.database);
         parameters(&create.parameters, NotNull::allowed_if(native), &context.binder(), cx)?
     };
     if native {
@@ -164,8 +164,7 @@ pub(crate) fn execute_as(
         }
         Some(ExecuteAsWho::Login(_)) => refuse("EXECUTE AS LOGIN in a module"),
         Some(ExecuteAsWho::User(name)) => {
-            let context =
-                metadata::binding::bare_context(cx.session, &cx.session.identity.database);
+            let context = compile::binding::bare_context(cx.session, &cx.session.identity.database);
             let bound = ::binder::expr::bind_expr(&mut context.binder(), name)?;
             let name = bound.as_constant().and_then(|v| v.as_text(cx.session.collation()));
             let name = name.ok_or(Msg::SyntaxNear("EXECUTE"))?;
@@ -320,7 +319,7 @@ fn default_function(binder: &Binder<'_>, name: &str, ty: &ColumnType) -> Result<
 
 /// Evaluates a parameter's default, which must be a constant.
 fn default_value(expr: &ast::Expr, ty: &ColumnType, cx: &Cx<'_>) -> Result<Value> {
-    let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
+    let context = compile::binding::bare_context(cx.session, &cx.session.identity.database);
     let mut binder = context.binder();
     let bound = ::binder::expr::bind_expr(&mut binder, expr)?;
     let Some(value) = bound.as_constant() else {
@@ -358,7 +357,7 @@ pub(crate) fn create_view(
     let text = cx.source.to_string();
     // Bound to report errors at CREATE; the plan is made by the statements that use the view.
     {
-        let context = metadata::binding::bare_context(cx.session, &to.database);
+        let context = compile::binding::bare_context(cx.session, &to.database);
         let mut binder = context.binder();
         if create.with.is_none() {
             ::binder::query::bind_query(&mut binder, &create.query)?;
@@ -421,7 +420,7 @@ pub(crate) fn create_type(
     let to = target(&create.name, cx)?;
     let (base, table) = match &create.kind {
         TypeKind::Alias { base, nullable } => {
-            let context = metadata::binding::bare_context(cx.session, &to.database);
+            let context = compile::binding::bare_context(cx.session, &to.database);
             let binder = context.binder();
             let system = ::binder::types::system_type(base, DefaultLength::Declaration)?;
             if system.is_none() {
@@ -431,7 +430,7 @@ pub(crate) fn create_type(
             (Some(ColumnType { nullable: nullable.unwrap_or(true), ..ty }), None)
         }
         TypeKind::Table { elements, .. } => {
-            let context = metadata::binding::bare_context(cx.session, &to.database);
+            let context = compile::binding::bare_context(cx.session, &to.database);
             // Built once to report errors at CREATE.
             let shape =
                 ::compile::table::variable(cx.session, &context.binder(), &to.name, elements)?;

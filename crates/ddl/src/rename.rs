@@ -10,14 +10,15 @@ use types::{Error, Msg, Result};
 
 use super::event::{Occurrence, renaming};
 use super::{alter, change_database, table, trigger, versioning};
-use ::binder::fragment::parse_object_name;
 use ::catalog::name::Name;
 use ::catalog::{
     Database, IndexDef, ModuleDef, Object, ProcedureDef, SequenceDef, SynonymDef, TableDef,
     UserType,
 };
 use ::executor::Cx;
-use metadata::objects::{bind_view, is_bound, is_bound_routine};
+use compile::binding::bind_view;
+use metadata::objects::{is_bound, is_bound_routine};
+use tsql::parse_object_name;
 
 /// The kind of object to rename: `@objtype` of sp_rename.
 #[derive(Clone, Copy, PartialEq, Eq)]

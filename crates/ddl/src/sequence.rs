@@ -153,7 +153,7 @@ fn options(create: &ast::CreateSequence, cx: &Cx<'_>) -> Result<Options> {
         match option {
             SequenceOption::Type(name) => {
                 let context =
-                    metadata::binding::bare_context(cx.session, &cx.session.identity.database);
+                    compile::binding::bare_context(cx.session, &cx.session.identity.database);
                 let ty = context.binder().resolve_type(name, DefaultLength::Declaration)?;
                 options.data_type = Some(ty.data_type);
             }
@@ -182,7 +182,7 @@ fn options(create: &ast::CreateSequence, cx: &Cx<'_>) -> Result<Options> {
 
 /// Evaluates a constant, which may have a minus sign.
 fn number(expr: &ast::Expr, cx: &Cx<'_>) -> Result<i64> {
-    let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
+    let context = compile::binding::bare_context(cx.session, &cx.session.identity.database);
     let bound = ::binder::expr::bind_expr(&mut context.binder(), expr)?;
     let not_a_number = || Error::from(Msg::SyntaxNear(expr.span.text(&cx.source)));
     let value = bound.as_constant().ok_or_else(not_a_number)?;

@@ -21,7 +21,7 @@ use ::compile::refuse;
 use ::compile::shape::partition::type_name;
 use ::executor::{Cx, dml, fault};
 use ::plan::expr::Register;
-use metadata::binding::over_columns;
+use compile::binding::over_columns;
 
 /// One side of the statement.
 struct Side {
@@ -293,7 +293,7 @@ pub(crate) fn is_alike(one: &PartitionFunction, other: &PartitionFunction) -> bo
 fn check_empty(target: &Side, cx: &mut Cx<'_>) -> Result<()> {
     let database = Arc::clone(&cx.session.identity.database);
     let (root, registers) = {
-        let context = metadata::binding::bare_context(cx.session, &database);
+        let context = compile::binding::bare_context(cx.session, &database);
         bind_rows_of(&mut context.binder(), &target.table, target.partitions().as_ref())?
     };
     match (dml::has_rows(&root, registers, cx)?, &target.part) {
@@ -445,7 +445,7 @@ fn check_check(source: &Side, target: &Side, check: &CheckDef, cx: &Cx<'_>) -> R
 
 /// Returns the only column that a CHECK constraint reads.
 fn column_of(table: &TableDef, check: &CheckDef, cx: &Cx<'_>) -> Option<u16> {
-    match metadata::binding::columns_read(cx.session, table, &check.text.tree).as_slice() {
+    match compile::binding::columns_read(cx.session, table, &check.text.tree).as_slice() {
         [column] => Some(*column),
         _ => None,
     }
@@ -477,7 +477,7 @@ fn domain_of(source: &Side, column: u16, cx: &Cx<'_>) -> (Domain, bool) {
 }
 
 fn of_check(table: &TableDef, check: &CheckDef, column: u16, cx: &Cx<'_>) -> Option<Domain> {
-    let context = metadata::binding::bare_context(cx.session, &cx.session.identity.database);
+    let context = compile::binding::bare_context(cx.session, &cx.session.identity.database);
     let bind = |binder: &mut ::binder::Binder<'_>| {
         ::binder::expr::bind_condition(binder, &check.text.tree)
     };
@@ -502,7 +502,7 @@ fn check_compression(source: &Side, target: &Side) -> Result<()> {
 fn move_rows(source: &Side, target: &Side, cx: &mut Cx<'_>) -> Result<()> {
     let database = Arc::clone(&cx.session.identity.database);
     let (insert, delete) = {
-        let context = metadata::binding::bare_context(cx.session, &database);
+        let context = compile::binding::bare_context(cx.session, &database);
         let only = source.partitions();
         let insert = bind_move(&mut context.binder(), &source.table, &target.table, only.as_ref())?;
         (insert, bind_removal(&mut context.binder(), &source.table, only.as_ref())?)

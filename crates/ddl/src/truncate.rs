@@ -23,7 +23,7 @@ pub(crate) fn truncate(
 ) -> Result<()> {
     let database = Arc::clone(&cx.session.identity.database);
     let source = {
-        let context = metadata::binding::bare_context(cx.session, &database);
+        let context = compile::binding::bare_context(cx.session, &database);
         bind_truncate(&mut context.binder(), truncate)?
     };
     if truncate.partitions.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) fn truncate(
         let found = found.ok_or(Msg::InternalError)?;
         let given = (truncate.partitions.as_slice(), values);
         let only = switch::truncated(&table, found, given, &truncate.table.to_string())?;
-        let context = metadata::binding::bare_context(cx.session, &database);
+        let context = compile::binding::bare_context(cx.session, &database);
         bind_removal(&mut context.binder(), &table, Some(&only))?
     };
     let row_limit = std::mem::take(&mut cx.session.options.row_count);

@@ -229,7 +229,7 @@ fn bind_cost(rounds: u32, text: &str, level: Level, session: &Session) -> Result
     let statement = batch.statements.first().ok_or("there is no statement")?;
     let state = session.state();
     cost(rounds, |_| {
-        let context = metadata::binding::bare_context(state, &state.identity.database);
+        let context = compile::binding::bare_context(state, &state.identity.database);
         let mut binder = context.binder();
         binder.optimization = level;
         bind_statement(&mut binder, statement).map(drop).map_err(|error| error.to_string())

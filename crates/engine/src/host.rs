@@ -17,10 +17,10 @@ use ::executor::{Cx, Host, StatementResult};
 use ::session::argument::Argument;
 use ::session::stop::Stop;
 use ::vectorized as vector;
+use compile::binding::bare_context;
 use interpreter::function;
 use interpreter::into;
 use interpreter::trigger_body;
-use metadata::binding::bare_context;
 
 /// The engine, as the executor sees it.
 pub(crate) static HOST: &dyn Host = &Engine;

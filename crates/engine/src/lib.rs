@@ -37,6 +37,7 @@ pub fn start(
     store: Arc<storage::Store>,
 ) -> Arc<Instance> {
     let event_session = ::ddl::event_session::system_health::definition();
-    let built = Built { library: library::LIBRARY, event_session };
+    let built =
+        Built { library: library::LIBRARY, describer: compile::binding::DESCRIBER, event_session };
     Instance::new(config, built, machine, store)
 }

@@ -127,7 +127,7 @@ impl Runner<'_> {
         {
             return self.bind_positioned(statement, cursor, cx);
         }
-        let context = metadata::binding::context_of(cx.session, self.program);
+        let context = compile::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         match bind_as(&mut binder, leaf, self.program) {
             Ok(bound) => Ok((bound, binder.session_bound || binder.unchained.get())),
@@ -146,7 +146,7 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
     ) -> Result<(Bound, bool)> {
         let table = {
-            let context = metadata::binding::context_of(cx.session, self.program);
+            let context = compile::binding::context_of(cx.session, self.program);
             positioned::table_of(statement, &mut context.binder())?
         };
         let name = cursor::name_of(cursor).to_owned();
@@ -154,7 +154,7 @@ impl Runner<'_> {
         let row = cursor.current()?.1.clone();
         let (statement, given) =
             positioned::on_key(statement, cursor, &row, (table, Accepts::Key))?;
-        let context = metadata::binding::context_of(cx.session, self.program);
+        let context = compile::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         binder.given = given;
         let bound = ::binder::bind_statement(&mut binder, &statement)?;

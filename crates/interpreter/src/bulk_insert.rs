@@ -68,7 +68,7 @@ pub fn run(bulk: &ast::BulkInsert, cx: &mut Cx<'_>) -> std::result::Result<(), S
 
 fn find_table(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
     let database = Arc::clone(&cx.session.identity.database);
-    let context = metadata::binding::bare_context(cx.session, &database);
+    let context = compile::binding::bare_context(cx.session, &database);
     let mut binder = context.binder();
     match query::resolve_table(&mut binder, name)? {
         query::Resolved::Table(table) if table.external.is_some() => Err(Msg::ExternalDml.into()),
@@ -330,7 +330,7 @@ impl<'a> Load<'a> {
         let fires = if self.options.fire_triggers { Triggers::Fire } else { Triggers::Ignore };
         let mut insert = {
             let database = Arc::clone(&cx.session.identity.database);
-            let context = metadata::binding::bare_context(cx.session, &database);
+            let context = compile::binding::bare_context(cx.session, &database);
             bind_insert_rows(&mut context.binder(), &target, &names, &types, fires)?
         };
         if !self.options.check_constraints {

@@ -353,8 +353,7 @@ impl Runner<'_> {
             ExecuteTarget::Variable(slot) => {
                 let value = cx.frame.variables[slot.0 as usize].clone();
                 let text = metadata::format::text_of(&value, cx.session).unwrap_or_default();
-                parsed = ::binder::fragment::parse_procedure_name(&text)
-                    .map_err(|_| not_found(&text))?;
+                parsed = tsql::parse_procedure_name(&text).map_err(|_| not_found(&text))?;
                 &parsed
             }
         };

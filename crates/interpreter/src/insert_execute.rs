@@ -49,7 +49,7 @@ impl Runner<'_> {
     ) -> Result<u64, Stop> {
         cx.session.refresh_catalog();
         let bound = {
-            let context = metadata::binding::context_of(cx.session, self.program);
+            let context = compile::binding::context_of(cx.session, self.program);
             let mut binder = context.binder();
             let InsertExecuteStep { target, columns, .. } = step;
             let (types, untyped) = (&set.types, &set.untyped);

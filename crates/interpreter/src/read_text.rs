@@ -60,7 +60,7 @@ impl Runner<'_> {
         let Some(table) = &read.column.table else {
             return Err(Msg::InvalidColumn(written).into());
         };
-        let context = metadata::binding::context_of(cx.session, self.program);
+        let context = compile::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         let Resolved::Table(definition) = resolve_table(&mut binder, table)? else {
             return Err(Msg::InvalidObject(&table.to_string()).into());

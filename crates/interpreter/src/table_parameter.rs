@@ -91,7 +91,7 @@ fn rows_of(
 ) -> Result<Arc<TableRows>> {
     let database = Arc::clone(&cx.session.identity.database);
     let (table, insert) = {
-        let context = metadata::binding::bare_context(cx.session, &database);
+        let context = compile::binding::bare_context(cx.session, &database);
         let mut binder = context.binder();
         let table = ::compile::table::table_of_type(cx.session, &binder, name, wanted)?;
         // No column metadata: a table without rows.

@@ -1,17 +1,15 @@
 //! What the server reports about itself and its catalog. System views, metadata functions and
-//! system
-//! procedures read the same rows (`objects.rs`, `types.rs`, `sessions.rs`, `tasks.rs` and others).
+//! system procedures read the same rows (`objects.rs`, `types.rs`, `sessions.rs`, `tasks.rs` and
+//! others).
 //!
 //! - `view.rs` defines a system view, `column.rs` the list of columns that it is written as;
 //! - `function/` has the functions that read the session or the catalog (`OBJECT_ID`,
-//!   `HAS_PERMS_BY_NAME`, `@@SPID`);
-//! - `binding.rs` makes the binder's context from a session.
+//!   `HAS_PERMS_BY_NAME`, `@@SPID`).
 //!
-//! Does not know the views themselves (crate `views`), and runs no statements. Start at `view.rs`.
+//! Does not know the views themselves (crate `views`), binds nothing, and runs no statements. Start at `view.rs`.
 #![forbid(unsafe_code)]
 
 pub mod backup;
-pub mod binding;
 pub mod column;
 pub mod configurations;
 pub mod counters;

@@ -356,30 +356,8 @@ pub fn view_columns(
     schema: &str,
     name: &str,
 ) -> Vec<(String, ColumnType)> {
-    bind_view(session, &database.name, schema, name).unwrap_or_default()
-}
-
-/// Returns names and types of a view's columns by binding its query.
-///
-/// # Errors
-/// The errors of binding the query.
-pub fn bind_view(
-    session: &SessionState,
-    database: &str,
-    schema: &str,
-    name: &str,
-) -> types::Result<Vec<(String, ColumnType)>> {
-    let quote = |part: &str| part.replace(']', "]]");
-    let text = format!("SELECT * FROM [{}].[{}]", quote(schema), quote(name));
-    let batch = tsql::parse(&text, tsql::QuotedIdentifier::On)?;
-    let Some(StatementKind::Select(select)) = batch.statements.into_iter().next().map(|s| s.kind)
-    else {
-        return Ok(Vec::new());
-    };
-    let context = crate::binding::bare_context(session, database);
-    let mut binder = context.binder();
-    let query = ::binder::query::bind_query(&mut binder, &select.query)?;
-    Ok(query.output.into_iter().map(|c| (c.name.to_string(), c.expr.ty)).collect())
+    let describer = session.instance.describer;
+    describer.view_columns(session, &database.name, schema, name).unwrap_or_default()
 }
 
 /// A parameter: a row of `sys.parameters`.

@@ -15,7 +15,6 @@ use types::{Error, Msg};
 
 use super::dbcc::{require_database, require_table};
 use super::sqlperf::word;
-use ::binder::fragment::parse_object_name;
 use ::binder::query;
 use ::catalog::{Database, IndexDef, IndexKind, Object, TableDef};
 use ::executor::columnstore::Blocks;
@@ -23,6 +22,7 @@ use ::executor::statement::in_transaction;
 use ::executor::{Cx, fault};
 use interpreter::{Stop, interrupted};
 use metadata::objects::tables;
+use tsql::parse_object_name;
 
 /// Options without effect here: everything is checked, all errors are reported, and nothing is
 /// locked.
@@ -369,7 +369,7 @@ pub(crate) fn find_table(name: &str, cx: &Cx<'_>) -> Result<Arc<TableDef>, Stop>
     };
     let parsed = parse_object_name(name).map_err(|_| missing())?;
     let database = Arc::clone(&cx.session.identity.database);
-    let context = metadata::binding::bare_context(cx.session, &database);
+    let context = compile::binding::bare_context(cx.session, &database);
     match query::resolve_table(&mut context.binder(), &parsed) {
         Ok(query::Resolved::Table(table)) => Ok(table),
         _ => Err(missing()),

@@ -80,7 +80,7 @@ fn first_of(
         let found = match &step.kind {
             StepKind::Data(leaf) => {
                 let LeafAst::Statement(statement) = &leaf.ast else { continue };
-                let context = metadata::binding::context_of(session, program);
+                let context = compile::binding::context_of(session, program);
                 let bound = bind_statement(&mut context.binder(), statement)?;
                 shape_returned(&bound)
             }

@@ -112,7 +112,7 @@ pub(crate) fn parse_parameters(declared: &str, session: &SessionState) -> Result
     if declared.trim().is_empty() {
         return Ok(parameters);
     }
-    let context = metadata::binding::bare_context(session, &session.identity.database);
+    let context = compile::binding::bare_context(session, &session.identity.database);
     let binder = context.binder();
     let declared = ::binder::fragment::parse_parameters(declared)?;
     for (ordinal, parameter) in declared.into_iter().enumerate() {

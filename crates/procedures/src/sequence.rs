@@ -5,12 +5,12 @@ use types::{DataType, Msg, Value};
 
 use super::{SystemProcedure, int_type, text, whole};
 use ::binder::expr::find_object;
-use ::binder::fragment::parse_object_name;
 use ::binder::require::require_sequence;
 use ::catalog::Object;
 use ::catalog::name::Name;
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
+use tsql::parse_object_name;
 
 pub(crate) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_sequence_get_range", id: 0, run: get_range }];
@@ -30,7 +30,7 @@ fn get_range(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let size = whole(arguments, 1, "@range_size").ok_or_else(|| missing("@range_size"))?;
     let parsed = parse_object_name(&name)?;
     let found = {
-        let context = metadata::binding::checked_context(cx.session, &cx.session.identity.database);
+        let context = compile::binding::checked_context(cx.session, &cx.session.identity.database);
         let binder = context.binder();
         let found = find_object(&binder, &parsed).cloned();
         if let Some(Object::Sequence(sequence)) = &found {

@@ -208,7 +208,7 @@ impl Found<'_> {
             match &step.kind {
                 StepKind::Data(leaf) => {
                     let LeafAst::Statement(statement) = &leaf.ast else { continue };
-                    let context = metadata::binding::context_of(session, self.program);
+                    let context = compile::binding::context_of(session, self.program);
                     let mut binder = context.binder();
                     binder.optimization = ::optimizer::Level::None;
                     binder.given.clone_from(&self.nulls);

@@ -19,6 +19,7 @@ pub mod cursor;
 pub mod deferred;
 pub mod definition;
 pub mod delay;
+pub mod describer;
 pub mod event;
 pub mod frame;
 pub mod grant;

@@ -11,6 +11,7 @@ mod definition;
 mod keyword;
 mod lexer;
 mod normalize;
+mod object_name;
 mod parser;
 mod production;
 mod references;
@@ -21,6 +22,7 @@ pub use batch::{ScriptBatch, split_batches};
 pub use definition::{Lists, definition_of_condition, definition_of_value};
 pub use keyword::words;
 pub use normalize::{names_in, names_object_in, normalized, variables_in};
+pub use object_name::{parse_object_name, parse_procedure_name, split_name};
 pub use production::{BOUNDED, Growth, Production, productions};
 pub use references::{
     Reference, Use, columns_of_condition, columns_of_value, references, references_of_procedure,

@@ -246,7 +246,7 @@ fn bind_external(binder: &mut Binder<'_>, external: &External) -> Result<Expr> {
             Ok(Expr::new(ExprKind::Variable(slot), ty))
         }
         External::Column(name) => {
-            let name = crate::fragment::parse_object_name(name)?;
+            let name = tsql::parse_object_name(name)?;
             let ast::ObjectName { object: column, schema, database, server, span } = name;
             let table = schema.map(|object| ast::ObjectName {
                 object,

@@ -4,11 +4,11 @@
 use tsql::ast;
 use types::{ConvertOptions, Family, Mode, Msg, Result, Value};
 
+use crate::binding::over_columns;
 use ::binder::Binder;
 use ::binder::expr::bind_condition;
 use ::catalog::{ColumnDef, ColumnTest, Test};
 use ::plan::expr::{Expr, ExprKind};
-use metadata::binding::over_columns;
 
 /// The index whose filter is bound, for messages.
 pub(super) struct Filtered<'a> {

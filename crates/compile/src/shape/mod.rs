@@ -22,6 +22,7 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{ConvertOptions, DataType, Error, Msg, Result, Value};
 
+use crate::binding::over_columns;
 use ::binder::Binder;
 use ::binder::types::DefaultLength;
 use ::catalog::name::Name;
@@ -32,7 +33,6 @@ use ::catalog::{
     ShownOptions, TableDef, Versioning, create_rows, layout_of,
 };
 use filter::Filtered;
-use metadata::binding::over_columns;
 
 /// Most columns that a table may have: SQL Server's limit for tables without a column set.
 const COLUMNS_MAX: usize = 1024;

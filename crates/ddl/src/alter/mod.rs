@@ -26,7 +26,7 @@ use ::compile::refuse;
 use ::compile::shape::{Place, Shaper, skipped};
 use ::compile::table::created;
 use ::executor::{Cx, dml, fault};
-use metadata::binding::over_columns;
+use compile::binding::over_columns;
 
 /// Where a constraint found by name is stored: its position in one of the table's lists.
 enum Named {
@@ -126,7 +126,7 @@ fn add(
     }
     let mut next = {
         let database = database_of(table, cx);
-        let context = metadata::binding::bare_context(cx.session, &database);
+        let context = compile::binding::bare_context(cx.session, &database);
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = place(table, &cx.source);
@@ -291,7 +291,7 @@ fn check_rows(table: &Arc<TableDef>, names: &[&str], cx: &mut Cx<'_>) -> Result<
     }
     let database = database_of(table, cx);
     let bound = {
-        let context = metadata::binding::bare_context(cx.session, &database);
+        let context = compile::binding::bare_context(cx.session, &database);
         bind_validation(&mut context.binder(), table, names)?
     };
     dml::validate(&bound, cx).map_err(|error| in_words_of("ALTER TABLE", error))
@@ -381,7 +381,7 @@ fn fill(
 ) -> Result<()> {
     let database = database_of(before, cx);
     let insert = {
-        let context = metadata::binding::bare_context(cx.session, &database);
+        let context = compile::binding::bare_context(cx.session, &database);
         bind_rewrite(&mut context.binder(), before, after, sources, validate)?
     };
     let session = &mut *cx.session;
@@ -566,7 +566,7 @@ pub(crate) fn reader(
 ) -> Option<(&'static str, String)> {
     let column = &table.columns[usize::from(ordinal)];
     let database = database_of(table, cx);
-    let context = metadata::binding::bare_context(cx.session, &database);
+    let context = compile::binding::bare_context(cx.session, &database);
     let reads = |text: &dyn Fn(&mut Binder<'_>) -> Result<::plan::expr::Expr>| {
         let bound = over_columns(&mut context.binder(), &table.name, &table.columns, text);
         let register = ::plan::expr::Register(u32::from(ordinal));
@@ -689,7 +689,7 @@ fn alter_column(
     }
     let mut defined = {
         let database = database_of(table, cx);
-        let context = metadata::binding::bare_context(cx.session, &database);
+        let context = compile::binding::bare_context(cx.session, &database);
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = self::place(table, &cx.source);

@@ -83,7 +83,7 @@ impl Lab {
         let QueryBody::Select(spec) = select.query.body else { return None };
         let item = spec.items.into_iter().next()?;
         let SelectItemKind::Expr { expr, .. } = item.kind else { return None };
-        let context = metadata::binding::bare_context(state, "master");
+        let context = compile::binding::bare_context(state, "master");
         let mut binder = context.binder();
         let columns = self.table.columns.iter().zip(0..).map(|(column, number)| SourceColumn {
             name: column.name.clone().into(),

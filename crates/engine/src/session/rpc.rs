@@ -5,7 +5,6 @@ use std::sync::Arc;
 use sos::ledger::{self, Label};
 use types::{DataType, Msg};
 
-use crate::bind::fragment::parse_procedure_name;
 use crate::catalog::ProcedureDef;
 use crate::host::HOST;
 use crate::plan::program::Program;
@@ -18,6 +17,7 @@ use interpreter::{
     Argument, Invocation, Stop, TableArgument, as_declared, check_execute, find_parameter, invoke,
     not_found, resolve_procedure,
 };
+use tsql::parse_procedure_name;
 
 /// Runs an RPC: sends results, RETURNSTATUS and RETURNVALUEs; the caller sends the final DONE.
 pub(crate) fn run(

@@ -53,7 +53,7 @@ fn filled() -> Session {
 fn look(session: &Session, text: &str, see: &mut dyn FnMut(&Node)) {
     let parsed = tsql::parse(text, QuotedIdentifier::On).unwrap();
     for statement in &parsed.statements {
-        let context = metadata::binding::bare_context(session.state(), "master");
+        let context = compile::binding::bare_context(session.state(), "master");
         let mut binder = context.binder();
         let Ok(Bound::Select(select)) = bind_statement(&mut binder, statement) else { continue };
         let mut nodes = vec![&select.query.root];

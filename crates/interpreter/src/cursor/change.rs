@@ -48,7 +48,7 @@ impl Runner<'_> {
 
     fn table_of(&self, statement: &Statement, cx: &mut Cx<'_>) -> Result<i32, Stop> {
         cx.session.refresh_catalog();
-        let context = metadata::binding::context_of(cx.session, self.program);
+        let context = compile::binding::context_of(cx.session, self.program);
         Ok(positioned::table_of(statement, &mut context.binder())?)
     }
 
@@ -139,7 +139,7 @@ impl Runner<'_> {
     }
 
     fn bind_change(&self, change: &Positioned, cx: &mut Cx<'_>) -> Result<Bound, Stop> {
-        let context = metadata::binding::context_of(cx.session, self.program);
+        let context = compile::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         binder.given.clone_from(&change.1);
         Ok(::binder::bind_statement(&mut binder, &change.0)?)

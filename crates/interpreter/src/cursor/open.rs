@@ -303,7 +303,7 @@ pub(super) fn context<'s>(
         chain: source.owner,
         variables,
         table_variables: &source.table_variables,
-        ..metadata::binding::bare_context(session, &source.database)
+        ..compile::binding::bare_context(session, &source.database)
     }
 }
 

@@ -36,7 +36,7 @@ pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -
     let name = table.to_string();
     let found = {
         let database = Arc::clone(&cx.session.identity.database);
-        let context = metadata::binding::bare_context(cx.session, &database);
+        let context = compile::binding::bare_context(cx.session, &database);
         let mut binder = context.binder();
         match query::resolve_table(&mut binder, table) {
             Ok(query::Resolved::Table(table)) => table,
@@ -76,7 +76,7 @@ pub fn announce(announced: &ast::InsertBulk, cx: &mut Cx<'_>) -> Result<()> {
     let options = Options::of(announced)?;
     let types: Vec<ColumnType> = {
         let database = Arc::clone(&cx.session.identity.database);
-        let context = metadata::binding::bare_context(cx.session, &database);
+        let context = compile::binding::bare_context(cx.session, &database);
         let binder = context.binder();
         let of = |column: &ast::BulkColumn| {
             binder.resolve_type(&column.data_type, DefaultLength::Declaration)
@@ -156,7 +156,7 @@ fn plan(
     cx: &mut Cx<'_>,
 ) -> Result<Insert> {
     let database = Arc::clone(&cx.session.identity.database);
-    let context = metadata::binding::checked_context(cx.session, &database);
+    let context = compile::binding::checked_context(cx.session, &database);
     let names: Vec<ast::Ident> = announced.columns.iter().map(|c| c.name.clone()).collect();
     let target = ast::Target {
         kind: ast::TargetKind::Name(announced.table.clone()),

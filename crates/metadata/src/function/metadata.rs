@@ -12,10 +12,10 @@ use crate::function::session::session_of;
 use crate::function::{Call, Evaluate, Function};
 use crate::objects::{self, ColumnRow, ObjectRow};
 use crate::types::{TypeRow, type_rows};
-use ::binder::fragment::{parse_object_name, split_name};
 use ::catalog::name::Name;
 use ::catalog::{Database, IndexConstraint, ReferenceAction, TableDef};
 use ::plan::function::Context;
+use tsql::{parse_object_name, split_name};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("OBJECT_ID", (1, 2), int, object_id),

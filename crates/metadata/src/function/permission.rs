@@ -227,7 +227,7 @@ pub fn held(session: &SessionState, class: &str, name: Option<&str>) -> Option<V
 
 /// Finds a securable in a database by class and name.
 fn of_database<'d>(database: &'d Database, class: &str, name: &str) -> Option<Place<'d>> {
-    let parts = || ::binder::fragment::parse_object_name(name).ok();
+    let parts = || tsql::parse_object_name(name).ok();
     let schema_of = |name: &ast::ObjectName| name.schema.as_deref().unwrap_or("dbo").to_owned();
     match class {
         "OBJECT" => {

@@ -11,8 +11,8 @@ use crate::{SystemProcedure, text};
 use ::catalog::Object;
 use ::ddl::rename::refresh_view as refresh_columns;
 use ::executor::Cx;
+use compile::binding::bind_view;
 use interpreter::{Argument, Stop};
-use metadata::objects::bind_view;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_msforeachdb", id: 0, run: |a, cx| run(&EACH_DATABASE, a, cx) },

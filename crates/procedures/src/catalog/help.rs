@@ -4,12 +4,12 @@ use types::{Error, Msg, Value};
 
 use super::{TextProcedure, run};
 use crate::{SystemProcedure, text};
-use ::binder::fragment::parse_object_name;
 use ::catalog::TableDef;
 use ::catalog::name::Name;
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 use metadata::objects::{ObjectRow, find_object};
+use tsql::parse_object_name;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_help", id: 0, run: help },

@@ -383,8 +383,7 @@ fn chosen<'c>(
     }
     let first = open.tables.first().ok_or(Msg::CursorReadOnly)?;
     if let Some(table) = table {
-        let named = ::binder::fragment::parse_object_name(table)
-            .map_err(|_| Msg::CursorTableNotIncluded)?;
+        let named = tsql::parse_object_name(table).map_err(|_| Msg::CursorTableNotIncluded)?;
         let is_it = |known: &&KeyTable| {
             Name::same(&known.name.object, &named.object)
                 || (named.is_simple() && Name::same(&known.called.object, &named.object))

@@ -9,12 +9,12 @@ use types::{DataType, Length, Msg, Value};
 
 use super::{Prepared, PreparedKind};
 use crate::executesql::{bind_values, make_tables, prepare, return_values};
-use ::binder::fragment::parse_procedure_name;
 use ::catalog::ProcedureDef;
 use ::executor::{Cx, Frame};
 use ::plan::program::{Program, StepKind};
 use ::session::SessionState;
 use interpreter::{Argument, Runner, Stop, TableArgument, find_parameter, resolve_procedure};
+use tsql::parse_procedure_name;
 
 /// Makes the text of a call and the declarations of its arguments.
 ///

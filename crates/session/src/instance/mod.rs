@@ -17,6 +17,7 @@ use sos::ledger::{self, State};
 use sos::sync::{AtomicBool, AtomicU32, OnceLock, Ordering};
 use types::{Collation, DataType, Value};
 
+use crate::describer::Describer;
 use crate::event::{Events, emit};
 use crate::grant::Workspace;
 use crate::plan_cache::{SharedPrograms, SharedTemplates};
@@ -58,6 +59,8 @@ pub struct Config {
 pub struct Built {
     /// Functions, views and procedures by name.
     pub library: &'static dyn Library,
+    /// Binds definitions to describe them.
+    pub describer: &'static dyn Describer,
     /// The event session of a fresh instance.
     pub event_session: Arc<EventSessionDef>,
 }
@@ -91,6 +94,8 @@ pub struct Instance {
     pub metadata: Option<MetadataCache>,
     /// Built-in functions, views and procedures.
     pub library: &'static dyn Library,
+    /// Binds definitions to describe them.
+    pub describer: &'static dyn Describer,
     /// Event sessions that are running.
     pub events: Events,
     /// Row or vector mode, if a test forces one.
@@ -150,6 +155,7 @@ impl Instance {
             metadata: MetadataCache::of_mode(config.lock_mode),
             workspace: Arc::new(Workspace::new(config.memory_max, config.query_memory_max)),
             library: built.library,
+            describer: built.describer,
             config,
             machine,
             store,

@@ -2,7 +2,6 @@
 
 use ::catalog::TableDef;
 use metadata::Scope;
-use metadata::binding::columns_read;
 use metadata::objects::tables;
 
 /// A constraint and one table column that it uses.
@@ -29,7 +28,8 @@ pub(crate) fn usages(scope: &Scope<'_>) -> Vec<Usage> {
             key.columns.iter().for_each(|ordinal| add(&key.name, *ordinal));
         }
         for check in &table.checks {
-            let read = columns_read(scope.session, &table, &check.text.tree);
+            let describer = scope.session.instance.describer;
+            let read = describer.columns_read(scope.session, &table, &check.text.tree);
             read.into_iter().for_each(|ordinal| add(&check.name, ordinal));
         }
     }

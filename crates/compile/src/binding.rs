@@ -1,16 +1,22 @@
-//! Builds the context that a session passes to the binder for one leaf.
+//! Builds the context that a session passes to the binder for one leaf, and describes definitions by
+//! binding them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use ::session::SessionState;
+use ::session::describer::Describer;
+use binder::expr::bind_condition;
+use binder::query::bind_query;
 use binder::{Binder, BinderContext, Level, Source, SourceColumn};
 use catalog::name::Name;
 use catalog::{ColumnDef, TableDef};
 use plan::expr::Register;
 use plan::program::Program;
 use plan::sink::Traits;
-use tsql::ast;
+use tsql::ast::{self, StatementKind};
+use types::Result;
+use types::value::ColumnType;
 
 /// Returns the context for a leaf of a running program. `SessionState` and program are borrowed,
 /// the catalog is reference-counted: binding is not on the hot path.
@@ -107,12 +113,61 @@ pub fn columns_read(
     table: &TableDef,
     condition: &ast::Condition,
 ) -> Vec<u16> {
-    let context = crate::binding::bare_context(session, &session.identity.database);
+    let context = bare_context(session, &session.identity.database);
     let bound = over_columns(&mut context.binder(), &table.name, &table.columns, |binder| {
-        ::binder::expr::bind_condition(binder, condition)
+        bind_condition(binder, condition)
     });
     let Ok(bound) = bound else { return Vec::new() };
     let read = ::plan::walk::reads(&bound);
     let ordinals = 0..u16::try_from(table.columns.len()).unwrap_or(u16::MAX);
     ordinals.filter(|ordinal| read.contains(Register(u32::from(*ordinal)))).collect()
+}
+
+/// Returns names and types of a view's columns by binding its query.
+///
+/// # Errors
+/// The errors of binding the query.
+pub fn bind_view(
+    session: &SessionState,
+    database: &str,
+    schema: &str,
+    name: &str,
+) -> Result<Vec<(String, ColumnType)>> {
+    let quote = |part: &str| part.replace(']', "]]");
+    let text = format!("SELECT * FROM [{}].[{}]", quote(schema), quote(name));
+    let batch = tsql::parse(&text, tsql::QuotedIdentifier::On)?;
+    let Some(StatementKind::Select(select)) = batch.statements.into_iter().next().map(|s| s.kind)
+    else {
+        return Ok(Vec::new());
+    };
+    let context = bare_context(session, database);
+    let mut binder = context.binder();
+    let query = bind_query(&mut binder, &select.query)?;
+    Ok(query.output.into_iter().map(|c| (c.name.to_string(), c.expr.ty)).collect())
+}
+
+/// Describes definitions by binding them.
+pub const DESCRIBER: &dyn Describer = &Binding;
+
+struct Binding;
+
+impl Describer for Binding {
+    fn view_columns(
+        &self,
+        session: &SessionState,
+        database: &str,
+        schema: &str,
+        name: &str,
+    ) -> Result<Vec<(String, ColumnType)>> {
+        bind_view(session, database, schema, name)
+    }
+
+    fn columns_read(
+        &self,
+        session: &SessionState,
+        table: &TableDef,
+        condition: &ast::Condition,
+    ) -> Vec<u16> {
+        columns_read(session, table, condition)
+    }
 }
