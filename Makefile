@@ -57,9 +57,11 @@ setup:
 	tests/setup.sh
 
 test: setup build bench-smoke
-	cargo test --workspace --exclude sos --locked --no-fail-fast
+	cargo test --workspace --exclude sos --locked --no-fail-fast --lib --bins --tests
+	# Examples in comments: tests/tidy knows which crates have any.
+	cargo test --doc -p simdisk --locked
 	# Its books are held against the kernel's: no other test may take its CPUs.
-	cargo test -p sos --locked -- --test-threads=1
+	cargo test -p sos --locked --lib --tests -- --test-threads=1
 	.venv/bin/python tests/slt --count 100
 	.venv/bin/python tests/differential --count 300 --seed 7
 	.venv/bin/python tests/differential/oracles.py --count 2000 --seed 11
@@ -126,6 +128,7 @@ models:
 	RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir target/shuttle
 	RUSTFLAGS="--cfg shuttle" cargo test -p storage --release --lib models --target-dir target/shuttle
 	RUSTFLAGS="--cfg loom" cargo test -p clearway-log --release --lib models --target-dir target/loom
+	CLEARWAY_BATCHES=3000000 cargo test -p vectorized --locked --lib neither_side_waits_for_good
 
 histories:
 	HISTORY_SECONDS=60 cargo test -p engine --locked --test it -- --nocapture histories

@@ -5,7 +5,7 @@ use tds::{Column, ColumnFlags};
 use types::data_type::Length;
 use types::{DataType, Value};
 
-use crate::client::{Client, Tokens, column_type, error_numbers};
+use crate::client::{Client, Tokens, column_type, error_numbers, rows};
 use crate::server::ServerProcess;
 
 const INT: DataType = DataType::Int;
@@ -66,14 +66,6 @@ impl Loader {
         assert_eq!(self.announce(list), [0; 0], "{list}");
         self.send(types, rows)
     }
-}
-
-fn rows(tokens: &Tokens) -> Vec<Vec<Value>> {
-    let row = |token: &Token| match token {
-        Token::Row(row) => Some(row.clone()),
-        _ => None,
-    };
-    tokens.iter().filter_map(row).collect()
 }
 
 fn messages(tokens: &Tokens) -> Vec<i32> {

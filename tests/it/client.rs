@@ -263,6 +263,15 @@ pub(crate) fn errors(tokens: &Tokens) -> Vec<&Error> {
     messages.filter(|error| error.severity > 10).collect()
 }
 
+/// Returns the rows of a response, of all its result sets.
+pub(crate) fn rows(tokens: &Tokens) -> Vec<Vec<Value>> {
+    let row = |token: &Token| match token {
+        Token::Row(row) => Some(row.clone()),
+        _ => None,
+    };
+    tokens.iter().filter_map(row).collect()
+}
+
 /// Returns the numbers of a response's errors.
 pub(crate) fn error_numbers(tokens: &Tokens) -> Vec<i32> {
     errors(tokens).iter().map(|error| error.number).collect()

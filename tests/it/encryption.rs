@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
+use rustls::ClientConfig;
 use tds::prelogin::Encryption;
 use tds::{Login7, TdsVersion};
 use types::Value;
@@ -12,68 +10,12 @@ use types::Value;
 use crate::client::{Client, assert_logged_in, error_numbers, login_of_sa, strict};
 use crate::server::ServerProcess;
 
-/// Trusts any certificate, as TrustServerCertificate=yes does.
-#[derive(Debug)]
-struct TrustAny;
-
-impl ServerCertVerifier for TrustAny {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        rustls::crypto::ring::default_provider()
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
-}
-
-fn config(
-    versions: &[&'static rustls::SupportedProtocolVersion],
-    alpn: &[&[u8]],
-) -> Arc<ClientConfig> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_protocol_versions(versions)
-        .expect("versions")
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(TrustAny))
-        .with_no_client_auth();
-    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
-    Arc::new(config)
-}
-
 fn tls_1_2() -> Arc<ClientConfig> {
-    config(&[&rustls::version::TLS12], &[])
+    load::tls::trusting(&[&rustls::version::TLS12], &[])
 }
 
 fn tls_1_3() -> Arc<ClientConfig> {
-    config(&[&rustls::version::TLS13], &[b"tds/8.0"])
+    load::tls::trusting(&[&rustls::version::TLS13], &[b"tds/8.0"])
 }
 
 #[test]

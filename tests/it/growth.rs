@@ -8,7 +8,7 @@ use tds::client::Token;
 use tsql::Growth;
 use types::Value;
 
-use crate::client::{Client, Tokens, error_numbers, errors};
+use crate::client::{Client, Tokens, error_numbers, errors, rows};
 use crate::server::{ServerProcess, now};
 
 /// How many items or levels, where the environment does not say.
@@ -98,15 +98,6 @@ fn grown_queries_are_shown_and_described() {
         let described = format!("EXEC sp_describe_first_result_set N'{quoted}'");
         survives(&described, &mut client, &mut canary);
     }
-}
-
-/// Returns the rows of an answer.
-fn rows(tokens: &Tokens) -> Vec<&[Value]> {
-    let rows = tokens.iter().filter_map(|token| match token {
-        Token::Row(row) => Some(&row[..]),
-        _ => None,
-    });
-    rows.collect()
 }
 
 /// What SQL Server runs runs here. The values follow from the one row of the table.

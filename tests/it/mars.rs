@@ -11,7 +11,7 @@ use tds::transaction::{Begin, IsolationLevel};
 use tds::{Cursor, DoneStatus, Prelogin, TdsVersion, TransactionAction};
 use types::Value;
 
-use crate::client::{Client, Tokens, error_numbers, login_of_sa, tcp};
+use crate::client::{Client, Tokens, error_numbers, login_of_sa, rows, tcp};
 use crate::server::ServerProcess;
 
 /// A query with more rows than windows and buffers hold: some 20 MB.
@@ -250,14 +250,6 @@ fn tokens(body: &[u8]) -> Tokens {
     TokenReader::new(Cursor::new(body), TdsVersion::V7_4).all().expect("whole tokens")
 }
 
-fn rows(tokens: &Tokens) -> Vec<&Vec<Value>> {
-    let rows = tokens.iter().filter_map(|token| match token {
-        Token::Row(row) => Some(row),
-        _ => None,
-    });
-    rows.collect()
-}
-
 /// Returns the query that takes many windows to read.
 fn many_rows(factor: i64) -> String {
     format!(
@@ -460,7 +452,7 @@ fn pool_resets_a_connection_that_is_idle() {
     assert_many_rows(&body, 1);
     mars.send(1, &message);
     let reset = mars.response(1);
-    assert_eq!(rows(&reset), [&vec![Value::Int(7)]]);
+    assert_eq!(rows(&reset), [[Value::Int(7)]]);
     assert_eq!(mars.errors(0, "SELECT * FROM #t"), [208]);
 }
 
@@ -473,7 +465,7 @@ fn thousand_sessions_run_and_end() {
     }
     for session in (0..1000).rev() {
         let answer = mars.response(session);
-        assert_eq!(rows(&answer), [&vec![Value::Int(i32::from(session))]]);
+        assert_eq!(rows(&answer), [[Value::Int(i32::from(session))]]);
     }
     let before = server.sockets();
     (1..1000).for_each(|session| mars.close(session));

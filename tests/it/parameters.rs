@@ -6,7 +6,7 @@ use tds::{PacketType, ProcedureId};
 use types::data_type::Length;
 use types::{ColumnType, DataType, Decimal, Value};
 
-use crate::client::{Client, Tokens, column_type, error_numbers};
+use crate::client::{Client, Tokens, column_type, error_numbers, rows};
 use crate::server::ServerProcess;
 
 const INT: DataType = DataType::Int;
@@ -24,14 +24,6 @@ fn client_with(server: &ServerProcess, batches: &[&str]) -> Client {
 fn call(client: &mut Client, packets: &[u8]) -> Tokens {
     client.send(packets);
     client.response()
-}
-
-fn rows(tokens: &Tokens) -> Vec<Vec<Value>> {
-    let row = |token: &Token| match token {
-        Token::Row(row) => Some(row.clone()),
-        _ => None,
-    };
-    tokens.iter().filter_map(row).collect()
 }
 
 /// The types and values of the OUTPUT parameters, in order.

@@ -5,7 +5,7 @@ use crate::{root, sources};
 #[test]
 fn a_module_with_a_folder_is_in_it() {
     let beside: Vec<_> = sources()
-        .into_keys()
+        .keys()
         .filter(|file| file.with_extension("").is_dir())
         .map(|file| file.strip_prefix(root()).expect("below the root").to_path_buf())
         .collect();

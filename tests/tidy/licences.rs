@@ -62,20 +62,17 @@ fn one(words: &mut Words<'_>, allowed: &[String]) -> bool {
 /// The licence of each crate in the tree, as its manifest has it.
 fn licences() -> BTreeMap<String, String> {
     let tree = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "--workspace",
-            "--locked",
-            "--prefix=none",
-            "--no-dedupe",
-            "--format={p}|{l}",
-        ])
+        .args(["tree", "--workspace", "--locked", "--prefix=none", "--format={p}|{l}"])
         .current_dir(root())
         .output()
         .expect("cargo runs");
     assert!(tree.status.success(), "cargo tree: {}", String::from_utf8_lossy(&tree.stderr));
     let text = String::from_utf8(tree.stdout).expect("crates have names in UTF-8");
-    let line = |line: &str| line.split_once('|').map(|(name, rest)| (name.into(), rest.into()));
+    // A crate is marked from its second line on; without the marks, cargo would print its whole tree
+    // each time, a minute long.
+    let plain = |line: &str| line.strip_suffix(" (*)").unwrap_or(line).to_owned();
+    let line =
+        |line: &str| plain(line).split_once('|').map(|(name, rest)| (name.into(), rest.into()));
     text.lines().filter_map(line).collect()
 }
 

@@ -10,6 +10,7 @@ mod licences;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The wall for a source file, in lines.
 const FILE_LINES_MAX: usize = 800;
@@ -84,17 +85,19 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn sources() -> BTreeMap<PathBuf, String> {
-    let mut files = Vec::new();
-    for folder in ["src", "tests", "crates", "fuzz/targets"] {
-        let before = files.len();
-        rust_files(&root().join(folder), &mut files);
-        assert!(files.len() > before, "no sources in {folder}");
-    }
-    files
-        .into_iter()
-        .map(|f| (f.clone(), fs::read_to_string(f).expect("readable source")))
-        .collect()
+/// The text of each source file, read once for all tests.
+fn sources() -> &'static BTreeMap<PathBuf, String> {
+    static SOURCES: OnceLock<BTreeMap<PathBuf, String>> = OnceLock::new();
+    SOURCES.get_or_init(|| {
+        let mut files = Vec::new();
+        for folder in ["src", "tests", "crates", "fuzz/targets"] {
+            let before = files.len();
+            rust_files(&root().join(folder), &mut files);
+            assert!(files.len() > before, "no sources in {folder}");
+        }
+        let read = |file: &PathBuf| fs::read_to_string(file).expect("readable source");
+        files.iter().map(|file| (file.clone(), read(file))).collect()
+    })
 }
 
 #[test]
@@ -406,4 +409,52 @@ fn decisions_have_numbers_of_their_own_and_are_listed() {
         let other = numbers.insert(name[..4].to_owned(), name.clone());
         assert_eq!(other, None, "{name} has the number of another decision");
     }
+}
+
+/// A crate without unit tests says so in its manifest, so that it is not compiled a second time for
+/// none; one with unit tests does not.
+#[test]
+fn only_crates_with_unit_tests_build_them() {
+    for (name, _) in dependencies() {
+        let folder = root().join("crates").join(&name);
+        let mut files = Vec::new();
+        rust_files(&folder.join("src"), &mut files);
+        // Unit tests of programs are built apart.
+        files.retain(|file| !file.starts_with(folder.join("src/bin")));
+        let is_test = |line: &str| matches!(line.trim(), "#[test]" | "proptest! {");
+        let has_tests = files
+            .iter()
+            .any(|file| fs::read_to_string(file).expect("readable source").lines().any(is_test));
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("manifest");
+        let builds_none = manifest.contains("[lib]\ntest = false");
+        assert_eq!(has_tests, !builds_none, "crate {name}: `test = false` under [lib]");
+    }
+}
+
+/// Examples in comments are run by `make test`, crate by crate: to look for them in all crates takes
+/// as long as a build.
+#[test]
+fn examples_in_comments_are_run() {
+    let makefile = fs::read_to_string(root().join("Makefile")).expect("Makefile");
+    let line = makefile.lines().find(|line| line.contains("cargo test --doc"));
+    let line = line.expect("`make test` runs the examples in comments");
+    for (path, text) in sources() {
+        let place = path.strip_prefix(root()).expect("below the root").to_string_lossy();
+        let parts: Vec<_> = place.split('/').collect();
+        let ["crates", name, "src", ..] = parts.as_slice() else { continue };
+        let mut is_inside = false;
+        for comment in text.lines().filter_map(doc_comment) {
+            let Some(kind) = comment.trim_start().strip_prefix("```") else { continue };
+            let is_run = !is_inside && !matches!(kind, "text" | "ignore" | "sql");
+            let is_named = line.contains(&format!("-p {name}"));
+            assert!(!is_run || is_named, "{place} has an example; {line} does not run it");
+            is_inside = !is_inside;
+        }
+    }
+}
+
+/// The text of a line that is a doc comment.
+fn doc_comment(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))
 }

@@ -29,30 +29,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     scalar("DATEDIFF_BIG", (3, 3), bind_date_diff_big, eval_date_diff_big),
 ];
 
-/// Date parts with their names and abbreviations; a bound date part is its index in this list.
-static PARTS: &[(DatePart, &[&str])] = &[
-    (DatePart::Year, &["year", "yy", "yyyy"]),
-    (DatePart::Quarter, &["quarter", "qq", "q"]),
-    (DatePart::Month, &["month", "mm", "m"]),
-    (DatePart::DayOfYear, &["dayofyear", "dy", "y"]),
-    (DatePart::Day, &["day", "dd", "d"]),
-    (DatePart::Week, &["week", "wk", "ww"]),
-    (DatePart::Weekday, &["weekday", "dw", "w"]),
-    (DatePart::Hour, &["hour", "hh"]),
-    (DatePart::Minute, &["minute", "mi", "n"]),
-    (DatePart::Second, &["second", "ss", "s"]),
-    (DatePart::Millisecond, &["millisecond", "ms"]),
-    (DatePart::Microsecond, &["microsecond", "mcs"]),
-    (DatePart::Nanosecond, &["nanosecond", "ns"]),
-    (DatePart::TzOffset, &["tzoffset", "tz"]),
-    (DatePart::IsoWeek, &["iso_week", "isowk", "isoww"]),
-];
-
-/// Finds a date part by any of its names and returns its index.
+/// Finds a date part by any of its names and returns its place, by which bound calls name it.
 pub fn date_part_place(word: &str) -> Option<i32> {
-    let place =
-        PARTS.iter().position(|(_, words)| words.iter().any(|w| w.eq_ignore_ascii_case(word)))?;
-    i32::try_from(place).ok()
+    i32::try_from(DatePart::by_name(word)?.place()).ok()
 }
 
 const fn now(
@@ -89,10 +68,9 @@ fn utc(cx: &mut Context<'_>, data_type: &DataType) -> Value {
 /// Returns the date part that the binder passes as the first argument.
 pub fn part(values: &[Value]) -> Result<DatePart> {
     match values.first() {
-        Some(Value::Int(place)) => usize::try_from(*place).ok().and_then(|p| PARTS.get(p)),
+        Some(Value::Int(place)) => usize::try_from(*place).ok().and_then(DatePart::at),
         _ => None,
     }
-    .map(|(part, _)| *part)
     .ok_or_else(|| Error::from(Msg::InvalidParameter(1, "datepart")))
 }
 

@@ -38,7 +38,7 @@ pub mod profile;
 pub mod rows;
 pub mod script;
 pub mod stress;
-mod tls;
+pub mod tls;
 
 pub use answer::Answer;
 pub use generator::{Generator, Idle, Login, pause};

@@ -18,12 +18,20 @@ pub(crate) fn config(encrypt: Encrypt) -> &'static Arc<ClientConfig> {
     static OUTER: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     match encrypt {
         // TLS 1.3 must not be offered there: its last flight crosses the boundary.
-        Encrypt::Off | Encrypt::On => INNER.get_or_init(|| make(&[&rustls::version::TLS12], &[])),
-        Encrypt::Strict => OUTER.get_or_init(|| make(rustls::ALL_VERSIONS, &[ALPN])),
+        Encrypt::Off | Encrypt::On => {
+            INNER.get_or_init(|| trusting(&[&rustls::version::TLS12], &[]))
+        }
+        Encrypt::Strict => OUTER.get_or_init(|| trusting(rustls::ALL_VERSIONS, &[ALPN])),
     }
 }
 
-fn make(
+/// Returns settings of a client that trusts any certificate, with these versions of TLS and these
+/// names of protocols (ALPN).
+///
+/// # Panics
+/// If the list of versions is empty.
+#[must_use]
+pub fn trusting(
     versions: &[&'static rustls::SupportedProtocolVersion],
     alpn: &[&[u8]],
 ) -> Arc<ClientConfig> {

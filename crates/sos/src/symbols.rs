@@ -3,11 +3,15 @@
 //! They come from the line tables of the binary itself, which a release keeps, and for other images
 //! from their exported symbols. Samplers and locks only record addresses; names are looked up when
 //! a view asks for them, and a name that was looked up once is cached.
+//!
+//! A release has its tables compressed (docs/decisions/0385): the first look-up takes memory for all
+//! of them, which is freed when no name has been looked up for a while.
 
 use std::collections::HashMap;
 
 use addr2line::Loader;
 
+use crate::clock;
 use crate::lock::{LatchClass, RwLatch};
 use crate::stack::{self, FRAMES_MAX, StackId};
 use crate::sync::{Arc, OnceLock};
@@ -15,6 +19,9 @@ use crate::sys;
 
 /// The number of addresses whose names are cached at most.
 const KEPT_MAX: usize = 1 << 16;
+
+/// How long (ns) the tables stay in memory after the last look-up.
+const OPEN_NS: u64 = 10_000_000_000;
 
 /// A function that an address is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +79,6 @@ pub fn text(id: StackId) -> String {
 /// The functions that the instruction before an address is in, the innermost first.
 #[must_use]
 pub fn functions(address: usize) -> Arc<[Function]> {
-    static NAMES: OnceLock<RwLatch<Names>> = OnceLock::new();
     let names = NAMES.get_or_init(|| RwLatch::new(LatchClass::Other, Names::default()));
     if let Some(known) = names.read().known.get(&address) {
         return Arc::clone(known);
@@ -80,11 +86,36 @@ pub fn functions(address: usize) -> Arc<[Function]> {
     names.write().look_up(address)
 }
 
+static NAMES: OnceLock<RwLatch<Names>> = OnceLock::new();
+
 /// The cached names, and the tables they come from.
 #[derive(Default)]
 struct Names {
     known: HashMap<usize, Arc<[Function]>>,
+    /// `None` before the first look-up, and when the last one was long ago.
     image: Option<Image>,
+    /// The monotonic time of the last look-up.
+    used_ns: u64,
+}
+
+/// Frees the tables if no name has been looked up for [`OPEN_NS`]. Called once a second.
+pub(crate) fn free_unused() {
+    free_unused_for(OPEN_NS);
+}
+
+fn free_unused_for(ns: u64) {
+    let Some(names) = NAMES.get() else { return };
+    let is_unused = |names: &Names| {
+        names.image.is_some() && clock::monotonic_ns().saturating_sub(names.used_ns) >= ns
+    };
+    if !is_unused(&names.read()) {
+        return;
+    }
+    let mut names = names.write();
+    // A look-up may have come between the two latches.
+    let image = if is_unused(&names) { names.image.take() } else { None };
+    drop(names);
+    sys::read_with(|| drop(image));
 }
 
 /// The line tables of the running binary.
@@ -178,6 +209,7 @@ impl Names {
     }
 
     fn find(&mut self, address: usize) -> Vec<Function> {
+        self.used_ns = clock::monotonic_ns();
         let image = self.image.get_or_insert_with(Image::open);
         let unknown = |module: Arc<str>, name: String, offset| Function {
             module,
@@ -273,5 +305,13 @@ mod tests {
         let outside = functions(crate::sys::a_function_of_the_c_library() + 1);
         assert!(outside[0].name.ends_with("getpid") && outside[0].offset == 1, "{outside:?}");
         assert_eq!(&*functions(1)[0].name, "");
+        let is_open = || NAMES.get().is_some_and(|names| names.read().image.is_some());
+        free_unused();
+        assert!(is_open(), "they were used a moment ago");
+        free_unused_for(0);
+        assert!(!is_open(), "they are freed");
+        let again = functions(address + 3);
+        assert_eq!((&*again[0].name, again[0].offset), (&*found[0].name, 3), "{again:?}");
+        assert!(is_open(), "the next look-up reads them again");
     }
 }

@@ -43,7 +43,7 @@ fn crates() -> BTreeMap<String, Modules> {
         let parts: Vec<_> = below.iter().filter_map(|p| p.to_str()).collect();
         if let ["crates", name, "src", inside @ ..] = parts.as_slice() {
             let modules = crates.entry((*name).to_owned()).or_default();
-            modules.add(module_path(inside), Module::parse(&text));
+            modules.add(module_path(inside), Module::parse(text));
         }
     }
     crates

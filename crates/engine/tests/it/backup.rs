@@ -9,7 +9,7 @@ use ::durable::{Folder, Settings};
 use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{batch, instance, login};
+use crate::client::{errors, instance, login, run, sets};
 
 /// A folder that is removed when the test ends.
 pub(crate) struct Data(PathBuf);
@@ -43,17 +43,7 @@ impl Drop for Data {
     }
 }
 
-pub(crate) fn run(session: &mut Session, text: &str) -> Vec<Vec<Vec<String>>> {
-    let answer = batch(session, text);
-    assert_eq!(answer.errors, [], "{text}");
-    answer.sets
-}
-
 /// Returns the numbers of the errors of a text.
-pub(crate) fn errors(session: &mut Session, text: &str) -> Vec<i32> {
-    batch(session, text).errors.iter().map(|error| error.number).collect()
-}
-
 const SETUP: &[&str] = &[
     "CREATE DATABASE d",
     "USE d",
@@ -99,7 +89,7 @@ const LOOKS: &[&str] = &[
 
 fn looks(session: &mut Session, database: &str) -> Vec<Vec<Vec<Vec<String>>>> {
     run(session, &format!("USE {database}"));
-    let all = LOOKS.iter().map(|text| run(session, text)).collect();
+    let all = LOOKS.iter().map(|text| sets(session, text)).collect();
     run(session, "USE master");
     all
 }
@@ -107,12 +97,12 @@ fn looks(session: &mut Session, database: &str) -> Vec<Vec<Vec<Vec<String>>>> {
 /// Changes a copy, so that it is seen to live.
 fn use_it(session: &mut Session, database: &str) {
     run(session, &format!("USE {database}"));
-    let sets =
-        run(session, "INSERT a (b) VALUES (1); SELECT SCOPE_IDENTITY(); SELECT NEXT VALUE FOR s");
-    assert_eq!(sets, [[["25"]], [["110"]]], "{database}");
+    let given =
+        sets(session, "INSERT a (b) VALUES (1); SELECT SCOPE_IDENTITY(); SELECT NEXT VALUE FOR s");
+    assert_eq!(given, [[["25"]], [["110"]]], "{database}");
     assert_eq!(errors(session, "INSERT ref VALUES (2, 999)"), [547]);
     run(session, "INSERT ref VALUES (2, 10)");
-    assert_eq!(run(session, "SELECT x FROM m"), [[["3"]]], "the trigger");
+    assert_eq!(sets(session, "SELECT x FROM m"), [[["3"]]], "the trigger");
     run(session, "USE master");
 }
 
@@ -147,7 +137,7 @@ fn a_copy_has_all_that_the_database_had() {
                 format!("BACKUP DATABASE d TO DISK = '{file}' WITH INIT, COMPRESSION, STATS");
             run(&mut session, &text);
             run(&mut session, &format!("RESTORE DATABASE c{n} FROM DISK = '{file}'"));
-            let odd = run(&mut session, &format!("SELECT COUNT(*) % 2 FROM c{n}.dbo.busy"));
+            let odd = sets(&mut session, &format!("SELECT COUNT(*) % 2 FROM c{n}.dbo.busy"));
             assert_eq!(odd, [[["0"]]]);
         }
         stop.store(true, Ordering::Relaxed);
@@ -216,9 +206,9 @@ fn what_cannot_be_done_changes_nothing() {
         let found = errors(&mut session, &restore);
         assert!(matches!(found[..], [3241 | 3183, 3013]), "{at}: {found:?}");
     }
-    assert_eq!(run(&mut session, "SELECT DB_ID('n')"), [[["NULL"]]]);
+    assert_eq!(sets(&mut session, "SELECT DB_ID('n')"), [[["NULL"]]]);
     run(&mut session, &verify);
-    assert_eq!(run(&mut session, "SELECT a FROM d.dbo.t"), [[["1"]]]);
+    assert_eq!(sets(&mut session, "SELECT a FROM d.dbo.t"), [[["1"]]]);
     assert_eq!(
         errors(
             &mut session,

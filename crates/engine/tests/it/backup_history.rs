@@ -1,8 +1,8 @@
 //! What backups say of themselves: RESTORE HEADERONLY, FILELISTONLY and LABELONLY, and the tables of
 //! msdb, also after a restart.
 
-use super::backup::{Data, errors, run};
-use crate::client::{batch, instance, login};
+use super::backup::Data;
+use crate::client::{batch, errors, instance, login, run, sets};
 
 #[test]
 fn a_file_says_what_it_is_of() {
@@ -42,7 +42,7 @@ fn a_file_says_what_it_is_of() {
          TimeZone nvarchar(32), CompressionAlgorithm nvarchar(32))",
     );
     run(&mut session, &format!("INSERT #h EXEC ('RESTORE HEADERONLY FROM DISK = ''{file}''')"));
-    let shown = run(
+    let shown = sets(
         &mut session,
         "SELECT BackupName, BackupDescription, BackupType, Compressed, DatabaseName, IsCopyOnly,
          RecoveryModel, BackupTypeDescription, CompressionAlgorithm, UserName,
@@ -53,12 +53,12 @@ fn a_file_says_what_it_is_of() {
         "nightly", "of d", "1", "1", "d", "1", "SIMPLE", "Database", "LZ4", "sa", "1", "1", "1040",
     ];
     assert_eq!(shown, [[expected]]);
-    let files = run(&mut session, &format!("RESTORE FILELISTONLY FROM DISK = '{file}'"));
+    let files = sets(&mut session, &format!("RESTORE FILELISTONLY FROM DISK = '{file}'"));
     let names: Vec<[&str; 4]> =
         files[0].iter().map(|row| [&*row[0], &*row[2], &*row[3], &*row[6]]).collect();
     assert_eq!(names, [["d", "D", "PRIMARY", "1"], ["d_log", "L", "NULL", "2"]]);
     assert_eq!(files[0][0].len(), 22);
-    let label = run(&mut session, &format!("RESTORE LABELONLY FROM DISK = '{file}'"));
+    let label = sets(&mut session, &format!("RESTORE LABELONLY FROM DISK = '{file}'"));
     assert_eq!((&*label[0][0][0], label[0][0].len()), ("m", 13));
     for form in ["HEADERONLY", "FILELISTONLY", "LABELONLY"] {
         let text = format!("RESTORE {form} FROM DISK = '{}'", data.file("none"));
@@ -92,7 +92,7 @@ fn msdb_remembers_backups_and_restores() {
         run(&mut session, &format!("RESTORE DATABASE f FROM DISK = '{a}'"));
         // A backup that fails is not remembered.
         errors(&mut session, "BACKUP DATABASE d TO DISK = '/no/such/folder/x'");
-        expected = run(&mut session, HISTORY);
+        expected = sets(&mut session, HISTORY);
         assert_eq!(
             expected[0],
             [
@@ -109,18 +109,18 @@ fn msdb_remembers_backups_and_restores() {
     {
         let instance = data.open();
         let mut session = login(&instance);
-        assert_eq!(run(&mut session, HISTORY), expected, "from the log");
+        assert_eq!(sets(&mut session, HISTORY), expected, "from the log");
         instance.durable().unwrap().stop();
     }
     let instance = data.open();
     let mut session = login(&instance);
-    assert_eq!(run(&mut session, HISTORY), expected, "from a checkpoint");
+    assert_eq!(sets(&mut session, HISTORY), expected, "from a checkpoint");
     run(&mut session, "EXEC msdb.dbo.sp_delete_database_backuphistory @database_name = 'd'");
     let counts =
         "SELECT COUNT(*) FROM msdb.dbo.backupset; SELECT COUNT(*) FROM msdb.dbo.restorehistory";
-    assert_eq!(run(&mut session, counts), [[["1"]], [["0"]]]);
+    assert_eq!(sets(&mut session, counts), [[["1"]], [["0"]]]);
     run(&mut session, "EXEC msdb.dbo.sp_delete_backuphistory '2001-01-01'");
-    assert_eq!(run(&mut session, counts), [[["1"]], [["0"]]]);
+    assert_eq!(sets(&mut session, counts), [[["1"]], [["0"]]]);
     run(&mut session, "EXEC msdb.dbo.sp_delete_backuphistory @oldest_date = '2901-01-01'");
-    assert_eq!(run(&mut session, counts), [[["0"]], [["0"]]]);
+    assert_eq!(sets(&mut session, counts), [[["0"]], [["0"]]]);
 }

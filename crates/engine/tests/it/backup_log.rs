@@ -8,8 +8,8 @@ use ::durable::{Folder, Settings};
 use engine::instance::Instance;
 use engine::session::Session;
 
-use super::backup::{Data, errors, run};
-use crate::client::{batch, instance, login};
+use super::backup::Data;
+use crate::client::{batch, errors, instance, login, run, sets};
 
 const SETUP: &[&str] = &[
     "CREATE DATABASE d",
@@ -44,7 +44,7 @@ const LOOK: &str = "SELECT id, v, LEN(pad) FROM t ORDER BY id; SELECT v FROM t W
 
 fn look(session: &mut Session, database: &str) -> Vec<Vec<Vec<String>>> {
     run(session, &format!("USE {database}"));
-    let found = run(session, LOOK);
+    let found = sets(session, LOOK);
     run(session, "USE master");
     found
 }
@@ -57,7 +57,7 @@ fn all(session: &mut Session, texts: &[&str]) {
 
 fn state(session: &mut Session, database: &str) -> String {
     let text = format!("SELECT state_desc FROM sys.databases WHERE name = '{database}'");
-    run(session, &text)[0][0][0].clone()
+    sets(session, &text)[0][0][0].clone()
 }
 
 #[test]
@@ -106,7 +106,8 @@ fn a_chain_gives_back_each_backup() {
     }
     // The copy lives: counters go on, constraints hold, and it can be changed and backed up.
     run(&mut session, "USE c; INSERT t (v) VALUES (9)");
-    let values = run(&mut session, "SELECT IIF(MAX(id) > 5, 1, 0) FROM t; SELECT NEXT VALUE FOR s");
+    let values =
+        sets(&mut session, "SELECT IIF(MAX(id) > 5, 1, 0) FROM t; SELECT NEXT VALUE FOR s");
     assert_eq!(values, [[["1"]], [["101"]]]);
     assert_eq!(errors(&mut session, "INSERT made VALUES (5)"), [2627]);
     run(&mut session, "USE master");
@@ -125,7 +126,7 @@ fn a_chain_gives_back_each_backup() {
                 ON a.last_lsn = b.first_lsn AND a.type = 'L' AND b.type = 'L';
                 SELECT restore_type, recovery FROM msdb.dbo.restorehistory
                 WHERE destination_database_name = 'b' ORDER BY restore_history_id";
-    let shown = run(&mut session, text);
+    let shown = sets(&mut session, text);
     assert_eq!(shown[0], [["D", "0"], ["L", "1"], ["L", "0"]]);
     assert_eq!(shown[1], [["1"]]);
     assert_eq!(shown[2], [["D", "0"], ["L", "0"]]);
@@ -150,7 +151,7 @@ fn files_that_do_not_fit_are_refused() {
                   SELECT IIF(last_log_backup_lsn IS NULL, 0, 1) FROM sys.database_recovery_status
                   WHERE database_id = DB_ID('d')";
     assert_eq!(
-        run(&mut session, reason),
+        sets(&mut session, reason),
         [vec![vec!["NOTHING", "FULL"]], vec![vec!["NOTHING"]], vec![vec!["0"]]]
     );
     // A copy begins no chain.
@@ -159,7 +160,7 @@ fn files_that_do_not_fit_are_refused() {
     run(&mut session, &format!("BACKUP DATABASE d TO DISK = '{full}'"));
     run(&mut session, "INSERT d.dbo.t VALUES (1)");
     assert_eq!(
-        run(&mut session, reason),
+        sets(&mut session, reason),
         [vec![vec!["LOG_BACKUP", "FULL"]], vec![vec!["LOG_BACKUP"]], vec![vec!["1"]]]
     );
     run(&mut session, &log(&one));
@@ -188,7 +189,7 @@ fn files_that_do_not_fit_are_refused() {
     }
     assert_eq!(state(&mut session, "c"), "RESTORING");
     run(&mut session, "RESTORE DATABASE c WITH RECOVERY");
-    assert_eq!(run(&mut session, "SELECT a FROM c.dbo.t ORDER BY a"), [[["1"], ["2"]]]);
+    assert_eq!(sets(&mut session, "SELECT a FROM c.dbo.t ORDER BY a"), [[["1"], ["2"]]]);
     // Another chain: SIMPLE has ended the first one.
     run(&mut session, "ALTER DATABASE d SET RECOVERY SIMPLE; ALTER DATABASE d SET RECOVERY FULL");
     assert_eq!(errors(&mut session, &log(&other)), [4214, 3013]);
@@ -213,7 +214,7 @@ fn without_a_folder_there_is_no_log_to_back_up() {
     assert_eq!(errors(&mut session, &format!("BACKUP LOG d TO DISK = '{one}'")), [40517, 3013]);
     run(&mut session, &format!("RESTORE DATABASE c FROM DISK = '{full}' WITH NORECOVERY"));
     run(&mut session, "RESTORE DATABASE c WITH RECOVERY");
-    assert_eq!(run(&mut session, "SELECT a FROM c.dbo.t"), [[["1"]]]);
+    assert_eq!(sets(&mut session, "SELECT a FROM c.dbo.t"), [[["1"]]]);
 }
 
 /// Moves money between accounts while `run_it` runs: the sum stays as it is.
@@ -260,7 +261,7 @@ fn a_restore_stops_between_two_transactions_of_a_busy_database() {
             run(&mut session, &format!("INSERT d.dbo.marks VALUES ({n})"));
             run(&mut session, "WAITFOR DELAY '00:00:00.020'");
             moments.push(
-                run(&mut session, "SELECT CONVERT(varchar(40), SYSUTCDATETIME(), 126)")[0][0][0]
+                sets(&mut session, "SELECT CONVERT(varchar(40), SYSUTCDATETIME(), 126)")[0][0][0]
                     .clone(),
             );
             run(&mut session, "WAITFOR DELAY '00:00:00.020'");
@@ -284,7 +285,7 @@ fn a_restore_stops_between_two_transactions_of_a_busy_database() {
             );
             run(&mut session, &text);
         }
-        let shown = run(
+        let shown = sets(
             &mut session,
             "SELECT COUNT(*), MAX(n) FROM c.dbo.marks; SELECT SUM(v) FROM c.dbo.bank",
         );
@@ -337,7 +338,7 @@ fn segments_stay_until_they_are_backed_up() {
         "RESTORE DATABASE c FROM DISK = '{full}' WITH NORECOVERY; RESTORE LOG c FROM DISK = '{one}'"
     );
     run(&mut session, &restore);
-    assert_eq!(run(&mut session, "SELECT COUNT(*) FROM c.dbo.t"), [[["60"]]]);
+    assert_eq!(sets(&mut session, "SELECT COUNT(*) FROM c.dbo.t"), [[["60"]]]);
     // In the SIMPLE model nothing is kept.
     run(&mut session, "ALTER DATABASE d SET RECOVERY SIMPLE");
     let before = last();
@@ -351,7 +352,7 @@ fn differential(path: &str) -> String {
 
 /// Returns the size of a backup.
 fn size(session: &mut Session, file: &str) -> i64 {
-    let shown = run(session, &format!("RESTORE HEADERONLY FROM DISK = '{file}'"));
+    let shown = sets(session, &format!("RESTORE HEADERONLY FROM DISK = '{file}'"));
     shown[0][0][12].parse().unwrap()
 }
 
@@ -423,7 +424,7 @@ fn a_differential_backup_has_what_has_changed() {
         &format!("RESTORE DATABASE h FROM DISK = '{}' WITH NORECOVERY", file("base")),
     );
     run(&mut session, &format!("RESTORE DATABASE h FROM DISK = '{later}'"));
-    assert_eq!(run(&mut session, "SELECT COUNT(*), MAX(x) FROM h.dbo.big"), [[["10", "10"]]]);
+    assert_eq!(sets(&mut session, "SELECT COUNT(*), MAX(x) FROM h.dbo.big"), [[["10", "10"]]]);
 }
 
 /// A differential backup of a large table with one change is small.
@@ -445,7 +446,7 @@ fn check_size(session: &mut Session, data: &Data) {
     assert!(part * 2 < whole, "{part} of {whole} bytes");
     run(session, &format!("RESTORE DATABASE b FROM DISK = '{base}' WITH NORECOVERY"));
     run(session, &format!("RESTORE DATABASE b FROM DISK = '{}'", data.file("small")));
-    let shown = run(session, "SELECT COUNT(*), COUNT(DISTINCT x), MAX(pad) FROM b.dbo.big");
+    let shown = sets(session, "SELECT COUNT(*), COUNT(DISTINCT x), MAX(pad) FROM b.dbo.big");
     assert_eq!(shown[0][0][..2], ["20000", "20000"]);
     assert!(shown[0][0][2].starts_with('z'));
 }

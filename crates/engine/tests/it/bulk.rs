@@ -2,7 +2,7 @@
 
 use engine::session::Session;
 
-use crate::client::{File, batch, instance, login};
+use crate::client::{File, batch, instance, login, run, sets};
 
 fn session() -> Session {
     let mut session = login(&instance());
@@ -15,12 +15,6 @@ fn session() -> Session {
     session
 }
 
-fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
-    let answer = batch(session, sql);
-    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
-    answer.sets
-}
-
 fn load(session: &mut Session, file: &File, with: &str) -> Vec<i32> {
     let with = if with.is_empty() { String::new() } else { format!(" WITH ({with})") };
     let answer = batch(session, &format!("BULK INSERT t FROM '{}'{with}", file.0.display()));
@@ -28,7 +22,7 @@ fn load(session: &mut Session, file: &File, with: &str) -> Vec<i32> {
 }
 
 fn rows(session: &mut Session) -> Vec<Vec<String>> {
-    run(session, "SELECT id, name, n FROM t ORDER BY id").remove(0)
+    sets(session, "SELECT id, name, n FROM t ORDER BY id").remove(0)
 }
 
 #[test]
@@ -113,7 +107,7 @@ fn identities_constraints_and_triggers_are_as_the_options_say() {
     let file = File::new("kept", b"7,a,1\n8,b,2\n");
     assert_eq!(load(&mut session, &file, checked), [0; 0]);
     assert_eq!(
-        run(&mut session, "SELECT MAX(id), (SELECT SUM(n) FROM log) FROM t WHERE id < 100"),
+        sets(&mut session, "SELECT MAX(id), (SELECT SUM(n) FROM log) FROM t WHERE id < 100"),
         [[["8", "2"]]]
     );
 }
@@ -170,28 +164,28 @@ fn a_long_file_is_one_batch_and_all_of_it_or_nothing() {
     let whole = File::new("long", &rows(""));
     assert_eq!(load(&mut session, &whole, "FIELDTERMINATOR = ','"), [0; 0]);
     let sums = "SELECT COUNT(*), SUM(CAST(id AS bigint)), SUM(n) FROM t";
-    assert_eq!(run(&mut session, sums), [[["30000", "450015000", "1477359.00"]]]);
+    assert_eq!(sets(&mut session, sums), [[["30000", "450015000", "1477359.00"]]]);
     run(&mut session, "DELETE t");
     // The last row is a duplicate: by then parts of the batch are stored.
     let twice = File::new("twice", &rows("7,x,1\n"));
     assert_eq!(load(&mut session, &twice, "FIELDTERMINATOR = ','"), [2627]);
-    assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t"), [[["0"]]]);
+    assert_eq!(sets(&mut session, "SELECT COUNT(*) FROM t"), [[["0"]]]);
     let wrong = File::new("wrong", &rows("x,x,1\n"));
     assert_eq!(load(&mut session, &wrong, "FIELDTERMINATOR = ',', MAXERRORS = 0"), [4864, 4865]);
-    assert_eq!(run(&mut session, "SELECT COUNT(*), @@TRANCOUNT FROM t"), [[["0", "0"]]]);
+    assert_eq!(sets(&mut session, "SELECT COUNT(*), @@TRANCOUNT FROM t"), [[["0", "0"]]]);
     let cut = File::new("cut", &rows("30001,x"));
     assert_eq!(load(&mut session, &cut, "FIELDTERMINATOR = ','"), [4832]);
-    assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t"), [[["0"]]]);
+    assert_eq!(sets(&mut session, "SELECT COUNT(*) FROM t"), [[["0"]]]);
     // In the client's transaction the batch is undone, and earlier changes stay.
     run(&mut session, "BEGIN TRAN; INSERT t VALUES (-1, N'own', 1)");
     assert_eq!(load(&mut session, &twice, "FIELDTERMINATOR = ','"), [2627]);
     assert_eq!(
-        run(&mut session, "SELECT COUNT(*), MIN(id), @@TRANCOUNT FROM t"),
+        sets(&mut session, "SELECT COUNT(*), MIN(id), @@TRANCOUNT FROM t"),
         [[["1", "-1", "1"]]]
     );
     run(&mut session, "ROLLBACK");
     // With batches, those before the error stay.
     let batches = "FIELDTERMINATOR = ',', BATCHSIZE = 9000";
     assert_eq!(load(&mut session, &twice, batches), [2627]);
-    assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t"), [[["27000"]]]);
+    assert_eq!(sets(&mut session, "SELECT COUNT(*) FROM t"), [[["27000"]]]);
 }

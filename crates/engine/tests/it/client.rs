@@ -1,13 +1,16 @@
 //! The tests' client: an engine in the test's process, sessions on it, a sink that records what a
 //! request answers, and temporary files.
 
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use engine::instance::{Config, Instance, LockMode};
 use engine::session::{ClientInfo, LoginRequest, Session};
 use engine::sink::{
     BrowseColumn, ColumnInfo, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
 };
+use sos::lock::{SpinClass, SpinLock};
 use sos::sched::{Machine, MachineConfig};
 use storage::{Store, StoreOptions};
 use types::value::ColumnType;
@@ -30,8 +33,33 @@ pub(crate) fn instance_with(change: impl FnOnce(&mut Config)) -> Arc<Instance> {
 
 /// Returns an engine with this many schedulers.
 pub(crate) fn instance_on(schedulers: usize, change: impl FnOnce(&mut Config)) -> Arc<Instance> {
+    instance_over(Store::new(StoreOptions::default()), schedulers, change)
+}
+
+/// Engines of this process with their machines. The threads of a machine run until it is stopped,
+/// also when the engine is gone: without a stop, hundreds of idle machines would take time from the
+/// tests.
+static RUNNING: SpinLock<Vec<(Weak<Instance>, Machine)>> =
+    SpinLock::new(SpinClass::ServerOther, Vec::new());
+
+/// Stops the machines of engines that no test uses any more.
+fn stop_unused() {
+    let is_unused = |engine: &mut (Weak<Instance>, Machine)| engine.0.strong_count() == 0;
+    let unused: Vec<_> = RUNNING.lock().extract_if(.., is_unused).collect();
+    for (_, machine) in unused {
+        machine.stop(Duration::from_secs(10));
+    }
+}
+
+/// Returns an engine with this many schedulers over a store.
+pub(crate) fn instance_over(
+    store: Arc<Store>,
+    schedulers: usize,
+    change: impl FnOnce(&mut Config),
+) -> Arc<Instance> {
+    stop_unused();
     let config = MachineConfig { schedulers, ..MachineConfig::default() };
-    let machine = Arc::new(Machine::start(&config).unwrap());
+    let machine = Machine::start(&config).unwrap();
     let mut config = Config {
         sa_password: "Secret-1".to_owned(),
         server_name: "test".to_owned(),
@@ -41,7 +69,9 @@ pub(crate) fn instance_on(schedulers: usize, change: impl FnOnce(&mut Config)) -
         optimizer: engine::opt::Level::Full,
     };
     change(&mut config);
-    engine::start(config, machine, Store::new(StoreOptions::default()))
+    let instance = engine::start(config, Arc::new(machine.clone()), store);
+    RUNNING.lock().push((Arc::downgrade(&instance), machine));
+    instance
 }
 
 /// Logs in as `sa`.
@@ -210,6 +240,40 @@ pub(crate) fn batch(session: &mut Session, text: &str) -> Answer {
     let mut answer = Answer::default();
     session.batch(text, &mut answer).unwrap();
     answer
+}
+
+/// Runs a batch that must give no error, and returns its answer.
+pub(crate) fn run(session: &mut Session, text: &str) -> Answer {
+    let answer = batch(session, text);
+    let errors: Vec<String> = answer.errors.iter().map(describe).collect();
+    assert!(errors.is_empty(), "{text}\n{}", errors.join("\n"));
+    answer
+}
+
+/// Runs a batch that must give no error, and returns its result sets.
+pub(crate) fn sets(session: &mut Session, text: &str) -> Vec<Vec<Vec<String>>> {
+    run(session, text).sets
+}
+
+/// Runs a batch, and returns the numbers of its errors.
+pub(crate) fn errors(session: &mut Session, text: &str) -> Vec<i32> {
+    batch(session, text).errors.iter().map(|error| error.number).collect()
+}
+
+/// Runs a batch on a thread of the machine, like a worker, and returns the session.
+pub(crate) fn spawn(
+    instance: &Instance,
+    mut session: Session,
+    text: &str,
+) -> Receiver<(Session, Answer)> {
+    let (sender, receiver) = channel();
+    let text = text.to_owned();
+    let work = move || {
+        let answer = batch(&mut session, &text);
+        let _ = sender.send((session, answer));
+    };
+    instance.machine.spawn("client", work).unwrap();
+    receiver
 }
 
 /// A file that is deleted when the test ends.

@@ -4,16 +4,10 @@
 use engine::instance::LockMode;
 use engine::session::Session;
 
-use crate::client::{batch, instance, instance_in, login};
+use crate::client::{batch, instance, instance_in, login, run, sets};
 
 const THREADS: usize = 4;
 const ROUNDS: usize = 200;
-
-fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
-    let answer = batch(session, sql);
-    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
-    answer.sets
-}
 
 /// Runs `sql` in several sessions at once, `ROUNDS` times each.
 fn storm(instance: &std::sync::Arc<engine::instance::Instance>, sql: &[String]) {
@@ -57,7 +51,7 @@ fn point_updates_of_one_row_all_count() {
         let (instance, mut session) = with_table(options);
         let sql = vec!["UPDATE t SET n = n + 1 WHERE id = 1".to_owned(); THREADS];
         storm(&instance, &sql);
-        let rows = run(&mut session, "SELECT n FROM t WHERE id = 1");
+        let rows = sets(&mut session, "SELECT n FROM t WHERE id = 1");
         assert_eq!(rows, [[[(THREADS * ROUNDS).to_string()]]]);
     }
 }
@@ -69,7 +63,7 @@ fn scanning_updates_of_the_same_rows_all_count() {
         let mut sql = vec!["UPDATE t SET n = n + 1 WHERE n >= 0".to_owned(); THREADS - 1];
         sql.push("UPDATE t SET n = n + 1 WHERE id = 2".to_owned());
         storm(&instance, &sql);
-        let rows = run(&mut session, "SELECT n FROM t ORDER BY id");
+        let rows = sets(&mut session, "SELECT n FROM t ORDER BY id");
         let scans = ((THREADS - 1) * ROUNDS).to_string();
         let all = (THREADS * ROUNDS).to_string();
         assert_eq!(rows, [[[scans.clone()], [all], [scans]]]);
@@ -82,7 +76,7 @@ fn variables_of_an_update_that_runs_again_count_once() {
     let sql = "DECLARE @a int = 5, @b int; UPDATE t SET @a += 1, @b = n = n + 1 WHERE id = 1; \
                IF @a <> 6 OR @b IS NULL THROW 50001, 'counted twice', 1";
     storm(&instance, &vec![sql.to_owned(); THREADS]);
-    let rows = run(&mut session, "SELECT n FROM t WHERE id = 1");
+    let rows = sets(&mut session, "SELECT n FROM t WHERE id = 1");
     assert_eq!(rows, [[[(THREADS * ROUNDS).to_string()]]]);
 }
 
@@ -101,7 +95,7 @@ fn expiry_and_upserts_go_on_side_by_side() {
     sql.push("SELECT COUNT(*) FROM t WHERE gone = 0".to_owned());
     storm(&instance, &sql);
     run(&mut session, "DELETE t WHERE gone > 0");
-    let rows = run(&mut session, "SELECT COUNT(*) FROM t");
+    let rows = sets(&mut session, "SELECT COUNT(*) FROM t");
     assert_eq!(rows, [[["3"]]]);
 }
 
@@ -115,7 +109,7 @@ fn explicit_transactions_on_one_row_conflict_or_wait() {
     assert_eq!(answer.errors[0].number, 41302);
     run(&mut second, "IF @@TRANCOUNT > 0 ROLLBACK");
     run(&mut first, "COMMIT");
-    assert_eq!(run(&mut second, "SELECT n FROM t WHERE id = 1"), [[["1"]]]);
+    assert_eq!(sets(&mut second, "SELECT n FROM t WHERE id = 1"), [[["1"]]]);
 }
 
 #[test]
@@ -127,12 +121,12 @@ fn every_lock_mode_gives_the_same_answers_while_the_catalog_changes() {
         sql.resize(THREADS - 1, sql[0].clone());
         sql.push("CREATE TABLE other (id int); DROP TABLE other".to_owned());
         storm(&instance, &sql);
-        let rows = run(&mut session, "SELECT n FROM t WHERE id = 1");
+        let rows = sets(&mut session, "SELECT n FROM t WHERE id = 1");
         assert_eq!(rows, [[[((THREADS - 1) * ROUNDS).to_string()]]], "{name}");
         // Idle locks have this class too, and its row exists whether there were collisions or not.
         let sql = "SELECT COUNT(*) FROM sys.dm_os_spinlock_stats WHERE name IN
                    ('CMED_HASH_SET', 'LOCK_RW_CMED_HASH_SET', 'LOCK_RW_SECURITY_CACHE')";
-        assert_eq!(run(&mut session, sql), [[["3"]]], "{name}");
+        assert_eq!(sets(&mut session, sql), [[["3"]]], "{name}");
     }
 }
 

@@ -1,13 +1,11 @@
 //! A procedure of the kind that DBAs ask first on a slow server, over sessions whose load is known:
 //! who runs, what each waits for, who blocks whom, since when, with which plan and which locks.
 
-use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{Answer, batch, instance_on, login};
+use crate::client::{batch, instance_on, login, run, sets, spawn};
 
 /// Longer than the test runs.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -68,24 +66,6 @@ BEGIN
     EXEC sys.sp_executesql @sql;
 END";
 
-fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
-    let answer = batch(session, sql);
-    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
-    answer.sets
-}
-
-/// Runs a batch on a thread of the machine, like a worker, and returns the session.
-fn spawn(instance: &Instance, mut session: Session, sql: &str) -> Receiver<(Session, Answer)> {
-    let (sender, receiver) = channel();
-    let sql = sql.to_owned();
-    let work = move || {
-        let answer = batch(&mut session, &sql);
-        let _ = sender.send((session, answer));
-    };
-    instance.machine.spawn("client", work).unwrap();
-    receiver
-}
-
 fn id(session: &Session) -> String {
     session.state().connection.id.to_string()
 }
@@ -116,13 +96,13 @@ fn who_works_shows_each_session_with_its_blocker_text_and_plan() {
     let blocked = format!(
         "SELECT 1 FROM sys.dm_os_waiting_tasks WHERE session_id = {waiter_id} AND wait_type LIKE 'LCK%'"
     );
-    while run(&mut dba, &blocked)[0].is_empty() {
+    while sets(&mut dba, &blocked)[0].is_empty() {
         assert!(sos::clock::monotonic_ns() < end_ns, "the second sale never waits");
         run(&mut dba, "WAITFOR DELAY '00:00:00.002'");
     }
     let call = "DECLARE @n int EXEC dbo.who_works @filter = N'shop', @rows = @n OUTPUT SELECT @n";
-    let sets = run(&mut dba, call);
-    let [rows, count] = sets.as_slice() else { panic!("{sets:?}") };
+    let shown = sets(&mut dba, call);
+    let [rows, count] = shown.as_slice() else { panic!("{shown:?}") };
     assert_eq!(count, &[["2"]]);
     let update = "UPDATE stock SET n = n - @n WHERE id = @id";
     let last = "BEGIN TRANSACTION; EXEC sell 1";
@@ -145,8 +125,8 @@ fn who_works_shows_each_session_with_its_blocker_text_and_plan() {
     run(&mut holder, "COMMIT");
     let (mut waiter, answer) = waiting.recv_timeout(PATIENCE).unwrap();
     assert!(answer.errors.is_empty(), "{:?}", answer.errors);
-    assert_eq!(run(&mut waiter, "SELECT n FROM stock WHERE id = 1"), [[["3"]]]);
-    let alone = run(&mut dba, "EXEC dbo.who_works @show_own = 1, @filter = N'shop'");
+    assert_eq!(sets(&mut waiter, "SELECT n FROM stock WHERE id = 1"), [[["3"]]]);
+    let alone = sets(&mut dba, "EXEC dbo.who_works @show_own = 1, @filter = N'shop'");
     assert_eq!(alone[0].len(), 1, "{alone:?}");
     assert_eq!(alone[0][0][2], "running");
     let refused = batch(&mut dba, "EXEC dbo.who_works N'a b'");

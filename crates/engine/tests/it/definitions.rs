@@ -3,16 +3,10 @@
 use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{batch, instance, login};
+use crate::client::{instance, login, run, sets};
 
 const WRITERS: usize = 3;
 const WRITES: usize = 300;
-
-fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
-    let answer = batch(session, sql);
-    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
-    answer.sets
-}
 
 fn enter(instance: &std::sync::Arc<Instance>) -> Session {
     let mut session = login(instance);
@@ -62,7 +56,7 @@ fn a_table_made_anew_loses_no_update() {
         "UPDATE t SET n = n + 1 WHERE id = 1; IF @@ROWCOUNT <> 1 THROW 50001, 'gone', 1",
         &define,
     );
-    assert_eq!(run(&mut session, "SELECT n FROM t WHERE id = 1"), [[[all()]]]);
+    assert_eq!(sets(&mut session, "SELECT n FROM t WHERE id = 1"), [[[all()]]]);
 }
 
 #[test]
@@ -76,8 +70,8 @@ fn a_table_made_anew_loses_no_insert_and_no_transaction() {
         "BEGIN TRAN; ALTER TABLE t DROP COLUMN x; COMMIT",
     ];
     let mut session = under_fire(create, write, &define);
-    assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t"), [[[all()]]]);
-    assert_eq!(run(&mut session, "SELECT n FROM c"), [[[all()]]]);
+    assert_eq!(sets(&mut session, "SELECT COUNT(*) FROM t"), [[[all()]]]);
+    assert_eq!(sets(&mut session, "SELECT n FROM c"), [[[all()]]]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use ::durable::{Change, Folder, Settings};
 use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{batch, instance, login};
+use crate::client::{batch, instance, login, run, sets};
 
 /// A folder that is removed when the test ends.
 struct Data(PathBuf);
@@ -36,12 +36,6 @@ impl Drop for Data {
         // The folder of temporary files is emptied by others if this fails.
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-fn run(session: &mut Session, text: &str) -> Vec<Vec<Vec<String>>> {
-    let answer = batch(session, text);
-    assert_eq!(answer.errors, [], "{text}");
-    answer.sets
 }
 
 /// Returns whether the reply to a text waits for the log, where nothing else is in it.
@@ -186,7 +180,7 @@ fn the_log_is_shown() {
         &mut session,
         "INSERT t VALUES (1, 1); UPDATE t SET b = 2; INSERT h VALUES (1); DELETE h; EXEC sp_flush_log",
     );
-    let mut one = |text: &str| run(&mut session, text).remove(0);
+    let mut one = |text: &str| sets(&mut session, text).remove(0);
     let operations = one(
         "SELECT Operation, Context, LEFT(AllocUnitName, 5), [Number of Columns] FROM sys.fn_dblog(NULL, NULL)
          WHERE AllocUnitName IS NOT NULL ORDER BY [Current LSN]",
@@ -260,9 +254,9 @@ fn the_log_is_shown() {
             "0",
         ),
     ] {
-        assert_eq!(run(&mut session, text).remove(0), [[expected]], "{text}");
+        assert_eq!(sets(&mut session, text).remove(0), [[expected]], "{text}");
     }
-    let space = run(&mut session, "DBCC SQLPERF(LOGSPACE)").remove(0);
+    let space = sets(&mut session, "DBCC SQLPERF(LOGSPACE)").remove(0);
     let of = |name: &str| space.iter().find(|row| row[0] == name).unwrap();
     assert_eq!(of("tempdb")[1], "0");
     assert_ne!(of("d")[1], "0");

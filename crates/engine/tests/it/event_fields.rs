@@ -8,8 +8,8 @@ use std::time::Duration;
 use sos::park;
 use sos::wait::WaitType;
 
-use crate::client::{batch, login};
-use crate::events::{data, ring, run, watched};
+use crate::client::{batch, login, run};
+use crate::events::{data, last, ring, watched};
 
 /// Longer than any test runs.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -38,7 +38,7 @@ fn modules_are_told_of_by_what_they_are() {
         run(&mut other, create);
     }
     run(&mut other, "EXEC dbo.p");
-    let ids = run(
+    let ids = last(
         &mut other,
         "SELECT OBJECT_ID('dbo.p'), OBJECT_ID('dbo.twice'), OBJECT_ID('dbo.watching')",
     );
@@ -76,8 +76,8 @@ fn a_plan_is_told_with_what_its_operators_did() {
     run(&mut other, "CREATE TABLE dbo.t (a int NOT NULL PRIMARY KEY NONCLUSTERED)");
     run(&mut other, "CREATE PROCEDURE dbo.p AS SELECT a FROM dbo.t WHERE a > 1");
     run(&mut other, "INSERT dbo.t VALUES (1), (2), (3)");
-    assert_eq!(run(&mut other, "EXEC dbo.p"), [["2"], ["3"]]);
-    let id = run(&mut other, "SELECT OBJECT_ID('dbo.p')").remove(0).remove(0);
+    assert_eq!(last(&mut other, "EXEC dbo.p"), [["2"], ["3"]]);
+    let id = last(&mut other, "SELECT OBJECT_ID('dbo.p')").remove(0).remove(0);
     let spid = other.state().connection.id.to_string();
     let action = "action[@name=\"session_id\"]/value";
     let numbers = ["source_database_id", "object_id", "nest_level", "object_name", "database_name"];
@@ -92,7 +92,7 @@ fn a_plan_is_told_with_what_its_operators_did() {
     let times = told(&mut watcher, "query_post_execution_showplan", &["duration"]);
     assert!(times.iter().all(|row| row[0].parse::<u64>().unwrap() < 60_000_000), "{times:?}");
     // The plan shows actual row counts, not only estimates.
-    let plans = run(
+    let plans = last(
         &mut watcher,
         "SELECT COUNT(*) FROM sys.dm_xe_session_targets
          WHERE target_data LIKE '%<ShowPlanXML%ActualRows=\"2\"%' AND target_data LIKE '%StatementText=\"SELECT a FROM dbo.t WHERE a &gt; 1%'",
@@ -153,11 +153,11 @@ fn rows_that_are_compressed_as_they_come_are_told_of_by_their_number() {
     let event = "column_store_index_build_process_segment";
     assert!(told(&mut watcher, event, &fields).is_empty(), "so few wait in the delta store");
     run(&mut other, "INSERT dbo.packed SELECT value FROM GENERATE_SERIES(1, 150000)");
-    let id = run(&mut other, "SELECT OBJECT_ID('dbo.packed')").remove(0).remove(0);
+    let id = last(&mut other, "SELECT OBJECT_ID('dbo.packed')").remove(0).remove(0);
     let found = told(&mut watcher, event, &fields);
     assert!(found.iter().all(|row| row[..2] == ["1".to_owned(), id.clone()]), "{found:?}");
     let rows: u64 = found.iter().map(|row| row[2].parse::<u64>().unwrap()).sum();
-    let compressed = run(
+    let compressed = last(
         &mut other,
         "SELECT SUM(total_rows) FROM sys.column_store_row_groups WHERE object_id = OBJECT_ID('dbo.packed') AND state_description = 'COMPRESSED'",
     );
@@ -182,7 +182,7 @@ fn a_lock_that_is_not_granted_says_whether_time_or_its_client_ended_it() {
             "DECLARE @r int EXEC @r = sp_getapplock 'mine', '{mode}', 'Session', {ms} SELECT @r"
         )
     };
-    assert_eq!(run(&mut late, &get("Shared", 50)), [["-1"]]);
+    assert_eq!(last(&mut late, &get("Shared", 50)), [["-1"]]);
     let asks_and_goes = login(&instance);
     let (number, cancel) =
         (asks_and_goes.state().connection.id, Arc::clone(asks_and_goes.cancel()));
@@ -197,7 +197,7 @@ fn a_lock_that_is_not_granted_says_whether_time_or_its_client_ended_it() {
     let waiting =
         format!("SELECT COUNT(*) FROM sys.dm_os_waiting_tasks WHERE session_id = {number}");
     let end_ns = sos::clock::deadline_ns(PATIENCE);
-    while run(&mut watcher, &waiting)[0][0] != "1" {
+    while last(&mut watcher, &waiting)[0][0] != "1" {
         assert!(sos::clock::monotonic_ns() < end_ns, "it waits");
         park::sleep(Duration::from_millis(5), WaitType::SleepTask, None);
     }

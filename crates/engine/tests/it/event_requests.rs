@@ -8,8 +8,8 @@ use engine::sink::{ColumnInfo, Traits};
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Value};
 
-use crate::client::{Answer, batch, login};
-use crate::events::{data, ring, run, watched};
+use crate::client::{Answer, batch, login, run};
+use crate::events::{data, last, ring, watched};
 
 fn ty(data_type: DataType) -> ColumnType {
     ColumnType { data_type, collation: Collation::default(), nullable: true }
@@ -88,7 +88,7 @@ fn binary_parameters_are_digits_for_whoever_reads_and_for_predicates() {
     let text = "exec dbo.b @b=0x0FA5,@n=N'ä'''";
     let told = ring(&mut watcher, "rpc_completed", &[&data("statement")]);
     assert_eq!(told, [[text], [text]]);
-    let slots = run(
+    let slots = last(
         &mut watcher,
         "SELECT n.value('@count', 'int'), n.value('(value)[1]', 'nvarchar(100)')
          FROM (SELECT CAST(target_data AS xml) AS x FROM sys.dm_xe_session_targets
@@ -224,7 +224,7 @@ fn connections_that_are_there_are_told_to_the_session_that_starts_alone() {
          ALTER EVENT SESSION later ON SERVER STATE = START",
     );
     assert_eq!(there(&mut watcher).len(), 1, "the one that has started before is told nothing");
-    let seen = run(
+    let seen = last(
         &mut watcher,
         "SELECT session_name, published FROM sys.dm_xe_session_counts WHERE event_name = 'existing_connection' ORDER BY 1",
     );

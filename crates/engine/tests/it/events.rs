@@ -12,13 +12,11 @@ use sos::wait::WaitType;
 use types::value::ColumnType;
 use types::{Collation, DataType, Value};
 
-use crate::client::{Answer, batch, describe, instance, login};
+use crate::client::{Answer, batch, describe, instance, login, run, sets};
 
-pub(crate) fn run(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
-    let answer = batch(session, sql);
-    let errors: Vec<String> = answer.errors.iter().map(describe).collect();
-    assert!(errors.is_empty(), "{sql}: {errors:?}");
-    answer.sets.last().cloned().unwrap_or_default()
+/// Runs a batch that must give no error, and returns its last result set.
+pub(crate) fn last(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
+    sets(session, sql).pop().unwrap_or_default()
 }
 
 /// Returns an engine whose events the test's thread fires, like a worker of the server.
@@ -48,7 +46,7 @@ pub(crate) fn ring(watcher: &mut Session, event: &str, paths: &[&str]) -> Vec<Ve
          CROSS APPLY d.x.nodes('//RingBufferTarget/event[@name=\"{event}\"]') AS q(e)",
         columns.join(", ")
     );
-    run(watcher, &sql)
+    last(watcher, &sql)
 }
 
 pub(crate) fn data(name: &str) -> String {
@@ -166,7 +164,7 @@ fn errors_logins_and_resets_are_counted() {
     other.reset(Reset::All, &mut Answer::default()).unwrap();
     other.count_attention();
     drop(other);
-    let counts = run(
+    let counts = last(
         &mut watcher,
         "SELECT p.value('@name', 'nvarchar(60)'), e.value('@name', 'nvarchar(60)'), e.value('@count', 'int')
          FROM (SELECT CAST(t.target_data AS xml) AS x FROM sys.dm_xe_sessions s
@@ -196,7 +194,7 @@ fn locks_and_pairs_without_an_end_are_told_of() {
     run(&mut watcher, "EXEC sp_getapplock 'one', 'Exclusive', 'Session'");
     run(&mut watcher, "EXEC sp_getapplock 'two', 'Shared', 'Session'");
     run(&mut watcher, "EXEC sp_releaseapplock 'one', 'Session'");
-    let found = run(
+    let found = last(
         &mut watcher,
         "SELECT x.value('(/PairingTarget/@matchedCount)[1]', 'int'), x.value('(/PairingTarget/@orphanCount)[1]', 'int'),
          e.value('(data[@name=\"mode\"]/text)[1]', 'nvarchar(10)'), e.value('(data[@name=\"owner_type\"]/text)[1]', 'nvarchar(20)')
@@ -220,7 +218,7 @@ fn a_histogram_counts_by_action_and_by_field() {
     let read = "SELECT n.value('(@count)[1]', 'bigint'), n.value('(value)[1]', 'int') FROM (SELECT CAST(t.target_data AS xml) AS x FROM sys.dm_xe_sessions s
          JOIN sys.dm_xe_session_targets t ON t.event_session_address = s.address WHERE s.name = 's') AS d
          CROSS APPLY x.nodes('HistogramTarget/Slot') AS q(n)";
-    let found = run(&mut watcher, read);
+    let found = last(&mut watcher, read);
     let id = other.state().connection.id.to_string();
     assert!(found.contains(&vec!["5".to_owned(), id]), "{found:?}");
     // By a field of another event, weighted by that field's value.
@@ -232,7 +230,7 @@ fn a_histogram_counts_by_action_and_by_field() {
          ALTER EVENT SESSION s ON SERVER STATE = START",
     );
     run(&mut other, "SELECT value FROM GENERATE_SERIES(1, 40)");
-    let found = run(
+    let found = last(
         &mut watcher,
         "SELECT n.value('(@text)[1]', 'nvarchar(20)'), n.value('(@weight)[1]', 'bigint') FROM (SELECT CAST(t.target_data AS xml) AS x FROM sys.dm_xe_sessions s
          JOIN sys.dm_xe_session_targets t ON t.event_session_address = s.address WHERE s.name = 's') AS d
@@ -252,9 +250,9 @@ fn a_session_whose_predicate_rejects_everything_says_so() {
         run(&mut other, "SELECT 1");
     }
     let counts = "SELECT event_name, seen - rejected, dropped, published FROM sys.dm_xe_session_counts WHERE session_name = 's' ORDER BY event_name";
-    let found = run(&mut watcher, counts);
+    let found = last(&mut watcher, counts);
     assert_eq!(found, [["NULL", "0", "0", "0"], ["sql_batch_completed", "0", "0", "0"]]);
-    let seen = run(
+    let seen = last(
         &mut watcher,
         "SELECT MIN(rejected) FROM sys.dm_xe_session_counts WHERE session_name = 's'",
     );
@@ -279,7 +277,7 @@ fn a_running_session_keeps_what_it_holds_when_it_is_altered() {
     run(&mut other, "SELECT 1");
     assert_eq!(ring(&mut watcher, "sql_batch_completed", &[&data("batch_text")]).len(), 2);
     assert_eq!(ring(&mut watcher, "login", &[&data("is_cached")]), [["false"]]);
-    let targets = run(
+    let targets = last(
         &mut watcher,
         "SELECT t.target_name FROM sys.dm_xe_sessions s JOIN sys.dm_xe_session_targets t ON t.event_session_address = s.address WHERE s.name = 's'",
     );
@@ -287,7 +285,7 @@ fn a_running_session_keeps_what_it_holds_when_it_is_altered() {
     let again = batch(&mut watcher, "ALTER EVENT SESSION s ON SERVER STATE = START");
     assert_eq!(again.errors[0].number, 25705);
     run(&mut watcher, "ALTER EVENT SESSION s ON SERVER STATE = STOP");
-    assert!(run(&mut watcher, "SELECT name FROM sys.dm_xe_sessions").is_empty());
+    assert!(last(&mut watcher, "SELECT name FROM sys.dm_xe_sessions").is_empty());
 }
 
 #[test]
@@ -306,7 +304,7 @@ fn a_file_is_read_back_and_one_that_cannot_be_written_says_so() {
     let pattern = folder.join("log*.xel");
     // The dispatcher writes when the event session stops.
     run(&mut watcher, "ALTER EVENT SESSION s ON SERVER STATE = STOP");
-    let found = run(
+    let found = last(
         &mut watcher,
         &format!(
             "SELECT object_name, x.value('(event/data[@name=\"batch_text\"]/value)[1]', 'nvarchar(max)') FROM
@@ -358,10 +356,10 @@ fn a_deadlock_is_reported_with_both_sides() {
         told.store(answer.sets[0][0][0].parse().unwrap(), Ordering::Relaxed);
     });
     let waiting = "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE request_status = 'WAIT'";
-    while run(&mut watcher, waiting)[0][0] != "1" {
+    while last(&mut watcher, waiting)[0][0] != "1" {
         park::sleep(Duration::from_millis(5), WaitType::SleepTask, None);
     }
-    let mine = run(
+    let mine = last(
         &mut first,
         "DECLARE @r int EXEC @r = sp_getapplock 'b', 'Exclusive', 'Session' EXEC sp_releaseapplock 'a', 'Session' SELECT @r",
     );
@@ -386,13 +384,13 @@ fn system_health_is_defined_and_starts_with_the_server() {
     let instance = joined();
     let mut watcher = login(&instance);
     instance.start_event_sessions().unwrap();
-    let found = run(
+    let found = last(
         &mut watcher,
         "SELECT s.name, t.target_name, s.total_buffer_size / 1048576 FROM sys.dm_xe_sessions s JOIN sys.dm_xe_session_targets t ON t.event_session_address = s.address",
     );
     assert_eq!(found.len(), 1);
     assert_eq!(found[0][..2], ["system_health", "ring_buffer"]);
-    let events = run(&mut watcher, "SELECT event_name FROM sys.dm_xe_session_events ORDER BY 1");
+    let events = last(&mut watcher, "SELECT event_name FROM sys.dm_xe_session_events ORDER BY 1");
     assert_eq!(
         events.concat(),
         [
@@ -404,7 +402,7 @@ fn system_health_is_defined_and_starts_with_the_server() {
         ]
     );
     assert_eq!(batch(&mut watcher, "RAISERROR('boom', 20, 1) WITH LOG").errors[1].severity, 20);
-    let text = run(
+    let text = last(
         &mut watcher,
         "SELECT CAST(t.target_data AS xml).value('(//event[@name=\"error_reported\"]/data[@name=\"message\"]/value)[1]', 'nvarchar(max)') FROM sys.dm_xe_session_targets t",
     );
@@ -430,7 +428,7 @@ fn who_may_not_define_sessions_is_refused_and_who_may_not_look_sees_none() {
     assert_eq!(refused(&mut owner, create), Vec::<i32>::new());
     assert_eq!(refused(&mut owner, look), Vec::<i32>::new());
     assert_eq!(
-        run(&mut owner, "SELECT name FROM sys.server_event_sessions WHERE name = 'x'"),
+        last(&mut owner, "SELECT name FROM sys.server_event_sessions WHERE name = 'x'"),
         [["x"]]
     );
 }

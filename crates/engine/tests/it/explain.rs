@@ -1,6 +1,6 @@
 //! SHOWPLAN and STATISTICS: parts of the answers that scripts cannot express.
 
-use crate::client::{Answer, batch, instance, login};
+use crate::client::{instance, login, run};
 use engine::session::Session;
 
 /// The column by which tools recognise a plan.
@@ -19,12 +19,6 @@ fn session() -> Session {
         run(&mut session, text);
     }
     session
-}
-
-fn run(session: &mut Session, text: &str) -> Answer {
-    let answer = batch(session, text);
-    assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
-    answer
 }
 
 /// Returns the elements of a document in order, with their attributes; panics if it is not

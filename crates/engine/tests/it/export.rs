@@ -9,7 +9,7 @@ use engine::instance::ExecutionMode;
 use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{Answer, batch, instance, login};
+use crate::client::{batch, instance, login, run};
 use crate::security::login_as;
 
 /// A folder that is deleted when the test ends.
@@ -39,12 +39,6 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-fn run(session: &mut Session, sql: &str) -> Answer {
-    let answer = batch(session, sql);
-    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
-    answer
 }
 
 fn rows(session: &mut Session, sql: &str) -> Vec<Vec<String>> {

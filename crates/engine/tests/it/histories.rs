@@ -16,12 +16,12 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::instance::{Config, Instance, LockMode};
+use engine::instance::Instance;
 use engine::session::Session;
-use sos::sched::{Machine, MachineConfig};
 use storage::{Mistake, Store, StoreOptions};
 
-use crate::client::{batch, login};
+use crate::client::{batch, instance_over, login, run};
+use crate::dice::Dice;
 
 const CLIENTS: u64 = 8;
 /// Number of lists in use at a time; each is replaced after this many numbers.
@@ -88,29 +88,7 @@ struct Done {
     is_committed: bool,
 }
 
-/// A generator of pseudo-random numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % end
-    }
-}
-
 fn setup(level: &Level, mistake: Option<Mistake>) -> Arc<Instance> {
-    let machine = MachineConfig { schedulers: 2, ..MachineConfig::default() };
-    let machine = Arc::new(Machine::start(&machine).unwrap());
-    let config = Config {
-        sa_password: "Secret-1".to_owned(),
-        server_name: "test".to_owned(),
-        memory_max: 1 << 30,
-        query_memory_max: 0,
-        lock_mode: LockMode::default(),
-        optimizer: engine::opt::Level::Full,
-    };
     let store = Store::new(StoreOptions::default());
     #[cfg(debug_assertions)]
     if let Some(mistake) = mistake {
@@ -118,7 +96,7 @@ fn setup(level: &Level, mistake: Option<Mistake>) -> Arc<Instance> {
     }
     #[cfg(not(debug_assertions))]
     assert!(mistake.is_none(), "what is released makes no mistakes");
-    let instance = engine::start(config, machine, store);
+    let instance = instance_over(store, 2, |_| {});
     let mut session = login(&instance);
     let (key, with) = match level.memory {
         true => ("NONCLUSTERED", "WITH (MEMORY_OPTIMIZED = ON, DURABILITY = SCHEMA_ONLY)"),
@@ -138,11 +116,6 @@ fn setup(level: &Level, mistake: Option<Mistake>) -> Arc<Instance> {
     instance
 }
 
-fn run(session: &mut Session, sql: &str) {
-    let answer = batch(session, sql);
-    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
-}
-
 /// Runs clients for a while; returns what they did, and the final lists.
 fn history(level: &'static Level, mistake: Option<Mistake>, time: Duration) -> History {
     let instance = setup(level, mistake);
@@ -153,11 +126,11 @@ fn history(level: &'static Level, mistake: Option<Mistake>, time: Duration) -> H
         let work = move || {
             let end_ns = sos::clock::deadline_ns(time);
             run(&mut session, &format!("USE d SET TRANSACTION ISOLATION LEVEL {}", level.level));
-            let mut random = Random(client * 0x9E37_79B9);
+            let mut dice = Dice(client * 0x9E37_79B9);
             let mut all = Vec::new();
             let mut number = client;
             while sos::clock::monotonic_ns() < end_ns {
-                all.push(transaction(&mut session, level, &mut random, &mut number));
+                all.push(transaction(&mut session, level, &mut dice, &mut number));
             }
             let _ = tell.send(all);
         };
@@ -172,19 +145,14 @@ fn history(level: &'static Level, mistake: Option<Mistake>, time: Duration) -> H
 }
 
 /// Runs a transaction; `number` is the last one that this client has appended.
-fn transaction(
-    session: &mut Session,
-    level: &Level,
-    random: &mut Random,
-    number: &mut u64,
-) -> Done {
+fn transaction(session: &mut Session, level: &Level, dice: &mut Dice, number: &mut u64) -> Done {
     run(session, "BEGIN TRAN");
     let mut steps = Vec::new();
-    for _ in 0..=random.below(4) {
+    for _ in 0..=dice.roll(4) {
         // The lists in use depend on how many numbers have been appended.
         let first = *number / CLIENTS / NUMBERS * CLIENTS;
-        let key = first + random.below(LISTS);
-        let done = match random.below(5) {
+        let key = first + dice.roll(LISTS);
+        let done = match dice.roll(5) {
             0 | 1 => {
                 *number += CLIENTS;
                 append(session, level, key, *number, &mut steps)
@@ -456,7 +424,7 @@ fn way_between(
 
 fn seconds() -> Duration {
     let said = std::env::var("HISTORY_SECONDS").ok();
-    Duration::from_secs(said.map_or(2, |said| said.parse().expect("a number of seconds")))
+    Duration::from_secs(said.map_or(1, |said| said.parse().expect("a number of seconds")))
 }
 
 #[test]
@@ -471,6 +439,10 @@ fn histories_have_only_what_their_level_allows() {
     }
 }
 
+/// How long a search for an anomaly that must be found runs before it looks, and how often it does.
+const TRY: Duration = Duration::from_millis(250);
+const TRIES: u32 = 40;
+
 /// The checker must find known anomalies, or its silence proves nothing.
 #[cfg(debug_assertions)]
 #[test]
@@ -482,8 +454,8 @@ fn histories_show_each_mistake() {
         ("REPEATABLE READ", Mistake::EarlyRelease),
         ("memory-optimized SERIALIZABLE", Mistake::NoValidation),
     ] {
-        let is_found = (0..10).any(|_| {
-            let history = history(of(name), Some(mistake), Duration::from_secs(1));
+        let is_found = (0..TRIES).any(|_| {
+            let history = history(of(name), Some(mistake), TRY);
             history.first_forbidden(of(name).allows).is_some()
         });
         assert!(is_found, "{name} with {mistake:?} passes");
@@ -494,8 +466,8 @@ fn histories_show_each_mistake() {
 #[test]
 fn histories_of_weak_levels_have_their_anomalies() {
     let read_committed = LEVELS.iter().find(|level| level.level == "READ COMMITTED").unwrap();
-    let is_found = (0..10).any(|_| {
-        let history = history(read_committed, None, Duration::from_secs(1));
+    let is_found = (0..TRIES).any(|_| {
+        let history = history(read_committed, None, TRY);
         history.first_forbidden(None).is_some()
     });
     assert!(is_found, "READ COMMITTED is serializable?");

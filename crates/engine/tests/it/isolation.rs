@@ -14,7 +14,7 @@ use std::time::Duration;
 use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{batch, instance_on, login};
+use crate::client::{batch, instance_on, login, run};
 
 /// Longer than any step takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -321,11 +321,6 @@ fn blocker(id: i16, watcher: &mut Session) -> Option<i16> {
         WHERE session_id = {id} AND wait_type LIKE 'LCK[_]M[_]%' AND blocking_session_id <> 0"
     );
     batch(watcher, &sql).sets.first()?.first()?[0].parse().ok()
-}
-
-fn run(session: &mut Session, sql: &str) {
-    let answer = batch(session, sql);
-    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
 }
 
 /// Runs a script at an isolation level.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ::durable::{Folder, Kept, Settings};
 use engine::instance::Instance;
 
-use super::backup::{Data, run};
-use crate::client::{instance, login};
+use super::backup::Data;
+use crate::client::{instance, login, run, sets};
 
 fn open(data: &Data, keeps: bool) -> Result<(Arc<Instance>, Option<Kept>), String> {
     let instance = instance();
@@ -39,7 +39,7 @@ fn rows_of_schema_only_tables_survive_an_orderly_stop_alone() {
         assert_eq!(kept, Some(Kept::default()));
         let mut session = login(&instance);
         run(&mut session, SETUP);
-        expected = run(&mut session, LOOK);
+        expected = sets(&mut session, LOOK);
         assert_eq!(expected[0][0][0], "400");
         instance.durable().unwrap().stop();
         assert!(is_there());
@@ -49,8 +49,8 @@ fn rows_of_schema_only_tables_survive_an_orderly_stop_alone() {
         assert_eq!(kept, Some(Kept { is_found: true, tables: 2, rows: 400 }));
         assert!(!is_there(), "it is used once");
         let mut session = login(&instance);
-        assert_eq!(run(&mut session, LOOK), expected);
-        let next = run(&mut session, "INSERT s (k) OUTPUT inserted.id VALUES ('more')");
+        assert_eq!(sets(&mut session, LOOK), expected);
+        let next = sets(&mut session, "INSERT s (k) OUTPUT inserted.id VALUES ('more')");
         assert_eq!(next, [[["501"]]]);
         // As a kill: nothing is kept.
         instance.durable().unwrap().stop_at_once();
@@ -60,7 +60,7 @@ fn rows_of_schema_only_tables_survive_an_orderly_stop_alone() {
         let (instance, kept) = open(&data, true).unwrap();
         assert_eq!(kept, Some(Kept::default()));
         let mut session = login(&instance);
-        assert_eq!(run(&mut session, LOOK)[..1], empty);
+        assert_eq!(sets(&mut session, LOOK)[..1], empty);
         run(&mut session, "INSERT s (k) VALUES ('a')");
         instance.durable().unwrap().stop();
         assert!(is_there());
@@ -70,7 +70,7 @@ fn rows_of_schema_only_tables_survive_an_orderly_stop_alone() {
         let (instance, kept) = open(&data, keeps).unwrap();
         assert_eq!(kept, keeps.then(Kept::default));
         let mut session = login(&instance);
-        assert_eq!(run(&mut session, LOOK)[..1], empty);
+        assert_eq!(sets(&mut session, LOOK)[..1], empty);
         assert!(!is_there());
         instance.durable().unwrap().stop();
         drop(session);

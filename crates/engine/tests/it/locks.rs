@@ -1,40 +1,22 @@
 //! Application locks between sessions that wait, and what the views show about them.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{Answer, batch, instance, instance_on, login};
+use crate::client::{Answer, instance, instance_on, login, run, sets, spawn};
 
 /// Longer than any test runs.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
-    let answer = batch(session, sql);
-    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
-    answer.sets
-}
-
-/// Runs a batch on a thread of the machine, like a worker, and returns the session.
-fn spawn(instance: &Instance, mut session: Session, sql: &str) -> Receiver<(Session, Answer)> {
-    let (sender, receiver) = channel();
-    let sql = sql.to_owned();
-    let work = move || {
-        let answer = batch(&mut session, &sql);
-        let _ = sender.send((session, answer));
-    };
-    instance.machine.spawn("client", work).unwrap();
-    receiver
-}
 
 /// Repeats a query until it returns a row.
 fn until(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
     let end_ns = sos::clock::deadline_ns(PATIENCE);
     loop {
-        let rows = run(session, sql).remove(0);
+        let rows = sets(session, sql).remove(0);
         if !rows.is_empty() {
             return rows;
         }
@@ -63,7 +45,7 @@ fn holder_and_waiter(mode: &str) -> (Arc<Instance>, Session, i16, Receiver<(Sess
     let mut holder = login(&instance);
     let waiter = login(&instance);
     let number = id(&waiter);
-    assert_eq!(run(&mut holder, &get("a", "Exclusive")), [[["0"]]]);
+    assert_eq!(sets(&mut holder, &get("a", "Exclusive")), [[["0"]]]);
     let waiting = spawn(&instance, waiter, &get("a", mode));
     let sql = format!("SELECT 1 FROM sys.dm_os_waiting_tasks WHERE session_id = {number}");
     until(&mut holder, &sql);
@@ -74,14 +56,14 @@ fn holder_and_waiter(mode: &str) -> (Arc<Instance>, Session, i16, Receiver<(Sess
 fn a_lock_is_granted_when_it_is_given_back_and_the_wait_is_shown() {
     let (_instance, mut holder, number, waiting) = holder_and_waiter("Shared");
     let me = id(&holder);
-    let rows = run(
+    let rows = sets(
         &mut holder,
         "SELECT session_id, wait_type, blocking_session_id, exec_context_id, \
          CASE WHEN resource_description LIKE 'applicationlock hash=%dbid=1 id=lock%mode=S' THEN 'ok' END \
          FROM sys.dm_os_waiting_tasks WHERE session_id > 50",
     );
     assert_eq!(rows, [[[&number.to_string(), "LCK_M_S", &me.to_string(), "0", "ok"]]]);
-    let rows = run(
+    let rows = sets(
         &mut holder,
         "SELECT request_session_id, request_mode, request_status, request_owner_type, \
          request_reference_count, LEFT(resource_description, 7) FROM sys.dm_tran_locks \
@@ -91,7 +73,7 @@ fn a_lock_is_granted_when_it_is_given_back_and_the_wait_is_shown() {
     let asked = [number.to_string(), "S".into(), "WAIT".into(), "SESSION".into(), "1".into()];
     let with_name = |row: [String; 5]| [row.as_slice(), &["0:[a]:(".to_owned()]].concat();
     assert_eq!(rows, [[with_name(held), with_name(asked)]]);
-    let joined = run(
+    let joined = sets(
         &mut holder,
         "SELECT t.session_id FROM sys.dm_os_waiting_tasks w \
          JOIN sys.dm_tran_locks l ON l.lock_owner_address = w.resource_address \
@@ -101,7 +83,7 @@ fn a_lock_is_granted_when_it_is_given_back_and_the_wait_is_shown() {
          WHERE t.task_state = 'SUSPENDED' AND k.last_wait_type = w.wait_type AND h.os_thread_id > 0",
     );
     assert_eq!(joined, [[[number.to_string()]]]);
-    let request = run(
+    let request = sets(
         &mut holder,
         &format!(
             "SELECT status, wait_type, blocking_session_id, LEFT(wait_resource, 22) \
@@ -109,7 +91,7 @@ fn a_lock_is_granted_when_it_is_given_back_and_the_wait_is_shown() {
         ),
     );
     assert_eq!(request, [[["suspended", "LCK_M_S", &me.to_string(), "APPLICATION: 1:0:[a]:("]]]);
-    let who = run(&mut holder, &format!("EXEC sp_who '{number}' EXEC sp_who2 '{number}'"));
+    let who = sets(&mut holder, &format!("EXEC sp_who '{number}' EXEC sp_who2 '{number}'"));
     assert_eq!(who[0][0][5].trim(), me.to_string());
     assert_eq!(who[1][0][4].trim(), me.to_string());
     run(&mut holder, "EXEC sp_releaseapplock 'a', 'Session'");
@@ -138,7 +120,7 @@ fn a_cancelled_request_leaves_no_trace() {
     cancel.set();
     let (_waiter, answer) = waiting.recv_timeout(PATIENCE).unwrap();
     assert!(answer.messages.is_empty() && answer.sets.is_empty(), "{answer:?}");
-    let rows = run(&mut holder, "SELECT COUNT(*) FROM sys.dm_tran_locks");
+    let rows = sets(&mut holder, "SELECT COUNT(*) FROM sys.dm_tran_locks");
     assert_eq!(rows, [[["1"]]]);
 }
 
@@ -162,10 +144,10 @@ fn a_deadlock_costs_the_lower_priority_a_return_value() {
     until(&mut two, &sql);
     // Closes the cycle; the victim keeps its earlier lock, so this request times out.
     let sql = "DECLARE @r int EXEC @r = sp_getapplock 'a', 'Exclusive', 'Session', 100 SELECT @r";
-    assert_eq!(run(&mut two, sql), [[["-1"]]]);
+    assert_eq!(sets(&mut two, sql), [[["-1"]]]);
     let (mut one, answer) = waiting.recv_timeout(PATIENCE).unwrap();
     assert_eq!(result(&answer), "-3");
-    let held = run(&mut one, "SELECT APPLOCK_MODE('public', 'a', 'Session')");
+    let held = sets(&mut one, "SELECT APPLOCK_MODE('public', 'a', 'Session')");
     assert_eq!(held, [[["Exclusive"]]]);
 }
 
@@ -190,10 +172,10 @@ fn a_deadlock_through_a_row_and_a_lock_is_found() {
     assert_eq!(rows, [["LCK_M_X".to_owned(), blocker.to_string(), "xactlock".to_owned()]]);
     // The victim's transaction is rolled back, and its lock is released.
     let sql = format!("{GET} 'a', 'Exclusive' SELECT @r");
-    assert_eq!(run(&mut one, &sql), [[["1"]]]);
+    assert_eq!(sets(&mut one, &sql), [[["1"]]]);
     let (mut two, answer) = waiting.recv_timeout(PATIENCE).unwrap();
     assert_eq!(answer.errors[0].number, 1205);
-    assert_eq!(run(&mut two, "SELECT @@TRANCOUNT"), [[["0"]]]);
+    assert_eq!(sets(&mut two, "SELECT @@TRANCOUNT"), [[["0"]]]);
 }
 
 /// Each session undoes its attempt and so wakes the other one: the cycle must still be found, also
@@ -204,7 +186,7 @@ fn a_deadlock_of_keys_is_found() {
     let mut sessions: Vec<Session> = (0..4).map(|_| login(&instance)).collect();
     run(&mut sessions[0], "CREATE DATABASE d");
     run(&mut sessions[0], "USE d CREATE TABLE t (k int PRIMARY KEY, v int)");
-    sessions.iter_mut().for_each(|session| drop(run(session, "USE d")));
+    sessions.iter_mut().for_each(|session| drop(sets(session, "USE d")));
     for round in 0..30 {
         let (a, b) = (round * 2, round * 2 + 1);
         run(&mut sessions[0], &format!("BEGIN TRAN INSERT t VALUES ({a}, 0)"));
@@ -251,9 +233,9 @@ fn open_transactions_are_listed() {
          ON s.transaction_id = t.transaction_id WHERE s.session_id = {number}"
     );
     let row = [&number.to_string(), "named", "1", "2", "0", "ok"].map(str::to_owned);
-    assert_eq!(run(&mut one, &sql), [[row]]);
+    assert_eq!(sets(&mut one, &sql), [[row]]);
     run(&mut two, "COMMIT BEGIN TRAN");
-    assert_eq!(run(&mut one, &sql)[0][0][1], "user_transaction");
+    assert_eq!(sets(&mut one, &sql)[0][0][1], "user_transaction");
     run(&mut two, "ROLLBACK");
-    assert!(run(&mut one, &sql)[0].is_empty());
+    assert!(sets(&mut one, &sql)[0].is_empty());
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use engine::instance::ExecutionMode;
 use engine::session::Session;
 
-use crate::client::{File, batch, instance, login};
+use crate::client::{File, batch, instance, login, run, sets};
 use crate::security::login_as;
 
 /// Returns the path of one of the Parquet files.
@@ -38,14 +38,8 @@ fn session() -> Session {
     session
 }
 
-fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
-    let answer = batch(session, sql);
-    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
-    answer.sets
-}
-
 fn rows(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
-    run(session, sql).remove(0)
+    sets(session, sql).remove(0)
 }
 
 fn error(session: &mut Session, sql: &str) -> (i32, String) {
@@ -100,7 +94,7 @@ fn a_file_is_joined_aliased_counted_and_loaded() {
     assert_eq!(rows(&mut session, &sql), [["8", "name 8"], ["9", "name 9"]]);
     assert_eq!(rows(&mut session, &format!("SELECT COUNT(*) FROM {file} AS f")), [["1100"]]);
     let sql = format!("SELECT id INTO #copy FROM {file} AS f; SELECT SUM(id) FROM #copy");
-    assert_eq!(run(&mut session, &sql).concat(), [["604450"]]);
+    assert_eq!(sets(&mut session, &sql).concat(), [["604450"]]);
     let sql = format!(
         "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM {file} AS f WHERE f.id = t.id + 1)"
     );
@@ -211,7 +205,7 @@ fn a_whole_file_is_one_value() {
          INSERT t SELECT 'bytes', * FROM OPENROWSET(BULK '{}', SINGLE_BLOB) AS f; SELECT DATALENGTH(doc) FROM t",
         bytes.0.display()
     );
-    assert_eq!(run(&mut session, &sql).concat(), [["3"]]);
+    assert_eq!(sets(&mut session, &sql).concat(), [["3"]]);
 }
 
 #[test]

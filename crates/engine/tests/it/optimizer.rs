@@ -7,6 +7,7 @@ use engine::opt::Level;
 use engine::session::Session;
 
 use crate::client::{Answer, batch, instance_with, login};
+use crate::dice::Dice;
 
 /// Two sessions, on an engine with and one without the optimizer.
 struct Pair {
@@ -71,22 +72,6 @@ const TABLES: &[&str] = &[
     "INSERT c SELECT CASE WHEN value % 3 = 0 THEN NULL ELSE value % 8 END, value % 5, value % 3 \
      FROM GENERATE_SERIES(1, 30)",
 ];
-
-/// A generator of numbers that are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-
-    fn pick<'w>(&mut self, words: &[&'w str]) -> &'w str {
-        words[usize::try_from(self.roll(words.len() as u64)).unwrap()]
-    }
-}
 
 /// Returns a condition over the columns of table aliases.
 fn condition(dice: &mut Dice, columns: &[&str], depth: u32) -> String {

@@ -6,7 +6,7 @@ use engine::instance::ExecutionMode;
 use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{Answer, batch, describe, instance_on, login};
+use crate::client::{Answer, batch, describe, instance_on, login, run};
 use crate::modes::{QUERIES, TABLES};
 
 /// Returns an engine with this many schedulers that runs every possible statement in parallel.
@@ -20,12 +20,6 @@ fn eager(schedulers: usize) -> (Arc<Instance>, Session) {
          EXEC sp_configure 'cost threshold for parallelism', 0; RECONFIGURE",
     );
     (instance, session)
-}
-
-fn run(session: &mut Session, text: &str) -> Answer {
-    let answer = batch(session, text);
-    assert!(answer.errors.is_empty(), "{text}\n{}", describe(&answer.errors[0]));
-    answer
 }
 
 /// The outcome of a query: rows, in order if it has ORDER BY; for an error its number.

@@ -11,7 +11,7 @@ use engine::session::Session;
 use sos::park;
 use sos::wait::WaitType;
 
-use crate::client::{Answer, batch, describe, instance_on, login};
+use crate::client::{batch, describe, instance_on, login, run};
 use crate::export::{Folder, make_files};
 
 const ROWS: i64 = 120_000;
@@ -49,12 +49,6 @@ fn eager(change: impl FnOnce(&mut Config)) -> (Arc<Instance>, Session, Folder) {
     );
     run(&mut session, &prepare);
     (instance, session, folder)
-}
-
-fn run(session: &mut Session, text: &str) -> Answer {
-    let answer = batch(session, text);
-    assert!(answer.errors.is_empty(), "{text}\n{}", describe(&answer.errors[0]));
-    answer
 }
 
 fn number(session: &mut Session, text: &str) -> i64 {

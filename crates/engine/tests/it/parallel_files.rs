@@ -8,7 +8,7 @@ use engine::instance::ExecutionMode;
 use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{Answer, batch, describe, instance_on, login};
+use crate::client::{batch, describe, instance_on, login, run};
 use crate::export::{Folder, make_files};
 
 /// Rows of the files: enough to be shared, and one file with two row groups.
@@ -35,12 +35,6 @@ fn files() -> Files {
          EXEC sp_configure 'cost threshold for parallelism', 0; RECONFIGURE",
     );
     Files { instance, session, paths, _folder: folder }
-}
-
-fn run(session: &mut Session, text: &str) -> Answer {
-    let answer = batch(session, text);
-    assert!(answer.errors.is_empty(), "{text}\n{}", describe(&answer.errors[0]));
-    answer
 }
 
 /// Returns the rows of a statement, sorted, and whether it ran on two schedulers.

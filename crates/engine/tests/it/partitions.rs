@@ -9,23 +9,8 @@ use std::time::Duration;
 use ::durable::{Folder, Settings};
 use engine::session::Session;
 
-use crate::client::{batch, instance, login};
-
-/// A generator of numbers (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-
-    fn value(&mut self) -> i64 {
-        i64::try_from(self.roll(100)).unwrap()
-    }
-}
+use crate::client::{batch, instance, login, run, sets};
+use crate::dice::Dice;
 
 /// A partition function, the rows of its table and of a staging table.
 #[derive(Clone)]
@@ -68,18 +53,12 @@ fn error_of(session: &mut Session, text: &str) -> i32 {
     batch(session, text).errors.first().map_or(0, |error| error.number)
 }
 
-fn sets(session: &mut Session, text: &str) -> Vec<Vec<Vec<String>>> {
-    let answer = batch(session, text);
-    assert_eq!(answer.errors, [], "{text}");
-    answer.sets
-}
-
 /// Makes one step: the statement, and what the model becomes if it gives no error. Also returns the
 /// error that the model expects, 0 for none.
 fn step(model: &Model, dice: &mut Dice) -> (String, Model, i32) {
     let mut next = model.clone();
-    let value = dice.value();
-    let number = usize::try_from(dice.roll(model.bounds.len() as u64 + 1)).unwrap() + 1;
+    let value = dice.number(100);
+    let number = dice.place(model.bounds.len() + 1) + 1;
     match dice.roll(8) {
         0 => {
             let text = format!("ALTER PARTITION FUNCTION f() SPLIT RANGE ({value})");
@@ -127,7 +106,7 @@ fn step(model: &Model, dice: &mut Dice) -> (String, Model, i32) {
             (text, next, 0)
         }
         _ => {
-            let values: Vec<i64> = (0..dice.roll(6) + 1).map(|_| dice.value()).collect();
+            let values: Vec<i64> = (0..dice.roll(6) + 1).map(|_| dice.number(100)).collect();
             let list: Vec<String> = values.iter().map(|value| format!("({value})")).collect();
             next.rows.extend(values);
             (format!("INSERT t (a) VALUES {}", list.join(", ")), next, 0)
@@ -169,7 +148,7 @@ fn define(session: &mut Session, right: bool, clustered: bool) {
          CREATE TABLE t (id int IDENTITY, a int NOT NULL) ON p (a); CREATE TABLE s (id int IDENTITY, a int NOT NULL); \
          CREATE INDEX ix ON t (id); CREATE INDEX ix ON s (id) INCLUDE (a); {key}"
     );
-    sets(session, &text);
+    run(session, &text);
 }
 
 #[test]
@@ -179,7 +158,7 @@ fn partitions_are_those_of_a_model_whatever_is_done_to_them() {
     {
         let instance = instance();
         let mut session = login(&instance);
-        sets(&mut session, "CREATE DATABASE d; USE d");
+        run(&mut session, "CREATE DATABASE d; USE d");
         define(&mut session, right, clustered);
         let bounds = BTreeSet::from([30, 60]);
         let mut model = Model { right, bounds, rows: Vec::new(), staged: Vec::new() };
@@ -187,7 +166,7 @@ fn partitions_are_those_of_a_model_whatever_is_done_to_them() {
         for _ in 0..120 {
             let (text, next, expected) = step(&model, &mut dice);
             let undone = dice.roll(5) == 0 && expected == 0;
-            sets(&mut session, "ALTER PARTITION SCHEME p NEXT USED [PRIMARY]");
+            run(&mut session, "ALTER PARTITION SCHEME p NEXT USED [PRIMARY]");
             let text = if undone { format!("BEGIN TRAN; {text}; ROLLBACK") } else { text };
             assert_eq!(error_of(&mut session, &text), expected, "{text}");
             refused += i32::from(expected != 0);
@@ -227,11 +206,11 @@ fn partitions_and_switched_rows_survive_a_restart() {
     {
         let instance = open();
         let mut session = login(&instance);
-        sets(&mut session, "CREATE DATABASE d; USE d");
+        run(&mut session, "CREATE DATABASE d; USE d");
         define(&mut session, false, true);
-        sets(&mut session, "INSERT t (a) VALUES (1), (31), (45), (50), (60), (99)");
-        sets(&mut session, "ALTER PARTITION FUNCTION f() SPLIT RANGE (45)");
-        sets(&mut session, "ALTER TABLE t SWITCH PARTITION 3 TO s");
+        run(&mut session, "INSERT t (a) VALUES (1), (31), (45), (50), (60), (99)");
+        run(&mut session, "ALTER PARTITION FUNCTION f() SPLIT RANGE (45)");
+        run(&mut session, "ALTER TABLE t SWITCH PARTITION 3 TO s");
         compare(&mut session, &model, "a switch");
         instance.flush_log().unwrap();
         drop(session);
@@ -240,12 +219,12 @@ fn partitions_and_switched_rows_survive_a_restart() {
     }
     let instance = open();
     let mut session = login(&instance);
-    sets(&mut session, "USE d");
+    run(&mut session, "USE d");
     compare(&mut session, &model, "a restart");
     // Definitions that were read back go on to work.
-    sets(&mut session, "ALTER PARTITION SCHEME p NEXT USED [PRIMARY]");
-    sets(&mut session, "ALTER TABLE s ADD CONSTRAINT ck CHECK (a > 45 AND a <= 60)");
-    sets(&mut session, "ALTER TABLE s SWITCH TO t PARTITION 3");
+    run(&mut session, "ALTER PARTITION SCHEME p NEXT USED [PRIMARY]");
+    run(&mut session, "ALTER TABLE s ADD CONSTRAINT ck CHECK (a > 45 AND a <= 60)");
+    run(&mut session, "ALTER TABLE s SWITCH TO t PARTITION 3");
     let rows = vec![1, 31, 45, 99, 50, 60];
     compare(&mut session, &Model { rows, staged: Vec::new(), ..model }, "a switch back");
 }

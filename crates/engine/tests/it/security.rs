@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::client::{Answer, batch, instance, login};
+use crate::client::{Answer, batch, errors, instance, login, run};
 use engine::instance::Instance;
 use engine::session::{ClientInfo, LoginRequest, Rpc, RpcTarget, Session};
 
@@ -17,16 +17,6 @@ pub(crate) fn login_as(instance: &Arc<Instance>, user: &str) -> Session {
         client: ClientInfo { odbc: true, ..ClientInfo::default() },
     };
     Session::login(instance, request).map_err(|e| format!("{e:?}")).unwrap()
-}
-
-fn run(session: &mut Session, text: &str) -> Answer {
-    let answer = batch(session, text);
-    assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
-    answer
-}
-
-fn errors(session: &mut Session, text: &str) -> Vec<i32> {
-    batch(session, text).errors.iter().map(|e| e.number).collect()
 }
 
 fn server() -> (Arc<Instance>, Session, Session) {

@@ -5,22 +5,7 @@ use engine::instance::ExecutionMode;
 use engine::session::Session;
 
 use crate::client::{batch, instance, login};
-
-/// A generator of numbers that are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-
-    fn pick<'t>(&mut self, texts: &[&'t str]) -> &'t str {
-        texts[usize::try_from(self.roll(texts.len() as u64)).unwrap()]
-    }
-}
+use crate::dice::Dice;
 
 const COLUMNS: &str = "id int NOT NULL, a int NULL, b smallint NOT NULL, d decimal(6, 2) NULL, \
     s varchar(12) NULL, w nvarchar(12) COLLATE Latin1_General_CI_AI NULL, \

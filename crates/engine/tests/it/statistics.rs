@@ -3,16 +3,11 @@
 
 use engine::session::Session;
 
-use crate::client::{batch, instance, login};
+use crate::client::{instance, login, run};
+use crate::events::last;
 
 const THREADS: usize = 8;
 const ROUNDS: usize = 500;
-
-fn run(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
-    let mut answer = batch(session, sql);
-    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
-    answer.sets.pop().unwrap_or_default()
-}
 
 fn prepare(session: &mut Session) {
     run(session, "CREATE TABLE t (id int NOT NULL PRIMARY KEY, n int NOT NULL)");
@@ -43,25 +38,25 @@ fn executions_and_rows_are_exact_with_eight_sessions_at_once() {
     let all = (THREADS * ROUNDS).to_string();
     let counted =
         "SELECT execution_count FROM sys.dm_exec_procedure_stats WHERE object_id = OBJECT_ID('p')";
-    assert_eq!(run(&mut session, counted), [[all.clone()]]);
+    assert_eq!(last(&mut session, counted), [[all.clone()]]);
     let counted = "SELECT qs.execution_count, qs.total_rows
         FROM sys.dm_exec_query_stats qs CROSS APPLY sys.dm_exec_sql_text(qs.sql_handle) t
         WHERE t.text LIKE '%marked [0-9]%' ORDER BY t.text, qs.statement_start_offset";
-    let rows = run(&mut session, counted);
+    let rows = last(&mut session, counted);
     let [alone, update, select] = &rows[..] else { panic!("three statements, not {rows:?}") };
     assert_eq!(alone, &[all.clone(), all.clone()]);
     assert_eq!(update, &[all.clone(), all.clone()]);
     assert_eq!(select[0], all);
     let plans = "SELECT usecounts FROM sys.dm_exec_cached_plans p CROSS APPLY sys.dm_exec_sql_text(p.plan_handle) t
         WHERE t.text LIKE '%marked [0-9]%' AND p.usecounts > 1";
-    assert_eq!(run(&mut session, plans), [[all.clone()], [all]]);
+    assert_eq!(last(&mut session, plans), [[all.clone()], [all]]);
 }
 
 /// Returns the total time of all statements of the marked texts, in ns.
 fn of_statements(observer: &mut Session) -> u64 {
     let sql = "SELECT SUM(l.total_ns) FROM sys.dm_exec_query_ledger l
         CROSS APPLY sys.dm_exec_sql_text(l.sql_handle) t WHERE t.text LIKE '%marked [0-9]%'";
-    run(observer, sql)[0][0].parse().unwrap()
+    last(observer, sql)[0][0].parse().unwrap()
 }
 
 #[test]
@@ -103,10 +98,10 @@ fn ids_come_back_when_a_flood_of_texts_has_gone() {
     run(&mut session, "SELECT 'marked' AS last_one");
     let overflow =
         "SELECT execution_count FROM sys.dm_exec_query_ledger WHERE name LIKE 'statements beyond%'";
-    assert_eq!(run(&mut session, overflow), Vec::<Vec<String>>::new());
+    assert_eq!(last(&mut session, overflow), Vec::<Vec<String>>::new());
     let counted = "SELECT execution_count FROM sys.dm_exec_query_stats qs
         CROSS APPLY sys.dm_exec_sql_text(qs.sql_handle) t WHERE t.text LIKE '%last[_]one'";
-    assert_eq!(run(&mut session, counted), [["1".to_owned()]]);
+    assert_eq!(last(&mut session, counted), [["1".to_owned()]]);
 }
 
 /// A text that one session sent once is evicted; one that two sessions sent stays, even with no
@@ -117,7 +112,7 @@ fn a_plan_that_came_back_outlives_texts_that_are_sent_once() {
     let (twice, once) = ("SELECT 'kept' AS asked_twice", "SELECT 'kept' AS asked_once");
     for texts in [&[twice, once][..], &[twice]] {
         let mut session = login(&instance);
-        texts.iter().for_each(|text| drop(run(&mut session, text)));
+        texts.iter().for_each(|text| drop(last(&mut session, text)));
     }
     let mut session = login(&instance);
     for n in 0..1_000 {
@@ -128,7 +123,7 @@ fn a_plan_that_came_back_outlives_texts_that_are_sent_once() {
     let counted = "SELECT execution_count FROM sys.dm_exec_query_stats qs
         CROSS APPLY sys.dm_exec_sql_text(qs.sql_handle) t
         WHERE t.text LIKE '%kept%' AND t.text NOT LIKE '%dm[_]exec%'";
-    assert_eq!(run(&mut session, counted), [["3".to_owned()]]);
+    assert_eq!(last(&mut session, counted), [["3".to_owned()]]);
 }
 
 /// An evicted plan is compiled again when its text returns, and then stays.
@@ -146,5 +141,5 @@ fn a_text_that_comes_back_is_kept_although_its_plan_went() {
     run(&mut login(&instance), text);
     let counted = "SELECT execution_count FROM sys.dm_exec_query_stats qs
         CROSS APPLY sys.dm_exec_sql_text(qs.sql_handle) t WHERE t.text LIKE '%comes[_]back'";
-    assert_eq!(run(&mut login(&instance), counted), [["2".to_owned()]]);
+    assert_eq!(last(&mut login(&instance), counted), [["2".to_owned()]]);
 }

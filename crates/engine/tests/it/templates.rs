@@ -8,6 +8,7 @@
 use engine::session::Session;
 
 use crate::client::{Answer, batch, instance, login};
+use crate::dice::Dice;
 
 /// Columns of every table, besides its key.
 const COLUMNS: &[(&str, &str)] = &[
@@ -113,21 +114,7 @@ impl Pair {
     }
 }
 
-/// A generator of numbers that are the same in every run.
-struct Dice(u64);
-
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % sides as u64).unwrap()
-    }
-
-    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.roll(list.len())]
-    }
-
     fn column(&mut self) -> &'static str {
         self.pick(COLUMNS).0
     }

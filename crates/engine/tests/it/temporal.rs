@@ -6,7 +6,8 @@ use std::sync::Arc;
 use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{batch, instance, instance_on, login};
+use crate::client::{instance, instance_on, login, run, sets};
+use crate::dice::Dice;
 
 const TABLE: &str = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, v int NOT NULL, \
      s datetime2 GENERATED ALWAYS AS ROW START HIDDEN NOT NULL, \
@@ -16,33 +17,16 @@ const TABLE: &str = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, v int NOT NULL
 /// Rows of the table by id.
 type Rows = BTreeMap<u64, u64>;
 
-/// A generator of pseudo-random numbers, the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
 fn session_in(instance: &Arc<Instance>) -> Session {
     let mut session = login(instance);
     run(&mut session, "USE d");
     session
 }
 
-fn run(session: &mut Session, text: &str) -> Vec<Vec<Vec<String>>> {
-    let answer = batch(session, text);
-    assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
-    answer.sets
-}
-
 /// Makes a random change, in the table and in the model.
-fn change(random: &mut Random, rows: &mut Rows, session: &mut Session) {
-    let (id, v) = (random.below(12), random.below(1_000));
-    let text = match random.below(6) {
+fn change(dice: &mut Dice, rows: &mut Rows, session: &mut Session) {
+    let (id, v) = (dice.roll(12), dice.roll(1_000));
+    let text = match dice.roll(6) {
         0 | 1 => {
             rows.entry(id).or_insert(v);
             format!(
@@ -82,17 +66,17 @@ fn a_table_is_at_every_noted_moment_what_it_was_then() {
     run(&mut login(&instance), "CREATE DATABASE d");
     let mut session = session_in(&instance);
     run(&mut session, TABLE);
-    let mut random = Random(7);
+    let mut dice = Dice(7);
     let mut rows = Rows::new();
     let mut noted: Vec<(String, Rows)> = Vec::new();
     for _ in 0..150 {
-        match random.below(4) {
-            0 => change(&mut random, &mut rows, &mut session),
+        match dice.roll(4) {
+            0 => change(&mut dice, &mut rows, &mut session),
             how => {
                 let mut inside = rows.clone();
                 run(&mut session, "BEGIN TRANSACTION");
-                for _ in 0..=random.below(5) {
-                    change(&mut random, &mut inside, &mut session);
+                for _ in 0..=dice.roll(5) {
+                    change(&mut dice, &mut inside, &mut session);
                 }
                 if how == 1 {
                     run(&mut session, "ROLLBACK");
@@ -102,12 +86,12 @@ fn a_table_is_at_every_noted_moment_what_it_was_then() {
                 }
             }
         }
-        let now = run(&mut session, "SELECT SYSUTCDATETIME()")[0][0][0].clone();
+        let now = sets(&mut session, "SELECT SYSUTCDATETIME()")[0][0][0].clone();
         noted.push((now, rows.clone()));
     }
     for (moment, rows) in &noted {
-        let sets = run(&mut session, &format!("SELECT * FROM t FOR SYSTEM_TIME AS OF '{moment}'"));
-        assert_eq!(&as_rows(&sets[0]), rows, "as of {moment}");
+        let then = format!("SELECT * FROM t FOR SYSTEM_TIME AS OF '{moment}'");
+        assert_eq!(&as_rows(&sets(&mut session, &then)[0]), rows, "as of {moment}");
     }
     check_versions(&mut session);
 }
@@ -117,9 +101,9 @@ fn a_table_is_at_every_noted_moment_what_it_was_then() {
 fn check_versions(session: &mut Session) {
     let overlaps = "SELECT COUNT(*) FROM (SELECT s, LAG(e) OVER (PARTITION BY id ORDER BY s, e) AS ended \
          FROM t FOR SYSTEM_TIME ALL) v WHERE s < ended";
-    assert_eq!(run(session, overlaps)[0][0][0], "0");
+    assert_eq!(sets(session, overlaps)[0][0][0], "0");
     let empty = "SELECT COUNT(*) FROM t FOR SYSTEM_TIME ALL WHERE s >= e";
-    assert_eq!(run(session, empty)[0][0][0], "0");
+    assert_eq!(sets(session, empty)[0][0][0], "0");
 }
 
 #[test]
@@ -136,9 +120,9 @@ fn writers_of_the_same_rows_keep_every_version_once() {
             let instance = &instance;
             scope.spawn(move || {
                 let mut session = session_in(instance);
-                let mut random = Random(number + 1);
+                let mut dice = Dice(number + 1);
                 for _ in 0..ROUNDS {
-                    let id = random.below(3);
+                    let id = dice.roll(3);
                     run(&mut session, &format!("UPDATE t SET v += 1 WHERE id = {id}"));
                 }
                 if number == 0 {
@@ -147,7 +131,7 @@ fn writers_of_the_same_rows_keep_every_version_once() {
             });
         }
     });
-    let counts = run(&mut session, "SELECT SUM(v) FROM t; SELECT COUNT(*) FROM th");
+    let counts = sets(&mut session, "SELECT SUM(v) FROM t; SELECT COUNT(*) FROM th");
     let all = (SESSIONS * ROUNDS + 3).to_string();
     assert_eq!((&counts[0][0][0], &counts[1][0][0]), (&all, &all));
     check_versions(&mut session);
@@ -156,5 +140,5 @@ fn writers_of_the_same_rows_keep_every_version_once() {
     let broken = "SELECT COUNT(*) FROM (SELECT v, s, LAG(v) OVER (PARTITION BY id ORDER BY v) AS before, \
          LAG(e) OVER (PARTITION BY id ORDER BY v) AS ended FROM (SELECT id, v, s, e FROM t UNION ALL \
          SELECT id, v, s, e FROM th) a) b WHERE v <> before + 1 OR s <> ended";
-    assert_eq!(run(&mut session, broken)[0][0][0], "0");
+    assert_eq!(sets(&mut session, broken)[0][0][0], "0");
 }

@@ -2,8 +2,8 @@
 
 use sos::park::Cancel;
 
-use crate::client::{batch, login};
-use crate::events::{data, ring, run, watched};
+use crate::client::{batch, login, run};
+use crate::events::{data, last, ring, watched};
 
 /// Rows of a full row group.
 const GROUP_ROWS: i64 = 1 << 20;
@@ -26,7 +26,7 @@ fn fill(session: &mut engine::session::Session, table: &str, rows: i64) {
 }
 
 fn groups(session: &mut engine::session::Session, table: &str) -> Vec<Vec<String>> {
-    run(
+    last(
         session,
         &format!(
             "SELECT state_desc, total_rows, trim_reason_desc, transition_to_compressed_state_desc \
@@ -65,7 +65,7 @@ fn closed_delta_store_is_compressed_behind_sessions_that_change_it() {
             round += 1;
             let change = format!("UPDATE dbo.t SET n = n WHERE id % 5000 = {round}");
             assert!(batch(&mut changes, &change).errors.is_empty(), "{change}");
-            let seen = run(&mut session, "SELECT COUNT(*), SUM(id) FROM dbo.t");
+            let seen = last(&mut session, "SELECT COUNT(*), SUM(id) FROM dbo.t");
             let rows = GROUP_ROWS + 50_000;
             assert_eq!(seen, [[rows.to_string(), (rows * (rows + 1) / 2).to_string()]]);
         }
@@ -79,7 +79,7 @@ fn closed_delta_store_is_compressed_behind_sessions_that_change_it() {
     let fields = ["object_id", "rows", "rows_stayed", "size_in_bytes"].map(data);
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
     let ended = ring(&mut watcher, "columnstore_tuple_mover_end_compress", &fields);
-    let id = run(&mut session, "SELECT OBJECT_ID('dbo.t')").remove(0).remove(0);
+    let id = last(&mut session, "SELECT OBJECT_ID('dbo.t')").remove(0).remove(0);
     let number = |at: usize| ended[0][at].parse::<i64>().unwrap();
     assert_eq!((ended.len(), &ended[0][0]), (1, &id));
     assert_eq!(number(1) + number(2), GROUP_ROWS);
@@ -102,6 +102,6 @@ fn compression_delay_keeps_the_mover_away_and_reorganize_does_not_wait_for_it() 
     let expected = ["COMPRESSED", "1048576", "NO_TRIM", "REORG_NORMAL"];
     assert_eq!(groups(&mut session, "dbo.d"), [expected]);
     run(&mut session, "DELETE FROM dbo.d WHERE id % 2 = 0");
-    let seen = run(&mut session, "SELECT COUNT(*), MAX(id) FROM dbo.d");
+    let seen = last(&mut session, "SELECT COUNT(*), MAX(id) FROM dbo.d");
     assert_eq!(seen, [["524288", "1048575"]]);
 }

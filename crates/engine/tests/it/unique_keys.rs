@@ -6,18 +6,7 @@ use std::collections::BTreeMap;
 use engine::session::Session;
 
 use crate::client::{batch, instance, login};
-
-/// A generator of numbers that are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> i64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        i64::try_from(self.0 % sides).unwrap()
-    }
-}
+use crate::dice::Dice;
 
 /// A table's rows: its key, a second unique column, and a name that stays with the row.
 type Model = Vec<(i64, i64, i64)>;
@@ -57,8 +46,8 @@ fn mapping(dice: &mut Dice, rows: &Model) -> (String, BTreeMap<i64, i64>) {
     let mut map = BTreeMap::new();
     let mut text = String::from("CASE k");
     for (key, ..) in rows {
-        if dice.roll(3) > 0 {
-            let to = dice.roll(12);
+        if dice.number(3) > 0 {
+            let to = dice.number(12);
             map.insert(*key, to);
             text.push_str(&format!(" WHEN {key} THEN {to}"));
         }
@@ -70,9 +59,9 @@ fn mapping(dice: &mut Dice, rows: &Model) -> (String, BTreeMap<i64, i64>) {
 }
 
 fn update(dice: &mut Dice, rows: &Model) -> (String, Model) {
-    let shift = dice.roll(5) - 2;
-    let least = dice.roll(12);
-    match dice.roll(4) {
+    let shift = dice.number(5) - 2;
+    let least = dice.number(12);
+    match dice.number(4) {
         0 => {
             let new = |r: &(i64, i64, i64)| match r.0 >= least {
                 true => (r.0 + shift, r.1 - shift, r.2),
@@ -82,7 +71,7 @@ fn update(dice: &mut Dice, rows: &Model) -> (String, Model) {
             (text, rows.iter().map(new).collect())
         }
         1 => {
-            let sum = dice.roll(14);
+            let sum = dice.number(14);
             let text = format!("SET k = {sum} - k");
             (text, rows.iter().map(|r| (sum - r.0, r.1, r.2)).collect())
         }
@@ -146,8 +135,8 @@ fn merge_may_take_keys_that_it_frees() {
         // Each source row names a row by its id, and what becomes of it.
         let (mut source, mut new) = (Vec::new(), Model::new());
         for (k, u, id) in &model {
-            let to = dice.roll(10);
-            match dice.roll(4) {
+            let to = dice.number(10);
+            match dice.number(4) {
                 0 => source.push(format!("({id}, NULL)")),
                 1 => {
                     source.push(format!("({id}, {to})"));
@@ -156,8 +145,8 @@ fn merge_may_take_keys_that_it_frees() {
                 _ => new.push((*k, *u, *id)),
             }
         }
-        if model.len() < 6 || dice.roll(3) == 0 {
-            let to = dice.roll(10);
+        if model.len() < 6 || dice.number(3) == 0 {
+            let to = dice.number(10);
             source.push(format!("({next}, {to})"));
             new.push((to, to, next));
             next += 1;

@@ -9,19 +9,9 @@ use std::time::Duration;
 use sos::park;
 use sos::wait::WaitType;
 
-use crate::client::{Answer, batch, instance, login};
+use crate::client::{batch, errors, instance, login, run};
 use engine::instance::{Instance, Nudge};
 use engine::session::{ClientInfo, LoginRequest, Session};
-
-fn run(session: &mut Session, text: &str) -> Answer {
-    let answer = batch(session, text);
-    assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
-    answer
-}
-
-fn errors(session: &mut Session, text: &str) -> Vec<i32> {
-    batch(session, text).errors.iter().map(|e| e.number).collect()
-}
 
 fn enter(instance: &Arc<Instance>, user: &str, database: &str) -> Result<Session, Vec<i32>> {
     let request = LoginRequest {

@@ -154,7 +154,7 @@ fn update(
     if values.is_empty() {
         return Err(Msg::CursorNoValues("UPDATE").into());
     }
-    let text = update_text(by_id(id, cx)?, table, values)?;
+    let text = statement_text(Verb::Update, by_id(id, cx)?, table, values)?;
     let is_update = |statement: &Statement| matches!(statement.kind, StatementKind::Update(_));
     run((text, values), is_update, cx, &mut |runner, statement, cx| {
         each_row(id, (row, bits), cx, &mut |place, cx| {
@@ -190,7 +190,7 @@ fn insert(
     if values.is_empty() {
         return Err(Msg::CursorNoValues("INSERT").into());
     }
-    let text = insert_text(by_id(id, cx)?, table, values)?;
+    let text = statement_text(Verb::Insert, by_id(id, cx)?, table, values)?;
     let is_insert = |statement: &Statement| matches!(statement.kind, StatementKind::Insert(_));
     run((text, values), is_insert, cx, &mut |runner, statement, cx| {
         let rows = runner.insert(statement, cx)?;
@@ -306,57 +306,72 @@ fn begins(text: &str, word: &str) -> bool {
     first.is_some_and(|first| first.eq_ignore_ascii_case(word))
 }
 
-fn update_text(
-    cursor: &Cursor,
-    table: Option<&str>,
-    values: &mut [Argument],
-) -> Result<String, Stop> {
-    let Some(columns) = columns(values)? else {
-        let pieces = pieces(values)?;
-        let text = pieces.join(", ");
-        if begins(&text, "UPDATE") {
-            return Ok(text);
-        }
-        let name = name_text(&chosen(cursor, table, &[])?.name);
-        let set = if begins(&text, "SET") { "" } else { "SET " };
-        return Ok(format!("UPDATE {name} {set}{text}"));
-    };
-    let name = name_text(&chosen(cursor, table, &columns)?.name);
-    let open = cursor.opened()?;
-    let set = columns
-        .iter()
-        .enumerate()
-        .map(|(place, column)| format!("{} = @P{place}", bracketed(&base_name(open, column))));
-    Ok(format!("UPDATE {name} SET {}", set.collect::<Vec<_>>().join(", ")))
+/// The statements that sp_cursor makes of values.
+#[derive(Clone, Copy)]
+enum Verb {
+    Update,
+    Insert,
 }
 
-fn insert_text(
+impl Verb {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Update => "UPDATE",
+            Self::Insert => "INSERT",
+        }
+    }
+
+    /// Returns what follows the table's name, from pieces of the statement's text.
+    fn clause_of(self, pieces: &[String], text: &str) -> String {
+        let begins = |word: &str| begins(text, word);
+        match self {
+            Self::Update if begins("SET") => text.to_owned(),
+            Self::Update => format!("SET {text}"),
+            Self::Insert if begins("VALUES") || begins("DEFAULT") => text.to_owned(),
+            Self::Insert if text.trim_start().starts_with('(') && pieces.len() == 1 => {
+                format!("VALUES {text}")
+            }
+            Self::Insert => format!("VALUES ({text})"),
+        }
+    }
+
+    /// Returns what follows the table's name, for columns whose values are parameters.
+    fn clause_for(self, columns: &[String]) -> String {
+        match self {
+            Self::Update => {
+                let set = columns.iter().enumerate().map(|(at, name)| format!("{name} = @P{at}"));
+                format!("SET {}", set.collect::<Vec<_>>().join(", "))
+            }
+            Self::Insert => {
+                let given: Vec<_> = (0..columns.len()).map(|at| format!("@P{at}")).collect();
+                format!("({}) VALUES ({})", columns.join(", "), given.join(", "))
+            }
+        }
+    }
+}
+
+/// Returns the statement that the values make: parameters for columns that they name, or pieces of
+/// its text, which may be the whole of it.
+fn statement_text(
+    verb: Verb,
     cursor: &Cursor,
     table: Option<&str>,
     values: &mut [Argument],
 ) -> Result<String, Stop> {
+    let word = verb.word();
     let Some(columns) = columns(values)? else {
         let pieces = pieces(values)?;
         let text = pieces.join(", ");
-        if begins(&text, "INSERT") {
+        if begins(&text, word) {
             return Ok(text);
         }
         let name = name_text(&chosen(cursor, table, &[])?.name);
-        return Ok(match () {
-            () if begins(&text, "VALUES") || begins(&text, "DEFAULT") => {
-                format!("INSERT {name} {text}")
-            }
-            () if text.trim_start().starts_with('(') && pieces.len() == 1 => {
-                format!("INSERT {name} VALUES {text}")
-            }
-            () => format!("INSERT {name} VALUES ({text})"),
-        });
+        return Ok(format!("{word} {name} {}", verb.clause_of(&pieces, &text)));
     };
     let name = name_text(&chosen(cursor, table, &columns)?.name);
     let open = cursor.opened()?;
-    let named: Vec<_> = columns.iter().map(|c| bracketed(&base_name(open, c))).collect();
-    let given: Vec<_> = (0..columns.len()).map(|place| format!("@P{place}")).collect();
-    Ok(format!("INSERT {name} ({}) VALUES ({})", named.join(", "), given.join(", ")))
+    let columns: Vec<_> = columns.iter().map(|c| bracketed(&base_name(open, c))).collect();
+    Ok(format!("{word} {name} {}", verb.clause_for(&columns)))
 }
 
 /// Returns the name that a column of the cursor has in its table.

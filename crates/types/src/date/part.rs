@@ -70,6 +70,16 @@ impl DatePart {
         NAMES.iter().find(|(part, _)| *part == self).map_or("", |(_, names)| names[0])
     }
 
+    /// Returns the part's place in the list of all parts, from 0.
+    pub fn place(self) -> usize {
+        NAMES.iter().position(|(part, _)| *part == self).expect("the list has every part")
+    }
+
+    /// Returns the part at a place in the list of all parts.
+    pub fn at(place: usize) -> Option<Self> {
+        NAMES.get(place).map(|(part, _)| *part)
+    }
+
     const fn is_of_date(self) -> bool {
         matches!(
             self,

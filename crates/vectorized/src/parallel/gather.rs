@@ -178,9 +178,14 @@ mod tests {
 
     use super::*;
 
-    /// Fewer rarely find an error: a thread must be interrupted between two particular
-    /// instructions.
-    const BATCHES: usize = 3_000_000;
+    /// The number of batches. The queue's order of steps is proven by a model with a mutant
+    /// (`sos`, tests/shuttle.rs); here it runs on real threads, where a thread must be interrupted
+    /// between two particular instructions to show an error: `make models` runs millions.
+    fn batches() -> usize {
+        let count = std::env::var("CLEARWAY_BATCHES").ok();
+        count.map_or(100_000, |count| count.parse().expect("CLEARWAY_BATCHES is a number"))
+    }
+
     /// A wait takes this long only if a wake-up was lost.
     const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -195,11 +200,12 @@ mod tests {
     fn neither_side_waits_for_good_at_a_queue_that_is_full_or_empty() {
         // With room for one batch, a queue that is not empty is full, so that every change must
         // wake.
+        let batches = batches();
         let queue = Batches::new(SpinClass::ServerOther, 2);
         let notify = || park::unpark_all(std::ptr::from_ref(&queue).addr());
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                for _ in 0..BATCHES {
+                for _ in 0..batches {
                     while queue.is_full() {
                         wait(&queue, || queue.is_full());
                     }
@@ -208,7 +214,7 @@ mod tests {
                 }
             });
             let mut taken = 0;
-            while taken < BATCHES {
+            while taken < batches {
                 match queue.pop() {
                     Some((_, was_full)) => {
                         taken += 1;

@@ -24,7 +24,7 @@ use engine::instance::Instance;
 use engine::permissions::{self as asked, Kind, Line};
 use engine::session::Session;
 
-use crate::client::{Answer, batch, instance, login};
+use crate::client::{errors, instance, login, run};
 use crate::security::login_as;
 use cases::{CASES, Case};
 use cursors::CURSORS;
@@ -56,16 +56,6 @@ const SETUP: [&str; 16] = [
     "EXEC sp_addextendedproperty 'old', 'v', 'SCHEMA', 'dbo', 'TABLE', 't'",
 ];
 
-fn run(session: &mut Session, text: &str) -> Answer {
-    let answer = batch(session, text);
-    assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
-    answer
-}
-
-fn numbers(session: &mut Session, text: &str) -> Vec<i32> {
-    batch(session, text).errors.iter().map(|e| e.number).collect()
-}
-
 /// Creates the database and the user of a case; returns the user's session.
 fn prepare(instance: &Arc<Instance>, sa: &mut Session, number: usize, case: &Case) -> Session {
     let fill = |text: &str| fill(text, number);
@@ -96,7 +86,7 @@ fn each_line_is_refused_without_its_permission_and_runs_with_it() {
     for (number, case) in all_cases().enumerate() {
         let mut poor = prepare(&instance, &mut sa, number, case);
         let mut check = |when: &str, poor: &mut Session, wanted: &[i32]| {
-            let found = numbers(poor, &fill(case.text, number));
+            let found = errors(poor, &fill(case.text, number));
             if found != wanted {
                 wrong.push(format!("{}, {when}: {found:?} and not {wanted:?}", case.text));
             }
@@ -163,18 +153,18 @@ fn views_of_the_server_s_state_take_view_server_state_and_no_others() {
             (_, true) => &[262, 297],
             (false, false) => &[],
         };
-        assert_eq!(numbers(&mut poor, &read(row)), wanted, "{row:?}");
+        assert_eq!(errors(&mut poor, &read(row)), wanted, "{row:?}");
     }
     run(&mut sa, "GRANT VIEW DATABASE STATE TO poor");
     let of_database = |row: &&Vec<String>| {
         of_database.contains(row[1].as_str()) && !row[1].starts_with("dm_db_index_")
     };
     for row in views.iter().filter(of_database) {
-        assert_eq!(numbers(&mut poor, &read(row)), [0; 0], "{row:?}");
+        assert_eq!(errors(&mut poor, &read(row)), [0; 0], "{row:?}");
     }
     run(&mut sa, "REVOKE VIEW DATABASE STATE TO poor; GRANT VIEW SERVER STATE TO poor");
     for row in &views {
-        assert_eq!(numbers(&mut poor, &read(row)), [0; 0], "{row:?}");
+        assert_eq!(errors(&mut poor, &read(row)), [0; 0], "{row:?}");
     }
 }
 

@@ -25,6 +25,7 @@ use crate::epoch;
 use crate::ledger::{self, Accounts, State};
 use crate::memory;
 use crate::sampler;
+use crate::symbols;
 use crate::sync::Arc;
 use crate::sys;
 
@@ -93,6 +94,7 @@ impl Machine {
             clock::refine();
             accounts.tick();
             epoch::collect();
+            symbols::free_unused();
         })?;
         let (mut trimmer, stopping) = (memory::Trimmer::default(), Arc::clone(&machine.shared));
         machine.spawn_background("trimmer", memory::LOOK_PERIOD, move || {
