@@ -1,12 +1,12 @@
-//! What binding a definition tells: asked for by views and metadata functions, answered by a layer
-//! above, since the binder's context is made from sessions.
+//! Facts about a definition that only binding finds: the columns of a view, the columns that a
+//! condition reads. Views and metadata functions ask; the layer above that binds answers.
 
 use types::Result;
 use types::value::ColumnType;
 
 use crate::SessionState;
 
-/// Binds definitions for those who describe them.
+/// Binds definitions in order to describe them.
 pub trait Describer: Sync {
     /// Returns names and types of a view's columns.
     ///
