@@ -34,6 +34,7 @@
 # make deny     licences, bans, sources and advisories of all dependencies, by cargo-deny, which it installs
 # make doc      the documentation, with warnings as errors
 # make histories  a minute of transactions at random at each isolation level, searched for anomalies
+# make whole    the engine's tests of everything that can be tried, of which `make test` takes samples: some minutes
 # make models   every interleaving of the locks and hand-overs (loom, shuttle): minutes
 # make census   counts writes to shared cache lines per request; target/census.json
 # make fuzz     each fuzz target for a minute; needs cargo-fuzz and a nightly toolchain
@@ -49,7 +50,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak kill slt differential lint tidy english cycles deny doc models histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults
 build:
 	cargo build --release --locked
 
@@ -129,6 +130,10 @@ models:
 	RUSTFLAGS="--cfg shuttle" cargo test -p storage --release --lib models --target-dir target/shuttle
 	RUSTFLAGS="--cfg loom" cargo test -p clearway-log --release --lib models --target-dir target/loom
 	CLEARWAY_BATCHES=3000000 cargo test -p vectorized --locked --lib neither_side_waits_for_good
+
+whole:
+	CLEARWAY_WHOLE=1 cargo test -p engine --locked --lib -- differential
+	CLEARWAY_WHOLE=1 cargo test -p engine --locked --test it -- prefixes optimized_plans_give
 
 histories:
 	HISTORY_SECONDS=60 cargo test -p engine --locked --test it -- --nocapture histories

@@ -276,6 +276,11 @@ pub(crate) fn spawn(
     receiver
 }
 
+/// Returns whether tests that try everything do: `make whole`. Otherwise they take a sample.
+pub(crate) fn is_whole() -> bool {
+    std::env::var_os("CLEARWAY_WHOLE").is_some()
+}
+
 /// A file that is deleted when the test ends.
 pub(crate) struct File(pub(crate) std::path::PathBuf);
 

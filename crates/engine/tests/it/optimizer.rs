@@ -6,7 +6,7 @@
 use engine::opt::Level;
 use engine::session::Session;
 
-use crate::client::{Answer, batch, instance_with, login};
+use crate::client::{Answer, batch, instance_with, is_whole, login};
 use crate::dice::Dice;
 
 /// Two sessions, on an engine with and one without the optimizer.
@@ -196,7 +196,8 @@ fn query(dice: &mut Dice) -> String {
 #[test]
 fn optimized_plans_give_the_rows_of_plans_as_written() {
     let mut pair = Pair::new(TABLES);
-    let cases = std::env::var("CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let cases = std::env::var("CASES").ok().and_then(|n| n.parse().ok());
+    let cases = cases.unwrap_or(if is_whole() { 3_000 } else { 150 });
     let seed = std::env::var("SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0x5eed);
     let mut dice = Dice(seed);
     let mut with_rows = 0;
