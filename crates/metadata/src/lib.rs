@@ -15,6 +15,7 @@ pub mod binding;
 pub mod column;
 pub mod configurations;
 pub mod counters;
+pub mod database_state;
 pub mod documented_procedures;
 pub mod format;
 pub mod function;
