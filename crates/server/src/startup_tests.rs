@@ -110,11 +110,8 @@ fn serve(machine: &Machine, shared: &Arc<Shared>) -> SocketAddr {
 }
 
 fn log_in(address: SocketAddr) -> Result<Asker, Fault> {
-    let login = Login {
-        user: "sa".to_owned(),
-        password: PASSWORD.to_owned(),
-        database: String::new(),
-    };
+    let login =
+        Login { user: "sa".to_owned(), password: PASSWORD.to_owned(), database: String::new() };
     let target = Target { address: address.into(), login, encrypt: Encrypt::Off };
     Asker::connect_as(&target, "startup test", PATIENCE)
 }

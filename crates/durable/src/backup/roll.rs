@@ -60,7 +60,9 @@ impl Rolled {
         restore: &Restore<'_>,
         layout: &RowLayout,
     ) -> Result<(), String> {
-        for (number, rows) in self.rows.extract_if(.., |(number, _)| table_and_part(*number).0 == table) {
+        for (number, rows) in
+            self.rows.extract_if(.., |(number, _)| table_and_part(*number).0 == table)
+        {
             let (_, part) = table_and_part(number);
             let layout = (part == 0).then_some(layout);
             apply(restore, (part, layout), rows)
