@@ -15,6 +15,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use log::EncodedColumns;
+use sos::ledger::Accounts;
+use sos::lock::{SpinClass, SpinLock};
+use sos::sync::Arc;
+use sos::thread;
 
 use crate::replay::Change;
 
@@ -56,17 +60,20 @@ struct Share {
 struct Keeper {
     chunks: SyncSender<Vec<RowChange>>,
     filling: Vec<RowChange>,
-    thread: JoinHandle<Vec<Piece>>,
+    thread: JoinHandle<()>,
+    /// What the thread leaves at its end; `None` until then.
+    pieces: Arc<SpinLock<Option<Vec<Piece>>>>,
 }
 
 impl Collected {
-    /// Spreads the rows over other threads, if there is more than one for the whole recovery.
+    /// Spreads the rows over other threads, whose time is in `accounts`, if there is more than one for
+    /// the whole recovery.
     ///
     /// # Errors
     /// The system has refused a thread.
-    pub(crate) fn spread(threads: usize) -> Result<Self, String> {
+    pub(crate) fn spread(threads: usize, accounts: &Arc<Accounts>) -> Result<Self, String> {
         let keepers = threads.saturating_sub(1).min(KEEPERS_MAX);
-        let keepers: std::io::Result<_> = (0..keepers).map(|_| Keeper::start()).collect();
+        let keepers: std::io::Result<_> = (0..keepers).map(|_| Keeper::start(accounts)).collect();
         let keepers = keepers.map_err(|error| format!("a thread of the recovery: {error}"))?;
         Ok(Self { own: Share::default(), keepers })
     }
@@ -96,11 +103,16 @@ impl Collected {
 }
 
 impl Keeper {
-    fn start() -> std::io::Result<Self> {
+    fn start(accounts: &Arc<Accounts>) -> std::io::Result<Self> {
         let (chunks, received) = sync_channel(CHUNKS_MAX);
-        let body = move || Share::collect(&received);
-        let thread = std::thread::Builder::new().name("recovery".to_owned()).spawn(body)?;
-        Ok(Self { chunks, filling: Vec::new(), thread })
+        let pieces = Arc::new(SpinLock::new(SpinClass::ServerOther, None));
+        let left = Arc::clone(&pieces);
+        let body = move || {
+            let collected = Share::collect(&received);
+            *left.lock() = Some(collected);
+        };
+        let thread = thread::spawn(accounts, "recovery", body)?;
+        Ok(Self { chunks, filling: Vec::new(), thread, pieces })
     }
 
     fn add(&mut self, change: RowChange) {
@@ -120,7 +132,10 @@ impl Keeper {
         let rest = mem::take(&mut self.filling);
         self.send(rest);
         drop(self.chunks);
-        self.thread.join().map_err(|_| "a thread of the recovery panicked".to_owned())
+        // The pieces say whether it has come to its end.
+        let _ = self.thread.join();
+        let pieces = self.pieces.lock().take();
+        pieces.ok_or_else(|| "a thread of the recovery panicked".to_owned())
     }
 }
 
@@ -164,6 +179,8 @@ impl Share {
 mod tests {
     use std::collections::BTreeMap;
 
+    use sos::ledger::SourceChoice;
+
     use super::*;
     use crate::replay::RowColumns;
 
@@ -198,10 +215,12 @@ mod tests {
 
     #[test]
     fn several_threads_collect_what_one_does() {
-        let alone = collect(Collected::spread(1).unwrap());
+        let accounts = Arc::new(Accounts::new(SourceChoice::Auto));
+        let collect = |threads| collect(Collected::spread(threads, &accounts).unwrap());
+        let alone = collect(1);
         assert_eq!(alone.len(), 50);
         for threads in 2..7 {
-            assert_eq!(collect(Collected::spread(threads).unwrap()), alone, "{threads} threads");
+            assert_eq!(collect(threads), alone, "{threads} threads");
         }
     }
 }

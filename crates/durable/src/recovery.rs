@@ -136,7 +136,8 @@ fn open_folder(
     let entries = read_definitions(reader.as_ref())?;
     let start = checkpoints.manifest().map(|one| (one.first_segment, one.first_epoch));
     let schedulers = instance.machine.scheduler_count();
-    let mut replay = Replay::on_threads(schedulers, entries, settings.until_100ns)?;
+    let threads = (schedulers, instance.machine.accounts());
+    let mut replay = Replay::on_threads(threads, entries, settings.until_100ns)?;
     let replay_began_ns = clock::monotonic_ns();
     let (end, skipped) = read_log(&folder, settings, start, (&mut replay, instance.progress))?;
     let (entries, rows, counts) = replay.finish()?;

@@ -6,6 +6,8 @@
 
 use definitions::Entries;
 use log::{Batch, Columns, EncodedColumns, Nesting, Record, Records, Row};
+use sos::ledger::Accounts;
+use sos::sync::Arc;
 
 use crate::collected::{Collected, Piece};
 use crate::commit_log::ENTRY;
@@ -93,11 +95,11 @@ impl Replay {
     /// # Errors
     /// The system has refused a thread.
     pub(crate) fn on_threads(
-        threads: usize,
+        (threads, accounts): (usize, &Arc<Accounts>),
         entries: Entries,
         until_100ns: Option<u64>,
     ) -> Result<Self, String> {
-        Ok(Self { rows: Collected::spread(threads)?, ..Self::new(entries, until_100ns) })
+        Ok(Self { rows: Collected::spread(threads, accounts)?, ..Self::new(entries, until_100ns) })
     }
 
     /// Takes the records of a batch.
