@@ -26,6 +26,7 @@ use storage::Store;
 use crate::commit_log::CommitLog;
 use crate::folder::{CHECKPOINT, Folder};
 use crate::kept::{self, Kept};
+use crate::report;
 use crate::rows;
 
 /// The usual size of a range file.
@@ -297,7 +298,7 @@ impl Checkpointer {
                 done.0.failed += 1;
                 let text = error.to_string();
                 if done.1.as_ref() != Some(&text) {
-                    eprintln!("clearway: a checkpoint failed: {text}");
+                    report::line(&format_args!("A checkpoint failed: {text}"));
                 }
                 done.1 = Some(text);
             }

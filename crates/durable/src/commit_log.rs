@@ -306,8 +306,8 @@ impl CounterLog for CommitLog {
 }
 
 impl CommitLog {
-    /// Ends a commit. On a scheduler the log thread is woken at the end of the round, once for all
-    /// commits of the round: while it slept they fill one group, and the replies wait no longer.
+    /// Ends a commit. On a scheduler the flush is asked for when the scheduler is out of work, once for
+    /// all its commits until then: they are in one group.
     fn finish(&self, open: Open, is_lazy: bool) {
         if is_lazy {
             let wake = self.buffers.finish_lazy(open.slot, open.epoch);
@@ -320,7 +320,7 @@ impl CommitLog {
         self.buffers.wake_if(wake);
     }
 
-    /// Asks for a flush of the commits of a scheduler's round.
+    /// Asks for a flush of what a scheduler has committed since it was asked for last.
     pub(crate) fn end_round(&self, scheduler: u32) {
         if let Some(slot) =
             usize::try_from(scheduler).ok().filter(|slot| *slot < self.slots.schedulers)

@@ -16,6 +16,7 @@ use crate::checkpoint::{Checkpointed, Checkpointer};
 use crate::commit_log::CommitLog;
 use crate::folder::Folder;
 use crate::reading::Reading;
+use crate::report;
 
 /// Whether what a reply depends on is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +74,10 @@ impl Database {
         let is_stopping = Arc::clone(&stopping);
         let writing = machine.spawn_apart("log writer", move || {
             if let Err(error) = thread.run(&is_stopping, WaitType::LogManagerQueue) {
-                eprintln!(
-                    "clearway: the log of {name} has failed, and the database is suspect: {error}"
-                );
+                report::line(&format_args!(
+                    "The log of {name} is not available (error 9001), and its databases are \
+                     SUSPECT: {error}. Reads go on. Mend the disk and restart the server."
+                ));
             }
         })?;
         let mut keeper = Keeper::new(Arc::clone(&segments));
@@ -282,15 +284,16 @@ impl Database {
     fn write_schema_only(&self) {
         // Definitions that are not in the log are not those of the next start.
         if self.flush() == Standing::Lost {
-            eprintln!("clearway: the log has failed, so SCHEMA_ONLY tables are not kept");
-            return;
+            return report::line(&"The log has failed, so SCHEMA_ONLY tables are not kept");
         }
         match self.checkpointer.write_schema_only(&self.folder) {
-            Ok(kept) => eprintln!(
-                "clearway: {} rows of {} SCHEMA_ONLY tables are kept for the next start",
+            Ok(kept) => report::line(&format_args!(
+                "{} rows of {} SCHEMA_ONLY tables are kept for the next start",
                 kept.rows, kept.tables
-            ),
-            Err(error) => eprintln!("clearway: SCHEMA_ONLY tables are not kept: {error}"),
+            )),
+            Err(error) => {
+                report::line(&format_args!("SCHEMA_ONLY tables are not kept: {error}"));
+            }
         }
     }
 

@@ -17,12 +17,14 @@
 //! | a row as the columns of a record                    | `images.rs`      |
 //! | a definition as a record                            | `entry.rs`       |
 //! | what the log says about rows and definitions        | `replay.rs`      |
+//! | the latest change of each row, by several threads   | `collected.rs`   |
 //! | a checkpoint: what has changed, while requests go on | `checkpoint.rs` |
 //! | how far a start is                                  | `progress.rs`    |
 //! | a row as a checkpoint has it                        | `rows.rs`        |
 //! | a start: from files to tables                       | `recovery.rs`    |
 //! | a backup: one database in one file                 | `backup/`        |
 //! | rows of SCHEMA_ONLY tables over a restart           | `kept.rs`        |
+//! | lines for the server's log                          | `report.rs`      |
 //! | the log as others read it, also while it is written | `reading.rs`     |
 //!
 //! It does not know SQL, sessions or sockets.
@@ -30,6 +32,7 @@
 
 pub mod backup;
 mod checkpoint;
+mod collected;
 mod commit_log;
 mod database;
 mod entry;
@@ -40,6 +43,7 @@ mod progress;
 mod reading;
 mod recovery;
 mod replay;
+mod report;
 mod rows;
 
 pub use checkpoint::Checkpointed;

@@ -28,19 +28,18 @@ use types::Msg;
 use types::row::{RowBuffer, RowLayout};
 
 use crate::checkpoint::{self, Checkpointer};
+use crate::collected::Piece;
 use crate::commit_log::CommitLog;
 use crate::database::Database;
 use crate::folder::{Folder, LOG};
 use crate::images::{self, table_and_part};
 use crate::kept::{self, Kept};
 use crate::progress::Progress;
-use crate::replay::{Change, Counts, Replay, Rows};
+use crate::replay::{Change, Counts, Replay};
 use crate::rows;
 
 /// The size of a segment of the log.
 const SEGMENT_BYTES: u64 = 64 << 20;
-/// Rows of a piece of work when changes of the log are applied.
-const PIECE_ROWS: usize = 1 << 14;
 /// Bytes of a definition in the log besides its key and value.
 const ENTRY_BYTES: usize = 64;
 /// A group of commits is cut into batches of about this size.
@@ -136,14 +135,15 @@ fn open_folder(
     }
     let entries = read_definitions(reader.as_ref())?;
     let start = checkpoints.manifest().map(|one| (one.first_segment, one.first_epoch));
-    let mut replay = Replay::new(entries, settings.until_100ns);
+    let schedulers = instance.machine.scheduler_count();
+    let threads = (schedulers, instance.machine.accounts());
+    let mut replay = Replay::on_threads(threads, entries, settings.until_100ns)?;
     let replay_began_ns = clock::monotonic_ns();
     let (end, skipped) = read_log(&folder, settings, start, (&mut replay, instance.progress))?;
+    let (entries, rows, counts) = replay.finish()?;
     let log_ns = clock::monotonic_ns() - replay_began_ns;
-    let (entries, rows, counts) = replay.finish();
     let mut lost: Vec<String> = skipped.iter().map(describe).collect();
 
-    let schedulers = instance.machine.scheduler_count();
     let last = end.as_ref().map_or(Epoch(0), |end| end.last_epoch);
     // Epochs without commits are not in the log, but a checkpoint may name one of them: a new commit
     // in an epoch before it would be taken for one that the checkpoint has.
@@ -348,12 +348,12 @@ fn read_log(
     let disk = Arc::clone(&folder.disk);
     let first_segment = start.map(|(segment, _)| segment);
     let first_epoch = start.map_or(Epoch(0), |(_, epoch)| epoch);
+    progress.begin(1, log_bytes(folder, first_segment.unwrap_or(0)));
     let mut reader = match LogReader::open(disk, LOG, folder.id, first_segment, mode) {
         Ok(reader) => reader,
         Err(LogError::NoSegment) if start.is_none() => return Ok((None, Vec::new())),
         Err(error) => return Err(error.to_string()),
     };
-    progress.begin(1, log_bytes(folder, first_segment.unwrap_or(0)));
     while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
         let number = batch.header.number;
         progress.advance(batch.byte_count as u64);
@@ -427,16 +427,13 @@ impl<'a> Restored<'a> {
     fn rows(
         &mut self,
         reader: Option<&CheckpointReader>,
-        changes: HashMap<u32, Rows>,
+        changes: Vec<Piece>,
         lost: &mut Vec<String>,
     ) -> Result<u64, String> {
         let open = |(id, made): (&TableId, &'a Made)| {
             (*id, Open { id: *id, restore: made.table.restore(), layout: &made.layout })
         };
         let open: HashMap<TableId, Open<'a>> = self.tables.iter().map(open).collect();
-        let began_ns = clock::monotonic_ns();
-        let changes = pieces(changes);
-        self.log_ns += clock::monotonic_ns() - began_ns;
         let ranges = reader.map_or(0, |reader| reader.ranges().len());
         self.progress.begin(2, (ranges + changes.len()) as u64);
         if let Some(reader) = reader {
@@ -522,22 +519,6 @@ impl<'a> Restored<'a> {
         }
         Ok(all)
     }
-}
-
-/// Cuts the changes of each table number into pieces for several threads, each in the order of its
-/// rows, which are near one another in memory.
-fn pieces(changes: HashMap<u32, Rows>) -> Vec<(u32, Vec<(u64, Change)>)> {
-    let mut pieces = Vec::new();
-    for (number, rows) in changes {
-        let mut rows: Vec<(u64, Change)> = rows.into_iter().collect();
-        rows.sort_unstable_by_key(|(row, _)| *row);
-        while rows.len() > PIECE_ROWS {
-            let rest = rows.split_off(rows.len() - PIECE_ROWS);
-            pieces.push((number, rest));
-        }
-        pieces.push((number, rows));
-    }
-    pieces
 }
 
 /// Applies what the log says to the rows of a part.

@@ -4,12 +4,12 @@
 //! Groups come in order. Within a group the records of the schedulers are one after another, so the
 //! changes of a row are put into the order of their timestamps before they count.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
 use definitions::Entries;
 use log::{Batch, Columns, EncodedColumns, Nesting, Record, Records, Row};
+use sos::ledger::Accounts;
+use sos::sync::Arc;
 
+use crate::collected::{Collected, Piece};
 use crate::commit_log::ENTRY;
 use crate::entry;
 
@@ -25,7 +25,8 @@ impl RowColumns {
         Self::from_encoded(columns.encoded())
     }
 
-    fn from_encoded((count, bytes): (u64, &[u8])) -> Self {
+    /// Copies columns that are encoded.
+    pub(crate) fn from_encoded((count, bytes): (u64, &[u8])) -> Self {
         Self { count, bytes: bytes.into() }
     }
 
@@ -46,16 +47,12 @@ pub(crate) enum Change {
     Gone,
 }
 
-/// The rows of one table number (`images::table_number`).
-pub(crate) type Rows = HashMap<u64, Change, foldhash::fast::FixedState>;
-
 /// Collects the changes of a log.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
-    rows: HashMap<u32, Rows>,
+    rows: Collected,
     entries: Entries,
     group: Group,
-    merged: EncodedColumns,
     nesting: Nesting,
     /// The transaction that is being read.
     timestamp: u64,
@@ -91,6 +88,18 @@ impl Replay {
     /// Begins with the definitions of a checkpoint.
     pub(crate) fn new(entries: Entries, until_100ns: Option<u64>) -> Self {
         Self { entries, until_100ns, ..Self::default() }
+    }
+
+    /// As [`Self::new`], with rows that are collected by several threads, this one included.
+    ///
+    /// # Errors
+    /// The system has refused a thread.
+    pub(crate) fn on_threads(
+        (threads, accounts): (usize, &Arc<Accounts>),
+        entries: Entries,
+        until_100ns: Option<u64>,
+    ) -> Result<Self, String> {
+        Ok(Self { rows: Collected::spread(threads, accounts)?, ..Self::new(entries, until_100ns) })
     }
 
     /// Takes the records of a batch.
@@ -168,18 +177,9 @@ impl Replay {
         }
         // Stable: the changes of one transaction stay in their order.
         self.group.rows.sort_by_key(|(_, timestamp, _)| *timestamp);
-        let mut changes = self.group.rows.drain(..).peekable();
-        while let Some(((table, row), _, change)) = changes.next() {
-            let rows = self.rows.entry(table).or_default();
-            add(rows, row, change, &mut self.merged);
-            // Most changes that follow one another are of one table.
-            while let Some(((_, row), _, change)) =
-                changes.next_if(|((other, _), ..)| *other == table)
-            {
-                add(rows, row, change, &mut self.merged);
-            }
+        for ((table, row), _, change) in self.group.rows.drain(..) {
+            self.rows.add(table, row, change);
         }
-        drop(changes);
         self.group.entries.sort_by_key(|(timestamp, _)| *timestamp);
         for (_, entry) in self.group.entries.drain(..) {
             match entry.value {
@@ -189,25 +189,18 @@ impl Replay {
         }
     }
 
-    /// Returns the definitions, and the rows by table number.
-    pub(crate) fn finish(self) -> (Entries, HashMap<u32, Rows>, Counts) {
-        (self.entries, self.rows, self.counts)
-    }
-}
-
-/// Adds a later change of a row.
-fn add(rows: &mut Rows, row: u64, later: Change, merged: &mut EncodedColumns) {
-    match rows.entry(row) {
-        Entry::Vacant(place) => {
-            place.insert(later);
-        }
-        Entry::Occupied(mut place) => place.get_mut().add(later, merged),
+    /// Returns the definitions, and the changes of rows.
+    ///
+    /// # Errors
+    /// A thread has panicked.
+    pub(crate) fn finish(self) -> Result<(Entries, Vec<Piece>, Counts), String> {
+        Ok((self.entries, self.rows.finish()?, self.counts))
     }
 }
 
 impl Change {
     /// Adds a later change of the same row. `merged` is a buffer.
-    fn add(&mut self, later: Self, merged: &mut EncodedColumns) {
+    pub(crate) fn add(&mut self, later: Self, merged: &mut EncodedColumns) {
         match (&mut *self, later) {
             (Self::Whole(columns) | Self::Part(columns), Self::Part(later)) => {
                 merge(columns, &later, merged);

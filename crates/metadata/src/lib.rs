@@ -13,6 +13,7 @@ pub mod backup;
 pub mod column;
 pub mod configurations;
 pub mod counters;
+pub mod database_state;
 pub mod documented_procedures;
 pub mod format;
 pub mod function;

@@ -18,6 +18,8 @@ pub mod options;
 mod shared;
 mod sink;
 mod startup;
+#[cfg(test)]
+mod startup_tests;
 mod tls;
 
 use std::fmt;

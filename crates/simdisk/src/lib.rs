@@ -27,6 +27,7 @@
 //! | a call that fails with EIO       | [`SimDisk::fail`]                                          |
 //! | a full disk                      | [`SimDisk::set_room`]                                      |
 //! | decay of what was durable        | [`SimDisk::flip_bit`]                                      |
+//! | a disk that does not answer      | [`SimDisk::hold_reads`]                                    |
 //! | what is on the disk now          | [`SimDisk::files`]                                         |
 //! | what was called, for a message   | [`SimDisk::trace`]                                         |
 //!
@@ -42,8 +43,8 @@
 //!
 //! # What is not modelled
 //!
-//! Time: no call waits, so the wait type of an opened file has no meaning here. Room for names and
-//! folders. Sectors that are damaged by the power loss itself: use [`SimDisk::flip_bit`].
+//! Time: no call waits but for [`SimDisk::hold_reads`], so the wait type of an opened file has no
+//! meaning here. Room for names and folders. Sectors that are damaged by the power loss itself: use [`SimDisk::flip_bit`].
 
 #![forbid(unsafe_code)]
 
@@ -56,8 +57,10 @@ mod tree;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 
 use sos::lock::{SpinClass, SpinLock};
+use sos::park;
 use sos::sync::Arc;
 use sos::sys::{Disk, DiskFile, DiskLock, LockError, Open, SyncMethod};
 use sos::wait::WaitType;
@@ -66,6 +69,9 @@ pub use fault::{Call, Fault};
 pub use random::Random;
 use state::{Down, Made, State};
 use tree::NodeId;
+
+/// How long a read that is held sleeps between two looks.
+const HOLD_PAUSE: Duration = Duration::from_millis(1);
 
 /// A simulated disk. A clone is the same disk.
 #[derive(Clone, Debug)]
@@ -147,6 +153,11 @@ impl SimDisk {
     #[must_use]
     pub fn room_taken(&self) -> u64 {
         self.0.lock().room_taken()
+    }
+
+    /// Lets reads of files below a path wait from now on, `None` for no reads: as a disk that is slow.
+    pub fn hold_reads(&self, below: Option<&str>) {
+        self.0.lock().held = below.map(str::to_owned);
     }
 
     /// Inverts a bit of a file, in what is durable as well. The bit is 0 to 7.
@@ -305,6 +316,13 @@ impl DiskFile for SimFile {
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         let bytes = into.len();
+        let is_held = || {
+            let state = self.disk.0.lock();
+            state.held.as_ref().is_some_and(|below| self.path.starts_with(below))
+        };
+        while is_held() {
+            park::sleep(HOLD_PAUSE, WaitType::IoCompletion, None);
+        }
         let made = Made::new(Call::Read, &self.path).with(|| format!("at {offset}, {bytes} bytes"));
         self.make(&made, |state| Ok(state.tree.file(self.node).read(offset, into)))
     }

@@ -51,6 +51,8 @@ pub(crate) struct State {
     crash_at: Option<u64>,
     faults: Vec<Fault>,
     room: Option<u64>,
+    /// Reads of files below this path wait.
+    pub(crate) held: Option<String>,
     /// How often each file is open.
     opened: BTreeMap<NodeId, usize>,
     locked: BTreeSet<NodeId>,
@@ -68,6 +70,7 @@ impl State {
             crash_at: None,
             faults: Vec::new(),
             room: None,
+            held: None,
             opened: BTreeMap::new(),
             locked: BTreeSet::new(),
             trace: VecDeque::new(),

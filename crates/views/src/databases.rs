@@ -10,6 +10,7 @@ use metadata::column::{
     BIT, Column, DATETIME, GUID, INT, SMALLINT, SYSNAME, TINYINT, binary, bit, col, int, nv, opt,
     rows, shape, text, vb,
 };
+use metadata::database_state::DatabaseState;
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
@@ -25,8 +26,8 @@ const COLUMNS: &[Column<Row>] = &[
     opt("is_read_only", BIT, |r| r.is("READ_ONLY", false)),
     col("is_auto_close_on", BIT, |r| r.is("AUTO_CLOSE", false)),
     opt("is_auto_shrink_on", BIT, |r| r.is("AUTO_SHRINK", false)),
-    opt("state", TINYINT, |r| Value::TinyInt(u8::from(r.is_restoring()))),
-    opt("state_desc", nv(60), |r| text(if r.is_restoring() { "RESTORING" } else { "ONLINE" })),
+    opt("state", TINYINT, |r| Value::TinyInt(r.state.code())),
+    opt("state_desc", nv(60), |r| text(r.state.name())),
     opt("is_in_standby", BIT, |_| bit(false)),
     opt("is_cleanly_shutdown", BIT, |_| bit(false)),
     opt("is_supplemental_logging_enabled", BIT, |_| bit(false)),
@@ -136,6 +137,7 @@ fn read(scope: &Scope<'_>) -> Rows {
 
 struct Row {
     database: Arc<Database>,
+    state: DatabaseState,
     /// SID of the login that owns the database.
     owner_sid: Vec<u8>,
     /// Whether the log is kept for a backup of it.
@@ -143,9 +145,6 @@ struct Row {
 }
 
 impl Row {
-    fn is_restoring(&self) -> bool {
-        self.database.options.restoring.is_some()
-    }
     fn value(&self, option: &str) -> Option<&str> {
         self.database.options.others.get(option).map(String::as_str)
     }
@@ -188,7 +187,8 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         let login = owner.and_then(|owner| logins.get(&Name::new(owner)));
         let owner_sid = login.map(|login| login.sid.clone()).unwrap_or_default();
         let waits_for_backup = metadata::log::waits_for_backup(scope.session, &database);
-        Row { owner_sid, waits_for_backup, database }
+        let state = DatabaseState::of(scope.session, &database);
+        Row { state, owner_sid, waits_for_backup, database }
     };
     databases.into_iter().map(row).collect()
 }

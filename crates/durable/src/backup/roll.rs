@@ -7,9 +7,10 @@ use storage::recovery::Restore;
 use storage::{RowId, TableId};
 use types::row::RowLayout;
 
-use crate::images::table_number;
+use crate::collected::Piece;
+use crate::images::table_and_part;
 use crate::recovery::apply;
-use crate::replay::{Change, Replay, Rows};
+use crate::replay::Replay;
 
 /// Reads backups of the log, group by group.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub struct LogRoller(Replay);
 pub struct Rolled {
     /// All definitions: those of the data backup, with the changes of the log.
     pub entries: Entries,
-    rows: HashMap<u32, Rows>,
+    rows: Vec<Piece>,
 }
 
 impl LogRoller {
@@ -39,9 +40,12 @@ impl LogRoller {
     }
 
     /// Returns what was read.
-    pub fn finish(self) -> Rolled {
-        let (entries, rows, _) = self.0.finish();
-        Rolled { entries, rows }
+    ///
+    /// # Errors
+    /// A thread has panicked.
+    pub fn finish(self) -> Result<Rolled, String> {
+        let (entries, rows, _) = self.0.finish()?;
+        Ok(Rolled { entries, rows })
     }
 }
 
@@ -56,12 +60,11 @@ impl Rolled {
         restore: &Restore<'_>,
         layout: &RowLayout,
     ) -> Result<(), String> {
-        // A columnstore has parts 1 to 3, and the number leaves room for parts up to 7.
-        for part in 0..8 {
-            let Some(rows) = self.rows.remove(&table_number(table, part)) else { continue };
+        for (number, rows) in
+            self.rows.extract_if(.., |(number, _)| table_and_part(*number).0 == table)
+        {
+            let (_, part) = table_and_part(number);
             let layout = (part == 0).then_some(layout);
-            let mut rows: Vec<(u64, Change)> = rows.into_iter().collect();
-            rows.sort_unstable_by_key(|(row, _)| *row);
             apply(restore, (part, layout), rows)
                 .map_err(|why| format!("table {}, {why}", table.0))?;
         }

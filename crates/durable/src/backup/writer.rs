@@ -13,6 +13,7 @@ use super::Ranges;
 use super::format::{
     BLOCK_BYTES, BLOCK_BYTES_MAX, BlockHeader, Kind, encode_facts, file_header, push,
 };
+use crate::report;
 use crate::rows;
 
 /// A backup that is being written. Dropping it removes the file, unless it is finished.
@@ -222,7 +223,7 @@ impl Drop for BackupWriter<'_> {
         if self.file.take().is_some()
             && let Err(error) = self.disk.remove(&temporary(&self.name))
         {
-            eprintln!("clearway: the unfinished backup {}.tmp stays: {error}", self.name);
+            report::line(&format_args!("The unfinished backup {}.tmp stays: {error}", self.name));
         }
     }
 }

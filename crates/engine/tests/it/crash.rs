@@ -194,6 +194,7 @@ fn readers_go_on_after_the_log_has_failed() {
         refused("UPDATE bank SET balance = 0 WHERE id = 1");
         refused("BEGIN TRANSACTION; DELETE bank; COMMIT");
         refused("CREATE TABLE later (a int)");
+        check_is_suspect(&mut session);
         drop(session);
         instance.machine.stop(Duration::from_secs(20));
         instance.durable().unwrap().stop();
@@ -204,6 +205,24 @@ fn readers_go_on_after_the_log_has_failed() {
         instance.machine.stop(Duration::from_secs(20));
         instance.durable().unwrap().stop();
     }
+}
+
+/// All databases but tempdb are shown as suspect, and the server's log says so.
+fn check_is_suspect(session: &mut Session) {
+    let mut shown = |text: &str| {
+        let answer = batch(session, text);
+        assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
+        answer.sets.concat()
+    };
+    let states = shown(
+        "SELECT DISTINCT state, state_desc, CAST(DATABASEPROPERTYEX(name, 'Status') AS varchar(9))
+         FROM sys.databases WHERE name <> 'tempdb'",
+    );
+    assert_eq!(states, [["4", "SUSPECT", "SUSPECT"]]);
+    let states = shown("SELECT state_desc FROM sys.databases WHERE name = 'tempdb'");
+    assert_eq!(states, [["ONLINE"]]);
+    let lines = shown("SELECT text FROM sys.dm_os_error_log WHERE text LIKE '%SUSPECT%'");
+    assert!(!lines.is_empty(), "the failure is in the log");
 }
 
 fn start(disk: &SimDisk) -> Arc<Instance> {

@@ -377,10 +377,14 @@ impl CommitBuffers {
         slot.withdraw();
     }
 
-    /// Asks for a flush of the commits that [`Self::finish_early`] has ended in a slot.
+    /// Asks for a flush of the commits that [`Self::finish_early`] has ended in a slot, unless another
+    /// slot's flush has taken them along.
     pub fn make_due(&self, slot: usize) -> Wake {
         let slot = &self.slots[slot];
         let last = slot.last_commit.load(Ordering::Relaxed);
+        if last <= self.durability().epoch.0 {
+            return Wake::NotNeeded;
+        }
         if !is_mutant(Mutant::NeverDue) {
             // Relaxed: made visible by the fence in `look_at_sleep`.
             slot.due.store(last, Ordering::Relaxed);

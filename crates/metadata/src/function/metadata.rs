@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use types::{DataType, Length, Result, Value};
 
+use crate::database_state::DatabaseState;
 use crate::function::entry::{
     flag, id, int, lookup, of, smallint, sysname, text, variant, whole, wrap,
 };
@@ -506,14 +507,14 @@ pub(super) fn database_property(
         return Ok(Value::Null);
     };
     let Some(database) = session_of(cx).catalog.database(&name) else { return Ok(Value::Null) };
+    let state = DatabaseState::of(session_of(cx), database);
     let word = |text: &str| wrap(Value::nvarchar(text), DataType::NVarChar(Length::Limited(128)));
     let number = |n: i32| wrap(Value::Int(n), DataType::Int);
     let others = &database.options.others;
     let on = |option: &str| number(i32::from(others.get(option).is_some_and(|v| v == "ON")));
     Ok(match property.to_ascii_lowercase().as_str() {
         "collation" => word(&database.collation.name()),
-        "status" if database.options.restoring.is_some() => word("RESTORING"),
-        "status" => word("ONLINE"),
+        "status" => word(state.name()),
         "recovery" => word(&database.options.recovery),
         "updateability" if others.contains_key("READ_ONLY") => word("READ_ONLY"),
         "updateability" => word("READ_WRITE"),

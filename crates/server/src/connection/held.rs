@@ -1,8 +1,9 @@
 //! Answers that are held until the log is durable as far as they depend on it.
 //!
 //! What a request has written or read may be lost by a crash until its epoch is durable. So its
-//! answer waits, in the connection, and the scheduler serves others. A response that is sent in
-//! parts waits on the worker instead, since the rest is still being made.
+//! answer waits, in the connection, and the scheduler serves others. When its epoch is durable the
+//! scheduler's loop sends it from there, for all such connections in one pass. A response that is
+//! sent in parts waits on the worker instead, since the rest is still being made.
 //!
 //! The log may fail before: then the answer is not sent. The client gets error 9001 and the end of
 //! the connection, because its transaction may be there after a restart, or not.
@@ -70,6 +71,37 @@ impl Side {
     /// Returns what the scheduler does with a connection at rest.
     pub(super) const fn next(&self) -> Next {
         if self.held.is_some() { Next::Hold(self.held.epoch) } else { Next::Keep }
+    }
+
+    /// Sends the held answer at its release, from where it is, if that takes one call and nothing is
+    /// to follow. Otherwise the task has to run for it. Does not wait.
+    pub(super) fn send_at_release(&mut self) -> Option<()> {
+        let durable = self.shared.instance.durable()?;
+        if !self.channel.is_plain() || durable.standing(self.held.epoch) != Standing::Durable {
+            return None;
+        }
+        let Stage::Open(open) = &mut self.stage else { return None };
+        let now = clock::now_ticks();
+        let waited = now.saturating_sub(self.held.since_ticks);
+        let sent = ledger::request(open.books.as_deref(), || {
+            ledger::book_wait(WaitType::WriteLog, waited);
+            ledger::label(ledger::Label::Encode);
+            self.link.socket.send(&self.held.bytes)
+        });
+        // What the task sends later waits from here on.
+        self.held.since_ticks = now;
+        // Its run finds out what an error means, and waits for a slow client.
+        let sent = sent.ok().filter(|sent| *sent > 0)?;
+        self.link.traffic.count_write();
+        self.held.bytes.drain(..sent);
+        if !self.held.bytes.is_empty() {
+            return None;
+        }
+        if self.held.bytes.capacity() > KEPT_BYTES_MAX {
+            self.held.bytes = Vec::new();
+        }
+        self.held.epoch = 0;
+        Some(())
     }
 
     /// Sends the held answer if it is durable by now, or ends the connection if it will never be.

@@ -343,6 +343,10 @@ impl Task for Connection {
         next
     }
 
+    fn release(&mut self) -> Option<Next> {
+        self.side.send_at_release().map(|()| Next::Keep)
+    }
+
     fn deadline_ns(&self) -> Option<u64> {
         match &self.side.stage {
             Stage::Delayed(delayed) => Some(delayed.until_ns),

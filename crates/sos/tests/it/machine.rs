@@ -624,6 +624,10 @@ fn unpark_reaches_a_task() {
 struct Holder {
     shared: Arc<Shared>,
     held: Vec<u8>,
+    /// Whether it answers at the release, without a run.
+    answers_at_release: bool,
+    /// How often it ran for a release.
+    runs: Arc<AtomicU32>,
     /// How often it ran while it held an answer and was not released.
     early: Arc<AtomicU32>,
 }
@@ -635,9 +639,10 @@ impl Task for Holder {
 
     fn run(&mut self, ready: Ready, _waker: &TaskWaker) -> Next {
         if !self.held.is_empty() {
-            if !ready.has(Ready::RELEASED) {
+            if !ready.has(Ready::RELEASED) || self.answers_at_release {
                 self.early.fetch_add(1, Ordering::Relaxed);
             }
+            self.runs.fetch_add(1, Ordering::Relaxed);
             send_all(&self.shared.socket, &self.held);
             self.held.clear();
         }
@@ -652,6 +657,15 @@ impl Task for Holder {
             Err(_) => Next::Close,
         }
     }
+
+    fn release(&mut self) -> Option<Next> {
+        if !self.answers_at_release {
+            return None;
+        }
+        send_all(&self.shared.socket, &self.held);
+        self.held.clear();
+        Some(Next::Keep)
+    }
 }
 
 #[test]
@@ -661,13 +675,18 @@ fn held_answers_leave_when_they_are_released_and_not_before() {
     let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("binds");
     let address = listener.local_address().expect("has an address");
     let early = Arc::new(AtomicU32::new(0));
-    let of_tasks = Arc::clone(&early);
+    let runs = Arc::new(AtomicU32::new(0));
+    let (of_tasks, runs_of_tasks) = (Arc::clone(&early), Arc::clone(&runs));
+    let count = AtomicU32::new(0);
     let connect = move |socket, _peer| {
         let shared =
             Arc::new(Shared { socket, cancel: Cancel::new(), interrupts: AtomicU32::new(0) });
         let interrupt: Arc<dyn Interrupt> = Arc::clone(&shared) as Arc<dyn Interrupt>;
-        let early = Arc::clone(&of_tasks);
-        Some(Connection { task: Box::new(Holder { shared, held: Vec::new(), early }), interrupt })
+        let (early, runs) = (Arc::clone(&of_tasks), Arc::clone(&runs_of_tasks));
+        // The first client's task runs for its answers, the second one's does not, and so on.
+        let answers_at_release = count.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+        let holder = Holder { shared, held: Vec::new(), answers_at_release, runs, early };
+        Some(Connection { task: Box::new(holder), interrupt })
     };
     machine.listen(listener, connect).expect("listens");
     let clients: Vec<Client> =
@@ -683,14 +702,19 @@ fn held_answers_leave_when_they_are_released_and_not_before() {
             assert_eq!(client.receive(), [b'a', round + 7 - ahead]);
         }
     }
+    assert_eq!(runs.load(Ordering::Relaxed), 4 * 50, "half of the tasks answer without a run");
     clients[0].send(&[b'b', 200]);
     clients[0].send(&[b'c', 201]);
+    clients[1].send(&[b'b', 200]);
+    clients[1].send(&[b'c', 201]);
     park::sleep(Duration::from_millis(50), WaitType::WaitFor, None);
     assert_eq!(early.load(Ordering::Relaxed), 0, "a held task runs when it is released");
     machine.release(200);
     assert_eq!(clients[0].receive(), [b'b', 200]);
+    assert_eq!(clients[1].receive(), [b'b', 200]);
     machine.release(201);
     assert_eq!(clients[0].receive(), [b'c', 201]);
+    assert_eq!(clients[1].receive(), [b'c', 201]);
     // A stop lets a held answer leave.
     clients[1].send(&[b'd', 202]);
     park::sleep(Duration::from_millis(20), WaitType::WaitFor, None);

@@ -64,7 +64,7 @@ pub(super) struct Core {
     /// How many of `again` belong to the present round.
     pub(super) again_due: usize,
     /// Tasks whose answers are held, each with the number that has to be released; lowest first.
-    pub(super) held: BinaryHeap<Reverse<(u64, Token)>>,
+    pub(super) held: VecDeque<(u64, Token)>,
     /// Work items of requests that run on other schedulers.
     pub(super) work_items: VecDeque<Arc<SentItem>>,
     /// Deadlines; an entry that differs from its slot's deadline is stale.
@@ -79,7 +79,7 @@ impl Core {
             free: Vec::new(),
             again: VecDeque::new(),
             again_due: 0,
-            held: BinaryHeap::new(),
+            held: VecDeque::new(),
             work_items: VecDeque::new(),
             timers: BinaryHeap::new(),
         }

@@ -60,8 +60,9 @@ pub(in crate::sched) struct Scheduler {
     mail: CachePadded<SpinLock<Vec<Mail>>>,
     /// The number of its connections whose answers are held.
     held: CachePadded<AtomicU64>,
-    /// Whether something was put off to the end of the round. Only the holder uses it.
+    /// Whether something was put off, and the clock ticks since when. Only the holder uses them.
     has_put_off: AtomicBool,
+    put_off_ticks: AtomicU64,
     /// The number of its connections, those still in the mail included.
     pub(in crate::sched) connections: AtomicU64,
     pub(in crate::sched) workers: AtomicU64,
@@ -97,6 +98,7 @@ impl Scheduler {
             mail: CachePadded::new(SpinLock::new(SpinClass::SosScheduler, Vec::new())),
             held: CachePadded::new(AtomicU64::new(0)),
             has_put_off: AtomicBool::new(false),
+            put_off_ticks: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             workers: AtomicU64::new(0),
             counters: CachePadded::default(),
@@ -173,7 +175,7 @@ impl Scheduler {
 
     /// Gives the scheduler to another worker because the calling one must wait.
     pub(in crate::sched) fn hand_over(self: &Arc<Self>) {
-        self.end_round();
+        self.end_rounds();
         if self.baton.pass() == Passed::Nobody && !Worker::hire(self) {
             self.counters.held_by_nobody();
             self.baton.abandon();
@@ -192,7 +194,7 @@ impl Scheduler {
     /// Ends the quantum of the running request: delivers interrupts, and if another task is ready,
     /// gives it the scheduler and waits to get it back. Returns whether it did.
     pub(in crate::sched) fn end_quantum(self: &Arc<Self>, worker: &Worker) -> bool {
-        self.end_round();
+        self.end_rounds();
         // SAFETY: the caller is a worker in the middle of a request, so it holds the scheduler.
         let interrupts = unsafe { self.core.with(|core| core.look_around(&self.poller)) };
         for interrupt in interrupts {

@@ -1,21 +1,28 @@
-//! Work that is put off to the end of a scheduler's round: before it polls, hands itself to another
-//! worker or ends a quantum. A round that serves many requests does it once.
+//! Work that is put off until a scheduler has nothing else to do: until it is about to sleep, hands
+//! itself to another worker or ends a quantum, and for a millisecond at most. The requests that it
+//! serves until then share the work.
 //!
 //! ```text
 //! request   put_off: mark the scheduler          (the holder alone reads and writes the mark)
-//! holder    end of the round: marked? ─► unmark ─► call the machine's function
+//! holder    about to sleep, or 1 ms later: marked? ─► unmark ─► call the machine's function
 //! ```
 //! A scheduler that sleeps or that no worker holds has no mark, so nothing is put off for long.
 
+use std::time::Duration;
+
 use super::{Scheduler, Worker};
+use crate::clock;
 use crate::sync::Ordering;
 
-/// Called at the end of a round, with the number of the scheduler. It must not wait.
+/// Called at the end of busy rounds, with the number of the scheduler. It must not wait.
 pub type RoundEnd = Box<dyn Fn(u32) + Send + Sync>;
 
-/// Asks for a call of the machine's function ([`crate::sched::Machine::at_round_end`]) at the end of
-/// the calling worker's round, which is at most a quantum away. Returns false on any other thread, and
-/// if the machine has no function.
+/// How long work is put off while the scheduler has other work.
+pub(super) const PUT_OFF_MAX: Duration = Duration::from_millis(1);
+
+/// Asks for a call of the machine's function ([`crate::sched::Machine::at_round_end`]) when the
+/// calling worker's scheduler has nothing else to do, at the latest at the end of the quantum. Returns
+/// false on any other thread, and if the machine has no function.
 #[inline]
 #[must_use]
 pub fn put_off_to_round_end() -> bool {
@@ -25,17 +32,37 @@ pub fn put_off_to_round_end() -> bool {
         if scheduler.shared.round_end.get().is_none() {
             return false;
         }
-        // Relaxed: only the holder of the scheduler uses it, and the baton orders its holders.
-        scheduler.has_put_off.store(true, Ordering::Relaxed);
+        // Relaxed, both: only the holder of the scheduler uses them, and the baton orders its holders.
+        if !scheduler.has_put_off.load(Ordering::Relaxed) {
+            scheduler.has_put_off.store(true, Ordering::Relaxed);
+            scheduler.put_off_ticks.store(clock::now_ticks(), Ordering::Relaxed);
+        }
         true
     })
 }
 
 impl Scheduler {
+    /// Returns whether something was put off. Called by the holder.
+    #[inline]
+    pub(super) fn has_put_off(&self) -> bool {
+        self.has_put_off.load(Ordering::Relaxed)
+    }
+
+    /// Does what was put off long ago. Called by the holder while it has other work.
+    #[inline]
+    pub(super) fn end_long_rounds(&self) {
+        if self.has_put_off() {
+            let began = self.put_off_ticks.load(Ordering::Relaxed);
+            if clock::now_ticks().saturating_sub(began) >= self.shared.put_off_ticks_max {
+                self.end_rounds();
+            }
+        }
+    }
+
     /// Does what was put off. Called by the holder.
     #[inline]
-    pub(super) fn end_round(&self) {
-        if self.has_put_off.load(Ordering::Relaxed) {
+    pub(super) fn end_rounds(&self) {
+        if self.has_put_off() {
             self.has_put_off.store(false, Ordering::Relaxed);
             if let Some(call) = self.shared.round_end.get() {
                 call(self.id);

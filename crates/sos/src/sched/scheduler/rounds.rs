@@ -38,13 +38,15 @@ impl Scheduler {
         ledger::to(State::Idle);
     }
 
-    /// Runs the ready tasks one after the other, reads mail, then polls for more.
+    /// Sends released answers, runs the ready tasks one after the other, reads mail, then polls for
+    /// more.
     fn round(&self, worker: &Worker) -> Serving {
+        self.send_released(worker);
         while let Some((token, ready)) = self.next_ready() {
             self.run_task(worker, token, ready);
             epoch::quiescent();
             if self.baton.has_signalled() {
-                self.end_round();
+                self.end_rounds();
                 match self.rest(worker) {
                     Serving::On => {}
                     Serving::End => return Serving::End,
@@ -54,14 +56,14 @@ impl Scheduler {
         if self.baton.take_mail_flag() {
             self.read_mail();
         }
-        // SAFETY: called by the loop, which holds the scheduler; the closure does not give it up.
-        unsafe { self.core.with(|core| self.run_released(core)) };
+        self.send_released(worker);
         self.run_work_items(worker);
         if self.shared.phase() != Phase::Running && self.close_down() {
             return Serving::End;
         }
-        self.end_round();
+        self.end_long_rounds();
         if self.baton.has_yielded() || self.baton.has_signalled() {
+            self.end_rounds();
             // The worker that gets the scheduler may leave events behind: a new round starts with
             // them.
             self.begin_round();
@@ -138,7 +140,7 @@ impl Scheduler {
         unsafe { self.core.with(|core| core.work_items.pop_front()) }
     }
 
-    fn put_back(&self, token: Token, resting: Resting, next: Next, ready: Ready) {
+    pub(super) fn put_back(&self, token: Token, resting: Resting, next: Next, ready: Ready) {
         if next == Next::Close {
             return self.close(token, Some(resting));
         }
@@ -151,7 +153,7 @@ impl Scheduler {
                 slot.resting = Some(resting);
                 if let Next::Hold(number) = next {
                     slot.is_held = true;
-                    return self.hold(core, token, number);
+                    return core.hold(token, number);
                 }
                 let mut reasons = std::mem::take(&mut slot.pending);
                 if next == Next::Again {
@@ -288,6 +290,14 @@ impl Scheduler {
             // SAFETY: as above.
             unsafe { self.core.with(|core| core.fetch(&self.poller, Timeout::None)) };
             return;
+        }
+        if self.has_put_off() {
+            // What has arrived by now shares the work.
+            // SAFETY: as above.
+            if unsafe { self.core.with(|core| core.fetch(&self.poller, Timeout::None)) } > 0 {
+                return;
+            }
+            self.end_rounds();
         }
         // While this thread sleeps it must not hold back the freeing of what others retire.
         epoch::leave();

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use std::thread::JoinHandle;
 
 use super::RoundEnd;
+use super::round_end::PUT_OFF_MAX;
+use crate::clock;
 use crate::ledger::Accounts;
 use crate::lock::{SpinClass, SpinLock};
 use crate::park::{self, Cancel, WakeWord};
@@ -30,13 +32,15 @@ pub(in crate::sched) struct Shared {
     pub(super) workers: AtomicUsize,
     pub(in crate::sched) workers_max: usize,
     pub(super) quantum_ticks: u64,
+    /// How long work is put off, at most.
+    pub(super) put_off_ticks_max: u64,
     phase: AtomicU32,
     handles: SpinLock<Vec<JoinHandle<()>>>,
     pub(in crate::sched) roster: Roster,
     pub(in crate::sched) monitor: MonitorBell,
     /// Answers that are held for this number, or a lower one, may leave.
     pub(super) released: CachePadded<AtomicU64>,
-    /// What is called at the end of a round in which it was asked for.
+    /// What is called at the end of busy rounds in which it was asked for.
     pub(super) round_end: OnceLock<RoundEnd>,
     /// Set when the machine begins to stop; background threads sleep on it.
     pub(in crate::sched) stopping: Cancel,
@@ -56,6 +60,7 @@ impl Shared {
             workers: AtomicUsize::new(0),
             workers_max,
             quantum_ticks,
+            put_off_ticks_max: clock::duration_to_ticks(PUT_OFF_MAX),
             phase: AtomicU32::new(Phase::Running as u32),
             handles: SpinLock::new(SpinClass::SosThreadList, Vec::new()),
             roster: Roster::new(),

@@ -49,8 +49,9 @@ pub enum Next {
     Keep,
     /// Run it again after the others: it has input that it has not handled yet.
     Again,
-    /// Run it when this number is released ([`crate::sched::Machine::release`]): it has an answer that may
-    /// not leave before. Until then it runs for no other reason; those that come are kept.
+    /// Call [`Task::release`] when this number is released ([`crate::sched::Machine::release`]): it has
+    /// an answer that may not leave before. Until then it runs for no reason; those that come are
+    /// kept.
     Hold(u64),
     /// The connection has ended: drop the task.
     Close,
@@ -64,6 +65,13 @@ pub trait Task: Send {
     /// Works on what has arrived until it has to wait for more. May wait through [`crate::sched`]
     /// and [`crate::park`] at any point; it must not block in any other way.
     fn run(&mut self, ready: Ready, waker: &TaskWaker) -> Next;
+
+    /// Sends the answer that was held, now that its number is released; returns what comes next, as
+    /// [`Self::run`] does. `None` if the task has to run for it, with [`Ready::RELEASED`]. Must not
+    /// wait.
+    fn release(&mut self) -> Option<Next> {
+        None
+    }
 
     /// The monotonic time (ns) at which to run it even if nothing arrives; asked after each run,
     /// and once when it is adopted. Coarse: it may be late by some milliseconds.
