@@ -23,6 +23,7 @@
 //! | a start: from files to tables                       | `recovery.rs`    |
 //! | a backup: one database in one file                 | `backup/`        |
 //! | rows of SCHEMA_ONLY tables over a restart           | `kept.rs`        |
+//! | deliberate mistakes for the crash tests              | `planted.rs`     |
 //! | the log as others read it, also while it is written | `reading.rs`     |
 //!
 //! It does not know SQL, sessions or sockets.
@@ -36,6 +37,7 @@ mod entry;
 mod folder;
 mod images;
 mod kept;
+mod planted;
 mod progress;
 mod reading;
 mod recovery;
@@ -47,6 +49,7 @@ pub use commit_log::{CommitLog, Scope};
 pub use database::{BackupHold, Database, Standing};
 pub use folder::Folder;
 pub use kept::Kept;
+pub use planted::{Bug, Planted};
 pub use progress::{Advance, Progress};
 pub use reading::{Change, Position, Reading, Segment};
 pub use recovery::{Instance, Recovered, Settings, open};

@@ -12,6 +12,7 @@ use log::{Batch, Columns, EncodedColumns, Nesting, Record, Records, Row};
 
 use crate::commit_log::ENTRY;
 use crate::entry;
+use crate::planted::{Bug, Planted};
 
 /// Columns of a row as the log has them: one block of memory for a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +66,7 @@ pub(crate) struct Replay {
     /// The lowest timestamp of a transaction that was left out: later ones are left out as well.
     cut: Option<u64>,
     counts: Counts,
+    planted: Planted,
 }
 
 /// What was read, for progress and messages.
@@ -93,6 +95,11 @@ impl Replay {
         Self { entries, until_100ns, ..Self::default() }
     }
 
+    /// Plants a bug.
+    pub(crate) const fn plant(&mut self, planted: Planted) {
+        self.planted = planted;
+    }
+
     /// Takes the records of a batch.
     ///
     /// # Errors
@@ -113,7 +120,7 @@ impl Replay {
             self.record(&record)?;
         }
         self.nesting = records.nesting();
-        if is_last {
+        if is_last && !self.planted.has(Bug::OrderedByTime) {
             self.end_group();
         }
         Ok(())
@@ -190,7 +197,10 @@ impl Replay {
     }
 
     /// Returns the definitions, and the rows by table number.
-    pub(crate) fn finish(self) -> (Entries, HashMap<u32, Rows>, Counts) {
+    pub(crate) fn finish(mut self) -> (Entries, HashMap<u32, Rows>, Counts) {
+        if self.planted.has(Bug::OrderedByTime) {
+            self.end_group();
+        }
         (self.entries, self.rows, self.counts)
     }
 }

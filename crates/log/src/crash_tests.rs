@@ -27,7 +27,7 @@ const DATABASE: DatabaseId = DatabaseId(*b"crash test......");
 const SEEDS: u64 = 500;
 
 /// Seeds within which each planted bug must be caught.
-const MUTANT_SEEDS: u64 = 200;
+const MUTANT_SEEDS: u64 = 50;
 
 /// How often the machine is started per seed.
 const LIVES: u64 = 4;
