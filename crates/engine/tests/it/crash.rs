@@ -122,7 +122,7 @@ fn commits_after_a_checkpoint_in_an_empty_epoch_survive() {
         }
         drop(session);
         disk.crash();
-        stop(&instance);
+        end(&instance);
         disk.restart();
     }
 }
@@ -155,7 +155,7 @@ pub(crate) fn run(seed: u64, way: &Way) {
         if !is_orderly && !disk.is_down() {
             disk.crash();
         }
-        stop(&instance);
+        end(&instance);
         if !disk.is_down() {
             // The process has ended; nothing of what it wrote is lost.
             disk.kill();
@@ -168,10 +168,10 @@ pub(crate) fn run(seed: u64, way: &Way) {
     lists.check(&mut session, &instance);
     backups.check(&mut session, &instance, &mut random);
     drop(session);
-    stop(&instance);
+    end(&instance);
 }
 
-fn stop(instance: &Instance) {
+fn end(instance: &Instance) {
     instance.machine.stop(Duration::from_secs(20));
     instance.durable().unwrap().stop();
 }
@@ -221,12 +221,12 @@ fn readers_go_on_after_the_log_has_failed() {
         refused("BEGIN TRANSACTION; DELETE bank; COMMIT");
         refused("CREATE TABLE later (a int)");
         drop(session);
-        stop(&instance);
+        end(&instance);
         disk.crash();
         disk.restart();
         let instance = start(&disk, &Way::default());
         check(&mut login(&instance), &instance, &mut told.lock().unwrap());
-        stop(&instance);
+        end(&instance);
     }
 }
 
