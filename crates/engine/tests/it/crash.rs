@@ -34,7 +34,7 @@ use super::crash_lists::{self, Lists};
 use super::slow_disk::SlowDisk;
 use crate::client::{Answer, batch, instance_on, login};
 
-const SEEDS: u64 = 6;
+const SEEDS: u64 = 4;
 /// How often the machine is started per seed.
 const LIVES: u64 = 4;
 /// Clients that write journals.
