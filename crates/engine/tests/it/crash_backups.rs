@@ -48,6 +48,8 @@ struct Chain {
     logs: Vec<String>,
     first_mark: usize,
     end_mark: usize,
+    /// Whether a backup of the log came to an unknown end: it may be a part of the chain.
+    is_ended: bool,
 }
 
 impl Backups {
@@ -89,17 +91,25 @@ impl Backups {
             (state.chain.clone(), state.marks.len())
         };
         let file = self.next_file();
-        let extended = match chain.filter(|chain| chain.logs.len() < LOGS) {
+        let extended = match chain.filter(|chain| !chain.is_ended && chain.logs.len() < LOGS) {
             None => back_up(my, &format!("BACKUP DATABASE d TO DISK = '{file}'")).then(|| {
                 let marks = self.state.lock().unwrap().marks.len();
-                Chain { full: file, logs: Vec::new(), first_mark: marks, end_mark: marks }
+                Chain {
+                    full: file,
+                    logs: Vec::new(),
+                    first_mark: marks,
+                    end_mark: marks,
+                    is_ended: false,
+                }
             }),
             Some(mut chain) => {
-                back_up(my, &format!("BACKUP LOG d TO DISK = '{file}'")).then(|| {
+                if back_up(my, &format!("BACKUP LOG d TO DISK = '{file}'")) {
                     chain.logs.push(file);
                     chain.end_mark = marks;
-                    chain
-                })
+                } else {
+                    chain.is_ended = true;
+                }
+                Some(chain)
             }
         };
         if extended.is_some() {
