@@ -171,7 +171,7 @@ pub(crate) fn run(seed: u64, way: &Way) {
     end(&instance);
 }
 
-fn end(instance: &Instance) {
+pub(crate) fn end(instance: &Instance) {
     instance.machine.stop(Duration::from_secs(20));
     instance.durable().unwrap().stop();
 }
@@ -230,7 +230,7 @@ fn readers_go_on_after_the_log_has_failed() {
     }
 }
 
-fn start(disk: &SimDisk, way: &Way) -> Arc<Instance> {
+pub(crate) fn start(disk: &SimDisk, way: &Way) -> Arc<Instance> {
     let instance = instance_on(2, |_| {});
     let disk: Arc<dyn Disk> = match way.sync {
         Some(sync) => SlowDisk::shared(disk, sync),
@@ -279,7 +279,7 @@ fn prepare(session: &mut Session, instance: &Instance) {
     must(session, instance, &Lists::prepare());
 }
 
-fn must(session: &mut Session, instance: &Instance, text: &str) {
+pub(crate) fn must(session: &mut Session, instance: &Instance, text: &str) {
     let answer = ask(session, instance, text).expect("the disk is good");
     assert!(answer.errors.is_empty(), "{:?}", answer.errors);
 }
