@@ -6,7 +6,9 @@
 # make bench-books  compares the ledger with the kernel's books, on the same page; fails past a tolerance
 # make bench-ledger compares a server with the ledger to one without it, on the same page
 # make bench-events  what event sessions and the sampler cost requests, on the same page
-# make bench-durable  what a data folder costs requests: in memory, durable and delayed, on the same page
+# make bench-durable  make race-durable, then what a data folder costs, recovery and checkpoints, on the same page
+# make crash    10,000 seeds of power losses and faults for the log, 200 for the whole engine with clients
+# make planted  twelve planted bugs of the durable path, each of which a crash test must find within 50 seeds
 # make kill     1,000 kills of a server while clients write, each with a check of what they were told
 # make bench-tpch  the 22 queries of TPC-H beside DuckDB, on the same page and in target/tpch.json
 # make bench-aggregate  a GROUP BY in one session and in two at once, on the same page
@@ -14,6 +16,7 @@
 # make bench-columnstore  loads into a columnstore beside DuckDB's, and two at once, on the same page
 # make race-setup  installs peers to race against: from Debian's packages, as root, and DuckDB into .venv
 # make race     Clearway beside those peers, on the same page and in target/race.json
+# make race-durable  Clearway beside those peers, all with durable writes, on the same page and in target/race-durable.json
 # make soak     five minutes of loads into columnstores, cancels and drops, then ten; memory must end as these began
 # make slt      sqllogictest: own files over the wire, and the public corpus's grammar against SQLite
 # make differential  10,000 statements made at random, against DuckDB, and 100,000 checks of Clearway against itself
@@ -50,7 +53,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults
 build:
 	cargo build --release --locked
 
@@ -167,9 +170,17 @@ bench-events:
 	cargo build --release --locked -p clearway -p load
 	target/release/bench events --json target/events.json --page docs/benchmarks.md
 
-bench-durable:
+bench-durable: race-durable
 	cargo build --release --locked -p clearway -p load
 	target/release/bench durable --json target/durable.json --page docs/benchmarks.md
+
+crash:
+	CRASH_SEEDS=10000 cargo test --locked -p clearway-log --lib crash_loses_nothing
+	CRASH_SEEDS=200 cargo test --locked -p engine --test it what_was_acknowledged_survives
+
+planted:
+	cargo test --locked -p clearway-log --lib crash_test_catches_planted_bugs -- --nocapture
+	cargo test --locked -p engine --test it crash_test_catches_planted_bugs -- --ignored --nocapture
 
 kill:
 	CLEARWAY_KILLS=1000 cargo test --locked --test it acknowledged_rows_survive_kills
@@ -192,6 +203,10 @@ bench-columnstore:
 
 race-setup:
 	tests/race-setup.sh
+
+race-durable:
+	cargo build --release --locked -p clearway
+	target/release/clearway race --durable target --json target/race-durable.json --page docs/benchmarks.md
 
 race:
 	cargo build --release --locked -p clearway

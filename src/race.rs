@@ -60,6 +60,10 @@ pub(crate) struct RaceArguments {
     /// Markdown page in which the section about races is replaced
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
+    /// Race with durable writes: all peers keep their data in this folder, on the disk to measure.
+    /// The works are then set, session and counter
+    #[arg(long, value_name = "FOLDER", conflicts_with = "tds")]
+    durable: Option<PathBuf>,
     /// Print no progress messages
     #[arg(short = 'q', long)]
     quiet: bool,
@@ -104,7 +108,13 @@ fn settings(arguments: &RaceArguments) -> Result<Settings, String> {
         }
     }
     if arguments.works.is_empty() {
-        (works, bulks) = (Work::ALL.to_vec(), Bulk::ALL.to_vec());
+        (works, bulks) = match arguments.durable {
+            None => (Work::ALL.to_vec(), Bulk::ALL.to_vec()),
+            Some(_) => (vec![Work::Set, Work::Session, Work::Counter], Vec::new()),
+        };
+    }
+    if let (Some(_), Some(bulk)) = (&arguments.durable, bulks.first()) {
+        return Err(format!("the work '{}' is not raced with '--durable'", bulk.name()));
     }
     let is_all = arguments.peers.is_empty();
     let others = arguments.peers.iter().filter(|name| *name != DUCKDB);
@@ -124,6 +134,7 @@ fn settings(arguments: &RaceArguments) -> Result<Settings, String> {
         rounds: arguments.rounds,
         bulks,
         rows: arguments.rows,
+        durable: arguments.durable.clone(),
         has_duckdb: is_all || arguments.peers.iter().any(|name| name == DUCKDB),
     })
 }
@@ -157,7 +168,8 @@ fn race(arguments: &RaceArguments, settings: &Settings) -> Result<bool, String> 
     let _ = std::io::stdout().lock().write_all(race::text(&found).as_bytes());
     let json = arguments.json.as_ref().map_or(Ok(()), |path| write(path, &race::json(&found)));
     let page = arguments.page.as_ref().map_or(Ok(()), |path| {
-        load::page::put_section(path, race::HEADING, &race::section(&found))
+        let heading = if found.is_durable { race::DURABLE_HEADING } else { race::HEADING };
+        load::page::put_section(path, heading, &race::section(&found))
     });
     json.and(page).map(|()| found.failures.is_empty())
 }

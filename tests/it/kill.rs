@@ -1,11 +1,12 @@
 //! Servers with a data folder are killed with SIGKILL while clients write, also while they are
-//! stopped by SIGSTOP, write a checkpoint or recover. The clients keep a journal of what they were
+//! stopped by SIGSTOP, write a checkpoint, write backups or recover. The clients keep a journal of what they were
 //! told. After each restart:
 //!
 //! - what was acknowledged is there, and what a reader was shown;
 //! - nothing is there that no client has sent;
 //! - what each client wrote has no gap;
-//! - no transfer is there in part: each account has what the transfers say, and the sum is as before.
+//! - no transfer is there in part: each account has what the transfers say, and the sum is as before;
+//! - the last backup that was acknowledged can be restored, and so can those of the log since.
 //!
 //! `CLEARWAY_KILLS=1000` runs as many cycles: `make kill`.
 
@@ -22,7 +23,7 @@ use crate::data_folder::Data;
 use crate::server::{PASSWORD, PATIENCE, ServerProcess, command, now, pause};
 
 /// Cycles in a usual run: each way to end comes once.
-const KILLS: u64 = 5;
+const KILLS: u64 = 6;
 /// Clients that write journals, clients that transfer, and accounts of the bank.
 const WRITERS: usize = 3;
 const MOVERS: usize = 2;
@@ -44,6 +45,11 @@ struct Told {
     /// All answers of this cycle.
     answers: AtomicU64,
     checkpoints: AtomicU64,
+    backups: AtomicU64,
+    /// Where the full backup is; those of the log since are beside it.
+    backup: String,
+    /// The backups of the log that were acknowledged since the full one.
+    log_backups: AtomicU64,
     /// Whether the end has come: from then on connections may break.
     is_over: AtomicBool,
     /// What a client met that it should not have.
@@ -58,6 +64,8 @@ enum End {
     Stopped,
     /// Killed while a client asks for checkpoints without a pause.
     Checkpoint,
+    /// Killed while a client asks for backups without a pause.
+    Backup,
     /// Killed, and then killed twice more while it recovers.
     Recovery,
     Orderly,
@@ -82,10 +90,10 @@ fn acknowledged_rows_survive_kills() {
     let seed = u64::from(std::process::id());
     let mut random = Random(seed << 20 | 0x9E37_79B9);
     let data = Data::new("kills");
-    let told = Told::default();
+    let told = Told { backup: format!("{}.bak", data.path()), ..Told::default() };
     let mut server = data.start();
     prepare(&mut Client::log_in(server.address));
-    let ends = [End::Kill, End::Checkpoint, End::Recovery, End::Stopped, End::Orderly];
+    let ends = [End::Kill, End::Checkpoint, End::Backup, End::Recovery, End::Stopped, End::Orderly];
     for (cycle, end) in (0..count).zip(ends.into_iter().cycle()) {
         work(&mut server, &told, end, &mut random);
         if end == End::Recovery {
@@ -94,6 +102,9 @@ fn acknowledged_rows_survive_kills() {
         server = data.start();
         let what = format!("cycle {cycle}, seed {seed}, end {end:?}");
         check(&mut Client::log_in(server.address), &told, &what);
+        if end == End::Backup {
+            check_backup(&mut Client::log_in(server.address), &told, &what);
+        }
     }
     let checkpoints = told.checkpoints.load(Ordering::Relaxed);
     assert!(checkpoints > 0, "no checkpoint was ever written");
@@ -140,6 +151,10 @@ fn work(server: &mut ServerProcess, told: &Told, end: End, random: &mut Random) 
             let mine = Client::log_in(address);
             scope.spawn(move || checkpoint(mine, told));
         }
+        if end == End::Backup {
+            let mine = Client::log_in(address);
+            scope.spawn(move || back_up(mine, told));
+        }
         wait_for_answers(told, due);
         match end {
             End::Kill | End::Recovery => {}
@@ -148,6 +163,11 @@ fn work(server: &mut ServerProcess, told: &Told, end: End, random: &mut Random) 
                 wait_until(told, "a checkpoint", || {
                     told.checkpoints.load(Ordering::SeqCst) > begun
                 });
+                sleep_below(random, 20);
+            }
+            End::Backup => {
+                let begun = told.backups.load(Ordering::SeqCst);
+                wait_until(told, "backups", || told.backups.load(Ordering::SeqCst) > begun + 1);
                 sleep_below(random, 20);
             }
             End::Stopped => {
@@ -302,6 +322,55 @@ fn read(mut mine: Client, told: &Told) {
 fn checkpoint(mut mine: Client, told: &Told) {
     while let Some(true) = told.answer(&mut mine, "CHECKPOINT") {
         told.checkpoints.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Writes a full backup and then backups of the log.
+fn back_up(mut mine: Client, told: &Told) {
+    told.log_backups.store(0, Ordering::SeqCst);
+    // A file that a crash of an earlier cycle has left is replaced.
+    let full = format!("BACKUP DATABASE d TO DISK = '{}' WITH INIT", told.backup);
+    if told.answer(&mut mine, &full) != Some(true) {
+        return;
+    }
+    for number in 1_u64.. {
+        told.backups.fetch_add(1, Ordering::SeqCst);
+        told.log_backups.store(number - 1, Ordering::SeqCst);
+        let text = format!("BACKUP LOG d TO DISK = '{}' WITH INIT", log_backup(told, number));
+        if told.answer(&mut mine, &text) != Some(true) {
+            return;
+        }
+    }
+}
+
+fn log_backup(told: &Told, number: u64) -> String {
+    format!("{}.{number}", told.backup)
+}
+
+/// Restores the backups that were acknowledged under another name.
+fn check_backup(client: &mut Client, told: &Told, what: &str) {
+    let full =
+        format!("RESTORE DATABASE copied FROM DISK = '{}' WITH NORECOVERY, REPLACE", told.backup);
+    run(client, &full);
+    let logs = told.log_backups.load(Ordering::SeqCst);
+    for number in 1..=logs {
+        let file = log_backup(told, number);
+        run(client, &format!("RESTORE LOG copied FROM DISK = '{file}' WITH NORECOVERY"));
+    }
+    run(client, "RESTORE DATABASE copied WITH RECOVERY");
+    let sum = client.value_of("(SELECT SUM(balance) FROM copied.dbo.bank)");
+    let due = i32::try_from(ACCOUNTS * BALANCE).expect("a small number");
+    assert_eq!(sum, Value::Int(due), "{what}: the sum in the backup");
+    for writer in 0..WRITERS {
+        let of = format!("FROM copied.dbo.journal WHERE client = {writer}");
+        let gap = client.value_of(&format!("(SELECT COUNT(*) - ISNULL(MAX(n), 0) {of})"));
+        assert_eq!(gap, Value::Int(0), "{what}: a gap in the backup of client {writer}");
+    }
+    run(client, "DROP DATABASE copied");
+    // The last one may have been written and not acknowledged.
+    let numbers = 1..=logs + 1;
+    for file in numbers.map(|number| log_backup(told, number)).chain([told.backup.clone()]) {
+        let _ = std::fs::remove_file(file);
     }
 }
 

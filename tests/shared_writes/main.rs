@@ -161,6 +161,11 @@ fn point_write_writes_nothing_shared() {
     workload("point update").assert_writes_nothing_shared();
 }
 
+#[test]
+fn durable_commit_writes_nothing_shared() {
+    workload("durable point update").assert_writes_nothing_shared();
+}
+
 /// Each turn comes after one of the other thread; only the very first finds nothing taken.
 fn is_each_turn(count: u64) -> bool {
     (2 * injected::TURNS - 1..=2 * injected::TURNS).contains(&count)

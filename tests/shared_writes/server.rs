@@ -4,7 +4,7 @@ use std::path::Path;
 
 use load::{Answer, Generator, Login, Result};
 use server::Server;
-use server::options::{Certificate, Encryption, Limits, LockMode, Options, Password};
+use server::options::{Certificate, Data, Encryption, Limits, LockMode, Options, Password};
 use tds::client::{self, ClientSettings};
 
 const PASSWORD: &str = "Census-Word1";
@@ -18,14 +18,20 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// Starts a server in this process, on a free port.
-    pub(crate) fn start() -> Self {
+    /// Starts a server in this process, on a free port, which keeps its data in memory or in a folder.
+    pub(crate) fn start(folder: Option<&str>) -> Self {
+        let data = folder.map(|folder| Data {
+            folder: folder.to_owned(),
+            until_100ns: None,
+            salvage: false,
+            keep_schema_only: false,
+        });
         let options = Options {
             address: [127, 0, 0, 1].into(),
             port: 0,
             socket: None,
             sa_password: Password::Given(PASSWORD.to_owned()),
-            data: None,
+            data,
             memory_max: 4 << 30,
             memory_model: sos::memory::MemoryModel::Conventional,
             experiments: Vec::new(),

@@ -35,10 +35,23 @@ struct Work {
 
 /// Runs all workloads and counts their shared writes.
 pub(crate) fn count_all(symbols: &mut Symbols) -> Vec<Counted> {
-    let bed = Bed::start();
+    let bed = Bed::start(None);
     prepare(&bed);
-    let counted = all().iter().map(|work| count(&bed, work, symbols)).collect();
+    let mut counted: Vec<_> = all().iter().map(|work| count(&bed, work, symbols)).collect();
     bed.stop();
+    counted.extend(count_durable(symbols));
+    counted
+}
+
+/// Counts what is written where each request is a commit that waits for the log.
+fn count_durable(symbols: &mut Symbols) -> Vec<Counted> {
+    let name = format!("clearway-census-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    let bed = Bed::start(Some(folder.to_str().expect("the path is UTF-8")));
+    prepare(&bed);
+    let counted = durable().iter().map(|work| count(&bed, work, symbols)).collect();
+    bed.stop();
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
     counted
 }
 
@@ -123,12 +136,6 @@ fn prepare(bed: &Bed) {
 }
 
 fn all() -> Vec<Work> {
-    let once =
-        |name, database, request: MakeRequest| Work { name, database, rounds_max: 0, request };
-    let clean = |name, database, request: MakeRequest| {
-        let rounds_max = ROUNDS_WARM + WINDOWS_MAX * ROUNDS;
-        Work { name, database, rounds_max, request }
-    };
     vec![
         once("session read", "WebSessions", Box::new(session_read)),
         once("session write", "WebSessions", Box::new(session_write)),
@@ -139,6 +146,22 @@ fn all() -> Vec<Work> {
         once("point insert", "Census", Box::new(point_insert)),
         once("point delete", "Census", Box::new(point_delete)),
     ]
+}
+
+/// The workloads of a server with a data folder; the table is durable.
+fn durable() -> Vec<Work> {
+    vec![clean("durable point update", "Census", Box::new(point_update))]
+}
+
+/// Returns a workload that is counted in one window.
+fn once(name: &'static str, database: &'static str, request: MakeRequest) -> Work {
+    Work { name, database, rounds_max: 0, request }
+}
+
+/// Returns a workload that must have a window without shared writes.
+fn clean(name: &'static str, database: &'static str, request: MakeRequest) -> Work {
+    let rounds_max = ROUNDS_WARM + WINDOWS_MAX * ROUNDS;
+    Work { name, database, rounds_max, request }
 }
 
 fn session_read(connection: usize, round: usize) -> Vec<u8> {

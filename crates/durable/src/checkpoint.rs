@@ -26,6 +26,7 @@ use storage::Store;
 use crate::commit_log::CommitLog;
 use crate::folder::{CHECKPOINT, Folder};
 use crate::kept::{self, Kept};
+use crate::planted::Bug;
 use crate::report;
 use crate::rows;
 
@@ -322,11 +323,16 @@ impl Checkpointer {
                 writer.definition(&entry.key, value)?;
             }
         }
-        let (mut ranges, mut count) = (0, 0);
+        let planted = self.log.planted();
+        let (mut changed, mut ranges, mut count) = (0_u64, 0, 0);
         let mut image = Vec::new();
         for table in &tables {
             for part in 0..table.part_count() {
                 for range in table.changed_ranges(part, work.since) {
+                    changed += 1;
+                    if planted.has(Bug::RangeMissed) && changed % 5 == 0 {
+                        continue;
+                    }
                     let key = RangeKey { table: table.id().0, part, range: range.first.0 };
                     let mut writing = writer.range(key)?;
                     let mut written = Ok(());
@@ -345,7 +351,9 @@ impl Checkpointer {
         }
         // What the scan has seen must be durable before the checkpoint counts.
         let (_, last) = buffers.replay_start();
-        if buffers.wait(last, None, None).epoch < last {
+        let is_durable =
+            planted.has(Bug::CheckpointBeforeLog) || buffers.wait(last, None, None).epoch >= last;
+        if !is_durable {
             return Err(LogError::Suspect);
         }
         writer.publish()?;

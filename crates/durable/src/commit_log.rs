@@ -25,6 +25,7 @@ use storage::durability::{Outcome, RowChange};
 
 use crate::entry;
 use crate::images;
+use crate::planted::{Bug, Planted};
 
 /// Scopes at the same time; one more waits for the end of another.
 const SCOPES: usize = 8;
@@ -53,6 +54,7 @@ pub struct CommitLog {
     slots: Slots,
     /// The number of the next transaction of definitions.
     definitions: AtomicU64,
+    planted: Planted,
 }
 
 /// A commit between its announcement and its end.
@@ -90,19 +92,24 @@ impl CommitLog {
     }
 
     /// Makes the log on buffers with [`Self::slots`] slots.
-    pub(crate) fn new(buffers: Arc<CommitBuffers>, schedulers: usize) -> Self {
+    pub(crate) fn new(buffers: Arc<CommitBuffers>, schedulers: usize, planted: Planted) -> Self {
         let slots = Slots {
             schedulers,
             other: AtomicBool::new(false),
             scopes: std::array::from_fn(|_| AtomicBool::new(false)),
         };
-        Self { buffers, slots, definitions: AtomicU64::new(1) }
+        Self { buffers, slots, definitions: AtomicU64::new(1), planted }
     }
 
     /// Returns the buffers that commits write to.
     #[must_use]
     pub fn buffers(&self) -> &Arc<CommitBuffers> {
         &self.buffers
+    }
+
+    /// Returns the planted bug, for tests.
+    pub(crate) const fn planted(&self) -> Planted {
+        self.planted
     }
 
     /// Returns what is durable now.
@@ -148,6 +155,11 @@ impl CommitLog {
         let scope = SCOPE.get();
         let alone = self.slots.schedulers + 1;
         let (slot, epoch) = scope.unwrap_or_else(|| (alone, self.buffers.announce(alone)));
+        if let Some((_, epoch)) = scope
+            && self.planted.has(Bug::DefinitionAfterRows)
+        {
+            return self.define_late(epoch, entries);
+        }
         self.write_entries((slot, epoch), entries);
         if scope.is_none() {
             let wake = self.buffers.finish(slot, epoch);
@@ -155,6 +167,25 @@ impl CommitLog {
         }
         storage::durability::note(epoch.0);
         epoch
+    }
+
+    /// Writes definitions to a later epoch than that of the rows: a planted bug.
+    #[cold]
+    fn define_late(&self, rows: Epoch, entries: &[Entry]) -> Epoch {
+        let alone = self.slots.schedulers + 1;
+        let mut epoch = self.buffers.announce(alone);
+        // A log that has failed opens no further epoch.
+        while epoch <= rows && !self.durability().is_suspect {
+            self.buffers.withdraw(alone);
+            self.buffers.flush_now();
+            spin_hint();
+            epoch = self.buffers.announce(alone);
+        }
+        self.write_entries((alone, epoch), entries);
+        let wake = self.buffers.finish(alone, epoch);
+        self.buffers.wake_if(wake);
+        storage::durability::note(rows.0);
+        rows
     }
 
     fn write_entries(&self, at: (usize, Epoch), entries: &[Entry]) {
@@ -280,6 +311,9 @@ impl storage::durability::CommitLog for CommitLog {
     }
 
     fn barrier(&self) -> u64 {
+        if self.planted.has(Bug::ReaderDoesNotWait) {
+            return 0;
+        }
         self.buffers.visible_epoch().map_or(0, |epoch| epoch.0)
     }
 
@@ -290,6 +324,9 @@ impl storage::durability::CommitLog for CommitLog {
 
 impl CounterLog for CommitLog {
     fn reserve(&self, counter: CounterKey, upto: Upto) -> u64 {
+        if self.planted.has(Bug::ValueReused) {
+            return 0;
+        }
         let open = self.announce();
         self.write_entries((open.slot, open.epoch), &[definitions::counter_entry(counter, upto)]);
         if open.ends != Ends::Nothing {

@@ -25,6 +25,7 @@
 //! | a backup: one database in one file                 | `backup/`        |
 //! | rows of SCHEMA_ONLY tables over a restart           | `kept.rs`        |
 //! | lines for the server's log                          | `report.rs`      |
+//! | deliberate mistakes for the crash tests              | `planted.rs`     |
 //! | the log as others read it, also while it is written | `reading.rs`     |
 //!
 //! It does not know SQL, sessions or sockets.
@@ -39,6 +40,7 @@ mod entry;
 mod folder;
 mod images;
 mod kept;
+mod planted;
 mod progress;
 mod reading;
 mod recovery;
@@ -51,6 +53,7 @@ pub use commit_log::{CommitLog, Scope};
 pub use database::{BackupHold, Database, Standing};
 pub use folder::Folder;
 pub use kept::Kept;
+pub use planted::{Bug, Planted};
 pub use progress::{Advance, Progress};
 pub use reading::{Change, Position, Reading, Segment};
 pub use recovery::{Instance, Recovered, Settings, open};

@@ -34,6 +34,7 @@ use crate::database::Database;
 use crate::folder::{Folder, LOG};
 use crate::images::{self, table_and_part};
 use crate::kept::{self, Kept};
+use crate::planted::Planted;
 use crate::progress::Progress;
 use crate::replay::{Change, Counts, Replay};
 use crate::rows;
@@ -59,6 +60,8 @@ pub struct Settings {
     /// Bytes of log per second that a start is expected to replay; `None` for what this one has
     /// measured.
     pub replay_bytes_per_s: Option<u64>,
+    /// A deliberate mistake, for crash tests.
+    pub planted: Planted,
 }
 
 impl Default for Settings {
@@ -69,6 +72,7 @@ impl Default for Settings {
             keep_schema_only: false,
             segment_bytes: SEGMENT_BYTES,
             replay_bytes_per_s: None,
+            planted: Planted::default(),
         }
     }
 }
@@ -138,6 +142,7 @@ fn open_folder(
     let schedulers = instance.machine.scheduler_count();
     let threads = (schedulers, instance.machine.accounts());
     let mut replay = Replay::on_threads(threads, entries, settings.until_100ns)?;
+    replay.plant(settings.planted);
     let replay_began_ns = clock::monotonic_ns();
     let (end, skipped) = read_log(&folder, settings, start, (&mut replay, instance.progress))?;
     let (entries, rows, counts) = replay.finish()?;
@@ -150,7 +155,7 @@ fn open_folder(
     let before_first = start.map_or(Epoch(0), |(_, first)| Epoch(first.0.saturating_sub(1)));
     let last = last.max(before_first);
     let (buffers, _) = CommitBuffers::new(CommitLog::slots(schedulers), last);
-    let log = Arc::new(CommitLog::new(buffers, schedulers));
+    let log = Arc::new(CommitLog::new(buffers, schedulers, settings.planted));
     instance.catalog.set_counter_log(Arc::<CommitLog>::clone(&log));
     let mut tables = Tables { instance, made: HashMap::new() };
     let mut catalog = definitions::decode(&entries, instance.catalog, &mut tables, instance.events)

@@ -12,6 +12,7 @@ use sos::sync::Arc;
 use crate::collected::{Collected, Piece};
 use crate::commit_log::ENTRY;
 use crate::entry;
+use crate::planted::{Bug, Planted};
 
 /// Columns of a row as the log has them: one block of memory for a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,7 @@ pub(crate) struct Replay {
     /// The lowest timestamp of a transaction that was left out: later ones are left out as well.
     cut: Option<u64>,
     counts: Counts,
+    planted: Planted,
 }
 
 /// What was read, for progress and messages.
@@ -102,6 +104,11 @@ impl Replay {
         Ok(Self { rows: Collected::spread(threads, accounts)?, ..Self::new(entries, until_100ns) })
     }
 
+    /// Plants a bug.
+    pub(crate) const fn plant(&mut self, planted: Planted) {
+        self.planted = planted;
+    }
+
     /// Takes the records of a batch.
     ///
     /// # Errors
@@ -122,7 +129,7 @@ impl Replay {
             self.record(&record)?;
         }
         self.nesting = records.nesting();
-        if is_last {
+        if is_last && !self.planted.has(Bug::OrderedByTime) {
             self.end_group();
         }
         Ok(())
@@ -193,7 +200,10 @@ impl Replay {
     ///
     /// # Errors
     /// A thread has panicked.
-    pub(crate) fn finish(self) -> Result<(Entries, Vec<Piece>, Counts), String> {
+    pub(crate) fn finish(mut self) -> Result<(Entries, Vec<Piece>, Counts), String> {
+        if self.planted.has(Bug::OrderedByTime) {
+            self.end_group();
+        }
         Ok((self.entries, self.rows.finish()?, self.counts))
     }
 }

@@ -13,7 +13,8 @@ use sos::clock;
 
 use crate::Result;
 use crate::duckdb::DuckDb;
-use crate::peer::{Kind, TdsServer, own_login, start_process, version};
+use crate::keeping::Keeping;
+use crate::peer::{Kind, Start, TdsServer, own_login, start_process, version};
 use crate::process::PeerProcess;
 use crate::run::{Entrant, Race, Settings, as_float, median};
 
@@ -398,7 +399,9 @@ fn enter(race: &mut Race, name: &str, version: &str, command: String, settings: 
 }
 
 fn own(settings: &Settings, place: Place) -> Result<(Way, String)> {
-    let (command, process) = start_process(Kind::Clearway, &settings.clearway, place)?;
+    let (kind, keeping, program) = (Kind::Clearway, Keeping::Memory, &*settings.clearway);
+    let start = Start { kind, keeping, program, place, disk: None };
+    let (command, process) = start_process(&start)?;
     let target =
         Target { address: process.address().into(), login: own_login(), encrypt: Encrypt::Off };
     let asker = Asker::connect(&target, PATIENCE)?;

@@ -17,6 +17,7 @@ mod book;
 mod bulk;
 mod client;
 mod duckdb;
+mod keeping;
 mod peer;
 mod process;
 mod protocol;
@@ -30,8 +31,11 @@ pub use report::{json, section, text};
 pub use run::{Race, Settings, run};
 pub use work::Work;
 
-/// The heading of the section that [`section`] writes.
+/// The heading of the section that [`section`] writes for a race in memory.
 pub const HEADING: &str = "## Race against peers";
+
+/// The heading of that section for a race with durable writes.
+pub const DURABLE_HEADING: &str = "## Race with durable writes";
 
 /// The result of this crate's functions; an error is a text for the user.
 pub(crate) type Result<T, E = String> = std::result::Result<T, E>;

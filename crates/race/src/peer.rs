@@ -18,6 +18,7 @@ use types::Collation;
 
 use crate::Result;
 use crate::client::{Client, Maker, Way};
+use crate::keeping::Keeping;
 use crate::process::{Folder, PeerProcess, free_port};
 use crate::protocol::mariadb::MariaDb;
 use crate::protocol::memcached::Memcached;
@@ -95,8 +96,51 @@ impl Kind {
         }
     }
 
+    /// Returns whether it can keep data in this way.
+    pub(crate) const fn can_keep(self, keeping: Keeping) -> bool {
+        match (self, keeping) {
+            (_, Keeping::Memory) => true,
+            (Self::Memcached, _) | (Self::Postgres | Self::MariaDb, Keeping::Delayed) => false,
+            (Self::Clearway | Self::Postgres | Self::MariaDb | Self::Redis, _) => true,
+        }
+    }
+
+    /// Returns its name in a race, where it may run twice.
+    pub(crate) fn label(self, keeping: Keeping) -> String {
+        match keeping {
+            Keeping::Memory | Keeping::Durable => self.name().to_owned(),
+            Keeping::Delayed => format!("{} delayed", self.name()),
+        }
+    }
+
     /// Returns its important settings, in words.
-    const fn settings(self) -> &'static str {
+    const fn settings(self, keeping: Keeping) -> &'static str {
+        match (self, keeping) {
+            (Self::Clearway, Keeping::Durable) => {
+                "a data folder; each commit is durable before its reply; procedures called by RPC"
+            }
+            (Self::Clearway, Keeping::Delayed) => {
+                "a data folder; DELAYED_DURABILITY = FORCED: a crash takes 10 ms at most; procedures called by RPC"
+            }
+            (Self::Postgres, Keeping::Durable) => {
+                "logged tables, fillfactor 50 (10 for counters), fsync and synchronous_commit on; statements prepared once, \
+                 parameters and results in binary; autovacuum as it comes"
+            }
+            (Self::MariaDb, Keeping::Durable) => {
+                "InnoDB, innodb_flush_log_at_trx_commit 1, no binary log; statements prepared once, parameters and results in \
+                 binary; a session is locked by a procedure"
+            }
+            (Self::Redis, Keeping::Durable) => {
+                "no snapshots; append-only file, appendfsync always; sessions by EVALSHA of two Lua scripts"
+            }
+            (Self::Redis, Keeping::Delayed) => {
+                "no snapshots; append-only file, appendfsync everysec; sessions by EVALSHA of two Lua scripts"
+            }
+            _ => self.settings_in_memory(),
+        }
+    }
+
+    const fn settings_in_memory(self) -> &'static str {
         match self {
             Self::Clearway => "as it comes; data lives in memory; procedures called by RPC",
             Self::Postgres => {
@@ -155,9 +199,10 @@ pub(crate) struct Peer {
 impl Peer {
     /// Starts a server of a kind, creates what the work needs, and checks that it keeps the values
     /// it is given.
-    pub(crate) fn start(kind: Kind, program: &Path, place: Place, idle: Idle) -> Result<Self> {
-        let (shown, process) = start_process(kind, program, place)?;
-        let make = maker(kind);
+    pub(crate) fn start(start: &Start<'_>, idle: Idle) -> Result<Self> {
+        let Start { kind, keeping, program, .. } = *start;
+        let (shown, process) = start_process(start)?;
+        let make = maker(kind, keeping);
         let way = Way::Plain(process.address());
         let end_ns = clock::deadline_ns(READY_MAX);
         let client = loop {
@@ -170,11 +215,11 @@ impl Peer {
             }
         };
         Ok(Self {
-            name: kind.name().to_owned(),
+            name: kind.label(keeping),
             kind: Some(kind),
             version: version(program),
             command: shown,
-            settings: kind.settings().to_owned(),
+            settings: kind.settings(keeping).to_owned(),
             client,
             books: Books::Kernel(process),
         })
@@ -231,18 +276,26 @@ impl Peer {
     }
 }
 
+/// What server to start, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Start<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) keeping: Keeping,
+    pub(crate) program: &'a Path,
+    pub(crate) place: Place,
+    /// The folder in which it gets one of its own; `None` for that of temporary files.
+    pub(crate) disk: Option<&'a Path>,
+}
+
 /// Starts a server of a kind; returns the command as text, and the server.
-pub(crate) fn start_process(
-    kind: Kind,
-    program: &Path,
-    place: Place,
-) -> Result<(String, PeerProcess)> {
+pub(crate) fn start_process(start: &Start<'_>) -> Result<(String, PeerProcess)> {
+    let Start { kind, keeping, program, place, disk } = *start;
     let mut tries_left = STARTS_MAX;
     loop {
         tries_left -= 1;
-        let folder = Folder::new(kind.name())?;
+        let folder = Folder::new(disk, kind.name())?;
         let port = free_port()?;
-        let (command, stop) = command(kind, program, &folder, port)?;
+        let (command, stop) = command((kind, keeping), program, &folder, port)?;
         let shown = shown(&command, folder.path());
         match PeerProcess::start(command, folder, port, stop, place) {
             // Another process may have taken the port in the meantime.
@@ -257,18 +310,24 @@ pub(crate) fn own_login() -> Login {
     Login { user: "sa".to_owned(), password: PASSWORD.to_owned(), database: String::new() }
 }
 
-fn maker(kind: Kind) -> Maker {
+fn maker(kind: Kind, keeping: Keeping) -> Maker {
     match kind {
-        Kind::Clearway => Box::new(|| Box::new(Tds::new(own_login()))),
-        Kind::Postgres => Box::new(|| Box::new(Postgres)),
+        Kind::Clearway => Box::new(move || Box::new(Tds::new(own_login()).keeping(keeping))),
+        Kind::Postgres => Box::new(move || Box::new(Postgres { keeping })),
         Kind::Redis => Box::new(|| Box::new(Redis::default())),
         Kind::Memcached => Box::new(|| Box::new(Memcached)),
-        Kind::MariaDb => Box::new(|| Box::new(MariaDb::default())),
+        Kind::MariaDb => Box::new(move || Box::new(MariaDb::new(keeping))),
     }
 }
 
 /// Returns the command that serves, and the signal that ends it in order.
-fn command(kind: Kind, program: &Path, folder: &Folder, port: u16) -> Result<(Command, Stop)> {
+fn command(
+    (kind, keeping): (Kind, Keeping),
+    program: &Path,
+    folder: &Folder,
+    port: u16,
+) -> Result<(Command, Stop)> {
+    let is_in_memory = keeping == Keeping::Memory;
     let mut command = Command::new(program);
     let port = port.to_string();
     let memory = format!("{MEMORY_MB}mb");
@@ -277,6 +336,9 @@ fn command(kind: Kind, program: &Path, folder: &Folder, port: u16) -> Result<(Co
             // As the current user: our program may be in a folder that others cannot enter.
             command.args(["serve", "--port", &port, "--schedulers", "1"]);
             command.env(PASSWORD_VARIABLE, PASSWORD);
+            if !is_in_memory {
+                command.arg("--data").arg(folder.path().join("data"));
+            }
             return Ok((command, Stop::Terminate));
         }
         Kind::Postgres => {
@@ -288,22 +350,26 @@ fn command(kind: Kind, program: &Path, folder: &Folder, port: u16) -> Result<(Co
             make.args(["--locale=C", "--no-sync"]);
             folder.run(&mut make)?;
             command.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-p", &port, "-k", ""]);
-            for setting in ["fsync=off", "synchronous_commit=off", "full_page_writes=off"] {
+            let settings: &[&str] = match is_in_memory {
+                true => &["fsync=off", "synchronous_commit=off", "full_page_writes=off"],
+                false => &["fsync=on", "synchronous_commit=on"],
+            };
+            for setting in settings {
                 command.args(["-c", setting]);
             }
             command.args(["-c", &format!("shared_buffers={MEMORY_MB}MB")]);
         }
         Kind::Redis => {
-            command.args([
-                "--bind",
-                "127.0.0.1",
-                "--port",
-                &port,
-                "--save",
-                "",
-                "--appendonly",
-                "no",
-            ]);
+            command.args(["--bind", "127.0.0.1", "--port", &port, "--save", ""]);
+            match keeping {
+                Keeping::Memory => command.args(["--appendonly", "no"]),
+                Keeping::Durable => {
+                    command.args(["--appendonly", "yes", "--appendfsync", "always"])
+                }
+                Keeping::Delayed => {
+                    command.args(["--appendonly", "yes", "--appendfsync", "everysec"])
+                }
+            };
             command.args(["--maxmemory", &memory]).arg("--dir").arg(folder.path());
         }
         Kind::Memcached => {
@@ -325,6 +391,10 @@ fn command(kind: Kind, program: &Path, folder: &Folder, port: u16) -> Result<(Co
             command.args([&format!("--port={port}"), "--skip-name-resolve"]);
             command.arg(path_option("--socket", &folder.path().join("socket")));
             command.arg(path_option("--pid-file", &folder.path().join("pid")));
+            if !is_in_memory {
+                command.arg("--innodb-flush-log-at-trx-commit=1");
+                command.arg(format!("--innodb-buffer-pool-size={MEMORY_MB}M"));
+            }
         }
     }
     folder.own(&mut command);

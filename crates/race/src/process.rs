@@ -31,9 +31,13 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Makes a folder for a peer.
-    pub(crate) fn new(name: &str) -> Result<Self> {
-        let path = temporary().join(format!("clearway-race-{}-{name}", std::process::id()));
+    /// Makes a folder for a peer, in `disk` or else among the temporary files.
+    pub(crate) fn new(disk: Option<&Path>, name: &str) -> Result<Self> {
+        let parent = match disk {
+            Some(disk) => absolute(disk)?,
+            None => temporary(),
+        };
+        let path = parent.join(format!("clearway-race-{}-{name}", std::process::id()));
         let failed = |error| format!("{}: {error}", path.display());
         // A folder left by an earlier process with the same id is not in use.
         let _ = fs::remove_dir_all(&path);
@@ -82,11 +86,25 @@ impl Drop for Folder {
 /// Returns the folder for temporary files; if other users may not enter that, the system's usual
 /// one.
 fn temporary() -> PathBuf {
-    const ENTER: u32 = 0o001;
     let own = std::env::temp_dir();
+    if others_may_enter(&own) { own } else { PathBuf::from("/tmp") }
+}
+
+/// Returns the whole path of a folder that the user has named; fails if other users may not enter it.
+fn absolute(folder: &Path) -> Result<PathBuf> {
+    let failed = |what: &str| Err(format!("{}: {what}", folder.display()));
+    match fs::canonicalize(folder) {
+        Ok(path) if others_may_enter(&path) => Ok(path),
+        Ok(_) => failed("the peers run as another user, who may not enter it"),
+        Err(error) => failed(&error.to_string()),
+    }
+}
+
+fn others_may_enter(folder: &Path) -> bool {
+    const ENTER: u32 = 0o001;
     let may_enter =
         |path: &Path| fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & ENTER != 0);
-    if own.ancestors().all(may_enter) { own } else { PathBuf::from("/tmp") }
+    folder.ancestors().all(may_enter)
 }
 
 /// Returns whether a file that we make belongs to root.
@@ -303,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_folder_goes_with_what_is_in_it() {
-        let folder = Folder::new("test").unwrap();
+        let folder = Folder::new(None, "test").unwrap();
         let path = folder.path().to_owned();
         fs::write(path.join("file"), "text").unwrap();
         drop(folder);

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use load::json::{join, quote};
 
 use crate::bulk::{self, Bulk, BulkLap};
+use crate::keeping::verdicts;
 use crate::run::{Lap, Race, as_float, median};
 use crate::work::Work;
 
@@ -116,6 +117,9 @@ pub fn text(race: &Race) -> String {
         put_line(&mut text, &BULK_HEADS.map(str::to_owned), "");
         laps.iter().for_each(|lap| put_line(&mut text, &bulk_cells(lap), bulk_notes(lap)));
     }
+    for it in verdicts(race) {
+        let _ = writeln!(text, "\n{}: {} ({}): {}", it.what, it.measured, it.asked, it.verdict);
+    }
     let _ = writeln!(text, "\n{LEGEND}");
     for (name, why) in &race.failures {
         let _ = writeln!(text, "FAILED {name}: {why}");
@@ -208,13 +212,21 @@ fn lap_json(lap: &Lap) -> String {
 
 /// Returns a race's results as a section of a page, without its heading.
 pub fn section(race: &Race) -> String {
+    let make = if race.is_durable { "make race-durable" } else { "make race" };
     let mut text = format!(
-        "\nWritten by `make race`; [docs/race.md](race.md) says what is the same for all and what is not. {LEGEND}\n\n"
+        "\nWritten by `{make}`; [docs/race.md](race.md) says what is the same for all and what is not. {LEGEND}\n\n"
     );
     let _ = writeln!(text, "| {} | |", HEADS.join(" | "));
     let _ = writeln!(text, "|{}", "---|".repeat(HEADS.len() + 1));
     for lap in &race.laps {
         let _ = writeln!(text, "| {} | {} |", cells(lap).join(" | "), notes(lap));
+    }
+    let verdicts = verdicts(race);
+    if !verdicts.is_empty() {
+        text.push_str("\n| what | asked | measured | |\n|---|---|---|---|\n");
+    }
+    for it in verdicts {
+        let _ = writeln!(text, "| {} | {} | {} | {} |", it.what, it.asked, it.measured, it.verdict);
     }
     if !race.bulk_laps.is_empty() {
         let _ = writeln!(text, "\n| {} | |", BULK_HEADS.join(" | "));

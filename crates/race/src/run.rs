@@ -10,7 +10,8 @@ use load::process::Place;
 
 use crate::bulk::{self, Bulk, BulkLap};
 use crate::client::{Until, new_histogram};
-use crate::peer::{Kind, Peer, TdsServer};
+use crate::keeping::Keeping;
+use crate::peer::{Kind, Peer, Start, TdsServer};
 use crate::work::{CONNECTIONS, Work};
 
 /// The error of a race that the user has stopped.
@@ -41,6 +42,8 @@ pub struct Settings {
     pub turn: Duration,
     /// Rounds; every peer has two turns in each.
     pub rounds: usize,
+    /// A folder on the disk on which all peers keep their data; `None` for a race in memory.
+    pub durable: Option<PathBuf>,
 }
 
 /// One peer of the race.
@@ -99,6 +102,8 @@ pub struct Race {
     pub bulk_laps: Vec<BulkLap>,
     /// Description of the turns.
     pub plan: String,
+    /// Whether all peers keep their data on a disk.
+    pub is_durable: bool,
 }
 
 /// Returns the median of ordered values.
@@ -131,6 +136,7 @@ pub fn run(settings: &Settings, tell: &mut dyn FnMut(&str), is_cut: &dyn Fn() ->
              under way on each; {pinned}",
             settings.rounds, settings.turn
         ),
+        is_durable: settings.durable.is_some(),
         ..Race::default()
     };
     let mut peers = gather(settings, place, idle, &mut race, tell, is_cut);
@@ -181,7 +187,12 @@ fn gather(
         }
         Err(why) => race.failures.push((name, why)),
     };
-    for kind in &settings.peers {
+    let keepings: &[Keeping] = match settings.durable {
+        None => &[Keeping::Memory],
+        Some(_) => &[Keeping::Durable, Keeping::Delayed],
+    };
+    let can_race = |kind: &&Kind| keepings.iter().any(|keeping| kind.can_keep(*keeping));
+    for kind in settings.peers.iter().filter(can_race) {
         let Some(program) = kind.find(&settings.clearway) else {
             race.absent.push(kind.name());
             continue;
@@ -189,8 +200,13 @@ fn gather(
         if is_cut() {
             break;
         }
-        tell(&format!("{}: starting", kind.name()));
-        add(kind.name().to_owned(), race, Peer::start(*kind, &program, place, idle));
+        let disk = settings.durable.as_deref();
+        for keeping in keepings.iter().filter(|keeping| kind.can_keep(**keeping)) {
+            let name = kind.label(*keeping);
+            tell(&format!("{name}: starting"));
+            let start = Start { kind: *kind, keeping: *keeping, program: &program, place, disk };
+            add(name, race, Peer::start(&start, idle));
+        }
     }
     for server in &settings.tds {
         if is_cut() {

@@ -12,6 +12,7 @@ use engine::session::Session;
 use crate::client::{errors, instance, login, run, sets};
 
 /// A folder that is removed when the test ends.
+#[derive(Debug)]
 pub(crate) struct Data(PathBuf);
 
 impl Data {

@@ -7,7 +7,8 @@
 //! - what each client wrote is there up to some point and not beyond: no gap;
 //! - what a reader was shown is there;
 //! - indexes and rows agree;
-//! - the last backup that is whole has all of that for its moment, and nothing that a crash has taken;
+//! - lists that clients share have what was shown of them: see crash_lists.rs;
+//! - backups have all of that for their moments: see crash_backups.rs;
 //! - an identity value and a value of a sequence that were acknowledged are not given out again.
 //!
 //! Clients are threads, so a seed repeats the plan of a run and not its timing. `CRASH_SEED=7` runs
@@ -20,28 +21,45 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use durable::{Folder, Settings, Standing};
+use durable::{Folder, Planted, Settings, Standing};
 use engine::instance::Instance;
 use engine::session::Session;
 use simdisk::{Call, Fault, Random, SimDisk};
 use sos::park;
+use sos::sys::Disk;
 use sos::wait::WaitType;
 
-use super::backup::Data;
+use super::crash_backups::Backups;
+use super::crash_lists::{self, Lists};
+use super::slow_disk::SlowDisk;
 use crate::client::{Answer, batch, instance_on, login};
 
-const SEEDS: u64 = 6;
+const SEEDS: u64 = 4;
 /// How often the machine is started per seed.
 const LIVES: u64 = 4;
 /// Clients that write journals.
-const WRITERS: u64 = 3;
+pub(crate) const WRITERS: u64 = 3;
 /// Accounts of the bank, and what is in all of them.
 const ACCOUNTS: u64 = 12;
-const SUM: i64 = 1_200;
+pub(crate) const SUM: i64 = 1_200;
 /// Rows of one load of the columnstore.
-const LOAD: u64 = 150;
+pub(crate) const LOAD: u64 = 150;
 /// Small segments, so that a run has many of them.
 const SEGMENT_BYTES: u64 = 1 << 18;
+
+/// How long a sync of the log takes on a slow disk.
+pub(crate) const SLOW_SYNC: Duration = Duration::from_millis(1);
+
+/// How a run differs from the usual one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Way {
+    /// How long a sync of the log takes; `None` for no time.
+    pub(crate) sync: Option<Duration>,
+    /// A deliberate mistake, which the run must find.
+    pub(crate) planted: Planted,
+    /// Whether no checkpoint is asked for.
+    pub(crate) is_without_checkpoints: bool,
+}
 
 /// What the clients were told, over all lives.
 #[derive(Debug, Default)]
@@ -66,7 +84,9 @@ fn what_was_acknowledged_survives() {
     let count = std::env::var("CRASH_SEEDS").ok().and_then(|text| text.parse().ok());
     let seeds = only.map_or(1..=count.unwrap_or(SEEDS), |seed: u64| seed..=seed);
     for seed in seeds {
-        let run = std::panic::catch_unwind(|| run(seed));
+        // On half of the disks commits go on while the log is written.
+        let sync = seed.is_multiple_of(2).then_some(SLOW_SYNC);
+        let run = std::panic::catch_unwind(|| run(seed, &Way { sync, ..Way::default() }));
         assert!(
             run.is_ok(),
             "seed {seed}: see the message above; CRASH_SEED={seed} repeats its plan"
@@ -85,7 +105,7 @@ fn commits_after_a_checkpoint_in_an_empty_epoch_survive() {
     };
     let mut expected = 0;
     for life in 0..4 {
-        let instance = start(&disk);
+        let instance = start(&disk, &Way::default());
         let mut session = login(&instance);
         if life == 0 {
             ask(&mut session, &instance, "CREATE TABLE t (a int)").unwrap();
@@ -102,50 +122,56 @@ fn commits_after_a_checkpoint_in_an_empty_epoch_survive() {
         }
         drop(session);
         disk.crash();
-        instance.machine.stop(Duration::from_secs(20));
-        instance.durable().unwrap().stop();
+        end(&instance);
         disk.restart();
     }
 }
 
-fn run(seed: u64) {
-    // Backups are on a disk that does not crash.
-    let backups = Data::new(&format!("crash-{seed}"));
-    let file = backups.file("master.bak");
+/// Runs one seed; panics if something is lost.
+pub(crate) fn run(seed: u64, way: &Way) {
+    let backups = Backups::new(&format!("crash-{seed}"));
     let disk = SimDisk::new(seed);
     let mut random = Random::new(seed);
     let told = Arc::new(Mutex::new(Told::default()));
+    let lists = Lists::default();
     for life in 0..LIVES {
-        let instance = start(&disk);
+        let instance = start(&disk, way);
         let mut session = login(&instance);
         if life == 0 {
             prepare(&mut session, &instance);
         } else {
             check(&mut session, &instance, &mut told.lock().unwrap());
-            check_backup(&mut session, &instance, &file);
+            lists.check(&mut session, &instance);
+            backups.check(&mut session, &instance, &mut random);
         }
-        work(&instance, &disk, (&told, &file), &mut random, seed * 100 + life);
+        let clients = Clients { told: &told, lists: &lists, backups: &backups };
+        work(&instance, &disk, &clients, &mut random, (seed * 100 + life, way));
         if has_failed(&instance) && !disk.is_down() {
             check_rows(&mut session, &instance, &mut told.lock().unwrap());
+            lists.check(&mut session, &instance);
         }
         drop(session);
         let is_orderly = !disk.is_down() && random.below(2) == 0;
         if !is_orderly && !disk.is_down() {
             disk.crash();
         }
-        instance.machine.stop(Duration::from_secs(20));
-        instance.durable().unwrap().stop();
+        end(&instance);
         if !disk.is_down() {
             // The process has ended; nothing of what it wrote is lost.
             disk.kill();
         }
         disk.restart();
     }
-    let instance = start(&disk);
+    let instance = start(&disk, way);
     let mut session = login(&instance);
     check(&mut session, &instance, &mut told.lock().unwrap());
-    check_backup(&mut session, &instance, &file);
+    lists.check(&mut session, &instance);
+    backups.check(&mut session, &instance, &mut random);
     drop(session);
+    end(&instance);
+}
+
+pub(crate) fn end(instance: &Instance) {
     instance.machine.stop(Duration::from_secs(20));
     instance.durable().unwrap().stop();
 }
@@ -162,7 +188,7 @@ fn readers_go_on_after_the_log_has_failed() {
         let disk = SimDisk::new(seed);
         let mut random = Random::new(seed);
         let told = Arc::new(Mutex::new(Told::default()));
-        let instance = start(&disk);
+        let instance = start(&disk, &Way::default());
         let mut session = login(&instance);
         prepare(&mut session, &instance);
         disk.fail(Fault::new(Call::Sync).below("log/").after(30 + random.below(60)));
@@ -196,14 +222,12 @@ fn readers_go_on_after_the_log_has_failed() {
         refused("CREATE TABLE later (a int)");
         check_is_suspect(&mut session);
         drop(session);
-        instance.machine.stop(Duration::from_secs(20));
-        instance.durable().unwrap().stop();
+        end(&instance);
         disk.crash();
         disk.restart();
-        let instance = start(&disk);
+        let instance = start(&disk, &Way::default());
         check(&mut login(&instance), &instance, &mut told.lock().unwrap());
-        instance.machine.stop(Duration::from_secs(20));
-        instance.durable().unwrap().stop();
+        end(&instance);
     }
 }
 
@@ -225,16 +249,21 @@ fn check_is_suspect(session: &mut Session) {
     assert!(!lines.is_empty(), "the failure is in the log");
 }
 
-fn start(disk: &SimDisk) -> Arc<Instance> {
+pub(crate) fn start(disk: &SimDisk, way: &Way) -> Arc<Instance> {
     let instance = instance_on(2, |_| {});
-    let folder = Folder::on(Arc::new(disk.clone()), "simulated").unwrap();
-    let settings = Settings { segment_bytes: SEGMENT_BYTES, ..Settings::default() };
+    let disk: Arc<dyn Disk> = match way.sync {
+        Some(sync) => SlowDisk::shared(disk, sync),
+        None => Arc::new(disk.clone()),
+    };
+    let folder = Folder::on(disk, "simulated").unwrap();
+    let (segment_bytes, planted) = (SEGMENT_BYTES, way.planted);
+    let settings = Settings { segment_bytes, planted, ..Settings::default() };
     instance.open_database(folder, &settings).unwrap();
     instance
 }
 
 /// Runs a batch; returns its answer if it was acknowledged.
-fn ask(session: &mut Session, instance: &Instance, text: &str) -> Option<Answer> {
+pub(crate) fn ask(session: &mut Session, instance: &Instance, text: &str) -> Option<Answer> {
     let _ = storage::durability::take();
     let answer = batch(session, text);
     let epoch = storage::durability::take();
@@ -245,8 +274,11 @@ fn ask(session: &mut Session, instance: &Instance, text: &str) -> Option<Answer>
 fn prepare(session: &mut Session, instance: &Instance) {
     let accounts: Vec<String> =
         (0..ACCOUNTS).map(|id| format!("({id}, {})", SUM / ACCOUNTS.cast_signed())).collect();
+    must(session, instance, "CREATE DATABASE d");
+    enter(session);
     let text = format!(
-        "CREATE TABLE bank (id int PRIMARY KEY, balance int NOT NULL);
+        "CREATE TABLE marks (n int PRIMARY KEY);
+         CREATE TABLE bank (id int PRIMARY KEY, balance int NOT NULL);
          INSERT bank VALUES {};
          CREATE TABLE journal (client int NOT NULL, n int NOT NULL, pad varchar(3000),
              PRIMARY KEY (client, n));
@@ -262,17 +294,35 @@ fn prepare(session: &mut Session, instance: &Instance) {
          CREATE SEQUENCE s AS int START WITH 1 CACHE 5;",
         accounts.join(", ")
     );
-    let answer = ask(session, instance, &text).expect("the disk is good");
+    must(session, instance, &text);
+    must(session, instance, &Lists::prepare());
+}
+
+pub(crate) fn must(session: &mut Session, instance: &Instance, text: &str) {
+    let answer = ask(session, instance, text).expect("the disk is good");
     assert!(answer.errors.is_empty(), "{:?}", answer.errors);
+}
+
+/// Makes the database of the tables the current one.
+fn enter(session: &mut Session) {
+    let answer = batch(session, "USE d");
+    assert!(answer.errors.is_empty(), "{:?}", answer.errors);
+}
+
+/// What the clients note.
+struct Clients<'a> {
+    told: &'a Mutex<Told>,
+    lists: &'a Lists,
+    backups: &'a Backups,
 }
 
 /// Lets the clients work until the disk goes down, or for a while.
 fn work(
     instance: &Arc<Instance>,
     disk: &SimDisk,
-    (told, file): (&Arc<Mutex<Told>>, &str),
+    clients: &Clients<'_>,
     random: &mut Random,
-    seed: u64,
+    (seed, way): (u64, &Way),
 ) {
     match random.below(4) {
         0 => disk.crash_at(50 + random.below(400)),
@@ -282,8 +332,13 @@ fn work(
     let stop = AtomicBool::new(false);
     let pause = Duration::from_millis(150 + random.below(350));
     let kill = random.below(3) == 0;
+    let Clients { told, lists, backups } = *clients;
     std::thread::scope(|scope| {
         let stop = &stop;
+        for client in 0..crash_lists::CLIENTS {
+            let mine = seed * 100 + client;
+            scope.spawn(move || lists.append(Client::new(instance, stop), mine));
+        }
         for client in 0..WRITERS {
             scope.spawn(move || write_journal(instance, told, stop, client));
         }
@@ -292,8 +347,11 @@ fn work(
         scope.spawn(move || load(instance, told, stop));
         scope.spawn(move || number(instance, told, stop));
         scope.spawn(move || read(instance, told, stop));
-        scope.spawn(move || checkpoint(instance, stop));
-        scope.spawn(move || back_up(instance, stop, file));
+        if !way.is_without_checkpoints {
+            scope.spawn(move || checkpoint(instance, stop));
+        }
+        scope.spawn(move || backups.write(Client::new(instance, stop)));
+        scope.spawn(move || backups.mark(Client::new(instance, stop)));
         park::sleep(pause, WaitType::SleepTask, None);
         if kill {
             disk.kill();
@@ -304,24 +362,26 @@ fn work(
 }
 
 /// A client's session, and whether the log still works.
-struct Client<'i> {
-    instance: &'i Arc<Instance>,
-    session: Session,
+pub(crate) struct Client<'i> {
+    pub(crate) instance: &'i Arc<Instance>,
+    pub(crate) session: Session,
     stop: &'i AtomicBool,
 }
 
 impl<'i> Client<'i> {
     fn new(instance: &'i Arc<Instance>, stop: &'i AtomicBool) -> Self {
-        Self { instance, session: login(instance), stop }
+        let mut session = login(instance);
+        enter(&mut session);
+        Self { instance, session, stop }
     }
 
-    fn goes_on(&self) -> bool {
+    pub(crate) fn goes_on(&self) -> bool {
         !self.stop.load(Ordering::Relaxed)
     }
 
     /// Asks, and returns the answer if it was acknowledged and has no error. Ends the client's work
     /// when the log has failed.
-    fn ask(&mut self, text: &str) -> Option<Answer> {
+    pub(crate) fn ask(&mut self, text: &str) -> Option<Answer> {
         let answer = ask(&mut self.session, self.instance, text)?;
         match answer.errors.first() {
             None => Some(answer),
@@ -458,67 +518,20 @@ fn checkpoint(instance: &Arc<Instance>, stop: &AtomicBool) {
 }
 
 /// Asks what must be answered, also after the log has failed.
-fn rows_of(session: &mut Session, instance: &Instance, text: &str) -> Vec<Vec<String>> {
+pub(crate) fn rows_of(session: &mut Session, instance: &Instance, text: &str) -> Vec<Vec<String>> {
     let answer = ask(session, instance, text);
     let answer = answer.unwrap_or_else(|| panic!("{text}: the answer waits for what is lost"));
     assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
     answer.sets.concat()
 }
 
-fn first_number(rows: &[Vec<String>]) -> i64 {
+pub(crate) fn first_number(rows: &[Vec<String>]) -> i64 {
     rows[0][0].parse().unwrap()
-}
-
-/// Compares what is there after a start with what the clients were told.
-fn back_up(instance: &Arc<Instance>, stop: &AtomicBool, file: &str) {
-    let mut my = Client::new(instance, stop);
-    while my.goes_on() {
-        let text = format!("BACKUP DATABASE master TO DISK = '{file}' WITH INIT");
-        let answer = ask(&mut my.session, instance, &text);
-        // 3961: a table was redefined while it was read.
-        let is_known = |number: i32| [9001, 9002, 3961].contains(&number);
-        let errors = answer.map(|answer| answer.errors).unwrap_or_default();
-        assert!(errors.first().is_none_or(|error| is_known(error.number)), "{errors:?}");
-        park::sleep(Duration::from_millis(20), WaitType::SleepTask, None);
-    }
-}
-
-/// Restores the last backup under another name, and compares it with itself and with what is there
-/// now. Without one there is nothing to do: the first crash came before its end.
-fn check_backup(session: &mut Session, instance: &Instance, file: &str) {
-    if !std::fs::exists(file).unwrap() {
-        return;
-    }
-    let mut all = |text: &str| {
-        let answer = ask(session, instance, text).expect("the disk is good");
-        assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
-        answer.sets.concat()
-    };
-    all(&format!("RESTORE DATABASE copied FROM DISK = '{file}' WITH REPLACE"));
-    assert_eq!(all("SELECT SUM(balance) FROM copied.dbo.bank"), [[SUM.to_string()]]);
-    for client in 0..WRITERS {
-        let of = |database: &str| {
-            format!(
-                "SELECT COUNT(*), ISNULL(MAX(n), 0) FROM {database}.dbo.journal WHERE client = {client}"
-            )
-        };
-        let (then, now) = (all(&of("copied")), all(&of("master")));
-        assert_eq!(then[0][0], then[0][1], "a gap in the backup of client {client}");
-        let number = |rows: &[Vec<String>]| -> i64 { rows[0][0].parse().unwrap() };
-        assert!(number(&then) <= number(&now), "client {client}: {then:?} {now:?}");
-        let by_n = format!(
-            "SELECT COUNT(*) FROM copied.dbo.journal WITH (INDEX (by_n)) WHERE client = {client} AND n > 0"
-        );
-        assert_eq!(all(&by_n)[0][0], then[0][0], "the index of the backup");
-    }
-    let loads = all(
-        "SELECT COUNT(*) % 150, ISNULL(SUM(n), 0) - COUNT(*) / 150 * 11325 FROM copied.dbo.loads",
-    );
-    assert_eq!(loads, [["0", "0"]], "a load is in the backup in part");
 }
 
 /// Compares what is there with what the clients were told.
 fn check(session: &mut Session, instance: &Instance, told: &mut Told) {
+    enter(session);
     check_rows(session, instance, told);
     check_tables(session, instance, told);
     // No load is under way.

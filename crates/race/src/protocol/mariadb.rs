@@ -6,6 +6,7 @@ use std::cell::Cell;
 use super::{Protocol, shown};
 use crate::Result;
 use crate::book::COOKIE_FIRST;
+use crate::keeping::Keeping;
 use crate::work::{
     Ask, COUNTERS, ITEM_BYTES, KEY_DIGITS, KEY_END, KEY_START, KEYS, MINUTES, Reply,
     SESSION_LETTER, item, key_text,
@@ -65,6 +66,7 @@ pub(crate) struct MariaDb {
     /// Whether answers belong to preparing statements: their bytes cannot be told from other
     /// answers.
     prepares: Cell<bool>,
+    keeping: Keeping,
 }
 
 impl Protocol for MariaDb {
@@ -113,16 +115,26 @@ impl Protocol for MariaDb {
         );
         let counters =
             format!("insert into race.counter select seq, 0 from seq_0_to_{}", COUNTERS - 1);
+        let engine = match self.keeping {
+            Keeping::Memory => "memory",
+            Keeping::Delayed | Keeping::Durable => "innodb",
+        };
         let texts = [
             "create database race",
             // The database of the counter tables.
             "use race",
-            "create table race.item (id varchar(88) character set ascii collate ascii_bin primary key, \
-             item varbinary(500) not null) engine = memory",
-            "create table race.session (id varchar(88) character set ascii collate ascii_bin primary key, \
+            &format!(
+                "create table race.item (id varchar(88) character set ascii collate ascii_bin primary key, \
+             item varbinary(500) not null) engine = {engine}"
+            ),
+            &format!(
+                "create table race.session (id varchar(88) character set ascii collate ascii_bin primary key, \
              expires datetime not null, locked_at datetime not null, cookie int not null, minutes int not null, \
-             held tinyint not null, item varbinary(500) not null) engine = memory",
-            "create table race.counter (id int primary key, n bigint not null) engine = memory",
+             held tinyint not null, item varbinary(500) not null) engine = {engine}"
+            ),
+            &format!(
+                "create table race.counter (id int primary key, n bigint not null) engine = {engine}"
+            ),
             &items,
             &sessions,
             &counters,
@@ -207,6 +219,11 @@ impl Protocol for MariaDb {
 }
 
 impl MariaDb {
+    /// Makes a connection to a server that keeps its tables in this way.
+    pub(crate) fn new(keeping: Keeping) -> Self {
+        Self { keeping, ..Self::default() }
+    }
+
     fn execute(&self, out: &mut Vec<u8>, statement: Statement, values: &[(u8, Vec<u8>)]) {
         let id = self.statements.get(statement as usize).copied().unwrap_or(0);
         let mut payload = vec![EXECUTE];

@@ -4,6 +4,7 @@
 use super::{Protocol, number, shown};
 use crate::Result;
 use crate::book::COOKIE_FIRST;
+use crate::keeping::Keeping;
 use crate::work::{
     Ask, COUNTERS, ITEM_BYTES, KEY_DIGITS, KEY_END, KEY_START, KEYS, MINUTES, Reply,
     SESSION_LETTER, item, key_text,
@@ -42,7 +43,10 @@ const STATEMENTS: [(&str, &str, &[i32]); 5] = [
 ];
 
 /// A connection to PostgreSQL.
-pub(crate) struct Postgres;
+pub(crate) struct Postgres {
+    /// How its tables are kept.
+    pub(crate) keeping: Keeping,
+}
 
 impl Protocol for Postgres {
     fn opening(&self) -> Vec<Vec<u8>> {
@@ -71,13 +75,23 @@ impl Protocol for Postgres {
             "insert into race_counter select n, 0 from generate_series(0, {}) n",
             COUNTERS - 1
         );
+        let table = match self.keeping {
+            Keeping::Memory => "unlogged table",
+            Keeping::Delayed | Keeping::Durable => "table",
+        };
         // Free room in each page keeps new row versions beside old ones: heap-only tuples.
         let texts = [
-            "create unlogged table race_item (id text primary key, item bytea not null) with (fillfactor = 50)",
-            "create unlogged table race_session (id text primary key, expires timestamptz not null, \
+            &format!(
+                "create {table} race_item (id text primary key, item bytea not null) with (fillfactor = 50)"
+            ),
+            &format!(
+                "create {table} race_session (id text primary key, expires timestamptz not null, \
              locked_at timestamptz not null, cookie int not null, minutes int not null, held bool not null, \
-             item bytea not null) with (fillfactor = 50)",
-            "create unlogged table race_counter (id int primary key, n bigint not null) with (fillfactor = 10)",
+             item bytea not null) with (fillfactor = 50)"
+            ),
+            &format!(
+                "create {table} race_counter (id int primary key, n bigint not null) with (fillfactor = 10)"
+            ),
             &rows,
             &sessions,
             &counters,
@@ -292,6 +306,8 @@ mod tests {
     use super::*;
     use crate::protocol::assert_ends;
 
+    const POSTGRES: Postgres = Postgres { keeping: Keeping::Memory };
+
     fn message(kind: u8, body: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         put_message(&mut out, kind, body);
@@ -301,7 +317,7 @@ mod tests {
     #[test]
     fn a_request_is_bind_execute_and_sync() {
         let mut out = Vec::new();
-        Postgres.put(Ask::Add { counter: 7 }, &mut out);
+        POSTGRES.put(Ask::Add { counter: 7 }, &mut out);
         let bind = b"B\0\0\0\x19\0a\0\0\x01\0\x01\0\x01\0\0\0\x04\0\0\0\x07\0\x01\0\x01";
         assert_eq!(out, [&bind[..], b"E\0\0\0\x09\0\0\0\0\0", b"S\0\0\0\x04"].concat());
         assert_eq!(startup()[..8], [0, 0, 0, 37, 0, 3, 0, 0]);
@@ -319,22 +335,22 @@ mod tests {
         let failed =
             [&message(b'E', b"SERROR\0VERROR\0C42P01\0Mno such table\0\0"), &ready[..]].concat();
         for answer in [&locked, &none, &sum, &failed] {
-            assert_ends(&Postgres, answer);
+            assert_ends(&POSTGRES, answer);
         }
         let lock = Ask::Lock { key: 1 };
-        let reply = Postgres.read(lock, &locked).unwrap();
+        let reply = POSTGRES.read(lock, &locked).unwrap();
         assert_eq!((reply.value.as_deref(), reply.number), (Some(item(1, 0)), Some(7)));
-        assert_eq!(Postgres.read(lock, &none), Ok(Reply::of_changed(0)));
-        let reply = Postgres.read(Ask::Add { counter: 0 }, &sum).unwrap();
+        assert_eq!(POSTGRES.read(lock, &none), Ok(Reply::of_changed(0)));
+        let reply = POSTGRES.read(Ask::Add { counter: 0 }, &sum).unwrap();
         assert_eq!(reply.number, Some(41));
-        assert_eq!(Postgres.read(lock, &failed), Err("ERROR 42P01: no such table".to_owned()));
-        assert!(Postgres.answer_bytes(b"HTTP/1.1 400").is_err());
+        assert_eq!(POSTGRES.read(lock, &failed), Err("ERROR 42P01: no such table".to_owned()));
+        assert!(POSTGRES.answer_bytes(b"HTTP/1.1 400").is_err());
     }
 
     #[test]
     fn a_refusal_without_an_end_is_an_error() {
         let refusal = message(b'E', b"SFATAL\0VFATAL\0C57P03\0Mstarting up\0\0");
-        let found = Postgres.answer_bytes(&refusal);
+        let found = POSTGRES.answer_bytes(&refusal);
         assert_eq!(found, Err("FATAL 57P03: starting up".to_owned()));
     }
 }

@@ -13,6 +13,7 @@ use types::{Bytes, ColumnType, DataType, Length, Value};
 use super::{Protocol, shown};
 use crate::Result;
 use crate::book::COOKIE_FIRST;
+use crate::keeping::Keeping;
 use crate::work::{
     Ask, COUNTERS, ITEM_BYTES, KEY_DIGITS, KEY_END, KEY_START, KEYS, MINUTES, Reply,
     SESSION_LETTER, item, key_text,
@@ -25,6 +26,9 @@ const APPLICATION: &str = "clearway race";
 /// Removes everything that a race has created.
 const DROP: &str = "drop procedure if exists dbo.race_get, dbo.race_set, dbo.race_lock, dbo.race_release, dbo.race_add; \
                     drop table if exists dbo.race_item, dbo.race_session, dbo.race_counter";
+
+/// Makes the database of a race with durable writes the current one.
+const ENTER: &str = "use race";
 
 /// The procedures; each is a separate batch.
 const PROCEDURES: [&str; 5] = [
@@ -67,11 +71,17 @@ end",
 /// A connection to a server that speaks TDS.
 pub(crate) struct Tds {
     login: Login,
+    keeping: Keeping,
 }
 
 impl Tds {
     pub(crate) fn new(login: Login) -> Self {
-        Self { login }
+        Self { login, keeping: Keeping::Memory }
+    }
+
+    /// As [`Self::new`], for a server that keeps its tables in this way.
+    pub(crate) fn keeping(self, keeping: Keeping) -> Self {
+        Self { keeping, ..self }
     }
 }
 
@@ -135,7 +145,24 @@ impl Protocol for Tds {
         let counters: Vec<_> = (0..COUNTERS).map(|counter| format!("({counter}, 0)")).collect();
         let counters = format!("insert dbo.race_counter (id, n) values {}", counters.join(", "));
         let texts = [DROP, tables, &rows, &sessions, &counters];
-        texts.into_iter().chain(PROCEDURES).map(batch).collect()
+        let database = match self.keeping {
+            Keeping::Memory => &[][..],
+            Keeping::Durable => &["create database race", ENTER],
+            Keeping::Delayed => &[
+                "create database race",
+                "alter database race set delayed_durability = forced",
+                ENTER,
+            ],
+        };
+        let database = database.iter().copied();
+        database.chain(texts).chain(PROCEDURES).map(batch).collect()
+    }
+
+    fn preparing(&self) -> Vec<Vec<u8>> {
+        match self.keeping {
+            Keeping::Memory => Vec::new(),
+            Keeping::Delayed | Keeping::Durable => vec![batch(ENTER)],
+        }
     }
 
     fn teardown(&self) -> Vec<Vec<u8>> {

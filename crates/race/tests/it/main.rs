@@ -8,6 +8,15 @@ use race::{Kind, Settings, Work};
 
 /// Races one kind of peer by itself.
 fn race_alone(kind: Kind) {
+    race_with(kind, None);
+}
+
+/// Races one kind of peer by itself, with its data in a folder.
+fn race_durable(kind: Kind) {
+    race_with(kind, Some(std::env::temp_dir()));
+}
+
+fn race_with(kind: Kind, durable: Option<PathBuf>) {
     let settings = Settings {
         clearway: PathBuf::new(),
         works: Work::ALL.to_vec(),
@@ -18,6 +27,7 @@ fn race_alone(kind: Kind) {
         bulks: Vec::new(),
         rows: 1,
         has_duckdb: false,
+        durable,
     };
     let found = race::run(&settings, &mut |_| {}, &|| false);
     assert!(found.failures.is_empty(), "{:?}", found.failures);
@@ -25,7 +35,9 @@ fn race_alone(kind: Kind) {
         eprintln!("skipped: {} is not installed", kind.name());
         return;
     }
-    let works: Vec<_> = found.laps.iter().map(|lap| lap.work).collect();
+    let first = found.entrants[0].name.clone();
+    let of_first = found.laps.iter().filter(|lap| lap.name == first);
+    let works: Vec<_> = of_first.map(|lap| lap.work).collect();
     let left_out: Vec<_> = found.left_out.iter().map(|(_, work, _)| *work).collect();
     let can = |work: &Work| !left_out.contains(work);
     assert_eq!(works, Work::ALL.into_iter().filter(can).collect::<Vec<_>>());
@@ -53,4 +65,19 @@ fn memcached_answers_rightly() {
 #[test]
 fn mariadb_answers_rightly() {
     race_alone(Kind::MariaDb);
+}
+
+#[test]
+fn postgresql_answers_rightly_with_durable_writes() {
+    race_durable(Kind::Postgres);
+}
+
+#[test]
+fn redis_answers_rightly_with_durable_writes() {
+    race_durable(Kind::Redis);
+}
+
+#[test]
+fn mariadb_answers_rightly_with_durable_writes() {
+    race_durable(Kind::MariaDb);
 }
