@@ -268,7 +268,19 @@ pub(crate) fn parameters(
             return Err(Msg::DuplicateVariable(&name).into());
         }
         let ast::ParameterType::Type(type_name) = &parameter.data_type else {
-            return refuse("cursor parameters");
+            if !parameter.output {
+                return refuse("a cursor parameter without OUTPUT");
+            }
+            defined.push(ParameterDef {
+                name,
+                ty: ColumnType::nullable(types::DataType::Int),
+                table_type: None,
+                default: None,
+                default_function: None,
+                output: true,
+                cursor: true,
+            });
+            continue;
         };
         if let Some(table_type) = binder.find_table_type(&type_name.name) {
             if !parameter.readonly {
@@ -283,6 +295,7 @@ pub(crate) fn parameters(
                 default: None,
                 default_function: None,
                 output: false,
+                cursor: false,
             });
             continue;
         }
@@ -306,7 +319,16 @@ pub(crate) fn parameters(
         };
         let output = parameter.output;
         let table_type = None;
-        defined.push(ParameterDef { name, ty, table_type, default, default_function, output });
+        let cursor = false;
+        defined.push(ParameterDef {
+            name,
+            ty,
+            table_type,
+            default,
+            default_function,
+            output,
+            cursor,
+        });
     }
     Ok(defined)
 }
