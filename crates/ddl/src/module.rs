@@ -367,7 +367,7 @@ pub(crate) fn create_view(
     for option in &create.options {
         match option.as_ref() {
             // SCHEMABINDING is checked by `references`. VIEW_METADATA only shows in the catalog:
-            // browse metadata is not sent.
+            // browse metadata names no tables behind a view.
             "SCHEMABINDING" | "VIEW_METADATA" => {}
             "ENCRYPTION" => return refuse("WITH ENCRYPTION"),
             other => return Err(Msg::SyntaxNear(other).into()),
