@@ -251,16 +251,7 @@ pub(crate) fn parameters(
     binder: &Binder<'_>,
     cx: &Cx<'_>,
 ) -> Result<Vec<ParameterDef>> {
-    if parameters.len() > PARAMETERS_MAX {
-        return Err(Error::custom(
-            180,
-            15,
-            1,
-            format!(
-                "There are too many parameters in this CREATE PROCEDURE statement. The maximum number is {PARAMETERS_MAX}."
-            ),
-        ));
-    }
+    check_count(parameters.len())?;
     let mut defined: Vec<ParameterDef> = Vec::with_capacity(parameters.len());
     for parameter in parameters {
         let name = parameter.variable.name.to_string();
@@ -268,18 +259,7 @@ pub(crate) fn parameters(
             return Err(Msg::DuplicateVariable(&name).into());
         }
         let ast::ParameterType::Type(type_name) = &parameter.data_type else {
-            if !parameter.output {
-                return refuse("a cursor parameter without OUTPUT");
-            }
-            defined.push(ParameterDef {
-                name,
-                ty: ColumnType::nullable(types::DataType::Int),
-                table_type: None,
-                default: None,
-                default_function: None,
-                output: true,
-                cursor: true,
-            });
+            defined.push(cursor_parameter(name, parameter)?);
             continue;
         };
         if let Some(table_type) = binder.find_table_type(&type_name.name) {
@@ -331,6 +311,36 @@ pub(crate) fn parameters(
         });
     }
     Ok(defined)
+}
+
+fn check_count(count: usize) -> Result<()> {
+    if count > PARAMETERS_MAX {
+        return Err(Error::custom(
+            180,
+            15,
+            1,
+            format!(
+                "There are too many parameters in this CREATE PROCEDURE statement. The maximum number is {PARAMETERS_MAX}."
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Resolves a parameter `CURSOR VARYING OUTPUT`.
+fn cursor_parameter(name: String, parameter: &ast::Parameter) -> Result<ParameterDef> {
+    if !parameter.output {
+        return refuse("a cursor parameter without OUTPUT");
+    }
+    Ok(ParameterDef {
+        name,
+        ty: ColumnType::nullable(types::DataType::Int),
+        table_type: None,
+        default: None,
+        default_function: None,
+        output: true,
+        cursor: true,
+    })
 }
 
 /// Checks a default such as `@@SPID`, which each call evaluates; returns its name in upper case.

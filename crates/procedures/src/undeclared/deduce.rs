@@ -12,7 +12,7 @@ use types::value::ColumnType;
 use types::{DataType, Error, Length, Mode, Msg};
 
 use super::{Suggested, general};
-use ::catalog::ParameterDef;
+use ::catalog::{ModuleDef, ParameterDef};
 use ::plan::expr::{Expr, ExprKind, Slot};
 use ::plan::program::Program;
 use interpreter::Stop;
@@ -272,6 +272,15 @@ impl Deduced {
         found
     }
 
+    /// Looks at the arguments of a user's function: their targets are its parameters.
+    pub(super) fn arguments(&mut self, arguments: &[Expr], module: &ModuleDef) {
+        let formals = module.routine.as_ref().map(|of| of.parameters.as_slice());
+        for (argument, formal) in arguments.iter().zip(formals.unwrap_or_default()) {
+            let (ty, formal) = (Some(formal.ty), Some(formal.clone()));
+            self.value(argument, &Target { ty, formal, ordered: false });
+        }
+    }
+
     /// Looks at the operands that have targets of their own.
     fn boundary(&mut self, expr: &Expr) {
         match &expr.kind {
@@ -279,12 +288,7 @@ impl Deduced {
                 self.value(&conversion.operand, &Target::of(expr.ty));
             }
             ExprKind::CallUser(call) => {
-                let routine = call.module.routine.as_ref();
-                let formals = routine.map(|of| of.parameters.as_slice()).unwrap_or_default();
-                for (argument, formal) in call.arguments.iter().zip(formals) {
-                    let (ty, formal) = (Some(formal.ty), Some(formal.clone()));
-                    self.value(argument, &Target { ty, formal, ordered: false });
-                }
+                self.arguments(&call.arguments, &call.module);
             }
             // COALESCE tests its operands: they have the types of the results.
             ExprKind::Case(branches, _) => {

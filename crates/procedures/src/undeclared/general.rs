@@ -50,8 +50,8 @@ mod cost {
 }
 
 /// Functions whose counts and places are `int`, though they are computed in `bigint`.
-const COUNTING: [&str; 7] =
-    ["LEFT", "RIGHT", "SUBSTRING", "REPLICATE", "STUFF", "CHARINDEX", "SPACE"];
+const COUNTING: [&str; 8] =
+    ["CHARINDEX", "DATEADD", "LEFT", "REPLICATE", "RIGHT", "SPACE", "STUFF", "SUBSTRING"];
 
 /// Returns the places of the arguments that are dates, with the date part at place 0.
 fn date_places(function: &str) -> &'static [usize] {

@@ -5,14 +5,14 @@
 //! the number of parameters.
 
 use types::value::ColumnType;
-use types::{DataType, Msg};
+use types::{DataType, Length, Msg};
 
 use super::Suggested;
 use super::deduce::{Deduced, Target};
 use crate::executesql::parse_parameters;
 use ::plan::expr::{Expr, ExprKind, Slot};
 use ::plan::program::{ArgumentValue, ExecuteStep, ExecuteTarget, Leaf, Program, Step, StepKind};
-use ::plan::query::Node;
+use ::plan::query::{Node, Query};
 use ::plan::statement::{
     Assignment, Bound, Insert, InsertSource, InsertValue, MergeAction, SetRow, table_of,
 };
@@ -181,9 +181,7 @@ impl Found<'_> {
 
     fn statement(&mut self, bound: &Bound) {
         match bound {
-            Bound::Select(select) => {
-                walk::visit_query(&select.query, &mut |e| self.deduced.whole(e));
-            }
+            Bound::Select(select) => self.query(&select.query),
             Bound::SelectAssign(select) => {
                 self.node(&select.root);
                 for (slot, value) in &select.assignments {
@@ -192,9 +190,7 @@ impl Found<'_> {
                     self.changed(*slot, &ty);
                 }
             }
-            Bound::SelectInto(into) => {
-                walk::visit_query(&into.query, &mut |e| self.deduced.whole(e));
-            }
+            Bound::SelectInto(into) => self.query(&into.query),
             Bound::Insert(insert) => self.insert(insert),
             Bound::Update(update) => {
                 self.set(&update.set, table_of(&update.target));
@@ -226,8 +222,36 @@ impl Found<'_> {
         }
     }
 
+    fn query(&mut self, query: &Query) {
+        self.functions(&query.root);
+        walk::visit_query(query, &mut |e| self.deduced.whole(e));
+    }
+
     fn node(&mut self, node: &Node) {
+        self.functions(node);
         walk::visit_node(node, &mut |e| self.deduced.whole(e));
+    }
+
+    /// Takes the types of arguments of table-valued functions in FROM.
+    fn functions(&mut self, root: &Node) {
+        /// Functions whose arguments are text.
+        const OF_TEXT: [&str; 2] = ["OPENJSON", "STRING_SPLIT"];
+        let text = ColumnType::nullable(DataType::NVarChar(Length::Limited(4_000)));
+        let mut nodes = vec![root];
+        while let Some(node) = nodes.pop() {
+            match node {
+                Node::UserFunction(call) => {
+                    self.deduced.arguments(&call.arguments, &call.module);
+                }
+                Node::Function(call) if OF_TEXT.contains(&call.function.name) => {
+                    for argument in &call.arguments {
+                        self.deduced.value(argument, &Target::of(text));
+                    }
+                }
+                _ => {}
+            }
+            ::plan::children::inputs(node, &mut |input| nodes.push(input));
+        }
     }
 
     fn any(&mut self, expr: &Expr) {
@@ -244,7 +268,7 @@ impl Found<'_> {
         self.values(&insert.columns, table_of(&insert.target));
         if let InsertSource::Query(query) = &insert.source {
             self.rows(&query.root, insert);
-            walk::visit_query(query, &mut |e| self.deduced.whole(e));
+            self.query(query);
         }
     }
 
