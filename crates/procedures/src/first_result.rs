@@ -51,11 +51,11 @@ pub(crate) fn find(
 /// says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Browsing {
-    /// 0: no.
+    /// 0: no tables and no keys.
     No,
-    /// 1: as with FOR BROWSE.
+    /// 1: those of the query with FOR BROWSE.
     Browse,
-    /// 2: as in a cursor.
+    /// 2: those of a cursor over the query.
     Cursor,
 }
 
@@ -76,7 +76,7 @@ impl Browsing {
 
 /// A result set and, if it was asked for, where its columns come from.
 pub(crate) struct FirstResult {
-    /// The columns.
+    /// The columns of the result set.
     pub(crate) shape: Arc<ResultShape>,
     /// Their tables; `None` for the result of two paths too.
     pub(crate) browse: Option<Browse>,

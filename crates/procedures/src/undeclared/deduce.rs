@@ -281,7 +281,7 @@ impl Deduced {
         }
     }
 
-    /// Looks at the operands that have targets of their own.
+    /// Looks at the operands whose targets are known by the expression itself.
     fn boundary(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Convert(conversion) if !is_implicit(conversion.mode) => {

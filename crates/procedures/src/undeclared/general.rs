@@ -45,7 +45,7 @@ mod cost {
     pub(super) const LENGTH: u32 = 1;
     /// Between a type of fixed length and one of variable length.
     pub(super) const VARIABLE: u32 = 100;
-    /// Any other.
+    /// Any other conversion that exists.
     pub(super) const OTHER: u32 = 10_000;
 }
 
