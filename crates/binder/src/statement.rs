@@ -159,7 +159,7 @@ fn rows(binder: &mut Binder<'_>, mut query: Query) -> Result<Select> {
     let plain = !query.output.iter().any(|c| walk::has_subquery(&c.expr));
     let course = course(&query.root, plain);
     let shape = new_shape(&query.output);
-    Ok(Select { query, shape, registers: binder.registers, course })
+    Ok(Select { query, shape, browse: None, registers: binder.registers, course })
 }
 
 fn course(root: &Node, plain: bool) -> Course {

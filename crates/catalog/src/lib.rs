@@ -614,6 +614,8 @@ pub struct ParameterDef {
     pub default_function: Option<String>,
     /// OUTPUT: the value is returned to the caller.
     pub output: bool,
+    /// CURSOR VARYING: a cursor is returned; `ty` is unused.
+    pub cursor: bool,
 }
 
 /// A view, function or trigger: its text and syntax tree.

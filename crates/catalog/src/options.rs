@@ -50,6 +50,8 @@ pub struct Options {
     pub no_exec: bool,
     /// FMTONLY: only column metadata is sent.
     pub format_only: bool,
+    /// NO_BROWSETABLE: every SELECT is as if it had FOR BROWSE.
+    pub no_browse_table: bool,
     /// NUMERIC_ROUNDABORT: loss of precision is an error.
     pub numeric_round_abort: bool,
     /// PARSEONLY: statements are parsed only.
@@ -83,6 +85,7 @@ impl Meaning {
     const NULL_IS_EMPTY: u8 = 2;
     const NOT_FOR_INDEXES: u8 = 4;
     const MAKES_NULL: u8 = 8;
+    const BROWSES: u8 = 16;
 
     /// Returns whether ANSI_NULLS is OFF: `= NULL` and `<> NULL` are true or false.
     pub fn nulls_compare(self) -> bool {
@@ -97,6 +100,17 @@ impl Meaning {
     /// Returns whether arithmetic that fails gives NULL.
     pub fn makes_null(self) -> bool {
         self.0 & Self::MAKES_NULL != 0
+    }
+
+    /// Returns whether NO_BROWSETABLE is ON: queries return the keys of their tables too.
+    pub fn browses(self) -> bool {
+        self.0 & Self::BROWSES != 0
+    }
+
+    /// Returns the same with NO_BROWSETABLE ON.
+    #[must_use]
+    pub fn with_browsing(self) -> Self {
+        Self(self.0 | Self::BROWSES)
     }
 
     /// Returns whether indexes on computed columns and filtered indexes may be written and `xml`
@@ -155,7 +169,8 @@ impl Options {
             bit(!self.ansi_nulls, Meaning::NULLS_COMPARE)
                 | bit(!self.concat_null_yields_null, Meaning::NULL_IS_EMPTY)
                 | bit(!indexed, Meaning::NOT_FOR_INDEXES)
-                | bit(!self.ansi_warnings && !self.arith_abort, Meaning::MAKES_NULL),
+                | bit(!self.ansi_warnings && !self.arith_abort, Meaning::MAKES_NULL)
+                | bit(self.no_browse_table, Meaning::BROWSES),
         )
     }
 
@@ -243,6 +258,7 @@ impl Default for Options {
             no_count: false,
             no_exec: false,
             format_only: false,
+            no_browse_table: false,
             numeric_round_abort: false,
             parse_only: false,
             xact_abort: false,

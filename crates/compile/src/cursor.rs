@@ -63,10 +63,10 @@ pub enum Checks {
 }
 
 /// A table of FROM.
-struct FromTable {
-    called: ObjectName,
-    name: ObjectName,
-    definition: Arc<TableDef>,
+pub(crate) struct FromTable {
+    pub(crate) called: ObjectName,
+    pub(crate) name: ObjectName,
+    pub(crate) definition: Arc<TableDef>,
     unlocked: bool,
 }
 
@@ -134,7 +134,12 @@ impl Hidden {
     }
 }
 
-fn hidden_item(table: &ObjectName, column: &str, place: usize, span: ast::Span) -> SelectItem {
+pub(crate) fn hidden_item(
+    table: &ObjectName,
+    column: &str,
+    place: usize,
+    span: ast::Span,
+) -> SelectItem {
     let bracketed = |text: &str| Ident::new(text, Quoting::Brackets, span);
     let column = ast::ColumnRef { column: bracketed(column), table: Some(table.clone()) };
     let expr = ast::Expr { kind: ExprKind::Column(Box::new(column)), span };
@@ -143,14 +148,15 @@ fn hidden_item(table: &ObjectName, column: &str, place: usize, span: ast::Span) 
 }
 
 /// Collects the tables of FROM.
-struct Found<'q> {
-    with: Option<&'q ast::With>,
-    tables: Vec<FromTable>,
-    plain: bool,
+pub(crate) struct Found<'q> {
+    pub(crate) with: Option<&'q ast::With>,
+    pub(crate) tables: Vec<FromTable>,
+    /// Whether FROM has nothing but tables.
+    pub(crate) plain: bool,
 }
 
 impl Found<'_> {
-    fn source(&mut self, source: &TableRef, binder: &mut Binder<'_>) {
+    pub(crate) fn source(&mut self, source: &TableRef, binder: &mut Binder<'_>) {
         match &source.kind {
             TableRefKind::Table(table) => {
                 let is_plain = table.system_time.is_none() && table.sample.is_none();
@@ -209,7 +215,7 @@ fn simple(object: &Ident, span: ast::Span) -> ObjectName {
 
 /// Returns the index whose columns identify rows: one without nullable columns if possible, and a
 /// range index, which a dynamic cursor can follow.
-fn key_index(table: &TableDef) -> Option<&IndexDef> {
+pub(crate) fn key_index(table: &TableDef) -> Option<&IndexDef> {
     let keys = || table.indexes.iter().filter(|index| index.is_key());
     let best = |range: bool| {
         let mut keys = keys();
@@ -265,7 +271,11 @@ fn is_comparable(data_type: &DataType) -> bool {
 
 /// Follows the columns of a select list to their tables. `None` if a `*` covers a source that is
 /// not a table.
-fn origins(items: &[SelectItem], from: &[FromTable], plain: bool) -> Option<Vec<ColumnOrigin>> {
+pub(crate) fn origins(
+    items: &[SelectItem],
+    from: &[FromTable],
+    plain: bool,
+) -> Option<Vec<ColumnOrigin>> {
     let expression = || ColumnOrigin { table: 0, name: String::new(), column_id: -1, key: false };
     let origin = |table: usize, ordinal: usize| {
         let definition = &from[table].definition;

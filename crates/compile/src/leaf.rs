@@ -17,7 +17,10 @@ use ::session::options::Meaning;
 /// Binds a leaf's statement, value or condition.
 pub fn bind_as(binder: &mut Binder<'_>, leaf: &Leaf, program: &Program) -> Result<Bound> {
     Ok(match &leaf.ast {
-        LeafAst::Statement(statement) => ::binder::bind_statement(binder, statement)?,
+        LeafAst::Statement(statement) => match crate::browse::of(statement, binder) {
+            Some(browsed) => crate::browse::bind(browsed, binder)?,
+            None => ::binder::bind_statement(binder, statement)?,
+        },
         LeafAst::Value(value) => {
             let expr = bind_expr(binder, value)?;
             scalar(expr, binder)?

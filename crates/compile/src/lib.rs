@@ -4,6 +4,7 @@
 //! - batches and procedures are here, functions and triggers in `function.rs`;
 //! - `template.rs` shares one program between texts that differ in constants only (simple
 //!   parameterization);
+//! - `browse.rs` adds the keys of FOR BROWSE to a query;
 //! - `cursor.rs` makes the statements of cursors, `positioned.rs` those of WHERE CURRENT OF;
 //! - `binding.rs` makes the binder's context from a session;
 //! - `leaf.rs` binds one leaf of a program, `check.rs` all of them before its first statement runs;
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod binding;
+pub mod browse;
 pub mod check;
 pub mod cursor;
 pub mod function;
@@ -238,6 +240,23 @@ pub fn keep_program_of(
     session.caches.programs.put(key, entry);
 }
 
+/// Returns a procedure's program without running it: the instance's, or one that no cache keeps.
+///
+/// # Errors
+/// As for a call of the procedure.
+pub fn program_of(
+    session: &SessionState,
+    procedure: &Arc<ProcedureDef>,
+) -> Result<Arc<Program>, Stop> {
+    let key = ProgramKey::Procedure(procedure.id);
+    if let Some(program) = session.instance.programs.get(key, session.catalog.version, b"") {
+        return Ok(program);
+    }
+    let program = crate::compile_procedure(session, procedure)?;
+    let owner = Some(Owner::of_procedure(&session.catalog, procedure));
+    Ok(Arc::new(Program { owner, ..program }))
+}
+
 fn compile_procedure(session: &SessionState, procedure: &ProcedureDef) -> Result<Program, Stop> {
     let tsql::ast::RoutineBody::Statements(body) = &procedure.ast.body else {
         return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
@@ -270,7 +289,8 @@ pub fn program_parameters(
         match &parameter.table_type {
             None => {
                 let ty: ColumnType = parameter.ty;
-                let variable = ::plan::program::VariableDef { name, ty, cursor: false, at: 0 };
+                let variable =
+                    ::plan::program::VariableDef { name, ty, cursor: parameter.cursor, at: 0 };
                 parameters.variables.push(variable);
             }
             Some(user_type) => {

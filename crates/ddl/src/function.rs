@@ -101,6 +101,9 @@ fn routine(
         FunctionBody::Inline { .. } => NotNull::Unsupported,
         _ => NotNull::Refused,
     };
+    if create.parameters.iter().any(|p| p.data_type == ast::ParameterType::Cursor) {
+        return refuse("cursor parameters of functions");
+    }
     let parameters = parameters(&create.parameters, not_null, &binder, cx)?;
     let (mut returns, mut table) = (None, None);
     match &create.body {

@@ -250,16 +250,7 @@ pub(crate) fn parameters(
     binder: &Binder<'_>,
     cx: &Cx<'_>,
 ) -> Result<Vec<ParameterDef>> {
-    if parameters.len() > PARAMETERS_MAX {
-        return Err(Error::custom(
-            180,
-            15,
-            1,
-            format!(
-                "There are too many parameters in this CREATE PROCEDURE statement. The maximum number is {PARAMETERS_MAX}."
-            ),
-        ));
-    }
+    check_count(parameters.len())?;
     let mut defined: Vec<ParameterDef> = Vec::with_capacity(parameters.len());
     for parameter in parameters {
         let name = parameter.variable.name.to_string();
@@ -267,7 +258,8 @@ pub(crate) fn parameters(
             return Err(Msg::DuplicateVariable(&name).into());
         }
         let ast::ParameterType::Type(type_name) = &parameter.data_type else {
-            return refuse("cursor parameters");
+            defined.push(cursor_parameter(name, parameter)?);
+            continue;
         };
         if let Some(table_type) = binder.find_table_type(&type_name.name) {
             if !parameter.readonly {
@@ -282,6 +274,7 @@ pub(crate) fn parameters(
                 default: None,
                 default_function: None,
                 output: false,
+                cursor: false,
             });
             continue;
         }
@@ -305,9 +298,48 @@ pub(crate) fn parameters(
         };
         let output = parameter.output;
         let table_type = None;
-        defined.push(ParameterDef { name, ty, table_type, default, default_function, output });
+        let cursor = false;
+        defined.push(ParameterDef {
+            name,
+            ty,
+            table_type,
+            default,
+            default_function,
+            output,
+            cursor,
+        });
     }
     Ok(defined)
+}
+
+fn check_count(count: usize) -> Result<()> {
+    if count > PARAMETERS_MAX {
+        return Err(Error::custom(
+            180,
+            15,
+            1,
+            format!(
+                "There are too many parameters in this CREATE PROCEDURE statement. The maximum number is {PARAMETERS_MAX}."
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Resolves a parameter `CURSOR VARYING OUTPUT`.
+fn cursor_parameter(name: String, parameter: &ast::Parameter) -> Result<ParameterDef> {
+    if !parameter.output {
+        return refuse("a cursor parameter without OUTPUT");
+    }
+    Ok(ParameterDef {
+        name,
+        ty: ColumnType::nullable(types::DataType::Int),
+        table_type: None,
+        default: None,
+        default_function: None,
+        output: true,
+        cursor: true,
+    })
 }
 
 /// Checks a default such as `@@SPID`, which each call evaluates; returns its name in upper case.
@@ -344,7 +376,7 @@ pub(crate) fn create_view(
     for option in &create.options {
         match option.as_ref() {
             // SCHEMABINDING is checked by `references`. VIEW_METADATA only shows in the catalog:
-            // browse metadata is not sent.
+            // browse metadata names no tables behind a view.
             "SCHEMABINDING" | "VIEW_METADATA" => {}
             "ENCRYPTION" => return refuse("WITH ENCRYPTION"),
             other => return Err(Msg::SyntaxNear(other).into()),

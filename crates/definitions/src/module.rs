@@ -14,7 +14,9 @@ use crate::text::parse_batch;
 
 record! { ExecuteAs { 1 principal, 2 user } }
 record! { ModuleOptions { 1 quoted_identifier, 2 ansi_nulls } }
-record! { ParameterDef { 1 name, 2 ty, 3 table_type, 4 default, 5 output, 6 default_function } }
+record! { ParameterDef {
+    1 name, 2 ty, 3 table_type, 4 default, 5 output, 6 default_function, 7 cursor
+} }
 record! { Routine { 1 parameters, 2 returns, 3 table, 4 null_on_null } }
 record! { SynonymDef { 1 id, 2 schema, 3 name, 4 target } }
 record! { ObjectName { 1 object, 2 schema, 3 database, 4 server, 5 span } }

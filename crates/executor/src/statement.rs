@@ -348,6 +348,10 @@ fn run_select(select: &Select, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, select.registers);
     let sent = cx.sink.columns(&select.shape);
     fault::sent(cx, sent)?;
+    if let Some(browse) = &select.browse {
+        let sent = cx.sink.browse(&browse.tables, &browse.columns);
+        fault::sent(cx, sent)?;
+    }
     let mut rows = 0;
     let limit = row_limit(cx);
     if select.course == Course::Point && may_look(&select.query.root, cx) {

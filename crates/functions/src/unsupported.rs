@@ -67,6 +67,7 @@ pub const NAMES: &[&str] = &[
     "SYMKEYPROPERTY",
     "TERTIARY_WEIGHTS",
     "UNISTR",
+    "VECTORPROPERTY",
     "VECTOR_DISTANCE",
     "VECTOR_NORM",
     "VECTOR_NORMALIZE",

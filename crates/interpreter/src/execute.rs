@@ -176,6 +176,12 @@ fn set_parameter(
         frame.tables.replace(table.count(), rows);
         return Ok(());
     }
+    match (parameter.cursor, &argument.cursor) {
+        (true, Some(_)) => return Ok(()),
+        (true, None) => return Err(Msg::NotACursorVariable(&parameter.name).into()),
+        (false, Some(variable)) => return Err(Msg::IsACursorVariable(variable).into()),
+        (false, None) => {}
+    }
     if let Some(table) = &argument.table {
         let clash = Msg::OperandClash(table.type_name(), parameter.ty.data_type.name());
         return Err(clash.into());
@@ -389,10 +395,16 @@ impl Runner<'_> {
             return Err(not_found(&name.to_string()));
         };
         check_execute(cx.session, &procedure, self.program.owner)?;
+        if procedure.parameters.iter().any(|parameter| parameter.cursor) {
+            crate::cursor::check_unassigned(arguments, cx)?;
+        }
         let program = ::compile::take_program_of(cx.session, &procedure)?;
         let mut places = Vec::new();
         let mut call = Invocation::bind(cx.session, procedure, program, arguments, &mut places)?;
         let outcome = invoke(&mut call, cx);
+        if outcome.is_ok() {
+            crate::cursor::hand_over(&mut call, (arguments, &places), cx);
+        }
         for (argument, place) in arguments.iter_mut().zip(&places) {
             if argument.output {
                 argument.ty = call.procedure.parameters[*place].ty;

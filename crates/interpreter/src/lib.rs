@@ -528,6 +528,9 @@ impl Runner<'_> {
         self.with_plan(leaf, cx, |bound, cx| {
             let Bound::Select(select) = bound else { return Ok(()) };
             cx.sink.columns(&select.shape)?;
+            if let Some(browse) = &select.browse {
+                cx.sink.browse(&browse.tables, &browse.columns)?;
+            }
             Ok(done(cx, Command::SELECT, Some(0), false)?)
         })
     }

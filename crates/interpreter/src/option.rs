@@ -253,6 +253,7 @@ fn switch(option: SwitchOption, on: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
         SwitchOption::CursorCloseOnCommit => options.cursor_close_on_commit = on,
         SwitchOption::FmtOnly => options.format_only = on,
         SwitchOption::ImplicitTransactions => options.implicit_transactions = on,
+        SwitchOption::NoBrowseTable => options.no_browse_table = on,
         SwitchOption::NoCount => options.no_count = on,
         SwitchOption::NoExec => options.no_exec = on,
         SwitchOption::NumericRoundAbort => options.numeric_round_abort = on,
@@ -262,12 +263,10 @@ fn switch(option: SwitchOption, on: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
         // Options about plans, or about features that do not exist here: OFF is accepted.
         SwitchOption::DisableDefCnstChk
         | SwitchOption::ForcePlan
-        | SwitchOption::NoBrowseTable
         | SwitchOption::RemoteProcTransactions
             if !on => {}
         SwitchOption::DisableDefCnstChk => return not_on("DISABLE_DEF_CNST_CHK"),
         SwitchOption::ForcePlan => return not_on("FORCEPLAN"),
-        SwitchOption::NoBrowseTable => return not_on("NO_BROWSETABLE"),
         SwitchOption::RemoteProcTransactions => return not_on("REMOTE_PROC_TRANSACTIONS"),
         SwitchOption::ShowplanAll => options.explain.set(Explain::PLAN_ALL, on),
         SwitchOption::ShowplanText => options.explain.set(Explain::PLAN_TEXT, on),

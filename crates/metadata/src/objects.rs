@@ -395,6 +395,7 @@ pub fn parameters(database: &Database) -> Vec<ParameterRow> {
             default: None,
             default_function: None,
             output: true,
+            cursor: false,
         });
         let numbered = (1..).zip(parameters.iter().cloned());
         for (number, definition) in returned.into_iter().map(|r| (0, r)).chain(numbered) {

@@ -6,7 +6,7 @@ use types::value::ColumnType;
 
 use crate::expr::{Expr, Register, Slot};
 use crate::query::{Node, OutputColumn, Query, TableSource};
-use crate::sink::{Command, ResultShape, Traits};
+use crate::sink::{BrowseColumn, Command, ResultShape, Traits};
 use crate::stats::Cost;
 use crate::walk;
 use catalog::{ExternalPlace, Generated, ModuleDef, TableDef};
@@ -131,10 +131,21 @@ pub struct Select {
     pub query: Query,
     /// The columns as the client sees them.
     pub shape: Arc<ResultShape>,
+    /// Where the columns come from; FOR BROWSE only.
+    pub browse: Option<Box<Browse>>,
     /// Size of the register file.
     pub registers: u32,
     /// Whether it can run without a storage transaction.
     pub course: Course,
+}
+
+/// The tables of a query with FOR BROWSE, and where its columns come from.
+#[derive(Clone, Debug)]
+pub struct Browse {
+    /// Each table as the parts of its name.
+    pub tables: Vec<Vec<String>>,
+    /// The columns, those that the client has not asked for last.
+    pub columns: Vec<BrowseColumn>,
 }
 
 /// SELECT @a = .., ..

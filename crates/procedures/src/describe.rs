@@ -1,18 +1,18 @@
-//! sp_describe_first_result_set: returns the columns of a batch's first result set, by binding its
-//! statements without running them.
+//! sp_describe_first_result_set: returns the columns of a batch's first result set, which
+//! `first_result.rs` finds.
 
 use std::sync::Arc;
 
 use types::value::ColumnType;
-use types::{Collation, DataType, Length, Msg, Value};
+use types::{Collation, DataType, Length, Value};
 
 use crate::executesql::{parse_parameters, prepare, text_argument};
-use crate::{SystemProcedure, argument};
-use ::binder::{bind_statement, shape_of};
+use crate::first_result::{Browsing, FirstResult};
+use crate::{SystemProcedure, argument, first_result};
+use ::binder::shape_of;
+use ::catalog::ProcedureDef;
 use ::executor::Cx;
-use ::plan::program::{LeafAst, Program, Step, StepKind};
-use ::plan::sink::{ColumnInfo, Command, ResultShape, Traits};
-use ::plan::statement::Bound;
+use ::plan::sink::{ColumnInfo, Command, Traits};
 use ::session::SessionState;
 use interpreter::{Argument, Stop, done};
 
@@ -24,90 +24,101 @@ fn describe_first(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
     let statement =
         text_argument(argument(arguments, 0, "@tsql"), "sp_describe_first_result_set", "@tsql")?;
     let declared = argument(arguments, 1, "@params").map_or(Value::Null, |a| a.value.clone());
+    let mode = argument(arguments, 2, "@browse_information_mode").and_then(|a| a.value.as_whole());
+    let browsing = Browsing::of(mode)?;
     let (key, entry) = prepare(&statement, &declared, cx.session)?;
-    let described = first_result(&entry.program, cx.session);
+    let described = first_result::find(&entry.program, cx.session, browsing);
     cx.session.caches.programs.put(key, entry);
     let Some(described) = described? else {
         return Ok(0);
     };
     let shape = shape_of(columns().into_iter().map(|(name, ty)| plain(name, ty)).collect());
     cx.sink.columns(&shape)?;
-    for (ordinal, column) in (1..).zip(&described.columns) {
-        cx.sink.row(&row(ordinal, column))?;
+    let rows = rows(&described, browsing, cx.session);
+    for row in &rows {
+        cx.sink.row(row)?;
     }
-    let count = u64::try_from(described.columns.len()).ok();
-    done(cx, Command::SELECT, count, false)?;
+    done(cx, Command::SELECT, u64::try_from(rows.len()).ok(), false)?;
     Ok(0)
 }
 
-/// Compiles a text and finds its first result set.
+/// Compiles a text and finds its first result set; returns its description.
 ///
 /// # Errors
-/// Errors of syntax, names and types; 11509 and others if only running the batch would tell the
-/// columns.
-pub fn first_result_of(
+/// Errors of syntax, names and types; 11509 and others if the columns depend on how the batch runs.
+pub(crate) fn rows_of(
     statement: &str,
     declared: &str,
+    browsing: Browsing,
     session: &SessionState,
-) -> Result<Option<Arc<ResultShape>>, Stop> {
+) -> Result<Vec<Vec<Value>>, Stop> {
     let parameters = parse_parameters(declared, session)?;
     let program = ::compile::parse_and_compile(session, statement, parameters)?;
-    first_result(&program, session)
+    let described = first_result::find(&program, session, browsing)?;
+    Ok(described.map_or_else(Vec::new, |described| rows(&described, browsing, session)))
+}
+
+/// Describes the first result set of a procedure.
+///
+/// # Errors
+/// As [`rows_of`].
+pub(crate) fn rows_of_procedure(
+    procedure: &Arc<ProcedureDef>,
+    browsing: Browsing,
+    session: &SessionState,
+) -> Result<Vec<Vec<Value>>, Stop> {
+    let program = ::compile::program_of(session, procedure)?;
+    let described = first_result::find(&program, session, browsing)?;
+    Ok(described.map_or_else(Vec::new, |described| rows(&described, browsing, session)))
+}
+
+/// Places of the columns that browse information fills.
+mod place {
+    pub(super) const HIDDEN: usize = 0;
+    pub(super) const DATABASE: usize = 23;
+    pub(super) const SCHEMA: usize = 24;
+    pub(super) const TABLE: usize = 25;
+    pub(super) const COLUMN: usize = 26;
+    pub(super) const UNIQUE_KEY: usize = 28;
+}
+
+/// Returns the rows that describe a result: its columns, and what browse information adds.
+fn rows(first: &FirstResult, browsing: Browsing, session: &SessionState) -> Vec<Vec<Value>> {
+    let described = (1..).zip(&first.shape.columns);
+    let mut rows: Vec<Vec<Value>> =
+        described.map(|(ordinal, column)| row(ordinal, column)).collect();
+    let Some(browse) = &first.browse else { return rows };
+    for (row, column) in rows.iter_mut().zip(&browse.columns) {
+        row[place::HIDDEN] = Value::Bit(column.is_hidden);
+        row[place::UNIQUE_KEY] = Value::Bit(column.is_key);
+        let Some(table) = column.table.checked_sub(1).and_then(|at| browse.tables.get(at)) else {
+            continue;
+        };
+        let part = |behind: usize| table.iter().rev().nth(behind).filter(|part| !part.is_empty());
+        let database = part(2).map_or(&*session.identity.database, String::as_str);
+        let name = match &column.name {
+            Some(name) => Value::nvarchar(name),
+            None => row[2].clone(),
+        };
+        row[place::DATABASE] = Value::nvarchar(database);
+        row[place::SCHEMA] = Value::nvarchar(part(1).map_or("dbo", String::as_str));
+        row[place::TABLE] = part(0).map_or(Value::Null, |part| Value::nvarchar(part));
+        row[place::COLUMN] = name;
+    }
+    if browsing == Browsing::Cursor {
+        rows.retain(|row| row[place::HIDDEN] == Value::Bit(false));
+        let ordinal = i32::try_from(rows.len()).unwrap_or(i32::MAX).saturating_add(1);
+        let ty = ColumnType { nullable: false, ..ColumnType::nullable(DataType::Int) };
+        let mut status = row(ordinal, &plain("ROWSTAT", ty));
+        status[place::HIDDEN] = Value::Bit(true);
+        status[place::UNIQUE_KEY] = Value::Bit(false);
+        rows.push(status);
+    }
+    rows
 }
 
 fn plain(name: &str, column_type: ColumnType) -> ColumnInfo {
     ColumnInfo { name: name.into(), column_type, traits: Traits::default(), updatable: false }
-}
-
-/// Finds the first statement that returns rows; `None` if there is none.
-///
-/// # Errors
-/// The errors of names and types; 11509 and others if only running the batch would tell the
-/// columns.
-fn first_result(
-    program: &Program,
-    session: &SessionState,
-) -> Result<Option<Arc<ResultShape>>, Stop> {
-    first_of(&program.body, program, session)
-}
-
-fn first_of(
-    steps: &[Step],
-    program: &Program,
-    session: &SessionState,
-) -> Result<Option<Arc<ResultShape>>, Stop> {
-    for step in steps {
-        let found = match &step.kind {
-            StepKind::Data(leaf) => {
-                let LeafAst::Statement(statement) = &leaf.ast else { continue };
-                let context = compile::binding::context_of(session, program);
-                let bound = bind_statement(&mut context.binder(), statement)?;
-                shape_returned(&bound)
-            }
-            StepKind::Block(body) => first_of(body, program, session)?,
-            StepKind::Atomic { body, .. } => first_of(body, program, session)?,
-            StepKind::TryCatch(body, _) => first_of(body, program, session)?,
-            StepKind::If(..) | StepKind::While(..) => {
-                return Err(Msg::NotSupported("describing a batch with IF or WHILE").into());
-            }
-            StepKind::Execute(_) | StepKind::ExecuteString(_) => {
-                return Err(Msg::NotSupported("describing a batch with EXECUTE").into());
-            }
-            _ => None,
-        };
-        if found.is_some() {
-            return Ok(found);
-        }
-    }
-    Ok(None)
-}
-
-/// Returns the columns that a statement returns to the client.
-fn shape_returned(bound: &Bound) -> Option<Arc<ResultShape>> {
-    match bound {
-        Bound::Select(select) => Some(Arc::clone(&select.shape)),
-        bound => bound.client_shape().map(Arc::clone),
-    }
 }
 
 /// Returns the columns of the description, as documented.
@@ -164,7 +175,7 @@ pub fn columns() -> Vec<(&'static str, ColumnType)> {
 const NUMERIC: i32 = 108;
 
 /// Returns the row that describes a column. Values that need browse information are NULL.
-pub fn row(ordinal: i32, column: &ColumnInfo) -> Vec<Value> {
+fn row(ordinal: i32, column: &ColumnInfo) -> Vec<Value> {
     let ty = &column.column_type;
     let data_type = &ty.data_type;
     let is_string = data_type.is_string() && *data_type != DataType::Xml;

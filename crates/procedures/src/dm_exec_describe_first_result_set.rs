@@ -1,11 +1,13 @@
-//! `sys.dm_exec_describe_first_result_set`: the columns of a batch's first result set. If the batch
-//! has an error, a single row contains the error.
+//! `sys.dm_exec_describe_first_result_set` and `.._for_object`: the columns of the first result set
+//! of a batch or a procedure. If it has an error, a single row contains the error.
 
 use types::value::ColumnType;
-use types::{DataType, Length, Value};
+use types::{DataType, Length, Msg, Value};
 
 use crate::describe;
-use interpreter::Stop;
+use crate::first_result::Browsing;
+use ::catalog::Object;
+use interpreter::{Stop, check_execute};
 use metadata::{Rows, Scope, SystemView};
 
 /// Number of columns shared with sp_describe_first_result_set, which also has the TDS types.
@@ -17,6 +19,14 @@ pub(crate) static VIEW: SystemView = SystemView {
     columns,
     rows: read,
     arity: 3,
+};
+
+pub(crate) static OF_OBJECT: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_exec_describe_first_result_set_for_object",
+    columns,
+    rows: read_of_object,
+    arity: 2,
 };
 
 fn columns() -> Vec<(&'static str, ColumnType)> {
@@ -43,17 +53,40 @@ fn read(scope: &Scope<'_>) -> Rows {
     let text = |place: usize| scope.arguments.get(place).and_then(|a| a.as_text(collation));
     let Some(statement) = text(0) else { return Ok(Vec::new()) };
     let declared = text(1).unwrap_or_default();
+    let mode = scope.arguments.get(2).and_then(Value::as_whole);
+    let described = Browsing::of(mode)
+        .map_err(Stop::from)
+        .and_then(|browsing| describe::rows_of(&statement, &declared, browsing, scope.session));
+    described_or_error(described)
+}
+
+/// Describes the procedure of an `object_id` of the current database.
+fn read_of_object(scope: &Scope<'_>) -> Rows {
+    let session = scope.session;
+    let Some(id) = scope.arguments.first().and_then(Value::as_whole) else { return Ok(Vec::new()) };
+    let browsing = scope.arguments.get(1).and_then(Value::as_whole);
+    let browsing = if browsing.is_some_and(|on| on != 0) { Browsing::Browse } else { Browsing::No };
+    let database = session.catalog.database(&session.identity.database);
+    let object = i32::try_from(id).ok().and_then(|id| database?.object_by_id(id));
+    let described = match object {
+        Some(Object::Procedure(procedure)) => check_execute(session, procedure, None)
+            .map_err(Stop::from)
+            .and_then(|()| describe::rows_of_procedure(procedure, browsing, session)),
+        Some(_) => Err(Msg::DescribedNoProcedure(id).into()),
+        None => Err(Msg::DescribedNoObject(id).into()),
+    };
+    described_or_error(described)
+}
+
+fn described_or_error(described: Result<Vec<Vec<Value>>, Stop>) -> Rows {
     let width = columns().len();
-    match describe::first_result_of(&statement, &declared, scope.session) {
-        Ok(None) => Ok(Vec::new()),
-        Ok(Some(shape)) => {
-            let rows = (1..).zip(&shape.columns).map(|(ordinal, column)| {
-                let mut row = describe::row(ordinal, column);
+    match described {
+        Ok(mut rows) => {
+            for row in &mut rows {
                 row.truncate(DESCRIBED);
                 row.resize(width, Value::Null);
-                row
-            });
-            Ok(rows.collect())
+            }
+            Ok(rows)
         }
         Err(Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error)) => {
             let mut row = vec![Value::Null; width - 6];
@@ -66,7 +99,7 @@ fn read(scope: &Scope<'_>) -> Rows {
             row.push(Value::nvarchar(description));
             Ok(vec![row])
         }
-        Err(_) => Err(types::Msg::InternalError.into()),
+        Err(_) => Err(Msg::InternalError.into()),
     }
 }
 
@@ -74,8 +107,14 @@ fn read(scope: &Scope<'_>) -> Rows {
 fn kind_of(number: i32) -> (i32, &'static str) {
     match number {
         102 | 105 | 156 | 319 => (2, "SYNTAX"),
-        11_526 => (10, "TEMPORARY_TABLE"),
-        11_509 | 40_517 => (11, "UNSUPPORTED_STATEMENT"),
+        11_509..=11_512 => (3, "CONFLICTING_RESULTS"),
+        11_513 | 11_514 => (4, "DYNAMIC_SQL"),
+        11_519 | 11_520 => (7, "EXTENDED_PROCEDURE"),
+        11_523 | 11_524 => (9, "RECURSION"),
+        11_525 | 11_526 => (10, "TEMPORARY_TABLE"),
+        11_527 | 11_528 | 40_517 => (11, "UNSUPPORTED_STATEMENT"),
+        11_531 => (12, "OBJECT_TYPE_NOT_SUPPORTED"),
+        11_532 => (13, "OBJECT_DOES_NOT_EXIST"),
         _ => (1, "MISC"),
     }
 }

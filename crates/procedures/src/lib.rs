@@ -22,6 +22,7 @@ mod executesql;
 mod extended_property;
 #[cfg(debug_assertions)]
 mod fault;
+mod first_result;
 mod flush_log;
 mod identity;
 mod inject_delay;
@@ -217,4 +218,5 @@ fn int_type() -> ColumnType {
 }
 
 /// System views that are defined in this crate, because they show the result of a procedure.
-pub static VIEWS: &[&metadata::SystemView] = &[&dm_exec_describe_first_result_set::VIEW];
+pub static VIEWS: &[&metadata::SystemView] =
+    &[&dm_exec_describe_first_result_set::VIEW, &dm_exec_describe_first_result_set::OF_OBJECT];

@@ -26,7 +26,7 @@ pub(crate) const COLUMNS: &[Column<ParameterRow>] = &[
     col("precision", TINYINT, |r| Value::TinyInt(r.definition.ty.data_type.precision())),
     col("scale", TINYINT, |r| Value::TinyInt(r.definition.ty.data_type.scale())),
     col("is_output", BIT, |r| bit(r.definition.output)),
-    col("is_cursor_ref", BIT, |_| bit(false)),
+    col("is_cursor_ref", BIT, |r| bit(r.definition.cursor)),
     col("has_default_value", BIT, |_| bit(false)),
     col("is_xml_document", BIT, |_| bit(false)),
     opt("default_value", VARIANT, |_| Value::Null),

@@ -107,9 +107,10 @@ pub enum State {
 /// Returns the permission that a view needs, as its documentation page says. Views of sessions and
 /// requests show a session its own rows without one; those of the host need none.
 pub fn state_of(view: &str) -> State {
-    const OPEN: [&str; 6] = [
+    const OPEN: [&str; 7] = [
         "dm_exec_cursors",
         "dm_exec_describe_first_result_set",
+        "dm_exec_describe_first_result_set_for_object",
         "dm_exec_input_buffer",
         "dm_exec_requests",
         "dm_exec_sessions",

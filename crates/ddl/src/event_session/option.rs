@@ -46,6 +46,9 @@ fn set(options: &mut EventSessionOptions, option: &NamedOption) -> Result<()> {
         }
         "TRACK_CAUSALITY" => options.track_causality = switch(value).ok_or_else(invalid)?,
         "STARTUP_STATE" => options.startup_state = switch(value).ok_or_else(invalid)?,
+        "MAX_DURATION" => {
+            return Err(Msg::NotSupported("MAX_DURATION of an event session").into());
+        }
         other => return Err(Msg::SyntaxNear(other).into()),
     }
     Ok(())

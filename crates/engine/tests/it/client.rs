@@ -122,7 +122,9 @@ impl ResultSink for Answer {
         let source = |column: &BrowseColumn| {
             let key = if column.is_key { " key" } else { "" };
             let name = column.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
-            format!("{}{name}{key}", column.table)
+            let is_added = column.is_hidden && column.table != 0;
+            let hidden = if is_added { " hidden" } else { "" };
+            format!("{}{name}{key}{hidden}", column.table)
         };
         let columns: Vec<String> = columns.iter().map(source).collect();
         self.trace.push(format!("browse {}: {}", tables.join(", "), columns.join(" | ")));

@@ -26,7 +26,7 @@ const PREPARATION: [&str; 3] = [
 fn grammar_is_accepted_or_refused_by_name() {
     let instance = instance();
     let mut failures = String::new();
-    for file in ["definitions", "statements", "clauses", "details"] {
+    for file in ["definitions", "statements", "clauses", "details", "newer"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/grammar/{file}.txt"));
         let text = std::fs::read_to_string(path).unwrap();
         let mut examples = 0;

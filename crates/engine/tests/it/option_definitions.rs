@@ -327,10 +327,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
             ),
             ("SCHEMABINDING", Shown("NATIVE_COMPILATION, SCHEMABINDING")),
             (";number", RefusedIn("CREATE PROCEDURE p;2 AS SELECT 1")),
-            (
-                "CURSOR VARYING parameters",
-                RefusedIn("CREATE PROCEDURE p @c CURSOR VARYING OUTPUT AS SELECT 1"),
-            ),
+            ("CURSOR VARYING parameters", Shown("CURSOR VARYING OUTPUT")),
             ("OUT, OUTPUT, READONLY", Shown("READONLY")),
             ("EXTERNAL NAME", RefusedIn("CREATE PROCEDURE p AS EXTERNAL NAME a.b.c")),
         ],

@@ -122,7 +122,7 @@ const STATEMENTS: &[Place] = &[
         template: "SELECT 1 AS a FROM t FOR {}",
         tails: &["", " PATH", " AUTO"],
         rows: &[
-            ("BROWSE", RefusedIn("SELECT 1 AS a FOR BROWSE")),
+            ("BROWSE", Shown("FOR BROWSE")),
             ("JSON AUTO, PATH", Shown("FOR JSON AUTO")),
             ("SYSTEM_TIME", Shown("FOR SYSTEM_TIME")),
             ("XML AUTO, EXPLICIT, PATH, RAW", Shown("FOR XML EXPLICIT")),

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tsql::ast::{self, CursorName, CursorOption, FetchDirection};
 use types::{Error, Msg, Value};
 
-use crate::{Runner, Stop, done, ended};
+use crate::{Argument, Invocation, Runner, Stop, done, ended};
 use ::executor::Cx;
 use ::plan::expr::Slot;
 use ::plan::program::{CursorStep, ExecuteStep, ExecuteTarget, Leaf, LeafAst, Step, StepKind};
@@ -407,6 +407,51 @@ fn deallocate(cursor: &ast::CursorRef, cx: &mut Cx<'_>) -> Result<(), Stop> {
     cx.session.held.cursors.global.retain(|c| c.id != id);
     cx.session.held.cursors.api.retain(|c| c.id != id);
     Ok(())
+}
+
+/// Checks that the variables of cursor parameters have no cursor yet.
+///
+/// # Errors
+/// 16951 for one that has.
+pub(crate) fn check_unassigned(arguments: &[Argument], cx: &Cx<'_>) -> Result<(), Stop> {
+    for variable in arguments.iter().filter_map(|argument| argument.cursor.as_ref()) {
+        let refers = |(known, _): &(String, i32)| known.eq_ignore_ascii_case(variable);
+        let taken = cx.frame.cursors.iter().any(|cursor| cursor.is_named(variable));
+        if taken || cx.frame.cursor_references.iter().any(refers) {
+            return Err(Msg::CursorAllocated(variable).into());
+        }
+    }
+    Ok(())
+}
+
+/// Gives the cursors of a procedure's OUTPUT parameters to the caller's variables, at the position
+/// that they have. A parameter without a cursor leaves its variable without one.
+pub(crate) fn hand_over(
+    call: &mut Invocation,
+    (arguments, places): (&[Argument], &[usize]),
+    cx: &mut Cx<'_>,
+) {
+    for (argument, place) in arguments.iter().zip(places) {
+        let parameter = &call.procedure.parameters[*place];
+        let (true, true, Some(variable)) = (parameter.cursor, argument.output, &argument.cursor)
+        else {
+            continue;
+        };
+        let frame = &mut call.frame;
+        let own = frame.cursors.iter().find(|cursor| cursor.is_named(&parameter.name));
+        let refers = |(known, _): &&(String, i32)| known.eq_ignore_ascii_case(&parameter.name);
+        let referred = || frame.cursor_references.iter().find(refers).map(|(_, id)| *id);
+        let Some(id) = own.map(|cursor| cursor.id).or_else(referred) else { continue };
+        let Some(at) = frame.cursors.iter().position(|cursor| cursor.id == id) else {
+            // A global cursor, or one that another variable has got.
+            cx.frame.cursor_references.push((variable.clone(), id));
+            continue;
+        };
+        let mut cursor = frame.cursors.remove(at);
+        cursor.name.clone_from(variable);
+        cursor.show();
+        cx.frame.cursors.push(cursor);
+    }
 }
 
 /// `@@CURSOR_ROWS` is 0 once the last cursor that was opened is closed.

@@ -110,6 +110,10 @@ impl Parser<'_> {
     }
 
     fn call_arguments(&mut self, call: &mut Call) -> Result<()> {
+        // `(text USE MODEL name)`
+        if call.name.object.is("ai_generate_embeddings") {
+            return Err(self.not_supported("AI_GENERATE_EMBEDDINGS", call.name.span.start));
+        }
         if self.eat(Kw::Distinct) {
             call.distinct = true;
         } else {
@@ -121,7 +125,18 @@ impl Parser<'_> {
         call.arguments = self.comma_list(Self::argument)?;
         // `LAST_VALUE(x IGNORE NULLS)` is the older syntax.
         call.nulls = self.null_treatment()?;
-        Ok(())
+        if call.name.object.is("json_query") && self.at(Kw::With) {
+            return Err(self.not_supported("WITH ARRAY WRAPPER", self.start()));
+        }
+        self.refuse_returning()
+    }
+
+    /// Refuses `RETURNING type` of a JSON function.
+    fn refuse_returning(&self) -> Result<()> {
+        match self.is_word(self.token(), "RETURNING") {
+            true => Err(self.not_supported("RETURNING of a JSON function", self.start())),
+            false => Ok(()),
+        }
     }
 
     fn argument(&mut self) -> Result<Expr> {
@@ -184,7 +199,7 @@ impl Parser<'_> {
             call.within_group = self.order_by()?;
         }
         if !self.at_json_null_clause() {
-            return Ok(());
+            return self.refuse_returning();
         }
         call.special = if self.at(Kw::Null) {
             CallSpecial::JsonNullOnNull
@@ -192,7 +207,7 @@ impl Parser<'_> {
             CallSpecial::JsonAbsentOnNull
         };
         self.position += 3;
-        Ok(())
+        self.refuse_returning()
     }
 
     fn at_json_null_clause(&self) -> bool {

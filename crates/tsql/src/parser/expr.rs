@@ -95,6 +95,9 @@ impl Parser<'_> {
         let mut rest = Vec::new();
         while let Some(op) = op(self.kind()) {
             self.advance();
+            if op == ArithmeticOp::BitOr && self.at_kind(TokenKind::Pipe) {
+                return Err(self.not_supported("the operator ||", self.start()));
+            }
             rest.push((op, operand(self)?));
         }
         let span = self.span_from(first.span.start);

@@ -233,15 +233,18 @@ impl Parser<'_> {
 
     /// Refuses functions of FROM whose arguments are no list of values.
     fn refuse_rowset_function(&self) -> Result<()> {
-        const FUNCTIONS: [&str; 8] = [
+        const FUNCTIONS: [&str; 11] = [
             "AI_GENERATE_CHUNKS",
             "CHANGETABLE",
             "CONTAINSTABLE",
             "FREETEXTTABLE",
             "PREDICT",
+            "REGEXP_MATCHES",
+            "REGEXP_SPLIT_TO_TABLE",
             "SEMANTICKEYPHRASETABLE",
             "SEMANTICSIMILARITYDETAILSTABLE",
             "SEMANTICSIMILARITYTABLE",
+            "VECTOR_SEARCH",
         ];
         if self.kind_at(1) != TokenKind::LeftParen {
             return Ok(());

@@ -233,6 +233,10 @@ impl Parser<'_> {
         if !self.eat_kind(TokenKind::Comma) {
             return Ok(TypeArguments::One(first));
         }
+        // `vector(3, float16)`
+        if name.object.is("vector") && self.at_kind(TokenKind::Word) {
+            return Err(self.not_supported("the type vector", self.start()));
+        }
         Ok(TypeArguments::Two(first, self.small_integer()?))
     }
 

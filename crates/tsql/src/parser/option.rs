@@ -22,6 +22,10 @@ impl Parser<'_> {
         if *name == *"REMOTE_DATA_ARCHIVE" {
             return Err(self.not_supported("REMOTE_DATA_ARCHIVE", start));
         }
+        // `LEDGER_VIEW = name (columns)`
+        if *name == *"LEDGER_VIEW" {
+            return Err(self.not_supported("LEDGER_VIEW", start));
+        }
         let value = if self.eat_kind(TokenKind::Equal) {
             self.option_value()?
         } else if self.at_kind(TokenKind::LeftParen) {

@@ -56,6 +56,9 @@ impl Parser<'_> {
         };
         let percent = self.eat(Kw::Percent);
         let with_ties = self.eat_all(&[Kw::With, Kw::Ties]);
+        if self.at(Kw::With) && self.is_word(self.token_at(1), "APPROXIMATE") {
+            return Err(self.not_supported("TOP .. WITH APPROXIMATE", self.start()));
+        }
         Ok(Some(Top { count, percent, with_ties }))
     }
 

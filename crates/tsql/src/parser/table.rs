@@ -283,6 +283,9 @@ impl Parser<'_> {
             parser.expect(Kw::To)?;
             Ok((from, parser.object_name()?))
         })?;
+        if self.at(Kw::On) {
+            return Err(self.not_supported("CONNECTION .. ON DELETE", self.start()));
+        }
         Ok(ConstraintKind::Connection(pairs))
     }
 

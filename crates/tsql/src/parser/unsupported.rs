@@ -112,6 +112,9 @@ impl Parser<'_> {
     /// been taken.
     pub(super) fn unsupported_as(&mut self, name: Box<str>) -> Result<StatementKind> {
         let mut depth = 0usize;
+        // `ALTER AVAILABILITY GROUP ag GRANT CREATE ANY DATABASE` is one statement.
+        let grants = name.starts_with("ALTER AVAILABILITY GROUP");
+        let is_own = |word: Kw| grants && matches!(word, Kw::Grant | Kw::Deny | Kw::Create);
         loop {
             match self.kind() {
                 TokenKind::End => break,
@@ -122,7 +125,13 @@ impl Parser<'_> {
                 TokenKind::LeftParen => depth += 1,
                 TokenKind::RightParen if depth == 0 => return Err(self.unexpected()),
                 TokenKind::RightParen => depth -= 1,
-                TokenKind::Word if depth == 0 && starts_statement(self.keyword()) => break,
+                TokenKind::Word
+                    if depth == 0
+                        && starts_statement(self.keyword())
+                        && !is_own(self.keyword()) =>
+                {
+                    break;
+                }
                 _ => {}
             }
             self.advance();
