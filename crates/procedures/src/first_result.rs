@@ -214,7 +214,7 @@ impl Search<'_> {
 
     /// Binds a statement. An error ends its path.
     fn statement(&mut self, leaf: &Leaf, span: Span, scope: Scope<'_>) -> Paths {
-        let context = metadata::binding::context_of(self.session, scope.program);
+        let context = compile::binding::context_of(self.session, scope.program);
         let mut binder = context.binder();
         if self.browsing != Browsing::No {
             binder.meaning = binder.meaning.with_browsing();
@@ -249,7 +249,7 @@ impl Search<'_> {
 
     /// Returns the value of an expression that is a constant.
     fn constant(&self, leaf: &Leaf, scope: Scope<'_>) -> Option<Value> {
-        let context = metadata::binding::context_of(self.session, scope.program);
+        let context = compile::binding::context_of(self.session, scope.program);
         let bound = ::compile::leaf::bind_as(&mut context.binder(), leaf, scope.program).ok()?;
         let Bound::Scalar(scalar) = bound else { return None };
         constant_of(&scalar.expr).cloned()

@@ -139,7 +139,7 @@ impl Found<'_> {
 
     fn bind(&mut self, leaf: &Leaf, session: &SessionState) -> Result<Bound, Stop> {
         self.deduced.next_statement();
-        let context = metadata::binding::context_of(session, self.program);
+        let context = compile::binding::context_of(session, self.program);
         let mut binder = context.binder();
         binder.optimization = ::optimizer::Level::None;
         binder.given.clone_from(&self.nulls);
