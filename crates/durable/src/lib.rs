@@ -23,11 +23,13 @@
 //! | a start: from files to tables                       | `recovery.rs`    |
 //! | a backup: one database in one file                 | `backup/`        |
 //! | rows of SCHEMA_ONLY tables over a restart           | `kept.rs`        |
+//! | files beside the log                                | `aside.rs`       |
 //! | the log as others read it, also while it is written | `reading.rs`     |
 //!
 //! It does not know SQL, sessions or sockets.
 #![forbid(unsafe_code)]
 
+mod aside;
 pub mod backup;
 mod checkpoint;
 mod commit_log;

@@ -28,7 +28,7 @@ pub use log_lines::log_lines;
 
 use std::sync::Arc;
 
-use instance::{Built, Config, Instance};
+use instance::{Built, Config, Instance, Plans};
 
 /// Starts an engine with all built-in functions, views and procedures.
 pub fn start(
@@ -37,6 +37,10 @@ pub fn start(
     store: Arc<storage::Store>,
 ) -> Arc<Instance> {
     let event_session = ::ddl::event_session::system_health::definition();
-    let built = Built { library: library::LIBRARY, event_session };
+    let plans = Plans {
+        version: ::metadata::function::PRODUCT_VERSION,
+        document: ::explain::cached_document,
+    };
+    let built = Built { library: library::LIBRARY, event_session, plans };
     Instance::new(config, built, machine, store)
 }

@@ -40,7 +40,10 @@ impl Runner<'_> {
         cx.session.accounting.meter.pause();
         // All sessions read the plan, so it is charged to the plan clerk.
         let bound = with_clerk(MemoryClerk::SqlPlans, || self.bind(leaf, cx));
-        cx.session.accounting.meter.unpause();
+        let spent = cx.session.accounting.meter.unpause();
+        if let Some(books) = &self.program.books {
+            books.bound(&spent);
+        }
         let (bound, session_bound) = bound.map_err(|error| self.unbound(error))?;
         let current = self.program.catalog_version == cx.session.catalog.version;
         let here = (&cx.session.identity.database, cx.session.identity.rights.key());
@@ -74,7 +77,10 @@ impl Runner<'_> {
         };
         cx.session.accounting.meter.pause();
         let bound = with_clerk(MemoryClerk::SqlPlans, || self.bind(leaf, cx));
-        cx.session.accounting.meter.unpause();
+        let spent = cx.session.accounting.meter.unpause();
+        if let Some(books) = &self.program.books {
+            books.bound(&spent);
+        }
         let (bound, _) = bound.map_err(|error| self.unbound(error))?;
         cx.session.accounting.counters.count(SessionCounter::Recompilations);
         match room {
