@@ -7,6 +7,7 @@ use sos::memory::{MemoryClerk, with_clerk};
 use types::{Msg, Result};
 
 use crate::{Runner, Stop, cursor};
+use ::compile::hinted;
 use ::compile::leaf::{all_unfound, bind_as};
 use ::compile::positioned::{self, Accepts};
 use ::executor::Cx;
@@ -134,6 +135,9 @@ impl Runner<'_> {
             return self.bind_positioned(statement, cursor, cx);
         }
         let context = metadata::binding::context_of(cx.session, self.program);
+        if let Some((bound, binder)) = hinted::bind(cx.session, &context, leaf, self.program) {
+            return Ok((bound, binder.session_bound || binder.unchained.get()));
+        }
         let mut binder = context.binder();
         match bind_as(&mut binder, leaf, self.program) {
             Ok(bound) => Ok((bound, binder.session_bound || binder.unchained.get())),

@@ -436,7 +436,7 @@ mod tests {
         runtime.waits.insert(3, Wait { id: 1, executions: 1, time: measure });
         store.insert_runtime((5, 2, Ending::Exception), runtime);
         store.set_hint(3, "OPTION(MAXDOP 1)", Some("why".to_owned()));
-        DatabaseStore { store, created: 1234, ..DatabaseStore::default() }
+        DatabaseStore::new(store, 1234)
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use books::{ProgramBooks, StatementPlace};
 pub use cell::{Deviation, Folded, Spread, Totals};
 pub use collect::{Collected, Collector, Left, Parameterization, QueryIdentity, identity};
 pub use failure::Failure;
-pub use handle::Handle;
+pub use handle::{Handle, statement_handle};
 pub use ids::{COMPILE, OVERFLOW};
 pub use live::Live;
 pub use meter::{Cost, Meter};
