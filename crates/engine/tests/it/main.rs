@@ -43,6 +43,7 @@ mod partitions;
 mod permissions;
 mod point_bench;
 mod prefixes;
+mod query_store;
 mod script;
 mod security;
 mod several_seeks;
