@@ -3,7 +3,9 @@
 
 use ::query_store::Measure;
 use ::query_store::store::{Ending, Runtime};
-use metadata::column::{BIGINT, Column, FLOAT, TINYINT, big, col, nv, opt, rows, shape, text};
+use metadata::column::{
+    BIGINT, Column, FLOAT, TINYINT, big, col, nv, opt, rows, shape, text, unknown,
+};
 use metadata::{Rows, Scope};
 use types::Value;
 
@@ -60,7 +62,7 @@ const COLUMNS: &[Column<RuntimeRow>] = &[
     opt("max_cpu_time", BIGINT, |r| whole(r.cpu().most(r.executions()))),
     opt("stdev_cpu_time", FLOAT, |r| float(r.cpu().deviation())),
     // 0, as SQL Server shows for tables in memory: no pages are read. Memory grants, log and
-    // tempdb are not counted per statement.
+    // tempdb are not counted per statement: NULL.
     opt("avg_logical_io_reads", FLOAT, |_| float(0.0)),
     opt("last_logical_io_reads", BIGINT, |_| big(0)),
     opt("min_logical_io_reads", BIGINT, |_| big(0)),
@@ -86,11 +88,11 @@ const COLUMNS: &[Column<RuntimeRow>] = &[
     opt("min_dop", BIGINT, |r| whole(r.degree().least(r.executions()))),
     opt("max_dop", BIGINT, |r| whole(r.degree().most(r.executions()))),
     opt("stdev_dop", FLOAT, |r| float(r.degree().deviation())),
-    opt("avg_query_max_used_memory", FLOAT, |_| float(0.0)),
-    opt("last_query_max_used_memory", BIGINT, |_| big(0)),
-    opt("min_query_max_used_memory", BIGINT, |_| big(0)),
-    opt("max_query_max_used_memory", BIGINT, |_| big(0)),
-    opt("stdev_query_max_used_memory", FLOAT, |_| float(0.0)),
+    unknown("avg_query_max_used_memory", FLOAT),
+    unknown("last_query_max_used_memory", BIGINT),
+    unknown("min_query_max_used_memory", BIGINT),
+    unknown("max_query_max_used_memory", BIGINT),
+    unknown("stdev_query_max_used_memory", FLOAT),
     opt("avg_rowcount", FLOAT, |r| float(r.rows().average(r.executions()))),
     opt("last_rowcount", BIGINT, |r| whole(r.rows().last)),
     opt("min_rowcount", BIGINT, |r| whole(r.rows().least(r.executions()))),
@@ -101,16 +103,16 @@ const COLUMNS: &[Column<RuntimeRow>] = &[
     opt("min_num_physical_io_reads", BIGINT, |_| big(0)),
     opt("max_num_physical_io_reads", BIGINT, |_| big(0)),
     opt("stdev_num_physical_io_reads", FLOAT, |_| float(0.0)),
-    opt("avg_log_bytes_used", FLOAT, |_| float(0.0)),
-    opt("last_log_bytes_used", BIGINT, |_| big(0)),
-    opt("min_log_bytes_used", BIGINT, |_| big(0)),
-    opt("max_log_bytes_used", BIGINT, |_| big(0)),
-    opt("stdev_log_bytes_used", FLOAT, |_| float(0.0)),
-    opt("avg_tempdb_space_used", FLOAT, |_| float(0.0)),
-    opt("last_tempdb_space_used", BIGINT, |_| big(0)),
-    opt("min_tempdb_space_used", BIGINT, |_| big(0)),
-    opt("max_tempdb_space_used", BIGINT, |_| big(0)),
-    opt("stdev_tempdb_space_used", FLOAT, |_| float(0.0)),
+    unknown("avg_log_bytes_used", FLOAT),
+    unknown("last_log_bytes_used", BIGINT),
+    unknown("min_log_bytes_used", BIGINT),
+    unknown("max_log_bytes_used", BIGINT),
+    unknown("stdev_log_bytes_used", FLOAT),
+    unknown("avg_tempdb_space_used", FLOAT),
+    unknown("last_tempdb_space_used", BIGINT),
+    unknown("min_tempdb_space_used", BIGINT),
+    unknown("max_tempdb_space_used", BIGINT),
+    unknown("stdev_tempdb_space_used", FLOAT),
     opt("avg_page_server_io_reads", FLOAT, |_| float(0.0)),
     opt("last_page_server_io_reads", BIGINT, |_| big(0)),
     opt("min_page_server_io_reads", BIGINT, |_| big(0)),
