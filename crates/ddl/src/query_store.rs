@@ -175,9 +175,7 @@ fn word<T: Copy>(option: &NamedOption, words: &[(&str, T)]) -> Result<T> {
 
 fn number(option: &NamedOption) -> Result<u64> {
     match &option.value {
-        OptionValue::Literal(Literal::Int(n)) => {
-            u64::try_from(*n).map_err(|_| wrong(&option.name))
-        }
+        OptionValue::Literal(Literal::Int(n)) => u64::try_from(*n).map_err(|_| wrong(&option.name)),
         _ => Err(wrong(&option.name)),
     }
 }

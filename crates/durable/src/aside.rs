@@ -57,7 +57,8 @@ impl Database {
     pub fn names_aside(&self, of: &str) -> io::Result<Vec<String>> {
         let mut names = self.disk().list("")?;
         let is_it = |name: &String| {
-            name.strip_prefix(of).is_some_and(|rest| rest.starts_with('.')) && !name.ends_with(".new")
+            name.strip_prefix(of).is_some_and(|rest| rest.starts_with('.'))
+                && !name.ends_with(".new")
         };
         names.retain(is_it);
         Ok(names)

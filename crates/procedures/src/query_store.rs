@@ -31,7 +31,12 @@ const QUERY: &str = "@query_id";
 const PLAN: &str = "@plan_id";
 
 /// Returns the current database, which the login may alter, and its id.
-fn database(names: &[&str], procedure: &str, arguments: &[Argument], cx: &Cx<'_>) -> Result<i16, Stop> {
+fn database(
+    names: &[&str],
+    procedure: &str,
+    arguments: &[Argument],
+    cx: &Cx<'_>,
+) -> Result<i16, Stop> {
     let unknown =
         |a: &&Argument| !a.name.is_empty() && !names.iter().any(|name| Name::same(&a.name, name));
     if let Some(unknown) = arguments.iter().find(unknown) {
@@ -44,7 +49,9 @@ fn database(names: &[&str], procedure: &str, arguments: &[Argument], cx: &Cx<'_>
     let name = &*session.identity.database;
     let found = session.catalog.database(name).ok_or(Msg::DatabaseNotFound(name))?;
     if !may_alter(cx, found) {
-        let text = format!("User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks.");
+        let text = format!(
+            "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks."
+        );
         return Err(Error::custom(5011, 14, 5, text).into());
     }
     Ok(found.id)
@@ -59,7 +66,9 @@ fn may_alter(cx: &Cx<'_>, database: &Database) -> bool {
 fn id(arguments: &[Argument], place: usize, name: &str, procedure: &str) -> Result<i64, Stop> {
     match argument(arguments, place, name).map(|a| &a.value) {
         None => {
-            let text = format!("An insufficient number of arguments were supplied for the procedure or function {procedure}.");
+            let text = format!(
+                "An insufficient number of arguments were supplied for the procedure or function {procedure}."
+            );
             Err(Error::custom(313, 16, 51, text).into())
         }
         Some(Value::Null) => Err(Msg::ProcedureExpectsParameter(name, "bigint").into()),
@@ -71,24 +80,29 @@ fn id(arguments: &[Argument], place: usize, name: &str, procedure: &str) -> Resu
 }
 
 fn no_query(query: i64, database: i16, state: u8) -> Stop {
-    let text = format!("Query with provided query_id ({query}) is not found in the Query Store for database ({database}). Check the query_id value and rerun the command.");
+    let text = format!(
+        "Query with provided query_id ({query}) is not found in the Query Store for database ({database}). Check the query_id value and rerun the command."
+    );
     Error::custom(12402, 11, state, text).into()
 }
 
 fn no_plan(plan: i64, database: i16, state: u8) -> Stop {
-    let text = format!("Query plan with provided plan_id ({plan}) is not found in the Query Store for database ({database}). Check the plan_id value and rerun the command.");
+    let text = format!(
+        "Query plan with provided plan_id ({plan}) is not found in the Query Store for database ({database}). Check the plan_id value and rerun the command."
+    );
     Error::custom(12403, 11, state, text).into()
 }
 
 /// Checks that the Query Store of a database is on.
 fn check_on(database: i16, state: u8, cx: &Cx<'_>) -> Result<(), Stop> {
-    let is_on = |found: Option<&DatabaseStore>| {
-        found.is_some_and(|found| found.options.mode != Mode::Off)
-    };
+    let is_on =
+        |found: Option<&DatabaseStore>| found.is_some_and(|found| found.options.mode != Mode::Off);
     if cx.session.instance.query_store.read(database, is_on) {
         return Ok(());
     }
-    let text = format!("The command failed because the query store is not enabled for database ({database}). Make sure that the query store is enabled for the database and rerun the command.");
+    let text = format!(
+        "The command failed because the query store is not enabled for database ({database}). Make sure that the query store is enabled for the database and rerun the command."
+    );
     Err(Error::custom(12405, 16, state, text).into())
 }
 
@@ -137,7 +151,9 @@ fn remove_query(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop
         found.is_some_and(|found| found.store.hints.contains_key(&query))
     };
     if cx.session.instance.query_store.read(database, has_hints) {
-        let text = format!("Query with provided query id ({query}) cannot be removed from Query Store since it has query hint(s). Clear the query hints before removing the query.");
+        let text = format!(
+            "Query with provided query id ({query}) cannot be removed from Query Store since it has query hint(s). Clear the query hints before removing the query."
+        );
         return Err(Error::custom(12456, 16, 1, text).into());
     }
     let removed = change(database, cx, |found| found.store.remove_query(query).then_some(()));

@@ -362,8 +362,7 @@ fn read_runtime(input: &mut In<'_>) -> Option<Runtime> {
     };
     input.list(|input| {
         let category = input.u8()?;
-        let wait =
-            Wait { id: input.i64()?, executions: input.u64()?, time: read_measure(input)? };
+        let wait = Wait { id: input.i64()?, executions: input.u64()?, time: read_measure(input)? };
         runtime.waits.insert(category, wait);
         Some(())
     })?;

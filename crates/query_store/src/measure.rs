@@ -128,7 +128,10 @@ mod tests {
     fn the_average_is_between_the_extremes_also_if_few_executions_were_measured() {
         let mut measure = of(&[3.0]);
         measure.total = 640.0;
-        assert_eq!((measure.average(64.0), measure.least(64.0), measure.most(64.0)), (10.0, 3.0, 10.0));
+        assert_eq!(
+            (measure.average(64.0), measure.least(64.0), measure.most(64.0)),
+            (10.0, 3.0, 10.0)
+        );
         assert_eq!(Measure::default().deviation(), 0.0);
     }
 }

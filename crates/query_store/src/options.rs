@@ -165,7 +165,7 @@ impl Options {
         let mut words = text.split(' ');
         let mode = words.next().and_then(|word| Mode::ALL.into_iter().find(|m| m.name() == word));
         options.mode = mode.unwrap_or_default();
-                let number = |to: &mut u64, word: Option<&str>| {
+        let number = |to: &mut u64, word: Option<&str>| {
             if let Some(n) = word.and_then(|word| word.parse().ok()) {
                 *to = n;
             }

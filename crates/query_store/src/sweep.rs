@@ -119,11 +119,8 @@ impl Sweep<'_> {
             is_native: self.is_native(found),
             document,
         };
-        let made = Made {
-            version: &self.version,
-            level: store.level,
-            plans_max: store.options.max_plans,
-        };
+        let made =
+            Made { version: &self.version, level: store.level, plans_max: store.options.max_plans };
         store.take(&seen, &made, delta, self.clock.now);
     }
 

@@ -22,7 +22,10 @@ fn number(session: &mut Session, sql: &str) -> f64 {
 
 fn prepare(session: &mut Session) {
     run(session, "CREATE DATABASE d");
-    run(session, "ALTER DATABASE d SET QUERY_STORE = ON (QUERY_CAPTURE_MODE = ALL, INTERVAL_LENGTH_MINUTES = 1440)");
+    run(
+        session,
+        "ALTER DATABASE d SET QUERY_STORE = ON (QUERY_CAPTURE_MODE = ALL, INTERVAL_LENGTH_MINUTES = 1440)",
+    );
     run(session, "USE d; CREATE TABLE t (id int NOT NULL PRIMARY KEY, n int NOT NULL)");
     run(session, "INSERT t SELECT value, value FROM GENERATE_SERIES(1, 500)");
     run(session, "CREATE PROCEDURE p @id int AS SELECT n FROM t WHERE id <= @id");
@@ -86,7 +89,10 @@ fn executions_that_fail_are_apart() {
         batch(&mut session, &format!("DECLARE @d int = {id} SELECT SUM(n / @d) FROM t"));
     }
     // One that is caught counts as well, once.
-    run(&mut session, "BEGIN TRY DECLARE @d int = 0; BEGIN SELECT SUM(n / @d) FROM t END END TRY BEGIN CATCH END CATCH");
+    run(
+        &mut session,
+        "BEGIN TRY DECLARE @d int = 0; BEGIN SELECT SUM(n / @d) FROM t END END TRY BEGIN CATCH END CATCH",
+    );
     let rows = run(
         &mut session,
         &(of("rs.execution_type_desc, SUM(rs.count_executions)", "SELECT SUM(n")
@@ -260,7 +266,10 @@ fn it_survives_a_restart_and_a_crash_loses_no_more_than_what_was_not_written() {
         run(&mut session, "EXEC p 1");
         run(&mut session, "EXEC p 1");
         assert_eq!(number(&mut session, &executions), 2.0);
-        run(&mut session, "EXEC sp_query_store_set_hints @query_id = 1, @query_hints = N'OPTION (MAXDOP 1)'");
+        run(
+            &mut session,
+            "EXEC sp_query_store_set_hints @query_id = 1, @query_hints = N'OPTION (MAXDOP 1)'",
+        );
         drop(session);
         stop(&instance, true);
     }

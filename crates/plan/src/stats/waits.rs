@@ -72,9 +72,9 @@ pub(super) const fn category(wait: WaitType) -> usize {
         WaitType::WriteLog | WaitType::LogBuffer => 14,
         WaitType::AsyncNetworkIo => 15,
         WaitType::CxPacket | WaitType::CxConsumer => 16,
-        WaitType::ResourceSemaphore
-        | WaitType::MemoryAllocation
-        | WaitType::ReservedMemoryFree => 17,
+        WaitType::ResourceSemaphore | WaitType::MemoryAllocation | WaitType::ReservedMemoryFree => {
+            17
+        }
         WaitType::WaitFor => 18,
         WaitType::IoCompletion | WaitType::AsyncIoCompletion => 21,
         WaitType::WorkDispatcher
@@ -180,7 +180,10 @@ impl WaitCells {
     pub(super) fn clear(&self) {
         for sum in &self.0 {
             let counts = [&sum.executions, &sum.total, &sum.last, &sum.epoch];
-            counts.into_iter().chain([&sum.distance, &sum.most, &sum.squares]).for_each(|t| t.set(0));
+            counts
+                .into_iter()
+                .chain([&sum.distance, &sum.most, &sum.squares])
+                .for_each(|t| t.set(0));
         }
     }
 }

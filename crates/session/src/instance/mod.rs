@@ -23,8 +23,8 @@ use crate::grant::Workspace;
 use crate::plan_cache::{SharedPrograms, SharedTemplates};
 use catalog::EventSessionDef;
 use catalog::{Catalog, CatalogCell, Login, password};
-use plan::stats::Statistics;
 use plan::program::Program;
+use plan::stats::Statistics;
 use plan::view::Library;
 use query_store::QueryStore;
 
@@ -76,8 +76,7 @@ pub struct Plans {
     /// Writes the plans of the statements of a program that begin between two bytes of its text as
     /// XML. The names of a plan are those of a catalog and a database, its degree depends on the
     /// number of schedulers.
-    pub document:
-        fn(&Arc<Program>, (&Catalog, &str, usize), Option<(u32, u32)>) -> Option<String>,
+    pub document: fn(&Arc<Program>, (&Catalog, &str, usize), Option<(u32, u32)>) -> Option<String>,
 }
 
 /// One engine with all its state.

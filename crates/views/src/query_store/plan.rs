@@ -30,7 +30,9 @@ const COLUMNS: &[Column<(i64, Plan)>] = &[
     col("initial_compile_start_time", MOMENT, |r| moment(r.1.compiled.first)),
     opt("last_compile_start_time", MOMENT, |r| moment(r.1.compiled.last)),
     opt("last_execution_time", MOMENT, |r| moment(r.1.last_execution)),
-    opt("avg_compile_duration", FLOAT, |r| super::average(&r.1.compiled).map_or(Value::Null, float)),
+    opt("avg_compile_duration", FLOAT, |r| {
+        super::average(&r.1.compiled).map_or(Value::Null, float)
+    }),
     opt("last_compile_duration", BIGINT, |r| big(r.1.compiled.last_ns / 1_000)),
     col("plan_forcing_type", INT, |_| int(0)),
     opt("plan_forcing_type_desc", nv(60), |_| text("NONE")),

@@ -34,7 +34,9 @@ const COLUMNS: &[Column<(i64, Query)>] = &[
     opt("last_compile_batch_offset_start", BIGINT, |r| big(r.1.offsets.0)),
     opt("last_compile_batch_offset_end", BIGINT, |r| big(r.1.offsets.1)),
     opt("count_compiles", BIGINT, |r| big(r.1.compiled.count)),
-    opt("avg_compile_duration", FLOAT, |r| super::average(&r.1.compiled).map_or(Value::Null, float)),
+    opt("avg_compile_duration", FLOAT, |r| {
+        super::average(&r.1.compiled).map_or(Value::Null, float)
+    }),
     opt("last_compile_duration", BIGINT, |r| big(r.1.compiled.last_ns / 1_000)),
     // Binding and optimizing are one step, whose time is that of the compilation.
     unknown("avg_bind_duration", FLOAT),
