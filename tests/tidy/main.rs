@@ -41,6 +41,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("plan", 5),
     ("durable", 6),
     ("functions", 6),
+    ("query_store", 6),
     ("optimizer", 7),
     ("binder", 8),
     ("session", 9),

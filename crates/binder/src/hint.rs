@@ -4,7 +4,7 @@
 //! by name. Any other name is a syntax error.
 
 use tsql::ast::{QueryHint, QueryHintKind, TableHint, TableHintKind, TableHintWord};
-use types::{Msg, Result};
+use types::{Error, Msg, Result};
 
 use super::expr::not_supported;
 use crate::Binder;
@@ -108,6 +108,32 @@ pub const USE_HINTS: &[&str] = &[
     "QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_160",
     "QUERY_PLAN_PROFILE",
 ];
+
+/// Checks hints that a Query Store is to compile a query with.
+///
+/// # Errors
+/// 12455 for hints that a Query Store can't have, and the errors of an OPTION clause.
+pub fn check_for_query_store(hints: &[QueryHint]) -> Result<()> {
+    let unsupported = |name: &str, state: u8| {
+        let text = format!("Setting query hint(s) '{name}' in Query Store is not supported.");
+        Err(Error::custom(12455, 16, state, text))
+    };
+    for hint in hints {
+        match &hint.kind {
+            QueryHintKind::OptimizeFor(_) => return unsupported("OPTIMIZE FOR", 2),
+            QueryHintKind::TableHint(..) => return unsupported("TABLE HINT", 1),
+            QueryHintKind::Text(name, _) if &**name == "USE PLAN" => {
+                return unsupported("USE PLAN", 1);
+            }
+            QueryHintKind::Text(name, _) => check(name, Operand::Text)?,
+            QueryHintKind::Plain(name) => check(name, Operand::None)?,
+            QueryHintKind::Number(name, _) => check(name, Operand::Number)?,
+            QueryHintKind::UseHint(names) => check_use(names)?,
+            QueryHintKind::OptimizeForUnknown => {}
+        }
+    }
+    Ok(())
+}
 
 /// Applies the OPTION clause. MAXDOP takes effect when the statement runs.
 ///

@@ -22,6 +22,7 @@ use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast::{self, QueryBody, SelectStatement, StatementKind, SwitchOption};
 use types::{Error, Msg};
 
+use crate::hinted;
 use crate::leaf::{all_unfound, bind_as};
 use crate::positioned;
 use ::binder::dml::check_target;
@@ -162,8 +163,15 @@ impl<'s> Pass<'s> {
             let place = (database, at);
             let context =
                 crate::binding::context_ahead(self.session, self.program, place, &self.made);
-            let mut binder = context.binder();
-            match bind_as(&mut binder, leaf, self.program) {
+            let hinted = hinted::bind(self.session, &context, leaf, self.program);
+            let (bound, binder) = match hinted {
+                Some((bound, binder)) => (Ok(bound), binder),
+                None => {
+                    let mut binder = context.binder();
+                    (bind_as(&mut binder, leaf, self.program), binder)
+                }
+            };
+            match bound {
                 Ok(bound) => {
                     let meaning = self.session.options.meaning();
                     let shared = !binder.session_bound && !binder.unchained.get();

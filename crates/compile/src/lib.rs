@@ -18,6 +18,7 @@ pub mod browse;
 pub mod check;
 pub mod cursor;
 pub mod function;
+pub mod hinted;
 pub mod leaf;
 pub mod positioned;
 pub mod shape;
@@ -220,7 +221,10 @@ pub fn take_program_of(
     let program = with_clerk(MemoryClerk::ObjectPlans, || {
         let program = crate::compile_procedure(session, procedure);
         let owner = Some(Owner::of_procedure(&session.catalog, procedure));
-        let program = program.map(|program| Program { owner, ..program });
+        let program = program.map(|mut program| {
+            program.owner = owner;
+            program
+        });
         program.map(|program| crate::register(session, program, Origin::Procedure(module)))
     });
     session.accounting.meter.unpause();

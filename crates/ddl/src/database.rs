@@ -9,7 +9,7 @@ use tsql::ast::{self, AlterDatabaseAction, OptionValue};
 use types::{Error, Msg, Result};
 
 use crate::database_option::set;
-use crate::{change_database, user_access};
+use crate::{change_database, query_store, user_access};
 use ::catalog::name::Name;
 use ::catalog::scoped::{OtherValue, SCOPED};
 use ::catalog::{
@@ -204,6 +204,12 @@ pub(crate) fn alter(alter: &ast::AlterDatabase, cx: &mut Cx<'_>) -> Result<()> {
     if let AlterDatabaseAction::ScopedConfiguration { option, clear: true, .. } = &alter.action {
         return clear_scoped(option, cx);
     }
+    // What was counted until now is recorded by the options of now.
+    if let AlterDatabaseAction::Set { .. } = &alter.action
+        && cx.session.instance.query_store.is_on()
+    {
+        cx.session.instance.change_query_stores();
+    }
     let or_missing = |error: Error| if error.number == 911 { missing() } else { error };
     if let AlterDatabaseAction::Set { options, termination } = &alter.action
         && let Some(access) = user_access::of_options(options)
@@ -212,6 +218,7 @@ pub(crate) fn alter(alter: &ast::AlterDatabase, cx: &mut Cx<'_>) -> Result<()> {
     }
     change_database(cx.session, name, |database| change(database, &alter.action))
         .map_err(or_missing)?;
+    query_store::apply(name, &alter.action, cx);
     end_log_chain(name, cx)
 }
 
@@ -233,6 +240,7 @@ fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
     match action {
         // WITH is about sessions that a restricted access waits for; `user_access` has done that.
         AlterDatabaseAction::Set { options, .. } => {
+            query_store::check(database, options)?;
             options.iter().try_for_each(|option| set(&mut database.options, option))
         }
         AlterDatabaseAction::Collate(name) => {

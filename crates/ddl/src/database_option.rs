@@ -45,7 +45,7 @@ pub const WORDS: [(&str, &[&str]); 5] = [
 ];
 
 /// Options that may be set to OFF only, which they are: the feature does not exist here.
-pub const OFF_ONLY: [&str; 13] = [
+pub const OFF_ONLY: [&str; 12] = [
     "CHANGE_TRACKING",
     "CURSOR_CLOSE_ON_COMMIT",
     "DATA_RETENTION",
@@ -54,7 +54,6 @@ pub const OFF_ONLY: [&str; 13] = [
     "HADR",
     "HONOR_BROKER_PRIORITY",
     "LEDGER",
-    "QUERY_STORE",
     "RECURSIVE_TRIGGERS",
     "REMOTE_DATA_ARCHIVE",
     "SUPPLEMENTAL_LOGGING",
@@ -110,6 +109,7 @@ pub fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result<()> {
             Some(model) => model.clone_into(&mut options.recovery),
             None => return Err(unknown(&said)),
         },
+        "QUERY_STORE" => crate::query_store::set(options, option)?,
         "CURSOR_DEFAULT" if is("GLOBAL") => {}
         "CONTAINMENT" if is("NONE") => {}
         "DISABLE_BROKER" => {}

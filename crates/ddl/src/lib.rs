@@ -33,6 +33,7 @@ mod owner;
 mod partition;
 mod permission;
 mod principal;
+mod query_store;
 mod rebuild;
 pub mod rename;
 pub mod require;

@@ -5,6 +5,7 @@
 //!   lock          locked while a process has DIR open; its text is the process's id
 //!   database      64 bytes: magic, format version, database id, CRC-32C
 //!   schema_only   rows of SCHEMA_ONLY tables, between an orderly stop and the next start: kept.rs
+//!   query_store.N what the Query Store of database N has recorded: aside.rs
 //!   sync          text: how writes of the log become durable, as the first start has measured it
 //!   log/          docs/log-format.md
 //!   checkpoint/   docs/checkpoint-format.md

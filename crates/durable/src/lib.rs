@@ -26,11 +26,13 @@
 //! | rows of SCHEMA_ONLY tables over a restart           | `kept.rs`        |
 //! | lines for the server's log                          | `report.rs`      |
 //! | deliberate mistakes for the crash tests              | `planted.rs`     |
+//! | files beside the log                                | `aside.rs`       |
 //! | the log as others read it, also while it is written | `reading.rs`     |
 //!
 //! It does not know SQL, sessions or sockets.
 #![forbid(unsafe_code)]
 
+mod aside;
 pub mod backup;
 mod checkpoint;
 mod collected;

@@ -28,7 +28,7 @@ pub use log_lines::log_lines;
 
 use std::sync::Arc;
 
-use instance::{Built, Config, Instance};
+use instance::{Built, Config, Instance, Plans};
 
 /// Starts an engine with all built-in functions, views and procedures.
 pub fn start(
@@ -37,7 +37,12 @@ pub fn start(
     store: Arc<storage::Store>,
 ) -> Arc<Instance> {
     let event_session = ::ddl::event_session::system_health::definition();
-    let built =
-        Built { library: library::LIBRARY, describer: compile::binding::DESCRIBER, event_session };
+    let plans = Plans {
+        version: ::metadata::function::PRODUCT_VERSION,
+        document: ::explain::cached_document,
+    };
+    let library = library::LIBRARY;
+    let describer = compile::binding::DESCRIBER;
+    let built = Built { library, describer, event_session, plans };
     Instance::new(config, built, machine, store)
 }

@@ -211,6 +211,16 @@ pub static PROCEDURES: &[(&str, &str)] = &[
     ("sp_msforeachtable", GIVEN),
     ("sp_password", "as ALTER LOGIN"),
     ("sp_prepexec", GIVEN),
+    ("sp_query_store_clear_hints", ALTER_DATABASE),
+    ("sp_query_store_clear_message_queues", ALTER_DATABASE),
+    ("sp_query_store_consistency_check", ALTER_DATABASE),
+    ("sp_query_store_flush_db", ALTER_DATABASE),
+    ("sp_query_store_force_plan", ALTER_DATABASE),
+    ("sp_query_store_remove_plan", ALTER_DATABASE),
+    ("sp_query_store_remove_query", ALTER_DATABASE),
+    ("sp_query_store_reset_exec_stats", ALTER_DATABASE),
+    ("sp_query_store_set_hints", ALTER_DATABASE),
+    ("sp_query_store_unforce_plan", ALTER_DATABASE),
     ("sp_readerrorlog", "sysadmin"),
     ("sp_recompile", "ALTER on the object"),
     ("sp_refreshsqlmodule", "ALTER on the module"),
@@ -232,6 +242,7 @@ pub static PROCEDURES: &[(&str, &str)] = &[
 ];
 
 const ALTER_PROPERTY: &str = "ALTER on what it is attached to, of a type on its schema";
+const ALTER_DATABASE: &str = "ALTER on the database";
 const SERVER_ADMIN: &str = "serveradmin";
 const GIVEN: &str = "what the statements ask for that it is given";
 

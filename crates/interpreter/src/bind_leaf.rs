@@ -7,6 +7,7 @@ use sos::memory::{MemoryClerk, with_clerk};
 use types::{Msg, Result};
 
 use crate::{Runner, Stop, cursor};
+use ::compile::hinted;
 use ::compile::leaf::{all_unfound, bind_as};
 use ::compile::positioned::{self, Accepts};
 use ::executor::Cx;
@@ -40,7 +41,10 @@ impl Runner<'_> {
         cx.session.accounting.meter.pause();
         // All sessions read the plan, so it is charged to the plan clerk.
         let bound = with_clerk(MemoryClerk::SqlPlans, || self.bind(leaf, cx));
-        cx.session.accounting.meter.unpause();
+        let spent = cx.session.accounting.meter.unpause();
+        if let Some(books) = &self.program.books {
+            books.bound(&spent);
+        }
         let (bound, session_bound) = bound.map_err(|error| self.unbound(error))?;
         let current = self.program.catalog_version == cx.session.catalog.version;
         let here = (&cx.session.identity.database, cx.session.identity.rights.key());
@@ -74,7 +78,10 @@ impl Runner<'_> {
         };
         cx.session.accounting.meter.pause();
         let bound = with_clerk(MemoryClerk::SqlPlans, || self.bind(leaf, cx));
-        cx.session.accounting.meter.unpause();
+        let spent = cx.session.accounting.meter.unpause();
+        if let Some(books) = &self.program.books {
+            books.bound(&spent);
+        }
         let (bound, _) = bound.map_err(|error| self.unbound(error))?;
         cx.session.accounting.counters.count(SessionCounter::Recompilations);
         match room {
@@ -128,6 +135,9 @@ impl Runner<'_> {
             return self.bind_positioned(statement, cursor, cx);
         }
         let context = compile::binding::context_of(cx.session, self.program);
+        if let Some((bound, binder)) = hinted::bind(cx.session, &context, leaf, self.program) {
+            return Ok((bound, binder.session_bound || binder.unchained.get()));
+        }
         let mut binder = context.binder();
         match bind_as(&mut binder, leaf, self.program) {
             Ok(bound) => Ok((bound, binder.session_bound || binder.unchained.get())),

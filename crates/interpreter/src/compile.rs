@@ -35,7 +35,10 @@ impl Runner<'_> {
         let keeps = current && !self.program.switches_database;
         let errors =
             check(cx.session, self.program, if keeps { Plans::Kept } else { Plans::Dropped });
-        cx.session.accounting.meter.unpause();
+        let spent = cx.session.accounting.meter.unpause();
+        if let Some(books) = &self.program.books {
+            books.bound(&spent);
+        }
         match Error::all(errors.ok_or(Stop::Cancelled)?) {
             Some(error) => Err(Stop::Unbound(error.in_procedure(self.procedure))),
             None => {

@@ -68,7 +68,7 @@ use ::plan::program::{Branch, Counted, Leaf, LeafAst, Program, RunHints, Step, S
 use ::plan::query::Node;
 use ::plan::sink::{Command, Disconnected, Done, DoneKind};
 use ::plan::statement::{Bound, Scalar};
-use ::plan::stats::{Cost, StatementPlace};
+use ::plan::stats::{Cost, Failure, StatementPlace};
 use ::session::event::context::follows_statements;
 use ::session::event::emit;
 use ::session::event::emit::error::Receiver;
@@ -173,13 +173,27 @@ impl Runner<'_> {
                     None => return Ok(Outcome::Goto(label)),
                 },
                 Ok(elsewhere) => return Ok(elsewhere),
-                Err(Stop::Error(error)) => self.handle(error, step, false, cx)?,
-                Err(Stop::Thrown(error)) => self.handle(error, step, true, cx)?,
-                Err(Stop::Unbound(error)) => return Err(Stop::Unbound(self.placed(error, step))),
-                Err(stop) => return Err(stop),
+                Err(stop) => self.stopped(stop, step, cx)?,
             }
         }
         Ok(Outcome::Next)
+    }
+
+    /// Handles the failure of a step; `Err` if the steps after it do not run.
+    #[cold]
+    fn stopped(&self, stop: Stop, step: &Step, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let meter = &mut cx.session.accounting.meter;
+        match &stop {
+            Stop::Cancelled | Stop::Disconnected => meter.failed(Failure::Aborted),
+            Stop::Error(_) | Stop::Thrown(_) => meter.failed(Failure::Exception),
+            Stop::Unbound(_) | Stop::Batch | Stop::Scope => {}
+        }
+        match stop {
+            Stop::Error(error) => self.handle(error, step, false, cx),
+            Stop::Thrown(error) => self.handle(error, step, true, cx),
+            Stop::Unbound(error) => Err(Stop::Unbound(self.placed(error, step))),
+            Stop::Cancelled | Stop::Disconnected | Stop::Batch | Stop::Scope => Err(stop),
+        }
     }
 
     /// Passes an error to the TRY block around it, or reports it and returns how much it ends.

@@ -403,6 +403,8 @@ pub struct Leaf {
     pub watch: OnceLock<Watch>,
     /// Plans for other table sizes.
     pub later: OnceLock<Box<Later>>,
+    /// Hints of a Query Store, in the place of those of OPTION.
+    pub hinted: OnceLock<RunHints>,
 }
 
 /// Hints of OPTION that act when a statement runs.
@@ -412,6 +414,36 @@ pub struct RunHints {
     pub degree: Option<u32>,
     /// USE HINT ('DISALLOW_BATCH_MODE'): operators process single rows.
     pub row_mode: bool,
+}
+
+impl RunHints {
+    /// Returns those of an OPTION clause.
+    #[inline]
+    pub fn of(options: &[ast::QueryHint]) -> Self {
+        let mut hints = Self::default();
+        for hint in options {
+            match &hint.kind {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a number of schedulers: what is beyond is as many as there are"
+                )]
+                ast::QueryHintKind::Number(name, value) if &**name == "MAXDOP" => {
+                    hints.degree = hints.degree.or(Some(*value as u32));
+                }
+                ast::QueryHintKind::UseHint(names) => {
+                    hints.row_mode |=
+                        names.iter().any(|name| name.eq_ignore_ascii_case("DISALLOW_BATCH_MODE"));
+                }
+                _ => {}
+            }
+        }
+        // Only batches are shared with other schedulers.
+        if hints.row_mode {
+            hints.degree = Some(1);
+        }
+        hints
+    }
 }
 
 /// The syntax tree of a leaf, with the type that it must have.
@@ -435,38 +467,18 @@ impl Leaf {
     /// Returns the hints of OPTION that act when the statement runs.
     #[inline]
     pub fn run_hints(&self) -> RunHints {
+        if let Some(hinted) = self.hinted.get() {
+            return *hinted;
+        }
         let LeafAst::Statement(statement) = &self.ast else { return RunHints::default() };
-        let options = match &statement.kind {
-            ast::StatementKind::Select(select) => &select.options,
-            ast::StatementKind::Insert(insert) => &insert.options,
-            ast::StatementKind::Update(update) => &update.options,
-            ast::StatementKind::Delete(delete) => &delete.options,
-            ast::StatementKind::Merge(merge) => &merge.options,
-            _ => return RunHints::default(),
-        };
-        let mut hints = RunHints::default();
-        for hint in options {
-            match &hint.kind {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "a number of schedulers: what is beyond is as many as there are"
-                )]
-                ast::QueryHintKind::Number(name, value) if &**name == "MAXDOP" => {
-                    hints.degree = hints.degree.or(Some(*value as u32));
-                }
-                ast::QueryHintKind::UseHint(names) => {
-                    hints.row_mode |=
-                        names.iter().any(|name| name.eq_ignore_ascii_case("DISALLOW_BATCH_MODE"));
-                }
-                _ => {}
-            }
+        match &statement.kind {
+            ast::StatementKind::Select(select) => RunHints::of(&select.options),
+            ast::StatementKind::Insert(insert) => RunHints::of(&insert.options),
+            ast::StatementKind::Update(update) => RunHints::of(&update.options),
+            ast::StatementKind::Delete(delete) => RunHints::of(&delete.options),
+            ast::StatementKind::Merge(merge) => RunHints::of(&merge.options),
+            _ => RunHints::default(),
         }
-        // Only batches are shared with other schedulers.
-        if hints.row_mode {
-            hints.degree = Some(1);
-        }
-        hints
     }
 
     /// Returns the stored plan if it is valid for the session's current state.
@@ -503,6 +515,7 @@ impl Leaf {
             cost: OnceLock::new(),
             watch: OnceLock::new(),
             later: OnceLock::new(),
+            hinted: OnceLock::new(),
         }
     }
 }

@@ -30,6 +30,7 @@ mod inspect;
 mod memory_status;
 mod message;
 pub mod prepared;
+mod query_store;
 mod sequence;
 mod show_statistics;
 mod sqlperf;
@@ -77,6 +78,7 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     flush_log::PROCEDURES,
     inject_delay::PROCEDURES,
     message::PROCEDURES,
+    query_store::PROCEDURES,
     sequence::PROCEDURES,
     statistics::PROCEDURES,
     undeclared::PROCEDURES,

@@ -60,6 +60,8 @@ const COLLECT_PERIOD_SHORT: Duration = Duration::from_millis(1);
 const TUPLE_MOVER_PERIOD: Duration = Duration::from_secs(5);
 /// Interval at which the ledger's history gets an entry.
 const HISTORY_PERIOD: Duration = Duration::from_secs(engine::instance::PERIOD_SECONDS);
+const QUERY_STORE_PERIOD: Duration =
+    Duration::from_secs(engine::instance::QUERY_STORE_PERIOD_SECONDS);
 
 /// A running server, with its listener.
 pub struct Server {
@@ -208,7 +210,10 @@ impl Server {
         }
         if let Some(database) = self.shared.instance.durable() {
             match self.shared.instance.shutdown() {
-                Shutdown::Orderly => database.stop(),
+                Shutdown::Orderly => {
+                    self.shared.instance.write_query_stores(true);
+                    database.stop();
+                }
                 Shutdown::AtOnce => database.stop_at_once(),
             }
         }
@@ -413,6 +418,10 @@ fn open(
     machine
         .spawn_background("historian", HISTORY_PERIOD, move || remembering.remember())
         .map_err(|error| format!("the historian cannot be started: {error}"))?;
+    let tending = Arc::clone(instance);
+    machine
+        .spawn_background("query store", QUERY_STORE_PERIOD, move || tending.tend_query_stores())
+        .map_err(|error| format!("the Query Store cannot be started: {error}"))?;
     let moving = Arc::clone(instance);
     let move_tuples = move || {
         engine::move_tuples(&moving, moving.machine.stopping());

@@ -34,13 +34,14 @@ impl Accounting {
     /// sets `cancel`, which ends a wait for memory.
     pub fn new(instance: &Instance, cancel: &Arc<Cancel>, database: i16) -> Self {
         let counters = Arc::<SessionCounters>::default();
+        let books = Arc::<SessionBooks>::default();
         Self {
             database_counters: counters.of_database(database),
             counters,
-            meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
+            meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks())), Arc::clone(&books)),
             compile_ns: 0,
             grant: Arc::new(Grant::new(&instance.workspace, cancel)),
-            books: Arc::default(),
+            books,
             trace: Arc::default(),
         }
     }
@@ -51,7 +52,7 @@ impl Accounting {
         Self {
             counters: Arc::clone(&login.counters),
             database_counters: Arc::clone(&login.database_counters),
-            meter: Meter::new(Arc::clone(login.meter.live())),
+            meter: Meter::new(Arc::clone(login.meter.live()), Arc::clone(&login.books)),
             compile_ns: 0,
             grant: Arc::new(Grant::new(&instance.workspace, cancel)),
             books: Arc::clone(&login.books),
@@ -62,13 +63,14 @@ impl Accounting {
     /// Returns the accounting of a helper: the session's memory grant, and new statistics, which are
     /// added to the session's when the helper ends. A helper's counters are not read.
     pub(crate) fn of_helper(&self) -> Self {
+        let books = Arc::<SessionBooks>::default();
         Self {
             counters: Arc::default(),
             database_counters: Arc::default(),
-            meter: Meter::new(Arc::new(Live::default())),
+            meter: Meter::new(Arc::new(Live::default()), Arc::clone(&books)),
             compile_ns: 0,
             grant: Arc::clone(&self.grant),
-            books: Arc::default(),
+            books,
             trace: Arc::default(),
         }
     }

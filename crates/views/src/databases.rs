@@ -6,6 +6,7 @@ use types::Value;
 
 use ::catalog::Database;
 use ::catalog::name::Name;
+use ::query_store::options::{Mode, Options as StoreOptions};
 use metadata::column::{
     BIT, Column, DATETIME, GUID, INT, SMALLINT, SYSNAME, TINYINT, binary, bit, col, int, nv, opt,
     rows, shape, text, vb,
@@ -64,7 +65,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("is_db_chaining_on", BIT, |r| r.is("DB_CHAINING", matches!(r.database.id, 1 | 2 | 4))),
     opt("is_parameterization_forced", BIT, |r| bit(r.value("PARAMETERIZATION") == Some("FORCED"))),
     col("is_master_key_encrypted_by_server", BIT, |_| bit(false)),
-    opt("is_query_store_on", BIT, |_| bit(false)),
+    opt("is_query_store_on", BIT, |r| bit(StoreOptions::of(&r.database.options).mode != Mode::Off)),
     col("is_published", BIT, |_| bit(false)),
     col("is_subscribed", BIT, |_| bit(false)),
     col("is_merge_published", BIT, |_| bit(false)),

@@ -50,7 +50,7 @@ fn attributes(books: &Arc<ProgramBooks>) -> Vec<Attribute> {
     let text = books.sql_handle().bytes();
     let handle = Value::VarBinary(types::Bytes::copy_from(text));
     vec![
-        key("set_options", int(set_options(books))),
+        key("set_options", int(set_options(books.options()))),
         key("objectid", int(module.map_or_else(|| text_id(text), |module| module.object_id))),
         key("dbid", module.map_or(database.clone(), |module| small(module.database_id))),
         key("dbid_execute", database),
@@ -76,14 +76,14 @@ fn text_id(handle: &[u8]) -> i32 {
 
 /// `set_options`: the bits that the documentation of sys.dm_exec_plan_attributes gives. Options that
 /// a plan does not depend on are shown as drivers set them.
-fn set_options(books: &ProgramBooks) -> i32 {
+pub(crate) fn set_options(options: &[u8]) -> i32 {
     const ANSI_PADDING: i32 = 1;
     const CONCAT_NULL_YIELDS_NULL: i32 = 8;
     const ANSI_WARNINGS: i32 = 16;
     const ANSI_NULLS: i32 = 32;
     const QUOTED_IDENTIFIER: i32 = 64;
     const ANSI_NULL_DEFAULT_ON: i32 = 128;
-    let (quoted, meaning) = match books.options() {
+    let (quoted, meaning) = match options {
         [quoted, meaning, ..] => (*quoted != 0, Meaning::from_byte(*meaning)),
         _ => (true, Meaning::default()),
     };

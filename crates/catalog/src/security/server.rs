@@ -116,7 +116,8 @@ pub fn state_of(view: &str) -> State {
         "dm_exec_sessions",
         "dm_os_host_info",
     ];
-    const OF_DATABASE: [&str; 9] = [
+    const OF_DATABASE: [&str; 12] = [
+        "database_query_store_",
         "dm_db_column_store_row_group_physical_stats",
         "dm_db_index_operational_stats",
         "dm_db_index_physical_stats",
@@ -126,6 +127,8 @@ pub fn state_of(view: &str) -> State {
         "dm_db_xtp_checkpoint_files",
         "dm_db_xtp_checkpoint_stats",
         "dm_db_xtp_hash_index_stats",
+        "query_context_settings",
+        "query_store_",
     ];
     const OF_SERVER: [&str; 20] = [
         "dm_database_encryption_keys",
@@ -151,7 +154,7 @@ pub fn state_of(view: &str) -> State {
     ];
     if OPEN.contains(&view) {
         State::None
-    } else if OF_DATABASE.contains(&view) {
+    } else if OF_DATABASE.iter().any(|prefix| view.starts_with(prefix)) {
         State::Database
     } else if OF_SERVER.iter().any(|prefix| view.starts_with(prefix)) {
         State::Server

@@ -47,6 +47,7 @@ mod permissions;
 mod planted;
 mod point_bench;
 mod prefixes;
+mod query_store;
 mod script;
 mod security;
 mod several_seeks;

@@ -535,6 +535,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
             ),
             ("MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT", Shown("MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT")),
             ("MULTI_USER, RESTRICTED_USER, SINGLE_USER", Shown("SET SINGLE_USER")),
+            ("QUERY_STORE", Shown("SET QUERY_STORE = ON")),
             ("READ_COMMITTED_SNAPSHOT", Does::Locks),
             ("RECOVERY", Nothing("there is no log: sys.databases shows it")),
             (

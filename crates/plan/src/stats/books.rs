@@ -11,11 +11,12 @@ use std::sync::{Arc, OnceLock, Weak};
 use smallvec::SmallVec;
 use sos::clock;
 use sos::lock::{SpinClass, SpinLock};
-use sos::sync::{AtomicBool, AtomicU32, Ordering};
+use sos::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use super::Statistics;
 use super::handle::{Handle, HandleKind};
 use super::ids::{OVERFLOW, Range};
+use super::spend::Spend;
 use crate::program::{Program, RoutineKind};
 
 /// The source of a program.
@@ -61,6 +62,9 @@ pub struct ProgramBooks {
     pub created: u64,
     /// How often it was compiled, the first time included.
     compilations: AtomicU32,
+    /// Time of binding its parts: all of it, and the last time, in ns.
+    bind_ns: AtomicU64,
+    last_bind_ns: AtomicU64,
     /// Whether it was evicted from the cache: it is recompiled before it runs again.
     evicted: AtomicBool,
     /// Ids of the program itself and of its statements.
@@ -125,6 +129,8 @@ impl ProgramBooks {
             source: Arc::clone(identity.source),
             created: clock::now_ticks(),
             compilations: AtomicU32::new(0),
+            bind_ns: AtomicU64::new(0),
+            last_bind_ns: AtomicU64::new(0),
             evicted: AtomicBool::new(false),
             ids,
             latest: SpinLock::new(SpinClass::PlanCache, Weak::new()),
@@ -210,6 +216,24 @@ impl ProgramBooks {
     /// Returns the program compiled last, as long as a session may run it.
     pub fn program(&self) -> Option<Arc<Program>> {
         self.latest.lock().upgrade()
+    }
+
+    /// Returns the statistics that it belongs to, if a Query Store collects from them.
+    pub(super) fn collecting(&self) -> Option<Arc<Statistics>> {
+        self.home.upgrade().filter(|home| home.shards.has_epoch())
+    }
+
+    /// Adds the time of binding a part of the program.
+    pub fn bound(&self, spent: &Spend) {
+        let ns = clock::ticks_to_ns(spent.elapsed());
+        // Relaxed, here and below: sums for a view.
+        self.bind_ns.fetch_add(ns, Ordering::Relaxed);
+        self.last_bind_ns.store(ns, Ordering::Relaxed);
+    }
+
+    /// Returns how long binding its parts has taken in all, and the last time, in ns.
+    pub fn bind_ns(&self) -> (u64, u64) {
+        (self.bind_ns.load(Ordering::Relaxed), self.last_bind_ns.load(Ordering::Relaxed))
     }
 
     /// Evicts the program from all caches.

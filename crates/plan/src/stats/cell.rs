@@ -4,9 +4,11 @@
 //! counting is a load and a store to a cache line that no other thread writes. Times are in ticks
 //! of `sos::clock`.
 
-use sos::sync::{AtomicU64, Ordering};
+use sos::sync::{AtomicU64, OnceLock, Ordering};
 
+use super::failure::Failure;
 use super::spend::{Part, Spend};
+use super::window::{Extremes, Windows};
 
 /// A counter that one thread writes and any thread reads.
 #[derive(Debug, Default)]
@@ -27,7 +29,8 @@ impl Tally {
     }
 }
 
-/// Total, last, minimum and maximum of a value per execution.
+/// Total and last of a value per execution, with the minimum and maximum since the current epoch
+/// began: see `window.rs`.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     total: Tally,
@@ -44,6 +47,17 @@ impl Summary {
         self.see(n);
     }
 
+    /// Returns the minimum and maximum of the current epoch.
+    pub(super) fn extremes(&self) -> Extremes {
+        Extremes { distance: self.least.get(), most: self.most.get() }
+    }
+
+    /// Begins an epoch: nothing has been seen in it.
+    pub(super) fn forget_extremes(&self) {
+        self.least.set(0);
+        self.most.set(0);
+    }
+
     /// Adds a value to last, minimum and maximum only: the total is counted elsewhere.
     fn see(&self, n: u64) {
         self.last.set(n);
@@ -55,7 +69,7 @@ impl Summary {
         }
     }
 
-    fn clear(&self) {
+    pub(super) fn clear(&self) {
         for tally in [&self.total, &self.last, &self.least, &self.most] {
             tally.set(0);
         }
@@ -71,6 +85,8 @@ pub struct StatementCell {
     last_start: Tally,
     rows: Summary,
     timed: Tally,
+    /// The epoch that the minima and maxima are of.
+    epoch: Tally,
     worker: Summary,
     elapsed: Summary,
     totals: [Tally; Part::COUNT],
@@ -80,7 +96,16 @@ pub struct StatementCell {
     /// Executions on several schedulers, and their numbers of schedulers.
     parallel: Tally,
     degrees: Summary,
+    /// What only a Query Store asks for; allocated once there is one.
+    windows: OnceLock<Box<Windows>>,
 }
+
+/// The summaries that have a minimum and a maximum, in the order of [`Windows`].
+pub(super) const SUMMARIES: usize = 4;
+pub(super) const ROWS: usize = 0;
+pub(super) const WORKER: usize = 1;
+pub(super) const ELAPSED: usize = 2;
+pub(super) const DEGREES: usize = 3;
 
 impl StatementCell {
     /// Counts an execution and returns the number of executions before it on this worker.
@@ -92,15 +117,83 @@ impl StatementCell {
         before
     }
 
+    /// Makes sure that what is counted next counts for an epoch.
+    #[inline]
+    pub(super) fn enter(&self, epoch: u64) {
+        if self.epoch.get() != epoch {
+            self.begin_epoch(epoch);
+        }
+    }
+
+    #[cold]
+    fn begin_epoch(&self, epoch: u64) {
+        let windows = self.windows.get_or_init(Box::default);
+        let summaries = self.summaries();
+        windows.turn(self.epoch.get(), self.last_start.get(), summaries.map(Summary::extremes));
+        summaries.into_iter().for_each(Summary::forget_extremes);
+        self.epoch.set(epoch);
+    }
+
+    fn summaries(&self) -> [&Summary; SUMMARIES] {
+        [&self.rows, &self.worker, &self.elapsed, &self.degrees]
+    }
+
     /// Adds the row count of an execution.
     pub fn book_rows(&self, rows: u64) {
         self.rows.book(rows);
+        // The usual execution has a row or none, which adds nothing to the sum of n * (n - 1).
+        if rows > 1
+            && let Some(windows) = self.windows.get()
+        {
+            windows.rows.add(rows);
+        }
+    }
+
+    /// Counts an execution that has ended with an error or an attention.
+    #[cold]
+    pub(super) fn count_failure(&self, failure: Failure, now: u64) {
+        if let Some(windows) = self.windows.get() {
+            let cell = windows.failure(failure);
+            cell.enter(self.epoch.get());
+            cell.count(now);
+        }
+    }
+
+    /// Adds the waits of an execution by category, in ticks.
+    #[cold]
+    pub(super) fn book_waits(&self, ticks: &[u64; super::waits::CATEGORIES]) {
+        if let Some(windows) = self.windows.get() {
+            windows.waits().book(self.epoch.get(), ticks);
+        }
     }
 
     /// Adds the time of a timed execution. It also represents `weight - 1` executions that are not
     /// timed, in running time only: waits, system calls and spinning are booked for each execution.
     /// The time of helpers is CPU time but not elapsed time.
     pub fn book_timed(&self, spend: &Spend, (weight, helped): (u64, &Spend)) {
+        self.book_sums(spend, (weight, helped));
+        let worker = spend.worker() + helped.worker();
+        self.worker.see(worker);
+        self.elapsed.see(spend.elapsed());
+        if let Some(windows) = self.windows.get() {
+            windows.worker.add(worker);
+            windows.elapsed.add(spend.elapsed());
+        }
+    }
+
+    /// As [`Self::book_timed`], of an execution that has failed. Its time is in the sums and in the
+    /// lifetime's minimum and maximum, and in a cell of the failures.
+    #[cold]
+    pub(super) fn book_failed(&self, failure: Failure, spend: &Spend, rest: (u64, &Spend)) {
+        let Some(windows) = self.windows.get() else { return self.book_timed(spend, rest) };
+        self.book_sums(spend, rest);
+        let worker = spend.worker() + rest.1.worker();
+        windows.older[WORKER].see(worker);
+        windows.older[ELAPSED].see(spend.elapsed());
+        windows.failure(failure).book_timed(spend, rest);
+    }
+
+    fn book_sums(&self, spend: &Spend, (weight, helped): (u64, &Spend)) {
         self.timed.add(1);
         for (part, ticks) in spend.parts() {
             let weight = if part == Part::User { weight } else { 1 };
@@ -111,8 +204,6 @@ impl StatementCell {
         if helped > 0 {
             self.helped.add(helped);
         }
-        self.worker.see(spend.worker() + helped);
-        self.elapsed.see(spend.elapsed());
     }
 
     /// Adds the number of schedulers that a timed execution ran on.
@@ -143,12 +234,13 @@ impl StatementCell {
 
     /// Zeroes the cell; only when no thread counts in it any more.
     pub fn clear(&self) {
-        for tally in [&self.executions, &self.last_start, &self.timed, &self.helped, &self.parallel]
-        {
+        let counts = [&self.executions, &self.last_start, &self.timed, &self.epoch];
+        for tally in counts.into_iter().chain([&self.helped, &self.parallel]) {
             tally.set(0);
         }
-        for summary in [&self.rows, &self.worker, &self.elapsed, &self.degrees] {
-            summary.clear();
+        self.summaries().into_iter().for_each(Summary::clear);
+        if let Some(windows) = self.windows.get() {
+            windows.clear();
         }
         for tally in self.totals.iter().chain(&self.lasts) {
             tally.set(0);
@@ -156,8 +248,25 @@ impl StatementCell {
     }
 }
 
+impl StatementCell {
+    /// Returns the minima and maxima of an epoch, and when its first execution began; `None` if
+    /// nothing was counted in it.
+    pub(super) fn in_epoch(&self, epoch: u64) -> Option<(u64, [Extremes; SUMMARIES])> {
+        let windows = self.windows.get()?;
+        match self.epoch.get() == epoch {
+            true => Some((windows.first.get(), self.summaries().map(Summary::extremes))),
+            false => windows.before(epoch),
+        }
+    }
+
+    /// Returns what only a Query Store asks for.
+    pub(super) fn windows(&self) -> Option<&Windows> {
+        self.windows.get().map(|windows| &**windows)
+    }
+}
+
 /// The sum over all workers for one statement.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Number of executions begun.
     pub executions: u64,
@@ -181,21 +290,50 @@ pub struct Totals {
     pub parallel: u64,
     /// Numbers of schedulers of those.
     pub degrees: Folded,
+    /// Sums for a standard deviation, from when there is a Query Store.
+    pub spread: Spread,
+}
+
+/// Sums for standard deviations: of rows for all executions, of times for the timed ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// Sum of n * (n - 1) for each execution of n rows.
+    pub rows: f64,
+    /// Number, sum and sum of squares of CPU times, in ticks.
+    pub worker: Deviation,
+    /// Number, sum and sum of squares of elapsed times, in ticks.
+    pub elapsed: Deviation,
+}
+
+/// Number, sum and sum of squares of values.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Deviation {
+    /// How many values there were.
+    pub count: f64,
+    /// The sum of the values.
+    pub sum: f64,
+    /// The sum of their squares.
+    pub squares: f64,
 }
 
 /// A [`Summary`] over all workers. `least` is 0 where there was no execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Folded {
+    /// The sum over all executions.
     pub total: u64,
+    /// The value of the last execution.
     pub last: u64,
+    /// The smallest value of an execution.
     pub least: u64,
+    /// The largest value of an execution.
     pub most: u64,
 }
 
 impl Folded {
-    fn add(&mut self, summary: &Summary, seen: Seen) {
+    fn add(&mut self, summary: &Summary, older: Extremes, seen: Seen) {
         self.total += summary.total.get();
-        let (least, most) = (u64::MAX - summary.least.get(), summary.most.get());
+        let all = summary.extremes().and(older);
+        let (least, most) = (u64::MAX - all.distance, all.most);
         match seen {
             Seen::Nothing => return,
             Seen::First => (self.least, self.last) = (least, summary.last.get()),
@@ -252,10 +390,15 @@ impl Totals {
             _ if latest => Seen::Latest,
             _ => Seen::Earlier,
         };
-        self.rows.add(&cell.rows, seen(executions, self.executions));
+        let windows = cell.windows.get();
+        let older = |which: usize| windows.map_or(Extremes::default(), |w| w.older[which].get());
+        self.rows.add(&cell.rows, older(ROWS), seen(executions, self.executions));
         let seen = seen(timed, self.timed);
-        self.worker.add(&cell.worker, seen);
-        self.elapsed.add(&cell.elapsed, seen);
+        self.worker.add(&cell.worker, older(WORKER), seen);
+        self.elapsed.add(&cell.elapsed, older(ELAPSED), seen);
+        if let Some(windows) = windows {
+            windows.add_spread(&mut self.spread);
+        }
         if matches!(seen, Seen::First | Seen::Latest) {
             self.last = Spend::of(|part| cell.lasts[part.index()].get());
         }
@@ -270,7 +413,7 @@ impl Totals {
             _ if latest => Seen::Latest,
             _ => Seen::Earlier,
         };
-        self.degrees.add(&cell.degrees, seen_parallel);
+        self.degrees.add(&cell.degrees, older(DEGREES), seen_parallel);
         self.parallel += parallel;
         if latest && parallel == 0 && timed > 0 {
             self.degrees.last = 1;

@@ -50,6 +50,17 @@ impl Handle {
     }
 }
 
+/// Returns `statement_sql_handle` of a text in a Query Store: a type byte, and the MD5 of the text in
+/// UTF-16.
+pub fn statement_handle(text: &str) -> [u8; 44] {
+    let mut hash = Md5::new();
+    text.encode_utf16().for_each(|unit| hash.update(unit.to_le_bytes()));
+    let mut bytes = [0; 44];
+    bytes[0] = 9;
+    bytes[2..18].copy_from_slice(&hash.finalize());
+    bytes
+}
+
 /// FNV-1a of 64 bits, for `query_hash` and `query_plan_hash`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fingerprint(u64);

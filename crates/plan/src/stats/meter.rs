@@ -16,10 +16,14 @@
 
 use std::sync::Arc;
 
+use sos::ledger::SessionBooks;
+
 use super::books::Origin;
+use super::failure::Failure;
 use super::live::Live;
 use super::shard::Lease;
-use super::spend::{self, Spend};
+use super::spend::{self, Part, Spend};
+use super::waits::SeenWaits;
 use super::{COMPILE, OVERFLOW, Statistics};
 use crate::program::Program;
 
@@ -50,6 +54,8 @@ enum Open {
     Timed(u32, u64),
     /// A statement that continues after others that it has called.
     Resumed(u32),
+    /// A statement that is not timed and has failed.
+    Failed(u32),
 }
 
 /// A session's part of the statistics.
@@ -78,6 +84,11 @@ pub struct Meter {
     helped_whole: Spend,
     /// Largest number of schedulers that the open statement has run on; 0 for one.
     degree: u32,
+    /// How the open statement has failed, if it is timed.
+    failure: Option<Failure>,
+    /// Waits of the session, of which a Query Store takes the open statement's.
+    books: Arc<SessionBooks>,
+    seen_waits: SeenWaits,
 }
 
 /// What ran before a program was entered.
@@ -88,8 +99,8 @@ pub struct Outer {
 }
 
 impl Meter {
-    /// Returns the meter of a session.
-    pub fn new(live: Arc<Live>) -> Self {
+    /// Returns the meter of a session, whose waits are counted in `books`.
+    pub fn new(live: Arc<Live>, books: Arc<SessionBooks>) -> Self {
         Self {
             lease: None,
             live,
@@ -103,6 +114,9 @@ impl Meter {
             helped: Spend::default(),
             helped_whole: Spend::default(),
             degree: 0,
+            failure: None,
+            books,
+            seen_waits: SeenWaits::default(),
         }
     }
 
@@ -148,7 +162,7 @@ impl Meter {
         if let Some(lease) = self.lease.take() {
             if self.whole != OVERFLOW {
                 let helped = std::mem::take(&mut self.helped_whole);
-                lease.cell(self.whole).book_timed(&(now - self.begun), (1, &helped));
+                lease.current(self.whole).book_timed(&(now - self.begun), (1, &helped));
             }
             lease.put_back();
         }
@@ -183,7 +197,8 @@ impl Meter {
         if let Some(entered) = outer.entered {
             let spent = self.look() - entered;
             if let Some(lease) = &self.lease {
-                lease.cell(program.statistics_id()).book_timed(&spent, (1, &Spend::default()));
+                let cell = lease.current(program.statistics_id());
+                cell.book_timed(&spent, (1, &Spend::default()));
             }
         }
         self.live.set_program(outer.program);
@@ -224,12 +239,19 @@ impl Meter {
         match (self.open, weight) {
             // The statement begins with the request.
             (Open::Request, _) => {}
-            (Open::Untimed(_), 0) => {
+            (Open::Untimed(_) | Open::Failed(_), 0) => {
                 let (now, edge) = spend::at_edge();
                 self.close(&now);
                 self.seen_edge = edge;
             }
-            (Open::Nothing | Open::Untimed(_) | Open::Timed(..) | Open::Resumed(_), _) => {
+            (
+                Open::Nothing
+                | Open::Untimed(_)
+                | Open::Failed(_)
+                | Open::Timed(..)
+                | Open::Resumed(_),
+                _,
+            ) => {
                 let now = self.look();
                 self.close(&now);
             }
@@ -270,7 +292,7 @@ impl Meter {
         let Some((from, weight)) = called else { return };
         let spent = self.look() - from;
         if let Some(lease) = &self.lease {
-            lease.cell(id).book_timed(&spent, (weight, &Spend::default()));
+            lease.current(id).book_timed(&spent, (weight, &Spend::default()));
         }
     }
 
@@ -282,8 +304,28 @@ impl Meter {
     /// Notes how many rows a statement has returned, assigned or changed.
     pub fn rows(&self, id: u32, rows: u64) {
         if let Some(lease) = &self.lease {
-            lease.cell(id).book_rows(rows);
+            lease.current(id).book_rows(rows);
         }
+    }
+
+    /// Notes that the open statement has failed.
+    #[cold]
+    pub fn failed(&mut self, failure: Failure) {
+        let Some(lease) = &self.lease else { return };
+        let id = match self.open {
+            // An error passes through all blocks around its statement: it counts once.
+            Open::Timed(..) | Open::Resumed(_) if self.failure.is_some() => return,
+            Open::Timed(id, _) | Open::Resumed(id) => {
+                self.failure = Some(failure);
+                id
+            }
+            Open::Untimed(id) => {
+                self.open = Open::Failed(id);
+                id
+            }
+            Open::Nothing | Open::Request | Open::Failed(_) => return,
+        };
+        lease.current(id).count_failure(failure, self.begun_ticks);
     }
 
     /// Notes that something is compiled or bound: its time is not the statement's.
@@ -293,20 +335,22 @@ impl Meter {
         }
     }
 
-    /// Notes that it has been compiled or bound.
-    pub fn unpause(&mut self) {
+    /// Notes that it has been compiled or bound; returns the time that it took.
+    pub fn unpause(&mut self) -> Spend {
         if self.lease.is_none() {
-            return;
+            return Spend::default();
         }
         let now = self.look();
         let spent = now - self.paused;
         self.from += spent;
         // A nested compilation has just been counted.
         self.paused = now;
-        let Some(lease) = &self.lease else { return };
-        let cell = lease.cell(COMPILE);
-        cell.count(self.begun_ticks);
-        cell.book_timed(&spent, (1, &Spend::default()));
+        if let Some(lease) = &self.lease {
+            let cell = lease.current(COMPILE);
+            cell.count(self.begun_ticks);
+            cell.book_timed(&spent, (1, &Spend::default()));
+        }
+        spent
     }
 
     /// Reads the clock, and remembers the edge.
@@ -329,15 +373,37 @@ impl Meter {
         match self.open {
             Open::Nothing | Open::Request => {}
             Open::Timed(id, weight) => {
-                let cell = lease.cell(id);
-                cell.book_timed(&spent, (weight, &helped));
+                let cell = lease.current(id);
+                match self.failure.take() {
+                    None => cell.book_timed(&spent, (weight, &helped)),
+                    Some(failure) => cell.book_failed(failure, &spent, (weight, &helped)),
+                }
                 cell.book_degree(degree);
             }
-            Open::Resumed(id) => lease.cell(id).book_rest(&(spent + helped)),
-            Open::Untimed(id) if spent.has_more_than_user() => {
-                lease.cell(id).book_untimed(&spent);
+            Open::Resumed(id) => {
+                self.failure = None;
+                lease.current(id).book_rest(&(spent + helped));
             }
-            Open::Untimed(_) => {}
+            Open::Untimed(id) | Open::Failed(id) if spent.has_more_than_user() => {
+                lease.current(id).book_untimed(&spent);
+            }
+            Open::Untimed(_) | Open::Failed(_) => {}
+        }
+        if spent.part(Part::ResourceWait) != 0 && lease.epoch() != 0 {
+            self.close_waits(&spent);
+        }
+    }
+
+    /// Counts the waits of the open statement, which ends, by category.
+    #[cold]
+    fn close_waits(&mut self, spent: &Spend) {
+        let waits = self.seen_waits.since(&self.books, spent);
+        let id = match self.open {
+            Open::Nothing | Open::Request => return,
+            Open::Timed(id, _) | Open::Resumed(id) | Open::Untimed(id) | Open::Failed(id) => id,
+        };
+        if let (Some(lease), Some(waits)) = (&self.lease, waits) {
+            lease.current(id).book_waits(&waits);
         }
     }
 }

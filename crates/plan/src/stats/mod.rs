@@ -5,6 +5,7 @@
 //!   compile ─► ProgramBooks: handles, and a range of ids        one id for the program and each statement
 //!   request ─► Meter: edges of statements ─► Shard of the worker: one StatementCell for each id
 //!   view    ─► Statistics: folds the cells of all shards
+//!   Query Store ─► Collector: the same once a minute, of what has changed
 //! ```
 //!
 //! Nothing that requests write is written by two threads, and an execution takes no lock. How exact
@@ -12,6 +13,8 @@
 
 mod books;
 mod cell;
+mod collect;
+mod failure;
 mod handle;
 mod ids;
 mod live;
@@ -20,6 +23,8 @@ mod report;
 mod shape;
 mod shard;
 mod spend;
+mod waits;
+mod window;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -29,13 +34,18 @@ use sos::sync::{AtomicU64, Ordering};
 
 pub use books::{Identity, Module, Origin};
 pub use books::{ProgramBooks, StatementPlace};
-pub use cell::Totals;
-pub use handle::Handle;
+pub use cell::{Deviation, Folded, Spread, Totals};
+pub use collect::{Collected, Collector, Left, Parameterization, QueryIdentity, identity};
+pub use failure::Failure;
+pub use handle::{Handle, statement_handle};
 pub use ids::{COMPILE, OVERFLOW};
 pub use live::Live;
 pub use meter::{Cost, Meter};
 pub use report::{StatementRow, hashes, planned, statement_of, statements, statements_of};
+pub use shard::{FailedTotals, Window};
 pub use spend::{Part, Spend};
+pub use waits::{CATEGORIES, CATEGORY_NAMES, WaitTotal, WaitTotals};
+pub use window::Extremes;
 
 use crate::program::Program;
 use ids::{Ids, Range};
@@ -49,6 +59,10 @@ pub struct Statistics {
     handles: SpinLockOf<ByHandle>,
     shards: Arc<Shards>,
     next_serial: AtomicU64,
+    /// The epoch that was begun last.
+    last_epoch: AtomicU64,
+    /// What a Query Store has not collected yet of programs that are gone.
+    departed: SpinLockOf<collect::Departed>,
 }
 
 /// Books by the hash of their identity.
@@ -174,6 +188,12 @@ impl Statistics {
     /// Returns the sum over all workers for an id.
     pub fn fold(&self, id: u32) -> Totals {
         self.shards.fold(id)
+    }
+
+    /// Returns an epoch that no cell has seen.
+    fn next_epoch(&self) -> u64 {
+        // Relaxed: only uniqueness is needed.
+        self.last_epoch.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Takes back the ids of dropped books: no thread counts under them any more.

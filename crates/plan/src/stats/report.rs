@@ -13,6 +13,7 @@ use crate::program::{CursorStep, Leaf, LeafAst, Program, Step, StepKind};
 use crate::statement::Bound;
 
 /// A statement of a cached program.
+#[derive(Clone)]
 pub struct StatementRow {
     /// Books of its program.
     pub books: Arc<ProgramBooks>,
@@ -33,6 +34,11 @@ pub struct StatementRow {
 }
 
 impl StatementRow {
+    /// Returns the place of the statement's text in the text that was compiled, in bytes.
+    pub fn span(&self) -> (u32, u32) {
+        (self.span.start, self.span.end)
+    }
+
     /// Returns the statement's text.
     pub fn text(&self) -> &str {
         let place = self.span.start as usize..self.span.end as usize;
@@ -76,16 +82,16 @@ pub fn statement_of(statistics: &Statistics, id: u32) -> Option<StatementRow> {
 }
 
 /// A statement's place in the statistics and in the text.
-struct Found<'p> {
-    place: StatementPlace,
+pub(super) struct Found<'p> {
+    pub(super) place: StatementPlace,
     span: Span,
-    leaf: Option<&'p Leaf>,
+    pub(super) leaf: Option<&'p Leaf>,
     /// Whether its syntax makes it a query; a plan, once there is one, decides.
     is_data: bool,
 }
 
 impl Found<'_> {
-    fn row(&self, books: &Arc<ProgramBooks>, totals: Totals) -> StatementRow {
+    pub(super) fn row(&self, books: &Arc<ProgramBooks>, totals: Totals) -> StatementRow {
         let bound = self.leaf.and_then(|leaf| leaf.plan.get());
         let source = &books.source;
         let prefix: usize = books.prefix().chars().map(char::len_utf16).sum();
@@ -125,7 +131,7 @@ pub fn planned(program: &Program) -> Vec<(Span, &Leaf)> {
 }
 
 /// Finds the statements of a program.
-fn places(program: &Program) -> Vec<Found<'_>> {
+pub(super) fn places(program: &Program) -> Vec<Found<'_>> {
     let mut found = Vec::new();
     find(&program.body, &mut found);
     found

@@ -8,10 +8,13 @@ use std::cell::Cell;
 use std::sync::{Arc, Weak};
 
 use sos::lock::{SpinClass, SpinLock};
-use sos::sync::OnceLock;
+use sos::sync::{AtomicU64, OnceLock, Ordering};
 
-use super::cell::{StatementCell, Totals};
+use super::cell::{SUMMARIES, StatementCell, Totals};
+use super::failure::Failure;
 use super::ids::{IDS_MAX, Range};
+use super::waits::WaitTotals;
+use super::window::{Extremes, Windows};
 
 /// Number of cells that are allocated together.
 const SEGMENT_CELLS: u32 = 64;
@@ -19,12 +22,30 @@ const SEGMENT_CELLS: u32 = 64;
 /// All cells of one worker: a segment is allocated when one of its statements first runs there.
 pub struct Shard {
     segments: Box<[OnceLock<Box<[StatementCell]>>]>,
+    /// The epoch of all shards: see `window.rs`.
+    epoch: Arc<AtomicU64>,
 }
 
 impl Shard {
-    fn new() -> Self {
+    fn new(epoch: &Arc<AtomicU64>) -> Self {
         let segments = IDS_MAX.div_ceil(SEGMENT_CELLS);
-        Self { segments: (0..segments).map(|_| OnceLock::new()).collect() }
+        let segments = (0..segments).map(|_| OnceLock::new()).collect();
+        Self { segments, epoch: Arc::clone(epoch) }
+    }
+
+    /// Returns the cell of a statement, to count an execution that has ended now.
+    #[inline]
+    pub fn current(&self, id: u32) -> &StatementCell {
+        let cell = self.cell(id);
+        cell.enter(self.epoch());
+        cell
+    }
+
+    /// Returns the current epoch; 0 if no database has a Query Store.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        // Relaxed: a worker that sees the next epoch late counts a little longer in this one.
+        self.epoch.load(Ordering::Relaxed)
     }
 
     /// Returns the cell of a statement.
@@ -46,6 +67,8 @@ impl Shard {
 /// The shards of an instance.
 pub(super) struct Shards {
     known: SpinLock<Known>,
+    /// Written by a collector once a minute, read by all workers.
+    epoch: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
@@ -57,7 +80,8 @@ struct Known {
 
 impl Default for Shards {
     fn default() -> Self {
-        Self { known: SpinLock::new(SpinClass::PlanCache, Known::default()) }
+        let known = SpinLock::new(SpinClass::PlanCache, Known::default());
+        Self { known, epoch: Arc::default() }
     }
 }
 
@@ -67,6 +91,34 @@ impl Shards {
         let mut totals = Totals::default();
         self.all().iter().filter_map(|shard| shard.seen(id)).for_each(|cell| totals.add(cell));
         totals
+    }
+
+    /// Sets the epoch that counts from now on; 0 for none.
+    pub(super) fn set_epoch(&self, epoch: u64) {
+        // Relaxed: see [`Shard::epoch`].
+        self.epoch.store(epoch, Ordering::Relaxed);
+    }
+
+    /// Returns the current epoch; 0 if no database has a Query Store.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether a Query Store collects.
+    pub(super) fn has_epoch(&self) -> bool {
+        self.epoch() != 0
+    }
+
+    /// Returns what all workers have of an id for a Query Store, with the extremes of an epoch.
+    pub(super) fn window(&self, id: u32, epoch: u64) -> Window {
+        let mut window = Window::default();
+        for shard in self.all() {
+            let Some(cell) = shard.seen(id) else { continue };
+            window.add_extremes(cell.in_epoch(epoch));
+            let Some(windows) = cell.windows() else { continue };
+            window.add_windows(windows, epoch);
+        }
+        window
     }
 
     /// Zeroes the cells of ids that no thread counts under any more.
@@ -93,11 +145,59 @@ impl Shards {
     fn another(self: &Arc<Self>) -> Lease {
         let free = self.known.lock().free.pop();
         let shard = free.unwrap_or_else(|| {
-            let shard = Arc::new(Shard::new());
+            let shard = Arc::new(Shard::new(&self.epoch));
             self.known.lock().all.push(Arc::clone(&shard));
             shard
         });
         Lease { shard, home: Arc::downgrade(self) }
+    }
+}
+
+/// What a Query Store asks of a statement beyond its totals.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Window {
+    /// Start of the first execution of the epoch, in ticks; `None` if there was none.
+    pub first: Option<u64>,
+    /// Minimum and maximum of rows, CPU time, elapsed time and schedulers in the epoch.
+    pub extremes: [Extremes; SUMMARIES],
+    /// Executions that have failed, since the program was compiled, by [`Failure::index`].
+    pub failures: Option<Box<[FailedTotals; Failure::COUNT]>>,
+    /// Waits since the program was compiled, by category.
+    pub waits: Option<Box<WaitTotals>>,
+}
+
+/// Executions that have failed in one way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FailedTotals {
+    /// The counts since the program was compiled.
+    pub totals: Totals,
+    /// Minimum and maximum of rows, CPU time, elapsed time and schedulers in the epoch.
+    pub extremes: [Extremes; SUMMARIES],
+}
+
+impl Window {
+    fn add_extremes(&mut self, found: Option<(u64, [Extremes; SUMMARIES])>) {
+        let Some((first, extremes)) = found else { return };
+        self.first = Some(self.first.map_or(first, |known| known.min(first)));
+        for (sum, one) in self.extremes.iter_mut().zip(extremes) {
+            *sum = sum.and(one);
+        }
+    }
+
+    fn add_windows(&mut self, windows: &Windows, epoch: u64) {
+        if let Some(cells) = windows.failures() {
+            let failures = self.failures.get_or_insert_default();
+            for (sum, cell) in failures.iter_mut().zip(cells) {
+                sum.totals.add(cell);
+                let extremes = cell.in_epoch(epoch).map(|(_, extremes)| extremes);
+                for (sum, one) in sum.extremes.iter_mut().zip(extremes.unwrap_or_default()) {
+                    *sum = sum.and(one);
+                }
+            }
+        }
+        if let Some(cells) = windows.waited() {
+            cells.add_to(epoch, self.waits.get_or_insert_default());
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod history;
 mod login_failures;
 mod metadata;
 mod packed;
+mod query_stores;
 mod sessions;
 mod standing;
 
@@ -23,8 +24,10 @@ use crate::grant::Workspace;
 use crate::plan_cache::{SharedPrograms, SharedTemplates};
 use catalog::EventSessionDef;
 use catalog::{Catalog, CatalogCell, Login, password};
+use plan::program::Program;
 use plan::stats::Statistics;
 use plan::view::Library;
+use query_store::QueryStore;
 
 pub use card::datetime_of;
 pub use card::{Facts, SessionCard};
@@ -34,6 +37,7 @@ pub use login_failures::{Answer, FailureKind, FailureRow, LoginFailures};
 pub use metadata::LockMode;
 pub use metadata::MetadataCache;
 pub use packed::PackedRows;
+pub use query_stores::QUERY_STORE_PERIOD_SECONDS;
 pub use sessions::{Nudge, OnNudge, SessionTotals, Sessions};
 pub use standing::{Shutdown, Stopper};
 
@@ -63,6 +67,19 @@ pub struct Built {
     pub describer: &'static dyn Describer,
     /// The event session of a fresh instance.
     pub event_session: Arc<EventSessionDef>,
+    /// How plans are kept in a Query Store.
+    pub plans: Plans,
+}
+
+/// How plans are shown.
+#[derive(Clone, Copy)]
+pub struct Plans {
+    /// Version of the server that makes them.
+    pub version: &'static str,
+    /// Writes the plans of the statements of a program that begin between two bytes of its text as
+    /// XML. The names of a plan are those of a catalog and a database, its degree depends on the
+    /// number of schedulers.
+    pub document: fn(&Arc<Program>, (&Catalog, &str, usize), Option<(u32, u32)>) -> Option<String>,
 }
 
 /// One engine with all its state.
@@ -98,6 +115,11 @@ pub struct Instance {
     pub describer: &'static dyn Describer,
     /// Event sessions that are running.
     pub events: Events,
+    /// What the queries of databases have cost over time.
+    pub query_store: QueryStore,
+    /// Who collects for the Query Stores, and when.
+    collecting: query_stores::Collecting,
+    plans: Plans,
     /// Row or vector mode, if a test forces one.
     execution_mode: AtomicU32,
     /// Whether any table has a period: only then do transactions record their start time.
@@ -156,6 +178,9 @@ impl Instance {
             workspace: Arc::new(Workspace::new(config.memory_max, config.query_memory_max)),
             library: built.library,
             describer: built.describer,
+            query_store: QueryStore::default(),
+            collecting: query_stores::Collecting::default(),
+            plans: built.plans,
             config,
             machine,
             store,
@@ -227,6 +252,7 @@ impl Instance {
         if tables.any(has_period) {
             self.note_periods();
         }
+        self.read_query_stores();
         Ok(recovered)
     }
 

@@ -40,6 +40,17 @@ impl SessionBooks {
             .collect()
     }
 
+    /// Passes each wait type that the session has waited for with the time of its waits, in ticks.
+    pub fn each_wait(&self, mut pass: impl FnMut(WaitType, u64)) {
+        let Some(cells) = self.waits.get() else { return };
+        for (wait_type, cell) in WaitType::ALL.iter().zip(cells.iter()) {
+            let ticks = cell.ticks.get();
+            if ticks > 0 {
+                pass(*wait_type, ticks);
+            }
+        }
+    }
+
     /// Resets everything, for `sp_reset_connection`. Only the thread that serves the session may
     /// call it.
     pub fn reset(&self) {

@@ -46,6 +46,8 @@ registry! {
         LockManager => "OBJECTSTORE_LOCK_MANAGER",
         /// Buffers of the transaction log.
         LogPool => "MEMORYCLERK_SQLLOGPOOL",
+        /// What the Query Stores of databases have recorded.
+        QueryStore => "MEMORYCLERK_QUERYDISKSTORE",
         /// Buffers of extended events.
         ExtendedEvents => "MEMORYCLERK_XE_BUFFER",
         /// Memory that the system's loader took: pages and variables of the binary and its
