@@ -71,11 +71,9 @@ impl Subject {
             Self::Time | Self::Counters | Self::Requests | Self::Waiters | Self::Transactions => {
                 true
             }
-            Self::Statements
-            | Self::Events
-            | Self::Clerks
-            | Self::Environment
-            | Self::History => false,
+            Self::Statements | Self::Events | Self::Clerks | Self::Environment | Self::History => {
+                false
+            }
         }
     }
 

@@ -402,13 +402,16 @@ fn quota(facts: &Facts<'_>) -> Option<Candidate> {
 /// Keys that are added to indexes beside the first of their tables.
 fn indexes(facts: &Facts<'_>) -> Option<Candidate> {
     let window = facts.window;
-    let active = window.sum(|part| part.category == Category::User && part.name == "index maintenance");
+    let active =
+        window.sum(|part| part.category == Category::User && part.name == "index maintenance");
     let is_write = |statement: &&Statement| {
         let verb = statement.text.trim_start().get(..6).unwrap_or("").to_ascii_lowercase();
         matches!(verb.as_str(), "insert" | "update" | "delete" | "merge ")
     };
-    let mut details =
-        vec![format!("{:.0} us per request go to second and further indexes", window.us_per_request(active))];
+    let mut details = vec![format!(
+        "{:.0} us per request go to second and further indexes",
+        window.us_per_request(active)
+    )];
     if let Some(write) = window.statements.iter().find(is_write) {
         details.push(format!("the dearest write: {}", shortened(&write.text)));
     }
@@ -432,7 +435,12 @@ fn upkeep(facts: &Facts<'_>, cause: Cause, seen: f64) -> Option<Candidate> {
     }
     let all = facts.work + waiting_for_cpus(window) + window.of(Group::SchedulerQueue);
     let details = vec![format!("{seen:.1} sessions ran it, on average over the readings")];
-    Some(Candidate { cause, active: seen.min(all), score: (seen / all.max(1e-9)).min(1.0), details })
+    Some(Candidate {
+        cause,
+        active: seen.min(all),
+        score: (seen / all.max(1e-9)).min(1.0),
+        details,
+    })
 }
 
 /// Backups and restores wait for checkpoints, too: only who asked for one counts here.

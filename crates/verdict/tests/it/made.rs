@@ -89,7 +89,10 @@ impl Made {
     }
 
     pub(crate) fn recording(&self) -> Recording {
-        let plans = self.plans.iter().map(|(place, plan)| ((format!("0x{place}"), 0, -1), (*plan).to_owned()));
+        let plans = self
+            .plans
+            .iter()
+            .map(|(place, plan)| ((format!("0x{place}"), 0, -1), (*plan).to_owned()));
         let readings = (0..=SECONDS).map(|second| self.reading(second, 1_000 * second));
         Recording {
             server: Server {

@@ -171,8 +171,7 @@ fn upkeep(name: &str, severity: Severity) -> Option<Fault> {
             let setup = format!(
                 "{setup}; BACKUP DATABASE faults TO DISK = '{{folder}}/../copy.bak' WITH INIT"
             );
-            let restore =
-                "RESTORE DATABASE copy FROM DISK = '{folder}/../copy.bak' WITH REPLACE";
+            let restore = "RESTORE DATABASE copy FROM DISK = '{folder}/../copy.bak' WITH REPLACE";
             with_data(Fault { setup, ..fault("restore", Cause::Restore, batches(1, restore)) })
         }
         "flush" => {
