@@ -52,9 +52,9 @@ pub enum Cause {
     BadJoin,
     /// Writes keep many indexes up to date.
     IndexMaintenance,
-    /// A backup runs.
+    /// A backup of a database runs.
     Backup,
-    /// A restore runs.
+    /// A database is restored from a backup.
     Restore,
     /// Sessions ask for checkpoints all the time.
     Checkpoints,
