@@ -118,6 +118,13 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// Whether the server said when this was and where its time went: without that, a reading has
+    /// no difference to others.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        !self.leaves.is_empty()
+    }
+
     /// Takes the answer of a subject. `local_ns` is the client's monotonic clock.
     pub fn take(&mut self, subject: Subject, results: &[Vec<Row>], local_ns: u64) {
         if subject == Subject::Time {

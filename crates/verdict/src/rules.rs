@@ -30,6 +30,9 @@ const NEAR_LIMIT: f64 = 0.4;
 /// Fewer waiting threads than this, on average, are no queue.
 const WAITING_MIN: f64 = 0.05;
 
+/// Fewer threads than this on a CPU or in the queue for one, on average, are no load.
+const QUEUE_MIN: f64 = 0.5;
+
 /// What rules compare with.
 pub(crate) struct Facts<'w> {
     pub(crate) window: &'w Window,
@@ -242,9 +245,10 @@ fn compilation(facts: &Facts<'_>) -> Option<Candidate> {
 /// A statement that uses much of the CPU to look at rows, and returns few.
 fn scans(facts: &Facts<'_>) -> Option<Candidate> {
     let dearest = facts.window.statements.iter().find(|s| returns_little(s))?;
+    // Without a ledger, as on SQL Server, all CPU time is that of the process.
     let looking = facts.window.sum(|part| {
         part.category == Category::User
-            && matches!(part.name.as_str(), "scan" | "join" | "execute" | "index")
+            && matches!(part.name.as_str(), "scan" | "join" | "execute" | "index" | "process")
     });
     let scan = facts.window.sum(|part| part.category == Category::User && part.name == "scan");
     // The plan says how it looks; where there is none, the labels and the reads do.
@@ -257,14 +261,18 @@ fn scans(facts: &Facts<'_>) -> Option<Candidate> {
     if !is_scan {
         return None;
     }
-    let cause = if has("Nested Loops") { Cause::BadJoin } else { Cause::MissingIndex };
+    // A hash join without keys compares all with all, too.
+    let compares_all =
+        has("Nested Loops") || dearest.plan.contains("<HashKeysProbe></HashKeysProbe>");
+    let cause = if compares_all { Cause::BadJoin } else { Cause::MissingIndex };
     let mut details = vec![format!(
         "{:.0} us of CPU per execution, {:.1} rows returned, {:.1} executions per second, in database {}",
         dearest.cpu_us, dearest.rows, dearest.calls, dearest.database
     )];
     details.push(format!("statement: {}", shortened(&dearest.text)));
     details.extend(scanned(&dearest.plan).map(|table| format!("its plan reads all of {table}")));
-    Some(facts.found(cause, dearest.cpu.min(facts.cpu), 0.0, details))
+    // What the statement does to rows that it has found, and in the kernel, is no search.
+    Some(facts.found(cause, dearest.cpu.min(looking), 0.0, details))
 }
 
 /// Returns the first table that a plan reads as a whole.
@@ -275,10 +283,11 @@ fn scanned(plan: &str) -> Option<String> {
     Some(format!("{}.{}", of("Schema")?, of("Table")?))
 }
 
-/// A millisecond for at most a few rows is more than a seek takes.
+/// More than a seek takes, for at most a few rows. Where a plan says what is read, the time need not.
 fn returns_little(statement: &Statement) -> bool {
     let verb = statement.text.trim_start().get(..6).unwrap_or("").to_ascii_lowercase();
-    statement.cpu_us > 1_000.0
+    let seek_us = if statement.plan.is_empty() { 1_000.0 } else { 100.0 };
+    statement.cpu_us > seek_us
         && statement.rows < 100.0
         && matches!(verb.as_str(), "select" | "update" | "delete" | "with c")
 }
@@ -353,7 +362,8 @@ fn events(facts: &Facts<'_>) -> Option<Candidate> {
 
 fn log(facts: &Facts<'_>) -> Option<Candidate> {
     let window = facts.window;
-    let active = window.of(Group::Log);
+    // A backup makes what it has copied durable: its waits for the log are its own.
+    let active = (window.of(Group::Log) - window.upkeep_log).max(0.0);
     let waits: f64 =
         window.parts.iter().filter(|part| part.name == "WRITELOG").map(|part| part.entries).sum();
     let each = if waits > 0.0 { active * 1e3 / waits } else { 0.0 };
@@ -471,7 +481,8 @@ fn spike(facts: &Facts<'_>) -> Option<Candidate> {
 pub(crate) fn has_full_cpus(facts: &Facts<'_>) -> bool {
     let window = facts.window;
     let queue = window.of(Group::SchedulerQueue) + waiting_for_cpus(window);
-    queue > facts.cpu || facts.cpu / window.schedulers.max(1.0) > 0.8
+    let is_queue = queue > facts.cpu && queue + facts.cpu >= QUEUE_MIN;
+    is_queue || facts.cpu / window.schedulers.max(1.0) > 0.8
 }
 
 /// Ready without a CPU of the machine: only threads that had something to do.

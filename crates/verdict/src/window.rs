@@ -237,6 +237,8 @@ pub struct Window {
     pub(crate) clerk: (String, f64),
     /// How many sessions ran BACKUP, RESTORE and CHECKPOINT, on average over the readings.
     pub(crate) upkeep: [f64; 3],
+    /// How many of those waited for the log, on average over the readings.
+    pub(crate) upkeep_log: f64,
     /// Answers sent per second, and in spans of time before, by name.
     pub(crate) answers: (f64, Vec<(String, f64)>),
     /// CPU seconds per second that this tool's own session used.
@@ -393,6 +395,9 @@ impl Window {
             for (seen, verb) in self.upkeep.iter_mut().zip(["BACKUP", "RESTORE", "CHECKPOINT"]) {
                 let is_it = |row: &&Row| row.text(20).to_ascii_uppercase().starts_with(verb);
                 *seen += requests.iter().filter(is_it).map(|_| 1.0).sum::<f64>();
+                let waits = |row: &&Row| Group::of_wait(row.text(4)) == Group::Log;
+                let of_log = requests.iter().filter(is_it).filter(waits);
+                self.upkeep_log += of_log.map(|_| 1.0).sum::<f64>();
             }
             for row in requests.iter().filter(|row| row.text(4) == "ASYNC_NETWORK_IO") {
                 self.unread.insert(from_of(row));
@@ -424,7 +429,9 @@ impl Window {
                 blocker.text = row.text(19).to_owned();
             }
         }
-        self.upkeep = self.upkeep.map(|seen| seen / float(self.changing.1.max(1)));
+        let readings = float(self.changing.1.max(1));
+        self.upkeep = self.upkeep.map(|seen| seen / readings);
+        self.upkeep_log /= readings;
         self.blockers = blockers.into_values().collect();
         self.blockers.sort_by_key(|blocker| std::cmp::Reverse(blocker.waiters));
     }

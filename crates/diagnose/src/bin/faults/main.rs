@@ -19,7 +19,8 @@ mod record;
 mod run;
 mod score;
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -139,12 +140,12 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
     // Nothing depends on the scripts any more.
     let _ = std::fs::remove_dir_all(&folder);
     let mut how = format!(
-        "{} runs of {} s each, {} CPUs, load average {} at the end; {} build.",
+        "{} runs of {} s each, {} CPUs, load average {} at the end; {} build of the server.",
         runs.len(),
         arguments.seconds,
         sos::sys::allowed_cpus().len(),
         load_average(),
-        if cfg!(debug_assertions) { "debug" } else { "release" }
+        build(&arguments.binary)
     );
     if !not_made.is_empty() {
         how += &format!(" Not made: {}.", not_made.join("; "));
@@ -155,6 +156,12 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         Some(page) => load::page::put_section(page, "## How often it is right", &section),
         None => Ok(()),
     }
+}
+
+/// The name of a build, which is that of its folder: `target/release/clearway`.
+fn build(binary: &Path) -> &str {
+    let folder = binary.parent().and_then(Path::file_name).and_then(OsStr::to_str);
+    folder.unwrap_or("unknown")
 }
 
 /// Another load for each run of a fault of a severity, and for faults that follow each other.
