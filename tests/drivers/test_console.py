@@ -219,13 +219,43 @@ def test_beyond_this_machine_it_speaks_https_only(tmp_path):
         assert server.stop() == 0
 
 
-def test_a_verdict_is_given_or_its_lack_is_said(chromium, console):
-    page = open_console(chromium, console)
-    page.run("location.hash = '#verdict'")
-    page.wait("document.querySelector('main button.primary')")
-    page.click("main button.primary")
-    page.wait("/no sys.sp_diagnose|At [0-9:]{8}/.test(document.querySelector('main').innerText)", 90)
-    assert page.complaints() == []
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_verdict_on_a_queue_for_an_application_lock(chromium, console, tmp_path, width):
+    done = threading.Event()
+
+    def queue():
+        with console.connect() as session:
+            while not done.is_set():
+                session.cursor().execute(
+                    "BEGIN TRAN EXEC sp_getapplock 'turn', 'Exclusive' WAITFOR DELAY '00:00:00.050' COMMIT"
+                )
+
+    threads = [threading.Thread(target=queue) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    try:
+        page = open_console(chromium, console, width)
+        page.run("location.hash = '#verdict'")
+        page.wait("document.querySelector('main button.primary')")
+        page.click("main button.primary")
+        page.wait("document.querySelector('main .sentence')", 90)
+        page.shot(tmp_path / f"verdict-{width}.png")
+        assert "application lock" in page.run("document.querySelector('main .sentence').textContent")
+        assert "sp_getapplock" in page.run("document.querySelector('main .finding h3').textContent")
+        text = page.run("document.querySelector('main').innerText")
+        for part in ["Where the time goes", "waiting for locks", "What to do", "How to check", "Ruled out"]:
+            assert part in text, text
+        assert page.run("document.documentElement.scrollWidth") <= width
+        if AXE.exists():
+            page.run(AXE.read_text(encoding="utf-8") + ";0")
+            assert page.run(AXE_RUN) == []
+        page.click("main .finding a")
+        page.wait("document.querySelector('textarea').value.includes('APPLICATION')")
+        assert page.complaints() == []
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_a_server_that_goes_away_is_said_and_awaited(chromium, tmp_path):

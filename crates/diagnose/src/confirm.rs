@@ -79,6 +79,8 @@ impl Place {
             | Cause::Definitions
             | Cause::PagePerRow
             | Cause::Logins
+            | Cause::BadJoin
+            | Cause::IndexMaintenance
             | Cause::OldSnapshot => {
                 let schedulers = window.schedulers.max(1.0);
                 let width = width.max(2.0 * schedulers);
@@ -91,6 +93,10 @@ impl Place {
             | Cause::MemoryLimit
             | Cause::SlowReader
             | Cause::CpuQuota
+            | Cause::Backup
+            | Cause::Restore
+            | Cause::Checkpoints
+            | Cause::WorkloadSpike
             | Cause::CpuElsewhere => None,
         }
     }

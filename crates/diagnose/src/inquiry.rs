@@ -18,6 +18,8 @@ const NO_PERMISSION: [i32; 3] = [297, 300, 371];
 const WINDOWS: u32 = 10;
 /// Beside twice its length, a look takes no longer than this.
 const LATE: Duration = Duration::from_secs(15);
+/// How often a reading is tried that the server refuses.
+const TRIES: u32 = 10;
 /// The shortest sub-window: readings must not become the load.
 const WINDOW_MIN: Duration = Duration::from_millis(400);
 
@@ -132,7 +134,7 @@ impl Inquiry {
             ..Recording::default()
         };
         let began = clock::monotonic_ns();
-        recording.readings.push(self.read(true)?);
+        recording.readings.push(self.timed(true)?);
         for place in 1..=count {
             let due = u64::try_from(window.as_nanos() * place).unwrap_or(u64::MAX);
             let left = due.saturating_sub(clock::monotonic_ns() - began);
@@ -140,12 +142,33 @@ impl Inquiry {
             // A server that answers slowly is slow for others too: less is enough for a verdict.
             let is_late = clock::monotonic_ns() - began > nanoseconds(2 * length + LATE);
             let is_last = place == count || !goes_on || is_late;
-            recording.readings.push(self.read(is_last)?);
+            recording.readings.push(self.timed(is_last)?);
             if is_last {
                 break;
             }
         }
+        for place in verdict::window::dearest(&recording) {
+            // A plan that has left the cache meanwhile is not there.
+            if let Ok(results) = self.ask(&verdict::question::plan(&place.0, place.1, place.2))? {
+                recording.take_plan(place, &results);
+            }
+        }
         Ok(recording)
+    }
+
+    /// Reads until the server says where its time went: a server without memory refuses questions.
+    fn timed(&mut self, is_end: bool) -> Result<Reading, String> {
+        for _ in 1..TRIES {
+            let reading = self.read(is_end)?;
+            if reading.is_timed() {
+                return Ok(reading);
+            }
+        }
+        let reading = self.read(is_end)?;
+        match reading.is_timed() {
+            true => Ok(reading),
+            false => Err(format!("{} does not answer where its time goes", self.server.name)),
+        }
     }
 
     fn read(&mut self, is_end: bool) -> Result<Reading, String> {

@@ -30,6 +30,7 @@ pub mod atomic;
 mod backup;
 mod bind_leaf;
 pub mod bulk_insert;
+pub mod capture;
 pub mod compile;
 pub mod cursor;
 pub mod definition_trigger;

@@ -304,6 +304,8 @@ fn memory_manager(scope: &Scope<'_>, facts: &Facts, list: &mut List) {
     list.raw("Maximum Workspace Memory (KB)", grants.limit / 1_024);
     list.raw("Memory Grants Outstanding", grants.holding.into());
     list.raw("Memory Grants Pending", grants.waiting.into());
+    // A counter that SQL Server lacks, where no query outgrows its grant.
+    list.rate("Memory Grants Refused/sec", grants.refused);
     // There is no buffer pool: all memory counts as what SQL Server calls stolen memory.
     list.raw("Database Cache Memory (KB)", 0);
     list.raw("Stolen Server Memory (KB)", used_kb);

@@ -26,7 +26,8 @@ use crate::executesql::{prepare, run_prepared};
 use crate::{SystemProcedure, text, whole};
 use ::binder::shape_of;
 use ::executor::Cx;
-use ::plan::sink::{ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent, Traits};
+use ::plan::sink::{ColumnInfo, Command, Traits};
+use interpreter::capture::{Capture, CapturedSet};
 use interpreter::{Argument, Stop, done};
 
 pub(crate) static PROCEDURES: &[SystemProcedure] =
@@ -94,6 +95,10 @@ fn record(length: Duration, cx: &mut Cx<'_>) -> Result<Recording, Stop> {
         }
         recording.readings.push(read(window == WINDOWS, cx)?);
     }
+    for place in verdict::window::dearest(&recording) {
+        let results = rows_of(&verdict::question::plan(&place.0, place.1, place.2), cx)?;
+        recording.take_plan(place, &results);
+    }
     Ok(recording)
 }
 
@@ -111,10 +116,11 @@ fn read(is_end: bool, cx: &mut Cx<'_>) -> Result<Reading, Stop> {
 /// Runs a question in this session, and returns its results.
 fn rows_of(question: &str, cx: &mut Cx<'_>) -> Result<Vec<Vec<Row>>, Stop> {
     let entry = prepare(&Value::nvarchar(question), &Value::Null, cx.session)?;
-    let mut kept = Kept { inner: &mut *cx.sink, results: Vec::new() };
-    let mut inner = Cx::new(cx.host, cx.session, cx.frame, &mut kept);
+    let mut captured = Capture::new(&mut *cx.sink);
+    let mut inner = Cx::new(cx.host, cx.session, cx.frame, &mut captured);
     run_prepared(entry, &mut [], &mut inner)?;
-    Ok(kept.results)
+    let text = |set: CapturedSet| set.rows.iter().map(|row| Row::from_values(row)).collect();
+    Ok(captured.into_sets().into_iter().map(text).collect())
 }
 
 /// Sends the verdict as tables.
@@ -177,44 +183,4 @@ fn table(heads: &[&str], rows: &[Vec<String>], cx: &mut Cx<'_>) -> Result<(), St
         cx.sink.row(&values)?;
     }
     Ok(done(cx, Command::SELECT, u64::try_from(rows.len()).ok(), false)?)
-}
-
-/// Stores results as rows of text, and passes messages on.
-struct Kept<'a> {
-    inner: &'a mut dyn ResultSink,
-    results: Vec<Vec<Row>>,
-}
-
-impl ResultSink for Kept<'_> {
-    fn columns(&mut self, _: &ResultShape) -> Sent {
-        self.results.push(Vec::new());
-        Ok(())
-    }
-    fn row(&mut self, values: &[Value]) -> Sent {
-        if let Some(rows) = self.results.last_mut() {
-            rows.push(Row::from_values(values));
-        }
-        Ok(())
-    }
-    fn done(&mut self, _: Done) -> Sent {
-        Ok(())
-    }
-    fn message(&mut self, message: &Error) -> Sent {
-        self.inner.message(message)
-    }
-    fn return_status(&mut self, _: i32) -> Sent {
-        Ok(())
-    }
-    fn return_value(&mut self, _: u16, _: &ColumnInfo, _: &Value) -> Sent {
-        Ok(())
-    }
-    fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {
-        self.inner.env_change(change)
-    }
-    fn log(&mut self, message: &Error) {
-        self.inner.log(message);
-    }
-    fn flush(&mut self) -> Sent {
-        self.inner.flush()
-    }
 }

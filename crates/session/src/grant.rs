@@ -57,6 +57,8 @@ pub struct Workspace {
     /// Number of grants since the start, and of waits that timed out.
     granted: AtomicU64,
     timed_out: AtomicU64,
+    /// Number of queries that failed because all together used the memory.
+    refused: AtomicU64,
 }
 
 /// A snapshot of a [`Workspace`].
@@ -74,6 +76,8 @@ pub struct WorkspaceNow {
     pub granted: u64,
     /// Number of waits that timed out.
     pub timed_out: u64,
+    /// Number of queries that failed with 701 because all queries together used the memory.
+    pub refused: u64,
 }
 
 impl Workspace {
@@ -95,6 +99,7 @@ impl Workspace {
             holding: AtomicU32::new(0),
             granted: AtomicU64::new(0),
             timed_out: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
         }
     }
 
@@ -108,6 +113,7 @@ impl Workspace {
             waiting: self.waiting.load(Ordering::Relaxed),
             granted: self.granted.load(Ordering::Relaxed),
             timed_out: self.timed_out.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
         }
     }
 
@@ -304,7 +310,11 @@ impl Grant {
             self.waits_since.store(0, Ordering::Relaxed);
             return taken;
         }
-        if !fits || !self.workspace.take(bytes) {
+        let is_refused = fits && !self.workspace.take(bytes);
+        if is_refused {
+            self.workspace.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        if !fits || is_refused {
             return Err(Error::from(Msg::OutOfMemory).with_state(STATE_LIMIT));
         }
         Ok(())

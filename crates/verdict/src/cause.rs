@@ -48,13 +48,25 @@ pub enum Cause {
     OldSnapshot,
     /// A quota of the container stops the process.
     CpuQuota,
+    /// A join compares all rows of one input with all of another.
+    BadJoin,
+    /// Writes keep many indexes up to date.
+    IndexMaintenance,
+    /// A backup of a database runs.
+    Backup,
+    /// A database is restored from a backup.
+    Restore,
+    /// Sessions ask for checkpoints all the time.
+    Checkpoints,
+    /// Many more requests come than before.
+    WorkloadSpike,
     /// Other processes take the machine's CPUs.
     CpuElsewhere,
 }
 
 impl Cause {
     /// Every cause, in the order of its discriminants.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 29] = [
         Self::IdleBlocker,
         Self::Deadlocks,
         Self::ApplicationLock,
@@ -77,6 +89,12 @@ impl Cause {
         Self::LogDevice,
         Self::OldSnapshot,
         Self::CpuQuota,
+        Self::BadJoin,
+        Self::IndexMaintenance,
+        Self::Backup,
+        Self::Restore,
+        Self::Checkpoints,
+        Self::WorkloadSpike,
         Self::CpuElsewhere,
     ];
 
@@ -153,6 +171,11 @@ q.execution_count AS cpu_us, q.total_rows / q.execution_count AS rows_returned, 
 SUBSTRING(t.text, q.statement_start_offset / 2 + 1, 200) AS statement \
 FROM sys.dm_exec_query_stats AS q CROSS APPLY sys.dm_exec_sql_text(q.sql_handle) AS t \
 ORDER BY q.total_worker_time DESC;";
+
+/// Evidence: what administrators do just now.
+const UPKEEP: &str = "SELECT session_id, command, start_time, percent_complete, wait_type, \
+cpu_time, total_elapsed_time FROM sys.dm_exec_requests \
+WHERE command LIKE N'BACKUP%' OR command LIKE N'RESTORE%' OR command LIKE N'CHECKPOINT%';";
 
 /// In the order of [`Cause`].
 const ENTRIES: [Entry; Cause::ALL.len()] = [
@@ -372,6 +395,66 @@ const ENTRIES: [Entry; Cause::ALL.len()] = [
             WHERE name LIKE 'cpu%';",
         advice: "Raise the container's CPU limit, or start fewer schedulers (--schedulers).",
         check: "cpu_throttled_periods no longer grows.",
+    },
+    Entry {
+        name: "bad-join",
+        group: "Statements",
+        finding: "A statement joins two tables by comparing every row of one with every row of the \
+            other",
+        evidence: DEAREST,
+        advice: "Join by equality of bare columns of one type, with an index on one of them; check \
+            that every table of the statement has a condition.",
+        check: "Its CPU time per execution falls, and its plan has a seek or a hash join.",
+    },
+    Entry {
+        name: "index-maintenance",
+        group: "Statements",
+        finding: "Writes spend their time on keeping indexes up to date",
+        evidence: "SELECT OBJECT_SCHEMA_NAME(i.object_id) AS table_schema, \
+            OBJECT_NAME(i.object_id) AS table_name, COUNT(*) AS indexes FROM sys.indexes AS i \
+            JOIN sys.tables AS t ON t.object_id = i.object_id WHERE i.index_id > 0 \
+            GROUP BY i.object_id HAVING COUNT(*) > 1 ORDER BY indexes DESC; -- in that database",
+        advice: "Drop indexes of that table that no statement needs: those whose columns begin \
+            another index, and those that no plan of its readers names.",
+        check: "The leaf user, index maintenance of sys.dm_os_time_ledger has a small share.",
+    },
+    Entry {
+        name: "backup",
+        group: "Upkeep",
+        finding: "A backup runs, and takes the server's time",
+        evidence: UPKEEP,
+        advice: "Run it in quiet hours, on another device, or as differential and log backups.",
+        check: "The evidence shows no rows with command BACKUP.",
+    },
+    Entry {
+        name: "restore",
+        group: "Upkeep",
+        finding: "A restore runs, and takes the server's time",
+        evidence: UPKEEP,
+        advice: "Restore in quiet hours, or on another server.",
+        check: "The evidence shows no rows with command RESTORE.",
+    },
+    Entry {
+        name: "checkpoints",
+        group: "Upkeep",
+        finding: "Sessions ask for checkpoints all the time, and wait for them",
+        evidence: UPKEEP,
+        advice: "Leave checkpoints to the server: TARGET_RECOVERY_TIME says how often they come.",
+        check: "WAIT_XTP_CKPT_CLOSE no longer grows in sys.dm_os_wait_stats.",
+    },
+    Entry {
+        name: "workload-spike",
+        group: "Clients",
+        finding: "Many more requests come than before, and the CPUs are the limit",
+        evidence: "SELECT from_time, to_time, occurrences AS answers \
+            FROM sys.fn_time_ledger(DATEADD(second, -600, SYSDATETIME()), \
+            DATEADD(second, -30, SYSDATETIME())) WHERE category = N'kernel' AND name = N'send' \
+            UNION ALL SELECT from_time, to_time, occurrences \
+            FROM sys.fn_time_ledger(DATEADD(second, -30, SYSDATETIME()), NULL) \
+            WHERE category = N'kernel' AND name = N'send';",
+        advice: "Find the clients that send them (sys.dm_exec_sessions by program and host), limit \
+            their number, or give the server more CPUs.",
+        check: "The rate of answers in the evidence is as before.",
     },
     Entry {
         name: "cpu-elsewhere",

@@ -3,7 +3,7 @@
 
 use crate::cause::Cause;
 use crate::recording::{Recording, Server};
-use crate::rules::{Candidate, Facts, SCORE_MIN, candidates, waiting_for_cpus};
+use crate::rules::{Candidate, Facts, SCORE_MIN, candidates, has_full_cpus};
 use crate::window::{Broken, Group, Window};
 
 /// More unexplained time than this supports no verdict.
@@ -145,8 +145,13 @@ fn abstained(recording: &Recording, window: Window, why: &str) -> Verdict {
     }
 }
 
-/// Causes above the threshold. CPUs taken by others come last: they make everything slower, and are
-/// the verdict only where nothing else is.
+/// Whether a cause comes after all others: more requests, and CPUs taken by others, make everything
+/// slower, and are the verdict only where nothing else is.
+fn comes_last(cause: Cause) -> bool {
+    matches!(cause, Cause::WorkloadSpike | Cause::CpuElsewhere)
+}
+
+/// Causes above the threshold, those that come last behind the others.
 fn findings(window: &Window, all: &[Candidate]) -> Vec<Finding> {
     let is_found = |candidate: &&Candidate| match candidate.cause {
         Cause::CpuElsewhere => {
@@ -154,8 +159,10 @@ fn findings(window: &Window, all: &[Candidate]) -> Vec<Finding> {
         }
         _ => candidate.score >= SCORE_MIN,
     };
-    let (machine, own): (Vec<&Candidate>, Vec<&Candidate>) =
-        all.iter().filter(is_found).partition(|found| found.cause == Cause::CpuElsewhere);
+    let (mut last, own): (Vec<&Candidate>, Vec<&Candidate>) =
+        all.iter().filter(is_found).partition(|found| comes_last(found.cause));
+    // A spike explains why CPUs are short, and not the other way round.
+    last.sort_by_key(|found| found.cause);
     let of = |(place, candidate): (usize, &&Candidate)| Finding {
         grade: if place == 0 { Grade::Suspected } else { Grade::Observed },
         share: window.share(candidate.active),
@@ -163,7 +170,7 @@ fn findings(window: &Window, all: &[Candidate]) -> Vec<Finding> {
         candidate: (*candidate).clone(),
         confirmation: None,
     };
-    own.iter().chain(&machine).enumerate().map(of).collect()
+    own.iter().chain(&last).enumerate().map(of).collect()
 }
 
 /// The causes below the threshold that come nearest, then those of which nothing was seen.
@@ -233,9 +240,9 @@ fn conclusion(verdict: &Verdict) -> (Outcome, String) {
 /// other, and intervals of their times that overlap.
 fn rival(verdict: &Verdict) -> Option<&crate::judge::Finding> {
     let [first, second, ..] = verdict.findings.as_slice() else { return None };
-    let is_machine = second.candidate.cause == Cause::CpuElsewhere;
+    let is_last = comes_last(second.candidate.cause);
     let is_near = second.candidate.score > 0.95 * first.candidate.score;
-    let is_decided = first.grade == Grade::Confirmed || is_machine || !is_near;
+    let is_decided = first.grade == Grade::Confirmed || is_last || !is_near;
     let of = |finding: &Finding| {
         let wide = verdict.window.requests.half_width() / verdict.window.requests.mean.max(1e-9);
         crate::estimate::Estimate {
@@ -271,10 +278,7 @@ fn health(window: &Window) -> String {
         return format!("Nothing to diagnose: {what}. Run this while it is slow, or for longer.");
     }
     let facts = Facts::new(window);
-    let queue = window.of(Group::SchedulerQueue);
-    let ready = waiting_for_cpus(window);
-    let used = facts.cpu / window.schedulers.max(1.0);
-    let limit = if queue + ready > facts.cpu || used > 0.8 {
+    let limit = if has_full_cpus(&facts) {
         "its CPUs are the limit, and they do the statements' own work"
     } else {
         "it waits for its clients to send more: the limit is outside of the server"

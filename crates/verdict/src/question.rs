@@ -170,7 +170,7 @@ pub const COUNTERS: &str = "SELECT RTRIM(counter_name), cntr_value \
     AND counter_name IN (N'Batch Requests/sec', N'SQL Compilations/sec', \
     N'SQL Re-Compilations/sec', N'Definition Changes/sec', N'Logins/sec', \
     N'Temp Tables Creation Rate', N'Number of Deadlocks/sec', N'Page Allocations/sec', \
-    N'Memory Grants Pending', N'Errors/sec', N'Out-of-Memory Errors/sec', \
+    N'Memory Grants Pending', N'Memory Grants Refused/sec', N'Errors/sec', N'Out-of-Memory Errors/sec', \
     N'Log Flushes/sec', N'Total Server Memory (KB)', \
     N'Target Server Memory (KB)', N'User Connections');";
 
@@ -197,3 +197,30 @@ pub const TRANSACTIONS: &str = "SELECT TOP (50) s.session_id, s.transaction_isol
 pub const WAITERS: &str = "SELECT TOP (500) w.session_id, w.wait_type, w.wait_duration_ms, \
     w.blocking_session_id, w.resource_description FROM sys.dm_os_waiting_tasks AS w \
     WHERE w.session_id IS NOT NULL AND w.session_id <> @@SPID AND w.wait_type LIKE N'LCK%';";
+
+/// One span of [`HISTORY`]: from so many seconds ago to so many.
+macro_rules! answers {
+    ($name:literal, $from:literal, $to:literal) => {
+        concat!(
+            "SELECT N'",
+            $name,
+            "', DATEDIFF(millisecond, MIN(from_time), MIN(to_time)), \
+             SUM(CASE WHEN category = N'kernel' AND name = N'send' THEN occurrences ELSE 0 END) \
+             FROM sys.fn_time_ledger(DATEADD(second, -",
+            $from,
+            ", SYSDATETIME()), DATEADD(second, -",
+            $to,
+            ", SYSDATETIME()))"
+        )
+    };
+}
+
+/// Columns: span of time before now, its milliseconds, answers sent in it.
+pub const HISTORY: &str = concat!(
+    answers!("the hour before", "3600", "600"),
+    " UNION ALL ",
+    answers!("the ten minutes before", "600", "30"),
+    " UNION ALL ",
+    answers!("the half minute before", "30", "6"),
+    ";"
+);

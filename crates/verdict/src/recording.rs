@@ -28,11 +28,13 @@ pub enum Subject {
     Clerks,
     /// What the machine and its container allow.
     Environment,
+    /// How much the server answered before.
+    History,
 }
 
 impl Subject {
     /// Every subject, in the order in which they are asked.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Time,
         Self::Counters,
         Self::Requests,
@@ -42,6 +44,7 @@ impl Subject {
         Self::Events,
         Self::Clerks,
         Self::Environment,
+        Self::History,
     ];
 
     /// Returns the texts that answer it, best first.
@@ -57,6 +60,7 @@ impl Subject {
             Self::Events => &[question::EVENTS],
             Self::Clerks => &[question::CLERKS],
             Self::Environment => &[question::ENVIRONMENT],
+            Self::History => &[question::HISTORY],
         }
     }
 
@@ -67,7 +71,9 @@ impl Subject {
             Self::Time | Self::Counters | Self::Requests | Self::Waiters | Self::Transactions => {
                 true
             }
-            Self::Statements | Self::Events | Self::Clerks | Self::Environment => false,
+            Self::Statements | Self::Events | Self::Clerks | Self::Environment | Self::History => {
+                false
+            }
         }
     }
 
@@ -90,6 +96,7 @@ impl Subject {
             (Self::Events, _) => Some("counts of event sessions (sys.dm_xe_session_counts)"),
             (Self::Clerks, _) => Some("sys.dm_os_memory_clerks"),
             (Self::Environment, _) => Some("the machine's limits (sys.dm_os_environment)"),
+            (Self::History, _) => Some("the load of the last hour (sys.fn_time_ledger)"),
         }
     }
 }
@@ -111,6 +118,13 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// Whether the server said when this was and where its time went: without that, a reading has
+    /// no difference to others.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        !self.leaves.is_empty()
+    }
+
     /// Takes the answer of a subject. `local_ns` is the client's monotonic clock.
     pub fn take(&mut self, subject: Subject, results: &[Vec<Row>], local_ns: u64) {
         if subject == Subject::Time {
@@ -169,9 +183,20 @@ pub struct Recording {
     pub readings: Vec<Reading>,
     /// What the server could not answer.
     pub missing: Vec<String>,
+    /// Plans as XML, by the statements' places: see [`crate::window::dearest`].
+    pub plans: Vec<(Place, String)>,
 }
 
+/// Where a statement is: plan handle, start and end.
+pub type Place = (String, i64, i64);
+
 impl Recording {
+    /// Takes the answer to the question about a statement's plan.
+    pub fn take_plan(&mut self, place: Place, results: &[Vec<Row>]) {
+        let plan = results.first().and_then(|rows| rows.first()).map(|row| row.text(0).to_owned());
+        self.plans.extend(plan.filter(|plan| !plan.is_empty()).map(|plan| (place, plan)));
+    }
+
     pub(crate) fn first(&self) -> Option<&Reading> {
         self.readings.first()
     }

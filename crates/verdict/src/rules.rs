@@ -30,6 +30,9 @@ const NEAR_LIMIT: f64 = 0.4;
 /// Fewer waiting threads than this, on average, are no queue.
 const WAITING_MIN: f64 = 0.05;
 
+/// Fewer threads than this on a CPU or in the queue for one, on average, are no load.
+const QUEUE_MIN: f64 = 0.5;
+
 /// What rules compare with.
 pub(crate) struct Facts<'w> {
     pub(crate) window: &'w Window,
@@ -91,6 +94,11 @@ const RULES: &[Rule] = &[
     log,
     snapshots,
     quota,
+    indexes,
+    backup,
+    restore,
+    checkpoints,
+    spike,
     elsewhere,
 ];
 
@@ -237,27 +245,49 @@ fn compilation(facts: &Facts<'_>) -> Option<Candidate> {
 /// A statement that uses much of the CPU to look at rows, and returns few.
 fn scans(facts: &Facts<'_>) -> Option<Candidate> {
     let dearest = facts.window.statements.iter().find(|s| returns_little(s))?;
+    // Without a ledger, as on SQL Server, all CPU time is that of the process.
     let looking = facts.window.sum(|part| {
         part.category == Category::User
-            && matches!(part.name.as_str(), "scan" | "join" | "execute" | "index")
+            && matches!(part.name.as_str(), "scan" | "join" | "execute" | "index" | "process")
     });
     let scan = facts.window.sum(|part| part.category == Category::User && part.name == "scan");
-    let is_scan = scan * 4.0 > looking || dearest.reads > 1_000.0;
+    // The plan says how it looks; where there is none, the labels and the reads do.
+    let has = |name: &str| dearest.plan.contains(&format!("PhysicalOp=\"{name}\""));
+    let reads_all = ["Table Scan", "Index Scan", "Clustered Index Scan", "Columnstore Index Scan"];
+    let is_scan = match dearest.plan.is_empty() {
+        true => scan * 4.0 > looking || dearest.reads > 1_000.0,
+        false => reads_all.into_iter().any(has),
+    };
     if !is_scan {
         return None;
     }
+    // A hash join without keys compares all with all, too.
+    let compares_all =
+        has("Nested Loops") || dearest.plan.contains("<HashKeysProbe></HashKeysProbe>");
+    let cause = if compares_all { Cause::BadJoin } else { Cause::MissingIndex };
     let mut details = vec![format!(
         "{:.0} us of CPU per execution, {:.1} rows returned, {:.1} executions per second, in database {}",
         dearest.cpu_us, dearest.rows, dearest.calls, dearest.database
     )];
     details.push(format!("statement: {}", shortened(&dearest.text)));
-    Some(facts.found(Cause::MissingIndex, dearest.cpu.min(facts.cpu), 0.0, details))
+    details.extend(scanned(&dearest.plan).map(|table| format!("its plan reads all of {table}")));
+    // What the statement does to rows that it has found, and in the kernel, is no search.
+    Some(facts.found(cause, dearest.cpu.min(looking), 0.0, details))
 }
 
-/// A millisecond for at most a few rows is more than a seek takes.
+/// Returns the first table that a plan reads as a whole.
+fn scanned(plan: &str) -> Option<String> {
+    let from = plan.find("Scan\"")?;
+    let object = plan[from..].split("<Object ").nth(1)?.split('>').next()?;
+    let of = |name: &str| object.split(&format!("{name}=\"")).nth(1)?.split('"').next();
+    Some(format!("{}.{}", of("Schema")?, of("Table")?))
+}
+
+/// More than a seek takes, for at most a few rows. Where a plan says what is read, the time need not.
 fn returns_little(statement: &Statement) -> bool {
     let verb = statement.text.trim_start().get(..6).unwrap_or("").to_ascii_lowercase();
-    statement.cpu_us > 1_000.0
+    let seek_us = if statement.plan.is_empty() { 1_000.0 } else { 100.0 };
+    statement.cpu_us > seek_us
         && statement.rows < 100.0
         && matches!(verb.as_str(), "select" | "update" | "delete" | "with c")
 }
@@ -265,10 +295,13 @@ fn returns_little(statement: &Statement) -> bool {
 fn grants(facts: &Facts<'_>) -> Option<Candidate> {
     let active = facts.window.named("RESOURCE_SEMAPHORE");
     let pending = facts.window.level("Memory Grants Pending");
+    let refused = facts.window.rate("Memory Grants Refused/sec");
     let details = vec![format!(
-        "{active:.1} statements wait for a memory grant on average, {pending:.0} at the end"
+        "{active:.1} statements wait for a memory grant on average, {pending:.0} at the end; \
+         {refused:.1} per second fail because others have all the memory"
     )];
-    Some(facts.found(Cause::MemoryGrants, active, 0.0, details))
+    let failed = if refused > 0.0 { 0.3 } else { 0.0 };
+    Some(facts.found(Cause::MemoryGrants, active, failed, details))
 }
 
 fn memory_limit(facts: &Facts<'_>) -> Option<Candidate> {
@@ -329,7 +362,8 @@ fn events(facts: &Facts<'_>) -> Option<Candidate> {
 
 fn log(facts: &Facts<'_>) -> Option<Candidate> {
     let window = facts.window;
-    let active = window.of(Group::Log);
+    // A backup makes what it has copied durable: its waits for the log are its own.
+    let active = (window.of(Group::Log) - window.upkeep_log).max(0.0);
     let waits: f64 =
         window.parts.iter().filter(|part| part.name == "WRITELOG").map(|part| part.entries).sum();
     let each = if waits > 0.0 { active * 1e3 / waits } else { 0.0 };
@@ -373,6 +407,82 @@ fn quota(facts: &Facts<'_>) -> Option<Candidate> {
         throttled_us / 1e6
     )];
     Some(facts.found(Cause::CpuQuota, active, 0.2, details))
+}
+
+/// Keys that are added to indexes beside the first of their tables.
+fn indexes(facts: &Facts<'_>) -> Option<Candidate> {
+    let window = facts.window;
+    let active =
+        window.sum(|part| part.category == Category::User && part.name == "index maintenance");
+    let is_write = |statement: &&Statement| {
+        let verb = statement.text.trim_start().get(..6).unwrap_or("").to_ascii_lowercase();
+        matches!(verb.as_str(), "insert" | "update" | "delete" | "merge ")
+    };
+    let mut details = vec![format!(
+        "{:.0} us per request go to second and further indexes",
+        window.us_per_request(active)
+    )];
+    if let Some(write) = window.statements.iter().find(is_write) {
+        details.push(format!("the dearest write: {}", shortened(&write.text)));
+    }
+    Some(facts.found(Cause::IndexMaintenance, active, 0.0, details))
+}
+
+fn backup(facts: &Facts<'_>) -> Option<Candidate> {
+    upkeep(facts, Cause::Backup, facts.window.upkeep[0])
+}
+
+fn restore(facts: &Facts<'_>) -> Option<Candidate> {
+    upkeep(facts, Cause::Restore, facts.window.upkeep[1])
+}
+
+/// Requests that were seen in the readings: the average of their number is their thread time,
+/// which has the time without a CPU, too.
+fn upkeep(facts: &Facts<'_>, cause: Cause, seen: f64) -> Option<Candidate> {
+    let window = facts.window;
+    if seen <= 0.0 {
+        return None;
+    }
+    let all = facts.work + waiting_for_cpus(window) + window.of(Group::SchedulerQueue);
+    let details = vec![format!("{seen:.1} sessions ran it, on average over the readings")];
+    Some(Candidate {
+        cause,
+        active: seen.min(all),
+        score: (seen / all.max(1e-9)).min(1.0),
+        details,
+    })
+}
+
+/// Backups and restores wait for checkpoints, too: only who asked for one counts here.
+fn checkpoints(facts: &Facts<'_>) -> Option<Candidate> {
+    upkeep(facts, Cause::Checkpoints, facts.window.upkeep[2])
+}
+
+/// Several times the requests of before, on a server whose CPUs are the limit.
+fn spike(facts: &Facts<'_>) -> Option<Candidate> {
+    const TIMES: f64 = 3.0;
+    let window = facts.window;
+    let (now, before) = &window.answers;
+    // A server that was idle before has no usual load.
+    let (span, rate) = before
+        .iter()
+        .filter(|(_, rate)| *rate >= 1.0 && *now >= TIMES * rate)
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    if !has_full_cpus(facts) {
+        return None;
+    }
+    let details = vec![format!("{now:.0} answers per second; {rate:.0} in {span}")];
+    let active = facts.work * (1.0 - rate / now);
+    Some(facts.found(Cause::WorkloadSpike, active, 0.0, details))
+}
+
+/// Whether the CPUs are the limit: queues for them are longer than the time on them, or most of
+/// them is used.
+pub(crate) fn has_full_cpus(facts: &Facts<'_>) -> bool {
+    let window = facts.window;
+    let queue = window.of(Group::SchedulerQueue) + waiting_for_cpus(window);
+    let is_queue = queue > facts.cpu && queue + facts.cpu >= QUEUE_MIN;
+    is_queue || facts.cpu / window.schedulers.max(1.0) > 0.8
 }
 
 /// Ready without a CPU of the machine: only threads that had something to do.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::category::Category;
 use crate::difference::grown;
 use crate::estimate::Estimate;
-use crate::recording::{Reading, Recording, Subject};
+use crate::recording::{Place, Reading, Recording, Subject};
 use crate::row::Row;
 
 /// The parts of the bar: what a thread's time was for.
@@ -179,6 +179,10 @@ pub struct Statement {
     pub rows: f64,
     /// Logical reads per execution.
     pub reads: f64,
+    /// Its plan as XML; empty if it was not asked for.
+    pub plan: String,
+    /// Where its plan is found.
+    pub place: Place,
 }
 
 /// A session in the way of others.
@@ -231,6 +235,14 @@ pub struct Window {
     pub(crate) unread: BTreeSet<String>,
     /// The largest memory clerk and its kilobytes.
     pub(crate) clerk: (String, f64),
+    /// How many sessions ran BACKUP, RESTORE and CHECKPOINT, on average over the readings.
+    pub(crate) upkeep: [f64; 3],
+    /// How many of those waited for the log, on average over the readings.
+    pub(crate) upkeep_log: f64,
+    /// Answers sent per second, and in spans of time before, by name.
+    pub(crate) answers: (f64, Vec<(String, f64)>),
+    /// CPU seconds per second that this tool's own session used.
+    pub own: f64,
     /// Lines of the environment: name, value at the end, growth, warning.
     pub environment: Vec<(String, String, f64, String)>,
 }
@@ -276,6 +288,13 @@ impl Window {
         window.active = window.parts.iter().map(|part| part.active).sum();
         window.counters = counters(first, last, seconds);
         window.statements = statements(first, last, seconds);
+        for statement in &mut window.statements {
+            let plan = recording.plans.iter().find(|(place, _)| *place == statement.place);
+            statement.plan = plan.map_or(String::new(), |(_, plan)| plan.clone());
+        }
+        window.own = float(last.clock.own_cpu_ms.saturating_sub(first.clock.own_cpu_ms)) / 1e3;
+        window.own /= seconds.max(1e-9);
+        window.answers = (window.entries("send"), history(first));
         window.events = events(first, last, seconds);
         window.environment = environment(first, last);
         window.oldest = oldest(recording);
@@ -300,6 +319,11 @@ impl Window {
     /// Returns the seconds per second of leaves of a name in any category.
     pub(crate) fn named(&self, name: &str) -> f64 {
         self.sum(|part| part.name == name)
+    }
+
+    /// Returns how often a second leaves of this name were entered.
+    pub(crate) fn entries(&self, name: &str) -> f64 {
+        self.parts.iter().filter(|part| part.name == name).map(|part| part.entries).sum()
     }
 
     /// Returns the growth per second of a counter.
@@ -368,6 +392,13 @@ impl Window {
             let requests = reading.of(Subject::Requests);
             self.changing.1 += 1;
             self.changing.0 += u64::from(requests.iter().any(is_changing));
+            for (seen, verb) in self.upkeep.iter_mut().zip(["BACKUP", "RESTORE", "CHECKPOINT"]) {
+                let is_it = |row: &&Row| row.text(20).to_ascii_uppercase().starts_with(verb);
+                *seen += requests.iter().filter(is_it).map(|_| 1.0).sum::<f64>();
+                let waits = |row: &&Row| Group::of_wait(row.text(4)) == Group::Log;
+                let of_log = requests.iter().filter(is_it).filter(waits);
+                self.upkeep_log += of_log.map(|_| 1.0).sum::<f64>();
+            }
             for row in requests.iter().filter(|row| row.text(4) == "ASYNC_NETWORK_IO") {
                 self.unread.insert(from_of(row));
             }
@@ -398,6 +429,9 @@ impl Window {
                 blocker.text = row.text(19).to_owned();
             }
         }
+        let readings = float(self.changing.1.max(1));
+        self.upkeep = self.upkeep.map(|seen| seen / readings);
+        self.upkeep_log /= readings;
         self.blockers = blockers.into_values().collect();
         self.blockers.sort_by_key(|blocker| std::cmp::Reverse(blocker.waiters));
     }
@@ -490,14 +524,44 @@ fn statements(first: &Reading, last: &Reading, seconds: f64) -> Vec<Statement> {
             elapsed: grew(6) / 1e6 / seconds,
             reads: each(grew(7)),
             rows: each(grew(8)),
+            plan: String::new(),
+            place: (
+                row.text(0).to_owned(),
+                row.integer(1).unwrap_or(0),
+                row.integer(2).unwrap_or(-1),
+            ),
         }
     };
-    let is_own = |row: &&Row| !row.text(10).contains("sys.dm_");
+    let is_own = |row: &&Row| {
+        !["sys.dm_", "sys.fn_time_ledger"].iter().any(|view| row.text(10).contains(view))
+    };
     let mut statements: Vec<Statement> =
         last.of(Subject::Statements).iter().filter(is_own).map(of).collect();
     statements.retain(|statement| statement.cpu > 0.0 || statement.elapsed > 0.0);
     statements.sort_by(|a, b| b.cpu.total_cmp(&a.cpu));
     statements
+}
+
+/// Returns where the statements are that used most CPU time, for questions about their plans.
+#[must_use]
+pub fn dearest(recording: &Recording) -> Vec<Place> {
+    const COUNT: usize = 3;
+    let (Some(first), Some(last)) = (recording.first(), recording.last()) else {
+        return Vec::new();
+    };
+    let statements = statements(first, last, 1.0).into_iter();
+    statements.take(COUNT).map(|statement| statement.place).collect()
+}
+
+/// Returns the rates of answers in spans before the first reading, as far as they are known.
+fn history(first: &Reading) -> Vec<(String, f64)> {
+    // A server that is younger than a span has only a part of it.
+    const SPAN_MS_MIN: f64 = 15_000.0;
+    let span = |row: &Row| {
+        let ms = row.number(1).filter(|ms| *ms >= SPAN_MS_MIN)?;
+        Some((row.text(0).to_owned(), row.number(2)? * 1e3 / ms))
+    };
+    first.of(Subject::History).iter().filter_map(span).collect()
 }
 
 fn events(first: &Reading, last: &Reading, seconds: f64) -> Vec<(String, f64)> {

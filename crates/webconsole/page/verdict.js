@@ -3,6 +3,7 @@ import {h, replace, clock} from './dom.js';
 import {query} from './api.js';
 import {tableOf} from './table.js';
 import {recorder} from './recorder.js';
+import {link} from './state.js';
 
 export class VerdictScreen {
   constructor() {
@@ -21,7 +22,7 @@ export class VerdictScreen {
   async diagnose() {
     this.busy = true;
     this.draw();
-    replace(this.body, h('p', {}, 'The server is being watched.'));
+    replace(this.body, h('p', {}, 'The server is being watched for ten seconds.'));
     try {
       const answer = await query('EXEC sys.sp_diagnose;');
       const errors = answer.messages.filter(message => message.severity > 10);
@@ -31,8 +32,8 @@ export class VerdictScreen {
       for (const result of answer.results) parts.push(show(result));
       if (!errors.length && !answer.results.length && !answer.messages.length) parts.push(h('p', {}, 'It has found nothing.'));
       if (this.last) this.past.prepend(h('details', {}, h('summary', {}, this.last[0].textContent), this.last.slice(1)));
-      this.last = parts;
-      replace(this.body, parts);
+      this.last = parts.flat(Infinity).filter(Boolean);
+      replace(this.body, this.last);
     } catch (error) {
       replace(this.body, h('p', {class: 'alarm'}, error.message));
     }
@@ -41,11 +42,40 @@ export class VerdictScreen {
   }
 }
 
-/** A result of one cell is a sentence, any other a table. */
+/** Shows a result of sp_diagnose by its columns; any other as a table. */
 function show(result) {
   const names = result.columns.map((column, at) => column.name || `column${at + 1}`);
-  if (names.length === 1 && result.rows.length === 1) return h('p', {}, h('strong', {}, String(result.rows[0][0] ?? '')));
   const rows = result.rows.map(row => Object.fromEntries(row.map((value, at) => [names[at], value])));
   rows.columns = result.columns;
+  if (names.includes('sentence')) return rows.map(row => h('p', {class: 'sentence'}, row.sentence));
+  if (names[0] === 'part') return time(rows);
+  if (names[0] === 'Priority') return rows.map(finding);
+  if (names[0] === 'ruled_out') return list('Ruled out', rows.map(row => `${row.ruled_out}: ${row.percent_of_work} % of the server's work`));
+  if (names[0] === 'warning') return list('Warnings', rows.map(row => row.warning));
   return tableOf(rows, '').element;
+}
+
+/** Where the time went: the parts sum to 100 %. */
+function time(rows) {
+  const line = row => [
+    h('span', {class: 'name'}, row.part),
+    h('span', {}, h('div', {class: 'fill', style: {width: `${Number(row.percent)}%`}})),
+    h('span', {class: 'value'}, `${row.percent} %`)];
+  return h('div', {}, h('h3', {}, 'Where the time goes'), h('div', {class: 'meter'}, rows.map(line)));
+}
+
+/** A cause: what it costs, what shows it, what to do. */
+function finding(row) {
+  const [what, ...details] = row.Finding.split('; ');
+  const entry = (name, ...value) => [h('dt', {}, name), h('dd', {}, value)];
+  return h('article', {class: 'finding'}, h('h3', {}, `${row.Priority}. ${what}`), h('dl', {},
+    details.length ? entry('Seen', details.map(detail => h('div', {}, detail))) : null,
+    entry('Impact', row.Impact),
+    entry('What to do', row['What to do']),
+    entry('How to check', row['How to check']),
+    entry('Evidence', h('pre', {}, row.Evidence), h('a', {href: link('query', {sql: row.Evidence})}, 'Open in the query page'))));
+}
+
+function list(title, lines) {
+  return lines.length ? h('div', {}, h('h3', {}, title), h('ul', {}, lines.map(line => h('li', {}, line)))) : null;
 }

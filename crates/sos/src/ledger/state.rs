@@ -167,6 +167,8 @@ registry! {
         Events => "events",
         /// Walking over old versions of a row to the one that a snapshot sees.
         Versions => "versions",
+        /// Adding the keys of a written row to the second index of its table and those after it.
+        IndexMaintenance => "index maintenance",
     }
 }
 

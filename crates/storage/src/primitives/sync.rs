@@ -46,6 +46,7 @@ mod no_ledger {
         Commit,
         Collect,
         Versions,
+        IndexMaintenance,
     }
 
     pub(crate) fn label(_: Label) {}

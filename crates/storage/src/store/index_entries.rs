@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use crate::index::{Index, has_key, key_differs, with_buffer};
-use crate::primitives::{Clock, Guard, Timestamp};
+use crate::primitives::{Clock, Guard, Label, Timestamp, labelled};
 use crate::spec::{IndexId, Keys, RowImage, Uniqueness};
 use crate::store::{IndexSet, Table, Trust};
 use crate::version::{Blocker, Owner, RowHead, TxState, Version, VersionKind, owner, versions};
@@ -140,7 +140,9 @@ pub(crate) fn add_keys(
     guard: &Guard,
 ) -> Result<(), KeyTaken> {
     let set = table.index_set(guard);
-    for index in &set.list {
+    for (place, index) in set.list.iter().enumerate() {
+        // The first index is where the row is; the others are the price of finding it by more keys.
+        let _label = (place > 0).then(|| labelled(Label::IndexMaintenance));
         let is_plain = index.is_plain_range();
         let has_entry = before.is_some_and(|((before, keys), before_part)| {
             (!is_plain || part == before_part)

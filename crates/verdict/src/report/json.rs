@@ -36,7 +36,7 @@ pub fn json(verdict: &Verdict) -> String {
     format!(
         "{{\"outcome\":\"{outcome}\",\"cause\":{cause},\"sentence\":{},\n\"server\":{},\
          \"version\":{},\"seconds\":{},\"windows\":{},\"schedulers\":{},\n\
-         \"requests_per_second\":{},\"active\":{},\n\"bar\":[{}],\n\"findings\":[{}],\n\
+         \"requests_per_second\":{},\"active\":{},\"questions_cpu\":{},\n\"bar\":[{}],\n\"findings\":[{}],\n\
          \"ruled_out\":[{}],\n\"warnings\":[{}],\n\"time\":[{}]}}\n",
         quote(&verdict.sentence),
         quote(&verdict.server.name),
@@ -46,6 +46,7 @@ pub fn json(verdict: &Verdict) -> String {
         number(window.schedulers),
         estimate(&window.requests),
         number(window.active),
+        number(window.own),
         join(bar),
         join(findings(verdict)),
         join(ruled_out),

@@ -86,6 +86,10 @@ fn facts(verdict: &Verdict) -> Vec<String> {
             window.schedulers
         ),
         format!("{:.2} threads had something to do on average", window.active),
+        format!(
+            "the questions took {:.2} % of the schedulers' CPU time",
+            100.0 * window.own / window.schedulers.max(1.0)
+        ),
     ]
 }
 

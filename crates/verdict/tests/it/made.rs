@@ -20,6 +20,8 @@ pub(crate) struct Made {
     pub(crate) rows: Vec<(Subject, &'static str)>,
     /// Statements: text, executions, CPU ms and rows per second.
     pub(crate) statements: Vec<(&'static str, i64, i64, i64)>,
+    /// Plans of statements, by their place among them.
+    pub(crate) plans: Vec<(usize, &'static str)>,
     /// An event session's published events per second.
     pub(crate) published: i64,
     /// Facts of the environment that grow by so much each second.
@@ -80,7 +82,17 @@ impl Made {
         self
     }
 
+    /// The plan of the last statement.
+    pub(crate) fn plan(mut self, plan: &'static str) -> Self {
+        self.plans.push((self.statements.len() - 1, plan));
+        self
+    }
+
     pub(crate) fn recording(&self) -> Recording {
+        let plans = self
+            .plans
+            .iter()
+            .map(|(place, plan)| ((format!("0x{place}"), 0, -1), (*plan).to_owned()));
         let readings = (0..=SECONDS).map(|second| self.reading(second, 1_000 * second));
         Recording {
             server: Server {
@@ -90,6 +102,7 @@ impl Made {
             },
             readings: readings.collect(),
             missing: Vec::new(),
+            plans: plans.collect(),
         }
     }
 

@@ -18,13 +18,81 @@ const UNREAD: &str = "60\t0\t5\tsuspended\tASYNC_NETWORK_IO\t9\t9\t0\t0\t0\tapp\
 /// Session 60 creates a table.
 const CREATING: &str = "60\t0\t5\trunning\t\\N\t0\t9\t0\t0\t0\tapp\tsa\thost\tshop\t0\t0\t0x1\t0\t-1\tCREATE TABLE t\tCREATE TABLE";
 
+/// Session 60 copies a database.
+const BACKING_UP: &str = "60\t0\t5\tsuspended\tIO_COMPLETION\t9\t9\t0\t0\t0\tapp\tsa\thost\tnightly\t0\t0\t0x1\t0\t-1\tBACKUP\tBACKUP DATABASE";
+/// Session 60 makes a database from a copy.
+const RESTORING: &str = "60\t0\t5\tsuspended\tIO_COMPLETION\t9\t9\t0\t0\t0\tapp\tsa\thost\tnightly\t0\t0\t0x1\t0\t-1\tRESTORE\tRESTORE";
+/// A plan that compares each row with each of another table.
+const LOOPS: &str = "<RelOp PhysicalOp=\"Nested Loops\"><RelOp PhysicalOp=\"Table Scan\"><TableScan><Object Database=\"[app]\" Schema=\"[dbo]\" Table=\"[t]\"/>";
+
 fn locked(made: Made) -> Made {
     made.with("wait", "LCK_M_X", 4_000.0, 800).rows(Subject::Waiters, ROW_WAIT)
 }
 
 /// Every cause with readings that show it.
 fn cases() -> Vec<(Cause, Made)> {
-    [cases_of_locks(), cases_of_statements(), cases_around()].concat()
+    [cases_of_locks(), cases_of_statements(), cases_around(), cases_of_classes()].concat()
+}
+
+/// What came with DBSherlock's classes.
+fn cases_of_classes() -> Vec<(Cause, Made)> {
+    let made = Made::healthy;
+    vec![
+        (
+            Cause::BadJoin,
+            made()
+                .with("user", "execute", 400.0, 0)
+                .statement("SELECT COUNT(*) FROM t JOIN u ON t.a < u.b", 50, 400, 50)
+                .plan(LOOPS),
+        ),
+        (Cause::IndexMaintenance, made().with("user", "index maintenance", 400.0, 0)),
+        (Cause::Backup, made().rows(Subject::Requests, BACKING_UP)),
+        (Cause::Restore, made().rows(Subject::Requests, RESTORING)),
+        (
+            Cause::Checkpoints,
+            made().with("wait", "WAIT_XTP_CKPT_CLOSE", 900.0, 20).rows(
+                Subject::Requests,
+                "60\t0\t5\tsuspended\tWAIT_XTP_CKPT_CLOSE\t9\t9\t0\t0\t0\tapp\tsa\thost\tjob\t0\t0\t0x1\t0\t-1\tCHECKPOINT\tCHECKPOINT",
+            ),
+        ),
+        (
+            Cause::WorkloadSpike,
+            made()
+                .with("runnable", "send", 2_000.0, 0)
+                .rows(Subject::History, "the half minute before\t24000\t2400"),
+        ),
+    ]
+}
+
+#[test]
+fn spike_needs_full_cpus_and_a_load_before_it() {
+    let before = "the half minute before\t24000\t2400";
+    let calm = Made::healthy().rows(Subject::History, before);
+    assert_eq!(judge(&calm.recording()).outcome, Outcome::Healthy);
+    let busy = |history| {
+        let made = Made::healthy().with("runnable", "send", 2_000.0, 0);
+        judge(&made.rows(Subject::History, history).recording()).outcome
+    };
+    assert_eq!(busy(before), Outcome::Cause(Cause::WorkloadSpike));
+    let no_spike = Outcome::Cause(Cause::CpuElsewhere);
+    assert_eq!(busy("the half minute before\t24000\t2"), no_spike, "it was idle before");
+    assert_eq!(busy("the half minute before\t4000\t400"), no_spike, "too short to know");
+    assert_eq!(busy("the hour before\t3000000\t2000000"), no_spike, "half as many more");
+}
+
+#[test]
+fn plan_says_which_table_is_read() {
+    let made = Made::healthy()
+        .statement("SELECT s FROM t WHERE n = 7", 50, 400, 50)
+        .plan(LOOPS.split_once("><").map_or("", |(_, scan)| scan));
+    let verdict = judge(&made.recording());
+    assert_eq!(verdict.outcome, Outcome::Cause(Cause::MissingIndex), "{}", verdict.sentence);
+    assert!(report::text(&verdict).contains("its plan reads all of [dbo].[t]"));
+    let seek = Made::healthy()
+        .with("user", "scan", 400.0, 0)
+        .statement("SELECT s FROM t WHERE n = 7", 50, 400, 50)
+        .plan("<RelOp PhysicalOp=\"Index Seek\">");
+    assert_eq!(judge(&seek.recording()).outcome, Outcome::Healthy, "it looks by a key");
 }
 
 fn cases_of_locks() -> Vec<(Cause, Made)> {

@@ -1,7 +1,10 @@
 //! The faults: how each is made with SQL, flags and other processes, in three severities, and what
-//! a right verdict is. The tool is not told.
+//! a right verdict is. The tool is not told. Further ones: `classes.rs`.
 
 use verdict::Cause;
+
+use crate::classes;
+use crate::run::Load;
 
 /// How strong a fault is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,8 +25,13 @@ impl Severity {
         }
     }
 
+    /// Returns the severity of this name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.name() == name)
+    }
+
     /// Chooses one of three values by severity.
-    fn of<T>(self, low: T, medium: T, high: T) -> T {
+    pub(crate) fn of<T>(self, low: T, medium: T, high: T) -> T {
         match self {
             Self::Low => low,
             Self::Medium => medium,
@@ -40,16 +48,16 @@ pub(crate) enum Helper {
     /// One `clearway sql` that sends a script and keeps its connection; its results are read at so
     /// many bytes per second.
     Script { text: String, bytes_per_second: usize },
-    /// A process that uses a CPU.
-    Hog,
+    /// A process of this shell script. `{folder}` is the folder of the server's data.
+    Shell(String),
 }
 
 /// A fault of one severity.
 pub(crate) struct Fault {
     /// Its name in the table.
     pub(crate) name: &'static str,
-    /// What a right verdict names; `None` is a healthy run.
-    pub(crate) cause: Option<Cause>,
+    /// What a right verdict says: names of causes, or those of [`crate::score::said`].
+    pub(crate) right: Vec<&'static str>,
     /// Further arguments of the server.
     pub(crate) server: Vec<String>,
     /// Statements before the load.
@@ -58,10 +66,39 @@ pub(crate) struct Fault {
     pub(crate) late: String,
     /// What runs beside the load.
     pub(crate) helpers: Vec<Helper>,
+    /// The CPU quota of the server's control group.
+    pub(crate) quota: Option<f64>,
+    /// The load beside the fault; any of the usual ones if `None`.
+    pub(crate) load: Option<Load>,
+    /// How long the load runs alone before the fault begins.
+    pub(crate) alone_seconds: u64,
+    /// How long each message of the load is on its way, each way.
+    pub(crate) network_ms: u64,
 }
 
+impl Default for Fault {
+    /// A run without a fault.
+    fn default() -> Self {
+        Self {
+            name: HEALTHY,
+            right: vec!["healthy", "limit outside"],
+            server: Vec::new(),
+            setup: String::new(),
+            late: String::new(),
+            helpers: Vec::new(),
+            quota: None,
+            load: None,
+            alone_seconds: 0,
+            network_ms: 0,
+        }
+    }
+}
+
+/// The name of runs without a fault.
+pub(crate) const HEALTHY: &str = "healthy";
+
 /// The table that most faults use.
-const TABLE: &str = "CREATE TABLE dbo.fault (id int NOT NULL PRIMARY KEY, n int NOT NULL, s \
+pub(crate) const TABLE: &str = "CREATE TABLE dbo.fault (id int NOT NULL PRIMARY KEY, n int NOT NULL, s \
     varchar(100)); INSERT dbo.fault SELECT value, value, REPLICATE('x', 100) \
     FROM GENERATE_SERIES(1, 20000);";
 
@@ -85,37 +122,34 @@ pub(crate) const NAMES: &[&str] = &[
     "cpu-hogs",
     "log-device",
     "old-snapshot",
+    "memory-grants",
+    "decommit",
+    "cpu-quota",
+    "bad-join",
+    "needless-index",
+    "workload-spike",
+    "io-saturation",
+    "backup",
+    "restore",
+    "cpu-saturation",
+    "flush",
+    "network-delay",
+    "one-warehouse",
 ];
 
-fn batches(connections: u32, batch: impl Into<String>) -> Vec<Helper> {
+/// A number of connections that send a batch over and over.
+pub(crate) fn batches(connections: u32, batch: impl Into<String>) -> Vec<Helper> {
     vec![Helper::Batches { connections, batch: batch.into(), more: &[] }]
 }
 
-fn script(text: impl Into<String>) -> Helper {
+/// A script whose connection stays open.
+pub(crate) fn script(text: impl Into<String>) -> Helper {
     Helper::Script { text: text.into(), bytes_per_second: usize::MAX }
 }
 
-fn fault(name: &'static str, cause: Cause, helpers: Vec<Helper>) -> Fault {
-    Fault {
-        name,
-        cause: Some(cause),
-        server: Vec::new(),
-        setup: TABLE.to_owned(),
-        late: String::new(),
-        helpers,
-    }
-}
-
-/// A run without a fault.
-pub(crate) fn healthy() -> Fault {
-    Fault {
-        name: "healthy",
-        cause: None,
-        server: Vec::new(),
-        setup: String::new(),
-        late: String::new(),
-        helpers: Vec::new(),
-    }
+/// A fault with the usual table.
+pub(crate) fn fault(name: &'static str, cause: Cause, helpers: Vec<Helper>) -> Fault {
+    Fault { name, right: vec![cause.name()], setup: TABLE.to_owned(), helpers, ..Fault::default() }
 }
 
 /// Makes a fault; `None` if there is none of this name.
@@ -124,6 +158,7 @@ pub(crate) fn make(name: &str, severity: Severity) -> Option<Fault> {
         .or_else(|| statements(name, severity))
         .or_else(|| memory(name, severity))
         .or_else(|| around(name, severity))
+        .or_else(|| classes::make(name, severity))
 }
 
 fn locks(name: &str, severity: Severity) -> Option<Fault> {
@@ -232,12 +267,14 @@ fn memory(name: &str, severity: Severity) -> Option<Fault> {
             server: ["--experiment", "allocator-lock", "--experiment", "page-per-hash"]
                 .map(str::to_owned)
                 .to_vec(),
+            // Both modes are faults, and on few CPUs the lock costs less than the pages.
+            right: vec![Cause::AllocatorSpin.name(), Cause::PagePerRow.name()],
             ..fault(
                 "allocator-lock",
                 Cause::AllocatorSpin,
                 batches(
                     severity.of(4, 8, 16),
-                    "SELECT MAX(HASHBYTES('SHA2_256', s)) FROM dbo.fault",
+                    "SELECT MAX(HASHBYTES('SHA2_256', s)) FROM dbo.fault WHERE id <= 2000",
                 ),
             )
         },
@@ -306,11 +343,14 @@ fn around(name: &str, severity: Severity) -> Option<Fault> {
                  ALTER EVENT SESSION chatty ON SERVER STATE = START",
                 events.join(", ")
             );
-            let helpers = batches(severity.of(1, 3, 8), read);
+            // Many statements in a batch: each is an event.
+            let work = "DECLARE @i int = 0 WHILE @i < 100 SET @i += 1";
+            let helpers = batches(severity.of(1, 3, 8), work);
             Fault { setup, ..fault("event-session", Cause::EventSession, helpers) }
         }
         "cpu-hogs" => {
-            fault("cpu-hogs", Cause::CpuElsewhere, vec![Helper::Hog; severity.of(1, 3, 8) * cpus()])
+            let hog = Helper::Shell("while :; do :; done".to_owned());
+            fault("cpu-hogs", Cause::CpuElsewhere, vec![hog; severity.of(1, 3, 8) * cpus()])
         }
         "log-device" => {
             let helpers = batches(
@@ -334,6 +374,7 @@ fn around(name: &str, severity: Severity) -> Option<Fault> {
     })
 }
 
-fn cpus() -> usize {
+/// The number of CPUs that this process may use.
+pub(crate) fn cpus() -> usize {
     sos::sys::allowed_cpus().len().max(1)
 }

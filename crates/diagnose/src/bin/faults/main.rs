@@ -2,23 +2,31 @@
 //! wrong, and scores the answers. `make faults` runs it and writes the table of docs/diagnose.md.
 //!
 //! ```text
-//! faults [--binary FILE] [--runs N] [--healthy N] [--seconds N] [--only NAME] [--confirm]
-//!        [--page FILE] [--reports FOLDER]
+//! faults [--binary FILE] [--runs N] [--healthy N] [--seconds N] [--only NAME] [--severity NAME]
+//!        [--confirm] [--records FILE] [--page FILE] [--reports FOLDER]
 //! ```
+//!
+//! With `--records` each run is added to a file, and all runs of the file are scored: so a machine
+//! can be used in pieces.
 
 #![expect(clippy::print_stdout, reason = "a program whose output is its report")]
 
+mod classes;
+mod control_group;
 mod list;
+mod proxy;
+mod record;
 mod run;
 mod score;
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use list::{Fault, NAMES, Severity};
+use list::{Fault, HEALTHY, NAMES, Severity};
+use record::Run;
 use run::{Bench, Load, Seen};
-use score::Scored;
 
 /// The five workloads, and how they are driven: with pauses, so that the server is not at its
 /// limit, and as fast as it goes.
@@ -38,7 +46,9 @@ struct Arguments {
     healthy: usize,
     seconds: u64,
     only: Vec<String>,
+    severities: Vec<Severity>,
     confirm: bool,
+    records: Option<PathBuf>,
     page: Option<PathBuf>,
     reports: Option<PathBuf>,
 }
@@ -58,10 +68,12 @@ fn arguments() -> Result<Arguments, String> {
     let mut arguments = Arguments {
         binary: own.with_file_name("clearway"),
         runs: 1,
-        healthy: 6,
+        healthy: 0,
         seconds: 6,
         only: Vec::new(),
+        severities: Vec::new(),
         confirm: false,
+        records: None,
         page: None,
         reports: None,
     };
@@ -78,7 +90,15 @@ fn arguments() -> Result<Arguments, String> {
             "--runs" => arguments.runs = number()?,
             "--healthy" => arguments.healthy = number()?,
             "--seconds" => arguments.seconds = number()? as u64,
+            "--only" if value != HEALTHY && !NAMES.contains(&value.as_str()) => {
+                return Err(format!("there is no fault {value}; there are {}", NAMES.join(", ")));
+            }
             "--only" => arguments.only.push(value),
+            "--severity" => {
+                let severity = Severity::from_name(&value);
+                arguments.severities.push(severity.ok_or("a severity is low, medium or high")?);
+            }
+            "--records" => arguments.records = Some(value.into()),
             "--page" => arguments.page = Some(value.into()),
             "--reports" => arguments.reports = Some(value.into()),
             _ => return Err(format!("unknown argument {word}")),
@@ -96,29 +116,41 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         length: Duration::from_secs(arguments.seconds),
         confirm: arguments.confirm,
     };
-    let mut scored = Vec::new();
-    for (place, (fault, severity)) in plan(arguments).into_iter().enumerate() {
-        let load = match severity {
-            // Setting tpcc up takes longer than a run: healthy runs are enough for it.
-            Some(_) => LOADS[place % 4],
-            None => LOADS[place % LOADS.len()],
-        };
+    let mut runs = match &arguments.records {
+        Some(file) => Run::read(file)?,
+        None => Vec::new(),
+    };
+    let mut not_made = Vec::new();
+    for (fault, severity) in plan(arguments) {
+        let load = fault.load.unwrap_or_else(|| load_of(&fault, severity, &runs));
         match bench.run(&fault, load) {
-            Ok(seen) => scored.push(report(arguments, fault, severity, (load, seen))?),
-            Err(why) => eprintln!("{} {}: no run: {why}", fault.name, label(severity)),
+            Ok(seen) => {
+                let run = report(arguments, &fault, severity, (load, &seen))?;
+                if let Some(file) = &arguments.records {
+                    run.append(file)?;
+                }
+                runs.push(run);
+            }
+            Err(why) => {
+                println!("{} {}: no run: {why}", fault.name, label(severity));
+                not_made.push(format!("{} {} ({why})", fault.name, label(severity)));
+            }
         }
     }
     // Nothing depends on the scripts any more.
     let _ = std::fs::remove_dir_all(&folder);
-    let how = format!(
-        "{} runs of {} s each, {} CPUs, load average {} at the end; {} build.",
-        scored.len(),
+    let mut how = format!(
+        "{} runs of {} s each, {} CPUs, load average {} at the end; {} build of the server.",
+        runs.len(),
         arguments.seconds,
         sos::sys::allowed_cpus().len(),
         load_average(),
-        if cfg!(debug_assertions) { "debug" } else { "release" }
+        build(&arguments.binary)
     );
-    let section = score::section(&scored, &how);
+    if !not_made.is_empty() {
+        how += &format!(" Not made: {}.", not_made.join("; "));
+    }
+    let section = score::section(&runs, &how);
     println!("{section}");
     match &arguments.page {
         Some(page) => load::page::put_section(page, "## How often it is right", &section),
@@ -126,46 +158,82 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
     }
 }
 
+/// The name of a build, which is that of its folder: `target/release/clearway`.
+fn build(binary: &Path) -> &str {
+    let folder = binary.parent().and_then(Path::file_name).and_then(OsStr::to_str);
+    folder.unwrap_or("unknown")
+}
+
+/// Another load for each run of a fault of a severity, and for faults that follow each other.
+fn load_of(fault: &Fault, severity: Option<Severity>, runs: &[Run]) -> Load {
+    let is_same = |run: &&Run| run.fault == fault.name && run.severity == severity;
+    let earlier = runs.iter().filter(is_same).count();
+    let place = NAMES.iter().position(|name| *name == fault.name).unwrap_or(0);
+    match severity {
+        // Setting tpcc up takes longer than a run: healthy runs are enough for it.
+        Some(severity) => LOADS[(place + earlier + severity as usize) % 4],
+        None => LOADS[earlier % LOADS.len()],
+    }
+}
+
 /// The runs, healthy ones first.
 fn plan(arguments: &Arguments) -> Vec<(Fault, Option<Severity>)> {
-    let mut plan: Vec<_> = (0..arguments.healthy).map(|_| (list::healthy(), None)).collect();
+    let mut plan: Vec<_> = (0..arguments.healthy).map(|_| (Fault::default(), None)).collect();
     let is_wanted =
         |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
+    let severities = match arguments.severities.as_slice() {
+        [] => &Severity::ALL[..],
+        some => some,
+    };
     for _ in 0..arguments.runs {
-        for severity in Severity::ALL {
+        for severity in severities {
             let faults = NAMES.iter().filter(|name| is_wanted(name));
             plan.extend(
-                faults.filter_map(|name| Some((list::make(name, severity)?, Some(severity)))),
+                faults.filter_map(|name| Some((list::make(name, *severity)?, Some(*severity)))),
             );
         }
     }
     plan
 }
 
-/// Prints a line for a run, and keeps its report.
+/// Prints a line for a run, keeps its report, and returns what is scored.
 fn report(
     arguments: &Arguments,
-    fault: Fault,
+    fault: &Fault,
     severity: Option<Severity>,
-    (load, Seen { verdict, others }): (Load, Seen),
-) -> Result<Scored, String> {
+    (load, seen): (Load, &Seen),
+) -> Result<Run, String> {
+    let Seen { verdict, others, seconds } = seen;
+    let said = score::said(verdict);
+    let is_right = if fault.right.contains(&said) { "right" } else { "WRONG" };
     println!(
-        "{} {} beside {}, other processes {:.0} %: {}: {}",
+        "{is_right}: {} {} beside {}, other processes {:.0} %, {seconds:.1} s: {said}: {}",
         fault.name,
         label(severity),
         load.workload,
         others * 100.0,
-        score::said(verdict.outcome),
         verdict.sentence
     );
     if let Some(folder) = &arguments.reports {
         let name = format!("{}-{}-{}.txt", fault.name, label(severity), load.workload);
-        let text = verdict::report::text(&verdict);
+        let text = verdict::report::text(verdict);
         std::fs::create_dir_all(folder)
             .and_then(|()| std::fs::write(folder.join(name), text))
             .map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    Ok(Scored { fault: fault.name, severity, cause: fault.cause, verdict, others })
+    let window = &verdict.window;
+    let parts = window.parts.iter();
+    Ok(Run {
+        fault: fault.name.to_owned(),
+        severity,
+        right: fault.right.iter().map(|right| (*right).to_owned()).collect(),
+        said: said.to_owned(),
+        largest_wait: score::largest_wait(verdict).to_owned(),
+        others: *others,
+        cost: window.own / window.schedulers.max(1.0),
+        seconds: *seconds,
+        parts: parts.map(|part| (part.category, part.name.clone(), part.active)).collect(),
+    })
 }
 
 fn label(severity: Option<Severity>) -> &'static str {

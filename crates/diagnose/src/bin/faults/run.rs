@@ -1,7 +1,8 @@
 //! One run: a server, a healthy load, the fault, and the tool, which knows only the address.
 
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -10,9 +11,12 @@ use load::ask::Asker;
 use load::link::{Encrypt, Target};
 use load::process::Place;
 use load::{Login, ServerProcess};
+use sos::clock;
 use verdict::Verdict;
 
+use crate::control_group::ControlGroup;
 use crate::list::{Fault, Helper};
+use crate::proxy;
 
 const PASSWORD: &str = "Faults-1-faults";
 const DATABASE: &str = "faults";
@@ -65,7 +69,8 @@ impl Bench {
         let data = self.folder.join("data");
         // Left by an earlier run.
         let _ = std::fs::remove_dir_all(&data);
-        let server = self.serve(fault, &data)?;
+        let mut limit = None;
+        let server = self.serve(fault)?;
         let target = |database: &str| Target {
             address: server.address().into(),
             login: Login {
@@ -78,11 +83,16 @@ impl Bench {
         let mut asker = Asker::connect(&target(""), PATIENCE)?;
         asker.ask(&format!("CREATE DATABASE {DATABASE}"))?;
         let mut asker = Asker::connect(&target(DATABASE), PATIENCE)?;
-        for batch in fault.setup.split_terminator(';').filter(|batch| !batch.trim().is_empty()) {
+        let setup = self.placed(&fault.setup);
+        for batch in setup.split_terminator(';').filter(|batch| !batch.trim().is_empty()) {
             asker.ask(batch)?;
         }
         let mut group = Group(Vec::new());
-        self.begin_load(&server, load, &mut group)?;
+        self.begin_load(&server, load, fault.network_ms, &mut group)?;
+        load::pause(Duration::from_secs(fault.alone_seconds));
+        if let Some(cpus) = fault.quota {
+            limit = Some(ControlGroup::limit(server.id(), cpus)?);
+        }
         for (place, helper) in fault.helpers.iter().enumerate() {
             let helper = self.helper(&server, helper, place)?;
             group.0.push(helper);
@@ -99,24 +109,34 @@ impl Bench {
             confirm: self.confirm,
         };
         let before = (machine_ticks()?, server.cpu_ns()?);
+        let began_ns = clock::monotonic_ns();
         let verdict = diagnose::run(&settings, |time| {
             load::pause(time);
             true
         });
+        let ns = clock::monotonic_ns() - began_ns;
         let after = (machine_ticks()?, server.cpu_ns()?);
         drop(group);
+        drop(server);
+        // A group can be removed when the process in it has ended.
+        drop(limit);
         let [all, idle] = [after.0.0 - before.0.0, after.0.1 - before.0.1];
         #[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
         let own = (after.1 - before.1) as f64 / 1e7;
         let others = (all - idle - own).max(0.0) / all.max(1.0);
-        Ok(Seen { verdict: verdict?, others })
+        let seconds = Duration::from_nanos(ns).as_secs_f64();
+        Ok(Seen { verdict: verdict?, others, seconds })
     }
 
-    fn serve(&self, fault: &Fault, data: &Path) -> Result<ServerProcess, String> {
+    /// Replaces `{folder}` by the folder of the server's data.
+    fn placed(&self, text: &str) -> String {
+        text.replace("{folder}", &self.folder.join("data").display().to_string())
+    }
+
+    fn serve(&self, fault: &Fault) -> Result<ServerProcess, String> {
         let mut command = Command::new(&self.binary);
         command.args(["serve", "--port", "0", "--sa-password", PASSWORD]);
-        let data = data.display().to_string();
-        command.args(fault.server.iter().map(|argument| argument.replace("{folder}", &data)));
+        command.args(fault.server.iter().map(|argument| self.placed(argument)));
         ServerProcess::start(command, b"", Place::Anywhere)
     }
 
@@ -125,16 +145,22 @@ impl Bench {
         &self,
         server: &ServerProcess,
         load: Load,
+        network_ms: u64,
         group: &mut Group,
     ) -> Result<(), String> {
         let connections = load.connections.to_string();
-        let mut setup = self.stress(server);
+        let mut setup = self.stress(server.address());
         setup.args(["--workload", load.workload, "--setup", "-n", "1", "--duration", "100ms"]);
         let status = setup.status().map_err(|error| format!("{setup:?}: {error}"))?;
         if !status.success() {
             return Err(format!("the tables of {} cannot be made", load.workload));
         }
-        let mut stress = self.stress(server);
+        let way = match network_ms {
+            0 => server.address(),
+            ms => proxy::start(server.address(), Duration::from_millis(ms))
+                .map_err(|error| format!("the proxy: {error}"))?,
+        };
+        let mut stress = self.stress(way);
         stress.args(["--workload", load.workload, "-n", &connections, "--duration", "10m"]);
         if let Some(think) = load.think {
             stress.args(["--think", think]);
@@ -143,7 +169,7 @@ impl Bench {
         Ok(())
     }
 
-    fn stress(&self, server: &ServerProcess) -> Command {
+    fn stress(&self, server: SocketAddr) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(["stress", "-S", &named(server), "-U", "sa", "-P", PASSWORD, "-d", DATABASE]);
         command.arg("-q").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -158,8 +184,9 @@ impl Bench {
     ) -> Result<Child, String> {
         match helper {
             Helper::Batches { connections, batch, more } => {
-                let mut stress = self.stress(server);
-                stress.args(["-n", &connections.to_string(), "--duration", "10m", "-Q", batch]);
+                let mut stress = self.stress(server.address());
+                let batch = self.placed(batch);
+                stress.args(["-n", &connections.to_string(), "--duration", "10m", "-Q", &batch]);
                 stress.args(*more);
                 spawn(stress)
             }
@@ -179,15 +206,15 @@ impl Bench {
                      2> /dev/null | ({reader})",
                     file.display(),
                     self.binary.display(),
-                    named(server)
+                    named(server.address())
                 );
                 let mut shell = Command::new("sh");
                 shell.args(["-c", &text]).stdin(Stdio::null()).stdout(Stdio::null());
                 spawn(shell)
             }
-            Helper::Hog => {
+            Helper::Shell(text) => {
                 let mut shell = Command::new("sh");
-                shell.args(["-c", "while :; do :; done"]).stdin(Stdio::null());
+                shell.args(["-c", &self.placed(text)]).stdin(Stdio::null());
                 spawn(shell)
             }
         }
@@ -200,6 +227,8 @@ pub(crate) struct Seen {
     pub(crate) verdict: Verdict,
     /// The share of the machine's CPU time that processes other than the server used.
     pub(crate) others: f64,
+    /// Seconds until the verdict.
+    pub(crate) seconds: f64,
 }
 
 /// Ticks of all CPUs, and those of them that were idle.
@@ -213,8 +242,8 @@ fn machine_ticks() -> Result<(f64, f64), String> {
 }
 
 /// The address as `-S` takes it.
-fn named(server: &ServerProcess) -> String {
-    server.address().to_string().replace(':', ",")
+fn named(address: SocketAddr) -> String {
+    address.to_string().replace(':', ",")
 }
 
 fn spawn(mut command: Command) -> Result<Child, String> {

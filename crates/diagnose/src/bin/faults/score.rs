@@ -8,44 +8,29 @@ use verdict::category::Category;
 use verdict::{Cause, Outcome, Verdict};
 
 use crate::list::Severity;
-
-/// A run with its verdict.
-pub(crate) struct Scored {
-    /// The fault's name in the table.
-    pub(crate) fault: &'static str,
-    /// `None` for a healthy run.
-    pub(crate) severity: Option<Severity>,
-    /// What a right verdict names.
-    pub(crate) cause: Option<Cause>,
-    /// What the tool said.
-    pub(crate) verdict: Verdict,
-    /// The share of the machine's CPU time that other processes used.
-    pub(crate) others: f64,
-}
+use crate::record::Run;
 
 /// From this share on it is true that other processes take the machine's CPUs.
 const BUSY: f64 = 0.5;
 
-impl Scored {
+impl Run {
     /// Whether what was said is right. Beside a healthy load on a busy machine, both "healthy" and
     /// "other processes take the CPUs" are.
     fn is_right(&self, said: &str) -> bool {
-        let is_busy = self.cause.is_none() && self.others >= BUSY;
-        said == wanted(self) || is_busy && said == Cause::CpuElsewhere.name()
+        let is_busy = self.severity.is_none() && self.others >= BUSY;
+        self.right.iter().any(|right| right == said)
+            || is_busy && said == Cause::CpuElsewhere.name()
     }
 }
 
-/// A name for what was said: a cause, `healthy` or `no verdict`.
-pub(crate) fn said(outcome: Outcome) -> &'static str {
-    match outcome {
+/// A name for what was said: a cause, `healthy`, `limit outside` or `no verdict`.
+pub(crate) fn said(verdict: &Verdict) -> &'static str {
+    match verdict.outcome {
         Outcome::Cause(cause) => cause.name(),
+        Outcome::Healthy if verdict.sentence.contains("outside of the server") => "limit outside",
         Outcome::Healthy => "healthy",
         Outcome::Abstained => "no verdict",
     }
-}
-
-fn wanted(run: &Scored) -> &'static str {
-    run.cause.map_or("healthy", Cause::name)
 }
 
 /// The cause that a reader of a list of waits would name.
@@ -81,16 +66,16 @@ fn cause_of(category: Category, name: &str) -> &'static str {
 }
 
 /// Means and deviations of each leaf over healthy runs.
-pub(crate) struct Normal(BTreeMap<(Category, String), (f64, f64)>);
+struct Normal(BTreeMap<(Category, String), (f64, f64)>);
 
 impl Normal {
-    pub(crate) fn new(runs: &[Scored]) -> Self {
+    fn new(runs: &[Run]) -> Self {
         let mut sums: BTreeMap<(Category, String), (f64, f64)> = BTreeMap::new();
-        let healthy: Vec<&Scored> = runs.iter().filter(|run| run.cause.is_none()).collect();
-        for part in healthy.iter().flat_map(|run| &run.verdict.window.parts) {
-            let sum = sums.entry((part.category, part.name.clone())).or_default();
-            sum.0 += part.active;
-            sum.1 += part.active * part.active;
+        let healthy: Vec<&Run> = runs.iter().filter(|run| run.severity.is_none()).collect();
+        for (category, name, active) in healthy.iter().flat_map(|run| &run.parts) {
+            let sum = sums.entry((*category, name.clone())).or_default();
+            sum.0 += active;
+            sum.1 += active * active;
         }
         #[expect(clippy::cast_precision_loss, reason = "a count of runs")]
         let count = healthy.len().max(1) as f64;
@@ -102,15 +87,15 @@ impl Normal {
     }
 
     /// The cause that the leaf furthest from normal suggests; 3 deviations at least.
-    pub(crate) fn furthest(&self, verdict: &Verdict) -> &'static str {
-        let score = |part: &verdict::window::Part| {
-            let key = (part.category, part.name.clone());
+    fn furthest(&self, run: &Run) -> &'static str {
+        let score = |(category, name, active): &(Category, String, f64)| {
+            let key = (*category, name.clone());
             let (mean, deviation) = self.0.get(&key).copied().unwrap_or_default();
-            (part.active - mean) / deviation.max(0.01)
+            (active - mean) / deviation.max(0.01)
         };
-        let scored = verdict.window.parts.iter().map(|part| (score(part), part));
+        let scored = run.parts.iter().map(|part| (score(part), part));
         match scored.max_by(|a, b| a.0.total_cmp(&b.0)) {
-            Some((score, part)) if score > 3.0 => cause_of(part.category, &part.name),
+            Some((score, (category, name, _))) if score > 3.0 => cause_of(*category, name),
             _ => "healthy",
         }
     }
@@ -133,49 +118,96 @@ impl Tally {
 }
 
 /// Returns the page's section: the matrix, the sums, and what was said instead.
-pub(crate) fn section(runs: &[Scored], how: &str) -> String {
+pub(crate) fn section(runs: &[Run], how: &str) -> String {
     let normal = Normal::new(runs);
     let mut out = format!("\n{how}\n\n");
     out += "| fault | low | medium | high | largest wait | largest z-score | said instead |\n";
     out += "|---|---|---|---|---|---|---|\n";
     let mut names: Vec<&str> = Vec::new();
     for run in runs {
-        if !names.contains(&run.fault) {
-            names.push(run.fault);
+        if !names.contains(&run.fault.as_str()) {
+            names.push(&run.fault);
         }
     }
     let mut sums: [Tally; 3] = Default::default();
     let mut by_severity: BTreeMap<Option<Severity>, Tally> = BTreeMap::new();
     for name in names {
-        let of: Vec<&Scored> = runs.iter().filter(|run| run.fault == name).collect();
-        let mut severities: BTreeMap<Option<Severity>, Tally> = BTreeMap::new();
-        let (mut wait, mut score) = (Tally::default(), Tally::default());
-        let mut instead: Vec<String> = Vec::new();
-        for run in &of {
-            let said = said(run.verdict.outcome);
-            let is_right = run.is_right(said);
-            severities.entry(run.severity).or_default().add(is_right);
-            by_severity.entry(run.severity).or_default().add(is_right);
-            wait.add(run.is_right(largest_wait(&run.verdict)));
-            score.add(run.is_right(normal.furthest(&run.verdict)));
-            if !is_right {
-                instead.push(said.to_owned());
-            }
-            sums[0].add(is_right);
-            sums[1].add(run.is_right(largest_wait(&run.verdict)));
-            sums[2].add(run.is_right(normal.furthest(&run.verdict)));
+        let mut line = Line::default();
+        for run in runs.iter().filter(|run| run.fault == name) {
+            line.add(run, &normal);
+            by_severity.entry(run.severity).or_default().add(run.is_right(&run.said));
         }
+        for (sum, tally) in sums.iter_mut().zip(line.judges) {
+            sum.0 += tally.0;
+            sum.1 += tally.1;
+        }
+        out += &line.text(name);
+    }
+    let [own, wait, score] = sums.map(Tally::text);
+    let _ = writeln!(
+        out,
+        "\nNamed right first: {own}. Baselines on the same runs: largest wait {wait}, largest \
+         z-score {score}."
+    );
+    for (severity, tally) in by_severity {
+        let name = severity.map_or("healthy runs", Severity::name);
+        let _ = writeln!(out, "- {name}: {}", tally.text());
+    }
+    out + &prices(runs)
+}
+
+/// What the tool itself cost, and how long it took.
+fn prices(runs: &[Run]) -> String {
+    let sorted = |of: fn(&Run) -> f64| {
+        let mut all: Vec<f64> = runs.iter().map(of).collect();
+        all.sort_by(f64::total_cmp);
+        let median = all.get(all.len() / 2).copied().unwrap_or(0.0);
+        (median, all.last().copied().unwrap_or(0.0))
+    };
+    let (cost, seconds) = (sorted(|run| run.cost * 100.0), sorted(|run| run.seconds));
+    format!(
+        "- what the questions cost the server, in CPU time of its schedulers: {:.2} % in the \
+         median, {:.2} % at most\n- time to the verdict: {:.1} s in the median, {:.1} s at most\n",
+        cost.0, cost.1, seconds.0, seconds.1
+    )
+}
+
+/// A line of the matrix.
+#[derive(Default)]
+struct Line<'r> {
+    severities: BTreeMap<Option<Severity>, Tally>,
+    /// The tool, the largest wait, the largest z-score.
+    judges: [Tally; 3],
+    /// What was said instead, and how often.
+    instead: BTreeMap<&'r str, u32>,
+}
+
+impl<'r> Line<'r> {
+    fn add(&mut self, run: &'r Run, normal: &Normal) {
+        let is_right = run.is_right(&run.said);
+        self.severities.entry(run.severity).or_default().add(is_right);
+        let said = [run.said.as_str(), run.largest_wait.as_str(), normal.furthest(run)];
+        for (judge, said) in self.judges.iter_mut().zip(said) {
+            judge.add(run.is_right(said));
+        }
+        if !is_right {
+            *self.instead.entry(&run.said).or_default() += 1;
+        }
+    }
+
+    fn text(&self, name: &str) -> String {
         let cell = |severity: Option<Severity>| {
-            severities
-                .get(&severity)
-                .map_or("-".to_owned(), |tally| format!("{}/{}", tally.0, tally.1))
+            let tally = self.severities.get(&severity);
+            tally.map_or("-".to_owned(), |tally| format!("{}/{}", tally.0, tally.1))
         };
         let [low, medium, high] = Severity::ALL.map(|severity| cell(Some(severity)));
-        let low = if severities.contains_key(&None) { cell(None) } else { low };
-        instead.sort();
-        instead.dedup();
+        let low = if self.severities.contains_key(&None) { cell(None) } else { low };
+        let [_, wait, score] = self.judges;
+        let instead: Vec<String> =
+            self.instead.iter().map(|(said, count)| format!("{said} {count}")).collect();
+        let mut line = String::new();
         let _ = writeln!(
-            out,
+            line,
             "| {name} | {low} | {medium} | {high} | {}/{} | {}/{} | {} |",
             wait.0,
             wait.1,
@@ -183,17 +215,6 @@ pub(crate) fn section(runs: &[Scored], how: &str) -> String {
             score.1,
             instead.join(", ")
         );
+        line
     }
-    let _ = writeln!(
-        out,
-        "\nNamed right first: {}. Baselines on the same runs: largest wait {}, largest z-score {}.",
-        sums[0].text(),
-        sums[1].text(),
-        sums[2].text()
-    );
-    for (severity, tally) in by_severity {
-        let name = severity.map_or("healthy runs", Severity::name);
-        let _ = writeln!(out, "- {name}: {}", tally.text());
-    }
-    out
 }
