@@ -13,6 +13,7 @@ mod crash;
 mod dba;
 mod definition_bytes;
 mod definitions;
+mod doubling;
 mod durable;
 mod event_fields;
 mod event_requests;
