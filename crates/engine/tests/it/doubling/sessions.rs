@@ -53,7 +53,7 @@ fn transactions() -> Vec<Case> {
         Case::new("one key inserted and deleted often", 500, |n| {
             format!("BEGIN TRAN; {}; COMMIT", rounds(n, "INSERT t VALUES (-1, 1, 1); DELETE t WHERE id = -1"))
         })
-        .after(filled),
+        .after(filled).at_most(2.3, "dead rows of the key stay until the transaction ends"),
         Case::new("inserts in a SNAPSHOT transaction", 500, |n| {
             format!(
                 "SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRAN; {}; COMMIT",
@@ -74,7 +74,7 @@ fn transactions() -> Vec<Case> {
                 rounds(n, "SELECT @v = COUNT(*) FROM t WHERE id BETWEEN @i AND @i + 2; UPDATE t SET v = 1 WHERE id = @i")
             )
         })
-        .after(filled),
+        .after(filled).at_most(2.2, "each write is compared with the ranges held"),
         Case::new("locks of a REPEATABLE READ scan", 2_000, |_| {
             "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; BEGIN TRAN; SELECT SUM(v) FROM t; COMMIT".to_owned()
         })
@@ -102,15 +102,15 @@ fn kept() -> Vec<Case> {
     vec![
         Case::many("temporary tables", 100, |n| {
             (0..n).map(|at| format!("CREATE TABLE #t{at} (a int)")).collect()
-        }),
+        }).at_most(2.5, "those of one session"),
         Case::many("temporary tables, used", 100, |n| {
             (0..n).map(|at| format!("INSERT #t{at} VALUES (1)")).collect()
         })
-        .after(|n| (0..n).map(|at| format!("CREATE TABLE #t{at} (a int)")).collect()),
+        .after(|n| (0..n).map(|at| format!("CREATE TABLE #t{at} (a int)")).collect()).at_most(2.5, "those of one session"),
         Case::many("temporary tables, dropped", 100, |n| {
             (0..n).map(|at| format!("DROP TABLE #t{at}")).collect()
         })
-        .after(|n| (0..n).map(|at| format!("CREATE TABLE #t{at} (a int)")).collect()),
+        .after(|n| (0..n).map(|at| format!("CREATE TABLE #t{at} (a int)")).collect()).at_most(2.5, "those of one session"),
         Case::new("one temporary table made often", 200, |n| {
             rounds(n, "CREATE TABLE #u (a int PRIMARY KEY); INSERT #u VALUES (1); DROP TABLE #u")
         }),

@@ -57,7 +57,8 @@ fn chains() -> Vec<Case> {
         chain("UNION ALL chain", "", |at| format!("SELECT {at}"), " UNION ALL "),
         chain("UNION chain", "", |at| format!("SELECT {at}"), " UNION "),
         chain("EXCEPT chain", "SELECT -1 EXCEPT ", |at| format!("SELECT {at}"), " EXCEPT "),
-        chain("UNION ALL of tables", "", |at| format!("SELECT {at} FROM t"), " UNION ALL "),
+        chain("UNION ALL of tables", "", |at| format!("SELECT {at} FROM t"), " UNION ALL ")
+            .at_most(1.8, "a batch has an end"),
         with_table(Case::new("VALUES list in FROM", 500, |n| {
             format!("SELECT MAX(a) FROM (VALUES {}) x(a)", list(n, ", ", |at| format!("({at})")))
         })),
@@ -283,7 +284,8 @@ fn statements() -> Vec<Case> {
         }),
         Case::new("many table variables", 100, |n| {
             list(n, "; ", |at| format!("DECLARE @t{at} TABLE (a int); INSERT @t{at} VALUES (1)"))
-        }),
+        })
+        .at_most(2.2, "those of one batch"),
         Case::new("sp_executesql with many parameters", 100, |n| {
             format!(
                 "EXEC sp_executesql N'SELECT {}', N'{}', {}",

@@ -96,7 +96,7 @@ impl Search<'_, '_> {
         if self.matched == self.run.len() {
             self.matched = self.borders[self.matched - 1] as usize;
         }
-        while let Some(code) = self.text.next() {
+        for code in self.text.by_ref() {
             self.read += 1;
             self.matched = next_length(self.run, self.borders, self.matched, weigh(code));
             if self.matched == self.run.len() {
