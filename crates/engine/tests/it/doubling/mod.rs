@@ -41,7 +41,7 @@ type Batches = Box<dyn Fn(usize) -> Vec<String>>;
 /// One operation over inputs that double.
 pub(crate) struct Case {
     name: &'static str,
-    /// The first size.
+    /// The size at which the case starts.
     first: usize,
     /// Batches that run before and do not count.
     before: Batches,

@@ -2,7 +2,7 @@
 
 use super::{Case, list};
 
-/// A loop of `n` rounds in a batch of its own.
+/// A batch of one loop with `n` rounds.
 fn rounds(n: usize, body: &str) -> String {
     format!("SET NOCOUNT ON; DECLARE @i int = 0; WHILE @i < {n} BEGIN {body}; SET @i += 1 END")
 }

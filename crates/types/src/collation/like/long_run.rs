@@ -7,7 +7,7 @@
 use super::super::weights::Characters;
 use super::Token;
 
-/// A run of at least so many characters is searched by its table.
+/// The number of characters from which on a run is searched by its table.
 const LONG: usize = if cfg!(test) { 2 } else { 32 };
 
 /// A run of characters between a `%` and the next one or the end of the pattern.
