@@ -53,7 +53,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-durable bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-durable race-setup soak crash planted kill slt differential lint tidy english cycles deny doc models whole histories census fuzz support growth options permissions touch-times top-screens top-cost console-cost faults doubling
 build:
 	cargo build --release --locked
 
@@ -147,6 +147,10 @@ census:
 
 growth:
 	CLEARWAY_GROWTH=300,1000,5000,20000 cargo test --release --locked --test it growth -- --nocapture
+
+# All cases, or those whose names have $(CASE).
+doubling:
+	DOUBLING="$(CASE)" RUST_MIN_STACK=67108864 cargo test --locked -p engine --test it -- --ignored --nocapture cost_grows
 
 fuzz:
 	for target in $(FUZZ_TARGETS); do \

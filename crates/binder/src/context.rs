@@ -9,7 +9,7 @@ use crate::{Binder, Level};
 use catalog::options::{Meaning, Options};
 use catalog::security::{Owner, Rights};
 use catalog::{Catalog, TableDef};
-use plan::program::{TableVariableDef, VariableDef};
+use plan::program::{TableVariableDef, VariableDef, VariableNames};
 use plan::view::Library;
 
 /// A lookup of temporary tables by name.
@@ -31,6 +31,8 @@ pub struct BinderContext<'s> {
     pub variables: &'s [VariableDef],
     /// Table variables of the program.
     pub table_variables: &'s [TableVariableDef],
+    /// Places of these, if they are many.
+    pub names: Option<&'s VariableNames>,
     /// Finds temporary tables of the session.
     pub temp_tables: Box<FindTable<'s>>,
     /// Built-in functions, views and procedures.
@@ -59,6 +61,7 @@ impl BinderContext<'_> {
             chain: self.chain,
             variables: self.variables,
             table_variables: self.table_variables,
+            names: self.names,
             ..Binder::new(surroundings)
         }
     }
@@ -90,6 +93,7 @@ impl<'a> Binder<'a> {
             variables: &[],
             given: Vec::new(),
             table_variables: &[],
+            names: None,
             temp_tables: of.temp_tables,
             library: of.library,
             level: Level::default(),

@@ -45,7 +45,7 @@ use catalog::security::{Owner, Rights};
 use catalog::{Catalog, TableDef};
 use plan::depth;
 use plan::expr::Expr;
-use plan::program::{TableVariableDef, VariableDef};
+use plan::program::{TableVariableDef, VariableDef, VariableNames};
 use plan::view::Library;
 
 /// Height up to which the remaining stack is not checked.
@@ -74,6 +74,8 @@ pub struct Binder<'a> {
     pub given: Vec<(String, Expr)>,
     /// Table variables of the program.
     pub table_variables: &'a [TableVariableDef],
+    /// Places of these and of the variables, if they are many.
+    pub names: Option<&'a VariableNames>,
     /// Finds temporary tables (`#t`, `##t`) of the session by name.
     pub temp_tables: &'a dyn Fn(&str) -> Option<Arc<TableDef>>,
     /// Built-in functions, views and procedures.

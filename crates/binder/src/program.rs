@@ -1,6 +1,6 @@
 //! Compiles a parsed batch: its variables and its control flow. Statements stay unbound.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tsql::ast::{self, StatementKind};
@@ -15,7 +15,7 @@ use plan::expr::Slot;
 use plan::program::{
     ArgumentStep, ArgumentValue, Branch, CursorStep, ExecuteStep, ExecuteTarget, InsertExecuteStep,
     InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef,
-    TextCall, VariableDef,
+    TextCall, VariableDef, VariableNames, VariablePlace,
 };
 use plan::sink::{ColumnInfo, ResultShape, Traits};
 use plan::stats::StatementPlace;
@@ -65,8 +65,8 @@ pub fn compile(
     let scalars = parameters.variables.iter().map(|v| &v.name).enumerate();
     let tables = parameters.tables.iter().map(|t| &t.name).enumerate();
     let names = scalars
-        .map(|(place, name)| (Name::folded(name), Place::Scalar(place)))
-        .chain(tables.map(|(place, name)| (Name::folded(name), Place::Table(place))))
+        .map(|(place, name)| (Name::folded(name), VariablePlace::Scalar(place)))
+        .chain(tables.map(|(place, name)| (Name::folded(name), VariablePlace::Table(place))))
         .collect();
     let mut compiler = Compiler {
         binder,
@@ -84,21 +84,25 @@ pub fn compile(
         errors: Vec::new(),
     };
     compiler.declare_all(&statements);
-    let mut labels = Vec::new();
+    let mut labels = HashSet::new();
     collect_labels(&statements, &mut labels)?;
     check_gotos(&statements, &labels)?;
     compiler.alone = statements.len() == 1 && compiler.body == Body::Batch;
     let body = compiler.steps(statements);
-    let Compiler { variables, tables, statements, switches_database, errors, .. } = compiler;
+    let Compiler { names, variables, tables, statements, switches_database, errors, .. } = compiler;
     if let Some(error) = types::Error::all(errors) {
         return Err(error);
     }
+    let mut labels = HashMap::default();
+    place_labels(&body, &mut labels);
     Ok(Program {
         catalog_version: binder.catalog.version,
         database: binder.database.into(),
         switches_database,
         variables,
         table_variables: tables,
+        names: (names.len() > FEW_NAMES).then(|| Box::new(names)),
+        labels,
         parameters: count,
         table_parameters: table_count,
         body,
@@ -111,21 +115,17 @@ pub fn compile(
     })
 }
 
+/// Variables of a program that are found without a map.
+const FEW_NAMES: usize = 16;
+
 /// A step, or the statement itself if it is not of the kind that was tried.
 type Tried = std::result::Result<StepKind, StatementKind>;
-
-/// The index of a variable.
-#[derive(Clone, Copy)]
-enum Place {
-    Scalar(usize),
-    Table(usize),
-}
 
 struct Compiler<'a, 'b> {
     binder: &'a mut Binder<'b>,
     make_table: &'a MakeTable<'a>,
     /// Variables and table variables by folded name.
-    names: HashMap<String, Place, foldhash::fast::FixedState>,
+    names: VariableNames,
     source: Arc<str>,
     variables: Vec<VariableDef>,
     tables: Vec<TableVariableDef>,
@@ -187,7 +187,7 @@ impl Compiler<'_, '_> {
                         at: self.at,
                         ordinal: 0,
                     });
-                    self.names.insert(folded, Place::Table(tables));
+                    self.names.insert(folded, VariablePlace::Table(tables));
                     return Ok(());
                 }
                 let ty = self.binder.resolve_type(data_type, DefaultLength::Declaration)?;
@@ -218,7 +218,8 @@ impl Compiler<'_, '_> {
             }
         }
         let is_table = self.tables.len() > tables;
-        let place = if is_table { Place::Table(tables) } else { Place::Scalar(scalars) };
+        let place =
+            if is_table { VariablePlace::Table(tables) } else { VariablePlace::Scalar(scalars) };
         self.names.insert(folded, place);
         Ok(())
     }
@@ -588,18 +589,18 @@ impl Compiler<'_, '_> {
 
     fn slot(&self, name: &str) -> Result<Slot> {
         let place = match self.names.get(&Name::folded(name)) {
-            Some(Place::Scalar(place)) if self.variables[*place].at <= self.at => {
+            Some(VariablePlace::Scalar(place)) if self.variables[*place].at <= self.at => {
                 u32::try_from(*place).ok()
             }
-            Some(Place::Scalar(_) | Place::Table(_)) | None => None,
+            Some(VariablePlace::Scalar(_) | VariablePlace::Table(_)) | None => None,
         };
         place.map(Slot).ok_or_else(|| Msg::MustDeclareScalar(name).into())
     }
 
     fn table_place(&self, name: &str) -> Option<usize> {
         match self.names.get(&Name::folded(name)) {
-            Some(Place::Table(place)) if self.tables[*place].at <= self.at => Some(*place),
-            Some(Place::Scalar(_) | Place::Table(_)) | None => None,
+            Some(VariablePlace::Table(place)) if self.tables[*place].at <= self.at => Some(*place),
+            Some(VariablePlace::Scalar(_) | VariablePlace::Table(_)) | None => None,
         }
     }
 }
@@ -639,14 +640,13 @@ pub fn children(kind: &StatementKind) -> Vec<&[ast::Statement]> {
     }
 }
 
-fn collect_labels(statements: &[ast::Statement], labels: &mut Vec<String>) -> Result<()> {
+fn collect_labels(statements: &[ast::Statement], labels: &mut HashSet<String>) -> Result<()> {
     for statement in statements {
         if let StatementKind::Label(label) = &statement.kind {
             let folded = label.to_ascii_lowercase();
-            if labels.contains(&folded) {
+            if !labels.insert(folded) {
                 return Err(types::Error::from(Msg::DuplicateLabel(label)).at_line(statement.line));
             }
-            labels.push(folded);
         }
         for child in children(&statement.kind) {
             collect_labels(child, labels)?;
@@ -655,7 +655,17 @@ fn collect_labels(statements: &[ast::Statement], labels: &mut Vec<String>) -> Re
     Ok(())
 }
 
-fn check_gotos(statements: &[ast::Statement], labels: &[String]) -> Result<()> {
+/// Collects the place of each label in its list of steps.
+fn place_labels(steps: &[Step], places: &mut HashMap<String, usize, foldhash::fast::FixedState>) {
+    for (place, step) in steps.iter().enumerate() {
+        if let StepKind::Label(label) = &step.kind {
+            places.insert(label.clone(), place);
+        }
+        step.kind.lists().into_iter().for_each(|list| place_labels(list, places));
+    }
+}
+
+fn check_gotos(statements: &[ast::Statement], labels: &HashSet<String>) -> Result<()> {
     for statement in statements {
         if let StatementKind::Goto(label) = &statement.kind
             && !labels.contains(&label.to_ascii_lowercase())

@@ -29,6 +29,7 @@ pub fn context_of<'s>(session: &'s SessionState, program: &'s Program) -> Binder
         chain: program.owner,
         variables: &program.variables,
         table_variables: &program.table_variables,
+        names: program.names.as_deref(),
         ..bare_context(session, database)
     }
 }
@@ -54,6 +55,7 @@ pub fn context_ahead<'s>(
         chain: program.owner,
         variables: &program.variables[..variables],
         table_variables: &program.table_variables[..tables],
+        names: program.names.as_deref(),
         temp_tables: Box::new(find),
         ..bare_context(session, database)
     }
@@ -75,6 +77,7 @@ pub fn bare_context<'s>(session: &'s SessionState, database: &'s str) -> BinderC
         options: &session.options,
         variables: &[],
         table_variables: &[],
+        names: None,
         temp_tables: Box::new(|name| session.temp.find(name)),
         optimization: session.instance.config.optimizer,
         store: &session.instance.store,

@@ -2,6 +2,8 @@
 
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
+use std::collections::VecDeque;
+
 use types::arith;
 use types::compare;
 use types::type_rules::BinaryOp;
@@ -85,6 +87,13 @@ impl Accumulator for Count {
         }
         let rows = i32::try_from(self.rows);
         rows.map(Value::Int).map_err(|_| Error::from(Msg::ArithmeticOverflow("int")))
+    }
+    fn slide(&mut self) -> bool {
+        true
+    }
+    fn remove_first(&mut self, arguments: &[Value]) -> Result<()> {
+        self.rows -= i64::from(!matches!(arguments.first(), Some(Value::Null)));
+        Ok(())
     }
 }
 
@@ -183,6 +192,22 @@ impl Accumulator for Sum {
     fn finish(&mut self) -> Result<Value> {
         finish_total(&self.total, self.rows, self.average, &self.ty)
     }
+    fn slide(&mut self) -> bool {
+        // A sum of floats depends on the order of the additions.
+        matches!(self.total, Total::Whole(_))
+    }
+    fn remove_first(&mut self, arguments: &[Value]) -> Result<()> {
+        match (&mut self.total, arguments.first()) {
+            (_, None | Some(Value::Null)) => return Ok(()),
+            (Total::Whole(total), Some(Value::Int(n))) => *total -= i128::from(*n),
+            (Total::Whole(total), Some(Value::BigInt(n) | Value::Money(n))) => {
+                *total -= i128::from(*n);
+            }
+            _ => return Err(Msg::InternalError.into()),
+        }
+        self.rows -= 1;
+        Ok(())
+    }
 }
 
 /// Returns the result of SUM or AVG for a total over this many rows.
@@ -226,15 +251,31 @@ fn bind_extreme(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     }
 }
 
+/// The values of a frame that may be its best one when those before them have left it, in the order
+/// in which they were added, each with its number. Each is better than those behind it, or equal.
+#[derive(Default)]
+struct Candidates {
+    values: VecDeque<(u64, Value)>,
+    added: u64,
+    removed: u64,
+}
+
 struct Extreme {
     best: Value,
+    candidates: Option<Candidates>,
     nulls: bool,
     keep: std::cmp::Ordering,
     collation: Collation,
 }
 
 fn start_extreme(ty: &ColumnType, keep: std::cmp::Ordering) -> Box<dyn Accumulator> {
-    Box::new(Extreme { best: Value::Null, nulls: false, keep, collation: ty.collation })
+    Box::new(Extreme {
+        best: Value::Null,
+        candidates: None,
+        nulls: false,
+        keep,
+        collation: ty.collation,
+    })
 }
 
 fn start_min(ty: &ColumnType, _: &[ColumnType]) -> Box<dyn Accumulator> {
@@ -251,6 +292,16 @@ impl Accumulator for Extreme {
             self.nulls = true;
             return Ok(());
         };
+        if let Some(candidates) = &mut self.candidates {
+            // What is older and not as good is never the best again.
+            let is_better = |old: &Value| compare::order(value, old, self.collation) == self.keep;
+            while candidates.values.back().is_some_and(|(_, old)| is_better(old)) {
+                candidates.values.pop_back();
+            }
+            candidates.values.push_back((candidates.added, value.clone()));
+            candidates.added += 1;
+            return Ok(());
+        }
         if self.best.is_null() || compare::order(value, &self.best, self.collation) == self.keep {
             self.best = value.clone();
         }
@@ -261,7 +312,24 @@ impl Accumulator for Extreme {
     }
     fn finish(&mut self) -> Result<Value> {
         // A window function calls `finish` after each row, so the value is cloned.
-        Ok(self.best.clone())
+        let first = self.candidates.as_ref().map(|candidates| candidates.values.front());
+        Ok(first.map_or_else(
+            || self.best.clone(),
+            |first| first.map_or(Value::Null, |(_, value)| value.clone()),
+        ))
+    }
+    fn slide(&mut self) -> bool {
+        self.candidates = Some(Candidates::default());
+        true
+    }
+    fn remove_first(&mut self, arguments: &[Value]) -> Result<()> {
+        let is_null = arguments.first().is_none_or(Value::is_null);
+        let Some(candidates) = self.candidates.as_mut().filter(|_| !is_null) else { return Ok(()) };
+        if candidates.values.front().is_some_and(|(number, _)| *number == candidates.removed) {
+            candidates.values.pop_front();
+        }
+        candidates.removed += 1;
+        Ok(())
     }
 }
 

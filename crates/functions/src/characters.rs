@@ -86,9 +86,10 @@ fn split(value: &Value, collation: Collation) -> Vec<&[u8]> {
 fn trim(call: &Call<'_>, text: &Value, characters: Option<&Value>, side: TrimSide) -> Value {
     let Some(characters) = characters else { return text::trim(text, side) };
     let collation = call.ty.collation;
-    let cut = collation.character_weights(characters);
+    let mut cut = collation.character_weights(characters);
+    cut.sort_unstable();
     let compared = collation.character_weights(text);
-    let is_cut = |weight: &&u64| cut.contains(weight);
+    let is_cut = |weight: &&u64| cut.binary_search(weight).is_ok();
     let total = compared.len();
     let start = match side {
         TrimSide::Right => 0,

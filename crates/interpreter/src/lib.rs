@@ -151,6 +151,13 @@ impl Runner<'_> {
         }
     }
 
+    /// Returns the place of a label, if it is in this list of steps.
+    fn find_label(&self, steps: &[Step], label: &str) -> Option<usize> {
+        let place = *self.program.labels.get(label)?;
+        let is_it = |kind: &StepKind| matches!(kind, StepKind::Label(found) if found == label);
+        steps.get(place).is_some_and(|step| is_it(&step.kind)).then_some(place)
+    }
+
     fn steps(&self, steps: &[Step], cx: &mut Cx<'_>) -> Run {
         depth::descend()?;
         let mut at = 0;
@@ -165,7 +172,7 @@ impl Runner<'_> {
             };
             match ran {
                 Ok(Outcome::Next) => {}
-                Ok(Outcome::Goto(label)) => match find_label(steps, &label) {
+                Ok(Outcome::Goto(label)) => match self.find_label(steps, &label) {
                     Some(place) => {
                         // A backward GOTO is a loop, so the quantum is checked.
                         sos::sched::yield_if_quantum_due();
@@ -678,10 +685,6 @@ fn scalar(bound: &Bound) -> Result<&Scalar, Stop> {
         Bound::Scalar(scalar) => Ok(scalar),
         _ => Err(Msg::InternalError.into()),
     }
-}
-
-fn find_label(steps: &[Step], label: &str) -> Option<usize> {
-    steps.iter().position(|s| matches!(&s.kind, StepKind::Label(found) if found == label))
 }
 
 fn done_kind(cx: &Cx<'_>) -> DoneKind {

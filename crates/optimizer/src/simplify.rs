@@ -4,6 +4,8 @@
 //! Every rewrite preserves, for each row, whether the predicate is true; it may exchange false and
 //! unknown, since a filter drops both.
 
+use std::collections::HashMap;
+
 use types::Value;
 use types::compare::Truth;
 
@@ -111,25 +113,56 @@ fn bound_of(conjunct: &Expr) -> Option<Bound<'_>> {
 /// Returns whether two bounds of one column exclude every value.
 fn contradict(conjuncts: &[Expr]) -> bool {
     let bounds: Vec<Bound<'_>> = conjuncts.iter().filter_map(bound_of).collect();
-    let exclude = |a: &Bound<'_>, b: &Bound<'_>| {
-        a.register == b.register
-            && a.collation == b.collation
-            && match (a.op, b.op) {
-                // The value of an equality must satisfy the other bound.
-                (CompareOp::Equal, op) => {
-                    compare(op, a.value, b.value, a.collation) == Truth::False
-                }
-                (
-                    CompareOp::Less | CompareOp::LessOrEqual,
-                    CompareOp::Greater | CompareOp::GreaterOrEqual,
-                ) => compare(CompareOp::Less, a.value, b.value, a.collation) == Truth::True,
-                _ => false,
+    let mut columns: HashMap<(Register, types::Collation), Tightest<'_>> = HashMap::new();
+    for bound in bounds.iter().filter(|bound| !bound.value.is_null()) {
+        columns.entry((bound.register, bound.collation)).or_default().tighten(bound);
+    }
+    let is_less =
+        |a: &Value, b: &Value, collation| compare(CompareOp::Less, a, b, collation) == Truth::True;
+    columns.iter().any(|((_, collation), column)| {
+        column.upper.zip(column.lower).is_some_and(|(u, l)| is_less(u, l, *collation))
+    }) || bounds.iter().any(|bound| {
+        // The value of an equality must satisfy the other bounds, other equalities included.
+        let column = columns.get(&(bound.register, bound.collation));
+        column.and_then(|column| column.equal).is_some_and(|value| {
+            compare(bound.op, value, bound.value, bound.collation) == Truth::False
+        })
+    })
+}
+
+/// The bounds of a column that decide whether all of its bounds exclude every value: each pair would be
+/// too many for a chain of thousands.
+#[derive(Default)]
+struct Tightest<'e> {
+    /// The first value that the column must equal.
+    equal: Option<&'e Value>,
+    /// The least upper bound.
+    upper: Option<&'e Value>,
+    /// The greatest lower bound.
+    lower: Option<&'e Value>,
+}
+
+impl<'e> Tightest<'e> {
+    fn tighten(&mut self, bound: &Bound<'e>) {
+        let is_tighter =
+            |value: &Value, op| compare(op, bound.value, value, bound.collation) == Truth::True;
+        match bound.op {
+            CompareOp::Equal => {
+                self.equal.get_or_insert(bound.value);
             }
-    };
-    bounds
-        .iter()
-        .enumerate()
-        .any(|(i, a)| bounds.iter().enumerate().any(|(j, b)| i != j && exclude(a, b)))
+            CompareOp::Less | CompareOp::LessOrEqual => {
+                if self.upper.is_none_or(|upper| is_tighter(upper, CompareOp::Less)) {
+                    self.upper = Some(bound.value);
+                }
+            }
+            CompareOp::Greater | CompareOp::GreaterOrEqual => {
+                if self.lower.is_none_or(|lower| is_tighter(lower, CompareOp::Greater)) {
+                    self.lower = Some(bound.value);
+                }
+            }
+            CompareOp::NotEqual => {}
+        }
+    }
 }
 
 /// Adds predicates implied by equalities of columns: `a = b AND a < 5` implies `b < 5`.

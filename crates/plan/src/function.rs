@@ -10,7 +10,7 @@ use std::sync::Arc;
 use types::convert::ConvertOptions;
 use types::date::Moment;
 use types::value::ColumnType;
-use types::{Result, Value};
+use types::{Msg, Result, Value};
 
 use crate::expr::Expr;
 
@@ -127,6 +127,18 @@ pub trait Accumulator {
     fn saw_null(&self) -> bool;
     /// Returns the group's result.
     fn finish(&mut self) -> Result<Value>;
+    /// Prepares for [`Self::remove_first`], before the first row; returns whether it can remove rows
+    /// with the same result as if they had not been added.
+    fn slide(&mut self) -> bool {
+        false
+    }
+    /// Removes the row that was added first of those that are left.
+    ///
+    /// # Errors
+    /// 3624 if [`Self::slide`] has not returned true.
+    fn remove_first(&mut self, _arguments: &[Value]) -> Result<()> {
+        Err(Msg::InternalError.into())
+    }
 }
 
 /// Columns of a table-valued function: name and type.

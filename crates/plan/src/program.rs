@@ -5,6 +5,7 @@
 //! unless the plan depends on the session (temporary tables); the others are bound when control
 //! reaches them, since a batch may create the table that its next line fills.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use sos::memory::{MemoryClerk, with_clerk};
@@ -35,6 +36,10 @@ pub struct Program {
     pub variables: Vec<VariableDef>,
     /// Table variables and table-valued parameters.
     pub table_variables: Vec<TableVariableDef>,
+    /// Places of the variables and table variables, if they are many.
+    pub names: Option<Box<VariableNames>>,
+    /// Place of each label in its list of steps, by its name in lower case.
+    pub labels: HashMap<String, usize, foldhash::fast::FixedState>,
     /// How many of the variables are parameters.
     pub parameters: usize,
     /// How many of the table variables are parameters.
@@ -94,6 +99,18 @@ pub struct VariableDef {
     /// Byte offset of the declaring statement; 0 for a parameter.
     pub at: u32,
 }
+
+/// The place of a variable.
+#[derive(Clone, Copy, Debug)]
+pub enum VariablePlace {
+    /// Its index in [`Program::variables`].
+    Scalar(usize),
+    /// Its index in [`Program::table_variables`].
+    Table(usize),
+}
+
+/// Variables and table variables by folded name.
+pub type VariableNames = HashMap<String, VariablePlace, foldhash::fast::FixedState>;
 
 /// A table variable, or a table-valued parameter.
 #[derive(Clone, Debug)]
@@ -200,6 +217,37 @@ pub enum Counted<'p> {
 }
 
 impl StepKind {
+    /// Returns the lists of steps within this one.
+    pub fn lists(&self) -> Vec<&[Step]> {
+        match self {
+            Self::Block(body) | Self::Atomic { body, .. } | Self::While(_, body) => vec![body],
+            Self::If(branches, otherwise) => {
+                let bodies = branches.iter().map(|branch| branch.then.as_slice());
+                bodies.chain([otherwise.as_slice()]).collect()
+            }
+            Self::TryCatch(body, catch) => vec![body, catch],
+            Self::Break
+            | Self::Continue
+            | Self::Goto(_)
+            | Self::Label(_)
+            | Self::Return(_)
+            | Self::ReturnValue(_)
+            | Self::Assign(..)
+            | Self::Declare
+            | Self::Data(_)
+            | Self::Print(_)
+            | Self::RaisError(_)
+            | Self::Throw(_)
+            | Self::WaitFor(..)
+            | Self::Execute(_)
+            | Self::ExecuteString(_)
+            | Self::InsertExecute(_)
+            | Self::Cursor(_)
+            | Self::SetValue(..)
+            | Self::Other(_) => Vec::new(),
+        }
+    }
+
     /// Returns the number that names the statement in its DONE token.
     pub fn command(&self) -> Command {
         match self {

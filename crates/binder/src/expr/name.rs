@@ -1,12 +1,16 @@
 //! Column names and variables.
 
+use std::sync::Arc;
+
 use tsql::ast::{ColumnRef, ObjectName, Variable};
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Msg, Result, Value};
 
 use crate::{Binder, Source};
+use catalog::TableDef;
 use catalog::name::Name;
 use plan::expr::{Expr, ExprKind, Slot};
+use plan::program::VariablePlace;
 
 /// Binds a column: looked up from the innermost query outwards; within a query it must be unique.
 ///
@@ -107,9 +111,31 @@ pub(crate) fn bind_variable(binder: &mut Binder<'_>, variable: &Variable) -> Res
 
 /// Finds a declared scalar variable by its name, including the `@`.
 pub fn find_variable(binder: &Binder<'_>, name: &str) -> Option<(Slot, ColumnType)> {
-    let index = binder.variables.iter().position(|v| !v.cursor && Name::same(&v.name, name))?;
+    let index = match binder.names {
+        Some(names) => match names.get(&Name::folded(name))? {
+            VariablePlace::Scalar(place) => *place,
+            VariablePlace::Table(_) => return None,
+        },
+        None => binder.variables.iter().position(|v| Name::same(&v.name, name))?,
+    };
+    binder.variables.get(index).filter(|variable| !variable.cursor)?;
     let slot = Slot(u32::try_from(index).ok()?);
     Some((slot, binder.variables[index].ty))
+}
+
+impl Binder<'_> {
+    /// Finds a table variable by its name, including the `@`.
+    pub fn table_variable(&self, name: &str) -> Option<(u32, Arc<TableDef>)> {
+        let place = match self.names {
+            Some(names) => match names.get(&Name::folded(name))? {
+                VariablePlace::Table(place) => *place,
+                VariablePlace::Scalar(_) => return None,
+            },
+            None => self.table_variables.iter().position(|v| Name::same(&v.name, name))?,
+        };
+        let slot = u32::try_from(place).ok()?;
+        Some((slot, Arc::clone(&self.table_variables.get(place)?.definition)))
+    }
 }
 
 /// Adds the check that a value assigned to a variable declared NOT NULL is not NULL.

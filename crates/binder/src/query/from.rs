@@ -782,12 +782,3 @@ pub(super) fn bind_rows(
     let values = ValuesScan { rows: converted, registers, target: None };
     Ok((values, types, untyped))
 }
-
-impl Binder<'_> {
-    /// Finds a table variable by its name, including the `@`.
-    pub fn table_variable(&self, name: &str) -> Option<(u32, Arc<TableDef>)> {
-        let place = self.table_variables.iter().position(|v| Name::same(&v.name, name))?;
-        let slot = u32::try_from(place).ok()?;
-        Some((slot, Arc::clone(&self.table_variables[place].definition)))
-    }
-}

@@ -16,6 +16,7 @@ mod dba;
 mod definition_bytes;
 mod definitions;
 mod dice;
+mod doubling;
 mod durable;
 mod event_fields;
 mod event_requests;

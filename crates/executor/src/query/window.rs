@@ -128,6 +128,7 @@ impl Input {
         values: &mut [Value],
     ) -> Result<()> {
         let peers = self.peers(partition);
+        let solid = self.solid(call, partition);
         let mut dense = 0_i64;
         for (at, &i) in partition.iter().enumerate() {
             let (first, end) = peers[at];
@@ -139,19 +140,26 @@ impl Input {
                 WindowFunction::PercentRank => Value::Float(share(first, partition.len() - 1)),
                 WindowFunction::CumeDist => Value::Float(share(end, partition.len())),
                 WindowFunction::Ntile => self.ntile(partition, at, i)?,
-                WindowFunction::Lag => self.shifted(call, partition, at, i),
-                WindowFunction::Lead => self.shifted(call, partition, at, i),
+                WindowFunction::Lag | WindowFunction::Lead => {
+                    self.shifted(call, (partition, &solid), at, i)
+                }
                 WindowFunction::FirstValue | WindowFunction::LastValue => {
                     let (from, to) = frame(call, at, partition.len(), &peers);
-                    let rows = &partition[from..to.max(from)];
-                    let value = |row: &usize| &self.arguments[*row][0];
-                    let wanted =
-                        |row: &&usize| call.nulls == Nulls::Respect || !value(row).is_null();
-                    let found = match call.function {
-                        WindowFunction::FirstValue => rows.iter().find(wanted),
-                        _ => rows.iter().rev().find(wanted),
+                    let is_first = matches!(call.function, WindowFunction::FirstValue);
+                    let places = from..to.max(from);
+                    let found = match call.nulls {
+                        Nulls::Respect if is_first => places.clone().next(),
+                        Nulls::Respect => places.clone().next_back(),
+                        Nulls::Ignore if is_first => {
+                            solid.get(solid.partition_point(|&place| place < from)).copied()
+                        }
+                        Nulls::Ignore => {
+                            let before = solid.partition_point(|&place| place < places.end);
+                            before.checked_sub(1).map(|last| solid[last])
+                        }
                     };
-                    found.map_or(Value::Null, |row| value(row).clone())
+                    let found = found.filter(|place| places.contains(place));
+                    found.map_or(Value::Null, |at| self.arguments[partition[at]][0].clone())
                 }
                 WindowFunction::PercentileCont
                 | WindowFunction::PercentileDisc
@@ -171,8 +179,19 @@ impl Input {
         }
     }
 
-    /// Aggregates over frames. While a frame only grows, as for a running total, each row is added
-    /// once; if a row leaves the frame, the frame is aggregated again.
+    /// Returns the positions of the values that are not NULL, in order, for a call that skips NULLs.
+    fn solid(&self, call: &WindowCall, partition: &[usize]) -> Vec<usize> {
+        if call.nulls == Nulls::Respect {
+            return Vec::new();
+        }
+        let value = |at: &usize| self.arguments[partition[*at]].first();
+        let is_solid = |at: &usize| value(at).is_some_and(|value| !value.is_null());
+        (0..partition.len()).filter(is_solid).collect()
+    }
+
+    /// Aggregates over frames. While a frame grows at its end and loses rows at its start, as a running
+    /// total or a moving average does, each row is added once and removed once. An aggregate
+    /// that cannot remove a row, such as a sum of floats, is computed again for each frame.
     fn aggregate(
         &self,
         call: &WindowCall,
@@ -182,16 +201,31 @@ impl Input {
         values: &mut [Value],
     ) -> Result<()> {
         let types: Vec<ColumnType> = call.arguments.iter().map(|a| a.ty).collect();
-        let mut accumulator = (function.start)(&call.ty, &types);
+        let begin = || {
+            let mut accumulator = (function.start)(&call.ty, &types);
+            let slides = accumulator.slide();
+            (accumulator, slides)
+        };
+        let (mut accumulator, slides) = begin();
         let (mut start, mut end) = (0, 0);
         let mut value = accumulator.finish()?;
         for (at, &i) in partition.iter().enumerate() {
             let (from, to) = frame(call, at, partition.len(), peers);
             let to = to.max(from);
-            if from != start || to < end {
-                accumulator = (function.start)(&call.ty, &types);
+            let moves_on = slides && start <= from && from <= end && end <= to;
+            if !moves_on && (from != start || to < end) {
+                (accumulator, _) = begin();
                 (start, end) = (from, from);
                 value = accumulator.finish()?;
+            }
+            if start < from {
+                for &row in &partition[start..from] {
+                    accumulator.remove_first(&self.arguments[row])?;
+                }
+                start = from;
+                if end == to {
+                    value = accumulator.finish().or_else(|error| soften(error, cx))?;
+                }
             }
             if end < to {
                 for &row in &partition[end..to] {
@@ -231,7 +265,13 @@ impl Input {
         Ok(Value::BigInt(number(tile) + 1))
     }
 
-    fn shifted(&self, call: &WindowCall, partition: &[usize], at: usize, i: usize) -> Value {
+    fn shifted(
+        &self,
+        call: &WindowCall,
+        (partition, solid): (&[usize], &[usize]),
+        at: usize,
+        i: usize,
+    ) -> Value {
         let ahead = matches!(call.function, WindowFunction::Lead);
         let sign = if ahead { 1 } else { -1 };
         let offset = match self.arguments[i].get(1) {
@@ -240,15 +280,15 @@ impl Input {
         };
         let default = || self.arguments[i].get(2).cloned().unwrap_or_default();
         if call.nulls == Nulls::Ignore && offset > 0 {
-            let value = |row: &usize| &self.arguments[*row][0];
             let steps = usize::try_from(offset - 1).unwrap_or(usize::MAX);
-            let wanted = |row: &&usize| !value(row).is_null();
-            let found = if ahead {
-                partition[at + 1..].iter().filter(wanted).nth(steps)
+            let place = if ahead {
+                solid.partition_point(|&place| place <= at).checked_add(steps)
             } else {
-                partition[..at].iter().rev().filter(wanted).nth(steps)
+                let before = solid.partition_point(|&place| place < at);
+                before.checked_sub(1).and_then(|last| last.checked_sub(steps))
             };
-            return found.map_or_else(default, |row| value(row).clone());
+            let found = place.and_then(|place| solid.get(place));
+            return found.map_or_else(default, |&at| self.arguments[partition[at]][0].clone());
         }
         let place = number(at).checked_add(sign * offset).and_then(|p| usize::try_from(p).ok());
         match place.and_then(|p| partition.get(p)) {

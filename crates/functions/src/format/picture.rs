@@ -177,7 +177,7 @@ impl Section {
             (magnitude.scaled_and_rounded(self.scale, self.behind), 0)
         };
         let least = self.first_zero.map_or(0, |first| self.before - first);
-        let whole = format!("{:0>least$}", shown.before_point());
+        let whole = padded(&shown.before_point(), least);
         let decimals = shown.behind_point(self.decimals_least, self.behind);
         let mut out = String::new();
         if with_sign && number.is_negative() && !shown.is_zero() {
@@ -231,11 +231,18 @@ impl Section {
                     } else if *plus {
                         out.push('+');
                     }
-                    out.push_str(&format!("{:0digits$}", exponent.abs(), digits = *digits));
+                    out.push_str(&padded(&exponent.abs().to_string(), *digits));
                 }
             }
         }
     }
+}
+
+/// Writes digits with zeros before them, at least `least` in all.
+fn padded(digits: &str, least: usize) -> String {
+    let mut text = "0".repeat(least.saturating_sub(digits.len()));
+    text.push_str(digits);
+    text
 }
 
 /// Parses `+00`, `-00` or `00` after an E: whether a plus is written, digits, and characters used.

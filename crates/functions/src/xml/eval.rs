@@ -570,11 +570,40 @@ fn compare(op: Comparison, left: &Sequence, right: &Sequence) -> Sequence {
         Comparison::Is | Comparison::Precedes | Comparison::Follows => false,
     };
     let right: Vec<Item> = right.iter().map(Item::atomized).collect();
+    if let Some(any) = compare_texts(op, left, &right) {
+        return vec![Item::Bool(any)];
+    }
     let any = left
         .iter()
         .map(Item::atomized)
         .any(|a| right.iter().any(|b| order_values(&a, b).is_some_and(holds)));
     vec![Item::Bool(any)]
+}
+
+/// Compares many texts with many in the time of a sort; `None` if there are few, or if some are not
+/// compared as text. A comparison of each pair would take the product of both lengths.
+fn compare_texts(op: Comparison, left: &Sequence, right: &[Item]) -> Option<bool> {
+    const FEW: usize = 8;
+    let is_text = |item: &Item| match item {
+        Item::Text(_) | Item::Untyped(_) | Item::Base64(_) | Item::Hex(_) | Item::Node(..) => true,
+        Item::Integer(_) | Item::Double(_) | Item::Bool(_) => false,
+    };
+    let is_long = left.len() > FEW && right.len() > FEW;
+    if !is_long || !left.iter().all(is_text) || !right.iter().all(is_text) {
+        return None;
+    }
+    let mut right: Vec<String> = right.iter().map(Item::text).collect();
+    right.sort_unstable();
+    let (least, greatest) = (right.first()?, right.last()?);
+    Some(left.iter().map(Item::text).any(|text| match op {
+        Comparison::Equal => right.binary_search(&text).is_ok(),
+        Comparison::NotEqual => text != *least || text != *greatest,
+        Comparison::Less => text < *greatest,
+        Comparison::LessOrEqual => text <= *greatest,
+        Comparison::Greater => text > *least,
+        Comparison::GreaterOrEqual => text >= *least,
+        Comparison::Is | Comparison::Precedes | Comparison::Follows => false,
+    }))
 }
 
 /// Computes an arithmetic operator; empty if an operand is empty or not numeric.

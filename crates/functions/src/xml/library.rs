@@ -1,5 +1,6 @@
 //! The functions that XQuery expressions can call.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use types::{Error, Msg, Result};
@@ -205,12 +206,10 @@ fn substring(arguments: &[Sequence]) -> String {
 }
 
 fn distinct(sequence: &Sequence) -> Sequence {
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     let mut kept = Vec::new();
     for item in sequence {
-        let text = item.text();
-        if !seen.contains(&text) {
-            seen.push(text);
+        if seen.insert(item.text()) {
             kept.push(item.atomized());
         }
     }

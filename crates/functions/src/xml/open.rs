@@ -155,7 +155,7 @@ impl Prepared {
 
 fn column_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     let opened = open(cx, values)?;
-    let numbers = numbers(&opened.prepared.document);
+    let numbers = Numbers::new(&opened.prepared.document);
     let columns = values.get(LEADING..).unwrap_or_default();
     let row = |node: &NodeId| -> Result<Vec<Value>> {
         let columns = columns.chunks_exact(OF_COLUMN);
@@ -164,7 +164,7 @@ fn column_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>
     opened.nodes.iter().map(row).collect()
 }
 
-fn value_of(opened: &Opened, node: NodeId, column: &[Value], numbers: &[i64]) -> Result<Value> {
+fn value_of(opened: &Opened, node: NodeId, column: &[Value], numbers: &Numbers) -> Result<Value> {
     let (name, pattern) = (text_of(column, 0), text_of(column, 1));
     let prepared = &opened.prepared;
     let (path, last) = pattern.rsplit_once('/').unwrap_or(("", &pattern));
@@ -194,25 +194,25 @@ fn written(document: &Document, node: NodeId) -> String {
 }
 
 /// Returns a metaproperty of a node, such as `@mp:id`.
-fn property_of(opened: &Opened, node: NodeId, property: &str, numbers: &[i64]) -> Result<Value> {
+fn property_of(opened: &Opened, node: NodeId, property: &str, numbers: &Numbers) -> Result<Value> {
     let document = &opened.prepared.document;
     let parent = document.parent(node).filter(|parent| *parent != ROOT);
     let (of, property) = match property.strip_prefix("parent") {
         Some(property) => (parent, property),
         None => (Some(node), property),
     };
-    let number = |node: NodeId| numbers.get(node as usize).map(|n| Value::nvarchar(&n.to_string()));
+    let number = |node: NodeId| Value::nvarchar(&numbers.id(node).to_string());
     let name = |pick: fn(&types::xml::QName) -> &str| {
         let named =
             of.filter(|n| matches!(document.kind(*n), NodeKind::Element | NodeKind::Attribute));
         named.map(|n| pick(document.name(n))).filter(|text| !text.is_empty()).map(Value::nvarchar)
     };
     let value = match property {
-        "id" => of.and_then(number),
+        "id" => of.map(number),
         "localname" => name(|n| &n.local),
         "prefix" => name(|n| &n.prefix),
         "namespaceuri" => name(|n| &n.uri),
-        "prev" => before(document, node).and_then(number),
+        "prev" => numbers.before(node).map(number),
         "xmltext" if opened.flags & NO_OVERFLOW != 0 => {
             return Err(Msg::NotSupported("@mp:xmltext of OPENXML with flag 8").into());
         }
@@ -222,33 +222,54 @@ fn property_of(opened: &Opened, node: NodeId, property: &str, numbers: &[i64]) -
     Ok(value.unwrap_or(Value::Null))
 }
 
-/// Returns the previous sibling of a node; `None` for attributes.
-fn before(document: &Document, node: NodeId) -> Option<NodeId> {
-    let parent = document.parent(node)?;
-    document
-        .children(parent)
-        .take_while(|n| *n < node)
-        .last()
-        .filter(|_| !is_leading(document, node))
-}
-
 fn is_leading(document: &Document, node: NodeId) -> bool {
     matches!(document.kind(node), NodeKind::Attribute | NodeKind::Namespace)
 }
 
-/// Returns the numbers of a document's nodes: 0 for the root element, and from 2 on in document
-/// order.
-fn numbers(document: &Document) -> Vec<i64> {
-    let mut next = FIRST_ID;
-    let root = (0..document.len()).find(|n| document.kind(*n) == NodeKind::Element);
-    let number = |node: NodeId| {
-        if node == ROOT || Some(node) == root {
-            return 0;
+/// The numbers of a document's nodes, and their previous siblings.
+struct Numbers {
+    /// 0 for the root element, and from 2 on in document order.
+    ids: Vec<i64>,
+    /// The previous sibling of each node; the node itself if it has none.
+    before: Vec<NodeId>,
+}
+
+impl Numbers {
+    fn new(document: &Document) -> Self {
+        let mut next = FIRST_ID;
+        let root = (0..document.len()).find(|n| document.kind(*n) == NodeKind::Element);
+        let number = |node: NodeId| {
+            if node == ROOT || Some(node) == root {
+                return 0;
+            }
+            next += 1;
+            next - 1
+        };
+        let ids = (0..document.len()).map(number).collect();
+        let mut before: Vec<NodeId> = (0..document.len()).collect();
+        // The last child of each node so far.
+        let mut last: Vec<NodeId> = before.clone();
+        for node in 1..document.len() {
+            let Some(parent) = document.parent(node).filter(|_| !is_leading(document, node)) else {
+                continue;
+            };
+            let child = std::mem::replace(&mut last[parent as usize], node);
+            if child != parent {
+                before[node as usize] = child;
+            }
         }
-        next += 1;
-        next - 1
-    };
-    (0..document.len()).map(number).collect()
+        Self { ids, before }
+    }
+
+    fn id(&self, node: NodeId) -> i64 {
+        self.ids[node as usize]
+    }
+
+    /// Returns the previous sibling of a node; `None` for attributes.
+    fn before(&self, node: NodeId) -> Option<NodeId> {
+        let before = self.before[node as usize];
+        (before != node).then_some(before)
+    }
 }
 
 /// Returns the rows of the edge table: every node at or below those that match the pattern,
@@ -256,7 +277,7 @@ fn numbers(document: &Document) -> Vec<i64> {
 fn edge_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     let opened = open(cx, values)?;
     let document = &opened.prepared.document;
-    let numbers = numbers(document);
+    let numbers = Numbers::new(document);
     let mut next = i64::from(document.len()) + FIRST_ID;
     let mut rows = Vec::new();
     let mut done: NodeId = 0;
@@ -276,11 +297,11 @@ fn edge_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> 
     Ok(rows)
 }
 
-fn number_of(numbers: &[i64], node: NodeId) -> Value {
-    numbers.get(node as usize).map_or(Value::Null, |n| Value::BigInt(*n))
+fn number_of(numbers: &Numbers, node: NodeId) -> Value {
+    Value::BigInt(numbers.id(node))
 }
 
-fn edge_row(document: &Document, node: NodeId, numbers: &[i64]) -> Vec<Value> {
+fn edge_row(document: &Document, node: NodeId, numbers: &Numbers) -> Vec<Value> {
     let kind = match document.kind(node) {
         NodeKind::Root | NodeKind::Element => ELEMENT,
         NodeKind::Namespace | NodeKind::Attribute => ATTRIBUTE,
@@ -301,7 +322,7 @@ fn edge_row(document: &Document, node: NodeId, numbers: &[i64]) -> Vec<Value> {
             (shown(&name.local), shown(&name.prefix), shown(&name.uri), text)
         }
     };
-    let prev = before(document, node).map_or(Value::Null, |n| number_of(numbers, n));
+    let prev = numbers.before(node).map_or(Value::Null, |n| number_of(numbers, n));
     vec![
         number_of(numbers, node),
         parent.map_or(Value::Null, |n| number_of(numbers, n)),
@@ -316,7 +337,7 @@ fn edge_row(document: &Document, node: NodeId, numbers: &[i64]) -> Vec<Value> {
 }
 
 /// Returns the row of the text node with an attribute's value.
-fn value_row(document: &Document, node: NodeId, numbers: &[i64], number: i64) -> Vec<Value> {
+fn value_row(document: &Document, node: NodeId, numbers: &Numbers, number: i64) -> Vec<Value> {
     vec![
         Value::BigInt(number),
         number_of(numbers, node),

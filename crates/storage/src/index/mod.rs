@@ -35,7 +35,7 @@ use crate::spec::{
 use crate::version::{RowHead, Version};
 pub(crate) use build::Duplicate;
 pub(crate) use key::{has_key, key_differs, with_buffer};
-pub(crate) use spread::own_part;
+pub(crate) use spread::{Ahead, own_part};
 pub(crate) use tree::Finger;
 
 /// An index of a table: a hash index or a range index.
@@ -193,6 +193,21 @@ impl Index {
         match &self.entries {
             Entries::Hash(_) => panic!("a hash index knows whole keys only"),
             Entries::Range(index) => index.find_under(prefix, from, guard, finger, show),
+        }
+    }
+
+    /// Continues a walk as [`Self::walk`]; `ahead` is kept from one batch to the next.
+    pub(crate) fn walk_on<'a>(
+        &'a self,
+        (bounds, order): (Bounds<'_>, Order),
+        after: Option<(&[u8], RowId)>,
+        guard: &Guard,
+        ahead: &mut Ahead<'a>,
+        batch: &mut Vec<Entry<'a>>,
+    ) -> bool {
+        match &self.entries {
+            Entries::Range(index) => index.walk_on((bounds, order), after, guard, ahead, batch),
+            Entries::Hash(_) => self.walk(bounds, order, after, guard, batch),
         }
     }
 

@@ -23,7 +23,10 @@
 //!
 //! [`Version::part`]: crate::version::Version::part
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
+
+use types::Bytes;
 
 use crate::index::Entry;
 use crate::index::node::Item;
@@ -50,9 +53,20 @@ struct More {
     end: AtomicU32,
 }
 
-/// Entries of one tree, and whether it has more behind them.
-struct Run<'g> {
-    items: Vec<&'g Item>,
+/// What a walk has read of each tree and not returned yet, so that it reads no leaf twice.
+#[derive(Default)]
+pub(crate) struct Ahead<'a> {
+    runs: Vec<Run<'a>>,
+    /// How often entries of a tree were read.
+    #[cfg(test)]
+    pub(super) reads: usize,
+}
+
+/// Entries of one tree in the order of the walk, and whether it has more behind them.
+#[derive(Default)]
+struct Run<'a> {
+    part: usize,
+    entries: VecDeque<Entry<'a>>,
     is_last: bool,
 }
 
@@ -100,7 +114,13 @@ impl SpreadIndex {
 
     /// Iterates over all trees.
     fn trees(&self) -> impl Iterator<Item = &RangeIndex> {
-        std::iter::once(&self.main).chain(self.more().into_iter().flat_map(More::iter))
+        self.parts().map(|(_, tree)| tree)
+    }
+
+    /// Iterates over all trees, each with its part.
+    fn parts(&self) -> impl Iterator<Item = (usize, &RangeIndex)> {
+        let more = self.more().into_iter().flat_map(More::iter);
+        std::iter::once((0, &self.main)).chain(more)
     }
 
     /// Returns whether there is the main tree only.
@@ -192,17 +212,43 @@ impl SpreadIndex {
         guard: &Guard,
         batch: &mut Vec<Entry<'a>>,
     ) -> bool {
-        let runs = self.trees().map(|tree| {
-            let mut items = Vec::new();
-            let is_last = tree.walk(bounds, order, after, guard, &mut items);
-            Run { items, is_last }
-        });
-        let Run { items, is_last } = merge(runs.collect(), order);
-        batch.extend(items.into_iter().map(|item| {
+        self.walk_on((bounds, order), after, guard, &mut Ahead::default(), batch)
+    }
+
+    /// Continues a walk behind `after`, as [`Self::walk`]. `ahead` keeps what was read of trees that
+    /// have more than this batch takes.
+    pub(crate) fn walk_on<'a>(
+        &'a self,
+        (bounds, order): (Bounds<'_>, Order),
+        after: Option<(&[u8], RowId)>,
+        guard: &Guard,
+        ahead: &mut Ahead<'a>,
+        batch: &mut Vec<Entry<'a>>,
+    ) -> bool {
+        let mut items: Vec<&Item> = Vec::new();
+        let entry = |item: &&Item| {
             // SAFETY: heads live as long as the table, which owns this index.
             Entry { key: item.key.clone(), head: unsafe { &*item.head } }
-        }));
-        is_last
+        };
+        if self.is_one() && ahead.runs.is_empty() {
+            let is_last = self.main.walk(bounds, order, after, guard, &mut items);
+            batch.extend(items.iter().map(entry));
+            return is_last;
+        }
+        for (part, tree) in self.parts() {
+            let run = ahead.run(part);
+            if run.is_last || !run.entries.is_empty() {
+                continue;
+            }
+            items.clear();
+            run.is_last = tree.walk(bounds, order, after, guard, &mut items);
+            run.entries.extend(items.iter().map(entry));
+            #[cfg(test)]
+            {
+                ahead.reads += 1;
+            }
+        }
+        ahead.merge(order, batch)
     }
 
     /// Computes the statistics by walking all trees; a row whose key came back may count twice.
@@ -224,40 +270,53 @@ impl SpreadIndex {
     }
 }
 
-/// Merges the runs of several trees up to the end of the run that ends first with more behind it.
-fn merge(mut runs: Vec<Run<'_>>, order: Order) -> Run<'_> {
-    if runs.len() == 1
-        && let Some(only) = runs.pop()
-    {
-        return only;
+impl<'a> Ahead<'a> {
+    /// Returns the run of a tree, which is empty at first.
+    fn run(&mut self, part: usize) -> &mut Run<'a> {
+        let place = self.runs.iter().position(|run| run.part == part).unwrap_or_else(|| {
+            self.runs.push(Run { part, ..Run::default() });
+            self.runs.len() - 1
+        });
+        &mut self.runs[place]
     }
-    let is_last = runs.iter().all(|run| run.is_last);
-    let open = runs.iter().filter(|run| !run.is_last);
-    let ends = open.filter_map(|run| run.items.last()).map(|item| place(item));
-    let end = match order {
-        Order::Forward => ends.min(),
-        Order::Backward => ends.max(),
-    };
-    let is_inside = |item: &&Item| {
-        is_mutant(Mutant::RunsUncut)
-            || end.is_none_or(|end| match order {
-                Order::Forward => place(item) <= end,
-                Order::Backward => place(item) >= end,
-            })
-    };
-    let mut items: Vec<&Item> =
-        runs.iter().flat_map(|run| &run.items).copied().filter(is_inside).collect();
-    items.sort_unstable_by(|one, other| match order {
-        Order::Forward => place(one).cmp(&place(other)),
-        Order::Backward => place(other).cmp(&place(one)),
-    });
-    items.dedup_by(|one, other| place(one) == place(other));
-    Run { items, is_last }
+
+    /// Moves the entries up to the end of the run that ends first with more behind it to `batch`.
+    /// Returns whether these are the last.
+    fn merge(&mut self, order: Order, batch: &mut Vec<Entry<'a>>) -> bool {
+        if let [only] = self.runs.as_mut_slice() {
+            batch.extend(only.entries.drain(..));
+            return only.is_last;
+        }
+        let open = self.runs.iter().filter(|run| !run.is_last);
+        let ends = open.filter_map(|run| run.entries.back()).map(place);
+        let end = match order {
+            Order::Forward => ends.min(),
+            Order::Backward => ends.max(),
+        };
+        let end = end.map(|(key, id)| (Bytes::copy_from(key), id));
+        let is_inside = |entry: &Entry<'_>| {
+            is_mutant(Mutant::RunsUncut)
+                || end.as_ref().is_none_or(|(key, id)| match order {
+                    Order::Forward => place(entry) <= (key.as_slice(), *id),
+                    Order::Backward => place(entry) >= (key.as_slice(), *id),
+                })
+        };
+        for run in &mut self.runs {
+            let inside = run.entries.partition_point(is_inside);
+            batch.extend(run.entries.drain(..inside));
+        }
+        batch.sort_unstable_by(|one, other| match order {
+            Order::Forward => place(one).cmp(&place(other)),
+            Order::Backward => place(other).cmp(&place(one)),
+        });
+        batch.dedup_by(|one, other| place(one) == place(other));
+        self.runs.iter().all(|run| run.is_last)
+    }
 }
 
 /// Returns the place of an entry in the order of all.
-fn place(item: &Item) -> (&[u8], i64) {
-    (item.key.as_slice(), item.id)
+fn place<'e>(entry: &'e Entry<'_>) -> (&'e [u8], RowId) {
+    (entry.key.as_slice(), entry.head.id())
 }
 
 impl More {
@@ -279,9 +338,9 @@ impl More {
         add_once(&self.trees[place], RangeIndex::new())
     }
 
-    fn iter(&self) -> impl Iterator<Item = &RangeIndex> {
+    fn iter(&self) -> impl Iterator<Item = (usize, &RangeIndex)> {
         let end = usize::try_from(self.end.load(Ordering::SeqCst)).unwrap_or(MORE).min(MORE);
-        (0..end).filter_map(|place| self.tree(place))
+        (0..end).filter_map(|place| self.tree(place).map(|tree| (place + 1, tree)))
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::thread::scope;
 
-use crate::index::{Duplicate, Entry, Finger, Index};
+use crate::index::{Ahead, Duplicate, Entry, Finger, Index};
 use crate::primitives::{Timestamp, pin};
 use crate::spec::{Bounds, IndexId, IndexKind, IndexSpec, Order, RowId, RowImage, Uniqueness};
 use crate::version::{Begin, Heap, RowHead, Version, VersionKind};
@@ -48,6 +48,24 @@ fn walk(index: &Index, bounds: Bounds<'_>, order: Order) -> Vec<(Vec<u8>, RowId)
         }
         all.extend(batch.iter().map(|entry| (entry.key.to_vec(), entry.head.id())));
         after = all.last().cloned();
+    }
+}
+
+/// Like [`walk`], with what was read ahead; returns also how often a tree was read.
+fn walk_on(index: &Index, bounds: Bounds<'_>, order: Order) -> (Vec<(Vec<u8>, RowId)>, usize) {
+    let (mut ahead, mut all) = (Ahead::default(), Vec::new());
+    loop {
+        let mut batch: Vec<Entry<'_>> = Vec::new();
+        let last: Option<&(Vec<u8>, RowId)> = all.last();
+        let from = last.map(|(key, id)| (key.as_slice(), *id));
+        let is_last = index.walk_on((bounds, order), from, &pin(), &mut ahead, &mut batch);
+        if batch.is_empty() {
+            return (all, ahead.reads);
+        }
+        all.extend(batch.iter().map(|entry| (entry.key.to_vec(), entry.head.id())));
+        if is_last {
+            return (all, ahead.reads);
+        }
     }
 }
 
@@ -130,8 +148,10 @@ fn check_walks(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut R
         let mut expected: Vec<_> =
             model.iter().filter(|(key, _)| bounds.contains(key)).cloned().collect();
         assert_eq!(walk(index, bounds, Order::Forward), expected);
+        assert_eq!(walk_on(index, bounds, Order::Forward).0, expected);
         expected.reverse();
         assert_eq!(walk(index, bounds, Order::Backward), expected);
+        assert_eq!(walk_on(index, bounds, Order::Backward).0, expected);
     }
 }
 
@@ -183,6 +203,23 @@ fn parts_agree_with_one_ordered_map() {
         check_near(&index, &model, &mut random, keys);
         check_under(&index, &model, &mut random, keys);
         check_walks(&index, &model, &mut random, keys);
+    }
+}
+
+/// A scan of many parts reads each leaf once.
+#[test]
+fn long_walk_reads_no_leaf_twice() {
+    const PARTS: u64 = 16;
+    let heap = Heap::new();
+    let index = index(IndexKind::Range, Uniqueness::NotUnique);
+    for n in 0..1_600 {
+        add_to(&index, &key(n), heap.allocate(), u8::try_from(n % PARTS).unwrap());
+    }
+    let leaves = usize::try_from(index.statistics(&pin()).buckets).unwrap();
+    for order in [Order::Forward, Order::Backward] {
+        let (all, reads) = walk_on(&index, Bounds::ALL, order);
+        assert_eq!(all.len(), 1_600);
+        assert!(reads <= leaves + usize::try_from(PARTS).unwrap(), "{reads} of {leaves} leaves");
     }
 }
 

@@ -545,6 +545,15 @@ impl<'a> Characters<'a> {
             Shape::Utf8 => Self::Utf8(value),
         }
     }
+
+    /// Returns how many bytes are left.
+    pub(super) fn bytes_left(&self) -> usize {
+        match self {
+            Self::SingleByte(_, bytes) => bytes.len(),
+            Self::DoubleByte(_, rest) | Self::Utf8(rest) => rest.len(),
+            Self::Utf16(units) | Self::Units(units) => 2 * units.len(),
+        }
+    }
 }
 
 fn unit(pair: &[u8]) -> u32 {

@@ -3,6 +3,8 @@
 //! Text that is not well formed is an error of the 9400 family with line and character. A DOCTYPE
 //! is refused, as CONVERT refuses it without the style that allows one.
 
+use std::collections::{HashMap, HashSet};
+
 use super::{Builder, DEPTH_MAX, Document, QName, XML_URI};
 use crate::{Error, Msg, Result};
 
@@ -36,7 +38,7 @@ pub fn parse(text: &str, encoding: Encoding, whitespace: Whitespace) -> Result<D
         at: 0,
         builder: Builder::new(),
         open: Vec::new(),
-        scope: Vec::new(),
+        scope: Scope::default(),
         whitespace,
         pending: String::new(),
         keep: false,
@@ -66,13 +68,45 @@ struct Parser<'t> {
     at: usize,
     builder: Builder,
     open: Vec<Open<'t>>,
-    /// Prefix and URI, innermost last.
-    scope: Vec<(&'t str, String)>,
+    scope: Scope<'t>,
     whitespace: Whitespace,
     /// Text that was read but not yet added.
     pending: String,
     /// Whether the pending text holds more than white space as written: a reference or CDATA.
     keep: bool,
+}
+
+/// Attributes of a tag that are compared one by one.
+const FEW: usize = 16;
+
+/// The declarations in scope.
+#[derive(Default)]
+struct Scope<'t> {
+    /// Prefix and URI, innermost last.
+    declared: Vec<(&'t str, String)>,
+    /// Places of the declarations of each prefix, innermost last: a tag may declare thousands.
+    places: HashMap<&'t str, Vec<usize>>,
+}
+
+impl<'t> Scope<'t> {
+    fn declare(&mut self, prefix: &'t str, uri: String) {
+        self.places.entry(prefix).or_default().push(self.declared.len());
+        self.declared.push((prefix, uri));
+    }
+
+    fn uri(&self, prefix: &str) -> Option<&str> {
+        let place = *self.places.get(prefix)?.last()?;
+        Some(&self.declared[place].1)
+    }
+
+    /// Ends the scope of all declarations but the first `count`.
+    fn truncate(&mut self, count: usize) {
+        for (prefix, _) in self.declared.drain(count..) {
+            if let Some(places) = self.places.get_mut(prefix) {
+                places.pop();
+            }
+        }
+    }
 }
 
 /// A fault: makes its message from line and character.
@@ -310,6 +344,7 @@ impl<'t> Parser<'t> {
             return Err(Msg::XmlTooDeep(i64::try_from(DEPTH_MAX).unwrap_or(i64::MAX)).into());
         }
         let mut attributes: Vec<(&'t str, String, usize)> = Vec::new();
+        let mut names = HashSet::new();
         let empty = loop {
             let spaced = self.skip_space();
             if self.eat("/>") {
@@ -330,7 +365,15 @@ impl<'t> Parser<'t> {
                 });
             }
             let (attribute, value) = self.attribute()?;
-            if attributes.iter().any(|(known, ..)| *known == attribute) {
+            let is_known = match attributes.len() {
+                0..FEW => attributes.iter().any(|(known, ..)| *known == attribute),
+                FEW => {
+                    names.extend(attributes.iter().map(|(known, ..)| *known));
+                    !names.insert(attribute)
+                }
+                _ => !names.insert(attribute),
+            };
+            if is_known {
                 return Err(self.fault_at(self.at - 1, Msg::XmlDuplicateAttribute));
             }
             attributes.push((attribute, value, self.at));
@@ -379,7 +422,7 @@ impl<'t> Parser<'t> {
     /// Adds an element with its attributes: declarations first, for they count for the tag itself.
     fn begin(&mut self, name: &'t str, attributes: Vec<(&'t str, String, usize)>) -> Result<()> {
         self.flush_text();
-        let scope = self.scope.len();
+        let scope = self.scope.declared.len();
         let mut preserve = self.open.last().is_some_and(|open| open.preserve);
         for (attribute, value, at) in &attributes {
             let prefix = match attribute.split_once(':') {
@@ -393,26 +436,26 @@ impl<'t> Parser<'t> {
             if prefix == "xmlns" || (prefix == "xml") != (value == XML_URI) {
                 return Err(self.fault_at(*at, Msg::XmlReservedPrefix));
             }
-            self.scope.push((prefix, value.clone()));
+            self.scope.declare(prefix, value.clone());
         }
         let element = self.qualified(name, self.at, true)?;
         self.builder.start_element(element);
-        let mut seen: Vec<QName> = Vec::new();
+        let mut seen: HashSet<(String, String)> = HashSet::new();
         for (attribute, value, at) in &attributes {
             match attribute.split_once(':') {
                 Some(("xmlns", prefix)) => self.builder.namespace(prefix, value),
                 None if *attribute == "xmlns" => self.builder.namespace("", value),
                 _ => {
                     let name = self.qualified(attribute, *at, false)?;
-                    let same = |q: &QName| q.local == name.local && q.uri == name.uri;
-                    if !name.uri.is_empty() && seen.iter().any(same) {
+                    let is_new =
+                        name.uri.is_empty() || seen.insert((name.uri.clone(), name.local.clone()));
+                    if !is_new {
                         return Err(self.fault_at(*at, Msg::XmlDuplicateAttribute));
                     }
                     if *attribute == "xml:space" {
                         preserve = value == "preserve";
                     }
-                    self.builder.attribute(name.clone(), value);
-                    seen.push(name);
+                    self.builder.attribute(name, value);
                 }
             }
         }
@@ -423,11 +466,11 @@ impl<'t> Parser<'t> {
     /// Resolves a name; only elements are in the default name space.
     fn qualified(&self, name: &str, at: usize, is_element: bool) -> Result<QName> {
         let (prefix, local) = name.split_once(':').unwrap_or(("", name));
-        let found = self.scope.iter().rev().find(|(known, _)| *known == prefix);
+        let found = self.scope.uri(prefix);
         let uri = match (prefix, found) {
             ("xml", _) => XML_URI.to_owned(),
             ("", _) if !is_element => String::new(),
-            (_, Some((_, uri))) => uri.clone(),
+            (_, Some(uri)) => uri.to_owned(),
             ("", None) => String::new(),
             (_, None) => {
                 return Err(self.fault_at(at.saturating_sub(1), Msg::XmlUndeclaredPrefix));

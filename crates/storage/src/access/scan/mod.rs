@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use types::Bytes;
 
-use crate::index::Index;
+use crate::index::{Ahead, Index};
 use crate::primitives::{Label, labelled, pin};
 use crate::row_group::ColumnView;
 use crate::spec::{Bounds, IndexId, Order, Read, Result, RowId};
@@ -44,6 +44,8 @@ pub struct Scan<'t> {
     position: ScanPosition,
     /// Entries read ahead, next one first; with index keys, so that the scan can be resumed.
     batch: VecDeque<(Option<Bytes>, &'t RowHead)>,
+    /// Entries behind those, of an index of several trees.
+    ahead: Ahead<'t>,
     /// The parts of the heap that are left, if several scans share it.
     parts: Option<Arc<Parts>>,
     /// Whether no entry follows those read ahead. A scan that is resumed looks again.
@@ -120,6 +122,7 @@ impl<'t> Scan<'t> {
             index,
             position,
             batch: VecDeque::new(),
+            ahead: Ahead::default(),
             parts: None,
             is_last: false,
             passed: None,
@@ -181,7 +184,8 @@ impl<'t> Scan<'t> {
         let mut entries = Vec::new();
         let after = position.after.as_ref().map(|(key, id)| (&**key, *id));
         let bounds = position.bounds();
-        self.is_last = index.walk(bounds, position.order, after, &pin(), &mut entries);
+        let way = (bounds, position.order);
+        self.is_last = index.walk_on(way, after, &pin(), &mut self.ahead, &mut entries);
         self.position.is_done = entries.is_empty();
         self.batch.extend(entries.into_iter().map(|entry| (Some(entry.key), entry.head)));
     }

@@ -1,18 +1,24 @@
 //! LIKE: patterns with `%`, `_`, `[a-z]`, `[^..]` and ESCAPE, under a collation.
 
 mod folded;
+mod long_run;
+#[cfg(test)]
+mod tests;
 
 use super::Collation;
 use super::weights::{Characters, Encoding, Expansion, PLAIN, Rules, to_lower};
 use crate::batch::ByteKind;
 use crate::{Msg, Result, Value};
 use folded::Folded;
+use long_run::LongRun;
 
 /// A compiled pattern, which matches strings of the encoding it was made from.
 #[derive(Clone, Debug)]
 pub struct LikePattern {
     collation: Collation,
     tokens: Box<[Token]>,
+    /// The runs of many characters behind a `%`; hardly any pattern has one.
+    long: Box<[LongRun]>,
     /// The form for many texts, if [`Self::prepared`] made it.
     folded: Option<Box<Folded>>,
 }
@@ -25,7 +31,7 @@ enum Token {
     AnyOne,
     /// `%`: any number of characters.
     AnyRun,
-    /// `[..]`: ranges of weights, both ends included.
+    /// `[..]`: ranges of weights, both ends included; sorted, and apart.
     OneOf(Box<[(u64, u64)]>),
     /// `[^..]`: one character outside the ranges.
     NoneOf(Box<[(u64, u64)]>),
@@ -52,7 +58,8 @@ impl LikePattern {
         let weigh = |code| weight(code, encoding, collation);
         let pattern: Vec<u32> = characters.collect();
         let tokens = compile(&pattern, escape, &weigh);
-        Ok(Some(Self { collation, tokens, folded: None }))
+        let long = LongRun::all(&tokens);
+        Ok(Some(Self { collation, tokens, long, folded: None }))
     }
 
     /// Prepares the pattern for many texts. That takes some microseconds; then a text takes a tenth
@@ -74,7 +81,7 @@ impl LikePattern {
     pub fn matches(&self, value: &Value) -> Option<bool> {
         let (encoding, characters) = characters(value, self.collation)?;
         let weigh = |code| weight(code, encoding, self.collation);
-        Some(match_tokens(&self.tokens, characters, encoding, &weigh))
+        Some(self.matches_from(0, characters, trailing_blanks(value), &weigh))
     }
 
     /// Returns the number of characters of `value` before the match, not counting a leading `%`;
@@ -82,28 +89,101 @@ impl LikePattern {
     pub fn find(&self, value: &Value) -> Option<usize> {
         let (encoding, mut text) = characters(value, self.collation)?;
         let weigh = |code| weight(code, encoding, self.collation);
+        let blanks = trailing_blanks(value);
         let [Token::AnyRun, rest @ ..] = &*self.tokens else {
-            return match_tokens(&self.tokens, text, encoding, &weigh).then_some(0);
+            return self.matches_from(0, text, blanks, &weigh).then_some(0);
         };
         let run = rest.iter().position(|t| matches!(t, Token::AnyRun)).unwrap_or(rest.len());
-        let (run, behind) = rest.split_at(run);
+        let (run, is_last) = (&rest[..run], run == rest.len());
         if rest.is_empty() {
             return Some(0);
+        }
+        // The next `%` matches anything, so a later start cannot succeed where this one fails.
+        let behind = 1 + run.len();
+        if let Some(long) = self.long_run(1) {
+            let mut search = long.search(&self.tokens, text);
+            while search.find_next(&weigh) {
+                if !is_last {
+                    let is_match = self.matches_from(behind, search.text, blanks, &weigh);
+                    return is_match.then_some(search.read - run.len());
+                }
+                if search.text.bytes_left() <= blanks {
+                    return Some(search.read - run.len());
+                }
+            }
+            return None;
         }
         let mut before = 0;
         loop {
             if let Some(after) = match_run(run, text.clone(), &weigh) {
-                // The next `%` matches anything, so a later start cannot succeed where this one
-                // fails.
-                if !behind.is_empty() {
-                    return match_tokens(behind, after, encoding, &weigh).then_some(before);
+                if !is_last {
+                    return self.matches_from(behind, after, blanks, &weigh).then_some(before);
                 }
-                if has_ended(after, encoding) {
+                if after.bytes_left() <= blanks {
                     return Some(before);
                 }
             }
             text.next()?;
             before += 1;
+        }
+    }
+
+    /// Returns the run of many characters that starts at a token.
+    fn long_run(&self, token: usize) -> Option<&LongRun> {
+        self.long.iter().find(|run| run.start == token)
+    }
+
+    /// Matches the tokens from one on, greedily: goes back to the last `%` only. Nothing significant is
+    /// left where the text has at most `blanks` more bytes.
+    fn matches_from(
+        &self,
+        token: usize,
+        text: Characters<'_>,
+        blanks: usize,
+        weigh: &impl Fn(u32) -> u64,
+    ) -> bool {
+        let (mut at, mut text) = (token, text);
+        let mut retry: Option<(usize, Characters<'_>)> = None;
+        loop {
+            let here = text.clone();
+            let step = match self.tokens.get(at) {
+                Some(Token::AnyRun) => {
+                    at += 1;
+                    if at == self.tokens.len() {
+                        return true;
+                    }
+                    let Some(long) = self.long_run(at) else {
+                        retry = Some((at, here));
+                        continue;
+                    };
+                    let mut search = long.search(&self.tokens, here);
+                    at += long.len();
+                    if at == self.tokens.len() {
+                        return search.finds_at_end(blanks, weigh);
+                    }
+                    if !search.find_next(weigh) {
+                        return false;
+                    }
+                    text = search.text;
+                    continue;
+                }
+                Some(token) => text.next().map(|c| matches_one(token, weigh(c))),
+                None if here.bytes_left() <= blanks => return true,
+                None => Some(false),
+            };
+            match step {
+                Some(true) => at += 1,
+                // The text has ended: a later start would have even less of it.
+                None => return false,
+                Some(false) => {
+                    let Some((token, from)) = &mut retry else { return false };
+                    if from.next().is_none() {
+                        return false;
+                    }
+                    at = *token;
+                    text = from.clone();
+                }
+            }
         }
     }
 }
@@ -117,6 +197,20 @@ impl Collation {
     }
 }
 
+/// Sorts ranges, and joins those that overlap. A range that ends before it starts holds nothing.
+fn apart(mut ranges: Vec<(u64, u64)>) -> Box<[(u64, u64)]> {
+    ranges.retain(|(low, high)| low <= high);
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, last| {
+        let overlaps = next.0 <= last.1;
+        if overlaps {
+            last.1 = last.1.max(next.1);
+        }
+        overlaps
+    });
+    ranges.into_boxed_slice()
+}
+
 /// Matches tokens without `%`; returns the text behind them.
 fn match_run<'t>(
     run: &[Token],
@@ -128,11 +222,13 @@ fn match_run<'t>(
         .then_some(text)
 }
 
-/// Returns whether nothing significant is left: in `varchar`, blanks behind the end of the pattern
-/// do not count.
-fn has_ended(mut rest: Characters<'_>, encoding: Encoding) -> bool {
-    let blank = u32::from(b' ');
-    rest.clone().next().is_none() || encoding == Encoding::CodePage && rest.all(|c| c == blank)
+/// Returns the bytes of the blanks at the end of a text: in `varchar`, those behind the end of the
+/// pattern do not count.
+fn trailing_blanks(value: &Value) -> usize {
+    match value {
+        Value::VarChar(bytes) => bytes.iter().rev().take_while(|byte| **byte == b' ').count(),
+        _ => 0,
+    }
 }
 
 /// Returns the characters of a string value as LIKE counts them.
@@ -255,52 +351,16 @@ fn compile_set(rest: &mut &[u32], escape: Option<u32>, weigh: &impl Fn(u32) -> u
             }
         }
     }
-    let ranges = ranges.into_boxed_slice();
+    let ranges = apart(ranges);
     if negated { Token::NoneOf(ranges) } else { Token::OneOf(ranges) }
 }
 
-/// Matches greedily, backtracking to the last `%` only.
-fn match_tokens(
-    tokens: &[Token],
-    text: Characters<'_>,
-    encoding: Encoding,
-    weigh: &impl Fn(u32) -> u64,
-) -> bool {
-    let (mut at, mut text) = (0, text);
-    let mut retry: Option<(usize, Characters<'_>)> = None;
-    loop {
-        let here = text.clone();
-        let step = match tokens.get(at) {
-            Some(Token::AnyRun) => {
-                at += 1;
-                if at == tokens.len() {
-                    return true;
-                }
-                retry = Some((at, here));
-                continue;
-            }
-            Some(token) => text.next().map(|c| matches_one(token, weigh(c))),
-            None if has_ended(here, encoding) => return true,
-            None => Some(false),
-        };
-        match step {
-            Some(true) => at += 1,
-            // The text has ended: a later start would have even less of it.
-            None => return false,
-            Some(false) => {
-                let Some((token, from)) = &mut retry else { return false };
-                if from.next().is_none() {
-                    return false;
-                }
-                at = *token;
-                text = from.clone();
-            }
-        }
-    }
-}
-
 fn matches_one(token: &Token, weight: u64) -> bool {
-    let within = |ranges: &[(u64, u64)]| ranges.iter().any(|(l, h)| (*l..=*h).contains(&weight));
+    // The ranges are sorted and apart.
+    let within = |ranges: &[(u64, u64)]| {
+        let before = ranges.partition_point(|(_, high)| *high < weight);
+        ranges.get(before).is_some_and(|(low, _)| *low <= weight)
+    };
     match token {
         Token::Character(wanted) => *wanted == weight,
         Token::AnyOne => true,
