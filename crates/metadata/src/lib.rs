@@ -16,6 +16,7 @@ pub mod column;
 pub mod configurations;
 pub mod counters;
 pub mod documented_procedures;
+pub mod folder_walk;
 pub mod format;
 pub mod function;
 pub mod ledger;

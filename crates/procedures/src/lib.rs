@@ -23,6 +23,7 @@ mod extended_property;
 #[cfg(debug_assertions)]
 mod fault;
 mod flush_log;
+mod folder_tree;
 mod identity;
 mod inject_delay;
 mod inspect;
@@ -74,6 +75,7 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     diagnose::PROCEDURES,
     extended_property::PROCEDURES,
     flush_log::PROCEDURES,
+    folder_tree::PROCEDURES,
     inject_delay::PROCEDURES,
     message::PROCEDURES,
     sequence::PROCEDURES,
@@ -180,6 +182,17 @@ pub fn run_named(
         cx.session.enter_database(outer);
     }
     ran
+}
+
+/// Checks that the session is a sysadmin's.
+///
+/// # Errors
+/// 15247 for anyone else.
+fn check_sysadmin(cx: &Cx<'_>) -> Result<(), Stop> {
+    match cx.session.identity.rights.is_all() {
+        true => Ok(()),
+        false => Err(Msg::NoPermissionForAction.into()),
+    }
 }
 
 /// Finds an argument by name (with `@`), otherwise by its position among the unnamed arguments.
