@@ -167,7 +167,8 @@ mod tests {
 
     impl Place {
         fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("clearway-walk-{name}-{}", std::process::id()));
+            let path =
+                std::env::temp_dir().join(format!("clearway-walk-{name}-{}", std::process::id()));
             std::fs::create_dir_all(&path).expect("a folder can be made");
             Self(path)
         }
@@ -244,7 +245,10 @@ mod tests {
     fn too_many_matches_are_an_error() {
         let place = Place::new("matches");
         place.fill("a", FOUND_MAX);
-        assert_eq!(walk(&place.search("file*", None), &|| false).expect("it fits").len(), FOUND_MAX);
+        assert_eq!(
+            walk(&place.search("file*", None), &|| false).expect("it fits").len(),
+            FOUND_MAX
+        );
         let error = walk(&place.search("*", None), &|| false).expect_err("the folder is one more");
         assert!(error.message.contains("more than 20 names match '*'"), "{error:?}");
     }

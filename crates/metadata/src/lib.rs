@@ -19,6 +19,7 @@ pub mod documented_procedures;
 pub mod folder_walk;
 pub mod format;
 pub mod function;
+pub mod histogram;
 pub mod ledger;
 pub mod log;
 pub mod messages;

@@ -403,6 +403,8 @@ pub struct Leaf {
     pub watch: OnceLock<Watch>,
     /// Plans for other table sizes.
     pub later: OnceLock<Box<Later>>,
+    /// Whether it has USE HINT ('QUERY_PLAN_PROFILE').
+    pub is_profiled: bool,
 }
 
 /// Hints of OPTION that act when a statement runs.
@@ -412,6 +414,8 @@ pub struct RunHints {
     pub degree: Option<u32>,
     /// USE HINT ('DISALLOW_BATCH_MODE'): operators process single rows.
     pub row_mode: bool,
+    /// USE HINT ('QUERY_PLAN_PROFILE'): other sessions see what its operators have done so far.
+    pub profile: bool,
 }
 
 /// The syntax tree of a leaf, with the type that it must have.
@@ -456,8 +460,9 @@ impl Leaf {
                     hints.degree = hints.degree.or(Some(*value as u32));
                 }
                 ast::QueryHintKind::UseHint(names) => {
-                    hints.row_mode |=
-                        names.iter().any(|name| name.eq_ignore_ascii_case("DISALLOW_BATCH_MODE"));
+                    let has = |hint: &str| names.iter().any(|n| n.eq_ignore_ascii_case(hint));
+                    hints.row_mode |= has("DISALLOW_BATCH_MODE");
+                    hints.profile |= has("QUERY_PLAN_PROFILE");
                 }
                 _ => {}
             }
@@ -495,7 +500,7 @@ impl Leaf {
 
     /// Returns a leaf that is not bound yet.
     pub fn new(ast: LeafAst) -> Self {
-        Self {
+        let mut leaf = Self {
             ast,
             plan: OnceLock::new(),
             bound_for: OnceLock::new(),
@@ -503,7 +508,10 @@ impl Leaf {
             cost: OnceLock::new(),
             watch: OnceLock::new(),
             later: OnceLock::new(),
-        }
+            is_profiled: false,
+        };
+        leaf.is_profiled = leaf.run_hints().profile;
+        leaf
     }
 }
 

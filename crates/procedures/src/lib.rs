@@ -14,6 +14,7 @@ mod catalog;
 mod check;
 pub mod configure;
 pub mod cursor;
+mod database_info;
 pub mod dbcc;
 pub mod describe;
 mod diagnose;
@@ -29,6 +30,7 @@ mod inject_delay;
 mod inspect;
 mod memory_status;
 mod message;
+mod monitor;
 pub mod prepared;
 mod sequence;
 mod show_statistics;
@@ -78,6 +80,7 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     folder_tree::PROCEDURES,
     inject_delay::PROCEDURES,
     message::PROCEDURES,
+    monitor::PROCEDURES,
     sequence::PROCEDURES,
     statistics::PROCEDURES,
     undeclared::PROCEDURES,

@@ -7,6 +7,7 @@ use sos::park::Cancel;
 
 use crate::grant::Grant;
 use crate::instance::{DatabaseCounters, Instance, SessionCounters};
+use crate::live_profile::LiveProfiles;
 use crate::trace::Trace;
 use plan::stats::{Live, Meter};
 
@@ -27,6 +28,8 @@ pub struct Accounting {
     pub books: Arc<SessionBooks>,
     /// The distributed trace that it works for.
     pub trace: Arc<Trace>,
+    /// Operators of its running statements that are profiled.
+    pub profiles: Arc<LiveProfiles>,
 }
 
 impl Accounting {
@@ -42,6 +45,7 @@ impl Accounting {
             grant: Arc::new(Grant::new(&instance.workspace, cancel)),
             books: Arc::default(),
             trace: Arc::default(),
+            profiles: Arc::default(),
         }
     }
 
@@ -56,6 +60,7 @@ impl Accounting {
             grant: Arc::new(Grant::new(&instance.workspace, cancel)),
             books: Arc::clone(&login.books),
             trace: Arc::clone(&login.trace),
+            profiles: Arc::clone(&login.profiles),
         }
     }
 
@@ -70,6 +75,7 @@ impl Accounting {
             grant: Arc::clone(&self.grant),
             books: Arc::default(),
             trace: Arc::default(),
+            profiles: Arc::default(),
         }
     }
 }

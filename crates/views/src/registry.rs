@@ -226,4 +226,7 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::dm_tran_current_transaction::VIEW,
     &super::fn_trace_gettable::VIEW,
     &super::console_panels::VIEW,
+    &super::dm_exec_query_profiles::VIEW,
+    &super::dm_db_stats_histogram::VIEW,
+    &super::dm_os_memory_health_history::VIEW,
 ];

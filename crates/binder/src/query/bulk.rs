@@ -255,8 +255,7 @@ fn external_files(table: &TableDef, place: &ExternalPlace) -> Result<Vec<String>
     names.retain(|name| !name.starts_with(['.', '_']));
     names.sort_unstable();
     let paths = names.into_iter().map(|name| format!("{}/{name}", place.path));
-    let files: Vec<String> =
-        off_scheduler(|| paths.filter(|path| !is_folder(path)).collect());
+    let files: Vec<String> = off_scheduler(|| paths.filter(|path| !is_folder(path)).collect());
     if files.is_empty() {
         return Err(Msg::ExternalNotAccessible(&table.name).into());
     }

@@ -10,7 +10,7 @@ use engine::session::Session;
 use crate::client::{Answer, batch, instance_on, login};
 
 /// Longer than the test runs.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A procedure that collects the state of all sessions in steps, as such procedures do: a table of
 /// requests, waits beside it, texts cut by offsets, transactions, locks as XML, and dynamic SQL that
@@ -68,14 +68,18 @@ BEGIN
     EXEC sys.sp_executesql @sql;
 END";
 
-fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
+pub(crate) fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
     let answer = batch(session, sql);
     assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
     answer.sets
 }
 
 /// Runs a batch on a thread of the machine, like a worker, and returns the session.
-fn spawn(instance: &Instance, mut session: Session, sql: &str) -> Receiver<(Session, Answer)> {
+pub(crate) fn spawn(
+    instance: &Instance,
+    mut session: Session,
+    sql: &str,
+) -> Receiver<(Session, Answer)> {
     let (sender, receiver) = channel();
     let sql = sql.to_owned();
     let work = move || {
@@ -86,7 +90,7 @@ fn spawn(instance: &Instance, mut session: Session, sql: &str) -> Receiver<(Sess
     receiver
 }
 
-fn id(session: &Session) -> String {
+pub(crate) fn id(session: &Session) -> String {
     session.state().connection.id.to_string()
 }
 
