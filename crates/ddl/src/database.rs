@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use tsql::ast::{self, AlterDatabaseAction, OptionValue};
+use tsql::ast::{self, AlterDatabaseAction, NamedOption, OptionValue};
 use types::{Error, Msg, Result};
 
 use crate::database_option::set;
@@ -39,7 +39,7 @@ pub(crate) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
         options.recovery.clone_from(&model.options.recovery);
     }
     for option in &create.options {
-        set(&mut options, option)?;
+        set_at_creation(&mut options, option)?;
     }
     if let Some(containment) = &create.containment
         && !containment.eq_ignore_ascii_case("NONE")
@@ -72,6 +72,26 @@ pub(crate) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
         catalog.databases.insert(Name::new(&create.name), Arc::new(database));
         Ok(())
     })
+}
+
+/// Sets an option of CREATE DATABASE .. WITH: those of ALTER DATABASE, and those that a database has
+/// from its beginning.
+fn set_at_creation(options: &mut DatabaseOptions, option: &NamedOption) -> Result<()> {
+    let said = word(&option.value);
+    match option.name.as_ref() {
+        // What Management Studio writes for every database.
+        "CATALOG_COLLATION" if said.eq_ignore_ascii_case("DATABASE_DEFAULT") => Ok(()),
+        "LEDGER" if option.value == OptionValue::Off => Ok(()),
+        name @ ("CATALOG_COLLATION"
+        | "DEFAULT_FULLTEXT_LANGUAGE"
+        | "DEFAULT_LANGUAGE"
+        | "LEDGER"
+        | "NESTED_TRIGGERS"
+        | "PERSISTENT_LOG_BUFFER"
+        | "TRANSFORM_NOISE_WORDS"
+        | "TWO_DIGIT_YEAR_CUTOFF") => refuse(&format!("{name} of CREATE DATABASE")),
+        _ => set(options, option),
+    }
 }
 
 fn add_files(

@@ -120,6 +120,10 @@ pub fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result<()> {
         "TARGET_RECOVERY_TIME" => {
             options.others.insert(name.to_owned(), seconds(option)?.to_string());
         }
+        // `ON (INCREMENTAL = OFF)`: what Management Studio writes for ON.
+        "AUTO_CREATE_STATISTICS" if is_not_incremental(&option.value) => {
+            options.others.insert(name.to_owned(), "ON".to_owned());
+        }
         "AUTO_CREATE_STATISTICS" | "ACCELERATED_DATABASE_RECOVERY"
             if matches!(option.value, OptionValue::OnList(_)) =>
         {
@@ -151,6 +155,11 @@ pub fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result<()> {
 fn is_off(value: &OptionValue) -> bool {
     let OptionValue::List(options) = value else { return false };
     matches!(options.as_slice(), [one] if *one.name == *"NON_TRANSACTED_ACCESS" && one.value == OptionValue::Off)
+}
+
+fn is_not_incremental(value: &OptionValue) -> bool {
+    let OptionValue::OnList(options) = value else { return false };
+    matches!(options.as_slice(), [one] if *one.name == *"INCREMENTAL" && one.value == OptionValue::Off)
 }
 
 /// Parses `TARGET_RECOVERY_TIME = 5 MINUTES` to seconds.

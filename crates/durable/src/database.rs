@@ -14,6 +14,7 @@ use storage::Store;
 use crate::backup::{self, BackupWriter, CopyError, OwnTables, Span};
 use crate::checkpoint::{Checkpointed, Checkpointer};
 use crate::commit_log::CommitLog;
+use crate::counted_disk::DiskCounts;
 use crate::folder::Folder;
 use crate::planted::Bug;
 use crate::reading::Reading;
@@ -124,6 +125,12 @@ impl Database {
     #[must_use]
     pub fn log(&self) -> &Arc<CommitLog> {
         &self.log
+    }
+
+    /// Returns the reads and writes of its files since the start.
+    #[must_use]
+    pub fn disk_counts(&self) -> &DiskCounts {
+        &self.folder.counts
     }
 
     /// Returns counts and sizes of the log.

@@ -17,6 +17,8 @@ use log::{DatabaseId, LogError};
 use sos::sys::{Disk, DiskLock, LockError, Open, OsDisk, SyncMethod};
 use sos::wait::WaitType;
 
+use crate::counted_disk::{CountedDisk, DiskCounts};
+
 const MAGIC: &[u8; 8] = b"CLEARWAY";
 const VERSION: u32 = 1;
 const BYTES: usize = 64;
@@ -33,6 +35,8 @@ pub(crate) const CHECKPOINT: &str = "checkpoint";
 #[derive(Debug)]
 pub struct Folder {
     pub(crate) disk: Arc<dyn Disk>,
+    /// Reads and writes of its files.
+    pub(crate) counts: Arc<DiskCounts>,
     /// Its name, for messages.
     pub(crate) name: String,
     pub(crate) id: DatabaseId,
@@ -69,6 +73,9 @@ impl Folder {
     /// As [`Self::open`].
     pub fn on(disk: Arc<dyn Disk>, name: &str) -> Result<Self, String> {
         let fails = |what: &str, error: &dyn std::fmt::Display| format!("{name}/{what}: {error}");
+        let counted = CountedDisk::new(disk);
+        let counts = Arc::clone(counted.counts());
+        let disk: Arc<dyn Disk> = Arc::new(counted);
         let names = disk.list("").map_err(|error| fails("", &error))?;
         let is_ours = names.iter().any(|known| known == IDENTITY);
         // What a start that was interrupted has left: nothing that anyone has stored.
@@ -94,7 +101,7 @@ impl Folder {
         } else {
             make(&*disk).map_err(|error| fails(IDENTITY, &error))?
         };
-        Ok(Self { disk, name: name.to_owned(), id, is_new: !is_ours, _lock: lock })
+        Ok(Self { disk, counts, name: name.to_owned(), id, is_new: !is_ours, _lock: lock })
     }
 }
 

@@ -37,6 +37,7 @@ pub mod backup;
 mod checkpoint;
 mod collected;
 mod commit_log;
+mod counted_disk;
 mod database;
 mod entry;
 mod folder;
@@ -52,6 +53,7 @@ mod rows;
 
 pub use checkpoint::Checkpointed;
 pub use commit_log::{CommitLog, Scope};
+pub use counted_disk::{DiskCounts, FileCounts, FileSums};
 pub use database::{BackupHold, Database, Standing};
 pub use folder::Folder;
 pub use kept::Kept;

@@ -207,6 +207,7 @@ pub static PROCEDURES: &[(&str, &str)] = &[
     ("sp_helplogins", "securityadmin"),
     ("sp_inject_delay", "ALTER SERVER STATE"),
     ("sp_lock", "VIEW SERVER STATE"),
+    ("sp_monitor", "sysadmin"),
     ("sp_msforeachdb", GIVEN),
     ("sp_msforeachtable", GIVEN),
     ("sp_password", "as ALTER LOGIN"),
@@ -323,6 +324,7 @@ const VIEW_DATABASE_STATE: &str = "VIEW DATABASE STATE";
 /// For views that return no rows without it.
 const OR_NOTHING: &str = "VIEW DATABASE STATE; without it there are no rows";
 const OR_READ: &str = "VIEW DATABASE STATE, but for tables that one may SELECT";
+const OF_COLUMNS: &str = "SELECT on the columns of the statistics; without it there are no rows";
 const OF_TABLE: &str = "SELECT on the table; without it there are no rows";
 /// For views that show only the session itself without it.
 const OWN_SESSION: &str = "VIEW SERVER STATE, but for one's own session";
@@ -350,6 +352,7 @@ pub fn lines() -> impl Iterator<Item = Line> {
             | "dm_exec_input_buffer"
             | "dm_exec_requests"
             | "dm_exec_sessions" => OWN_SESSION,
+            "dm_db_stats_histogram" => OF_COLUMNS,
             "dm_db_stats_properties" => OF_TABLE,
             "dm_db_xtp_memory_consumers" => OR_NOTHING,
             "dm_db_xtp_table_memory_stats" => OR_READ,

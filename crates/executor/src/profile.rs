@@ -5,11 +5,13 @@
 //! reads by scan. A statement without a profile pays one branch per opening of an operator.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sos::clock;
 
 use plan::query::{BulkScan, Node, Scan};
 use plan::statement::table_of;
+use session::live_profile::{LiveCount, LiveProfile, LiveThread};
 
 /// The counts of a statement's operators.
 #[derive(Debug, Default)]
@@ -24,6 +26,33 @@ pub struct Profile {
     groups: HashMap<usize, GroupReads>,
     /// Degree of parallelism; 0 if it ran on one scheduler only.
     degree: usize,
+    /// What other sessions see of it while the statement runs.
+    live: Option<Live>,
+}
+
+/// The counts of this thread that other sessions see.
+#[derive(Debug)]
+struct Live {
+    profile: Arc<LiveProfile>,
+    thread: Arc<LiveThread>,
+    /// For each place, the place of the operator that is shown.
+    places: Vec<Option<usize>>,
+}
+
+impl Live {
+    /// Returns the counts shown for a place, whose node has this address.
+    fn opened(&mut self, place: Place, address: usize) -> Option<&LiveCount> {
+        if self.places.len() <= place.0 {
+            self.places.resize(place.0 + 1, None);
+            self.places[place.0] = self.profile.place_of(address);
+        }
+        self.at(place)
+    }
+
+    fn at(&self, place: Place) -> Option<&LiveCount> {
+        let place = (*self.places.get(place.0)?)?;
+        Some(self.thread.count(place))
+    }
 }
 
 /// Index of an operator's counts.
@@ -66,6 +95,17 @@ pub struct GroupReads {
 }
 
 impl Profile {
+    /// Makes the profile of a thread whose counts other sessions see; 0 is the session's own thread.
+    pub fn shown(profile: Arc<LiveProfile>, thread: u32) -> Self {
+        let thread = profile.thread(thread);
+        Self { live: Some(Live { profile, thread, places: Vec::new() }), ..Self::default() }
+    }
+
+    /// Returns what other sessions see of it, for the profiles of helpers.
+    pub fn live(&self) -> Option<&Arc<LiveProfile>> {
+        self.live.as_ref().map(|live| &live.profile)
+    }
+
     /// Counts the row groups that a scan reads and skips.
     pub(crate) fn count_row_groups(&mut self, scan: &BulkScan, read: usize, skipped: usize) {
         let groups = self.groups.entry(std::ptr::from_ref(scan).addr()).or_default();
@@ -96,6 +136,11 @@ impl Profile {
         let count = &mut self.counts[place.0];
         count.executions += 1;
         count.opened = clock::now_ticks();
+        if let Some(live) = &mut self.live
+            && let Some(shown) = live.opened(place, address(node))
+        {
+            shown.open(count.opened);
+        }
         if let Node::Scan(scan) = node {
             self.table(scan).scans += 1;
         }
@@ -105,12 +150,19 @@ impl Profile {
     /// Counts rows that an operator returned.
     pub fn count_rows(&mut self, place: Place, rows: u64) {
         self.counts[place.0].rows += rows;
+        if let Some(shown) = self.live.as_ref().and_then(|live| live.at(place)) {
+            shown.add_rows(rows);
+        }
     }
 
     /// Stops an operator's clock.
     pub fn close(&mut self, place: Place) {
         let count = &mut self.counts[place.0];
-        count.ticks += clock::now_ticks().saturating_sub(count.opened);
+        let now = clock::now_ticks();
+        count.ticks += now.saturating_sub(count.opened);
+        if let Some(shown) = self.live.as_ref().and_then(|live| live.at(place)) {
+            shown.close(now);
+        }
     }
 
     /// Adds openings and rows to an operator, without time.
@@ -122,6 +174,17 @@ impl Profile {
         }
         self.counts[place.0].executions += opened;
         self.counts[place.0].rows += rows;
+        if let Some(live) = &mut self.live
+            && let Some(shown) = live.opened(place, address(node))
+        {
+            let now = clock::now_ticks();
+            shown.open(now);
+            shown.add_rows(rows);
+            shown.close(now);
+            // The one opening noted above stands for all of them.
+            shown.opened.add(opened.wrapping_sub(1));
+            shown.closed.add(opened.wrapping_sub(1));
+        }
         if let Node::Scan(scan) = node {
             self.table(scan).scans += opened;
         }
@@ -129,7 +192,13 @@ impl Profile {
 
     /// Counts rows that storage returned to a scan.
     pub fn count_reads(&mut self, scan: &Scan, rows: u64) {
-        *self.reads.entry(std::ptr::from_ref(scan).addr()).or_default() += rows;
+        let address = std::ptr::from_ref(scan).addr();
+        *self.reads.entry(address).or_default() += rows;
+        if let Some(live) = &self.live
+            && let Some(place) = live.profile.place_of(address)
+        {
+            live.thread.count(place).reads.add(rows);
+        }
         self.table(scan).reads += rows;
     }
 

@@ -638,7 +638,7 @@ fn rows_of(table: &TableDef) -> f64 {
 }
 
 /// Returns the clustered index of an ordinary table; plans show a scan of the rows under its name.
-fn clustered_of(table: &TableDef) -> Option<u16> {
+pub(crate) fn clustered_of(table: &TableDef) -> Option<u16> {
     let place = table.indexes.iter().position(|i| i.clustered && i.kind == IndexKind::Range)?;
     u16::try_from(place).ok().filter(|_| !table.memory_optimized)
 }

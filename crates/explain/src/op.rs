@@ -12,13 +12,18 @@ use std::fmt::Write as _;
 
 use sos::clock;
 
+use crate::detail::clustered_of;
 use crate::profile::{Count, Profile, address};
 use crate::scalar::{Column, Names};
 use ::executor::parallel::{Regions, Role};
 use ::optimizer::{Estimate, estimate};
 use ::plan::expr::{Expr, ExprKind};
-use ::plan::query::{BulkScan, Join, JoinKind, JoinMethod, Node, Query, SetKind, SetOperation};
+use ::plan::query::{
+    Access, BulkScan, Join, JoinKind, JoinMethod, Node, Query, Scan, SetKind, SetOperation,
+    TableSource,
+};
 use ::plan::walk;
+use ::session::live_profile::LiveObject;
 use ::vectorized::{Course, course};
 
 /// An operator as plans show it.
@@ -56,6 +61,10 @@ pub struct Op {
     pub subplans: Vec<Op>,
     /// Counts of the run; `None` for an estimated plan.
     pub actual: Option<Actual>,
+    /// Addresses of what counts for it while it runs: its node, and the scan in the node.
+    pub addresses: Vec<usize>,
+    /// What it reads, if it is a scan of a table.
+    pub object: Option<LiveObject>,
 }
 
 /// What an operator did while the statement ran.
@@ -142,6 +151,11 @@ impl Builder<'_> {
         op.cost = (cpu + io).max(inputs);
         (op.rows, op.row_bytes, op.executions) = (rows, row_bytes, executions);
         op.actual = self.actual(node);
+        op.addresses = vec![address(node)];
+        if let Node::Scan(scan) = node {
+            op.addresses.push(std::ptr::from_ref(&**scan).addr());
+            op.object = object_of(scan);
+        }
         self.parallel(node, op)
     }
 
@@ -367,6 +381,21 @@ impl Builder<'_> {
         op.output = self.columns(&operation.registers);
         op
     }
+}
+
+/// Returns the table and index that a scan reads; `None` for rows that are in no table of the
+/// catalog.
+fn object_of(scan: &Scan) -> Option<LiveObject> {
+    let TableSource::Table(table) = &scan.table else { return None };
+    let place = match &scan.access {
+        Access::Full => clustered_of(table),
+        Access::Seek { index, .. } | Access::Range { index, .. } | Access::Points { index, .. } => {
+            Some(*index)
+        }
+    };
+    let index = place.and_then(|place| table.indexes.get(usize::from(place)));
+    let index = index.map_or(i32::from(table.columnstore.is_some()), |index| index.id);
+    Some(LiveObject { database: table.database_id, object: table.id, index })
 }
 
 /// Adds a Gather Streams above an operator.

@@ -2,7 +2,7 @@
 
 use crate::op::{Actual, Builder, Op, inherit};
 use crate::profile::Profile;
-use crate::scalar::{Names, bracketed};
+use crate::scalar::{Names, SUBPLAN, bracketed};
 use ::catalog::{Catalog, TableDef};
 use ::executor::parallel::Regions;
 use ::plan::expr::Expr;
@@ -11,6 +11,7 @@ use ::plan::query::Node;
 use ::plan::sink::Command;
 use ::plan::statement::{Bound, InsertSource, table_of};
 use ::plan::walk;
+use ::session::live_profile::LiveOperator;
 use ::vectorized::{Degree, Receiver, regions_of};
 
 /// Cost of writing a row, in SQL Server's unit.
@@ -166,6 +167,16 @@ impl World<'_> {
         }
     }
 
+    /// Returns the operators of a bound statement as views show them while it runs, in the order of
+    /// the numbers that plans give them.
+    pub fn operators(&self, bound: &Bound) -> Vec<LiveOperator> {
+        let mut operators = Vec::new();
+        if let Some(root) = self.plan(bound) {
+            add_operators(&root, &mut operators);
+        }
+        operators
+    }
+
     /// Makes the operators of a bound statement; `None` if it has none.
     pub fn plan(&self, bound: &Bound) -> Option<Op> {
         let op = self.plan_of(bound);
@@ -253,4 +264,34 @@ impl World<'_> {
         op.inputs.push(input);
         op
     }
+}
+
+/// Adds an operator and those below it, numbered as documents number them: subqueries of what is
+/// written before the inputs come before these. Returns its place.
+fn add_operators(op: &Op, operators: &mut Vec<LiveOperator>) -> usize {
+    let place = operators.len();
+    operators.push(LiveOperator {
+        physical: op.physical,
+        addresses: op.addresses.clone(),
+        counted_at: (!op.addresses.is_empty()).then_some(place),
+        rows: op.rows,
+        object: op.object,
+        reads: op.table_rows.filter(|_| op.object.is_some()),
+    });
+    let before = op.before.matches(SUBPLAN).count().min(op.subplans.len());
+    let (before, after) = op.subplans.split_at(before);
+    for subplan in before {
+        add_operators(subplan, operators);
+    }
+    let inputs: Vec<usize> =
+        op.inputs.iter().map(|input| add_operators(input, operators)).collect();
+    for subplan in after {
+        add_operators(subplan, operators);
+    }
+    // Each row of its input passes through it.
+    let passes_rows = matches!(op.element, "ComputeScalar" | "Put" | "Update");
+    if let ([input], true, None) = (&*inputs, passes_rows, operators[place].counted_at) {
+        operators[place].counted_at = operators[*input].counted_at;
+    }
+    place
 }

@@ -6,8 +6,6 @@ pub const NAMES: &[&str] = &[
     "@@DEFAULT_LANGID",
     "@@DEF_SORTORDER_ID",
     "@@PACKET_ERRORS",
-    "@@PACK_RECEIVED",
-    "@@PACK_SENT",
     "AI_GENERATE_EMBEDDINGS",
     "ASSEMBLYPROPERTY",
     "ASYMKEYPROPERTY",

@@ -447,7 +447,11 @@ impl Runner<'_> {
         if cx.session.options.format_only {
             return self.describe(leaf, cx);
         }
-        if cx.session.options.explain.is_any() || emit::statement::wants_plans() {
+        if cx.session.options.explain.is_any()
+            || emit::statement::wants_plans()
+            || observe::profiles_statements(cx.session)
+            || leaf.is_profiled
+        {
             return self.data_observed(step, leaf, cx);
         }
         let (result, returned) = match positioned::is_positioned(leaf) {

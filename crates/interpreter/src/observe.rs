@@ -14,7 +14,9 @@ use ::explain::statement::{Shown, Spent, World};
 use ::explain::{Explain, Profile, document};
 use ::plan::program::{Leaf, RunHints, Step};
 use ::plan::statement::{Bound, table_of};
+use ::session::SessionState;
 use ::session::event::emit;
+use ::session::live_profile::{LiveProfile, Showing};
 use ::vectorized::Degree;
 
 /// Message numbers of SQL Server.
@@ -22,6 +24,9 @@ const EXECUTION_TIMES: i32 = 3612;
 const COMPILE_TIMES: i32 = 3613;
 const TABLE_READS: i32 = 3615;
 const SEGMENT_READS: i32 = 3653;
+
+/// The trace flag that profiles all statements.
+const PROFILES_FLAG: i32 = 7_412;
 
 /// The counters of a statement at its start.
 struct Watch {
@@ -70,6 +75,8 @@ impl Runner<'_> {
         let explain = std::mem::take(&mut cx.session.options.explain);
         let told_of = emit::statement::wants_plans();
         let looked_at = if told_of { explain.with_document() } else { explain };
+        // A statement of a trigger runs inside one that may have a profile.
+        let outer = cx.profile.take();
         let watch = Watch::begin();
         let run = loop {
             cx.fault = None;
@@ -83,7 +90,7 @@ impl Runner<'_> {
                 Err(stop) => break Err(stop),
             }
         };
-        cx.profile = None;
+        cx.profile = outer;
         cx.session.options.explain = explain;
         let told = match run {
             Ok(Seen { result, returned, profile, shown }) => {
@@ -111,12 +118,18 @@ impl Runner<'_> {
         (explain, watch): (Explain, &Watch),
         cx: &mut Cx<'_>,
     ) -> Result<(Result<Seen, Stop>, bool), Stop> {
-        if explain.has(Explain::COUNTS) {
-            cx.profile = Some(Box::default());
-        }
-        cx.parallel.hints = leaf.run_hints();
+        let hints = leaf.run_hints();
+        let is_shown = explain.has(Explain::PLANS_AFTER)
+            || leaf.is_profiled
+            || profiles_statements(cx.session);
+        cx.parallel.hints = hints;
         self.with_plan(leaf, cx, |bound, cx| {
+            let showing = is_shown.then(|| self.show_profile(bound, leaf, cx));
+            if explain.has(Explain::COUNTS) && !is_shown {
+                cx.profile = Some(Box::default());
+            }
             let result = self.run_watched(bound, leaf, cx);
+            drop(showing);
             cx.parallel.hints = RunHints::default();
             let spent = watch.spent();
             let mut profile = cx.profile.take().unwrap_or_default();
@@ -137,6 +150,17 @@ impl Runner<'_> {
             });
             Ok((Ok(Seen { result, returned, profile, shown }), returned))
         })
+    }
+
+    /// Gives a statement a profile that other sessions see until the guard is dropped.
+    fn show_profile(&self, bound: &Bound, leaf: &Leaf, cx: &mut Cx<'_>) -> Showing {
+        let degree = Degree::of_session(cx.session, leaf.run_hints().degree);
+        let (catalog, variables) = (&cx.session.catalog, &self.program.variables);
+        let world = World { catalog, variables, profile: None, changed: 0, degree };
+        let live = LiveProfile::new(self.program.books.clone(), world.operators(bound));
+        let showing = cx.session.accounting.profiles.show(&live);
+        cx.profile = Some(Box::new(Profile::shown(live, 0)));
+        showing
     }
 
     /// Evaluates a leaf that reads tables, and sends its reads.
@@ -162,6 +186,13 @@ impl Runner<'_> {
         }
         result
     }
+}
+
+/// Returns whether trace flag 7412 is on: each statement has a profile that other sessions see.
+#[inline]
+pub(crate) fn profiles_statements(session: &SessionState) -> bool {
+    let flags = &session.catalog.trace_flags;
+    !flags.is_empty() && flags.contains(&PROFILES_FLAG)
 }
 
 fn tell(

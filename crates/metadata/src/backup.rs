@@ -198,9 +198,17 @@ pub fn datetime(utc_100ns: u64) -> Value {
     moment.try_to_value(&DataType::DateTime).unwrap_or(Value::Null)
 }
 
+/// The fact of a database that says when CHECKDB has found no error.
+pub const CHECKED: &str = "checked";
+
 /// Returns a moment in units of 100 ns since 0001-01-01; `None` for another value.
 pub fn utc_100ns(value: &Value) -> Option<u64> {
-    let (days, ticks) = Moment::from_value(value)?.to_utc();
+    moment_100ns(Moment::from_value(value)?)
+}
+
+/// Returns a moment in units of 100 ns since 0001-01-01.
+pub fn moment_100ns(moment: Moment) -> Option<u64> {
+    let (days, ticks) = moment.to_utc();
     Some(u64::try_from(days).ok()? * DAY + u64::try_from(ticks).ok()?)
 }
 

@@ -197,6 +197,7 @@ fn general_statistics(facts: &Facts, list: &mut List) {
     // A temporary table is dropped at once, not by a background thread.
     list.raw("Temp Tables For Destruction", 0);
     list.raw("Transactions", facts.active_transactions);
+    list.raw("Processes blocked", facts.waiting(|wait_type| wait_type.name().starts_with("LCK_")));
     list.of("Transactions", "");
     list.raw("Transactions", facts.active_transactions);
 }

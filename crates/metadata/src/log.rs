@@ -18,8 +18,6 @@ pub struct Figures {
     pub flushes: u64,
     /// Bytes of records in them.
     pub flushed_bytes: u64,
-    /// Milliseconds that the writes took.
-    pub busy_ms: u64,
 }
 
 impl Figures {
@@ -57,7 +55,6 @@ pub fn of_database(session: &SessionState, database: i16) -> Option<Figures> {
         segment: stats.segment,
         flushes: stats.flushes,
         flushed_bytes: stats.bytes_flushed,
-        busy_ms: stats.busy_us / 1_000,
     })
 }
 

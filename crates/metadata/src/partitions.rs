@@ -109,6 +109,7 @@ impl Counted {
         let mut scan = reader.scan(data, spec)?;
         let mut images = Vec::with_capacity(BATCH);
         loop {
+            sos::sched::yield_if_quantum_due();
             images.clear();
             scan.next_images(&mut images, BATCH)?;
             if images.is_empty() {

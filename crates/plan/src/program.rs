@@ -453,6 +453,8 @@ pub struct Leaf {
     pub later: OnceLock<Box<Later>>,
     /// Hints of a Query Store, in the place of those of OPTION.
     pub hinted: OnceLock<RunHints>,
+    /// Whether it has USE HINT ('QUERY_PLAN_PROFILE').
+    pub is_profiled: bool,
 }
 
 /// Hints of OPTION that act when a statement runs.
@@ -462,6 +464,8 @@ pub struct RunHints {
     pub degree: Option<u32>,
     /// USE HINT ('DISALLOW_BATCH_MODE'): operators process single rows.
     pub row_mode: bool,
+    /// USE HINT ('QUERY_PLAN_PROFILE'): other sessions see what its operators have done so far.
+    pub profile: bool,
 }
 
 impl RunHints {
@@ -480,8 +484,9 @@ impl RunHints {
                     hints.degree = hints.degree.or(Some(*value as u32));
                 }
                 ast::QueryHintKind::UseHint(names) => {
-                    hints.row_mode |=
-                        names.iter().any(|name| name.eq_ignore_ascii_case("DISALLOW_BATCH_MODE"));
+                    let has = |hint: &str| names.iter().any(|n| n.eq_ignore_ascii_case(hint));
+                    hints.row_mode |= has("DISALLOW_BATCH_MODE");
+                    hints.profile |= has("QUERY_PLAN_PROFILE");
                 }
                 _ => {}
             }
@@ -555,7 +560,7 @@ impl Leaf {
 
     /// Returns a leaf that is not bound yet.
     pub fn new(ast: LeafAst) -> Self {
-        Self {
+        let mut leaf = Self {
             ast,
             plan: OnceLock::new(),
             bound_for: OnceLock::new(),
@@ -564,7 +569,10 @@ impl Leaf {
             watch: OnceLock::new(),
             later: OnceLock::new(),
             hinted: OnceLock::new(),
-        }
+            is_profiled: false,
+        };
+        leaf.is_profiled = leaf.run_hints().profile;
+        leaf
     }
 }
 

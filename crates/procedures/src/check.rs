@@ -82,6 +82,9 @@ pub(crate) fn database(dbcc: &ast::Dbcc, command: &str, cx: &mut Cx<'_>) -> Resu
         );
         say(8_989, &text, cx)?;
     }
+    if command == "CHECKDB" && errors == 0 {
+        super::database_info::remember_check(&database, cx)?;
+    }
     Ok(())
 }
 

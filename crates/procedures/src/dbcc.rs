@@ -63,6 +63,7 @@ pub static COMMANDS: &[Command] = &[
     },
     Command { name: "CHECKIDENT", asks: TABLE, run: super::identity::run },
     Command { name: "CHECKTABLE", asks: TABLE, run: super::check::table },
+    Command { name: "DBINFO", asks: Asks::Sysadmin, run: super::database_info::run },
     Command { name: "DBREINDEX", asks: TABLE, run: reindex },
     // Rows are in memory: there are no buffers to drop.
     Command { name: "DROPCLEANBUFFERS", asks: Asks::AlterState, run: |_, _| Ok(()) },
@@ -113,6 +114,7 @@ pub const WITH: &[(&str, &[&str])] = &[
     ("CHECKCATALOG", super::check::OPTIONS),
     ("CHECKDB", super::check::OPTIONS),
     ("CHECKTABLE", super::check::OPTIONS),
+    ("DBINFO", &["TABLERESULTS"]),
     ("SHOW_STATISTICS", &["DENSITY_VECTOR", "HISTOGRAM", "STAT_HEADER"]),
     // Row counts are always exact.
     ("UPDATEUSAGE", &["COUNT_ROWS"]),

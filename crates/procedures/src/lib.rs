@@ -14,6 +14,7 @@ mod catalog;
 mod check;
 pub mod configure;
 pub mod cursor;
+mod database_info;
 pub mod dbcc;
 pub mod describe;
 mod diagnose;
@@ -24,11 +25,13 @@ mod extended_property;
 mod fault;
 mod first_result;
 mod flush_log;
+mod folder_tree;
 mod identity;
 mod inject_delay;
 mod inspect;
 mod memory_status;
 mod message;
+mod monitor;
 pub mod prepared;
 mod query_store;
 mod sequence;
@@ -76,8 +79,10 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     diagnose::PROCEDURES,
     extended_property::PROCEDURES,
     flush_log::PROCEDURES,
+    folder_tree::PROCEDURES,
     inject_delay::PROCEDURES,
     message::PROCEDURES,
+    monitor::PROCEDURES,
     query_store::PROCEDURES,
     sequence::PROCEDURES,
     statistics::PROCEDURES,
@@ -183,6 +188,17 @@ pub fn run_named(
         cx.session.enter_database(outer);
     }
     ran
+}
+
+/// Checks that the session is a sysadmin's.
+///
+/// # Errors
+/// 15247 for anyone else.
+fn check_sysadmin(cx: &Cx<'_>) -> Result<(), Stop> {
+    match cx.session.identity.rights.is_all() {
+        true => Ok(()),
+        false => Err(Msg::NoPermissionForAction.into()),
+    }
 }
 
 /// Finds an argument by name (with `@`), otherwise by its position among the unnamed arguments.

@@ -7,6 +7,7 @@ use sos::park::Cancel;
 
 use crate::grant::Grant;
 use crate::instance::{DatabaseCounters, Instance, SessionCounters};
+use crate::live_profile::LiveProfiles;
 use crate::trace::Trace;
 use plan::stats::{Live, Meter};
 
@@ -27,6 +28,8 @@ pub struct Accounting {
     pub books: Arc<SessionBooks>,
     /// The distributed trace that it works for.
     pub trace: Arc<Trace>,
+    /// Operators of its running statements that are profiled.
+    pub profiles: Arc<LiveProfiles>,
 }
 
 impl Accounting {
@@ -43,6 +46,7 @@ impl Accounting {
             grant: Arc::new(Grant::new(&instance.workspace, cancel)),
             books,
             trace: Arc::default(),
+            profiles: Arc::default(),
         }
     }
 
@@ -57,6 +61,7 @@ impl Accounting {
             grant: Arc::new(Grant::new(&instance.workspace, cancel)),
             books: Arc::clone(&login.books),
             trace: Arc::clone(&login.trace),
+            profiles: Arc::clone(&login.profiles),
         }
     }
 
@@ -72,6 +77,7 @@ impl Accounting {
             grant: Arc::clone(&self.grant),
             books,
             trace: Arc::default(),
+            profiles: Arc::default(),
         }
     }
 }

@@ -26,6 +26,7 @@ pub mod grant;
 pub mod held;
 pub mod helper;
 pub mod instance;
+pub mod live_profile;
 pub mod mars;
 pub use catalog::options;
 pub mod plan_cache;

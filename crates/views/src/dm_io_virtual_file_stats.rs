@@ -1,24 +1,26 @@
-//! `sys.dm_io_virtual_file_stats`: writes of the log, which all databases share. Without a data folder
-//! all figures are 0.
+//! `sys.dm_io_virtual_file_stats`: reads and writes of the log and of checkpoints since the start.
+//! All databases share both; those of checkpoints are shown at the first file of data, those of
+//! the log at the first of the log. Without a data folder all figures are 0.
 
 use types::Value;
 
-use ::catalog::DatabaseFile;
+use ::catalog::{Database, DatabaseFile};
+use ::durable::FileSums;
 use metadata::column::{ADDRESS, BIGINT, Column, SMALLINT, big, col, rows, shape, small, unknown};
-use metadata::log::{figures, place};
+use metadata::log::place;
 use metadata::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Row>] = &[
     col("database_id", SMALLINT, |r| small(r.database)),
     col("file_id", SMALLINT, |r| small(r.file)),
     col("sample_ms", BIGINT, |_| big(sos::clock::monotonic_ns() / 1_000_000)),
-    col("num_of_reads", BIGINT, |_| big(0)),
-    col("num_of_bytes_read", BIGINT, |_| big(0)),
-    col("io_stall_read_ms", BIGINT, |_| big(0)),
-    col("num_of_writes", BIGINT, |r| big(r.writes)),
-    col("num_of_bytes_written", BIGINT, |r| big(r.written_bytes)),
-    col("io_stall_write_ms", BIGINT, |r| big(r.busy_ms)),
-    col("io_stall", BIGINT, |r| big(r.busy_ms)),
+    col("num_of_reads", BIGINT, |r| big(r.io.reads)),
+    col("num_of_bytes_read", BIGINT, |r| big(r.io.read_bytes)),
+    col("io_stall_read_ms", BIGINT, |r| ms(r.io.read_ns)),
+    col("num_of_writes", BIGINT, |r| big(r.io.writes)),
+    col("num_of_bytes_written", BIGINT, |r| big(r.io.written_bytes)),
+    col("io_stall_write_ms", BIGINT, |r| ms(r.io.write_ns)),
+    col("io_stall", BIGINT, |r| ms(r.io.read_ns + r.io.write_ns)),
     col("size_on_disk_bytes", BIGINT, |r| big(r.bytes)),
     unknown("file_handle", ADDRESS),
     col("io_stall_queued_read_ms", BIGINT, |_| big(0)),
@@ -36,22 +38,27 @@ pub(crate) static VIEW: SystemView = SystemView {
 struct Row {
     database: i16,
     file: i32,
-    writes: u64,
-    written_bytes: u64,
-    busy_ms: u64,
+    io: FileSums,
     bytes: u64,
 }
 
-/// Returns the row of a file. What checkpoints write is not counted.
-fn row(scope: &Scope<'_>, database: i16, (file, of): (i32, &DatabaseFile)) -> Row {
-    let log = figures(scope, database).filter(|_| of.log);
+fn ms(ns: u64) -> Value {
+    big(ns / 1_000_000)
+}
+
+/// Returns the row of a file.
+fn row(scope: &Scope<'_>, database: &Database, (file, of): (i32, &DatabaseFile)) -> Row {
+    let first = (1..).zip(&database.files).find(|(_, other)| other.log == of.log);
+    let is_first = first.is_some_and(|(number, _)| number == file);
+    let durable = scope.session.instance.durable();
+    let durable = durable.filter(|_| is_first && database.id != catalog::table::TEMPDB);
+    let counts = durable.map(|durable| durable.disk_counts());
+    let io = counts.map(|counts| if of.log { counts.log.read() } else { counts.data.read() });
     Row {
-        database,
+        database: database.id,
         file,
-        writes: log.as_ref().map_or(0, |log| log.flushes),
-        written_bytes: log.as_ref().map_or(0, |log| log.flushed_bytes),
-        busy_ms: log.as_ref().map_or(0, |log| log.busy_ms),
-        bytes: place(scope, database, of.log).map_or(0, |(_, bytes)| bytes),
+        io: io.unwrap_or_default(),
+        bytes: place(scope, database.id, of.log).map_or(0, |(_, bytes)| bytes),
     }
 }
 
@@ -64,6 +71,6 @@ fn read(scope: &Scope<'_>) -> Rows {
     };
     let databases = scope.session.catalog.databases.values();
     let files = databases
-        .flat_map(|database| (1..).zip(&database.files).map(|file| row(scope, database.id, file)));
+        .flat_map(|database| (1..).zip(&database.files).map(|file| row(scope, database, file)));
     rows(COLUMNS, files.filter(|r| wanted(0, i32::from(r.database)) && wanted(1, r.file)))
 }

@@ -1,7 +1,7 @@
 //! `sys.dm_os_enumerate_fixed_drives`: the file system that the server's data folder is on, or its
 //! working folder where it keeps data in memory only.
 
-use sos::sys::free_bytes;
+use sos::sys::{free_bytes, off_scheduler};
 
 use metadata::column::{BIGINT, Column, INT, big, col, int, nv, opt, or_null, rows, shape, text};
 use metadata::{Rows, Scope, SystemView};
@@ -28,5 +28,6 @@ pub(crate) static VIEW: SystemView = SystemView {
 };
 
 fn read(_: &Scope<'_>) -> Rows {
-    rows(COLUMNS, [Drive { path: "/".to_owned(), free: free_bytes(".") }])
+    let free = off_scheduler(|| free_bytes("."));
+    rows(COLUMNS, [Drive { path: "/".to_owned(), free }])
 }

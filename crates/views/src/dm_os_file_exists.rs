@@ -1,6 +1,6 @@
 //! `sys.dm_os_file_exists(path)`: whether a path of the server is there, and what it is.
 
-use sos::sys::path_facts;
+use sos::sys::{off_scheduler, path_facts};
 use types::Value;
 
 use super::dm_sql_referenced_entities::text_of;
@@ -29,12 +29,12 @@ pub(crate) static VIEW: SystemView = SystemView {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let Some(path) = scope.arguments.first().and_then(text_of) else { return Ok(Vec::new()) };
-    let found = path_facts(&path);
     let parent = std::path::Path::new(&path).parent().and_then(|parent| parent.to_str());
+    let (found, parent) = off_scheduler(|| (path_facts(&path), parent.and_then(path_facts)));
     let facts = Facts {
         is_file: found.as_ref().is_some_and(|found| !found.is_folder),
         is_folder: found.is_some_and(|found| found.is_folder),
-        has_parent: parent.and_then(path_facts).is_some_and(|parent| parent.is_folder),
+        has_parent: parent.is_some_and(|parent| parent.is_folder),
     };
     rows(COLUMNS, [facts])
 }

@@ -239,4 +239,7 @@ pub(crate) static VIEWS: &[&SystemView] = &[
     &super::query_store::empty::QUERY_VARIANT,
     &super::query_store::empty::REPLICAS,
     &super::query_store::internal_state::VIEW,
+    &super::dm_exec_query_profiles::VIEW,
+    &super::dm_db_stats_histogram::VIEW,
+    &super::dm_os_memory_health_history::VIEW,
 ];

@@ -3,6 +3,7 @@
 //! Such a plan is used for one execution, since the files may be others the next time.
 
 use parquet_io::Column;
+use sos::sys::{is_folder, off_scheduler};
 use tsql::ast::{self, BulkOption, ExprKind, Literal};
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Mode, Msg, Result};
@@ -246,7 +247,7 @@ fn same_vectors(one: DataType, other: DataType) -> bool {
 
 /// Returns the files of an external table, by name, except those that begin with `.` or `_`.
 fn external_files(table: &TableDef, place: &ExternalPlace) -> Result<Vec<String>> {
-    if !sos::sys::is_folder(&place.path) {
+    if !off_scheduler(|| is_folder(&place.path)) {
         return Ok(vec![place.path.clone()]);
     }
     let names = waiting(|| sos::sys::folder_names(&place.path));
@@ -254,7 +255,7 @@ fn external_files(table: &TableDef, place: &ExternalPlace) -> Result<Vec<String>
     names.retain(|name| !name.starts_with(['.', '_']));
     names.sort_unstable();
     let paths = names.into_iter().map(|name| format!("{}/{name}", place.path));
-    let files: Vec<String> = paths.filter(|path| !sos::sys::is_folder(path)).collect();
+    let files: Vec<String> = off_scheduler(|| paths.filter(|path| !is_folder(path)).collect());
     if files.is_empty() {
         return Err(Msg::ExternalNotAccessible(&table.name).into());
     }

@@ -8,7 +8,7 @@ use engine::session::Session;
 use crate::client::{batch, instance_on, login, run, sets, spawn};
 
 /// Longer than the test runs.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A procedure that collects the state of all sessions in steps, as such procedures do: a table of
 /// requests, waits beside it, texts cut by offsets, transactions, locks as XML, and dynamic SQL that
@@ -66,7 +66,7 @@ BEGIN
     EXEC sys.sp_executesql @sql;
 END";
 
-fn id(session: &Session) -> String {
+pub(crate) fn id(session: &Session) -> String {
     session.state().connection.id.to_string()
 }
 

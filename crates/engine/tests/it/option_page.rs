@@ -121,7 +121,7 @@ fn page() -> String {
     );
     page.row("TABLE HINT", Does::Refused);
     for name in USE_HINTS {
-        let acts = *name == "DISALLOW_BATCH_MODE";
+        let acts = ["DISALLOW_BATCH_MODE", "QUERY_PLAN_PROFILE"].contains(name);
         let effect = if acts { Effect::Acts } else { Effect::Advice };
         page.row(&format!("USE HINT ('{name}')"), of_effect(effect, name));
     }

@@ -7,6 +7,7 @@ use crate::function::Function;
 use crate::function::entry::{int, session};
 use crate::function::session::session_of;
 use ::plan::function::Context;
+use ::session::instance::ServerActivity;
 
 /// Microseconds per tick of `@@TIMETICKS`: SQL Server's fixed value.
 const TICK_US: i32 = 31_250;
@@ -14,30 +15,24 @@ const TICK_NS: u64 = 31_250_000;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     session("@@TIMETICKS", int, |_| Value::Int(TICK_US)),
-    session("@@CPU_BUSY", int, |_| ticks(busy_ns())),
-    session("@@IDLE", int, |cx| ticks(idle_ns(cx))),
-    // There is no disk that a request could wait for.
-    session("@@IO_BUSY", int, |_| Value::Int(0)),
-    session("@@TOTAL_READ", int, |_| Value::Int(0)),
-    session("@@TOTAL_WRITE", int, |_| Value::Int(0)),
-    session("@@TOTAL_ERRORS", int, |_| Value::Int(0)),
+    session("@@CPU_BUSY", int, |cx| ticks(activity(cx).busy_ns)),
+    session("@@IDLE", int, |cx| ticks(activity(cx).idle_ns)),
+    session("@@IO_BUSY", int, |cx| ticks(activity(cx).io_ns)),
+    session("@@PACK_RECEIVED", int, |cx| count(activity(cx).received)),
+    session("@@PACK_SENT", int, |cx| count(activity(cx).sent)),
+    session("@@TOTAL_READ", int, |cx| count(activity(cx).reads)),
+    session("@@TOTAL_WRITE", int, |cx| count(activity(cx).writes)),
+    session("@@TOTAL_ERRORS", int, |cx| count(activity(cx).errors)),
 ];
 
+fn activity(cx: &Context<'_>) -> ServerActivity {
+    session_of(cx).instance.activity()
+}
+
 fn ticks(ns: u64) -> Value {
-    Value::Int(i32::try_from(ns / TICK_NS).unwrap_or(i32::MAX))
+    count(ns / TICK_NS)
 }
 
-/// CPU time of the process over all CPUs, in ns.
-fn busy_ns() -> u64 {
-    let times = sos::sys::cpu_times();
-    times.user_ns + times.kernel_ns
-}
-
-/// CPU time that the schedulers have not used since the start, in ns.
-fn idle_ns(cx: &Context<'_>) -> u64 {
-    let instance = &session_of(cx).instance;
-    let started_ns = instance.started_ms.saturating_mul(1_000_000);
-    let up_ns = sos::clock::monotonic_ns().saturating_sub(started_ns);
-    let schedulers = u64::try_from(instance.machine.schedulers().len()).unwrap_or(1);
-    up_ns.saturating_mul(schedulers).saturating_sub(busy_ns())
+fn count(number: u64) -> Value {
+    Value::Int(i32::try_from(number).unwrap_or(i32::MAX))
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use types::date::Moment;
 use types::{DataType, Length, Result, Value};
 
 use crate::database_state::DatabaseState;
@@ -16,6 +17,7 @@ use crate::types::{TypeRow, type_rows};
 use ::catalog::name::Name;
 use ::catalog::{Database, IndexConstraint, ReferenceAction, TableDef};
 use ::plan::function::Context;
+use ::session::SessionState;
 use tsql::{parse_object_name, split_name};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -544,6 +546,22 @@ pub(super) fn database_property(
         | "issyncwithbackup"
         | "istornpagedetectionenabled" => number(0),
         "isxtpsupported" => number(1),
+        "lastgoodcheckdbtime" => {
+            wrap(last_good_check(session_of(cx), database), DataType::DateTime)
+        }
         _ => Value::Null,
     })
+}
+
+/// 1900-01-01 in seconds since 1970.
+const UNIX_1900: i64 = -2_208_988_800;
+
+/// Returns when CHECKDB has last found no error; 1900-01-01 if it never has.
+fn last_good_check(session: &SessionState, database: &Database) -> Value {
+    let catalog = session.instance.catalog.load();
+    let known = catalog.backups.of_database(database);
+    match known.map(|known| crate::backup::time(known, crate::backup::CHECKED)) {
+        Some(time) if !time.is_null() => time,
+        _ => Moment::from_unix(UNIX_1900, 0).to_value(&DataType::DateTime).unwrap_or(Value::Null),
+    }
 }

@@ -1,10 +1,11 @@
 //! Procedures that administrators' scripts call: the server's log, files and drives, statistics,
 //! dependencies, alias types; and the registry, which Linux does not have.
 
+use sos::sys::{make_folder, off_scheduler, path_facts};
 use types::{Error, Msg, Value};
 
 use super::{TextProcedure, run};
-use crate::{SystemProcedure, text};
+use crate::{SystemProcedure, check_sysadmin, text};
 use ::executor::Cx;
 use interpreter::{Argument, Stop};
 
@@ -15,7 +16,6 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_helpstats", id: 0, run: |a, cx| run(&STATISTICS, a, cx) },
     SystemProcedure { name: "sp_readerrorlog", id: 0, run: |a, cx| for_sysadmin(&READ_LOG, a, cx) },
     SystemProcedure { name: "xp_create_subdir", id: 0, run: create_folder },
-    SystemProcedure { name: "xp_dirtree", id: 0, run: |a, cx| for_sysadmin(&FOLDERS, a, cx) },
     SystemProcedure { name: "xp_fileexist", id: 0, run: file_exists },
     SystemProcedure { name: "xp_fixeddrives", id: 0, run: |a, cx| run(&DRIVES, a, cx) },
     SystemProcedure { name: "xp_instance_regread", id: 0, run: read_registry },
@@ -26,17 +26,6 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     },
     SystemProcedure { name: "xp_regread", id: 0, run: read_registry },
 ];
-
-/// Checks that the session is a sysadmin's.
-///
-/// # Errors
-/// 15247 for anyone else.
-fn check_sysadmin(cx: &Cx<'_>) -> Result<(), Stop> {
-    match cx.session.identity.rights.is_all() {
-        true => Ok(()),
-        false => Err(Msg::NoPermissionForAction.into()),
-    }
-}
 
 /// Runs a procedure that shows files or the log of the server, as members of sysadmin may.
 fn for_sysadmin(
@@ -81,19 +70,6 @@ WHERE ISNULL(@log, 0) = 0 AND ISNULL(@type, 1) = 1 AND (@text1 IS NULL OR CHARIN
 ORDER BY CASE WHEN @order = N'desc' THEN -line ELSE line END",
 };
 
-/// `xp_dirtree folder [, depth [, 1 for files]]`. Depth 0 is any.
-static FOLDERS: TextProcedure = TextProcedure {
-    name: "xp_dirtree",
-    parameters: &[("@folder", "nvarchar(512)"), ("@depth", "int"), ("@files", "int")],
-    text: "
-IF ISNULL(@files, 0) = 0
-    SELECT file_or_directory_name AS subdirectory, level + 1 AS depth FROM sys.dm_os_enumerate_filesystem(@folder, N'*')
-    WHERE is_directory = 1 AND (ISNULL(@depth, 0) = 0 OR level < @depth) ORDER BY full_filesystem_path
-ELSE
-    SELECT file_or_directory_name AS subdirectory, level + 1 AS depth, CAST(1 - is_directory AS int) AS [file]
-    FROM sys.dm_os_enumerate_filesystem(@folder, N'*') WHERE ISNULL(@depth, 0) = 0 OR level < @depth ORDER BY full_filesystem_path",
-};
-
 static FILE: TextProcedure = TextProcedure {
     name: "xp_fileexist",
     parameters: &[("@filename", "nvarchar(512)")],
@@ -110,7 +86,7 @@ fn file_exists(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
     };
     match arguments {
         [_, output] => {
-            let found = sos::sys::path_facts(&path).is_some_and(|found| !found.is_folder);
+            let found = off_scheduler(|| path_facts(&path)).is_some_and(|found| !found.is_folder);
             output.value = Value::Int(i32::from(found));
             output.ty = crate::int_type();
             Ok(0)
@@ -126,7 +102,7 @@ fn create_folder(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Sto
     let Some(path) = text(arguments, 0, "@path", cx) else {
         return Err(Msg::ParameterNotSupplied("xp_create_subdir", "@path").into());
     };
-    sos::sys::make_folder(&path).map_err(|error| {
+    off_scheduler(|| make_folder(&path)).map_err(|error| {
         let text = format!("xp_create_subdir() returned error: {error}.");
         Stop::from(Error::custom(22_048, 16, 1, &text))
     })?;

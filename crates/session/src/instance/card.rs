@@ -13,12 +13,13 @@ use sos::ledger::SessionBooks;
 use sos::lock::{SpinClass, SpinLock};
 use sos::park::Cancel;
 use sos::sync::{AtomicI64, AtomicU32, AtomicU64, Ordering};
-use types::date::Moment;
-use types::{DataType, Value};
+use types::Value;
 
 use crate::cursor::{CursorFacts, ShownCursors};
 use crate::grant::Grant;
 use crate::instance::SessionCounters;
+use crate::instance::shown_time::datetime_of;
+use crate::live_profile::LiveProfiles;
 use crate::trace::Trace;
 use crate::{ClientInfo, IsolationLevel, Options, SessionState};
 use plan::stats::Live;
@@ -50,6 +51,8 @@ pub struct SessionCard {
     pub counters: Arc<SessionCounters>,
     /// The distributed trace that it works for.
     pub trace: Arc<Trace>,
+    /// Operators of its running statements that are profiled.
+    pub profiles: Arc<LiveProfiles>,
     facts: SpinLock<Facts>,
     cursors: ShownCursors,
 }
@@ -92,6 +95,7 @@ impl SessionCard {
             isolation: AtomicU32::new(isolation_number(state.isolation)),
             counters: Arc::clone(&state.accounting.counters),
             trace: Arc::clone(&state.accounting.trace),
+            profiles: Arc::clone(&state.accounting.profiles),
             facts: SpinLock::new(SpinClass::SessionManager, facts),
             cursors: Arc::clone(&state.connection.cursors),
         }
@@ -194,12 +198,4 @@ pub(super) fn isolation_number(level: IsolationLevel) -> u32 {
         IsolationLevel::Serializable => 4,
         IsolationLevel::Snapshot => 5,
     }
-}
-
-/// Converts a reading of the cycle counter to a `datetime`.
-pub fn datetime_of(ticks: u64) -> Value {
-    let ago = clock::ticks_to_ns(clock::now_ticks().saturating_sub(ticks)) / 100;
-    let now: Moment = catalog::clock::clock();
-    let moment = now.plus_ticks(-i64::try_from(ago).unwrap_or(0));
-    moment.and_then(|m| m.to_value(&DataType::DateTime).ok()).unwrap_or(Value::Null)
 }

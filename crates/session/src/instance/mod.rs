@@ -1,20 +1,24 @@
 //! `Instance`: one engine with all its state. There are no globals, so that two instances can run
 //! in one process.
 
+mod activity;
 mod card;
 mod counters;
 mod history;
 mod login_failures;
+mod memory_health;
 mod metadata;
 mod packed;
 mod query_stores;
 mod sessions;
+mod shown_time;
 mod standing;
 
 use std::sync::Arc;
 
 use durable::{Database, Folder, Progress, Recovered, Settings};
 use sos::ledger::{self, State};
+use sos::lock::{SpinClass, SpinLock};
 use sos::sync::{AtomicBool, AtomicU32, OnceLock, Ordering};
 use types::{Collation, DataType, Value};
 
@@ -29,16 +33,18 @@ use plan::stats::Statistics;
 use plan::view::Library;
 use query_store::QueryStore;
 
-pub use card::datetime_of;
+pub use activity::{Monitored, ServerActivity};
 pub use card::{Facts, SessionCard};
 pub use counters::{CounterTotals, DatabaseCounters, SessionCounter, SessionCounters};
 pub use history::{History, PERIOD_SECONDS, Reading, Remembered};
 pub use login_failures::{Answer, FailureKind, FailureRow, LoginFailures};
+pub use memory_health::{MemoryHealth, MemorySnapshot, Severity};
 pub use metadata::LockMode;
 pub use metadata::MetadataCache;
 pub use packed::PackedRows;
 pub use query_stores::QUERY_STORE_PERIOD_SECONDS;
 pub use sessions::{Nudge, OnNudge, SessionTotals, Sessions};
+pub use shown_time::datetime_of;
 pub use standing::{Shutdown, Stopper};
 
 /// Settings of an instance.
@@ -104,6 +110,10 @@ pub struct Instance {
     pub statistics: Arc<Statistics>,
     /// Snapshots of the ledger at earlier times.
     pub history: History,
+    /// Snapshots of its memory at earlier times.
+    pub memory_health: MemoryHealth,
+    /// What sp_monitor has read when it ran last.
+    pub monitored: SpinLock<Option<Monitored>>,
     /// Memory that queries use to buffer rows.
     pub workspace: Arc<Workspace>,
     /// Tables in which statements and logins look up metadata under a lock; `None` in the default
@@ -191,6 +201,8 @@ impl Instance {
             templates: SharedTemplates::default(),
             statistics: Arc::default(),
             history: History::default(),
+            memory_health: MemoryHealth::default(),
+            monitored: SpinLock::new(SpinClass::ServerOther, None),
             periods: AtomicBool::new(false),
             execution_mode: AtomicU32::new(ExecutionMode::Automatic as u32),
             durable: OnceLock::new(),
@@ -333,6 +345,7 @@ impl Instance {
     pub fn remember(&self) {
         let before = ledger::to(State::Observing);
         self.history.remember(&Remembered::of(self.machine.accounts().close()));
+        self.memory_health.tick(&self.workspace.now());
         ledger::to(before);
     }
 }

@@ -41,8 +41,23 @@ pub struct SessionTotals {
     pub requests: u64,
     /// Number of resets of pooled connections.
     pub resets: u64,
+    /// Number of reads from clients that returned data.
+    pub reads: u64,
+    /// Number of writes to clients.
+    pub writes: u64,
     /// Sums of the sessions' counters.
     pub counters: CounterTotals,
+}
+
+impl SessionTotals {
+    fn add(&mut self, card: &SessionCard) {
+        let traffic = card.facts().client.traffic;
+        self.requests += card.requests();
+        self.resets += card.resets();
+        self.reads += traffic.reads();
+        self.writes += traffic.writes();
+        self.counters.absorb(&card.counters);
+    }
 }
 
 /// How to access an open session.
@@ -110,9 +125,7 @@ impl Sessions {
     pub fn totals(&self) -> SessionTotals {
         let mut totals = self.ended.lock().clone();
         for card in self.cards() {
-            totals.requests += card.requests();
-            totals.resets += card.resets();
-            totals.counters.absorb(&card.counters);
+            totals.add(&card);
         }
         totals
     }
@@ -140,9 +153,7 @@ impl Sessions {
         let mut ended = self.ended.lock();
         ended.logouts += 1;
         if let Some(Reach { card, .. }) = reach {
-            ended.requests += card.requests();
-            ended.resets += card.resets();
-            ended.counters.absorb(&card.counters);
+            ended.add(&card);
         }
     }
 

@@ -215,16 +215,27 @@ pub fn path_facts(path: &str) -> Option<PathFacts> {
     let found = call(SysCause::FileRead, || fs::metadata(path)).ok()?;
     let is_link = call(SysCause::FileRead, || fs::symlink_metadata(path))
         .is_ok_and(|found| found.is_symlink());
-    let seconds = |time: std::io::Result<SystemTime>| {
-        Some(time.ok()?.duration_since(UNIX_EPOCH).ok()?.as_secs())
-    };
-    Some(PathFacts {
-        is_folder: found.is_dir(),
-        is_link,
-        is_read_only: found.permissions().readonly(),
-        bytes: if found.is_dir() { 0 } else { found.len() },
-        seconds: [seconds(found.created()), seconds(found.accessed()), seconds(found.modified())],
-    })
+    Some(PathFacts::new(&found, is_link))
+}
+
+impl PathFacts {
+    /// Makes the facts of a path from its metadata.
+    pub(super) fn new(found: &fs::Metadata, is_link: bool) -> Self {
+        let seconds = |time: std::io::Result<SystemTime>| {
+            Some(time.ok()?.duration_since(UNIX_EPOCH).ok()?.as_secs())
+        };
+        Self {
+            is_folder: found.is_dir(),
+            is_link,
+            is_read_only: found.permissions().readonly(),
+            bytes: if found.is_dir() { 0 } else { found.len() },
+            seconds: [
+                seconds(found.created()),
+                seconds(found.accessed()),
+                seconds(found.modified()),
+            ],
+        }
+    }
 }
 
 /// Returns the bytes that are free for this process on the file system of a path.

@@ -8,6 +8,7 @@ mod endpoint;
 mod environment;
 mod event;
 mod file;
+mod folder;
 mod forbid;
 mod host;
 mod image;
@@ -32,6 +33,7 @@ pub(crate) use file::{FileReader, FileWriter, cpu_number};
 pub use file::{
     NewFile, RandomReader, folder_names, is_folder, make_folder, remove_file, remove_folder,
 };
+pub use folder::{FolderEntries, FolderEntry, folder_entries, off_scheduler};
 pub use forbid::forbid_calls;
 pub use host::{
     MachineCpu, MachineMemory, PathFacts, ProcessMemory, Topology, address_space_kb, distribution,

@@ -85,6 +85,8 @@ registry! {
         XeDispatcher => "XE_DISPATCHER_WAIT",
         /// A thread outside any scheduler calls the operating system.
         PreemptiveOs => "PREEMPTIVE_OS_GENERICOPS",
+        /// A request asks the operating system about files and folders.
+        PreemptiveFileOps => "PREEMPTIVE_OS_FILEOPS",
         /// TLS handshakes and other cryptography outside a scheduler.
         PreemptiveCrypto => "PREEMPTIVE_OS_CRYPTOPS",
         /// The listener between two connections.
@@ -122,6 +124,6 @@ impl WaitType {
     /// Whether the thread has left its scheduler to call the operating system.
     #[must_use]
     pub const fn is_preemptive(self) -> bool {
-        matches!(self, Self::PreemptiveOs | Self::PreemptiveCrypto)
+        matches!(self, Self::PreemptiveOs | Self::PreemptiveFileOps | Self::PreemptiveCrypto)
     }
 }

@@ -23,6 +23,7 @@ use plan::expr::{Expr, ExprKind};
 use plan::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
 use plan::stats::Spend;
 use plan::walk;
+use session::live_profile::LiveProfile;
 use session::{SessionState, session_number};
 
 /// The part of a region's work that a helper does.
@@ -162,6 +163,8 @@ struct Errand {
     statement: u64,
     activity: Option<sos::xe::Activity>,
     is_profiled: bool,
+    /// What other sessions see of the statement's operators.
+    shown: Option<Arc<LiveProfile>>,
 }
 
 impl Errand {
@@ -170,7 +173,14 @@ impl Errand {
             statement: cx.session.accounting.meter.statement_number(),
             activity: sos::xe::present_activity(),
             is_profiled: cx.profile.is_some(),
+            shown: cx.profile.as_ref().and_then(|profile| profile.live().cloned()),
         }
+    }
+
+    /// Returns an empty profile for the helper of this number, if the statement has one.
+    fn profile(&self, part: u32) -> Option<Box<Profile>> {
+        let shown = self.shown.as_ref().map(|live| Profile::shown(Arc::clone(live), part));
+        self.is_profiled.then(|| Box::new(shown.unwrap_or_default()))
     }
 }
 
@@ -233,7 +243,7 @@ impl<'t> Seat<'t> {
             ledger::set_statement(errand.statement);
             ledger::label(Label::Execute);
             errand.activity.into_iter().for_each(sos::xe::goes_on_with);
-            let returned = self.evaluate(errand, help, desk);
+            let returned = self.evaluate(errand.profile(part), help, desk);
             ledger::set_statement(0);
             let after = Spend::from(ledger::spent());
             (returned, after - before)
@@ -245,7 +255,7 @@ impl<'t> Seat<'t> {
 
     fn evaluate<'p, H: Help<'p>>(
         &mut self,
-        errand: &Errand,
+        profile: Option<Box<Profile>>,
         help: &H,
         desk: &Desk<'_>,
     ) -> Return<H::Out>
@@ -264,7 +274,7 @@ impl<'t> Seat<'t> {
         cx.registers = std::mem::take(&mut self.registers);
         cx.kept = std::mem::take(&mut self.kept);
         cx.now = self.now;
-        cx.profile = errand.is_profiled.then(Box::default);
+        cx.profile = profile;
         cx.parallel.is_helper = true;
         cx.parallel.share = Some(Arc::clone(desk.share));
         let current = smallvec::SmallVec::new();

@@ -738,6 +738,7 @@ pub(super) static CASES: &[Case] = &[
         &[2557],
         &[("ALTER AUTHORIZATION ON t TO {u}", &[])],
     ),
+    case("DBINFO", "DBCC DBINFO WITH TABLERESULTS", &[2571], &[(STATE, &[2571]), (SYSADMIN, &[])]),
     case("DBREINDEX", "DBCC DBREINDEX ('t')", &[2557], &[(DDL_ADMIN, &[])]),
     case(
         "DROPCLEANBUFFERS",

@@ -15,6 +15,7 @@ pub(super) const DBA: &[Case] = &[
         &[3701],
         &[("GRANT ALTER ON SCHEMA::dbo TO {u}", &[])],
     ),
+    case("sp_monitor", "EXEC sp_monitor", &[15247], &[(SYSADMIN, &[])]),
     case("sp_readerrorlog", "EXEC sp_readerrorlog", &[15247], &[(SYSADMIN, &[])]),
     case("xp_create_subdir", "EXEC xp_create_subdir '/tmp'", &[15247], &[(SYSADMIN, &[])]),
     case("xp_dirtree", "EXEC xp_dirtree '/proc/self/attr', 1", &[15247], &[(SYSADMIN, &[])]),
