@@ -18,7 +18,7 @@ fn shop(schedulers: usize) -> (Arc<Instance>, Session) {
     let instance = instance_on(schedulers, |_| {});
     let mut dba = login(&instance);
     sets(&mut dba, "CREATE DATABASE shop");
-    run(
+    sets(
         &mut dba,
         "USE shop; CREATE TABLE stock (id int PRIMARY KEY, n int); INSERT stock SELECT value, 5 FROM GENERATE_SERIES(1, 100)",
     );
@@ -283,11 +283,11 @@ DROP TABLE ##top_queries";
 #[test]
 fn the_cache_shows_the_statements_that_ran_with_their_counts_and_plans() {
     let (_instance, mut dba) = shop(1);
-    run(
+    sets(
         &mut dba,
         "CREATE PROCEDURE by_range @from int, @to int AS SELECT n FROM stock WHERE id BETWEEN @from AND @to",
     );
-    run(
+    sets(
         &mut dba,
         "CREATE TABLE names (name varchar(20), INDEX ix (name)); INSERT names VALUES ('1'), ('2')",
     );
@@ -298,7 +298,7 @@ fn the_cache_shows_the_statements_that_ran_with_their_counts_and_plans() {
     for _ in 0..3 {
         sets(&mut dba, "EXEC sp_executesql N'SELECT n FROM stock WHERE n = @n', N'@n int', @n = 5");
     }
-    run(
+    sets(
         &mut dba,
         "EXEC sp_executesql N'SELECT name FROM names WHERE name = @p', N'@p int', @p = 2",
     );
@@ -387,16 +387,16 @@ fn a_deadlock_that_system_health_has_kept_is_taken_apart() {
     instance.start_event_sessions().expect("the session can start");
     let mut dba = login(&instance);
     sets(&mut dba, "CREATE DATABASE shop");
-    run(
+    sets(
         &mut dba,
         "USE shop; CREATE TABLE stock (id int PRIMARY KEY, n int); INSERT stock VALUES (1, 1), (2, 2)",
     );
     let (mut one, mut two) = (guest(&instance), guest(&instance));
-    run(
+    sets(
         &mut one,
         "SET DEADLOCK_PRIORITY HIGH; BEGIN TRANSACTION; UPDATE stock SET n = 0 WHERE id = 1",
     );
-    run(
+    sets(
         &mut two,
         "SET DEADLOCK_PRIORITY LOW; BEGIN TRANSACTION; UPDATE stock SET n = 0 WHERE id = 2",
     );
@@ -471,7 +471,7 @@ fn a_session_of_events_keeps_the_statements_above_the_threshold() {
     let instance = joined();
     let mut dba = login(&instance);
     sets(&mut dba, "CREATE DATABASE shop");
-    run(
+    sets(
         &mut dba,
         "USE shop; CREATE TABLE stock (id int PRIMARY KEY, n int); INSERT stock SELECT value, 5 FROM GENERATE_SERIES(1, 100)",
     );
@@ -487,7 +487,7 @@ fn a_session_of_events_keeps_the_statements_above_the_threshold() {
     let wanted =
         [kept("SELECT TOP (4) id FROM stock", "4"), kept("SELECT TOP (50) id FROM stock", "50")];
     assert_eq!(rows, wanted);
-    run(
+    sets(
         &mut dba,
         &format!(
             "ALTER EVENT SESSION {name} ON SERVER STATE = STOP; DROP EVENT SESSION {name} ON SERVER"
@@ -536,11 +536,11 @@ fn backups_and_checks_of_integrity_are_made_verified_and_remembered() {
     for text in ["CREATE DATABASE shop", "CREATE DATABASE other"] {
         sets(&mut dba, text);
     }
-    run(
+    sets(
         &mut dba,
         "USE shop; CREATE TABLE stock (id int PRIMARY KEY, n int); INSERT stock VALUES (1, 1)",
     );
-    run(
+    sets(
         &mut dba,
         "CREATE TABLE CommandLog (ID int IDENTITY PRIMARY KEY, DatabaseName sysname, CommandType nvarchar(60), Command nvarchar(max), ErrorNumber int)",
     );

@@ -18,7 +18,7 @@ fn stopped_at_three() -> (Arc<Instance>, Session, Session) {
     let instance = instance_on(2, |_| {});
     let mut dba = login(&instance);
     sets(&mut dba, "CREATE DATABASE shop");
-    run(
+    sets(
         &mut dba,
         "USE shop; CREATE TABLE few (id int PRIMARY KEY); INSERT few VALUES (1), (2), (3), (4), (5)
          CREATE TABLE stock (id int PRIMARY KEY, v int); INSERT stock SELECT id, 10 * id FROM few",
@@ -34,9 +34,9 @@ pub(crate) fn until_blocked(dba: &mut Session, session: &str) {
     let blocked = format!(
         "SELECT 1 FROM sys.dm_os_waiting_tasks WHERE session_id = {session} AND wait_type LIKE 'LCK%'"
     );
-    while run(dba, &blocked)[0].is_empty() {
+    while sets(dba, &blocked)[0].is_empty() {
         assert!(sos::clock::monotonic_ns() < end_ns, "the session never waits");
-        run(dba, "WAITFOR DELAY '00:00:00.002'");
+        sets(dba, "WAITFOR DELAY '00:00:00.002'");
     }
 }
 
@@ -126,12 +126,12 @@ fn profiled_statements_answer_as_others_do() {
         &mut session,
         "CREATE TRIGGER tr ON t AFTER UPDATE AS INSERT seen SELECT id FROM inserted",
     );
-    run(
+    sets(
         &mut session,
         "CREATE FUNCTION f () RETURNS int AS BEGIN RETURN (SELECT COUNT(*) FROM t) END",
     );
     sets(&mut session, "DBCC TRACEON (7412, -1) WITH NO_INFOMSGS");
-    let answer = run(
+    let answer = sets(
         &mut session,
         "DECLARE c CURSOR LOCAL FOR SELECT id FROM t FOR UPDATE OF n
          OPEN c FETCH NEXT FROM c UPDATE t SET n = 7 WHERE CURRENT OF c CLOSE c
@@ -150,7 +150,7 @@ fn memory_health_has_a_snapshot_with_its_clerks() {
     let count = "SELECT COUNT(*) FROM sys.dm_os_memory_health_history";
     assert_eq!(sets(&mut session, count), [[["0"]]], "no second has passed");
     (0..16).for_each(|_| instance.remember());
-    let rows = run(
+    let rows = sets(
         &mut session,
         "SELECT h.severity_level_desc, IIF(h.snapshot_time <= SYSUTCDATETIME(), 1, 0),
              SIGN(h.allocation_potential_memory_mb), h.out_of_memory_event_count, h.memgrant_waiter_count,
