@@ -47,7 +47,7 @@ fn wrapped_tls_offers_no_1_3() {
     let server = ServerProcess::start(&[]);
     let mut client = Client::connect(server.address);
     client.prelogin(Encryption::On);
-    let both = config(&[&rustls::version::TLS13, &rustls::version::TLS12], &[]);
+    let both = load::tls::trusting(&[&rustls::version::TLS13, &rustls::version::TLS12], &[]);
     let mut client = client.into_wrapped_tls(both);
     assert_logged_in(&client.login(&login_of_sa()));
 }

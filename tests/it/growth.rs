@@ -4,11 +4,10 @@
 use std::env;
 use std::time::Duration;
 
-use tds::client::Token;
 use tsql::Growth;
 use types::Value;
 
-use crate::client::{Client, Tokens, error_numbers, errors, rows};
+use crate::client::{Client, error_numbers, errors, rows};
 use crate::server::{ServerProcess, now};
 
 /// How many items or levels, where the environment does not say.
