@@ -68,7 +68,7 @@ pub(super) const fn category(wait: WaitType) -> usize {
         | WaitType::XeDispatcher
         | WaitType::LogManagerQueue
         | WaitType::CheckpointQueue => 11,
-        WaitType::PreemptiveOs | WaitType::PreemptiveCrypto => 12,
+        WaitType::PreemptiveOs | WaitType::PreemptiveFileOps | WaitType::PreemptiveCrypto => 12,
         WaitType::WriteLog | WaitType::LogBuffer => 14,
         WaitType::AsyncNetworkIo => 15,
         WaitType::CxPacket | WaitType::CxConsumer => 16,
