@@ -25,9 +25,8 @@ impl Scheduler {
             return;
         };
         // SAFETY: as above; the closure only pops.
-        while let Some((token, mut resting)) =
-            unsafe { self.core.with(|core| core.next_released(released)) }
-        {
+        let next = || unsafe { self.core.with(|core| core.next_released(released)) };
+        while let Some((token, mut resting)) = next() {
             worker.begin_request();
             self.counters.step();
             let released = thread::contain(|| resting.task.release()).unwrap_or_else(|message| {
