@@ -24,5 +24,5 @@ def test_sqlclient_builds_its_statements_from_keys(server, tmp_path):
         "changed 3",
         "1 ein 10",
         "3 drei 30",
-        "  False False",
+        "    ",
     ]

@@ -13,9 +13,14 @@ use ::plan::sink::BrowseColumn;
 use ::plan::statement::{Bound, Browse};
 use ::session::cursor::ColumnOrigin;
 
+/// Number of the error of a column beside an aggregate.
+const NOT_GROUPED: i32 = 8120;
+
 /// A query without its FOR BROWSE, and what is added to its columns.
 pub(crate) struct Browsed {
     query: Statement,
+    /// The same without the added columns.
+    plain: Statement,
     tables: Vec<Vec<String>>,
     origins: Vec<ColumnOrigin>,
     /// Number of columns at the end that the client has not asked for.
@@ -33,8 +38,10 @@ pub(crate) fn of(statement: &Statement, binder: &mut Binder<'_>) -> Option<Brows
     let mut query = statement.clone();
     let StatementKind::Select(select) = &mut query.kind else { return None };
     select.query.for_clause = None;
+    let plain = query.clone();
+    let StatementKind::Select(select) = &mut query.kind else { return None };
     let (tables, origins, hidden) = add_keys(select, binder).unwrap_or_default();
-    Some(Browsed { query, tables, origins, hidden })
+    Some(Browsed { query, plain, tables, origins, hidden })
 }
 
 /// Adds the keys that the client has not asked for. `None` if rows of the result are not rows of
@@ -102,8 +109,14 @@ fn parts(table: &FromTable) -> Vec<String> {
 /// # Errors
 /// Those of the query.
 pub(crate) fn bind(browsed: Browsed, binder: &mut Binder<'_>) -> Result<Bound> {
-    let Browsed { query, tables, origins, hidden } = browsed;
-    let mut bound = ::binder::bind_statement(binder, &query)?;
+    let Browsed { query, plain, tables, origins, hidden } = browsed;
+    let mut bound = match ::binder::bind_statement(binder, &query) {
+        // An aggregate without GROUP BY: no row of a table is behind the result.
+        Err(error) if hidden > 0 && error.number == NOT_GROUPED => {
+            return ::binder::bind_statement(binder, &plain);
+        }
+        other => other?,
+    };
     if let Bound::Select(select) = &mut bound
         && select.query.output.len() == origins.len()
     {
