@@ -106,7 +106,7 @@ impl Compiled {
 pub struct Plan {
     /// Id of its query in [`Store::queries`].
     pub query: i64,
-    /// `query_plan_hash`; zeroes where each execution has a plan of its own.
+    /// `query_plan_hash`; zeroes where each execution is compiled.
     pub hash: [u8; 8],
     /// The plan as XML, if it was cached when it was first seen.
     pub document: Option<Arc<str>>,
